@@ -129,7 +129,7 @@ static void lane_text(const struct module *m, const struct arch *a, int number, 
     block_shape(m, a, shape);
     if (m->comp == COMP_SCALED) snprintf(scale, sizeof scale, " \u00D7%g", m->scale);
     if (m->comp == COMP_LEARNED) snprintf(scale, sizeof scale, " \u00D7s");
-    snprintf(out, 96, "%d: %s%s%s", number, m->read == TAP_F_NORM ? "LN " : "", shape, scale);
+    snprintf(out, 96, "%d: %s%s%s", number, m->read == TAP_F_NORM || m->read == TAP_A_NORM || m->norm_before ? "LN " : "", shape, scale);
 }
 
 int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus) {

@@ -142,7 +142,8 @@ int wire_read(const struct wire *d, enum tap t, int site) {
     case TAP_A_V: return d->at[k + PART_V];
     case TAP_A_HEAD:
     case TAP_A_CTX: return d->end[k + PART_HEADS] + 1;
-    case TAP_A_OUT: return d->end[k + PART_WO] + 1;
+    case TAP_A_OUT:
+    case TAP_A_NORM: return d->end[k + PART_WO] + 1;
     case TAP_A_END: return d->end[k + PART_LN_A] + 1;
     case TAP_F_RES:
     case TAP_F_IN: return entrance(d, PART_LN_F, PART_W1, t == TAP_F_IN);

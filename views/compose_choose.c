@@ -12,7 +12,7 @@ const char *axis_name(enum axis a) {
     static const char *const names[AXIS_COUNT] = {
         "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
         "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases",
-        "learn"};
+        "learn", "norm before", "norm", "residual", "end"};
     return names[a];
 }
 
@@ -23,7 +23,7 @@ const char *tap_words(enum tap t) {
         [TAP_A_HEAD] = "attn heads",  [TAP_A_CTX] = "attn ctx",      [TAP_A_OUT] = "attn out",
         [TAP_A_END] = "attn end",     [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
         [TAP_F_PRE] = "ffn pre",      [TAP_F_ACT] = "ffn act",       [TAP_F_OUT] = "ffn out",
-        [TAP_F_NORM] = "LN(ffn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding"};
+        [TAP_F_NORM] = "LN(ffn out)", [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding"};
     return words[t];
 }
 
@@ -42,6 +42,8 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     case AXIS_MID: return source_width(m->source);
     case AXIS_ACTIVATION: return module_takes(m, TAKES_ACT);
     case AXIS_BIASES: return module_takes(m, TAKES_BIASES);
+    case AXIS_NORM_BEFORE: case AXIS_NORM: return module_takes(m, TAKES_NORM);
+    case AXIS_RESIDUAL: case AXIS_ENDING: return module_takes(m, TAKES_RESIDUAL);
     case AXIS_HEADS: return function_of(m)->per_head;
     default: return true;
     }
@@ -115,6 +117,10 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_DROPOUT: snprintf(out, 64, "%g", m->dropout); return;
     case AXIS_BIASES: text = m->biases ? "yes" : "no"; break;
     case AXIS_LEARN: text = learn_name(m->learn); break;
+    case AXIS_NORM_BEFORE: text = m->norm_before ? "yes" : "no"; break;
+    case AXIS_NORM: text = norm_name(m->norm); break;
+    case AXIS_RESIDUAL: text = residual_name(m->residual); break;
+    case AXIS_ENDING: text = ending_name(m->ending); break;
     case AXIS_COUNT: break;
     }
     if (*text) snprintf(out, 64, "%s", text);
@@ -251,11 +257,11 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
     n.read = m->write;
     compose_choose_add(v, "sequential", "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.",
                        &n)->current = m->read == m->write;
-    if (m->write == TAP_F_OUT) {
-        n.read = TAP_F_NORM;
+    if (m->write == TAP_F_OUT || m->write == TAP_A_OUT) {
+        n.read = m->write == TAP_F_OUT ? TAP_F_NORM : TAP_A_NORM;
         compose_choose_add(v, "sequential, LN first",
                            "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.",
-                           &n)->current = m->read == TAP_F_NORM;
+                           &n)->current = m->read == n.read;
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         bool same_part = (order[i] <= TAP_A_END) == (m->write <= TAP_A_END);
@@ -303,6 +309,41 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         if (!source_width(n.source) || source_width(n.source) != source_width(m->source)) n.mid = source_width(n.source);
         compose_choose_add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;
     }
+}
+
+/* Norms of an adapter's own, and how its sublayer ends. */
+static void list_ends(struct compose_view *v, const struct module *m) {
+    static const char *const norms[] = {"No norm behind the bottleneck.", "A LayerNorm of its own on \u0394h, before it is scaled.",
+                                        "The same, one for all tasks.", "A LayerNorm of its own on s \u0394h.",
+                                        "A LayerNorm of its own on the sum, h \u2190 LN(h + s \u0394h)."};
+    static const char *const residuals[] = {"\u0394h is added to what it writes.",
+                                            "\u0394h is added to what it writes and the residual stream.",
+                                            "\u0394h is added to what the module reads."};
+    static const char *const ends[] = {"The model's residual and norm follow.",
+                                       "Nothing follows: what is written is the sublayer's end."};
+    struct module n = *m;
+    if (v->axis == AXIS_NORM)
+        for (int i = 0; i < NORM_COUNT; i++) {
+            n.norm = (enum norm)i;
+            compose_choose_add(v, norm_name(n.norm), norms[i], &n)->current = m->norm == n.norm;
+        }
+    else if (v->axis == AXIS_RESIDUAL)
+        for (int i = 0; i < RESIDUAL_COUNT; i++) {
+            n.residual = (enum residual)i;
+            compose_choose_add(v, residual_name(n.residual), residuals[i],
+                               &n)->current = m->residual == n.residual;
+        }
+    else if (v->axis == AXIS_ENDING)
+        for (int i = 0; i < END_COUNT; i++) {
+            n.ending = (enum ending)i;
+            compose_choose_add(v, ending_name(n.ending), ends[i], &n)->current = m->ending == n.ending;
+        }
+    else if (v->axis == AXIS_NORM_BEFORE)
+        for (int i = 0; i < 2; i++) {
+            n.norm_before = i;
+            compose_choose_add(v, i ? "yes" : "no", "A LayerNorm of its own on what the module reads.",
+                               &n)->current = m->norm_before == n.norm_before;
+        }
 }
 
 static void list_details(struct compose_view *v, const struct module *m) {
@@ -437,6 +478,7 @@ void compose_list(struct compose_view *v) {
     case AXIS_INSERTION: list_insertions(v, m); break;
     case AXIS_COMPOSITION: list_compositions(v, m); break;
     case AXIS_SOURCE: list_sources(v, m); break;
+    case AXIS_NORM_BEFORE: case AXIS_NORM: case AXIS_RESIDUAL: case AXIS_ENDING: list_ends(v, m); break;
     default: list_details(v, m); break;
     }
     int current = 0;

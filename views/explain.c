@@ -68,6 +68,9 @@ static void explain_add_axes(struct explain_page *page, const struct module *m, 
     if (module_is_sized(m)) buf_printf(&b, " · %s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size);
     if (module_takes(m, TAKES_ACT)) buf_printf(&b, " · %s", method_act_name(m->act));
     if (m->norm != NORM_NONE) buf_printf(&b, " · norm %s", norm_name(m->norm));
+    if (m->norm_before) buf_puts(&b, " · a norm before");
+    if (m->residual != RESIDUAL_WRITTEN) buf_printf(&b, " · residual %s", residual_name(m->residual));
+    if (m->ending != END_MODEL) buf_printf(&b, " · end %s", ending_name(m->ending));
     char init[INIT_TEXT];
     module_init_text(m, init);
     if (module_takes(m, TAKES_INIT)) buf_printf(&b, " · starts %s", init);

@@ -6,7 +6,7 @@
 
 /* What the module reads, as the formula's variable. */
 static const char *input_of(const struct module *m) {
-    if (m->read == TAP_F_NORM) return "LN(h + res)";
+    if (m->read == TAP_F_NORM || m->read == TAP_A_NORM) return "LN(h + res)";
     return m->read == m->write ? "h" : m->read == TAP_A_Q ? "q" : "x";
 }
 
@@ -16,8 +16,26 @@ void formula_delta(const struct module *m, const char *sub, char out[160]) {
     function_of(m)->formula(m, input_of(m), sub, site, out);
 }
 
+/* A bottleneck with norms or a residual of its own: "h ← LN(h + res + 2 Δh); ends so". */
+static void compose_ends(const struct module *m, const char *sub, char out[160]) {
+    static const char *const ends[END_COUNT] = {"", ";  the sublayer ends so"};
+    const char *base = m->residual == RESIDUAL_READ ? input_of(m) : m->residual == RESIDUAL_STREAM ? "h + res" : "h";
+    char delta[64], factor[32] = "";
+    if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);
+    if (m->comp == COMP_LEARNED) snprintf(factor, sizeof factor, "s ");
+    if (m->norm == NORM_SCALED) snprintf(delta, sizeof delta, "LN_1(%s\u0394h%s)", factor, sub);
+    else if (m->norm == NORM_OWN || m->norm == NORM_SHARED) snprintf(delta, sizeof delta, "%sLN_1(\u0394h%s)", factor, sub);
+    else snprintf(delta, sizeof delta, "%s\u0394h%s", factor, sub);
+    snprintf(out, 160, m->norm == NORM_SUM ? "h \u2190 LN_1(%s + %s)%s" : "h \u2190 %s + %s%s", base, delta, ends[m->ending]);
+}
+
 void formula_compose(const struct module *m, const char *sub, char out[160]) {
     const char *sign;
+    bool ends = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SCALED || m->norm == NORM_SUM;
+    if (ends) {
+        compose_ends(m, sub, out);
+        return;
+    }
     switch (m->comp) {
     case COMP_ADD: snprintf(out, 160, "h \u2190 h + \u0394h%s", sub); break;
     case COMP_SCALED: snprintf(out, 160, "h \u2190 h + %g \u0394h%s", m->scale, sub); break;

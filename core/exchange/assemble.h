@@ -6,7 +6,7 @@
 #include "core/method/slots.h"
 #include "core/model/model.h"
 
-enum { PIECE_VALUES = 8 };
+enum { PIECE_VALUES = 16 };
 struct placed {
     struct module module;     /* but for its layers, stack and site */
     int stack, site, layer;

@@ -14,6 +14,7 @@ static const struct key_rule hub_config_common[] = {
 static const struct key_rule of_bottleneck[] = {
     { "mh_adapter", NULL }, { "output_adapter", NULL }, { "cross_adapter", NULL }, { "reduction_factor", NULL },
     { "non_linearity", NULL }, { "original_ln_before", NULL }, { "original_ln_after", NULL }, { "residual_before_ln", NULL },
+    { "ln_before", NULL }, { "ln_after", NULL }, { "adapter_residual_before_ln", NULL },
     { "is_parallel", NULL }, { "scaling", NULL }, { "stochastic_depth", NULL },
     /* without effect unless phm_layer is on */
     { "factorized_phm_W", NULL }, { "factorized_phm_rule", NULL }, { "hypercomplex_nonlinearity", NULL },
@@ -33,18 +34,6 @@ static const struct key_rule of_prefix[] = {
 
 static bool is_on(const json_t *c, const char *key) { return json_is_true(json_object_get(c, key)); }
 
-static int check_bottleneck(const struct hub *h, const json_t *c, struct err *e) {
-    static const char *const needed[] = { "original_ln_after", "residual_before_ln" };
-    for (size_t i = 0; i < COUNT_OF(needed); i++) {
-        const json_t *v = json_object_get(c, needed[i]);
-        if (v && !json_is_true(v)) return reading_refuse_key(h->path, needed[i], v, "petri has no adapter of that order of norms", e);
-    }
-    if (is_on(c, "is_parallel") && is_on(c, "original_ln_before"))
-        return reading_refuse_key(h->path, "original_ln_before", json_object_get(c, "original_ln_before"),
-                                  "petri has no parallel adapter behind a norm", e);
-    return 0;
-}
-
 static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e) {
     const json_t *of = json_object_get(c, "architecture");
     const char *name = json_string_value(of);
@@ -57,8 +46,7 @@ static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e)
     if (!rules) return reading_refuse_key(h->path, "architecture", of, "petri reads bottlenecks, lora, prefix_tuning and their union", e);
     if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
     *to = c;
-    int rc = reading_check_keys(h->path, c, hub_config_common, rules, e);
-    return rc || rules != of_bottleneck ? rc : check_bottleneck(h, c, e);
+    return reading_check_keys(h->path, c, hub_config_common, rules, e);
 }
 
 static int take_configs(struct hub *h, struct err *e) {
@@ -111,6 +99,27 @@ int hub_activation(const struct hub *h, const char *name, enum act *out) {
     return -1;
 }
 
+/* What a sequential adapter reads and is added to. */
+static int take_order(const struct hub *h, const json_t *c, const struct arch *a, struct module *out, struct err *e) {
+    const json_t *residual = json_object_get(c, "residual_before_ln");
+    bool attention = out->write == TAP_A_OUT, before = is_on(c, "original_ln_before");
+    if (before) out->read = attention ? TAP_A_NORM : TAP_F_NORM;
+    if (json_is_false(residual)) out->residual = RESIDUAL_READ;
+    if (!json_is_string(residual)) return 0;
+    if (strcmp(json_string_value(residual), "post_add") || !before || a->pre_norm)
+        return reading_refuse_key(h->path, "residual_before_ln", residual, "the library has post_add where it reads behind a norm", e);
+    out->residual = RESIDUAL_STREAM;
+    return 0;
+}
+
+/* Norms of its own. */
+static void take_norms(const json_t *c, struct module *out) {
+    out->norm_before = is_on(c, "ln_before");
+    if (is_on(c, "ln_after")) out->norm = is_on(c, "adapter_residual_before_ln") && !is_on(c, "is_parallel") ? NORM_SUM : NORM_SCALED;
+    const json_t *after = json_object_get(c, "original_ln_after");
+    if (after && !json_is_true(after)) out->ending = END_BARE;
+}
+
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e) {
     const json_t *c = h->bottleneck, *scaling = json_object_get(c, "scaling");
     bool parallel = is_on(c, "is_parallel"), learned = json_is_string(scaling) && !strcmp(json_string_value(scaling), "learned");
@@ -124,12 +133,8 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     /* the stream before the sublayer, which a post-norm block reads as it is */
     if (parallel && attention) out->read = a->pre_norm ? TAP_A_RES : TAP_A_IN;
     else if (parallel) out->read = a->pre_norm ? TAP_F_RES : TAP_F_IN;
-    else if (is_on(c, "original_ln_before")) {
-        if (attention)
-            return reading_refuse_key(h->path, "original_ln_before", json_object_get(c, "original_ln_before"),
-                                      "petri has no adapter that reads the norm behind attention", e);
-        out->read = TAP_F_NORM;
-    }
+    else if (take_order(h, c, a, out, e)) return e->code;
+    take_norms(c, out);
     double s = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
     out->scale = s;

@@ -55,31 +55,87 @@ static struct bag_tensor *hub_read_beside(struct hub_reader *r, const struct bag
     return x;
 }
 
+/* Tensors of a bottleneck beside its W_d, which is behind a norm where it has one. */
+struct bottleneck_tensors {
+    struct bag_tensor *down, *down_b, *up, *up_b, *scale, *before, *before_b, *after, *after_b;
+};
+
+static const char *down_name(const struct hub_reader *r) {
+    bool behind = json_is_true(json_object_get(r->hub.bottleneck, "ln_before"));
+    return behind ? "adapter_down.1.weight" : "adapter_down.0.weight";
+}
+
+/* The library saves the norm before twice. */
+static int check_copy(struct hub_reader *r, const struct bag_tensor *down, const struct bag_tensor *norm, const char *end,
+                      struct err *e) {
+    struct bag_tensor *copy = hub_read_beside(r, down, down_name(r), end);
+    if (!copy) return 0;
+    if (copy->count != norm->count || memcmp(copy->values, norm->values, norm->count * sizeof *norm->values))
+        return reading_refuse(&r->in, copy, "differs from its copy under adapter_norm_before", e);
+    copy->used = true;
+    return 0;
+}
+
+static void take_tensor_of(struct placed *p, struct bag_tensor *t, enum slot slot) {
+    if (!t) return;
+    piece_add(p, slot, t->values, t->count);
+    t->used = true;
+}
+
+/* Those that the module says, and no others. */
+static int check_parts(struct hub_reader *r, const struct module *m, const struct bottleneck_tensors *t, struct err *e) {
+    const struct {
+        bool wanted;
+        const struct bag_tensor *is;
+        const char *why;
+    } parts[] = { { true, t->down_b, "its other tensors are not beside it" },
+                  { true, t->up, "its other tensors are not beside it" },
+                  { true, t->up_b, "its other tensors are not beside it" },
+                  { m->comp == COMP_LEARNED, t->scale, "the config's scaling says otherwise" },
+                  { m->norm_before, t->before, "the config's ln_before says otherwise" },
+                  { m->norm_before, t->before_b, "the config's ln_before says otherwise" },
+                  { m->norm != NORM_NONE, t->after, "the config's ln_after says otherwise" },
+                  { m->norm != NORM_NONE, t->after_b, "the config's ln_after says otherwise" } };
+    for (size_t i = 0; i < COUNT_OF(parts); i++)
+        if (parts[i].wanted != (parts[i].is != NULL))
+            return reading_refuse(&r->in, parts[i].is ? parts[i].is : t->down, parts[i].why, e);
+    return 0;
+}
+
 static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
-    static const char own[] = "adapter_down.0.weight";
-    const struct tensor_info *t = map_before(r->in.m, path);
-    struct bag_tensor *down_b = hub_read_beside(r, down, own, "adapter_down.0.bias"), *up = hub_read_beside(r, down, own,
-            "adapter_up.weight"),
-                      *up_b = hub_read_beside(r, down, own, "adapter_up.bias"), *s = hub_read_beside(r, down, own, "scaling");
+    const char *own = down_name(r);
+    const struct tensor_info *at = map_before(r->in.m, path);
+    char *bias = xprintf("%.*s.bias", (int)strlen("adapter_down.0"), own);
+    const struct bottleneck_tensors t = {
+        .down = down, .down_b = hub_read_beside(r, down, own, bias), .up = hub_read_beside(r, down, own, "adapter_up.weight"),
+        .up_b = hub_read_beside(r, down, own, "adapter_up.bias"), .scale = hub_read_beside(r, down, own, "scaling"),
+        .before = hub_read_beside(r, down, own, "adapter_norm_before.weight"), .before_b = hub_read_beside(r, down, own,
+                "adapter_norm_before.bias"),
+        .after = hub_read_beside(r, down, own, "adapter_norm_after.weight"), .after_b = hub_read_beside(r, down, own,
+                "adapter_norm_after.bias"),
+    };
     struct module m;
-    if (!t) return reading_refuse(&r->in, down, "the model has no such place", e);
+    free(bias);
+    if (!at) return reading_refuse(&r->in, down, "the model has no such place", e);
     if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
-    if (!down_b || !up || !up_b) return reading_refuse(&r->in, down, "its other tensors are not beside it", e);
-    if (hub_bottleneck(&r->hub, &r->in.m->arch, t->role == ROLE_O_W, &m, e)) return e->code;
+    if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e) || check_parts(r, &m, &t, e)) return e->code;
     size_t size = down->rank == 2 ? down->shape[0] : 0, d = (size_t)r->in.m->arch.width;
     if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "it has no width", e);
-    if (reading_shape(&r->in, down, size, d, e) || reading_shape(&r->in, up, d, size, e)) return e->code;
+    if (reading_shape(&r->in, down, size, d, e) || reading_shape(&r->in, t.up, d, size, e)) return e->code;
+    if (m.norm_before && (check_copy(r, down, t.before, "adapter_down.0.weight", e) ||
+                          check_copy(r, down, t.before_b, "adapter_down.0.bias", e)))
+        return e->code;
     m.size = (int)size;
-    if ((m.comp == COMP_LEARNED) != (s != NULL) || (s && s->count != 1))
-        return reading_refuse(&r->in, s ? s : down, "the config's scaling says otherwise", e);
-    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
-    piece_add(p, SLOT_DOWN_W, down->values, down->count);
-    piece_add(p, SLOT_DOWN_B, down_b->values, down_b->count);
-    piece_add(p, SLOT_UP_W, up->values, up->count);
-    piece_add(p, SLOT_UP_B, up_b->values, up_b->count);
-    if (s) piece_add(p, SLOT_SCALE, s->values, 1);
-    down->used = down_b->used = up->used = up_b->used = true;
-    if (s) s->used = true;
+    struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->sublayer, at->layer);
+    take_tensor_of(p, t.before, SLOT_BEFORE_W);
+    take_tensor_of(p, t.before_b, SLOT_BEFORE_B);
+    take_tensor_of(p, down, SLOT_DOWN_W);
+    take_tensor_of(p, t.down_b, SLOT_DOWN_B);
+    take_tensor_of(p, t.up, SLOT_UP_W);
+    take_tensor_of(p, t.up_b, SLOT_UP_B);
+    take_tensor_of(p, t.after, SLOT_NORM_W);
+    take_tensor_of(p, t.after_b, SLOT_NORM_B);
+    take_tensor_of(p, t.scale, SLOT_SCALE);
     return 0;
 }
 
@@ -308,7 +364,7 @@ static int hub_read_take_tensor(struct hub_reader *r, struct bag_tensor *t, stru
     int rc = 0;
     for (size_t i = 0; i < COUNT_OF(infixes) && !t->used; i++) {
         char *path = hub_read_split(r, t->name, infixes[i], &rest);
-        if (path && !strcmp(rest, "adapter_down.0.weight")) rc = take_bottleneck(r, t, path, e);
+        if (path && !strcmp(rest, down_name(r))) rc = take_bottleneck(r, t, path, e);
         free(path);
         if (rc) return rc;
     }

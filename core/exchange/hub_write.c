@@ -41,18 +41,24 @@ static bool is_parallel(const struct module *m) {
     return m->read == TAP_F_IN || m->read == TAP_F_RES || m->read == TAP_A_IN || m->read == TAP_A_RES;
 }
 
-static const char *bottleneck_trouble(const struct module *m) {
-    bool sequential = m->read == m->write || m->read == TAP_F_NORM;
+static bool is_behind_norm(const struct module *m) { return m->read == TAP_F_NORM || m->read == TAP_A_NORM; }
+
+static const char *bottleneck_trouble(const struct module *m, const struct arch *a) {
+    bool sequential = m->read == m->write || is_behind_norm(m), scaled = m->comp != COMP_ADD;
     if (m->write != TAP_A_OUT && m->write != TAP_F_OUT) return "the library has bottlenecks behind attention and FFN";
     if (!sequential && !is_parallel(m)) return "the library has no adapter that reads there";
-    if (m->heads != HEADS_SHARED || m->norm != NORM_NONE || !m->biases) return "it works head by head, has a norm or no biases";
+    if (m->heads != HEADS_SHARED || !m->biases) return "it works head by head or has no biases";
+    if (m->norm == NORM_SHARED || (m->norm == NORM_OWN && scaled)) return "its norm is before the scale, which the library has behind it";
+    if (m->residual != RESIDUAL_WRITTEN && !is_behind_norm(m)) return "the library adds to what an adapter reads behind a norm alone";
+    if (m->residual == RESIDUAL_STREAM && a->pre_norm) return "the library has no such residual without a norm";
+    if (m->norm == NORM_SUM && !sequential) return "the library norms no sum of an adapter beside its sublayer";
     return m->act == ACT_NONE ? "it has no activation" : NULL;
 }
 
 static const char *trouble(const struct module *m, const struct arch *a) {
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
     switch (m->fn) {
-    case FN_BOTTLENECK: return bottleneck_trouble(m);
+    case FN_BOTTLENECK: return bottleneck_trouble(m, a);
     case FN_LINEAR:
         if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
         return m->comp == COMP_LEARNED ? "its scale is learned" : NULL;
@@ -69,9 +75,9 @@ static const char *trouble(const struct module *m, const struct arch *a) {
 
 /* Bottlenecks are of one config: alike but for where they are and how wide. */
 static bool same_config(const struct module *a, const struct module *b) {
-    bool before = a->read == TAP_F_NORM || b->read == TAP_F_NORM;
     return a->act == b->act && a->comp == b->comp && a->scale == b->scale && is_parallel(a) == is_parallel(b) &&
-           (!before || (a->read == b->read && a->write == b->write));
+           is_behind_norm(a) == is_behind_norm(b) && a->norm == b->norm && a->norm_before == b->norm_before &&
+           a->residual == b->residual && a->ending == b->ending;
 }
 
 static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
@@ -143,8 +149,17 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
     size_t r = (size_t)m->size, d = (size_t)o->m->arch.width;
     char *at = xprintf("%sencoder.layer.%d.%soutput.adapters.%s", family_prefix(o->m->arch.family), layer,
                        is_attention(m) ? "attention." : "", o->name);
-    writing_add(&o->to, xprintf("%s.adapter_down.0.weight", at), r, d, values(o, module, SLOT_DOWN_W, layer));
-    writing_add(&o->to, xprintf("%s.adapter_down.0.bias", at), 0, r, values(o, module, SLOT_DOWN_B, layer));
+    static const char *const befores[] = { "adapter_norm_before", "adapter_down.0" }; /* the library saves it twice */
+    for (int i = 0; i < 2 && m->norm_before; i++) {
+        writing_add(&o->to, xprintf("%s.%s.weight", at, befores[i]), 0, d, values(o, module, SLOT_BEFORE_W, layer));
+        writing_add(&o->to, xprintf("%s.%s.bias", at, befores[i]), 0, d, values(o, module, SLOT_BEFORE_B, layer));
+    }
+    writing_add(&o->to, xprintf("%s.adapter_down.%d.weight", at, m->norm_before), r, d, values(o, module, SLOT_DOWN_W, layer));
+    writing_add(&o->to, xprintf("%s.adapter_down.%d.bias", at, m->norm_before), 0, r, values(o, module, SLOT_DOWN_B, layer));
+    if (m->norm != NORM_NONE) {
+        writing_add(&o->to, xprintf("%s.adapter_norm_after.weight", at), 0, d, values(o, module, SLOT_NORM_W, layer));
+        writing_add(&o->to, xprintf("%s.adapter_norm_after.bias", at), 0, d, values(o, module, SLOT_NORM_B, layer));
+    }
     writing_add(&o->to, xprintf("%s.adapter_up.weight", at), d, r, values(o, module, SLOT_UP_W, layer));
     writing_add(&o->to, xprintf("%s.adapter_up.bias", at), 0, d, values(o, module, SLOT_UP_B, layer));
     if (m->comp == COMP_LEARNED) writing_add(&o->to, xprintf("%s.scaling", at), 0, 1, values(o, module, SLOT_SCALE, layer));
@@ -231,11 +246,11 @@ static json_t *factors(const struct hub_out *o, json_t *left_out) {
 
 /* The keys that are the same for all that is written. */
 static const char usual_bottleneck[] =
-    "{\"adapter_residual_before_ln\":false,\"cross_adapter\":false,\"dropout\":0.0,\"factorized_phm_W\":true,"
+    "{\"cross_adapter\":false,\"dropout\":0.0,\"factorized_phm_W\":true,"
     "\"factorized_phm_rule\":false,\"hypercomplex_nonlinearity\":\"glorot-uniform\",\"init_weights\":\"bert\","
     "\"init_weights_seed\":null,\"inv_adapter\":null,\"inv_adapter_reduction_factor\":null,\"learn_phm\":true,"
-    "\"ln_after\":false,\"ln_before\":false,\"original_ln_after\":true,\"phm_bias\":true,\"phm_c_init\":\"normal\","
-    "\"phm_dim\":4,\"phm_init_range\":0.0001,\"phm_layer\":false,\"phm_rank\":1,\"residual_before_ln\":true,"
+    "\"phm_bias\":true,\"phm_c_init\":\"normal\","
+    "\"phm_dim\":4,\"phm_init_range\":0.0001,\"phm_layer\":false,\"phm_rank\":1,"
     "\"shared_W_phm\":false,\"shared_phm_rule\":true,\"stochastic_depth\":0.0,\"use_gating\":false}";
 
 static json_t *bottleneck_config(const struct hub_out *o) {
@@ -249,7 +264,13 @@ static json_t *bottleneck_config(const struct hub_out *o) {
     json_object_set_new(c, "is_parallel", json_boolean(is_parallel(m)));
     json_object_set_new(c, "leave_out", left_out);
     json_object_set_new(c, "non_linearity", json_string(activation(m->act)));
-    json_object_set_new(c, "original_ln_before", json_boolean(m->read == TAP_F_NORM));
+    json_object_set_new(c, "original_ln_before", json_boolean(is_behind_norm(m)));
+    json_object_set_new(c, "original_ln_after", json_boolean(m->ending == END_MODEL));
+    json_object_set_new(c, "ln_before", json_boolean(m->norm_before));
+    json_object_set_new(c, "ln_after", json_boolean(m->norm != NORM_NONE));
+    json_object_set_new(c, "adapter_residual_before_ln", json_boolean(m->norm == NORM_SUM));
+    json_object_set_new(c, "residual_before_ln", m->residual == RESIDUAL_STREAM ? json_string("post_add")
+                                                                               : json_boolean(m->residual == RESIDUAL_WRITTEN));
     json_object_set_new(c, "reduction_factor", by_width);
     json_object_set_new(c, "scaling", scaling);
     return c;

@@ -205,7 +205,7 @@ static bool works_at(const struct attach *a, int module, const struct site *site
 static node read_of(const struct forward *f, struct site *site, const struct module *m, bool key_side,
                     node value) {
     if (m->read == m->write) return value;
-    if (m->read == TAP_F_NORM) return site_norm(f, site);
+    if (m->read == TAP_F_NORM || m->read == TAP_A_NORM) return site_norm(f, site);
     return m->read == TAP_A_IN && key_side ? site->source : site->value[m->read];
 }
 
@@ -221,6 +221,7 @@ static node attach_apply(struct attach *a, struct tape *t, const struct forward 
         u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));
     u.x = read_of(f, site, m, key_side, value);
     BUG_IF(u.x == NODE_NONE);
+    if (m->ending == END_BARE) site->bare = true;
     return function_of(m)->apply(t, &u);
 }
 

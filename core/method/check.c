@@ -45,7 +45,7 @@ static int tap_rank(enum tap t) {
     case TAP_A_Q: case TAP_A_K: case TAP_A_V: case TAP_F_PRE: return 2;
     case TAP_A_HEAD: case TAP_A_CTX: case TAP_F_ACT: return 3;
     case TAP_A_OUT: case TAP_F_OUT: return 4;
-    case TAP_F_NORM: return 5;
+    case TAP_F_NORM: case TAP_A_NORM: return 5;
     default: return 6;
     }
 }
@@ -73,7 +73,7 @@ static void check_read(struct check *c, const struct module *m) {
     const char *read = tap_name(m->read), *write = tap_name(m->write);
     bool same = (tap_is_attention(m->read) && tap_is_attention(m->write)) ||
                 (tap_is_ffn(m->read) && tap_is_ffn(m->write)) || m->read == m->write;
-    bool pfeiffer = m->read == TAP_F_NORM && m->write == TAP_F_OUT;
+    bool pfeiffer = (m->read == TAP_F_NORM && m->write == TAP_F_OUT) || (m->read == TAP_A_NORM && m->write == TAP_A_OUT);
     if (!same)
         ERROR(c, "V39",
               "%s and %s are not in one sublayer: read a tap of the sublayer that is written", read,
@@ -149,6 +149,22 @@ static bool check_form(struct check *c, const struct module *m) {
               f->comps & COMPS_ADDING ? "add, scaled or learned" : comp_name(f->usual.comp),
               f->comps & COMPS_GATED ? ", or gated" : "");
     return takes;
+}
+
+/* Norms and residuals that change what a sublayer ends with. */
+static void check_end(struct check *c, const struct module *m) {
+    bool moved = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SUM;
+    bool normed = m->norm_before || m->norm == NORM_SCALED || m->norm == NORM_SUM;
+    if (moved && m->write != TAP_A_OUT && m->write != TAP_F_OUT)
+        ERROR(c, "V61", "residual, end=bare and norm=sum are for what ends a sublayer: write a.out or f.out, not %s",
+              tap_name(m->write));
+    else if ((moved || normed) && m->heads != HEADS_SHARED)
+        ERROR(c, "V61", "a bottleneck that works head by head has neither norms nor another residual: use heads=shared");
+    else if (normed && source_is_generated(m->source))
+        ERROR(c, "V61", "of norms the generator makes norm=own and norm=shared alone");
+    else if (m->residual == RESIDUAL_READ && tap_width(c->a, m->read) != tap_width(c->a, m->write))
+        ERROR(c, "V61", "%s is not as wide as %s, so it is no residual of it: leave residual=read out", tap_name(m->read),
+              tap_name(m->write));
 }
 
 static void check_comp(struct check *c, const struct module *m) {
@@ -350,6 +366,7 @@ int method_check(const struct method *given, const struct arch *a, struct findin
         check_check_rows(&c, x);
         check_comp(&c, x);
         check_heads(&c, x);
+        check_end(&c, x);
         check_source(&c, x);
         if (function_of(x)->advise) function_of(x)->advise(&c, x);
         check_selection(&c, x);

@@ -235,10 +235,10 @@ void terms_matrices(struct terms *t, const struct arch *a, const struct module *
     }
 }
 
-static void norm_terms(struct terms *t, const struct arch *a, const struct module *m) {
+static void norm_terms(struct terms *t, const struct arch *a, enum tap tap) {
     char letters[64];
-    snprintf(letters, sizeof letters, "2·%s", terms_letter(a, m->write));
-    terms_add(t, letters, "2·%d", tap_width(a, m->write));
+    snprintf(letters, sizeof letters, "2·%s", terms_letter(a, tap));
+    terms_add(t, letters, "2·%d", tap_width(a, tap));
 }
 
 /* The terms so far, for each task: what is shared follows. */
@@ -255,10 +255,11 @@ static void for_each_task(struct terms *t, int tasks) {
 /* A module's terms in one layer.  Of several tasks each has its own, but for the norm that is shared. */
 static void layer_terms(struct terms *t, const struct plan *p, const struct arch *a, const struct module *m) {
     function_of(m)->terms(t, m, a);
-    if (m->norm == NORM_OWN) norm_terms(t, a, m);
+    if (m->norm_before) norm_terms(t, a, m->read);
+    if (m->norm != NORM_NONE && m->norm != NORM_SHARED) norm_terms(t, a, m->write);
     if (m->comp == COMP_LEARNED) terms_add(t, "1", "1");
     if (p->tasks > 1 && source_row(m->source)->by_task) for_each_task(t, p->tasks);
-    if (m->norm == NORM_SHARED) norm_terms(t, a, m);
+    if (m->norm == NORM_SHARED) norm_terms(t, a, m->write);
 }
 
 /* Whether the text is a sum outside of its brackets. */
@@ -369,7 +370,7 @@ static char *made_arithmetic(const struct plan *p, const struct arch *a, int mod
     for (int i = 0; i < values; i++)
         if (of[i].module == module) made += of[i].count / (size_t)of[i].blocks;
     function_of(m)->terms(&t, m, a);
-    if (m->norm == NORM_OWN) norm_terms(&t, a, m);
+    if (m->norm == NORM_OWN) norm_terms(&t, a, m->write);
     if (m->comp == COMP_LEARNED) terms_add(&t, "1", "1");
     layers_text(m, a, letters, layers);
     text_thousands((int64_t)trained, shown);

@@ -39,7 +39,14 @@ static bool shape_norm(const struct module *m, const struct arch *a, struct slot
     return m->norm != NORM_NONE;
 }
 
+static bool shape_before(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){1, tap_width(a, m->read), false};
+    return m->norm_before;
+}
+
 static const struct function_slot fn_bottleneck_slots[] = {
+    {SLOT_BEFORE_W, "gamma_0", true, START_ONE, shape_before},
+    {SLOT_BEFORE_B, "beta_0", true, START_ZERO, shape_before},
     {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_bottleneck_shape_down},
     {SLOT_DOWN_B, "b_d", true, START_ZERO, shape_down_bias},
     {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_bottleneck_shape_up},
@@ -57,20 +64,45 @@ static bool fn_bottleneck_still(const struct module *m, int slot, bool shift) {
 
 /* ---- at work ---- */
 
-/* Of W_u's output, without its bias when the heads are apart. */
-static node normed(struct tape *t, const struct use *u, node x) {
+static node norm_by(struct tape *t, const struct use *u, node x, enum slot gamma, const struct row_groups *groups) {
     enum { LAYERNORM_EPS_E7 = 100 }; /* PyTorch's 1e-5 */
+    return op_layernorm_groups(t, x, NODE_NONE, use_slot(u, gamma), use_slot(u, gamma + 1), LAYERNORM_EPS_E7 * 1e-7, groups);
+}
+
+static node normed(struct tape *t, const struct use *u, node x) {
     if (u->m->norm == NORM_NONE) return x;
-    return op_layernorm_groups(t, x, NODE_NONE, use_slot(u, SLOT_NORM_W), use_slot(u, SLOT_NORM_B),
-                               LAYERNORM_EPS_E7 * 1e-7, u->m->norm == NORM_OWN ? u->groups : NULL);
+    return norm_by(t, u, x, SLOT_NORM_W, u->m->norm == NORM_SHARED ? NULL : u->groups);
+}
+
+/* What Δh is added to. */
+static node residual_of(struct tape *t, const struct use *u) {
+    bool ffn = tap_is_ffn(u->m->write);
+    if (u->m->residual == RESIDUAL_READ) return u->x;
+    return u->m->residual == RESIDUAL_WRITTEN ? u->value : op_add(t, u->value, u->site->value[ffn ? TAP_F_RES : TAP_A_RES]);
+}
+
+/* s·x, where s may be learned. */
+static node scaled(struct tape *t, node x, double s, node scale) {
+    return scale == NODE_NONE ? op_scale(t, x, s) : op_add_scaled(t, op_scale(t, x, 0), x, s, scale);
+}
+
+/* Behind the activation, of what all heads have in common. */
+static node leave(struct tape *t, const struct use *u, node x, double s, node scale) {
+    node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
+    if (u->m->norm == NORM_NONE) return op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups);
+    if (u->m->norm == NORM_SUM) return normed(t, u, op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups));
+    x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
+    if (u->m->norm == NORM_SCALED) return op_add(t, base, normed(t, u, scaled(t, x, s, scale)));
+    return op_add_scaled(t, base, normed(t, u, x), s, scale);
 }
 
 static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
     const struct module *m = u->m;
     const struct arch *arch = u->arch;
-    node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W), x = u->x;
+    node scale, down = use_slot(u, SLOT_DOWN_W), x = u->x;
     node down_b = use_slot(u, SLOT_DOWN_B), up_b = use_slot(u, SLOT_UP_B);
     double s = use_factor(u, &scale);
+    if (m->norm_before) x = norm_by(t, u, x, SLOT_BEFORE_W, u->groups);
     if (m->heads == HEADS_FACTORISED) {
         if (m->read == TAP_A_Q && arch->scale_scores) x = op_scale(t, x, 1 / sqrt(arch->head_width));
         x = op_head_linear(t, x, down, arch->heads);
@@ -80,15 +112,10 @@ static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
         x = op_linear_groups(t, x, down, down_b, m->act, u->groups);
     }
     x = use_dropout(t, u, x, 0);
-    if (m->heads == HEADS_SHARED && m->norm == NORM_NONE)
-        return op_linear_add_groups(t, u->value, x, up, up_b, s, scale, u->groups);
-    if (m->heads == HEADS_SHARED) {
-        x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
-    } else {
-        x = op_head_linear(t, x, up, arch->heads);
-        if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
-    }
-    return op_add_scaled(t, u->value, normed(t, u, x), s, scale);
+    if (m->heads == HEADS_SHARED) return leave(t, u, x, s, scale);
+    x = op_head_linear(t, x, use_slot(u, SLOT_UP_W), arch->heads);
+    if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
+    return op_add_scaled(t, u->value, x, s, scale);
 }
 
 /* ---- rules, counts, texts ---- */
@@ -110,7 +137,12 @@ static void fn_bottleneck_terms(struct terms *t, const struct module *m, const s
 static void fn_bottleneck_formula(const struct module *m, const char *x, const char *sub, const char *place,
                                   char out[160]) {
     const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "", *up = m->biases ? " + b_u" : "";
+    char before[64];
     (void)place;
+    if (m->norm_before) {
+        snprintf(before, sizeof before, "LN_0(%s)", x);
+        x = before;
+    }
     if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)
         snprintf(out, 160, "Δh%s = %s(q W_dᵀ/√d_h%s) W_u%s  each head", sub, act, down, up);
     else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", sub, act, x, down, up);
@@ -127,7 +159,8 @@ const struct function function_bottleneck = {
     .title = "bottleneck",
     .says = "A small MLP of width r: φ(x W_d + b_d) W_u + b_u. The adapter's function.",
     .form = FORM_CHANGE,
-    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_READ | TAKES_COMP | TAKES_HEADS |
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_RESIDUAL |
+            TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING,
     .per_head = true,

@@ -81,7 +81,10 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     if (m->comp != usual.comp || (full && several)) format_pair(b, "comp", comp);
     if (m->heads != usual.heads) format_pair(b, "heads", heads_name(m->heads));
     format_add_source(b, m);
+    if (m->norm_before) format_pair(b, "norm-before", "yes");
     if (m->norm != NORM_NONE) format_pair(b, "norm", norm_name(m->norm));
+    if (m->residual != RESIDUAL_WRITTEN) format_pair(b, "residual", residual_name(m->residual));
+    if (m->ending != END_MODEL) format_pair(b, "end", ending_name(m->ending));
     char init[INIT_TEXT];
     module_init_text(m, init);
     if (m->from_run || (m->init != INIT_DEFAULT && (full || m->init != usual.init))) format_pair(b, "init", init);

@@ -31,6 +31,7 @@ enum {
     TAKES_INIT = 1 << 13,
     TAKES_DROPOUT = 1 << 14,
     TAKES_PLACE = 1 << 15, /* write, layers, stack, site: of every function */
+    TAKES_RESIDUAL = 1 << 20, /* residual, end */
     TAKES_SIZE = TAKES_R | TAKES_L
 };
 

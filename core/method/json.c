@@ -34,7 +34,10 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     if (module_is_sized(m)) buf_printf(b, ",\"size\":%d", m->size);
     if (module_takes(m, TAKES_ACT)) word(b, "activation", method_act_name(m->act));
     if (module_takes(m, TAKES_BIASES)) buf_printf(b, ",\"biases\":%s", m->biases ? "true" : "false");
+    if (m->norm_before) buf_puts(b, ",\"norm_before\":true");
     if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
+    if (m->residual != RESIDUAL_WRITTEN) word(b, "residual", residual_name(m->residual));
+    if (m->ending != END_MODEL) word(b, "end", ending_name(m->ending));
     if (in_weight) word(b, "target", target_name(m->target));
     if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
     if (m->write != TAP_NONE) word(b, "write", tap_name(m->write));
@@ -100,6 +103,8 @@ static const char *json_comp_at(int i) { return comp_name((enum comp)i); }
 static const char *json_heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *json_source_at(int i) { return source_name((enum source)i); }
 static const char *json_norm_at(int i) { return norm_name((enum norm)i); }
+static const char *residual_at(int i) { return residual_name((enum residual)i); }
+static const char *ending_at(int i) { return ending_name((enum ending)i); }
 static const char *json_init_at(int i) { return init_name((enum init)i); }
 static const char *json_learn_at(int i) { return learn_name((enum learn)i); }
 static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
@@ -170,6 +175,7 @@ static int read_numbers(const json_t *o, const char *where, struct module *m, st
     if (!json_get_double(o, where, "scale", &m->scale, e) && e->code) return e->code;
     if (!json_get_double(o, where, "dropout", &m->dropout, e) && e->code) return e->code;
     if (!json_get_bool(o, where, "biases", &m->biases, e) && e->code) return e->code;
+    if (!json_get_bool(o, where, "norm_before", &m->norm_before, e) && e->code) return e->code;
     if (!(m->dropout >= 0 && m->dropout < 1))
         return err_set(e, ERR_INPUT, "%s: \"dropout\" must be at least 0 and below 1", where);
     return 0;
@@ -197,7 +203,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm",     "learn"};
+        "norm",     "learn", "norm_before", "residual", "end"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
@@ -216,6 +222,8 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     WORD("source", json_source_at, SOURCE_COUNT, source);
     WORD("mid_activation", json_act_at, ACT_COUNT, mid_act);
     WORD("norm", json_norm_at, NORM_COUNT, norm);
+    WORD("residual", residual_at, RESIDUAL_COUNT, residual);
+    WORD("end", ending_at, END_COUNT, ending);
     const char *init = json_string_value(json_object_get(o, "init"));
     m->from_run = init ? init_text_run(init) : 0;
     if (!m->from_run) WORD("init", json_init_at, INIT_COUNT, init);

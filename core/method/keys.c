@@ -82,6 +82,8 @@ static const char *bend_at(int i) { return method_act_name((enum act)(i + ACT_RE
 static const char *keys_comp_at(int i) { return comp_name((enum comp)i); }
 static const char *keys_source_at(int i) { return source_name((enum source)i); }
 static const char *keys_norm_at(int i) { return norm_name((enum norm)i); }
+static const char *residual_at(int i) { return residual_name((enum residual)i); }
+static const char *ending_at(int i) { return ending_name((enum ending)i); }
 static const char *keys_heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *keys_init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
 static const char *keys_target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
@@ -104,6 +106,22 @@ static int set_biases(struct module *m, const char *v, struct err *e) {
 static int set_norm(struct module *m, const char *v, struct err *e) {
     int i = key_word("norm", v, keys_norm_at, NORM_COUNT, e);
     if (i >= 0) m->norm = (enum norm)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_norm_before(struct module *m, const char *v, struct err *e) {
+    return yes_no("norm-before", v, &m->norm_before, e);
+}
+
+static int set_residual(struct module *m, const char *v, struct err *e) {
+    int i = key_word("residual", v, residual_at, RESIDUAL_COUNT, e);
+    if (i >= 0) m->residual = (enum residual)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_ending(struct module *m, const char *v, struct err *e) {
+    int i = key_word("end", v, ending_at, END_COUNT, e);
+    if (i >= 0) m->ending = (enum ending)i;
     return i < 0 ? ERR_USAGE : 0;
 }
 
@@ -306,6 +324,9 @@ static const struct key keys_table[] = {
     {"act", TAKES_ACT, false, set_act},
     {"biases", TAKES_BIASES, false, set_biases},
     {"norm", TAKES_NORM, false, set_norm},
+    {"norm-before", TAKES_NORM, false, set_norm_before},
+    {"residual", TAKES_RESIDUAL, false, set_residual},
+    {"end", TAKES_RESIDUAL, false, set_ending},
     {"read", TAKES_READ, true, set_read},
     {"write", TAKES_PLACE, true, set_write},
     {"target", TAKES_TARGET, true, set_target},

@@ -101,6 +101,12 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         match_add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
     if (takers("norm", run, base, n, &x, &y) && x->norm != y->norm)
         match_add(c, "norm", norm_name(x->norm), FAR_SWITCH);
+    if (takers("norm-before", run, base, n, &x, &y) && x->norm_before != y->norm_before)
+        match_add(c, "norm-before", x->norm_before ? "yes" : "no", FAR_SWITCH);
+    if (takers("residual", run, base, n, &x, &y) && x->residual != y->residual)
+        match_add(c, "residual", residual_name(x->residual), FAR_SWITCH);
+    if (takers("end", run, base, n, &x, &y) && x->ending != y->ending)
+        match_add(c, "end", ending_name(x->ending), FAR_SWITCH);
     if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&
         !(key_takes(key_find("s"), x) && key_takes(key_find("s"), y))) {
         format_comp(x, text);

@@ -128,6 +128,12 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         phrase(b, " biases at ", x->biases ? "with" : "without", nearest_where(x));
     if (x->norm != y->norm && x->fn == y->fn)
         phrase(b, " norm behind ", x->norm == NORM_NONE ? "no" : norm_name(x->norm), nearest_where(x));
+    if (x->norm_before != y->norm_before && x->fn == y->fn)
+        phrase(b, " norm before ", x->norm_before ? "a" : "no", nearest_where(x));
+    if (x->residual != y->residual && x->fn == y->fn)
+        phrase(b, " as residual at ", residual_name(x->residual), nearest_where(x));
+    if (x->ending != y->ending && x->fn == y->fn) phrase(b, " end at ", ending_name(x->ending),
+                                                         nearest_where(x));
     char init[INIT_TEXT];
     module_init_text(x, init);
     if ((x->init != y->init || x->from_run != y->from_run) && x->fn == y->fn) phrase(b, " start at ", init, nearest_where(x));

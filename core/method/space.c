@@ -12,7 +12,9 @@ static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned
                                                    "gated", "multiply", "in-weight"};
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2"};
-static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared"};
+static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared", "scaled", "sum"};
+static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
+static const char *const ending_names[END_COUNT] = {"model", "bare"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
                                                "hyperformer", "truncated"};
@@ -30,6 +32,8 @@ const char *const method_act_names[ACT_COUNT] = {
 const char *comp_name(enum comp c) { return NAME(comp_names, c); }
 const char *source_name(enum source s) { return NAME(source_names, s); }
 const char *norm_name(enum norm n) { return NAME(norm_names, n); }
+const char *residual_name(enum residual r) { return NAME(residual_names, r); }
+const char *ending_name(enum ending e) { return NAME(ending_names, e); }
 const char *heads_name(enum head_form h) { return NAME(heads_names, h); }
 const char *init_name(enum init i) { return NAME(init_names, i); }
 const char *target_name(enum target t) { return NAME(target_names, t); }
@@ -64,7 +68,8 @@ enum tap tap_map_input(enum tap output) {
 
 bool module_is_sequential(const struct module *m) {
     if (function_of(m)->form != FORM_CHANGE) return false;
-    return m->read == m->write || (m->read == TAP_F_NORM && m->write == TAP_F_OUT);
+    return m->read == m->write || (m->read == TAP_F_NORM && m->write == TAP_F_OUT) ||
+           (m->read == TAP_A_NORM && m->write == TAP_A_OUT);
 }
 
 const char *module_insertion(const struct module *m) {
@@ -120,6 +125,9 @@ static void space_leave_out(struct module *m) {
     if (!module_takes(m, TAKES_ACT)) m->act = usual->act;
     if (!module_takes(m, TAKES_BIASES)) m->biases = usual->biases;
     if (!module_takes(m, TAKES_NORM)) m->norm = usual->norm;
+    if (!module_takes(m, TAKES_NORM)) m->norm_before = usual->norm_before;
+    if (!module_takes(m, TAKES_RESIDUAL)) m->residual = usual->residual;
+    if (!module_takes(m, TAKES_RESIDUAL)) m->ending = usual->ending;
     if (!module_takes(m, TAKES_SIZE)) m->size = usual->size;
     if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
     if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
@@ -157,6 +165,8 @@ void module_normalise(struct module *m) {
     m->write = head_or_context(m->write, per_head);
     if (module_in_weight(m) && m->target != TARGET_TAP) m->write = TAP_NONE;
     if (!module_takes(m, TAKES_READ)) m->read = fixed_read(m);
+    if (m->norm == NORM_SCALED && m->comp == COMP_ADD) m->norm = NORM_OWN;
+    if (m->residual == RESIDUAL_READ && m->read == m->write) m->residual = RESIDUAL_WRITTEN;
     if (m->first < 1) m->first = 1;
     if (m->last < 0) m->last = 0;
     m->site = space_site_of(m);
@@ -190,6 +200,7 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->target == b->target && a->comp == b->comp && a->scale == b->scale &&
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
+           a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending &&
            a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn;
 }

@@ -56,8 +56,13 @@ enum source {
     SOURCE_HYPER2,
     SOURCE_COUNT
 };
-/* A LayerNorm on Δh: none, by the module's source, or one for all tasks. */
-enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_COUNT };
+/* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the sum that s·Δh
+ * is added to. */
+enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_SCALED, NORM_SUM, NORM_COUNT };
+/* What Δh is added to: the tap that is written, that and the sublayer's residual stream, or what the module reads. */
+enum residual { RESIDUAL_WRITTEN, RESIDUAL_STREAM, RESIDUAL_READ, RESIDUAL_COUNT };
+/* What follows at the end of the sublayer: the model's residual and norm, or nothing. */
+enum ending { END_MODEL, END_BARE, END_COUNT };
 enum init {
     INIT_DEFAULT,  /* what the function's paper says (docs/methods.md) */
     INIT_LORA,     /* W_d Kaiming-uniform(√5), W_u 0, biases 0 */
@@ -101,6 +106,9 @@ struct module {
     enum act mid_act;     /* tanh */
     bool biases;          /* of a bottleneck: b_d and b_u exist */
     enum norm norm;       /* of a bottleneck: behind it */
+    bool norm_before;     /* and one on what it reads */
+    enum residual residual;
+    enum ending ending;
     enum init init;
     int from_run;         /* the run of the history whose values it begins with, init=run(N); 0: none */
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
@@ -186,7 +194,9 @@ int source_generator(enum source s);
 bool source_is_generated(enum source s);
 /* Whether one makes the values themselves, not what makes them. */
 bool source_is_hyper(enum source s);
-const char *norm_name(enum norm n); /* "none", "own", "shared" */
+const char *norm_name(enum norm n); /* "none", "own", … */
+const char *residual_name(enum residual r); /* "written", "stream", "read" */
+const char *ending_name(enum ending e);     /* "model", "bare" */
 const char *heads_name(enum head_form h);
 const char *init_name(enum init i);
 /* "lora", or "run(3)"; and the run of such a text, 0: it is none. */

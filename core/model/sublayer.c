@@ -90,23 +90,28 @@ static node norm_of(const struct forward *f, const struct site *s, node x, node 
 /* Input of a sublayer: the residual stream, normed first in pre-norm families. */
 static node enter(const struct forward *f, struct site *s, enum tap res, enum tap in, node x) {
     s->value[res] = x;
+    s->value[TAP_A_NORM] = NODE_NONE;
+    s->bare = false;
     return s->value[in] = f->model->arch.pre_norm ? norm_of(f, s, x, NODE_NONE) : x;
 }
 
 /* End of a sublayer: back into the residual stream. */
 static node leave(const struct forward *f, struct site *s, enum tap res, enum tap end, node out) {
     node residual = s->value[res];
+    if (s->bare) return s->value[end] = out;
     if (f->model->arch.pre_norm) return s->value[end] = op_add(f->tape, residual, out);
     return s->value[end] = norm_of(f, s, out, residual);
 }
 
 node site_norm(const struct forward *f, struct site *s) {
-    BUG_IF(s->sublayer != SUB_FFN || s->value[TAP_F_OUT] == NODE_NONE);
-    if (s->value[TAP_F_NORM] != NODE_NONE) return s->value[TAP_F_NORM];
-    node out = s->value[TAP_F_OUT], residual = s->value[TAP_F_RES];
+    bool ffn = s->sublayer == SUB_FFN;
+    enum tap norm = ffn ? TAP_F_NORM : TAP_A_NORM;
+    node out = s->value[ffn ? TAP_F_OUT : TAP_A_OUT], residual = s->value[ffn ? TAP_F_RES : TAP_A_RES];
+    BUG_IF(out == NODE_NONE);
+    if (s->value[norm] != NODE_NONE) return s->value[norm];
     node made =
         f->model->arch.pre_norm ? op_add(f->tape, out, residual) : norm_of(f, s, out, residual);
-    return s->value[TAP_F_NORM] = made;
+    return s->value[norm] = made;
 }
 
 /* ---- sublayers ---- */

@@ -17,6 +17,7 @@ static const char *const taps_names[TAP_COUNT] = {
     [TAP_F_ACT] = "f.act",
     [TAP_F_OUT] = "f.out",
     [TAP_F_NORM] = "f.norm",
+    [TAP_A_NORM] = "a.norm",
     [TAP_F_END] = "f.end",
     [TAP_EMBED] = "embed",
 };

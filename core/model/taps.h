@@ -21,6 +21,7 @@ enum tap {
     TAP_A_HEAD, /* n×dq per-head outputs side by side (the same matrix as a.ctx) */
     TAP_A_CTX,  /* n×dq concatenated heads, the input of W_o */
     TAP_A_OUT,  /* n×d  a.ctx W_o + b_o, after its dropout */
+    TAP_A_NORM, /* n×d  LN(a.out + a.res), not yet adapted */
     TAP_A_END,  /* n×d  end of the sublayer: post-norm LN(a.res + a.out) */
     /* feed-forward sublayer */
     TAP_F_RES,  /* n×d */
@@ -42,6 +43,8 @@ struct site {
     enum sublayer sublayer;
     int layer; /* 0-based within the stack; -1 for the embedding */
     node value[TAP_COUNT];
+    bool bare;   /* what a.out or f.out holds is the sublayer's end: neither residual nor norm follows.  A hook sets it
+                  * while one of them is offered DONE */
     node source; /* what a.k and a.v are made from: a.in, at cross-attention the encoder's
                   * output; rows as key_rows */
     const struct tape_rows *rows;     /* of the query side */
@@ -84,9 +87,9 @@ struct hooks {
 };
 enum { HOOK_SETS = 8 }; /* the room given to `keys` */
 
-/* The tap f.norm at a post-norm block: LN(f.out + f.res) by the layer's own norm (the
+/* The tap f.norm or a.norm at a post-norm block: LN(f.out + f.res) by the layer's own norm (the
  * method's, where it is replaced) before anything adapts f.out, made when first asked
- * for; f.out + f.res at a pre-norm one.  Only while f.out is offered DONE or later. */
+ * for; f.out + f.res at a pre-norm one.  Only while f.out (a.out) is offered DONE or later. */
 node site_norm(const struct forward *f, struct site *site);
 
 #endif

@@ -296,14 +296,13 @@ static void what_is_not_computed_is_refused(void **state) {
         { "hub-lora", "\"version\": \"adapters.1.3.0\"", "\"version\": 1", "\"version\" must be" },
         { "hub-lora", "\"alpha\": 6", "\"alpha\": \"6\"", "\"alpha\" must be a number" },
         { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is no regular expression" },
-        { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "\"ln_before\" is true" },
+        { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "has no place in the model" },
         { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "\"phm_layer\" is true" },
         { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "\"use_gating\" is true" },
-        { "hub-pfeiffer", "\"residual_before_ln\": true", "\"residual_before_ln\": \"post_add\"", "\"residual_before_ln\" is" },
+        { "hub-houlsby", "\"residual_before_ln\": true", "\"residual_before_ln\": \"post_add\"", "\"residual_before_ln\" is" },
         { "hub-pfeiffer", "\"non_linearity\": \"relu\"", "\"non_linearity\": \"selu\"", "\"non_linearity\" is \"selu\"" },
         { "hub-lora", "\"architecture\": \"lora\"", "\"architecture\": \"reft\"", "\"architecture\" is \"reft\"" },
         { "hub-lora", "\"use_dora\": false", "\"use_dora\": true", "\"use_dora\" is true" },
-        { "hub-houlsby", "\"original_ln_before\": false", "\"original_ln_before\": true", "the norm behind attention" },
         { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", "\"bias\" is \"none\"" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

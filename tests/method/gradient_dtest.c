@@ -235,6 +235,24 @@ static void no_rows_no_gradient(void **state) {
     rig_unmix(&rig);
 }
 
+/* Norms and residuals of an adapter's own. */
+static void norms_and_residuals(void **state) {
+    (void)state;
+    static const char *const forms[] = {
+        "bottleneck(r=3; act=tanh, read=f.out, write=f.out, norm-before=yes, norm=scaled, comp=learned(1.5))",
+        "bottleneck(r=3; act=gelu, read=f.norm, write=f.out, norm=sum, comp=scaled(0.5), residual=stream)",
+        "bottleneck(r=3; act=tanh, read=f.norm, write=f.out, residual=read, end=bare)",
+        "bottleneck(r=3; act=tanh, read=f.in, write=f.out, norm=scaled, comp=scaled(2), end=bare)",
+        "bottleneck(r=3; act=tanh, read=a.norm, write=a.out, norm=sum, residual=read, comp=learned(1.5))",
+        "bottleneck(r=3; act=gelu, read=a.norm, write=a.out, residual=stream, end=bare, norm-before=yes)",
+        "bottleneck(r=3; act=gelu, read=a.out, write=a.out, norm=sum) + adapter-pfeiffer(r=2)"};
+    for (size_t i = 0; i < COUNT_OF(forms); i++)
+        if (!model || i % 3 == (size_t)model % 3) gradient_of(forms[i]);
+    rig_mix(&rig, false);
+    gradient_of("bottleneck(r=3; act=tanh, read=f.out, write=f.out, source=task, norm-before=yes, norm=sum)");
+    rig_unmix(&rig);
+}
+
 /* Other maps of the head, of one task and of several; bitfit trains a pooler that nothing goes through. */
 static void classifiers(void **state) {
     (void)state;
@@ -268,6 +286,7 @@ int main(void) {
         cmocka_unit_test(places),
         cmocka_unit_test(tasks),
         cmocka_unit_test(no_rows_no_gradient),
+        cmocka_unit_test(norms_and_residuals),
         cmocka_unit_test(classifiers),
         cmocka_unit_test(most_have_a_place),
     };

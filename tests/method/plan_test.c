@@ -328,6 +328,8 @@ static void rules_fire(void **state) {
         {"bitfit + adapter-pfeiffer", "V30", LEVEL_WARNING, ""},
         {"adapter-pfeiffer + bias(write=f.out)", "V30", LEVEL_WARNING, ""},
         {"lora + head(frozen)", "V32", LEVEL_WARNING, ""},
+        {"bottleneck(r=4; write=a.ctx, end=bare)", "V61", LEVEL_ERROR, ""},
+        {"bottleneck(r=4; read=f.act, write=f.out, residual=read)", "V61", LEVEL_ERROR, ""},
         {"lora + classifier(layers=3)", "V60", LEVEL_ERROR, ""},
         {"lora + classifier + generated-head", "V60", LEVEL_ERROR, ""},
         {"full", "V33", LEVEL_WARNING, "huge"},

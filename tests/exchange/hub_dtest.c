@@ -1,0 +1,156 @@
+/* Adapters of AdapterHub of many settings on tiny models, in 64 bits: what petri reads of a folder computes what the
+ * library does, goes back as it does and is where it is after ten steps (tests/reference/make_hub_truth.py). */
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/engine/optim.h"
+#include "core/exchange/import.h"
+#include "core/train/predict.h"
+#include "tests/support/rig.h"
+#include "tests/support/test.h"
+
+enum { STEPS = 10 };
+static const double rate = 0.01;
+
+/* T5 takes norms and softmaxes in 32 bits there; values are saved in 32 bits. */
+static const double logits_apart = 2e-6, part = 2e-5;
+
+/* The tiny model that a folder's adapter is of. */
+static char *model_of(const char *folder) {
+    char *base = import_base(folder), *inside;
+    assert_non_null(base);
+    inside = strstr(base, "bert-tiny") == base ? xstrdup("tests/reference/bert-tiny")
+                                               : xprintf("tests/reference/families/%s", base);
+    free(base);
+    return inside;
+}
+
+static void read_adapter(const char *folder, struct imported *out) {
+    struct err e = ERR_INIT;
+    char *inside = model_of(folder), *path = test_path(inside);
+    struct model *m = model_load(path, &e);
+    if (!m) fail_msg("%s", e.text);
+    if (import_hub(folder, m, out, &e)) fail_msg("%s: %s", folder, e.text);
+    free(inside);
+    free(path);
+}
+
+static void truth_open(const char *folder, struct fixture *out) {
+    struct err e = ERR_INIT;
+    char *path = file_join(folder, "truth.safetensors");
+    *out = (struct fixture){ .expected = st_open(path, &e) };
+    if (!out->expected) fail_msg("%s", e.text);
+    free(path);
+}
+
+static void answers_alike(struct rig *r, const char *folder, const struct imported *x) {
+    struct fixture truth;
+    size_t n;
+    truth_open(folder, &truth);
+    double *want = fixture_values(&truth, "logits", &n), worst = 0;
+    real *got = rig_logits(r, predictor_plan(x->predictor), predictor_params(x->predictor));
+    assert_int_equal(n, rig_logit_count(r));
+    for (size_t i = 0; i < n; i++) worst = fmax(worst, fabs((double)got[i] - want[i]));
+    if (!(worst < logits_apart)) {
+        char *text = method_text(&predictor_plan(x->predictor)->method);
+        fail_msg("%s: %s: %g from the library's logits", folder, text, worst);
+    }
+    free(got);
+    free(want);
+    st_close(truth.expected);
+}
+
+/* The values of another adapter that was read into the same plan. */
+static void same_values(const char *folder, const char *inner, const struct plan *p, const real *got, double allowed) {
+    char *other = file_join(folder, inner);
+    struct imported x;
+    read_adapter(other, &x);
+    const struct plan *q = predictor_plan(x.predictor);
+    const real *want = predictor_params(x.predictor);
+    double largest = 0;
+    assert_int_equal(p->trained, q->trained);
+    for (size_t i = 0; i < p->trained; i++) largest = fmax(largest, fabs((double)want[i]));
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        assert_string_equal(t->name, q->tensor[i].name);
+        for (size_t k = t->offset; k < t->offset + t->count; k++)
+            if (!(fabs((double)(got[k] - want[k])) <= allowed * largest))
+                fail_msg("%s: %s: %.9g, not %.9g", other, t->name, (double)got[k], (double)want[k]);
+    }
+    import_release(&x);
+    free(other);
+}
+
+static void learns_alike(struct rig *r, const char *folder, const struct imported *x) {
+    const struct plan *p = predictor_plan(x->predictor);
+    const struct adamw adam = { 0.9, 0.999, 1e-8, 0 };
+    const struct optim_group all = { 0, p->trained, 1, 0 };
+    real *value = xcalloc(p->trained, sizeof *value), *g = xcalloc(p->trained, sizeof *g);
+    real *m = xcalloc(p->trained, sizeof *m), *v = xcalloc(p->trained, sizeof *v);
+    memcpy(value, predictor_params(x->predictor), p->trained * sizeof *value);
+    for (int i = 1; i <= STEPS; i++) {
+        rig_loss(r, p, value, g);
+        if (i == 1) same_values(folder, "grad", p, g, part);
+        optim_adamw(&adam, rate, (uint64_t)i, 1, &all, value, g, m, v);
+    }
+    same_values(folder, "after", p, value, part);
+    free(value);
+    free(g);
+    free(m);
+    free(v);
+}
+
+static void check_folder(const char *folder, bool whole) {
+    struct rig r;
+    struct imported x;
+    char *inside = model_of(folder);
+    rig_open_at(&r, inside);
+    free(inside);
+    read_adapter(folder, &x);
+    answers_alike(&r, folder, &x);
+    if (whole) learns_alike(&r, folder, &x);
+    import_release(&x);
+    rig_close(&r);
+}
+
+static int check_all(const char *folder, bool whole) {
+    DIR *d = opendir(folder);
+    int n = 0;
+    if (!d) fail_msg("%s: cannot be read", folder);
+    for (struct dirent *x; (x = readdir(d));) {
+        if (*x->d_name == '.') continue;
+        char *one = file_join(folder, x->d_name);
+        check_folder(one, whole);
+        free(one);
+        n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static void adapters_are_the_librarys(void **state) {
+    (void)state;
+    char *folder = test_path("tests/reference/adapters/truth");
+    assert_true(check_all(folder, true) > 3);
+    free(folder);
+}
+
+static void drawn_settings_are_the_librarys(void **state) {
+    (void)state;
+    const char *folder = getenv("PETRI_HUB_RANDOM");
+    if (!folder) return;
+    print_message("%d settings agree\n", check_all(folder, false));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adapters_are_the_librarys),
+        cmocka_unit_test(drawn_settings_are_the_librarys),
+    };
+    return cmocka_run_group_tests_name("hub", tests, NULL, NULL);
+}
