@@ -233,6 +233,7 @@ void jobs__event(void *self, const struct event *e) {
     case EVENT_SAMPLE: on_samples(job, e); break;
     case EVENT_EMBEDDING: on_embedding(job, e); break;
     case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
+    case EVENT_SAVING: store_flush(job->jobs->store, NULL); return; /* a full disk is told elsewhere, and lets none be written */
     }
     struct jobs_hook *hook = &job->jobs->hook;
     if (hook->event) hook->event(hook->self, e);

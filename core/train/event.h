@@ -27,6 +27,8 @@ enum event_kind {
     EVENT_MESSAGE,    /* text: something worth saying once */
     EVENT_EMBEDDING,  /* step, split, embedding */
     EVENT_SAMPLE,     /* step, split, samples: the texts given for the same drawn rows */
+    EVENT_SAVING,     /* a checkpoint to go on from is written next: what was told so far is not told again after it, so
+                       * it must be kept for good when the sink returns */
 };
 
 struct dataset;

@@ -62,7 +62,7 @@ static void fewshot_run_on_event(void *self, const struct event *e) {
     case EVENT_STATE:
         if (e->text && *e->text) snprintf(x->failure, sizeof x->failure, "%s", e->text);
         break;
-    case EVENT_SAMPLE: case EVENT_MESSAGE: case EVENT_EMBEDDING: break;
+    case EVENT_SAMPLE: case EVENT_MESSAGE: case EVENT_EMBEDDING: case EVENT_SAVING: break;
     }
     x->result.steps = e->step;
     x->result.seconds = e->seconds;

@@ -78,6 +78,7 @@ static bool run_save(struct run *r, int which) {
     struct err e = ERR_INIT;
     if (!r->folder) return true;
     double began = clock_seconds();
+    if (which == CHECKPOINT_LAST) run_send(r, (struct event){ .kind = EVENT_SAVING });
     if (checkpoint_save(r, which, &e)) {
         snprintf(r->failure, sizeof r->failure, "no checkpoint: %.480s", e.text);
         return false;

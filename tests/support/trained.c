@@ -102,6 +102,7 @@ static void keep(void *self, const struct event *e) {
     case EVENT_EMBEDDING: keep_embedding(t, e); break;
     case EVENT_SAMPLE: keep_samples(t, e); break;
     case EVENT_MESSAGE: snprintf(t->message, sizeof t->message, "%s", e->text); break;
+    case EVENT_SAVING: break;
     case EVENT_STATE:
         BUG_IF(t->states == TRAINED_STATES);
         t->state[t->states++] = e->state;
