@@ -12,7 +12,8 @@ const char *axis_name(enum axis a) {
     static const char *const names[AXIS_COUNT] = {
         "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
         "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases",
-        "learn", "norm before", "norm", "residual", "end"};
+        "learn", "norm before", "norm", "residual", "end",
+        "place", "row read", "rows kept"};
     return names[a];
 }
 
@@ -23,7 +24,8 @@ const char *tap_words(enum tap t) {
         [TAP_A_HEAD] = "attn heads",  [TAP_A_CTX] = "attn ctx",      [TAP_A_OUT] = "attn out",
         [TAP_A_END] = "attn end",     [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
         [TAP_F_PRE] = "ffn pre",      [TAP_F_ACT] = "ffn act",       [TAP_F_OUT] = "ffn out",
-        [TAP_F_NORM] = "LN(ffn out)", [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding"};
+        [TAP_F_NORM] = "LN(ffn out)", [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding",
+        [TAP_EMBED_WORDS] = "embed words"};
     return words[t];
 }
 
@@ -31,7 +33,7 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     bool decoder = arch && arch->decoder_layers;
     switch (a) {
     case AXIS_SITE: return decoder && module_takes_site(m);
-    case AXIS_STACK: return decoder;
+    case AXIS_STACK: return decoder && function_of(m)->form != FORM_ROWS;
     case AXIS_INSERTION: return module_takes(m, TAKES_READ);
     case AXIS_COMPOSITION: return module_takes(m, TAKES_COMP);
     case AXIS_SIZE: return module_is_sized(m);
@@ -45,6 +47,10 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     case AXIS_NORM_BEFORE: case AXIS_NORM: return module_takes(m, TAKES_NORM);
     case AXIS_RESIDUAL: case AXIS_ENDING: return module_takes(m, TAKES_RESIDUAL);
     case AXIS_HEADS: return function_of(m)->per_head;
+    case AXIS_LAYERS: return function_of(m)->form != FORM_ROWS;
+    case AXIS_PLACE: return module_takes(m, TAKES_ROWS);
+    case AXIS_POOL: return module_takes(m, TAKES_ROWS) && m->place == PLACE_FIRST && !decoder;
+    case AXIS_ROWS: return module_takes(m, TAKES_ROWS) && decoder;
     default: return true;
     }
 }
@@ -85,13 +91,15 @@ static void compose_choose_layers_value(const struct module *m, char out[64]) {
 
 void axis_value(const struct module *m, enum axis a, char out[64]) {
     static const char *const comps[COMP_COUNT] = {"add",       "scaled",   "learned s",
-                                                  "gated \u03BB", "multiply", "in place"};
+                                                  "gated \u03BB", "multiply", "in place", "concat"};
     const char *text = "";
     char site[32];
     *out = 0;
     bool has = a == AXIS_SITE ? module_takes_site(m) : axis_applies(m, NULL, a) || a == AXIS_STACK;
     if (!has) {
         snprintf(out, 64, "%s", a == AXIS_INSERTION && function_of(m)->form == FORM_KEYS ? "parallel"
+                                : a == AXIS_INSERTION && function_of(m)->form == FORM_ROWS ? "concat"
+                                : a == AXIS_COMPOSITION && function_of(m)->form == FORM_ROWS ? "concat"
                                 : a == AXIS_COMPOSITION                                  ? "in place"
                                                                                          : "\u2013");
         return;
@@ -121,6 +129,9 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_NORM: text = norm_name(m->norm); break;
     case AXIS_RESIDUAL: text = residual_name(m->residual); break;
     case AXIS_ENDING: text = ending_name(m->ending); break;
+    case AXIS_PLACE: text = prompt_place_name(m->place); break;
+    case AXIS_POOL: text = prompt_pool_name(m->pool); break;
+    case AXIS_ROWS: text = prompt_rows_name(m->rows); break;
     case AXIS_COUNT: break;
     }
     if (*text) snprintf(out, 64, "%s", text);
@@ -231,9 +242,13 @@ static void list_positions(struct compose_view *v, const struct module *m) {
         {TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide."},
         {TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual."},
         {TAP_EMBED, "The embedding's output, below the first layer."},
+        {TAP_EMBED_WORDS, "Beside the word embeddings, before position and norm: the tokens' positions move on."},
     };
+    bool rows = function_of(m)->form == FORM_ROWS;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
         struct module n = *m;
+        if (taps[i].tap == TAP_EMBED_WORDS && !rows) continue;
+        if (rows && taps[i].tap != TAP_EMBED_WORDS && taps[i].tap != TAP_EMBED) continue;
         /* one matrix with the heads, for what works head by head */
         bool keys = function_of(m)->form == FORM_KEYS;
         if (keys && taps[i].tap == TAP_A_CTX) continue;
@@ -301,7 +316,9 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "The method's generator makes them for each task, layer and place (+ hyper).",
         "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
         "The same, with maps of each task's own.", "The same, with maps that the method's generator makes for each task (+ hyper).",
-        "A second generator makes them, with conditions of its own (+ hyper2)."};
+        "A second generator makes them, with conditions of its own (+ hyper2).",
+        "While training an LSTM and two maps make the rows; only the rows are kept.",
+        "One prompt for all tasks times each task's own product of low rank."};
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;
@@ -355,7 +372,9 @@ static void list_details(struct compose_view *v, const struct module *m) {
         "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
         "Normal with deviation 0.02.", "Truncated normal with deviation 0.01: nearly a no-op.",
         "Normal with deviation 1.", "Normal with deviation 0.01: nearly a no-op.",
-        "Truncated normal with deviation 0.02."};
+        "Truncated normal with deviation 0.02.", "Uniform between -0.5 and 0.5.", "The model's rows of frequent words, drawn.",
+        "The model's rows of any tokens, drawn.", "The model's first rows.",
+        "The classes' names, a row each; then frequent words.", "The tokens of --prompt-text, again and again."};
     static const char *const learns[LEARN_COUNT] = {
         [LEARN_BOTH] = "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
         [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",
@@ -398,6 +417,27 @@ static void list_details(struct compose_view *v, const struct module *m) {
         for (int i = 0; i < LEARN_COUNT; i++) {
             n.learn = (enum learn)i;
             compose_choose_add(v, learn_name(n.learn), learns[i], &n)->current = m->learn == n.learn;
+        }
+        return;
+    case AXIS_PLACE:
+        for (int i = 0; i < PLACE_COUNT; i++) {
+            n.place = (enum prompt_place)i;
+            compose_choose_add(v, prompt_place_name(n.place), i ? "Behind the first token." : "Before all tokens.",
+                               &n)->current = m->place == n.place;
+        }
+        return;
+    case AXIS_POOL:
+        for (int i = 0; i < POOL_COUNT; i++) {
+            n.pool = (enum prompt_pool)i;
+            compose_choose_add(v, prompt_pool_name(n.pool), i ? "The classifier reads row 0, one of the prompt's, as libraries do."
+                                               : "The classifier reads the text's first token.", &n)->current = m->pool == n.pool;
+        }
+        return;
+    case AXIS_ROWS:
+        for (int i = 0; i < ROWS_COUNT; i++) {
+            n.rows = (enum prompt_rows)i;
+            compose_choose_add(v, prompt_rows_name(n.rows), i ? "As many again that nothing reads, as PEFT keeps them." : "Those that act.",
+                               &n)->current = m->rows == n.rows;
         }
         return;
     default: return;

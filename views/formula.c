@@ -45,6 +45,9 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
         sign = function_of(m)->sign;
         snprintf(out, 160, "h \u2190 h \u2299 %s%s", sign ? sign : "\u0394h", sub);
         break;
+    case COMP_CONCAT:
+        snprintf(out, 160, m->place == PLACE_AFTER_BOS ? "X \u2190 [x_0; P%s; x_1 \u2026]" : "X \u2190 [P%s; X]", sub);
+        break;
     case COMP_IN_WEIGHT:
         snprintf(out, 160, "trained where they are");
         break;

@@ -260,6 +260,7 @@ void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
 /* ---- records ---- */
 
 struct arena *record_arena(struct tape *t) { return t->arena; }
+void *tape_keep(struct tape *t, size_t bytes) { return arena_keep(t->arena, bytes); }
 
 struct rng_key record_rng(const struct tape *t, uint64_t site) {
     return rng_key(t->seed, RNG_DROPOUT, t->step, site);

@@ -48,6 +48,9 @@ bool tape_training(const struct tape *t);
 void tape_few_rows(struct tape *t);
 bool tape_has_few_rows(const struct tape *t);
 
+/* Memory that lives as long as the step, or until what was made after a mark below it is recycled. */
+void *tape_keep(struct tape *t, size_t bytes);
+
 /* A frozen leaf: the caller's memory, read only, alive for the step. */
 node tape_frozen(struct tape *t, int rows, int cols, const real *value);
 /* A trained leaf.  `grad` (rows*cols) is written by the first contribution and must

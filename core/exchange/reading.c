@@ -163,7 +163,6 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
     config_init(c);
     c->form = writes ? FORM_TEXT : FORM_CLASSES;
     c->prefix = false;
-    c->max_len = arch_longest(&r->m->arch);
     if (base && *base) c->model = xstrdup(base);
     if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (!r->classes && !r->m->head_w)
@@ -190,6 +189,7 @@ int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
     int rc = reading_describe(r, base, &label, e);
     if (!rc) {
         bool writes = r->out->config.form == FORM_TEXT;
+        r->out->config.max_len = method_longest(&r->out->config.method, &r->m->arch);
         const struct predictor_parts parts = {
             .m = r->m, .c = &r->out->config,
             .gold = writes ? DATA_TEXT : r->classes == 1 ? DATA_REGRESSION : DATA_CLASSES,

@@ -10,6 +10,7 @@
 #include "core/method/retriever.h"
 #include "core/method/rows.h"
 #include "core/method/sources.h"
+#include "core/model/joined.h"
 
 /* A prefix is dropped as a sequence of its own, the same in every shard of a step. */
 struct prefix_rows {
@@ -269,6 +270,34 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
     return n;
 }
 
+/* The module whose rows join the encoder's sequences, or -1. */
+static int joining(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (function_of(&m->module[i])->form == FORM_ROWS) return i;
+    return -1;
+}
+
+static struct joined_rows joined_rows(const struct method *m) {
+    int i = joining(m);
+    if (i < 0) return (struct joined_rows){0};
+    const struct module *x = &m->module[i];
+    return (struct joined_rows){.count = x->size, .at_words = x->write == TAP_EMBED_WORDS,
+                                .after_first = x->place == PLACE_AFTER_BOS, .first_read = x->pool == POOL_ROW0};
+}
+
+static node hook_rows(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
+    struct attach *a = self;
+    int module = joining(&a->p->method);
+    const struct site at = {.stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1, .rows = &f->tokens, .key_rows = &f->tokens};
+    const struct use u = use_of(a, module, &at, &f->tokens);
+    (void)words;
+    node rows = use_slot(&u, function_of(u.m)->slots[0].slot);
+    bool several = attach_by_task(a, module);
+    *each = tape_rows_of(t, rows) / (several ? a->p->tasks : 1);
+    *block = several ? row_tasks(a, f->batch) : NULL;
+    return rows;
+}
+
 /* ---- a row's own vector ---- */
 
 static node retriever_leaf(const struct attach *a, enum slot slot) {
@@ -282,7 +311,7 @@ static node retrieve(const struct attach *a, const struct forward *f, node x) {
     const struct retriever *r = &a->p->method.retriever;
     struct tape *t = a->tape;
     tape_site(t, "retriever");
-    node h = op_pool_mean(t, x, &f->rows);
+    node h = joined_mean(f, x);
     if (!r->width) return h;
     if (r->hidden)
         h = op_linear_act(t, h, retriever_leaf(a, SLOT_MLP_W1), retriever_leaf(a, SLOT_MLP_B1), ACT_RELU);
@@ -301,7 +330,7 @@ static bool hook_reached(void *self, struct tape *t, const struct forward *f, in
     bool early = retrieves_early(m) && layer == m->retriever.tap;
     if (early) a->vector = retrieve(a, f, x);
     if (!a->rows || layer != hyper_tap(m)) return early;
-    node h = hyper_of_rows(m)->instance == ROW_RETRIEVER ? a->vector : op_pool_mean(t, x, &f->rows);
+    node h = hyper_of_rows(m)->instance == ROW_RETRIEVER ? a->vector : joined_mean(f, x);
     const int *task = row_tasks(a, f->batch);
     bool first = a->hooks.passes == 2 && a->pass == 1, second = a->pass == 2;
     if (!second) rows_make(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
@@ -321,7 +350,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->m = m;
     a->rows = rows_new(p);
     a->hooks = (struct hooks){a, hook_wants, hook_weight, hook_write, hook_keys, hook_reached,
-                              a->rows ? hyper_of_rows(&p->method)->passes : 1};
+                              a->rows ? hyper_of_rows(&p->method)->passes : 1, joined_rows(&p->method), hook_rows};
     a->layers = m->arch.encoder_layers;
     if (a->layers < m->arch.decoder_layers) a->layers = m->arch.decoder_layers;
     a->places = (size_t)STACK_ALL * SITE_ALL * ((size_t)a->layers + 1);
@@ -384,7 +413,7 @@ void attach_for_task(struct attach *a, int task) {
 
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && &p->method.hyper[t->generator] != hyper_of_rows(&p->method);
-    return t->kind == PLAN_OWN && t->role >= SLOT_PROMPT && t->role <= SLOT_MLP_B2;
+    return t->kind == PLAN_OWN && t->role >= SLOT_PROMPT && t->role <= SLOT_PRODUCT_V;
 }
 
 static bool gets_gradient(const struct plan *p, const struct plan_tensor *t) {

@@ -59,12 +59,17 @@ static void check_write(struct check *c, const struct module *m) {
                   tap_name(m->write));
         return;
     }
-    if (!is_writable(m->write))
+    bool rows = function_of(m)->form == FORM_ROWS;
+    if (rows && m->write != TAP_EMBED && m->write != TAP_EMBED_WORDS)
+        ERROR(c, "V38", "rows of a prompt join at embed.words or behind the embedding, at embed, not at %s", tap_name(m->write));
+    else if (!rows && m->write == TAP_EMBED_WORDS)
+        ERROR(c, "V38", "embed.words is where rows of a prompt join: write embed, the embedding's output");
+    else if (!rows && !is_writable(m->write))
         ERROR(c, "V38",
               "%s cannot be written: the writable taps are a.q, a.k, a.v, a.head, a.ctx, a.out, "
               "f.pre, f.act, f.out and embed",
               tap_name(m->write));
-    else if (m->write == TAP_EMBED && (m->first != 1 || m->last))
+    else if ((rows || m->write == TAP_EMBED) && (m->first != 1 || m->last))
         ERROR(c, "V13", "the embedding is below all layers: leave layers= out");
 }
 
@@ -203,7 +208,7 @@ static void check_heads(struct check *c, const struct module *m) {
 static void check_prompt(struct check *c, const struct module *m) {
     struct span span[SPANS];
     int n = module_spans(m, c->a, span);
-    if (!module_takes(m, TAKES_MLP))
+    if (function_of(m)->form != FORM_KEYS)
         ERROR(c, "V54", "only softmax keys and values are made of a prompt: use source=task or source=hyper");
     for (int i = 0; i < n; i++)
         if (span[i].site == SUB_CROSS) {
@@ -215,8 +220,15 @@ static void check_prompt(struct check *c, const struct module *m) {
 static void check_source(struct check *c, const struct module *m) {
     const struct function *f = function_of(m);
     bool keys = f->form == FORM_KEYS, by_task = source_row(m->source)->by_task;
+    bool rows = f->form == FORM_ROWS, of_rows = m->source == SOURCE_LSTM || m->source == SOURCE_PRODUCT;
     if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
-        ERROR(c, "V42", "only a prefix is made by an MLP: use source=free or source=shared");
+        ERROR(c, "V42", "only a prefix or a prompt is made by an MLP: use source=free or source=shared");
+    if (of_rows && !rows) ERROR(c, "V42", "source=%s is for the rows of a prompt: use source=free", source_name(m->source));
+    if (m->source == SOURCE_HYPER && rows)
+        ERROR(c, "V42", "a prompt made by the generator is not built: use source=free, source=task or source=product");
+    if (init_is_of_rows(m->init) && !rows)
+        ERROR(c, "V42", "init=%s is for the rows of a prompt: use bert or normal", init_name(m->init));
+    if (rows && m->init == INIT_LORA) ERROR(c, "V42", "init=lora has no meaning for rows of a prompt: use vocabulary, uniform or normal");
     if (source_is_prompt(m->source)) check_prompt(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
@@ -318,8 +330,23 @@ static void check_sets(struct check *c) {
                 if (too_many_sets(c, stack, site, layer)) return;
 }
 
+/* A sequence is joined once. */
+static void check_prompts(struct check *c) {
+    int first = -1;
+    for (int i = 0; i < c->m->count; i++) {
+        if (function_of(&c->m->module[i])->form != FORM_ROWS) continue;
+        if (first >= 0) {
+            c->at = i;
+            ERROR(c, "V55", "module %d is a prompt too: two are one with as many rows as both, so say one", first + 1);
+            return;
+        }
+        first = i;
+    }
+}
+
 static void check_whole(struct check *c) {
     const struct method *m = c->m;
+    check_prompts(c);
     c->at = -1;
     check_sets(c);
     const char *rule, *fault = hyper_fault(m, c->a, &rule);

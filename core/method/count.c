@@ -14,6 +14,7 @@
 #include "core/method/hyper.h"
 #include "core/method/match.h"
 #include "core/method/network.h"
+#include "core/method/prompt_rows.h"
 #include "core/method/sources.h"
 
 static void totals(const struct plan *p, int module, size_t *trained, size_t *kept, int *tensors) {
@@ -339,6 +340,17 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
     return with_sum(&t, NULL, NULL, trained, tail);
 }
 
+/* What makes the rows of a prompt. */
+static char *rows_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained, size_t kept) {
+    struct terms t = {BUF_INIT, BUF_INIT};
+    char tail[96] = "", shown[32];
+    prompt_rows_terms(&t, p, m, a);
+    text_thousands((int64_t)kept, shown);
+    if (source_row(m->source)->in_training) snprintf(tail, sizeof tail, "; kept %s = %s", prompt_rows_kept(m,
+            a) > m->size ? "2·l·d" : "l·d", shown);
+    return with_sum(&t, NULL, NULL, trained, tail);
+}
+
 /* One prompt a task for each span; maps at each layer, unless the generator makes them. */
 static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained) {
     struct terms t = {BUF_INIT, BUF_INIT};
@@ -416,6 +428,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
         text_thousands((int64_t)trained, shown);
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
+    if (function_of(m)->form == FORM_ROWS && source_width(m->source)) return rows_arithmetic(p, a, m, trained, kept);
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
     if (source_is_prompt(m->source)) return prompt_arithmetic(p, a, m, trained);
     if (source_is_hyper(m->source)) return made_arithmetic(p, a, module, trained);

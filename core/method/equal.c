@@ -9,7 +9,10 @@ static bool prefix(const struct module *m) { return function_of(m)->form == FORM
 static bool gated(const struct module *m) { return m->comp == COMP_GATED; }
 static bool low_rank(const struct module *m) { return module_is_map(m); }
 static bool free_heads(const struct module *m) { return m->heads == HEADS_FREE; }
-static bool by_mlp(const struct module *m) { return m->source == SOURCE_MLP; }
+static bool by_mlp(const struct module *m) { return m->source == SOURCE_MLP || m->source == SOURCE_LSTM; }
+static bool flat_prefix(const struct module *m) { return prefix(m) && m->source == SOURCE_FREE && gated(m); }
+static bool of_rows(const struct module *m) { return function_of(m)->form == FORM_ROWS; }
+static bool of_product(const struct module *m) { return m->source == SOURCE_PRODUCT; }
 static bool of_prompt(const struct module *m) { return source_is_prompt(m->source); }
 static bool generated(const struct module *m) { return source_is_generated(m->source); }
 
@@ -42,7 +45,10 @@ static const struct equality equalities[] = {
     {"E9", "scaling keys = scaling queries", scales_keys},
     {"E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", scales},
     {"E11", "b_k has no effect and b_v is redundant with b_o, until there is a prefix", key_biases},
-    {"E13", "a prefix behind its MLP = the flat one with the made values", by_mlp},
+    {"E12", "P-tuning v2 without an MLP = a flat prefix; libraries give its keys positions, petri none", flat_prefix},
+    {"E13", "a prefix or a prompt behind its network = the flat one with the made values", by_mlp},
+    {"E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", of_rows},
+    {"E16", "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other", of_product},
     {"E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", prefix},
     {"E21", "what is made of a task's prompt = the flat prefix with the made values", of_prompt},
     {"E22", "what the generator makes for a task = modules of its own with the made values", generated},

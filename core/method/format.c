@@ -33,7 +33,10 @@ void format_comp(const struct module *m, char out[64]) {
 }
 
 void format_mlp(const struct module *m, char out[64]) {
-    if (m->mid_act == ACT_TANH) snprintf(out, 64, "%d", m->mid);
+    struct module usual = *m;
+    usual.mid_act = ACT_NONE;
+    module_normalise(&usual);
+    if (m->mid_act == usual.mid_act) snprintf(out, 64, "%d", m->mid);
     else snprintf(out, 64, "%d,%s", m->mid, method_act_name(m->mid_act));
 }
 
@@ -72,7 +75,7 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     if (module_takes(m, TAKES_READ)) format_pair(b, "read", tap_name(m->read));
     if (f->form == FORM_IN_WEIGHT && m->target != TARGET_TAP) {
         if (full || m->target != TARGET_ALL) format_pair(b, "target", target_name(m->target));
-    } else if (full || f->form != FORM_KEYS || m->write != usual.write) {
+    } else if (full || (f->form != FORM_KEYS && f->form != FORM_ROWS) || m->write != usual.write) {
         format_pair(b, "write", tap_name(m->write));
     }
     char comp[64];
@@ -92,7 +95,11 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     char layers[32];
     key_layers_text(m, layers);
     if (m->first != 1 || m->last) format_pair(b, "layers", layers);
-    if (m->stack != STACK_ALL) format_pair(b, "stack", stack_name(m->stack));
+    if (m->stack != (f->form == FORM_ROWS ? usual.stack : STACK_ALL)) format_pair(b, "stack",
+                                                                                  stack_name(m->stack));
+    if (m->place != usual.place) format_pair(b, "place", prompt_place_name(m->place));
+    if (m->pool != usual.pool) format_pair(b, "pool", prompt_pool_name(m->pool));
+    if (m->rows != usual.rows) format_pair(b, "rows", prompt_rows_name(m->rows));
     if (module_takes_site(m) && m->site != SITE_ALL) format_pair(b, "site", site_name(m->site));
     if (m->learn != LEARN_BOTH) format_pair(b, "learn", learn_name(m->learn));
     if (b->size == open) { /* nothing to say: no brackets */

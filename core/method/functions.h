@@ -11,6 +11,7 @@ enum function_form {
     FORM_CHANGE,    /* a change at the tap that is written: `apply` */
     FORM_KEYS,      /* further keys and values of an attention: `keys_of` */
     FORM_IN_WEIGHT, /* existing tensors, trained in their place */
+    FORM_ROWS,      /* rows that join the encoder's sequences: its first slot is they */
 };
 
 /* The keys of the text form (keys.c).  What a function takes no key for stays as in its usual module. */
@@ -31,6 +32,7 @@ enum {
     TAKES_INIT = 1 << 13,
     TAKES_DROPOUT = 1 << 14,
     TAKES_PLACE = 1 << 15, /* write, layers, stack, site: of every function */
+    TAKES_ROWS = 1 << 16,  /* place, pool, rows */
     TAKES_RESIDUAL = 1 << 20, /* residual, end */
     TAKES_SIZE = TAKES_R | TAKES_L
 };
@@ -40,7 +42,8 @@ enum {
     COMPS_ADDING = 1 << COMP_ADD | 1 << COMP_SCALED | 1 << COMP_LEARNED,
     COMPS_GATED = 1 << COMP_GATED,
     COMPS_MULTIPLY = 1 << COMP_MULTIPLY,
-    COMPS_IN_WEIGHT = 1 << COMP_IN_WEIGHT
+    COMPS_IN_WEIGHT = 1 << COMP_IN_WEIGHT,
+    COMPS_CONCAT = 1 << COMP_CONCAT
 };
 
 /* A place that at= may move a preset's modules to. */

@@ -10,6 +10,7 @@
 #include "core/method/fn.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
+#include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
 
 void init_uniform(struct rng_key key, real *out, size_t n, double bound) {
@@ -51,12 +52,17 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
 
 /* What is not the function's. */
 static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+    if (t->role >= SLOT_LSTM && t->role <= SLOT_LSTM_LAST) { /* biases too */
+        init_uniform(key, out, t->count, 1 / sqrt(m->mid));
+        return;
+    }
     switch (t->role) {
-    case SLOT_MLP_E: case SLOT_PROMPT: matrix(key, m, t, false, out); return;
+    case SLOT_MLP_E: case SLOT_PROMPT: case SLOT_PRODUCT: matrix(key, m, t, false, out); return;
+    case SLOT_PRODUCT_U: case SLOT_PRODUCT_V: init_normal(key, out, t->count, 0.02); return;
     case SLOT_SCALE: init_fill(out, t->count, m->scale); return;
     /* Maps of an MLP or a prompt: U(-1/√in, 1/√in), biases too. */
     case SLOT_PROMPT_DOWN_K: case SLOT_PROMPT_UP_K: case SLOT_PROMPT_DOWN_V: case SLOT_PROMPT_UP_V:
-    case SLOT_MLP_W1: case SLOT_MLP_W2: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
+    case SLOT_MLP_W1: case SLOT_MLP_W2: case SLOT_MLP_W3: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
     default: BUG("slot %d of a module", t->role);
     }
 }
@@ -96,7 +102,14 @@ static void init_head(struct rng_key key, const struct model *m, const struct pl
     else init_fill(out, t->count, 0);
 }
 
-void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, uint64_t seed, real *params) {
+/* Whether the tensor is the rows of a prompt, or what they come of row by row, that start as words of the model do. */
+static bool starts_of_words(const struct plan *p, const struct plan_tensor *t) {
+    if (t->kind != PLAN_OWN || !init_is_of_rows(p->method.module[t->module].init)) return false;
+    return t->role == SLOT_OWN || t->role == SLOT_MLP_E || t->role == SLOT_PRODUCT;
+}
+
+void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, const struct plan_words *words,
+                    uint64_t seed, real *params) {
     bool other = classifier_of(&p->method, &m->arch) != NULL; /* the folder's head is for other maps */
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -109,8 +122,9 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_HEAD && t->role >= SLOT_FEATURE_W1) generated_init(key, t, out);
         else if (t->kind == PLAN_HEAD) init_head(key, m, t, other ? NULL : row[t->task],
                                                  p->outputs[t->task], out);
-        else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2)
+        else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2 || t->role == SLOT_MLP_B3)
             init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
+        else if (starts_of_words(p, t)) prompt_rows_start(&p->method.module[t->module], t, m, words, key, out);
         else init_own(key, &p->method.module[t->module], t, out);
     }
 }
@@ -120,7 +134,7 @@ void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real 
     const int **row = xcalloc((size_t)p->tasks, sizeof *row);
     for (int i = 0; i < m->head_rows; i++) same[i] = i;
     for (int k = 0; k < p->tasks; k++) row[k] = m->head_w && m->head_b && m->head_rows == p->outputs[k] ? same : NULL;
-    plan_init_head(p, m, row, seed, params);
+    plan_init_head(p, m, row, NULL, seed, params);
     free(row);
     free(same);
 }

@@ -52,6 +52,11 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
         word(b, "source", source_name(m->source));
     }
     if (source_width(m->source)) buf_printf(b, ",\"mid\":%d", m->mid);
+    if (module_takes(m, TAKES_ROWS)) {
+        word(b, "place", prompt_place_name(m->place));
+        word(b, "pool", prompt_pool_name(m->pool));
+        word(b, "rows", prompt_rows_name(m->rows));
+    }
     if (m->source == SOURCE_MLP) word(b, "mid_activation", method_act_name(m->mid_act));
     char init[INIT_TEXT];
     module_init_text(m, init);
@@ -107,7 +112,10 @@ static const char *residual_at(int i) { return residual_name((enum residual)i); 
 static const char *ending_at(int i) { return ending_name((enum ending)i); }
 static const char *json_init_at(int i) { return init_name((enum init)i); }
 static const char *json_learn_at(int i) { return learn_name((enum learn)i); }
-static const char *insertion_at(int i) { return i ? "sequential" : "parallel"; }
+static const char *place_at(int i) { return prompt_place_name((enum prompt_place)i); }
+static const char *pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
+static const char *rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
+static const char *insertion_at(int i) { return i == 2 ? "concat" : i ? "sequential" : "parallel"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
 
 /* A member that is one of a list of words: *out is its index (untouched when absent). */
@@ -203,7 +211,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm",     "learn", "norm_before", "residual", "end"};
+        "norm",     "learn", "norm_before", "residual", "end", "place", "pool", "rows"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
@@ -228,18 +236,20 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     m->from_run = init ? init_text_run(init) : 0;
     if (!m->from_run) WORD("init", json_init_at, INIT_COUNT, init);
     WORD("learn", json_learn_at, LEARN_COUNT, learn);
-    if (member_word(o, where, "insertion", insertion_at, 2, &insertion, e)) return e->code;
+    WORD("place", place_at, PLACE_COUNT, place);
+    WORD("pool", pool_at, POOL_COUNT, pool);
+    WORD("rows", rows_at, ROWS_COUNT, rows);
+    if (member_word(o, where, "insertion", insertion_at, 3, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
     if (read_place(o, where, version, m, e)) return e->code;
     if (source_width(m->source) && m->mid == 0)
         return err_set(e, ERR_INPUT, "%s: \"mid\", the inner width of source %s, is missing", where,
                        source_name(m->source));
     module_normalise(m);
-    if (insertion >= 0 && insertion != module_is_sequential(m))
+    if (insertion >= 0 && strcmp(insertion_at(insertion), module_insertion(m)))
         return err_set(e, ERR_INPUT,
                        "%s: \"insertion\" is %s, but reading %s and writing %s is %s", where,
-                       insertion_at(insertion), tap_name(m->read), tap_name(m->write),
-                       insertion_at(!insertion));
+                       insertion_at(insertion), tap_name(m->read), tap_name(m->write), module_insertion(m));
     return 0;
 }
 

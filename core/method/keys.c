@@ -198,7 +198,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     if (n >= sizeof width) return err_set(e, ERR_USAGE, "mlp=%s: too long", v);
     memcpy(width, v, n);
     width[n] = 0;
-    enum act act = ACT_TANH;
+    enum act act = ACT_NONE; /* the usual one */
     if (comma) {
         int i = key_word("mlp", comma + 1 + strspn(comma + 1, " "), bend_at, ACT_COUNT - ACT_RELU,
                          e);
@@ -220,7 +220,7 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     if (i < 0) return ERR_USAGE;
     if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
     int mid = source_width((enum source)i);
-    if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp and prompt-… take a width", v);
+    if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp, lstm, product and prompt-… take a width", v);
     if (*inner && keys_whole("source", inner, 1, &mid, e)) return e->code;
     m->source = (enum source)i;
     m->mid = mid;
@@ -307,6 +307,28 @@ static int set_learn(struct module *m, const char *v, struct err *e) {
     return i < 0 ? ERR_USAGE : 0;
 }
 
+static const char *place_at(int i) { return prompt_place_name((enum prompt_place)i); }
+static const char *pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
+static const char *rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
+
+static int set_place(struct module *m, const char *v, struct err *e) {
+    int i = key_word("place", v, place_at, PLACE_COUNT, e);
+    if (i >= 0) m->place = (enum prompt_place)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_pool(struct module *m, const char *v, struct err *e) {
+    int i = key_word("pool", v, pool_at, POOL_COUNT, e);
+    if (i >= 0) m->pool = (enum prompt_pool)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
+static int set_rows(struct module *m, const char *v, struct err *e) {
+    int i = key_word("rows", v, rows_at, ROWS_COUNT, e);
+    if (i >= 0) m->rows = (enum prompt_rows)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
 static int set_target(struct module *m, const char *v, struct err *e) {
     int i = key_word("target", v, keys_target_at, TARGET_COUNT - TARGET_ALL, e);
     if (i >= 0) m->target = (enum target)(i + TARGET_ALL);
@@ -339,6 +361,9 @@ static const struct key keys_table[] = {
     {"stack", TAKES_PLACE, false, set_stack},
     {"site", TAKES_PLACE, false, set_site},
     {"learn", TAKES_PLACE, false, set_learn},
+    {"place", TAKES_ROWS, false, set_place},
+    {"pool", TAKES_ROWS, false, set_pool},
+    {"rows", TAKES_ROWS, false, set_rows},
 };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }

@@ -48,7 +48,7 @@ static bool takers(const char *key, const struct module *run, const struct modul
 /* Gives the preset's prefixes the run's MLP, with the start values that come with it. */
 static void give_mlp(const struct module *run, struct module *base, int n) {
     for (int i = 0; i < n; i++) {
-        if (!module_takes(&base[i], TAKES_MLP) || base[i].source == SOURCE_MLP) continue;
+        if (!module_takes(&base[i], TAKES_MLP) || base[i].source == SOURCE_MLP || run[i].source != SOURCE_MLP) continue;
         base[i].source = SOURCE_MLP;
         base[i].mid = run[i].mid;
         base[i].mid_act = run[i].mid_act;
@@ -134,6 +134,12 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         match_add(c, "stack", stack_name(run[i].stack), FAR_SWITCH);
         break;
     }
+    if (takers("place", run, base, n, &x, &y) && x->place != y->place) match_add(c, "place",
+                                                                                 prompt_place_name(x->place), FAR_SWITCH);
+    if (takers("pool", run, base, n, &x, &y) && x->pool != y->pool) match_add(c, "pool",
+                                                                              prompt_pool_name(x->pool), FAR_SWITCH);
+    if (takers("rows", run, base, n, &x, &y) && x->rows != y->rows) match_add(c, "rows",
+                                                                              prompt_rows_name(x->rows), FAR_SWITCH);
     if (run->learn != base->learn) match_add(c, "learn", learn_name(run->learn), FAR_SWITCH);
     for (int i = 0; i < n; i++) {
         if (run[i].site == base[i].site) continue;

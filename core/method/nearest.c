@@ -31,6 +31,7 @@ static int distance(const struct module *a, const struct module *b) {
     if (a->act != b->act || a->biases != b->biases) d += FAR_DETAIL;
     if (a->init != b->init) d += FAR_DETAIL;
     if (a->norm != b->norm) d += FAR_DETAIL;
+    if (a->place != b->place || a->pool != b->pool || a->rows != b->rows) d += FAR_DETAIL;
     if (a->first != b->first || a->last != b->last) d += FAR_DETAIL;
     if (a->stack != b->stack) d += FAR_DETAIL;
     if (a->site != b->site && a->write == b->write) d += FAR_DETAIL;
@@ -134,6 +135,11 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         phrase(b, " as residual at ", residual_name(x->residual), nearest_where(x));
     if (x->ending != y->ending && x->fn == y->fn) phrase(b, " end at ", ending_name(x->ending),
                                                          nearest_where(x));
+    if (x->place != y->place && x->fn == y->fn) phrase(b, " at ", prompt_place_name(x->place),
+                                                       nearest_where(x));
+    if (x->pool != y->pool && x->fn == y->fn) phrase(b, "", x->pool == POOL_CLS ? "the first token read" : "row 0 read", "");
+    if (x->rows != y->rows && x->fn == y->fn) phrase(b, " rows at ", prompt_rows_name(x->rows),
+                                                     nearest_where(x));
     char init[INIT_TEXT];
     module_init_text(x, init);
     if ((x->init != y->init || x->from_run != y->from_run) && x->fn == y->fn) phrase(b, " start at ", init, nearest_where(x));

@@ -184,7 +184,7 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
     struct module m = module_default(fn);
     if (one_scale(item, e)) return e->code;
     m.read = TAP_NONE;
-    if (f->form != FORM_KEYS) m.write = TAP_NONE;
+    if (f->form != FORM_KEYS && f->form != FORM_ROWS) m.write = TAP_NONE;
     for (int now = TURN_SOURCE; now < TURNS; now++) {
         if (now == TURN_LAST && m.write == TAP_NONE) m.write = usual_write(&m);
         for (int i = 0; i < item->count; i++) {

@@ -9,6 +9,7 @@
 #include "core/method/classifier.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
+#include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
 
@@ -71,13 +72,17 @@ static const char *network_slot_name(enum slot slot) {
         [SLOT_SCALE] = "s",    [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
         [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2",
         [SLOT_PROMPT] = "P",   [SLOT_PROMPT_DOWN_K] = "D_k", [SLOT_PROMPT_UP_K] = "U_k",
-        [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v"};
+        [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
+        [SLOT_MLP_W3] = "W_3", [SLOT_MLP_B3] = "b_3",
+        [SLOT_PRODUCT] = "P", [SLOT_PRODUCT_U] = "u", [SLOT_PRODUCT_V] = "v"};
+    if (slot >= SLOT_LSTM && slot <= SLOT_LSTM_LAST) return prompt_lstm_name(slot);
     BUG_IF(!names[slot]);
     return names[slot];
 }
 
 static bool network_slot_is_vector(enum slot slot) {
-    return slot == SLOT_SCALE || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2;
+    return slot == SLOT_SCALE || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2 || slot == SLOT_MLP_B3 ||
+           (slot >= SLOT_LSTM && slot <= SLOT_LSTM_LAST && prompt_lstm_is_bias(slot));
 }
 
 /* "W_d" */
@@ -94,7 +99,7 @@ static bool slot_is_vector(const struct module *m, enum slot slot) {
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                int rows, int cols) {
     const struct module *m = &b->p->method.module[module];
-    bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_MLP_B2;
+    bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_LSTM_LAST;
     struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
                             .layer = layer, .tensor = -1, .blocks = blocks, .rows = blocks * rows,
                             .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),

@@ -133,6 +133,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Which of the inner loop's rates this is: "layer_3", "embeddings", "labels" … */
 enum { PLAN_RATE = 24 };
 void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]);
+/* The longest text in tokens that such a method leaves room for: rows of a prompt take positions of their own. */
+int method_longest(const struct method *m, const struct arch *a);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
 /* The prototypes of the method's generators (tasks × width), else the task embeddings; NULL: they have neither. */
@@ -148,10 +150,18 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
 /* The same of a network ("hyper", "hyper2", "retriever"), by the sizes of its tensors; NULL where there is none. */
 char *plan_network_arithmetic(const struct plan *p, const char *network);
 
+/* What rows of a prompt may start from beside the model: a text, the names of each task's classes. */
+struct plan_words {
+    const char *text;                /* of init=text; NULL: none */
+    const int *labels;               /* of each task; NULL: none has any */
+    const char *const *const *label;
+};
+
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
- * ones are copies of the model's.  The head of task k: output i is the row row[k][i] of the folder's own
+ * ones are copies of the model's.  words NULL: there are none, and vocabulary takes their place.  The head of task k: output i is the row row[k][i] of the folder's own
  * head, with the map before it; row[k] NULL: N(0, 0.02) and bias 0. */
-void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, uint64_t seed, real *params);
+void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, const struct plan_words *words,
+                    uint64_t seed, real *params);
 /* The same with the folder's head as it is for each task that has as many outputs. */
 void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params);
 

@@ -32,6 +32,9 @@ EMBED(multi_head_parallel_adapter, "multi-head-parallel-adapter")
 EMBED(scaled_parallel_adapter, "scaled-parallel-adapter")
 EMBED(mam, "mam")
 EMBED(ia3, "ia3")
+EMBED(prompt_tuning, "prompt-tuning")
+EMBED(p_tuning, "p-tuning")
+EMBED(p_tuning_v2, "p-tuning-v2")
 EMBED(bitfit, "bitfit")
 EMBED(head, "head")
 EMBED(full, "full")
@@ -69,6 +72,9 @@ static const struct {
     ROW(scaled_parallel_adapter, "scaled-parallel-adapter"),
     ROW(mam, "mam"),
     ROW(ia3, "ia3"),
+    ROW(prompt_tuning, "prompt-tuning"),
+    ROW(p_tuning, "p-tuning"),
+    ROW(p_tuning_v2, "p-tuning-v2"),
     ROW(bitfit, "bitfit"),
     ROW(head, "head"),
     ROW(full, "full"),

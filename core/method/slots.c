@@ -34,6 +34,13 @@ int module_spans(const struct module *m, const struct arch *a, struct span out[S
     return n;
 }
 
+int method_longest(const struct method *m, const struct arch *a) {
+    int longest = arch_longest(a);
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].write == TAP_EMBED_WORDS && a->positions) longest -= m->module[i].size;
+    return longest < 1 ? 1 : longest;
+}
+
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer) {
     struct span span[SPANS];
     int n = module_spans(m, a, span);

@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/method/hyper.h"
 #include "core/method/prompt.h"
+#include "core/method/prompt_rows.h"
 
 /* ---- the value itself is trained ---- */
 
@@ -20,6 +21,10 @@ static void plan_by_task(struct build *b, int module, const struct span *s) {
 
 static void plan_mlp(struct build *b, int module, const struct span *s) {
     const struct module *m = &b->p->method.module[module];
+    if (function_of(m)->form == FORM_ROWS) {
+        prompt_rows_plan(b, module, s);
+        return;
+    }
     int d = b->a->width, dq = tap_width(b->a, TAP_A_Q);
     int made = 2 * (s->end - s->first) * dq;
     build_place(b, module, s, -1);
@@ -43,6 +48,7 @@ node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params
 
 static int make_mlp(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
     const struct plan_made *of = &p->made_tensor[first];
+    if (function_of(&p->method.module[of->module])->form == FORM_ROWS) return prompt_rows_make(p, t, params, grads, first, made);
     int col = 0, i = first;
     node w[5];
     tape_site(t, "prefix network of module %d", of->module + 1);
@@ -99,6 +105,8 @@ static const struct source_row sources_rows[SOURCE_COUNT] = {
     [SOURCE_PROMPT_SHARE] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_SEP] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_GLOBAL] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated},
+    [SOURCE_LSTM] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = prompt_rows_plan, .make = prompt_rows_make},
+    [SOURCE_PRODUCT] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_rows_plan, .make = prompt_rows_make},
 };
 
 const struct source_row *source_row(enum source s) {

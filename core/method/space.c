@@ -9,16 +9,21 @@
 #include "core/method/slots.h"
 
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
-                                                   "gated", "multiply", "in-weight"};
+                                                   "gated", "multiply", "in-weight", "concat"};
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
-                                                   "prompt-share", "prompt-sep", "prompt-global", "hyper2"};
+                                                   "prompt-share", "prompt-sep", "prompt-global", "hyper2",
+                                                   "lstm", "product"};
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared", "scaled", "sum"};
 static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
 static const char *const ending_names[END_COUNT] = {"model", "bare"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
-                                               "hyperformer", "truncated"};
+                                               "hyperformer", "truncated", "uniform", "vocabulary",
+                                               "vocabulary-all", "first-ids", "labels", "text"};
 static const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
+static const char *const place_names[PLACE_COUNT] = {"first", "after-bos"};
+static const char *const pool_names[POOL_COUNT] = {"cls", "row0"};
+static const char *const rows_names[ROWS_COUNT] = {"acting", "peft"};
 static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings", "pooler"};
 static const char *const stack_names[] = {"encoder", "decoder", "all"};
 static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};
@@ -41,6 +46,11 @@ const char *stack_name(int stack) { return NAME(stack_names, stack); }
 const char *site_name(int site) { return NAME(site_names, site); }
 const char *learn_name(enum learn l) { return NAME(learn_names, l); }
 const char *method_act_name(enum act a) { return NAME(method_act_names, a); }
+const char *prompt_place_name(enum prompt_place p) { return NAME(place_names, p); }
+const char *prompt_pool_name(enum prompt_pool p) { return NAME(pool_names, p); }
+const char *prompt_rows_name(enum prompt_rows r) { return NAME(rows_names, r); }
+
+bool init_is_of_rows(enum init i) { return i >= INIT_UNIFORM; }
 
 bool source_is_prompt(enum source s) {
     return s == SOURCE_PROMPT_SHARE || s == SOURCE_PROMPT_SEP || s == SOURCE_PROMPT_GLOBAL;
@@ -54,7 +64,14 @@ bool source_is_generated(enum source s) { return source_generator(s) >= 0; }
 
 bool source_is_hyper(enum source s) { return s == SOURCE_HYPER || s == SOURCE_HYPER2; }
 
-int source_width(enum source s) { return s == SOURCE_MLP ? 512 : source_is_prompt(s) ? 48 : 0; }
+int source_width(enum source s) {
+    switch (s) {
+    case SOURCE_MLP: return 512;
+    case SOURCE_LSTM: return 128;
+    case SOURCE_PRODUCT: return 1;
+    default: return source_is_prompt(s) ? 48 : 0;
+    }
+}
 
 enum tap tap_map_input(enum tap output) {
     switch (output) {
@@ -74,6 +91,7 @@ bool module_is_sequential(const struct module *m) {
 
 const char *module_insertion(const struct module *m) {
     if (module_in_weight(m)) return "in-weight";
+    if (function_of(m)->form == FORM_ROWS) return "concat";
     return module_is_sequential(m) ? "sequential" : "parallel";
 }
 
@@ -90,7 +108,8 @@ struct module module_default(enum fn fn) {
 
 static enum init usual_init(const struct module *m) {
     const struct function *f = function_of(m);
-    return source_width(m->source) && f->made_init ? f->made_init : f->usual.init;
+    bool drawn = source_width(m->source) && m->source != SOURCE_PRODUCT;
+    return drawn && f->made_init ? f->made_init : f->usual.init;
 }
 
 bool module_takes_site(const struct module *m) {
@@ -107,7 +126,7 @@ bool module_is_at(const struct module *m, int stack, int site) {
 /* What the tap leaves open of `site`. */
 static int space_site_of(const struct module *m) {
     if (tap_is_ffn(m->write)) return SUB_FFN;
-    if (m->write == TAP_EMBED) return SUB_EMBED;
+    if (m->write == TAP_EMBED || m->write == TAP_EMBED_WORDS) return SUB_EMBED;
     if (!module_takes_site(m)) return SITE_ALL;
     bool attention = m->site == SUB_SELF || m->site == SUB_CROSS;
     return tap_is_attention(m->write) && !attention ? SITE_ALL : m->site;
@@ -135,6 +154,11 @@ static void space_leave_out(struct module *m) {
     if (!module_takes(m, TAKES_COMP)) m->comp = usual->comp;
     if (!module_takes(m, TAKES_HEADS)) m->heads = usual->heads;
     if (!module_takes(m, TAKES_SOURCE)) m->source = usual->source;
+    if (!module_takes(m, TAKES_ROWS)) {
+        m->place = usual->place;
+        m->pool = usual->pool;
+        m->rows = usual->rows;
+    }
     if (!module_takes(m, TAKES_TARGET)) m->target = usual->target;
     else if (m->target == TARGET_NONE) m->target = TARGET_ALL;
 }
@@ -144,13 +168,24 @@ static enum tap fixed_read(const struct module *m) {
     switch (function_of(m)->form) {
     case FORM_CHANGE: return m->write;
     case FORM_KEYS: return TAP_A_Q;
-    case FORM_IN_WEIGHT: break;
+    case FORM_IN_WEIGHT: case FORM_ROWS: break;
     }
     return TAP_NONE;
 }
 
+/* Rows join one stack, at one place; behind the first token that one is still the first. */
+static void normalise_rows(struct module *m) {
+    if (m->stack == STACK_ALL) m->stack = STACK_ENCODER;
+    if (m->source == SOURCE_SHARED) m->source = SOURCE_FREE;
+    if (m->place == PLACE_AFTER_BOS) m->pool = POOL_CLS;
+}
+
+/* The usual bend of an MLP: of PEFT's behind a prompt, and of a prefix's. */
+static enum act usual_mid_act(const struct module *m) { return function_of(m)->form == FORM_ROWS ? ACT_RELU : ACT_TANH; }
+
 void module_normalise(struct module *m) {
     space_leave_out(m);
+    if (function_of(m)->form == FORM_ROWS) normalise_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
@@ -159,7 +194,7 @@ void module_normalise(struct module *m) {
     if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
     if (m->scale == 0) m->scale = 0;
     if (m->source != SOURCE_MLP) m->mid_act = ACT_NONE;
-    else if (m->mid_act == ACT_NONE) m->mid_act = ACT_TANH;
+    else if (m->mid_act == ACT_NONE) m->mid_act = usual_mid_act(m);
     bool per_head = m->heads != HEADS_SHARED;
     m->read = head_or_context(m->read, per_head);
     m->write = head_or_context(m->write, per_head);
@@ -202,7 +237,8 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
            a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending &&
            a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
-           a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn;
+           a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn &&
+           a->place == b->place && a->pool == b->pool && a->rows == b->rows;
 }
 
 /* Place in the forward pass.  What is folded into a linear map comes before what works

@@ -25,6 +25,7 @@
     X(LINEAR, linear)         /* x W_d W_u */                                                      \
     X(SOFTMAX, softmax)       /* softmax(x W_q P_kᵀ/√d_h) P_v */                                   \
     X(SCALE, scale)           /* x ⊙ l */                                                          \
+    X(PROMPT, prompt)         /* learned rows that join every sequence of the encoder */           \
     X(BIAS, bias)             /* the existing additive vectors, trained */                         \
     X(FULL, full)             /* the existing tensors, trained */
 #define FUNCTION_CONSTANT(constant, file) FN_##constant,
@@ -38,6 +39,7 @@ enum comp {
     COMP_GATED,
     COMP_MULTIPLY,
     COMP_IN_WEIGHT,
+    COMP_CONCAT, /* rows beside the sequence's own */
     COMP_COUNT
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
@@ -54,6 +56,8 @@ enum source {
     SOURCE_PROMPT_SEP,
     SOURCE_PROMPT_GLOBAL,
     SOURCE_HYPER2,
+    SOURCE_LSTM,    /* as MLP, an LSTM before it: of a prompt's rows */
+    SOURCE_PRODUCT, /* of a prompt's rows: one for all tasks, times each task's own of low rank */
     SOURCE_COUNT
 };
 /* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the sum that s·Δh
@@ -71,6 +75,13 @@ enum init {
     INIT_NORMAL,   /* N(0, 1) */
     INIT_HYPERFORMER, /* N(0, 0.01), biases 0 */
     INIT_TRUNCATED,   /* truncated N(0, 0.02), biases 0 */
+    /* Of a prompt's rows: U(-0.5, 0.5), or rows of the model's word table. */
+    INIT_UNIFORM,
+    INIT_VOCABULARY,     /* drawn from its 5,000 first words */
+    INIT_VOCABULARY_ALL, /* from all of its ids */
+    INIT_FIRST_IDS,      /* ids 0, 1, … */
+    INIT_LABELS,         /* the classes' names, a row each; then as VOCABULARY */
+    INIT_PROMPT_TEXT,    /* a text of the run's (prompt-text), again and again */
     INIT_COUNT
 };
 /* Over episodes (core/train/regime.h): whether the inner loop adapts a module's tensors, the outer one learns them, or
@@ -86,6 +97,12 @@ enum target {
     TARGET_POOLER,
     TARGET_COUNT
 };
+
+/* Of rows that join a sequence: where, which row the classifier then reads, and how many of a model with a decoder are
+ * kept: those that act, or as many again that nothing reads, as the library PEFT has it. */
+enum prompt_place { PLACE_FIRST, PLACE_AFTER_BOS, PLACE_COUNT };
+enum prompt_pool { POOL_CLS, POOL_ROW0, POOL_COUNT };
+enum prompt_rows { ROWS_ACTING, ROWS_PEFT, ROWS_COUNT };
 
 enum { METHOD_MODULES = 72, METHOD_HEAD_TRAINED = 0, METHOD_HEAD_FROZEN = 1 };
 /* Beside enum stack and enum sublayer: no narrowing.  Such a module adapts to the model:
@@ -117,6 +134,9 @@ struct module {
     int site;             /* enum sublayer, or SITE_ALL: every one where the tap or target is.
                            * Of a tap at the FFN or the embedding it follows from the tap. */
     enum learn learn;
+    enum prompt_place place; /* of a prompt, as the next */
+    enum prompt_pool pool;
+    enum prompt_rows rows;
 };
 
 /* A generator, of modules with source hyper, or (the second one) hyper2 (core/method/hyper.h): widths of the embeddings (0: no condition),
@@ -198,6 +218,11 @@ const char *norm_name(enum norm n); /* "none", "own", … */
 const char *residual_name(enum residual r); /* "written", "stream", "read" */
 const char *ending_name(enum ending e);     /* "model", "bare" */
 const char *heads_name(enum head_form h);
+const char *prompt_place_name(enum prompt_place p); /* "first", "after-bos" */
+const char *prompt_pool_name(enum prompt_pool p);   /* "cls", "row0" */
+const char *prompt_rows_name(enum prompt_rows r);   /* "acting", "peft" */
+/* Starts that are for a prompt's rows alone. */
+bool init_is_of_rows(enum init i);
 const char *init_name(enum init i);
 /* "lora", or "run(3)"; and the run of such a text, 0: it is none. */
 enum { INIT_TEXT = 32 };

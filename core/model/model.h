@@ -81,7 +81,8 @@ struct forward {
     struct tape *tape;
     const struct model *model;
     const struct batch *batch;
-    struct tape_rows rows, target_rows; /* filled by forward_init */
+    struct tape_rows rows, target_rows; /* filled by forward_init; `rows` with those that a method joins (joined.h) */
+    struct tape_rows tokens;     /* the batch's own: as `rows` where none join */
     const struct hooks *hooks;   /* NULL: the model as it is */
     struct decode_cache *cache;  /* NULL: forward_decode takes whole targets.  Else one token a
                                   * live row of the cache, without `encoded` after the first

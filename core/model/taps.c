@@ -20,6 +20,7 @@ static const char *const taps_names[TAP_COUNT] = {
     [TAP_A_NORM] = "a.norm",
     [TAP_F_END] = "f.end",
     [TAP_EMBED] = "embed",
+    [TAP_EMBED_WORDS] = "embed.words",
 };
 
 const char *tap_name(enum tap tap) {

@@ -32,6 +32,7 @@ enum tap {
     TAP_F_NORM, /* n×d  LN(f.out + f.res), not yet adapted: what Pfeiffer's adapter reads */
     TAP_F_END,  /* n×d */
     TAP_EMBED,  /* n×d  the embedding stack's output */
+    TAP_EMBED_WORDS, /* n×d  the word embeddings alone, before position, type and norm */
     TAP_COUNT
 };
 /* "a.q", "f.out", … */
@@ -59,6 +60,16 @@ enum tap_stage { TAP_RAW, TAP_DONE };
 
 struct forward;
 
+/* Rows of a method's that join every sequence of the encoder (a prompt), beside its tokens. */
+struct joined_rows {
+    int count;        /* of each sequence; 0: none do */
+    bool at_words;    /* they join the word embeddings and get position, type 0 and norm as tokens do, which move on by
+                       * as many positions; else they join behind the embedding, and the tokens' positions stay */
+    bool after_first; /* behind each sequence's first token; else before it */
+    bool reads_words; /* they are made of the tokens' word embeddings */
+    bool first_read;  /* the classifier reads the sequence's first row, whatever that is; else its first token */
+};
+
 /* A method's side of the taps.  Any member may be NULL.
  *
  * Offered for writing: embed, a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out.
@@ -84,6 +95,10 @@ struct hooks {
     bool (*reached)(void *self, struct tape *t, const struct forward *f, int layer, node x);
     /* 2: the encoder runs twice, the first time only to be told of; `reached` hears of both. */
     int passes;
+    struct joined_rows joined;
+    /* The rows that join: blocks of *each rows, of which sequence i takes the first joined.count of block (*block)[i]
+     * (NULL: all take the first).  `words`: the tokens' word embeddings, of the batch's own rows, where they are read. */
+    node (*rows)(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block);
 };
 enum { HOOK_SETS = 8 }; /* the room given to `keys` */
 

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "core/base/mem.h"
+#include "core/model/joined.h"
 #include "core/model/sublayer.h"
 
 void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
@@ -13,12 +14,14 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
         .model = m,
         .batch = b,
         .rows = {b->rows, b->start, b->row_id},
+        .tokens = {b->rows, b->start, b->row_id},
         .target_rows = {b->rows, b->target_start, b->row_id},
         .hooks = hooks,
         .dropout = m->arch.dropout,
         .attention_dropout = m->arch.attention_dropout,
         .activation_dropout = m->arch.activation_dropout,
     };
+    joined_init(f);
 }
 
 /* ---- embeddings ---- */
@@ -33,36 +36,67 @@ static struct site transformer_site_of(const struct forward *f, enum stack stack
                          .key_rows = sublayer == SUB_CROSS ? &f->rows : own};
 }
 
-/* The sum of word, position and type: what the stack's family has of them.  The word
- * table is one for both stacks. */
-static node sum_embeddings(const struct forward *f, const struct site *s) {
-    const struct arch *a = &f->model->arch;
-    const struct batch *b = f->batch;
+/* Whether a method's rows join the stack at the word embeddings, or behind the whole embedding. */
+static bool joins(const struct forward *f, const struct site *s, bool at_words) {
+    return s->stack == STACK_ENCODER && joined_on(f) && f->hooks->joined.at_words == at_words;
+}
+
+/* The batch's own rows of the word table, which is one for both stacks. */
+static node embed_words(const struct forward *f, const struct site *s) {
     const bool decoder = s->stack == STACK_DECODER;
     const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    int n = decoder ? b->target_tokens : b->tokens, tables = 1;
-    struct embed_table table[EMBED_TABLES] = {
-        {weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? b->target_in : b->ids, 0}};
+    const struct embed_table word = {weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? f->batch->target_in : f->batch->ids, 0};
+    node x = op_embed_sum(f->tape, decoder ? f->batch->target_tokens : f->batch->tokens, &word, 1);
+    return f->model->arch.embed_scale ? op_scale(f->tape, x, sqrt(f->model->arch.width)) : x;
+}
+
+/* What the family adds to the words: position and type. */
+static int place_tables(const struct forward *f, const struct site *s, struct embed_table *table) {
+    const struct arch *a = &f->model->arch;
+    const struct batch *b = f->batch;
+    const bool decoder = s->stack == STACK_DECODER, moved = joins(f, s, true);
+    int tables = 0;
     if (a->positions)
-        table[tables++] =
-            (struct embed_table){weight_at(f, ROLE_EMBED_POSITION, s),
-                                 decoder ? b->target_positions : b->positions, a->position_offset};
+        table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_POSITION, s),
+                                               decoder ? b->target_positions
+                                               : moved ? joined_positions(f)
+                                                       : b->positions,
+                                               a->position_offset};
     if (a->types)
-        table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_TYPE, s), b->types, 0};
-    if (!a->embed_scale) return op_embed_sum(f->tape, n, table, tables);
-    node word = op_scale(f->tape, op_embed_sum(f->tape, n, table, 1), sqrt(a->width));
-    if (tables == 1) return word;
-    return op_add(f->tape, word, op_embed_sum(f->tape, n, table + 1, tables - 1));
+        table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_TYPE, s), moved ? joined_types(f) : b->types, 0};
+    return tables;
+}
+
+/* The sum of word, position and type. */
+static node sum_embeddings(const struct forward *f, const struct site *s) {
+    const struct arch *a = &f->model->arch;
+    const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    const bool decoder = s->stack == STACK_DECODER;
+    struct embed_table table[EMBED_TABLES];
+    int tables = place_tables(f, s, table + 1);
+    int n = decoder ? f->batch->target_tokens : s->rows->start[s->rows->count];
+    if (!a->embed_scale && !joins(f, s, true)) { /* at once */
+        table[0] = (struct embed_table){weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? f->batch->target_in : f->batch->ids, 0};
+        return op_embed_sum(f->tape, n, table, tables + 1);
+    }
+    node word = embed_words(f, s);
+    if (joins(f, s, true)) word = joined_put(f, word, word);
+    return tables ? op_add(f->tape, word, op_embed_sum(f->tape, n, table + 1, tables)) : word;
 }
 
 static node transformer_embed(const struct forward *f, struct site *s) {
     tape_site(f->tape, "%sembedding", s->stack == STACK_DECODER ? "decoder " : "");
+    bool behind = joins(f, s, false);
+    if (behind) s->rows = &f->tokens;
     node x = sum_embeddings(f, s);
     if (f->model->arch.embed_norm)
         x = sublayer_norm(f, s, x, NODE_NONE, ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B);
     x = sublayer_offer(f, s, TAP_EMBED, TAP_RAW, x);
     x = sublayer_drop(f, s, "embed", f->dropout, x);
-    return sublayer_offer(f, s, TAP_EMBED, TAP_DONE, x);
+    x = sublayer_offer(f, s, TAP_EMBED, TAP_DONE, x);
+    if (!behind) return x;
+    s->rows = &f->rows;
+    return joined_put(f, x, f->hooks->joined.reads_words ? embed_words(f, s) : NODE_NONE);
 }
 
 /* ---- stacks ---- */
@@ -151,7 +185,11 @@ node forward_decode(struct forward *f, node encoded) {
 
 node forward_first(struct forward *f, node encoded) {
     tape_site(f->tape, "pooler");
-    return op_pool_first(f->tape, encoded, &f->rows);
+    if (!joined_on(f)) return op_pool_first(f->tape, encoded, &f->rows);
+    int32_t *ids = tape_keep(f->tape, (size_t)f->rows.count * sizeof *ids);
+    for (int i = 0; i < f->rows.count; i++) ids[i] = joined_read(f, i);
+    const struct embed_table all = {encoded, ids, 0};
+    return op_embed_sum(f->tape, f->rows.count, &all, 1);
 }
 
 node forward_pool(struct forward *f, node encoded) {

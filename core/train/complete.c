@@ -19,7 +19,7 @@
 /* ---- model and task together ---- */
 
 int run_max_len(const struct run_config *c, const struct model *m) {
-    int longest = arch_longest(&m->arch);
+    int longest = method_longest(&c->method, &m->arch);
     return c->max_len < longest ? c->max_len : longest;
 }
 
@@ -349,12 +349,21 @@ static int check_regime(const struct run_config *c, struct err *e) {
     return regime_refuse(c, NULL, e);
 }
 
+/* init=text and the text belong together. */
+static int check_prompt_text(const struct run_config *c, struct err *e) {
+    bool wanted = false, given = c->prompt_text && *c->prompt_text;
+    for (int i = 0; i < c->method.count; i++) wanted = wanted || c->method.module[i].init == INIT_PROMPT_TEXT;
+    if (wanted && !given) return err_set(e, ERR_USAGE, "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
+    if (given && !wanted) return err_set(e, ERR_USAGE, "--prompt-text: no module starts from it: say prompt(init=text)");
+    return 0;
+}
+
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
     if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (check_draws(c, e) || check_regime(c, e)) return e->code;
+    if (check_draws(c, e) || check_regime(c, e) || check_prompt_text(c, e)) return e->code;
     bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
         return err_set(e, ERR_USAGE, "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, "

@@ -82,6 +82,7 @@ struct run_config {
     enum average average;
     enum best_of best_of;
 
+    char *prompt_text; /* that a prompt with init=text starts from; NULL: none */
     char *regime;   /* how it is learned, where the tasks do not say it (regime.h); NULL: single, or multi */
     /* over episodes (episodes.h) */
     char *episodes; /* "smlmt:FILE"; NULL: the tasks' own rows */

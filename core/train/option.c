@@ -101,6 +101,8 @@ static const struct option option_options[] = {
       HELP("average|per-task", "of tasks: one best checkpoint by the average, or one a task") },
     { MEMBER(method), .name = "method", .kind = OPTION_METHOD, .is = OPTION_DECIDES | OPTION_SHOWN,
       HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
+    { TEXT(prompt_text), .name = "prompt-text", DECIDES,
+      HELP("TEXT", "what a prompt with init=text starts from") },
     { TEXT(regime), .name = "regime", DECIDES,
       HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)", "how it is learned (docs/meta.md); default: as the tasks are") },
     { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/model/joined.h"
 #include "core/train/batch.h"
 #include "core/train/order.h"
 
@@ -70,15 +71,16 @@ static double score_row_loss(const struct scoring *s, const struct dataset_row *
 
 /* The vectors of a batch's rows in a layer's output: out[row[i]·width …] gets sequence i's. */
 static void score_pool_rows(const struct forward *f, node output, const uint32_t *row, bool mean, real *out) {
-    const struct tape_rows *rows = &f->rows;
     size_t d = (size_t)f->model->arch.width;
     const real *v = tape_value(f->tape, output);
-    for (int i = 0; i < rows->count; i++) {
+    for (int i = 0; i < f->rows.count; i++) {
         real *to = out + (size_t)row[i] * d;
-        size_t first = (size_t)rows->start[i], count = mean ? (size_t)rows->start[i + 1] - first : 1;
+        int count = mean ? joined_tokens(f, i) : 1;
+        size_t first = (size_t)(mean ? joined_token(f, i, 0) : joined_read(f, i));
+        size_t rest = (size_t)joined_token(f, i, 1) - 1; /* where the others follow one another */
         for (size_t j = 0; j < d; j++) {
-            double sum = 0;
-            for (size_t t = 0; t < count; t++) sum += (double)v[(first + t) * d + j];
+            double sum = count ? (double)v[first * d + j] : 0;
+            for (int t = 1; t < count; t++) sum += (double)v[(rest + (size_t)t) * d + j];
             to[j] = (real)(sum / (double)count);
         }
     }

@@ -326,7 +326,14 @@ static void init_values(struct run *r) {
         row[i] = xcalloc((size_t)r->plan->outputs[i] + 1, sizeof **row);
         rows[i] = !r->meta && head_rows(r->m, r->of[i].task, row[i], NULL) ? row[i] : NULL;
     }
-    plan_init_head(r->plan, r->m, rows, r->c.seed, r->params);
+    const char *const *label[RUN_TASKS];
+    int labels[RUN_TASKS];
+    for (int i = 0; i < r->tasks; i++) {
+        label[i] = (const char *const *)r->of[i].task->class_name;
+        labels[i] = r->of[i].task->classes;
+    }
+    const struct plan_words words = { r->c.prompt_text, labels, label };
+    plan_init_head(r->plan, r->m, rows, &words, r->c.seed, r->params);
     for (int i = 0; i < r->tasks; i++) free(row[i]);
 }
 

@@ -488,6 +488,43 @@ static void a_made_prefix_is_a_flat_one(void **state) {
     drop(b);
 }
 
+/* E13, and E16 of a product. */
+static void a_made_prompt_is_a_flat_one(void **state) {
+    (void)state;
+    static const char *const made[] = {"prompt(l=3,source=mlp(5))", "prompt(l=3,source=lstm(2))", "prompt(l=3,source=product(2))"};
+    for (size_t i = 0; i < COUNT_OF(made); i++) {
+        struct point a = point(made[i], 0.4), b = point("prompt(l=3)", 0.1);
+        node value;
+        tape_reset(rig.prologue, false, 0, 0);
+        attach_prologue(a.p, rig.prologue, a.x, NULL, &value);
+        assert_string_equal(a.p->made_tensor[0].name, b.p->tensor[0].name);
+        memcpy(b.x, tape_value(rig.prologue, value), a.p->made_tensor[0].count * sizeof(real));
+        same("E13", a, b);
+        drop(a);
+        drop(b);
+    }
+    struct point a = point("prompt(l=3,source=product(1))", 0.4), b = point("prompt(l=3)", 0.1);
+    const struct plan_tensor *p = &a.p->tensor[0], *u = &a.p->tensor[1], *v = &a.p->tensor[2];
+    for (size_t i = 0; i < u->count + v->count; i++) a.x[u->offset + i] = 1;
+    memcpy(b.x, a.x + p->offset, p->count * sizeof(real));
+    same("E16", a, b);
+    drop(a);
+    drop(b);
+}
+
+/* E14: what a row of the prompt has become differs from text to text, which no fixed prefix's rows do. */
+static void a_prompt_depends_on_the_text(void **state) {
+    (void)state;
+    if (!rig.classes) return;
+    struct point a = point("prompt(l=3,pool=row0)", 0.4);
+    real *logits = rig_logits(&rig, a.p, a.x);
+    double most = 0;
+    for (int i = 0; i < rig.classes; i++) most = fmax(most, fabs((double)(logits[i] - logits[rig.classes + i])));
+    assert_true(most > 1e-4);
+    free(logits);
+    drop(a);
+}
+
 static void dropout_is_for_training_alone(void **state) {
     (void)state;
     static const char *const texts[][2] = {
@@ -519,6 +556,8 @@ int main(void) {
         cmocka_unit_test(scales_are_rows_and_columns_of_weights),
         cmocka_unit_test(biases_of_keys_and_values),
         cmocka_unit_test(a_made_prefix_is_a_flat_one),
+        cmocka_unit_test(a_made_prompt_is_a_flat_one),
+        cmocka_unit_test(a_prompt_depends_on_the_text),
         cmocka_unit_test(dropout_is_for_training_alone),
     };
     int failed = 0;

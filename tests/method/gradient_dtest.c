@@ -104,6 +104,18 @@ static void prefixes(void **state) {
     gradient_of("prefix(l=2,mlp=4,layers=2) + prefix(l=1,mlp=3)");
 }
 
+/* Rows that join the sequence, at both places, made by each source; with the tables beside which they stand. */
+static void prompts(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "prompt(l=3) + full(target=embeddings)",      "prompt(l=2; write=embed) + scale(write=embed)",
+        "prompt(l=2; place=after-bos) + prefix(l=2)", "prompt(l=2; write=embed, place=after-bos)",
+        "prompt(l=2; pool=row0)",                     "prompt(l=3; source=mlp(4))",
+        "prompt(l=3; source=mlp(4,tanh), rows=peft)", "prompt(l=3; source=lstm(2))",
+        "prompt(l=2; source=lstm(3), rows=peft)",     "prompt(l=3; source=product(2)) + lora(r=2)"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
+}
+
 static void scales_and_existing_tensors(void **state) {
     (void)state;
     static const char *const texts[] = {"ia3(at=q+k+v+ctx+o+pre+act+out+embed)",
@@ -280,6 +292,7 @@ int main(void) {
         cmocka_unit_test(bottlenecks_and_linear),
         cmocka_unit_test(heads),
         cmocka_unit_test(prefixes),
+        cmocka_unit_test(prompts),
         cmocka_unit_test(scales_and_existing_tensors),
         cmocka_unit_test(unions_dropout_and_sharing),
         cmocka_unit_test(presets),

@@ -1,4 +1,4 @@
-/* Methods as the library peft has them, on tiny models of every family, in 64 bits: with its
+/* Methods as the library peft has them (prompts also as adapters has them), on tiny models of every family, in 64 bits: with its
  * weights, logits and gradients are its own. */
 #include <math.h>
 #include <stdlib.h>
@@ -25,10 +25,10 @@ enum { PREFIX_LENGTH = 3 };
 static struct rig rig;
 static struct fixture peft; /* its values alone */
 
-static void open_model(const char *name) {
+static void open_model(const char *name, const char *values) {
     struct err e = ERR_INIT;
     char *folder = xprintf("tests/reference/families/%s", name);
-    char *file = xprintf("%s/peft.safetensors", folder), *path = test_path(file);
+    char *file = xprintf("%s/%s.safetensors", folder, values), *path = test_path(file);
     rig_open_at(&rig, folder);
     peft = (struct fixture){.expected = st_open(path, &e)};
     if (!peft.expected) fail_msg("%s", e.text);
@@ -110,10 +110,63 @@ static void agrees(const char *method, const char *text) {
     plan_free(p);
 }
 
+/* Ten steps of AdamW from the library's values have its losses. */
+static void steps_agree(const char *method, const char *text) {
+    static const struct adamw how = ADAMW_DEFAULT;
+    char name[32];
+    size_t n, groups = 0;
+    struct plan *p = rig_plan(&rig, text);
+    real *x = values_of(p, method), *g = xcalloc(p->trained, sizeof *g), *m = xcalloc(2 * p->trained, sizeof *m);
+    struct optim_group *group = xcalloc((size_t)p->tensors, sizeof *group);
+    for (int i = 0; i < p->tensors; i++)
+        group[groups++] = (struct optim_group){p->tensor[i].offset, p->tensor[i].count, 1, p->tensor[i].decays};
+    snprintf(name, sizeof name, "%s.steps", method);
+    double *want = fixture_values(&peft, name, &n), exact = rig.m->arch.rms_norm ? 1e-5 : 1e-9;
+    for (size_t k = 0; k < n; k++) {
+        double loss = rig_loss(&rig, p, x, g);
+        if (!(fabs(loss - want[k]) < exact)) fail_msg("%s: step %zu: loss %.12g, not %.12g", text, k, loss, want[k]);
+        optim_adamw(&how, 1e-2, k + 1, groups, group, x, g, m, m + p->trained);
+    }
+    free(want);
+    free(group);
+    free(x);
+    free(g);
+    free(m);
+    plan_free(p);
+}
+
+/* Prompts of PEFT and of the library adapters, which both read row 0 at the classifier. */
+static void prompts_are_those_of_the_libraries(void **state) {
+    (void)state;
+    static const char *const folders[] = {"roberta-tiny", "roberta-odd", "t5-tiny", "t5-odd", "bart-tiny", "mbart-tiny"};
+    static const char *const methods[][2] = {
+        {"prompt", "prompt(l=3,rows=peft,pool=row0)"},
+        {"mlp", "prompt(l=3,source=mlp(4),rows=peft,pool=row0)"},
+        {"lstm", "prompt(l=3,source=lstm(3),rows=peft,pool=row0)"},
+        {"product", "prompt(l=3,source=product(2),pool=row0)"},
+        {"hub", "prompt(l=3,write=embed,pool=row0)"},
+        {"after", "prompt(l=3,write=embed,place=after-bos)"}};
+    int agreed = 0;
+    for (size_t i = 0; i < COUNT_OF(folders); i++) {
+        open_model(folders[i], "prompts");
+        for (size_t k = 0; k < COUNT_OF(methods); k++) {
+            char *name = xprintf("%s.loss", methods[k][0]);
+            bool has = st_find(peft.expected, name) != NULL;
+            free(name);
+            if (!has) continue;
+            agrees(methods[k][0], methods[k][1]);
+            steps_agree(methods[k][0], methods[k][1]);
+            agreed++;
+        }
+        close_model();
+    }
+    assert_int_equal(agreed, 2 * 6 + 4 * 3);
+}
+
 static void lora_is_that_of_peft(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(models); i++) {
-        open_model(models[i].folder);
+        open_model(models[i].folder, "peft");
         agrees("lora", models[i].lora);
         close_model();
     }
@@ -122,7 +175,7 @@ static void lora_is_that_of_peft(void **state) {
 static void ia3_is_that_of_peft(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(models); i++) {
-        open_model(models[i].folder);
+        open_model(models[i].folder, "peft");
         agrees("ia3", models[i].ia3);
         close_model();
     }
@@ -132,7 +185,7 @@ static void ia3_is_that_of_peft(void **state) {
 static void a_prefix_is_that_of_peft(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(models); i++) {
-        open_model(models[i].folder);
+        open_model(models[i].folder, "peft");
         struct batch *b = &rig.fixture.batch;
         for (int k = 0; k < b->target_tokens; k++) b->target_positions[k] += PREFIX_LENGTH;
         agrees("prefix", models[i].prefix);
@@ -248,6 +301,7 @@ int main(void) {
         cmocka_unit_test(ia3_is_that_of_peft),
         cmocka_unit_test(a_prefix_is_that_of_peft),
         cmocka_unit_test(tuned_ones_are_those_of_peft),
+        cmocka_unit_test(prompts_are_those_of_the_libraries),
     };
     return cmocka_run_group_tests_name("peft", tests, NULL, NULL);
 }

@@ -99,12 +99,35 @@ static int head_losses(struct rig *r, struct attach *a, struct forward *f, node 
     return n;
 }
 
+/* The fixture's rows, of which those that a method's own rows leave no positions for are cut. */
+static struct batch fitting(struct rig *r, const struct plan *p) {
+    const struct batch *from = &r->fixture.batch;
+    struct batch b = *from;
+    int most = p ? method_longest(&p->method, &r->m->arch) : from->tokens;
+    size_t room = (size_t)from->tokens + 1;
+    b.start = arena_keep(r->arena, ((size_t)b.rows + 1) * sizeof *b.start);
+    b.ids = arena_keep(r->arena, room * sizeof *b.ids);
+    b.types = arena_keep(r->arena, room * sizeof *b.types);
+    b.positions = arena_keep(r->arena, room * sizeof *b.positions);
+    b.tokens = b.start[0] = 0;
+    for (int i = 0; i < b.rows; i++) {
+        for (int k = from->start[i]; k < from->start[i + 1] && k - from->start[i] < most; k++, b.tokens++) {
+            b.ids[b.tokens] = from->ids[k];
+            b.types[b.tokens] = from->types ? from->types[k] : 0;
+            b.positions[b.tokens] = from->positions[k];
+        }
+        b.start[i + 1] = b.tokens;
+    }
+    return b;
+}
+
 /* One step; its loss.  *out is the logits (of several tasks the last one's). */
 static double run(struct rig *r, const struct model *m, const struct plan *p, bool training,
                 const real *params, real *grads, node *made_node, node *out) {
     real *made = arena_keep(r->arena, ((p ? p->made_size : 0) + 1) * sizeof *made);
     struct attach *a = p ? attach_new(p, m) : NULL;
     struct forward f;
+    struct batch batch;
     if (p && p->made) {
         tape_reset(r->prologue, training, 3, 5);
         attach_prologue(p, r->prologue, params, grads, made_node);
@@ -112,7 +135,8 @@ static double run(struct rig *r, const struct model *m, const struct plan *p, bo
             memcpy(made + p->made_tensor[i].offset, tape_value(r->prologue, made_node[i]),
                    p->made_tensor[i].count * sizeof *made);
     }
-    forward_init(&f, r->tape, m, &r->fixture.batch,
+    batch = fitting(r, p);
+    forward_init(&f, r->tape, m, &batch,
                  p ? attach_begin(a, r->tape, params, made, grads) : NULL);
     f.dropout = r->dropout;
     f.attention_dropout = r->attention_dropout;
