@@ -346,8 +346,8 @@ static char *rows_arithmetic(const struct plan *p, const struct arch *a, const s
     char tail[96] = "", shown[32];
     prompt_rows_terms(&t, p, m, a);
     text_thousands((int64_t)kept, shown);
-    if (source_row(m->source)->in_training) snprintf(tail, sizeof tail, "; kept %s = %s", prompt_rows_kept(m,
-            a) > m->size ? "2·l·d" : "l·d", shown);
+    if (source_row(m->source)->in_training)
+        snprintf(tail, sizeof tail, "; kept %s = %s", prompt_rows_kept(m, a) > m->size ? "2·l·d" : "l·d", shown);
     return with_sum(&t, NULL, NULL, trained, tail);
 }
 

@@ -158,8 +158,8 @@ struct plan_words {
 };
 
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
- * ones are copies of the model's.  words NULL: there are none, and vocabulary takes their place.  The head of task k: output i is the row row[k][i] of the folder's own
- * head, with the map before it; row[k] NULL: N(0, 0.02) and bias 0. */
+ * ones are copies of the model's.  words NULL: there are none, and vocabulary takes their place.  The head of task k:
+ * output i is the row row[k][i] of the folder's own head, with the map before it; row[k] NULL: N(0, 0.02) and bias 0. */
 void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, const struct plan_words *words,
                     uint64_t seed, real *params);
 /* The same with the folder's head as it is for each task that has as many outputs. */

@@ -116,7 +116,6 @@ static node lstm_way(const struct making *x, node from, int layer, int way) {
 static node lstm(const struct making *x, node e) {
     struct tape *t = x->t;
     node out[2] = {NODE_NONE, NODE_NONE};
-    enum act act = x->p->method.module[x->of->module].mid_act;
     for (int layer = 0; layer < PROMPT_LSTM_LAYERS; layer++) {
         node next[2];
         for (int way = 0; way < 2; way++) {
@@ -127,7 +126,7 @@ static node lstm(const struct making *x, node e) {
         out[0] = next[0];
         out[1] = next[1];
     }
-    node h = op_act(t, linear_of_two(t, out[0], out[1], leaf(x, SLOT_MLP_W1), leaf(x, SLOT_MLP_B1)), act);
+    node h = op_act(t, linear_of_two(t, out[0], out[1], leaf(x, SLOT_MLP_W1), leaf(x, SLOT_MLP_B1)), ACT_RELU);
     return op_linear(t, h, leaf(x, SLOT_MLP_W2), leaf(x, SLOT_MLP_B2));
 }
 

@@ -1,11 +1,12 @@
-/* What stands behind the rows of a prompt (fn_prompt.c) where they are not trained as they are:
+/* What stands behind the rows of a prompt (fn_prompt.c) where they are not trained as they are, and where they start
+ * (prompt_start.c):
  *
  *   mlp(h)      E → Linear(d, h) → φ → Linear(h, h) → φ → Linear(h, d)
- *   lstm(h)     E → two layers of an LSTM, h each way → Linear(2h, 2h) → φ → Linear(2h, d)
+ *   lstm(h)     E → two layers of an LSTM, h each way → Linear(2h, 2h) → relu → Linear(2h, d)
  *   product(k)  P ⊙ (u_τ v_τ), one P for all tasks, u_τ of l×k and v_τ of k×d each task's
  *
- * the first two as the library PEFT has them (its P_TUNING), the third its MULTITASK_PROMPT_TUNING; and where rows start.
- * Private to core/method. */
+ * the first two as the library PEFT has them (its P_TUNING), the third its MULTITASK_PROMPT_TUNING.  Private to
+ * core/method. */
 #ifndef CORE_METHOD_PROMPT_ROWS_H
 #define CORE_METHOD_PROMPT_ROWS_H
 

@@ -303,6 +303,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
                                      "query=N)'", idle->name);
     if (idle->scope == OPTION_OF_META)
         return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
+    if (idle->scope == OPTION_OF_PROMPT_TEXT)
+        return err_set(e, ERR_USAGE, "--%s: no module starts from it: say prompt(init=text)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)
         return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)", idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
@@ -349,13 +351,9 @@ static int check_regime(const struct run_config *c, struct err *e) {
     return regime_refuse(c, NULL, e);
 }
 
-/* init=text and the text belong together. */
 static int check_prompt_text(const struct run_config *c, struct err *e) {
-    bool wanted = false, given = c->prompt_text && *c->prompt_text;
-    for (int i = 0; i < c->method.count; i++) wanted = wanted || c->method.module[i].init == INIT_PROMPT_TEXT;
-    if (wanted && !given) return err_set(e, ERR_USAGE, "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
-    if (given && !wanted) return err_set(e, ERR_USAGE, "--prompt-text: no module starts from it: say prompt(init=text)");
-    return 0;
+    if (!config_takes_prompt_text(c) || (c->prompt_text && *c->prompt_text)) return 0;
+    return err_set(e, ERR_USAGE, "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
 }
 
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {

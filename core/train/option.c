@@ -101,7 +101,7 @@ static const struct option option_options[] = {
       HELP("average|per-task", "of tasks: one best checkpoint by the average, or one a task") },
     { MEMBER(method), .name = "method", .kind = OPTION_METHOD, .is = OPTION_DECIDES | OPTION_SHOWN,
       HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
-    { TEXT(prompt_text), .name = "prompt-text", DECIDES,
+    { TEXT(prompt_text), .name = "prompt-text", .is = OPTION_DECIDES | OPTION_RARE, .scope = OPTION_OF_PROMPT_TEXT,
       HELP("TEXT", "what a prompt with init=text starts from") },
     { TEXT(regime), .name = "regime", DECIDES,
       HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)", "how it is learned (docs/meta.md); default: as the tasks are") },
@@ -213,6 +213,12 @@ bool config_has_join(const struct run_config *c) {
     return r->on && (r->instance != INSTANCE_NONE || r->prototype != PROTOTYPE_NONE);
 }
 
+bool config_takes_prompt_text(const struct run_config *c) {
+    for (int i = 0; i < c->method.count; i++)
+        if (c->method.module[i].init == INIT_PROMPT_TEXT) return true;
+    return false;
+}
+
 bool option_of_one_task(const struct option *o) {
     return (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
 }
@@ -227,6 +233,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_JOIN: return config_has_join(c);
     case OPTION_OF_META: return config_is_meta(c);
     case OPTION_OF_ROWS: return !config_is_meta(c);
+    case OPTION_OF_PROMPT_TEXT: return config_takes_prompt_text(c);
     }
     BUG("scope %d", o->scope);
 }

@@ -103,7 +103,7 @@ static void agrees(const char *method, const char *text) {
         fixture_compare_gradient(&peft, name, g + t->offset, t->count, 100 * exact, largest);
         compared++;
     }
-    assert_true(compared > 1);
+    assert_true(compared > 0);
     free(logits);
     free(x);
     free(g);

@@ -232,7 +232,7 @@ static void every_option_survives_a_clone(void **state) {
             { "no-header", "off" } } },
         { "a table without a header",
           { { "model", bert }, { "train", bare }, { "text", "#1" }, { "label", "#2" },
-            { "header", "off" },
+            { "header", "off" }, { "method", "prompt(l=2,init=text)" }, { "prompt-text", "good bad" },
             { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
             { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" },
             { "official-dev", "off" } } },
