@@ -14,7 +14,7 @@ struct hub {
     json_t *config;
     const char *name, *version; /* of the adapter; of the library, "" when it does not say */
     /* Its configs, of a union several; NULL: none of that kind. */
-    const json_t *bottleneck, *lora, *prefix;
+    const json_t *bottleneck, *lora, *prefix, *prompt;
 };
 /* Refuses by name what a run would not do.  On failure *out is empty. */
 int hub_open(const char *folder, struct hub *out, struct err *e);

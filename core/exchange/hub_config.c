@@ -32,6 +32,11 @@ static const struct key_rule of_prefix[] = {
     { "encoder_prefix", NULL }, { "cross_prefix", NULL }, { "shared_gating", NULL }, { NULL, NULL },
 };
 
+static const struct key_rule hub_config_of_prompt[] = {
+    { "prompt_length", NULL }, { "prompt_init", NULL }, { "prompt_init_text", NULL }, { "random_uniform_scale", NULL },
+    { "combine", NULL }, { NULL, NULL },
+};
+
 static bool is_on(const json_t *c, const char *key) { return json_is_true(json_object_get(c, key)); }
 
 static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e) {
@@ -43,7 +48,10 @@ static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e)
     if (!of || json_is_null(of)) rules = of_bottleneck, to = &h->bottleneck;
     else if (name && !strcmp(name, "lora")) rules = hub_config_of_lora, to = &h->lora;
     else if (name && !strcmp(name, "prefix_tuning")) rules = of_prefix, to = &h->prefix;
-    if (!rules) return reading_refuse_key(h->path, "architecture", of, "petri reads bottlenecks, lora, prefix_tuning and their union", e);
+    else if (name && !strcmp(name, "prompt_tuning")) rules = hub_config_of_prompt, to = &h->prompt;
+    if (!rules)
+        return reading_refuse_key(h->path, "architecture", of,
+                                  "petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and their union", e);
     if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
     *to = c;
     return reading_check_keys(h->path, c, hub_config_common, rules, e);

@@ -259,6 +259,32 @@ static int take_prefix(struct hub_reader *r, struct err *e) {
     return 0;
 }
 
+/* ---- a prompt, which stands behind the embedding ---- */
+
+static int take_prompt(struct hub_reader *r, struct err *e) {
+    const json_t *combine = json_object_get(r->hub.prompt, "combine");
+    bool after = json_is_string(combine) && !strcmp(json_string_value(combine), "prefix_after_bos");
+    char *end = xprintf("prompt_tuning.prompt_tunings.%s.prompt_embedding.weight", r->hub.name);
+    struct bag_tensor *t = NULL;
+    for (size_t i = 0; i < r->in.bag.count; i++)
+        if (text_ends(r->in.bag.tensor[i].name, end)) t = &r->in.bag.tensor[i];
+    free(end);
+    if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
+        return reading_refuse_key(r->hub.path, "combine", combine, "petri has prompts before a text and behind its first token", e);
+    if (!t) return err_set(e, ERR_INPUT, "%s: has no prompt_embedding", r->in.bag.path);
+    if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
+        return reading_refuse(&r->in, t, "its shape is not rows × the model's width", e);
+    struct module m = module_default(FN_PROMPT);
+    m.size = (int)t->shape[0];
+    m.write = TAP_EMBED;
+    m.place = after ? PLACE_AFTER_BOS : PLACE_FIRST;
+    m.pool = POOL_ROW0; /* with the first token before them, that is row 0 */
+    module_normalise(&m);
+    t->used = true;
+    piece_add(assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1), SLOT_OWN, t->values, t->count);
+    return 0;
+}
+
 /* ---- the head ---- */
 
 static int hub_read_labels(struct hub_reader *r, const json_t *c, struct err *e) {
@@ -391,6 +417,7 @@ static int hub_read_folder(struct hub_reader *r, const char *folder, struct err 
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
     for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = hub_read_take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc && r->hub.prefix) rc = take_prefix(r, e);
+    if (!rc && r->hub.prompt) rc = take_prompt(r, e);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter");
     if (!rc && json_is_string(inverse)) notes_add(&r->in.out->ignored, "inv_adapter: %s, without tensors", json_string_value(inverse));

@@ -9,7 +9,10 @@
 #include "core/exchange/peft.h"
 #include "core/exchange/reading.h"
 
-static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3" };
+static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3",
+    [PEFT_PROMPT] = "PROMPT_TUNING", [PEFT_P_TUNING] = "P_TUNING", [PEFT_MULTITASK] = "MULTITASK_PROMPT_TUNING" };
+
+const char *peft_type_name(enum peft_type t) { return type_names[t]; }
 
 static const struct key_rule peft_config_common[] = {
     { "peft_type", NULL }, { "task_type", NULL }, { "base_model_name_or_path", NULL }, { "revision", NULL },
@@ -23,8 +26,17 @@ static const struct key_rule peft_config_of_lora[] = {
     { NULL, NULL },
 };
 static const struct key_rule of_ia3[] = { { "feedforward_modules", NULL }, { "init_ia3_weights", NULL }, { NULL, NULL } };
-static const struct key_rule *const rules[PEFT_TYPES] = { [PEFT_LORA] = peft_config_of_lora,
-                                                         [PEFT_IA3] = of_ia3 };
+/* Sizes that the tensors say, and how they came to be. */
+static const struct key_rule of_prompt[] = {
+    { "num_virtual_tokens", NULL }, { "token_dim", NULL }, { "num_layers", NULL }, { "num_attention_heads", NULL },
+    { "num_transformer_submodules", NULL }, { "prompt_tuning_init", NULL }, { "prompt_tuning_init_text", NULL },
+    { "prompt_tuning_init_state_dict_path", NULL }, { "prompt_tuning_init_task", NULL }, { "tokenizer_name_or_path", NULL },
+    { "tokenizer_kwargs", NULL }, { "encoder_hidden_size", NULL }, { "encoder_num_layers", NULL }, { "encoder_dropout", NULL },
+    { "encoder_reparameterization_type", NULL }, { "num_ranks", NULL }, { "num_tasks", NULL }, { NULL, NULL },
+};
+static const struct key_rule *const rules[PEFT_TYPES] = {
+    [PEFT_LORA] = peft_config_of_lora, [PEFT_IA3] = of_ia3,
+    [PEFT_PROMPT] = of_prompt, [PEFT_P_TUNING] = of_prompt, [PEFT_MULTITASK] = of_prompt };
 
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */
 static int peft_config_check_start(const struct peft *p, struct err *e) {

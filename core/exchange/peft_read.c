@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/exchange/peft.h"
+#include "core/exchange/peft_prompt.h"
 #include "core/exchange/reading.h"
 
 static const char peft_read_config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors",
@@ -175,12 +176,13 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     notes_add(&r->in.out->read, "%s", weights);
     const char *version = json_string_value(json_object_get(r->peft.config, "peft_version"));
     if (version) r->in.out->version = xstrdup(version);
-    for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = peft_read_take_tensor(r, &r->in.bag.tensor[i],
-                                                                                   e);
+    bool prompt = peft_is_prompt(r->peft.type);
+    if (prompt) rc = peft_prompt_read(&r->in, &r->peft, e);
+    for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++) rc = peft_read_take_tensor(r, &r->in.bag.tensor[i], e);
     end_pooler(r);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
-    if (!rc && !r->modules) rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
-    if (!rc) rc = peft_compare(&r->peft, r->module, r->rank, r->modules, &r->in.out->assumed, e);
+    if (!rc && !prompt && !r->modules) rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
+    if (!rc && !prompt) rc = peft_compare(&r->peft, r->module, r->rank, r->modules, &r->in.out->assumed, e);
     if (!rc) rc = reading_build(&r->in, json_string_value(json_object_get(r->peft.config, "base_model_name_or_path")), e);
     return rc;
 }

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/exchange/export.h"
 #include "core/exchange/peft.h"
+#include "core/exchange/peft_prompt.h"
 #include "core/method/classifier.h"
 #include "core/method/functions.h"
 #include "core/method/slots.h"
@@ -60,8 +61,18 @@ static const char *why_not(const struct module *m) {
     return "PEFT has no form for it; --to petri keeps it whole";
 }
 
+static int check_written_prompt(struct out *o, int module, struct err *e) {
+    const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
+    if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch)) why = "the classifier is not the one that the model's class has";
+    if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (prompt): %s", module + 1, why);
+    o->type = PEFT_PROMPT;
+    return 0;
+}
+
 static int peft_write_check(struct out *o, struct err *e) {
     bool lora = false, ia3 = false;
+    int prompt = peft_prompt_of(&o->plan->method);
+    if (prompt >= 0) return check_written_prompt(o, prompt, e);
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
         const char *why = why_not(m);
@@ -196,7 +207,8 @@ static void peft_write_add_head(struct out *o) {
         const struct plan_tensor *t = plan_head(o->plan, 0, parts[i].slot);
         if (!t) continue;
         if (parts[i].slot == SLOT_POOLER_W && !two) save_module(o, "pooler", strlen("pooler"));
-        writing_add(&o->to, xprintf("base_model.model.%s", parts[i].name), parts[i].vector ? 0 : (size_t)t->rows,
+        writing_add(&o->to, xprintf("base_model.%s%s", peft_is_prompt(o->type) ? "" : "model.", parts[i].name),
+                    parts[i].vector ? 0 : (size_t)t->rows,
                     (size_t)t->cols, o->params + t->offset);
     }
     if (plan_head(o->plan, 0, SLOT_HEAD_W)) save_module(o, "classifier", strlen("classifier"));
@@ -265,14 +277,8 @@ static void add_lora_keys(const struct out *o, json_t *c) {
     for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
 }
 
-static char *peft_write_config_text(const struct out *o) {
-    json_t *c = json_object();
-    json_object_set_new(c, "peft_type", json_string(o->type == PEFT_LORA ? "LORA" : "IA3"));
-    json_object_set_new(c, "task_type", json_string(arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : "SEQ_CLS"));
-    json_object_set_new(c, "base_model_name_or_path", json_string(o->base));
-    json_object_set_new(c, "auto_mapping", json_null());
-    json_object_set_new(c, "revision", json_null());
-    json_object_set_new(c, "inference_mode", json_true());
+/* Of what changes maps. */
+static void add_map_keys(const struct out *o, json_t *c) {
     json_object_set_new(c, "fan_in_fan_out", json_false());
     json_object_set_new(c, "modules_to_save", saved(o));
     json_object_set_new(c, "target_modules", peft_write_names(o, false));
@@ -281,6 +287,18 @@ static char *peft_write_config_text(const struct out *o) {
         json_object_set_new(c, "feedforward_modules", peft_write_names(o, true));
         json_object_set_new(c, "init_ia3_weights", json_true());
     }
+}
+
+static char *peft_write_config_text(const struct out *o) {
+    json_t *c = json_object();
+    json_object_set_new(c, "peft_type", json_string(peft_type_name(o->type)));
+    json_object_set_new(c, "task_type", json_string(arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : "SEQ_CLS"));
+    json_object_set_new(c, "base_model_name_or_path", json_string(o->base));
+    json_object_set_new(c, "auto_mapping", json_null());
+    json_object_set_new(c, "revision", json_null());
+    json_object_set_new(c, "inference_mode", json_true());
+    if (peft_is_prompt(o->type)) peft_prompt_keys(c, o->plan, o->m);
+    else add_map_keys(o, c);
     char *text = json_dumps(c, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(c);
     return text;
@@ -309,7 +327,8 @@ static int peft_write_files(struct out *o, const char *config, const char *folde
 static bool origin_holds(const struct out *o, const char *origin) {
     json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
     const char *type = json_string_value(json_object_get(c, "peft_type"));
-    bool holds = type && !strcmp(type, o->type == PEFT_LORA ? "LORA" : "IA3"), pooler = false;
+    bool flat = o->type == PEFT_PROMPT && type && !strcmp(type, peft_type_name(PEFT_P_TUNING)), pooler = false;
+    bool holds = type && (flat || !strcmp(type, peft_type_name(o->type)));
     const json_t *list = json_object_get(c, "modules_to_save"), *v;
     size_t i;
     json_array_foreach(list, i, v) pooler = pooler || (json_is_string(v) && strstr(json_string_value(v), "pooler"));
@@ -320,12 +339,13 @@ static bool origin_holds(const struct out *o, const char *origin) {
 
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e) {
     const char *origin = predictor_origin(p);
-    int rc = predictor_make_plain(p, e);
+    int rc = predictor_make_plain(p, e), prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
     if (rc) return rc;
     struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base };
     rc = peft_write_check(&o, e);
     if (rc) return rc;
-    for (int i = 0; i < o.plan->method.count; i++) peft_write_add_module(&o, i);
+    if (prompt >= 0) peft_prompt_write(&o.to, o.plan, o.m, o.params);
+    for (int i = 0; i < o.plan->method.count && prompt < 0; i++) peft_write_add_module(&o, i);
     for (int i = 0; i < o.plan->tensors; i++)
         if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
     add_halves(&o);

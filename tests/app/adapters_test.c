@@ -11,14 +11,17 @@
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
-static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3" };
+static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3",
+                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
-                                   "hub-prefix", "hub-prefix-flat", "hub-mam", "hub-head-one", "hub-head-pooled" };
+                                   "hub-prefix", "hub-prefix-flat", "hub-mam",
+                                   "hub-prompt", "hub-prompt-after", "hub-head-one", "hub-head-pooled" };
 
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
-    static const char *const always[] = { "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
+    static const char *const always[] = { "prompt", "mpt", "hub-prompt-after",
+                                          "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
                                           "hub-head-one", "hub-head-pooled" };
     for (size_t i = 0; i < COUNT_OF(always); i++)
         if (!strcmp(always[i], name)) return false;
@@ -155,7 +158,8 @@ static void holds_the_same(const char *folder, const char *other) {
 
 static void exported_it_is_what_was_imported(void **state) {
     (void)state;
-    static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3" };
+    static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3", "prompt",
+                                         "p-tuning" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "round.db"), *again;
         char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);

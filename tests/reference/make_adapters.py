@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Adapters as the library peft saves them, and what it answers with them.
 
-    make_adapters.py            writes tests/reference/adapters/
+    make_adapters.py [NAME…]    writes tests/reference/adapters/, all without a name
 
 rows.txt holds 64 texts of words that bert-tiny knows; NAME/ an adapter of that model with moved values, and
 NAME/probabilities.txt the library's answers, a row each, with the classes' probabilities in order.
@@ -10,9 +10,11 @@ import os
 import pathlib
 import random
 import shutil
+import sys
 
 import torch
-from peft import IA3Config, LoraConfig, PeftModel, get_peft_model
+from peft import (IA3Config, LoraConfig, MultitaskPromptTuningConfig, PeftModel, PromptEncoderConfig, PromptTuningConfig,
+                  get_peft_model)
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -30,6 +32,10 @@ ADAPTERS = {
     "lora-all": LoraConfig(r=2, bias="all", target_modules="all-linear", **HEAD),
     "lora-words": LoraConfig(r=1, target_modules=["value"], modules_to_save=["word_embeddings"], **HEAD),
     "ia3": IA3Config(**HEAD),
+    "prompt": PromptTuningConfig(num_virtual_tokens=3, **HEAD),
+    "p-tuning": PromptEncoderConfig(num_virtual_tokens=2, encoder_hidden_size=5, **HEAD),
+    "p-tuning-lstm": PromptEncoderConfig(num_virtual_tokens=2, encoder_hidden_size=3, encoder_reparameterization_type="LSTM", **HEAD),
+    "mpt": MultitaskPromptTuningConfig(num_virtual_tokens=3, num_tasks=1, num_ranks=2, **HEAD),
 }
 
 
@@ -62,8 +68,9 @@ def save(name, config):
 
 def answers(folder, tokenizer, texts):
     model = PeftModel.from_pretrained(base(), folder).eval()
+    task = dict(task_ids=torch.zeros(1, dtype=torch.long)) if folder.name == "mpt" else {}
     with torch.no_grad():
-        logits = [model(**tokenizer(t, return_tensors="pt")).logits[0].double() for t in texts]
+        logits = [model(**tokenizer(t, return_tensors="pt"), **task).logits[0].double() for t in texts]
     return [torch.softmax(x, -1).tolist() for x in logits]
 
 
@@ -72,7 +79,8 @@ def main():
     tokenizer = AutoTokenizer.from_pretrained(BASE)
     texts = rows(tokenizer)
     (OUT / "rows.txt").write_text("".join(t + "\n" for t in texts))
-    for name, config in ADAPTERS.items():
+    for name in sys.argv[1:] or ADAPTERS:
+        config = ADAPTERS[name]
         folder = save(name, config)
         lines = [" ".join(f"{p:.9f}" for p in row) for row in answers(folder, tokenizer, texts)]
         (folder / "probabilities.txt").write_text("\n".join(lines) + "\n")

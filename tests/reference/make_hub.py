@@ -12,7 +12,7 @@ import sys
 import adapters
 import torch
 from adapters import (AutoAdapterModel, ConfigUnion, DoubleSeqBnConfig, IA3Config, LoRAConfig, ParBnConfig,
-                      PrefixTuningConfig, SeqBnConfig)
+                      PrefixTuningConfig, PromptTuningConfig, SeqBnConfig)
 from transformers import AutoTokenizer
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -31,6 +31,8 @@ ADAPTERS = {
     "hub-mam": ConfigUnion(PrefixTuningConfig(prefix_length=2, bottleneck_size=5), ParBnConfig(reduction_factor=10)),
     "hub-head-one": ParBnConfig(reduction_factor=10),
     "hub-head-pooled": SeqBnConfig(reduction_factor=10),
+    "hub-prompt": PromptTuningConfig(prompt_length=3),
+    "hub-prompt-after": PromptTuningConfig(prompt_length=2, combine="prefix_after_bos"),
 }
 HEADS = {  # others have two layers
     "hub-head-one": dict(layers=1),
