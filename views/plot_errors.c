@@ -54,7 +54,8 @@ static void draw_places(struct canvas *c, const struct plot_frame *f, const stru
 }
 
 /* Each line's places a cell further to the right, so that bars at one place stand side by side. */
-static void draw_line(struct canvas *c, const struct plot_frame *f, const struct plot_errors *l, int shift, bool log_x) {
+static void plot_errors_draw_line(struct canvas *c, const struct plot_frame *f, const struct plot_errors *l,
+                                  int shift, bool log_x) {
     double cell = f->inside.w > 1 ? (f->to - f->from) / (f->inside.w - 1) : 0;
     size_t n = (size_t)l->points;
     double *x = xmalloc((2 * n + 1) * sizeof *x), *bar = xmalloc((2 * n + 1) * sizeof *bar), *at = xmalloc((n + 1) * sizeof *at);
@@ -92,6 +93,6 @@ void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line
     if (!plot_frame(c, chart, e.from - room, e.to + room, &y, px, py, false, &f)) return;
     draw_places(c, &f, line, lines, log_x, x_name);
     canvas_push_clip(c, f.inside);
-    for (int i = 0; i < lines; i++) draw_line(c, &f, &line[i], i, log_x);
+    for (int i = 0; i < lines; i++) plot_errors_draw_line(c, &f, &line[i], i, log_x);
     canvas_pop_clip(c);
 }

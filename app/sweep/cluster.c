@@ -23,7 +23,7 @@ static int take_uid(void *self, int count, const struct store_cell *cells) {
 }
 
 /* The lacking runs, seed by seed, in as few tasks as the array's length asks for. */
-static void share_out(const struct sweep_plan *p, int longest, struct cluster *c) {
+static void cluster_share_out(const struct sweep_plan *p, int longest, struct cluster *c) {
     int runs = sweep_plan_lacking(p), each = (runs + longest - 1) / longest;
     c->task = xcalloc((size_t)runs + 1, sizeof *c->task);
     for (int k = 0; k < p->spec.seeds; k++) {
@@ -121,7 +121,8 @@ static int write_one(const struct cluster *c, const char *name, struct buf *b, m
     return rc;
 }
 
-static int write_folder(const struct sweep_plan *p, const struct cluster *c, const struct cluster_request *r, struct err *e) {
+static int cluster_write_folder(const struct sweep_plan *p, const struct cluster *c,
+                                const struct cluster_request *r, struct err *e) {
     char *tasks = file_join(c->folder, "tasks"), *logs = file_join(c->folder, "logs");
     struct buf spec = BUF_INIT, job = BUF_INIT, merge = BUF_INIT;
     int rc = file_make_folder(tasks, e);
@@ -168,8 +169,8 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     free(sql);
     if (!rc) {
         c.uid = row.text;
-        share_out(p, r->longest, &c);
-        rc = write_folder(p, &c, r, e);
+        cluster_share_out(p, r->longest, &c);
+        rc = cluster_write_folder(p, &c, r, e);
     }
     *tasks = c.tasks;
     cluster_release(&c);
@@ -185,7 +186,8 @@ void cluster_release(struct cluster *c) {
     *c = (struct cluster){ 0 };
 }
 
-static int read_task(const struct cluster *c, const char *path, const json_t *list, struct cluster_task *t, struct err *e) {
+static int cluster_read_task(const struct cluster *c, const char *path, const json_t *list,
+                             struct cluster_task *t, struct err *e) {
     t->run = xcalloc(json_array_size(list) + 1, sizeof *t->run);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
@@ -198,7 +200,7 @@ static int read_task(const struct cluster *c, const char *path, const json_t *li
     return 0;
 }
 
-static int read_spec(struct cluster *c, const char *path, const json_t *root, struct err *e) {
+static int cluster_read_spec(struct cluster *c, const char *path, const json_t *root, struct err *e) {
     const char *uid = NULL, *database = NULL, *working = NULL;
     json_int_t version = 0, workers = 1;
     const json_t *tasks = json_object_get(root, "tasks");
@@ -214,7 +216,8 @@ static int read_spec(struct cluster *c, const char *path, const json_t *root, st
     c->workers = workers < 1 ? 1 : workers > 64 ? 64 : (int)workers;
     int rc = sweep_plan_read(&c->plan, path, json_object_get(root, "record"), e);
     c->task = xcalloc(json_array_size(tasks) + 1, sizeof *c->task);
-    for (size_t i = 0; !rc && i < json_array_size(tasks); i++) rc = read_task(c, path, json_array_get(tasks, i), &c->task[c->tasks++], e);
+    for (size_t i = 0; !rc && i < json_array_size(tasks); i++) rc = cluster_read_task(c, path,
+                                                                                      json_array_get(tasks, i), &c->task[c->tasks++], e);
     return rc;
 }
 
@@ -224,7 +227,7 @@ int cluster_read(const char *folder, struct cluster *c, struct err *e) {
     int rc = file_exists(path) ? 0 : err_set(e, ERR_NOT_FOUND, "%s: there is no such file; `petri sweep … --slurm DIR` makes it", path);
     json_t *root = rc ? NULL : json_read(path, SPEC_MOST, e);
     if (!rc && !(c->folder = realpath(folder, NULL))) rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", folder);
-    if (!rc) rc = root ? read_spec(c, path, root, e) : e->code;
+    if (!rc) rc = root ? cluster_read_spec(c, path, root, e) : e->code;
     json_decref(root);
     free(path);
     return rc;
@@ -259,7 +262,7 @@ static int take_failure(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int look_at(struct task_look *l, const char *path, struct err *e) {
+static int cluster_look_at(struct task_look *l, const char *path, struct err *e) {
     struct store *s;
     int rc = store_open(&s, path, STORE_READ, e);
     if (rc) return rc;
@@ -321,7 +324,7 @@ int cluster_status(struct cluster *c, struct buf *out, struct err *e) {
         struct task_look l = { c, &c->task[i], xcalloc((size_t)c->task[i].runs + 1, sizeof *l.at) };
         for (int k = 0; k < c->task[i].runs; k++) l.at[k].state = waiting;
         char *path = cluster_database(c, i);
-        if (file_exists(path)) rc = look_at(&l, path, e);
+        if (file_exists(path)) rc = cluster_look_at(&l, path, e);
         task_json(&l, i, out);
         for (int k = 0; k < c->task[i].runs; k++) {
             if (l.at[k].state == waiting) waits++;

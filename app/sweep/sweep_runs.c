@@ -60,7 +60,7 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
 }
 
 /* "lora-ffn(r=3): keeps 12,345 values, +0.4 % of 12,300" */
-static void tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
+static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
     const struct sweep_entry *x = &p->entry[cell];
     if (!x->method || !x->valid) return;
     double by = x->wanted ? 100.0 * ((double)x->kept / (double)x->wanted - 1) : 0;
@@ -515,7 +515,7 @@ int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_sid
         g->trained = x->trained;
         g->wanted = p->spec.seeds;
         tune_tell(p, i, g);
-        tell_size(p, i, g);
+        sweep_runs_tell_size(p, i, g);
         for (int a = 0; a < c->axes; a++)
             if (p->cells.cell[i].value[a]) g->axis[a] = xstrdup(p->cells.cell[i].value[a]);
         for (int k = 0; !rc && k < p->spec.seeds; k++) {

@@ -210,7 +210,7 @@ static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool
 }
 
 /* Whether it is still what stands at its place. */
-static bool is_there(const struct sweep_work *w, const struct unit_of_work *u) {
+static bool sweep_work_is_there(const struct sweep_work *w, const struct unit_of_work *u) {
     return !strcmp(unit(w, u->cell, u->seed, u->rate).key, u->key);
 }
 
@@ -220,7 +220,7 @@ static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct er
     int rc = store_hold(w->store, u->key, &held, e);
     if (rc || !held) return rc;
     rc = sweep_plan_find(w->plan, w->store, e);
-    if (!rc && is_there(w, u) && is_open(w, u)) rc = begin_within(w, u, &begun, e);
+    if (!rc && sweep_work_is_there(w, u) && is_open(w, u)) rc = begin_within(w, u, &begun, e);
     if (!begun) store_let_go(w->store, u->key);
     return rc;
 }

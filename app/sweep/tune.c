@@ -43,7 +43,7 @@ static uint64_t seed_of(const struct sweep_plan *p) {
 
 /* ---- descriptions ---- */
 
-static void hold_out(struct run_config *c) {
+static void tune_hold_out(struct run_config *c) {
     c->split = HELD;
     c->no_dev = true;
     c->official_dev = false;
@@ -60,8 +60,8 @@ static int make_held(const struct sweep_plan *p, int cell, struct run_config *c,
                                      "--split-validation out, or name the rate");
     if (c->episodes || config_is_meta(c))
         return err_set(e, ERR_USAGE, "--lr auto: is for runs on a task's rows, not over episodes; name the rate");
-    for (int i = 0; i < config_task_count(c); i++) hold_out(config_rows(c, i));
-    hold_out(c);
+    for (int i = 0; i < config_task_count(c); i++) tune_hold_out(config_rows(c, i));
+    tune_hold_out(c);
     return 0;
 }
 

@@ -130,7 +130,7 @@ int bench_episodes(int workers, int warm, int steps, struct bench_times *out, st
 }
 
 /* A plain step of so many rows: the same modules and norms, with an ordinary head. */
-static int plain_step(struct model *m, int rows, double *seconds, struct err *e) {
+static int bench_episodes_plain_step(struct model *m, int rows, double *seconds, struct err *e) {
     struct task t, *const all[] = { &t };
     struct bench_times times;
     bench_task(&t, 8 * rows, LENGTH, m->arch.vocabulary);
@@ -152,8 +152,8 @@ int bench_episodes_ratio(struct bench_ratio *step, double *scaling, struct err *
     if (!rc) rc = bench_episodes(2, 1, 4, &both, e);
     struct model *m = rc ? NULL : bench_model(FAMILY_BERT, 6, 384, 12, 1536, e);
     if (!m) return e->code;
-    rc = plain_step(m, SUPPORT / INNER, &batch, e);
-    if (!rc) rc = plain_step(m, QUERY, &query, e);
+    rc = bench_episodes_plain_step(m, SUPPORT / INNER, &batch, e);
+    if (!rc) rc = bench_episodes_plain_step(m, QUERY, &query, e);
     bench_model_free(m);
     if (rc) return rc;
     *step = (struct bench_ratio){ "outer_step", "16 first-order episodes, of their passes as plain steps",

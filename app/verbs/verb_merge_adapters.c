@@ -23,7 +23,7 @@ struct joining {
 /* ---- what is asked for ---- */
 
 /* "0.7,0.3", one a run; without, all the same. */
-static int read_weights(const struct args *a, struct joining *j, struct err *e) {
+static int read_merge_weights(const struct args *a, struct joining *j, struct err *e) {
     const char *given = args_get(a, "weights");
     char *text = xstrdup(given ? given : ""), *rest = text, *one;
     int n = 0, rc = 0;
@@ -139,7 +139,7 @@ static int tell(const struct args *a, struct store *s, int64_t id, const struct 
     return rc;
 }
 
-static int join(const struct args *a, struct store *s, struct joining *j, struct err *e) {
+static int join_runs(const struct args *a, struct store *s, struct joining *j, struct err *e) {
     struct imported x = { 0 };
     struct buf said = BUF_INIT;
     int64_t id;
@@ -163,11 +163,11 @@ int verb_merge_adapters(const struct args *a, struct err *e) {
     struct joining j = { .how.parts = a->count };
     struct store *s;
     int rc = a->count > COMBINE_RUNS ? err_set(e, ERR_USAGE, "%d runs: at most %d are joined at once", a->count, COMBINE_RUNS) : 0;
-    if (!rc) rc = read_weights(a, &j, e);
+    if (!rc) rc = read_merge_weights(a, &j, e);
     if (!rc) rc = read_how(a, &j, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
-    rc = join(a, s, &j, e);
+    rc = join_runs(a, s, &j, e);
     for (int i = 0; i < j.how.parts; i++) {
         opened_release(&j.run[i]);
         free(j.part[i].name);

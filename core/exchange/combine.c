@@ -35,7 +35,8 @@ static int refuse(const struct combining *c, int part, const char *what, const c
     return err_set(e, ERR_USAGE, "%s: %s: %s", c->x->part[part].name, what, why);
 }
 
-static const real *value_at(const struct predictor *p, int module, enum slot slot, int stack, int site, int layer) {
+static const real *combine_value_at(const struct predictor *p, int module, enum slot slot, int stack,
+                                    int site, int layer) {
     const struct plan_tensor *t = plan_slot(predictor_plan(p), module, slot, stack, site, layer);
     return t ? predictor_params(p) + t->offset : NULL;
 }
@@ -43,13 +44,13 @@ static const real *value_at(const struct predictor *p, int module, enum slot slo
 static void add_change(struct combining *c, int part, int module, int stack, int site, int layer) {
     const struct predictor *p = c->x->part[part].predictor;
     const struct module *m = &predictor_plan(p)->method.module[module];
-    const real *learned = value_at(p, module, SLOT_SCALE, stack, site, layer);
+    const real *learned = combine_value_at(p, module, SLOT_SCALE, stack, site, layer);
     GROW(c->change, c->room, c->changes + 1);
     c->change[c->changes++] = (struct change){
         .part = part, .stack = stack, .site = site, .layer = layer, .write = m->write, .rank = m->size,
         .scale = m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1,
-        .down = value_at(p, module, SLOT_DOWN_W, stack, site, layer),
-        .up = value_at(p, module, SLOT_UP_W, stack, site, layer),
+        .down = combine_value_at(p, module, SLOT_DOWN_W, stack, site, layer),
+        .up = combine_value_at(p, module, SLOT_UP_W, stack, site, layer),
     };
 }
 
@@ -85,7 +86,7 @@ static int read_part(struct combining *c, int part, struct err *e) {
 
 /* ---- heads ---- */
 
-static bool same_classifier(const struct classifier *a, const struct classifier *b) {
+static bool combine_same_classifier(const struct classifier *a, const struct classifier *b) {
     return a->on == b->on && (!a->on || (a->layers == b->layers && a->act == b->act && a->pooler == b->pooler));
 }
 
@@ -112,12 +113,13 @@ static bool same_values(const struct predictor *a, const struct predictor *b) {
     return true;
 }
 
-static int check_heads(const struct combining *c, struct err *e) {
+static int combine_check_heads(const struct combining *c, struct err *e) {
     const struct predictor *first = c->x->part[0].predictor;
     for (int i = 1; i < c->x->parts && c->x->head < 0; i++) {
         const struct predictor *p = c->x->part[i].predictor;
         const char *what = !same_labels(first, p) ? "its classes are others than those of"
-                           : !same_classifier(&predictor_plan(first)->method.classifier, &predictor_plan(p)->method.classifier) ||
+                           : !combine_same_classifier(&predictor_plan(first)->method.classifier,
+                                                      &predictor_plan(p)->method.classifier) ||
                                    !same_values(first, p)
                                ? "its head has other values than that of"
                                : NULL;
@@ -128,7 +130,7 @@ static int check_heads(const struct combining *c, struct err *e) {
     return 0;
 }
 
-static void take_head(struct combining *c, const struct predictor *from) {
+static void combine_take_head(struct combining *c, const struct predictor *from) {
     const struct plan *p = predictor_plan(from);
     c->to.classifier = p->method.classifier;
     for (int i = 0; i < p->tensors; i++)
@@ -168,7 +170,7 @@ struct sized {
 };
 
 /* The largest first; of equal ones that which stands first. */
-static int by_size(const void *a, const void *b) {
+static int combine_by_size(const void *a, const void *b) {
     const struct sized *x = a, *y = b;
     if (x->size != y->size) return x->size < y->size ? 1 : -1;
     return x->at < y->at ? -1 : x->at > y->at;
@@ -180,7 +182,7 @@ static real *pruned(const real *v, size_t n, double density) {
     real *out = xcalloc(n, sizeof *out);
     struct sized *order = xcalloc(n, sizeof *order);
     for (size_t i = 0; i < n; i++) order[i] = (struct sized){ v[i] < 0 ? -v[i] : v[i], i };
-    qsort(order, n, sizeof *order, by_size);
+    qsort(order, n, sizeof *order, combine_by_size);
     for (size_t i = 0; i < kept; i++) out[order[i].at] = v[order[i].at];
     free(order);
     return out;
@@ -204,7 +206,7 @@ static void ties(const real *const *v, const real *factor, int parts, size_t n, 
     for (int i = 0; i < parts; i++) free(kept[i]);
 }
 
-static void linear(const real *const *v, const real *factor, int parts, size_t n, real *out) {
+static void combine_linear(const real *const *v, const real *factor, int parts, size_t n, real *out) {
     for (size_t k = 0; k < n; k++) {
         real sum = 0;
         for (int i = 0; i < parts; i++) sum += factor[i] * v[i][k];
@@ -227,7 +229,7 @@ static void average(const struct combining *c, const struct change *const *at, i
         factor[1][i] = (real)sqrt(fabs(f));
     }
     for (int k = 0; k < 2; k++) {
-        if (c->x->how == COMBINE_LINEAR) linear(v[k], factor[k], n, size[k], to[k]);
+        if (c->x->how == COMBINE_LINEAR) combine_linear(v[k], factor[k], n, size[k], to[k]);
         else ties(v[k], factor[k], n, size[k], c->x->density, to[k]);
     }
 }
@@ -294,7 +296,7 @@ static int build(struct combining *c, struct err *e) {
     const struct combine_part *head = &c->x->part[c->x->head < 0 ? 0 : c->x->head];
     const struct predictor *from = head->predictor;
     char **label = xcalloc((size_t)predictor_labels(from) + 1, sizeof *label);
-    take_head(c, from);
+    combine_take_head(c, from);
     config_copy(&c->out->config, head->config);
     int rc = assembly_method(&c->to, "the joined adapter", &c->out->config.method, e);
     c->out->config.method.head = predictor_plan(from)->method.head;
@@ -314,7 +316,7 @@ int combine_adapters(const struct combination *x, struct model *m, struct import
     *out = (struct imported){ .format = "joined", .model = m };
     assembly_init(&c.to, m);
     for (int i = 0; i < x->parts && !rc; i++) rc = read_part(&c, i, e);
-    if (!rc) rc = check_heads(&c, e);
+    if (!rc) rc = combine_check_heads(&c, e);
     if (!rc) rc = join_all(&c, e);
     if (!rc) rc = build(&c, e);
     for (size_t i = 0; i < c.mades; i++) free(c.made[i]);

@@ -121,7 +121,7 @@ static int take_order(const struct hub *h, const json_t *c, const struct arch *a
 }
 
 /* Norms of its own. */
-static void take_norms(const json_t *c, struct module *out) {
+static void hub_config_take_norms(const json_t *c, struct module *out) {
     out->norm_before = is_on(c, "ln_before");
     if (is_on(c, "ln_after")) out->norm = is_on(c, "adapter_residual_before_ln") && !is_on(c, "is_parallel") ? NORM_SUM : NORM_SCALED;
     const json_t *after = json_object_get(c, "original_ln_after");
@@ -142,7 +142,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     if (parallel && attention) out->read = a->pre_norm ? TAP_A_RES : TAP_A_IN;
     else if (parallel) out->read = a->pre_norm ? TAP_F_RES : TAP_F_IN;
     else if (take_order(h, c, a, out, e)) return e->code;
-    take_norms(c, out);
+    hub_config_take_norms(c, out);
     double s = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
     out->scale = s;

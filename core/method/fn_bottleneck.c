@@ -87,7 +87,7 @@ static node scaled(struct tape *t, node x, double s, node scale) {
 }
 
 /* Behind the activation, of what all heads have in common. */
-static node leave(struct tape *t, const struct use *u, node x, double s, node scale) {
+static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
     if (u->m->norm == NORM_NONE) return op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups);
     if (u->m->norm == NORM_SUM) return normed(t, u, op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups));
@@ -112,7 +112,7 @@ static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
         x = op_linear_groups(t, x, down, down_b, m->act, u->groups);
     }
     x = use_dropout(t, u, x, 0);
-    if (m->heads == HEADS_SHARED) return leave(t, u, x, s, scale);
+    if (m->heads == HEADS_SHARED) return fn_bottleneck_leave(t, u, x, s, scale);
     x = op_head_linear(t, x, use_slot(u, SLOT_UP_W), arch->heads);
     if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
     return op_add_scaled(t, u->value, x, s, scale);

@@ -108,13 +108,13 @@ static const char *json_comp_at(int i) { return comp_name((enum comp)i); }
 static const char *json_heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *json_source_at(int i) { return source_name((enum source)i); }
 static const char *json_norm_at(int i) { return norm_name((enum norm)i); }
-static const char *residual_at(int i) { return residual_name((enum residual)i); }
-static const char *ending_at(int i) { return ending_name((enum ending)i); }
+static const char *json_residual_at(int i) { return residual_name((enum residual)i); }
+static const char *json_ending_at(int i) { return ending_name((enum ending)i); }
 static const char *json_init_at(int i) { return init_name((enum init)i); }
 static const char *json_learn_at(int i) { return learn_name((enum learn)i); }
 static const char *place_at(int i) { return prompt_place_name((enum prompt_place)i); }
 static const char *pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
-static const char *rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
+static const char *json_rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
 static const char *insertion_at(int i) { return i == 2 ? "concat" : i ? "sequential" : "parallel"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
 
@@ -230,15 +230,15 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     WORD("source", json_source_at, SOURCE_COUNT, source);
     WORD("mid_activation", json_act_at, ACT_COUNT, mid_act);
     WORD("norm", json_norm_at, NORM_COUNT, norm);
-    WORD("residual", residual_at, RESIDUAL_COUNT, residual);
-    WORD("end", ending_at, END_COUNT, ending);
+    WORD("residual", json_residual_at, RESIDUAL_COUNT, residual);
+    WORD("end", json_ending_at, END_COUNT, ending);
     const char *init = json_string_value(json_object_get(o, "init"));
     m->from_run = init ? init_text_run(init) : 0;
     if (!m->from_run) WORD("init", json_init_at, INIT_COUNT, init);
     WORD("learn", json_learn_at, LEARN_COUNT, learn);
     WORD("place", place_at, PLACE_COUNT, place);
     WORD("pool", pool_at, POOL_COUNT, pool);
-    WORD("rows", rows_at, ROWS_COUNT, rows);
+    WORD("rows", json_rows_at, ROWS_COUNT, rows);
     if (member_word(o, where, "insertion", insertion_at, 3, &insertion, e)) return e->code;
     if (read_numbers(o, where, m, e) || read_layers(o, where, m, e)) return e->code;
     if (read_place(o, where, version, m, e)) return e->code;

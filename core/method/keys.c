@@ -307,24 +307,24 @@ static int set_learn(struct module *m, const char *v, struct err *e) {
     return i < 0 ? ERR_USAGE : 0;
 }
 
-static const char *place_at(int i) { return prompt_place_name((enum prompt_place)i); }
-static const char *pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
-static const char *rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
+static const char *keys_place_at(int i) { return prompt_place_name((enum prompt_place)i); }
+static const char *keys_pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
+static const char *keys_rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
 
 static int set_place(struct module *m, const char *v, struct err *e) {
-    int i = key_word("place", v, place_at, PLACE_COUNT, e);
+    int i = key_word("place", v, keys_place_at, PLACE_COUNT, e);
     if (i >= 0) m->place = (enum prompt_place)i;
     return i < 0 ? ERR_USAGE : 0;
 }
 
 static int set_pool(struct module *m, const char *v, struct err *e) {
-    int i = key_word("pool", v, pool_at, POOL_COUNT, e);
+    int i = key_word("pool", v, keys_pool_at, POOL_COUNT, e);
     if (i >= 0) m->pool = (enum prompt_pool)i;
     return i < 0 ? ERR_USAGE : 0;
 }
 
-static int set_rows(struct module *m, const char *v, struct err *e) {
-    int i = key_word("rows", v, rows_at, ROWS_COUNT, e);
+static int keys_set_rows(struct module *m, const char *v, struct err *e) {
+    int i = key_word("rows", v, keys_rows_at, ROWS_COUNT, e);
     if (i >= 0) m->rows = (enum prompt_rows)i;
     return i < 0 ? ERR_USAGE : 0;
 }
@@ -363,7 +363,7 @@ static const struct key keys_table[] = {
     {"learn", TAKES_PLACE, false, set_learn},
     {"place", TAKES_ROWS, false, set_place},
     {"pool", TAKES_ROWS, false, set_pool},
-    {"rows", TAKES_ROWS, false, set_rows},
+    {"rows", TAKES_ROWS, false, keys_set_rows},
 };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }

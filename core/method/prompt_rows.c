@@ -138,7 +138,7 @@ static node mlp(const struct making *x, node e) {
 }
 
 /* Each task's P ⊙ (u v), one above another. */
-static node product(const struct making *x) {
+static node prompt_rows_product(const struct making *x) {
     struct tape *t = x->t;
     node p = leaf(x, SLOT_PRODUCT), u = leaf(x, SLOT_PRODUCT_U), v = leaf(x, SLOT_PRODUCT_V), all = NODE_NONE;
     int tasks = x->p->tasks, rows = tape_rows_of(t, p), rank = tape_cols_of(t, u);
@@ -156,7 +156,7 @@ int prompt_rows_make(const struct plan *p, struct tape *t, const real *params, r
     const struct making x = {p, t, params, grads, of};
     tape_site(t, "prompt network of module %d", of->module + 1);
     switch (p->method.module[of->module].source) {
-    case SOURCE_PRODUCT: made[first] = product(&x); break;
+    case SOURCE_PRODUCT: made[first] = prompt_rows_product(&x); break;
     case SOURCE_LSTM: made[first] = lstm(&x, leaf(&x, SLOT_MLP_E)); break;
     default: made[first] = mlp(&x, leaf(&x, SLOT_MLP_E));
     }

@@ -452,7 +452,7 @@ static const struct place *draw_place(struct word_draw *d, int k, const struct p
 }
 
 /* A sentence for each row; false when these words have too few apart. */
-static bool draw_places(struct word_draw *d, const struct place **row, enum apart apart) {
+static bool corpus_draw_places(struct word_draw *d, const struct place **row, enum apart apart) {
     int support = d->c->how.support, n = support + d->c->how.query;
     for (int i = 0; i < n; i++)
         if (!(row[i] = draw_place(d, (i < support ? i : i - support) % d->ways, row, i, apart))) return false;
@@ -479,7 +479,8 @@ int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct co
     for (int tries = 0; !good; tries++) {
         d.ways = c->how.least + (int)corpus_below(&d, (uint64_t)(c->how.most - c->how.least) + 1);
         draw_words(&d);
-        good = draw_places(&d, place, tries < TRIES ? APART_WORDS : tries < 2 * TRIES ? APART_ROWS : APART_OWN);
+        good = corpus_draw_places(&d, place,
+                                  tries < TRIES ? APART_WORDS : tries < 2 * TRIES ? APART_ROWS : APART_OWN);
     }
     for (int i = 0; i < n; i++) {
         row[i].sentence = place[i]->sentence;

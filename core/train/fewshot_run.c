@@ -123,7 +123,8 @@ static int fewshot_run_choose(const struct fewshot_work *w, const struct task *s
 
 /* ---- one draw ---- */
 
-static int draw_rows(const struct fewshot_work *w, int k, int draw, struct task *out, struct err *e) {
+static int fewshot_run_draw_rows(const struct fewshot_work *w, int k, int draw, struct task *out,
+                                 struct err *e) {
     const struct dataset *d = &w->task->train;
     int groups = d->classes ? d->classes : 1;
     int *pick = xmalloc((size_t)k * (size_t)groups * sizeof *pick);
@@ -140,7 +141,7 @@ static int draw_rows(const struct fewshot_work *w, int k, int draw, struct task 
 static int open_draw(const struct fewshot_work *w, int k, int draw, struct draw *x, struct err *e) {
     *x = (struct draw){ .result = { .k = k, .draw = draw } };
     snprintf(x->result.task, sizeof x->result.task, "%s", w->task_name);
-    if (!w->rows) return draw_rows(w, k, draw, &x->task, e);
+    if (!w->rows) return fewshot_run_draw_rows(w, k, draw, &x->task, e);
     if (w->rows(w->self, k, draw, &x->own, x->result.left_out, e)) return e->code;
     if (*x->result.left_out) return 0;
     x->task = *w->task;
@@ -362,7 +363,7 @@ static int fewshot_run_check_start(const struct fewshot_work *w, struct err *e) 
     return e->code;
 }
 
-static int check_parts(const struct fewshot_work *w, struct err *e) {
+static int fewshot_run_check_parts(const struct fewshot_work *w, struct err *e) {
     struct plan *p = run_plan_for(w->c, &(struct run_tasks){ 1, &w->task }, &w->m->arch, e);
     if (!p) return e->code;
     unsigned has = plan_parts(p), asked = w->how->parts ? w->how->parts : has;
@@ -389,10 +390,10 @@ int fewshot_check(const struct fewshot_work *w, struct err *e) {
         return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name, task_kind_name(w->task->gold));
     if (by_rule && !has_labels(&w->task->dev[0]))
         return err_set(e, ERR_INPUT, "%s: has no row with a label to score the draws on", w->task->dev[0].path);
-    if (!by_rule && (fewshot_run_check_start(w, e) || check_parts(w, e))) return e->code;
+    if (!by_rule && (fewshot_run_check_start(w, e) || fewshot_run_check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {
         struct task shots;
-        if (draw_rows(w, w->how->k[i], 0, &shots, e)) return e->code;
+        if (fewshot_run_draw_rows(w, w->how->k[i], 0, &shots, e)) return e->code;
         dataset_view_release(&shots.train);
     }
     return 0;

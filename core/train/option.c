@@ -246,7 +246,7 @@ char **option_text(const struct run_config *c, const struct option *o) {
 
 static bool is_bool(const struct option *o) { return o->kind == OPTION_SWITCH || o->kind == OPTION_FLAG; }
 static bool is_real(const struct option *o) { return o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE; }
-static bool is_word(const struct option *o) { return o->kind == OPTION_WORD || is_bool(o); }
+static bool option_is_word(const struct option *o) { return o->kind == OPTION_WORD || is_bool(o); }
 
 double option_number(const struct run_config *c, const struct option *o) {
     const char *p = (const char *)c + o->offset;
@@ -360,7 +360,7 @@ char *option_print(const struct run_config *c, const struct option *o) {
     if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
     if (o->kind == OPTION_METHOD) return method_text(&c->method);
     double v = option_number(c, o);
-    if (is_word(o)) return xstrdup(o->word[(int)v - o->first]);
+    if (option_is_word(o)) return xstrdup(o->word[(int)v - o->first]);
     if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
     if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
     return o->kind == OPTION_SHARE && v < 1 ? print_share(v) : option_print_number(v, "");
@@ -379,10 +379,10 @@ bool option_take(struct run_config *c, const struct option *o, const char *value
         c->method = m;
         return true;
     }
-    if (o->kind == OPTION_KEEP || is_word(o)) {
+    if (o->kind == OPTION_KEEP || option_is_word(o)) {
         int i = o->kind == OPTION_KEEP ? take_bits(o, value) : option_find_word(o, value, strlen(value));
         if (i < 0) return false;
-        option_set_number(c, o, is_word(o) ? i + o->first : i);
+        option_set_number(c, o, option_is_word(o) ? i + o->first : i);
         return true;
     }
     if (o->unset_word && !strcmp(value, o->unset_word)) v = o->unset;

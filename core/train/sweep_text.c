@@ -176,7 +176,7 @@ static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, st
     return 0;
 }
 
-static int read_stop(const char *name, json_t *o, struct sweep_spec *s, struct err *e) {
+static int sweep_text_read_stop(const char *name, json_t *o, struct sweep_spec *s, struct err *e) {
     const char *key;
     json_t *v;
     json_object_foreach(o, key, v) {
@@ -213,7 +213,7 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
     if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
     const char *size_of = json_string_value(json_object_get(root, "size_of"));
     if (!rc && size_of && sweep_set(s, "size-of", size_of, e)) rc = err_prefix(e, "%s", name);
-    if (!rc) rc = read_stop(name, json_object_get(root, "stop"), s, e);
+    if (!rc) rc = sweep_text_read_stop(name, json_object_get(root, "stop"), s, e);
     json_decref(root);
     if (rc) sweep_release(s);
     return rc;
