@@ -13,7 +13,7 @@ static bool by_mlp(const struct module *m) { return m->source == SOURCE_MLP || m
 static bool flat_prefix(const struct module *m) { return prefix(m) && m->source == SOURCE_FREE && gated(m); }
 static bool of_rows(const struct module *m) { return function_of(m)->form == FORM_ROWS; }
 static bool of_product(const struct module *m) { return m->source == SOURCE_PRODUCT; }
-static bool of_prompt(const struct module *m) { return source_is_prompt(m->source); }
+static bool equal_of_prompt(const struct module *m) { return source_is_prompt(m->source); }
 static bool generated(const struct module *m) { return source_is_generated(m->source); }
 
 static bool before_out(const struct module *m) {
@@ -50,7 +50,7 @@ static const struct equality equalities[] = {
     {"E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", of_rows},
     {"E16", "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other", of_product},
     {"E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", prefix},
-    {"E21", "what is made of a task's prompt = the flat prefix with the made values", of_prompt},
+    {"E21", "what is made of a task's prompt = the flat prefix with the made values", equal_of_prompt},
     {"E22", "what the generator makes for a task = modules of its own with the made values", generated},
 };
 
