@@ -102,7 +102,7 @@ struct head_slot {
     int rows, cols;
     bool vector;
 };
-enum { HEAD_SLOTS = 8 };
+enum { HEAD_SLOTS = 10 };
 static int head_slots(const struct module *m, const struct arch *a, struct head_slot out[HEAD_SLOTS]) {
     struct slot_shape shape;
     struct prompt_map map[PROMPT_MAPS];
