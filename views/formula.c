@@ -36,6 +36,10 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
         compose_ends(m, sub, out);
         return;
     }
+    if (function_of(m)->composed) {
+        snprintf(out, 160, "%s", function_of(m)->composed);
+        return;
+    }
     switch (m->comp) {
     case COMP_ADD: snprintf(out, 160, "h \u2190 h + \u0394h%s", sub); break;
     case COMP_SCALED: snprintf(out, 160, "h \u2190 h + %g \u0394h%s", m->scale, sub); break;

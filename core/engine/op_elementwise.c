@@ -125,6 +125,58 @@ void channel_scale_backward(struct tape *t, const struct record *r) {
     grad_pass(t, r, x);
 }
 
+/* ---- b + (x - b) ⊙ g on each row ---- */
+
+enum { GAIN_X, GAIN_B, GAIN_G };
+
+node op_gain(struct tape *t, node x, node b, node g) {
+    one_row(t, x, g);
+    if (b != NODE_NONE) one_row(t, x, b);
+    return run_like(t, OP_gain, 3, (node[]){ x, b, g }, NULL, 0);
+}
+
+void gain_forward(struct tape *t, struct record *r) {
+    node x = r->in[GAIN_X], b = r->in[GAIN_B], g = r->in[GAIN_G];
+    int n = tape_rows_of(t, r->out), d = tape_cols_of(t, r->out);
+    real *y = record_result(t, r);
+    record_reads(t, r, x, tape_needs_grad(t, g));
+    record_reads(t, r, b, tape_needs_grad(t, g));
+    record_reads(t, r, g, true);
+    kernel_mul_rows(n, d, tape_value(t, x), tape_value(t, g), y);
+    if (b == NODE_NONE) return;
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    real *rest = arena_scratch(a, (size_t)d * sizeof *rest); /* b ⊙ (1 - g) */
+    for (int j = 0; j < d; j++) rest[j] = tape_value(t, b)[j] * (1 - tape_value(t, g)[j]);
+    kernel_add_rows(n, d, y, rest, y);
+    arena_scratch_release(a, m);
+}
+
+/* Sums of dy go to b times 1 - g, and to g times -b; those of dy ⊙ x to g. */
+static void gain_back_rows(struct tape *t, const struct record *r, const real *dy) {
+    node x = r->in[GAIN_X], b = r->in[GAIN_B], g = r->in[GAIN_G];
+    int n = tape_rows_of(t, r->out), d = tape_cols_of(t, r->out);
+    struct arena *a = record_arena(t);
+    struct arena_mark m = arena_mark(a);
+    double *sums = arena_scratch(a, (size_t)d * sizeof *sums);
+    real *all = arena_scratch(a, (size_t)d * sizeof *all), beta, *to = grad_slot(t, g, &beta);
+    kernel_col_sum(n, d, 1, dy, NULL, 0, all, sums);
+    if (to) kernel_col_sum(n, d, 1, dy, tape_value(t, x), beta, to, sums);
+    for (int j = 0; to && b != NODE_NONE && j < d; j++) to[j] -= tape_value(t, b)[j] * all[j];
+    to = grad_slot(t, b, &beta);
+    for (int j = 0; to && j < d; j++) to[j] = (beta == 0 ? 0 : to[j]) + all[j] * (1 - tape_value(t, g)[j]);
+    arena_scratch_release(a, m);
+}
+
+void gain_backward(struct tape *t, const struct record *r) {
+    node x = r->in[GAIN_X], b = r->in[GAIN_B], g = r->in[GAIN_G];
+    if (tape_needs_grad(t, g) || tape_needs_grad(t, b)) gain_back_rows(t, r, grad_out(t, r));
+    if (!tape_needs_grad(t, x)) return;
+    real *dx = grad_own(t, r);
+    kernel_mul_rows(tape_rows_of(t, r->out), tape_cols_of(t, r->out), dx, tape_value(t, g), dx);
+    grad_pass(t, r, x);
+}
+
 /* ---- a ⊙ b ---- */
 
 node op_mul(struct tape *t, node a, node b) {

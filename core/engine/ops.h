@@ -43,6 +43,8 @@ node op_add_scaled(struct tape *t, node a, node b, double s, node scale); /* a +
 node op_bias(struct tape *t, node x, node b);                           /* x + b on each row, b 1×d */
 /* x ⊙ l on each row, l 1×d; with groups (NULL: none) blocks×d. */
 node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_groups *g);
+/* b + (x - b) ⊙ g on each row: a map's outputs times g but for their bias.  b 1×d or none, g 1×d. */
+node op_gain(struct tape *t, node x, node b, node g);
 node op_mul(struct tape *t, node a, node b);                            /* a ⊙ b */
 node op_scale(struct tape *t, node a, double s);                        /* s·a */
 

@@ -18,6 +18,7 @@ struct record;
     PLAIN(add_scaled)                                                                              \
     PLAIN(bias)                                                                                    \
     PLAIN(channel_scale)                                                                           \
+    PLAIN(gain)                                                                                    \
     PLAIN(mul)                                                                                     \
     PLAIN(scale)                                                                                   \
     PLAIN(act)                                                                                     \

@@ -20,7 +20,7 @@ static const struct key_rule peft_config_common[] = {
     { "target_modules", NULL }, { "exclude_modules", NULL }, { NULL, NULL },
 };
 static const struct key_rule peft_config_of_lora[] = {
-    { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "use_rslora", NULL },
+    { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "use_rslora", NULL }, { "use_dora", NULL },
     { "rank_pattern", NULL }, { "alpha_pattern", NULL }, { "layers_to_transform", NULL }, { "layers_pattern", NULL },
     { "init_lora_weights", NULL }, { "megatron_core", "\"megatron.core\"" }, { "qalora_group_size", "16" },
     { NULL, NULL },

@@ -56,6 +56,16 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     return 0;
 }
 
+/* DoRA's lengths, by their name in either form of the library. */
+static struct bag_tensor *find_length(struct reader *r, const char *module) {
+    char *name = xprintf("base_model.model.%s.lora_magnitude_vector", module), *longer = xprintf("%s.weight", name);
+    struct bag_tensor *t = bag_find(&r->in.bag, name);
+    if (!t) t = bag_find(&r->in.bag, longer);
+    free(name);
+    free(longer);
+    return t;
+}
+
 static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
     char *other = xprintf("base_model.model.%s.lora_B.weight", module);
     struct bag_tensor *b = bag_find(&r->in.bag, other);
@@ -69,11 +79,19 @@ static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *mod
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
     if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
     if (!json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e) && e->code) return e->code;
+    struct bag_tensor *length = find_length(r, module);
+    bool dora = json_is_true(json_object_get(r->peft.config, "use_dora"));
+    if (dora != (length != NULL))
+        return reading_refuse(&r->in, a, dora ? "use_dora is true, but there is no lora_magnitude_vector beside it"
+                                              : "a lora_magnitude_vector is beside it, but use_dora is not true", e);
+    if (length && (length->rank != 1 || length->shape[0] != (size_t)t->rows))
+        return reading_refuse(&r->in, length, "it is not one number for each output of the map", e);
+    if (length && t->role == ROLE_POOLER_W) return reading_refuse(&r->in, length, "DoRA of the pooler, which petri does not have", e);
     a->used = b->used = true;
     if (t->role == ROLE_POOLER_W) return fold_pooler(r, t, a, b, s, e);
     enum tap tap = reading_tap(t);
     if (tap == TAP_NONE) return reading_refuse(&r->in, a, "petri has no place for a change of this map", e);
-    struct module m = module_default(FN_LINEAR);
+    struct module m = module_default(length ? FN_DECOMPOSED : FN_LINEAR);
     m.read = tap_map_input(tap);
     m.write = tap;
     m.comp = COMP_SCALED;
@@ -83,6 +101,9 @@ static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *mod
     struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
     piece_add(p, SLOT_DOWN_W, a->values, a->count);
     piece_add(p, SLOT_UP_W, b->values, b->count);
+    if (!length) return 0;
+    length->used = true;
+    piece_add(p, SLOT_LENGTH, length->values, length->count);
     return 0;
 }
 
@@ -124,7 +145,6 @@ static bool is_copy(struct reader *r, struct bag_tensor *t, const char *name) {
 
 static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
-        { ".lora_magnitude_vector", "DoRA's magnitudes, which petri does not have yet" },
         { ".lora_embedding_A", "LoRA on an embedding, which petri does not have yet" },
         { ".lora_embedding_B", "LoRA on an embedding, which petri does not have yet" },
         { ".lora_B.bias", "a bias behind LoRA (lora_bias), which petri does not have" },
@@ -146,7 +166,7 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
         know_module(r, module, 0);
         return take_ia3(r, t, module, e);
     }
-    if (text_ends(name, ".lora_B.weight")) return 0; /* with its lora_A, or left over */
+    if (text_ends(name, ".lora_B.weight") || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
     char *wrapped = peft_read_without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias",

@@ -36,6 +36,7 @@ struct out {
     size_t saves, saves_room;
     bool biases, other_biases; /* of wrapped maps; of anything else */
     double dropout;
+    bool dora;
 };
 
 /* ---- what can be written ---- */
@@ -49,7 +50,7 @@ static enum tap map_of_scale(enum tap write, bool *input) {
 static const char *why_not(const struct module *m) {
     bool input;
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
-    if (m->fn == FN_LINEAR) {
+    if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED) {
         if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
         return NULL;
     }
@@ -70,7 +71,7 @@ static int check_written_prompt(struct out *o, int module, struct err *e) {
 }
 
 static int peft_write_check(struct out *o, struct err *e) {
-    bool lora = false, ia3 = false;
+    bool lora = false, ia3 = false, dora = false;
     int prompt = peft_prompt_of(&o->plan->method);
     if (prompt >= 0) return check_written_prompt(o, prompt, e);
     for (int i = 0; i < o->plan->method.count; i++) {
@@ -78,12 +79,16 @@ static int peft_write_check(struct out *o, struct err *e) {
         const char *why = why_not(m);
         if (why)
             return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1, function_of(m)->name, why);
+        dora = dora || m->fn == FN_DECOMPOSED;
         lora = lora || m->fn == FN_LINEAR;
         ia3 = ia3 || m->fn == FN_SCALE;
     }
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
     if (!classifier_is_usual(&o->plan->method, &o->m->arch))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: the classifier is not the one that the model's class has");
+    if (lora && dora) return err_set(e, ERR_USAGE, "cannot be written for PEFT: LoRA and DoRA in one adapter; export two runs");
+    lora = lora || dora;
+    o->dora = dora;
     if (lora == ia3)
         return err_set(e, ERR_USAGE, lora ? "cannot be written for PEFT: LoRA and scales in one adapter; export two runs"
                                           : "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain "
@@ -120,6 +125,9 @@ static void add_lora(struct out *o, int module, int stack, int site, int layer) 
                 (size_t)tap_width(&o->m->arch, m->read), slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
     writing_add(&o->to, xprintf("base_model.model.%s.lora_B.weight", w->module), (size_t)tap_width(&o->m->arch, m->write),
                 (size_t)m->size, slot_values(o, module, SLOT_UP_W, stack, site, layer));
+    if (m->fn == FN_DECOMPOSED)
+        writing_add(&o->to, xprintf("base_model.model.%s.lora_magnitude_vector", w->module), 0,
+                    (size_t)tap_width(&o->m->arch, m->write), slot_values(o, module, SLOT_LENGTH, stack, site, layer));
 }
 
 static void add_scale(struct out *o, int module, int stack, int site, int layer) {
@@ -139,7 +147,7 @@ static void peft_write_add_module(struct out *o, int module) {
     int n = module_spans(m, &o->m->arch, span);
     for (int k = 0; k < n; k++)
         for (int layer = span[k].first; layer < span[k].end; layer++) {
-            if (m->fn == FN_LINEAR) add_lora(o, module, span[k].stack, span[k].site, layer);
+            if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED) add_lora(o, module, span[k].stack, span[k].site, layer);
             if (m->fn == FN_SCALE) add_scale(o, module, span[k].stack, span[k].site, layer);
         }
 }
@@ -272,7 +280,7 @@ static void add_lora_keys(const struct out *o, json_t *c) {
     json_object_set_new(c, "init_lora_weights", json_true());
     json_object_set_new(c, "loftq_config", json_object());
     json_object_set_new(c, "megatron_core", json_string("megatron.core"));
-    json_object_set_new(c, "use_dora", json_false());
+    json_object_set_new(c, "use_dora", o->dora ? json_true() : json_false());
     json_object_set_new(c, "use_rslora", root ? json_true() : json_false());
     for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
 }

@@ -26,6 +26,11 @@ struct groups_room {
     size_t start_room, block_room;
 };
 
+struct use_values {
+    real *value;
+    size_t room;
+};
+
 struct attach {
     const struct plan *p;
     const struct model *m;
@@ -38,6 +43,7 @@ struct attach {
     int *of_model;    /* model tensor: plan tensor in its place, or -1 */
     unsigned *wanted; /* place: bit t: tap t is read or written */
     uint64_t *drop;   /* module × place × 2: dropout sites */
+    struct use_values *room; /* module × place: what a function asked room for */
     struct prefix_rows *prefix; /* one a module */
     node *leaf, *made;          /* of this shard */
     int *start;       /* 0…rows: a pooled row is a sequence of one */
@@ -148,6 +154,22 @@ static int row_value_at(const struct attach *a, int module, const struct site *s
     while (s < SLOT_COUNT && made[s] < a->p->made) s++;
     BUG_IF(s == SLOT_COUNT);
     return made[s] - a->p->made;
+}
+
+node use_weight(struct tape *t, const struct use *u, enum tensor_role role) {
+    const struct attach *a = u->attach;
+    const struct model *m = a->m;
+    int i = arch_find(m->tensor, m->tensors, role, u->site->stack, u->site->sublayer, u->site->layer);
+    if (i < 0) return NODE_NONE;
+    if (a->of_model[i] >= 0) return a->leaf[a->of_model[i]];
+    return m->weight[i] ? tape_frozen(t, m->tensor[i].rows, m->tensor[i].cols, m->weight[i]) : NODE_NONE;
+}
+
+real *use_room(const struct use *u, size_t n) {
+    const struct attach *a = u->attach;
+    struct use_values *x = &a->room[(size_t)u->module * a->places + attach_place_at(a, u->site)];
+    GROW(x->value, x->room, n);
+    return x->value;
 }
 
 double use_factor(const struct use *u, node *learned) {
@@ -359,6 +381,7 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->made_at = xcalloc(places + 1, SLOT_COUNT * sizeof *a->made_at);
     a->wanted = xcalloc(a->places, sizeof *a->wanted);
     a->drop = xcalloc(places + 1, 2 * sizeof *a->drop);
+    a->room = xcalloc(places + 1, sizeof *a->room);
     a->prefix = xcalloc(modules + 1, sizeof *a->prefix);
     a->of_model = xcalloc((size_t)m->tensors, sizeof *a->of_model);
     a->pooled = xcalloc((size_t)p->tasks, sizeof *a->pooled);
@@ -385,6 +408,8 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
 
 void attach_free(struct attach *a) {
     if (!a) return;
+    for (size_t i = 0; i < (size_t)a->p->method.count * a->places; i++) free(a->room[i].value);
+    free(a->room);
     free(a->slot);
     free(a->made_at);
     free(a->wanted);

@@ -8,6 +8,7 @@
 static bool prefix(const struct module *m) { return function_of(m)->form == FORM_KEYS; }
 static bool gated(const struct module *m) { return m->comp == COMP_GATED; }
 static bool low_rank(const struct module *m) { return module_is_map(m); }
+static bool decomposed(const struct module *m) { return m->fn == FN_DECOMPOSED; }
 static bool free_heads(const struct module *m) { return m->heads == HEADS_FREE; }
 static bool by_mlp(const struct module *m) { return m->source == SOURCE_MLP || m->source == SOURCE_LSTM; }
 static bool flat_prefix(const struct module *m) { return prefix(m) && m->source == SOURCE_FREE && gated(m); }
@@ -49,6 +50,7 @@ static const struct equality equalities[] = {
     {"E13", "a prefix or a prompt behind its network = the flat one with the made values", by_mlp},
     {"E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", of_rows},
     {"E16", "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other", of_product},
+    {"E17", "DoRA with m held at the length of W + s W_u W_d = LoRA; without a change of direction = each output scaled", decomposed},
     {"E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", prefix},
     {"E21", "what is made of a task's prompt = the flat prefix with the made values", equal_of_prompt},
     {"E22", "what the generator makes for a task = modules of its own with the made values", generated},

@@ -14,6 +14,7 @@ enum start {
     START_ONE,
     START_DRAWN,     /* a matrix, by the module's init */
     START_DRAWN_OUT, /* the same, but 0 with init=lora: the change starts at 0 */
+    START_MODEL,     /* by the model's weights: the function's `start` */
 };
 
 struct slot_shape {
@@ -49,6 +50,10 @@ struct use {
 /* The values of a slot, NODE_NONE where the module has none.  With groups it holds the tasks' blocks one
  * above another. */
 node use_slot(const struct use *u, enum slot slot);
+/* The model's tensor of a role at the module's place, as the method has it; NODE_NONE without one. */
+node use_weight(struct tape *t, const struct use *u, enum tensor_role role);
+/* Room for n values of the module at its place, the same at each step. */
+real *use_room(const struct use *u, size_t n);
 /* s as a constant, with the learned value beside it. */
 double use_factor(const struct use *u, node *learned);
 /* The module's dropout on x; `which` (0, 1) tells two of one module apart. */

@@ -66,12 +66,15 @@ struct terms; /* count.h */
 struct merge; /* merge.h, as the next */
 struct merge_at;
 struct plan;
+struct plan_tensor;
+struct model; /* core/model/model.h */
 
 struct function {
     const char *name;     /* the word of text and JSON form, and of tensors' names */
     const char *title;    /* on the screens */
     const char *says;     /* what it is, for a person who chooses: one to three sentences */
     const char *sign;     /* of what it makes, in formulas; NULL: Δh */
+    const char *composed; /* what becomes of the tap, where it is said otherwise than by the composition; NULL */
     enum function_form form;
     unsigned keys;        /* TAKES_… */
     unsigned comps;       /* COMPS_… that it has */
@@ -86,6 +89,8 @@ struct function {
     /* The tensors of a module at one layer, in the order of the flat block; ends with a row without name.
      * A learned s follows by itself. */
     const struct function_slot *slots;
+    /* Start values of slots that the model's weights decide.  NULL: there are none. */
+    void (*start)(const struct module *m, const struct model *of, const struct plan_tensor *t, real *out);
     /* Whether the tensor's gradient is zero in exact arithmetic; `shift`: a constant added to all keys of
      * the module's layers changes something.  NULL: never. */
     bool (*still)(const struct module *m, int slot, bool shift);

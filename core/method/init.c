@@ -67,7 +67,8 @@ static void not_of_function(struct rng_key key, const struct module *m, const st
     }
 }
 
-static void init_own(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+static void init_own(struct rng_key key, const struct module *m, const struct model *of,
+                     const struct plan_tensor *t, real *out) {
     const struct function_slot *slot = function_slot(m, (enum slot)t->role);
     if (!slot) {
         not_of_function(key, m, t, out);
@@ -76,6 +77,7 @@ static void init_own(struct rng_key key, const struct module *m, const struct pl
     switch (slot->start) {
     case START_ZERO: init_fill(out, t->count, 0); return;
     case START_ONE: init_fill(out, t->count, 1); return;
+    case START_MODEL: function_of(m)->start(m, of, t, out); return;
     case START_DRAWN: case START_DRAWN_OUT: matrix(key, m, t, slot->start == START_DRAWN_OUT, out); return;
     }
 }
@@ -125,7 +127,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2 || t->role == SLOT_MLP_B3)
             init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
         else if (starts_of_words(p, t)) prompt_rows_start(&p->method.module[t->module], t, m, words, key, out);
-        else init_own(key, &p->method.module[t->module], t, out);
+        else init_own(key, &p->method.module[t->module], m, t, out);
     }
 }
 

@@ -55,6 +55,7 @@ EMBED(maml_adapters, "maml-adapters")
 EMBED(hybrid_smlmt, "hybrid-smlmt")
 EMBED(leopard, "leopard")
 EMBED(rslora, "rslora")
+EMBED(dora, "dora")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -95,6 +96,7 @@ static const struct {
     ROW(hybrid_smlmt, "hybrid-smlmt"),
     ROW(leopard, "leopard"),
     ROW(rslora, "rslora"),
+    ROW(dora, "dora"),
 };
 enum { PRESETS = COUNT_OF(files) };
 

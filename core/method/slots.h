@@ -15,6 +15,7 @@ enum slot {
     SLOT_CHANNEL,                                   /* of scale, 1×width */
     SLOT_NORM_W, SLOT_NORM_B,                       /* γ and β behind a bottleneck, 1×width */
     SLOT_BEFORE_W, SLOT_BEFORE_B,                   /* and of what it reads */
+    SLOT_LENGTH,                                    /* of decomposed, 1×width */
     SLOT_OWN, SLOT_OWN_LAST = SLOT_OWN + 3,
     SLOT_PROMPT, SLOT_PROMPT_DOWN_K, SLOT_PROMPT_UP_K, SLOT_PROMPT_DOWN_V, SLOT_PROMPT_UP_V, /* prompt.h */
     SLOT_MLP_E, SLOT_MLP_W1, SLOT_MLP_B1, SLOT_MLP_W2, SLOT_MLP_B2, SLOT_MLP_W3, SLOT_MLP_B3,

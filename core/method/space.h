@@ -23,6 +23,7 @@
 #define FUNCTIONS(X)                                                                               \
     X(BOTTLENECK, bottleneck) /* φ(x W_d + b_d) W_u + b_u */                                       \
     X(LINEAR, linear)         /* x W_d W_u */                                                      \
+    X(DECOMPOSED, decomposed) /* W = m (W + W_u W_d)/‖W + W_u W_d‖ */                              \
     X(SOFTMAX, softmax)       /* softmax(x W_q P_kᵀ/√d_h) P_v */                                   \
     X(SCALE, scale)           /* x ⊙ l */                                                          \
     X(PROMPT, prompt)         /* learned rows that join every sequence of the encoder */           \

@@ -12,7 +12,7 @@
 #include "tests/support/test.h"
 
 static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3",
-                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt" };
+                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
                                    "hub-prefix", "hub-prefix-flat", "hub-mam",
@@ -159,7 +159,7 @@ static void holds_the_same(const char *folder, const char *other) {
 static void exported_it_is_what_was_imported(void **state) {
     (void)state;
     static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3", "prompt",
-                                         "p-tuning" };
+                                         "p-tuning", "dora" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "round.db"), *again;
         char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);
@@ -288,7 +288,7 @@ static void what_is_not_computed_is_refused(void **state) {
         const char *name, *from, *to, *part;
     } cases[] = {
         { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"LOHA\"", "\"peft_type\" is LOHA" },
-        { "lora", "\"use_dora\": false", "\"use_dora\": true", "\"use_dora\" is true" },
+        { "lora", "\"use_dora\": false", "\"use_dora\": true", "there is no lora_magnitude_vector beside it" },
         { "lora", "\"fan_in_fan_out\": false", "\"fan_in_fan_out\": true", "\"fan_in_fan_out\" is true" },
         { "lora", "\"lora_bias\": false", "\"lora_bias\": true", "\"lora_bias\" is true" },
         { "lora", "\"layer_replication\": null", "\"layer_replication\": [[0,2]]", "\"layer_replication\" is [[0,2]]" },

@@ -152,6 +152,7 @@ static const struct op_case op_cases[] = {
     CASE(add_scaled, add_scaled_make),
     CASE(bias, row_make),
     CASE(channel_scale, channel_scale_make),
+    CASE(gain, gain_make),
     CASE(mul, pair_make),
     CASE(scale, single_make),
     CASE(act, act_make),

@@ -287,6 +287,22 @@ static void channel_scale_expect(const struct setup *s, const double *const *in,
     int d = s->out_cols;
     for (int i = 0; i < s->out_rows * d; i++) out[i] = in[0][i] * in[1][block_of(s, i / d) * d + i % d];
 }
+static bool gain_make(int i, struct setup *s) {
+    if (!row_make(i, s)) return false;
+    input(s, 2, 1, s->out_cols);
+    if (i % 3 == 1) s->rows[1] = -1;
+    return true;
+}
+static node gain_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_gain(t, in[0], in[1], in[2]);
+}
+static void gain_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) {
+        double b = in[1] ? in[1][i % s->out_cols] : 0;
+        out[i] = b + (in[0][i] - b) * in[2][i % s->out_cols];
+    }
+}
 static node mul_run(struct tape *t, struct setup *s, const node *in) {
     (void)s;
     return op_mul(t, in[0], in[1]);

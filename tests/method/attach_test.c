@@ -200,6 +200,8 @@ static void what_can_be_folded_is(void **state) {
     folds("lora(r=2,alpha=16)");
     folds("lora(r=2,at=q+k+v+o+w1+w2)");
     folds("lora(source=shared,s=learned)");
+    folds("dora(r=2,alpha=16,at=q+k+v+o+w1+w2) + ia3(peft)");
+    folds("dora(s=learned) + bitfit");
     folds("bitfit");
     folds("full");
     folds("full(target=norms) + lora");

@@ -399,6 +399,44 @@ static void two_prefixes_are_one(void **state) {
     drop(c);
 }
 
+/* ---- E17 ---- */
+
+/* A decomposed map whose lengths are those of W + s W_u W_d. */
+static void a_decomposed_map_at_its_own_length_is_a_low_rank_one(void **state) {
+    (void)state;
+    struct place place[PLACES];
+    int d = width(), dq = projected(), n = places(true, place), r = 2;
+    struct point a = point("dora(r=2,s=0.5,at=v)", 0), b = point("lora(r=2,s=0.5,at=v)", 0.3),
+                 c = point("dora(r=2,s=0.5,at=v)", 0), e = point(rig.m->arch.biases ? "scale(write=a.v) + bias(write=a.v)" : "scale(write=a.v)", 0);
+    for (int i = 0; i < n; i++) {
+        const real *w = rig.m->weight[find(place[i], ROLE_V_W)], *down = at(b, place[i], "linear.v.W_d"),
+                   *up = at(b, place[i], "linear.v.W_u");
+        memcpy(at(a, place[i], "decomposed.v.W_d"), down, (size_t)(r * d) * sizeof *down);
+        memcpy(at(a, place[i], "decomposed.v.W_u"), up, (size_t)(r * dq) * sizeof *up);
+        for (int row = 0; row < dq; row++) {
+            real sum = 0;
+            for (int k = 0; k < d; k++) {
+                real v = w[row * d + k] + (real)0.5 * (up[row * r] * down[k] + up[row * r + 1] * down[d + k]);
+                sum += v * v;
+            }
+            at(a, place[i], "decomposed.v.m")[row] = (real)sqrt((double)sum);
+        }
+    }
+    same("E17", a, b);
+    for (int i = 0; i < n && rig.m->arch.biases; i++) /* a direction that stays: rows of W scaled, b not */
+        for (int row = 0; row < dq; row++) {
+            real l = (real)1.1 + (real)0.01 * (real)row;
+            at(c, place[i], "decomposed.v.m")[row] *= l;
+            at(e, place[i], "scale.v.l")[row] = l;
+            trained(e, place[i], ROLE_V_B)[row] /= l;
+        }
+    if (rig.m->arch.biases) same("E17: lengths alone", c, e);
+    drop(a);
+    drop(b);
+    drop(c);
+    drop(e);
+}
+
 /* ---- E9, E10, E11 ---- */
 
 static void scaling_keys_is_scaling_queries(void **state) {
@@ -552,6 +590,7 @@ int main(void) {
         cmocka_unit_test(a_factorised_head_is_a_free_one_through_the_query_map),
         cmocka_unit_test(two_loras_are_one),
         cmocka_unit_test(two_prefixes_are_one),
+        cmocka_unit_test(a_decomposed_map_at_its_own_length_is_a_low_rank_one),
         cmocka_unit_test(scaling_keys_is_scaling_queries),
         cmocka_unit_test(scales_are_rows_and_columns_of_weights),
         cmocka_unit_test(biases_of_keys_and_values),

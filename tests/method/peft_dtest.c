@@ -200,6 +200,8 @@ static const struct {
 } tuned[] = {
     {"rslora.bert-tiny", "linear(r=4; write=a.q, rsalpha=6, layers=1) + linear(r=2; write=a.q, rsalpha=6, layers=2) + "
                          "linear(r=4; write=a.q, rsalpha=6, layers=3) + linear(r=4; write=a.v, rsalpha=3)"},
+    {"dora.bert-tiny", "dora(r=3,alpha=6,at=q+o+w1)"},
+    {"dora.t5-odd", "dora(r=3,alpha=6)"},
 };
 
 static void open_tuned(const char *file) {

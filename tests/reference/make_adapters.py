@@ -31,6 +31,7 @@ ADAPTERS = {
     "lora-layers": LoraConfig(r=2, target_modules=["key", "dense"], layers_to_transform=[0, 2], layers_pattern="layer", **HEAD),
     "lora-all": LoraConfig(r=2, bias="all", target_modules="all-linear", **HEAD),
     "lora-words": LoraConfig(r=1, target_modules=["value"], modules_to_save=["word_embeddings"], **HEAD),
+    "dora": LoraConfig(r=2, lora_alpha=3, use_dora=True, target_modules=["query", "dense"], exclude_modules=["bert.pooler.dense"], **HEAD),
     "ia3": IA3Config(**HEAD),
     "prompt": PromptTuningConfig(num_virtual_tokens=3, **HEAD),
     "p-tuning": PromptEncoderConfig(num_virtual_tokens=2, encoder_hidden_size=5, **HEAD),

@@ -91,13 +91,26 @@ def lora_patterns(family, task):
                       rank_pattern={"layer.1.attention.self.query": 2}, alpha_pattern={"value": 3})
 
 
+def dora(family, task):
+    targets = [r"attention.output.dense", "query", "intermediate.dense"] if family == "bert" else QV[family]
+    return LoraConfig(task_type=task, r=3, lora_alpha=6, use_dora=True, target_modules=targets)
+
+
+def dora_name(path):
+    m = re.search(r"(.*)\.lora_magnitude_vector\.", path)
+    return "%s/decomposed.%s.m" % map_of(m.group(1)) if m else lora_name(path, "decomposed")
+
+
 METHODS = {
     "rslora": (lora_patterns, lora_name, ("bert-tiny",)),
+    "dora": (dora, dora_name, ("bert-tiny", "t5-odd")),
 }
 
 
 def start(path, p):
     """Values away from every start, none zero by chance."""
+    if "magnitude" in path:
+        return p.detach() + 0.3 * torch.rand_like(p)
     return 0.3 * torch.randn_like(p)
 
 
@@ -106,7 +119,7 @@ def tune(method, name):
     model, family = load(name)
     task = "SEQ_CLS" if family in ("bert", "roberta") else "SEQ_2_SEQ_LM"
     torch.manual_seed(4)
-    tuned = get_peft_model(model, config_of(family, task)).eval().double()
+    tuned = get_peft_model(model, config_of(family, task)).train().double()  # without dropout; in evaluation DoRA keeps old norms
     torch.manual_seed(5)
     trained = {n: p for n, p in tuned.named_parameters() if p.requires_grad}
     with torch.no_grad():

@@ -6,14 +6,42 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/slots.h"
 #include "tests/support/test.h"
 
 enum { FEW_TENSORS = 5 };
+
+/* The squared length of a row of a decomposed module's W + s W_u W_d. */
+static double length_of(const struct rig *r, const struct plan *p, const struct plan_tensor *t, int row, const real *x) {
+    const struct module *m = &p->method.module[t->module];
+    const struct plan_tensor *d = plan_slot(p, t->module, SLOT_DOWN_W, t->stack, t->site, t->layer),
+                             *u = plan_slot(p, t->module, SLOT_UP_W, t->stack, t->site, t->layer),
+                             *s = plan_slot(p, t->module, SLOT_SCALE, t->stack, t->site, t->layer);
+    int i = arch_find(r->m->tensor, r->m->tensors, tap_weight_role(m->write), t->stack, t->site, t->layer);
+    double sum = 0, scale = s ? (double)x[s->offset] : m->comp == COMP_SCALED ? m->scale : 1;
+    for (int c = 0; c < d->cols; c++) {
+        double w = (double)r->m->weight[i][row * d->cols + c];
+        for (int k = 0; k < d->rows; k++) w += scale * (double)x[u->offset + (size_t)(row * d->rows + k)] * (double)x[d->offset + (size_t)(k * d->cols + c)];
+        sum += w * w;
+    }
+    return sum;
+}
+
+/* The norms of decomposed modules are constants to their gradients: m is moved so that m over the norm stays. */
+static void hold_lengths(const struct rig *r, const struct plan *p, const real *x, real *moved) {
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (t->kind != PLAN_OWN || t->role != SLOT_LENGTH || p->method.module[t->module].fn != FN_DECOMPOSED) continue;
+        for (int k = 0; k < t->cols; k++)
+            moved[t->offset + (size_t)k] *= (real)sqrt(length_of(r, p, t, k, moved) / length_of(r, p, t, k, x));
+    }
+}
 
 static double slope(struct rig *r, const struct plan *p, const real *x, const real *along, real *moved, double h) {
     double side[2];
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; i < p->trained; i++) moved[i] = (real)(x[i] + (k ? -h : h) * along[i]);
+        hold_lengths(r, p, x, moved);
         side[k] = rig_loss(r, p, moved, NULL);
     }
     return (side[0] - side[1]) / (2 * h);

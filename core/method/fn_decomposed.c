@@ -1,0 +1,187 @@
+/* m ⊙ (W + s W_u W_d) / ‖W + s W_u W_d‖: a low-rank change of a map's direction, with a length of each output's own.
+ * The norms count as constants on the way back, as the paper has it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/engine/kernel.h"
+#include "core/method/check.h"
+#include "core/method/count.h"
+#include "core/method/fn.h"
+#include "core/method/merge.h"
+
+static bool shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
+    return true;
+}
+
+static bool shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
+    return true;
+}
+
+static bool shape_length(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){1, tap_width(a, m->write), false};
+    return true;
+}
+
+/* The lengths that the map's rows have. */
+static void start_length(const struct module *m, const struct model *of, const struct plan_tensor *t, real *out) {
+    int i = arch_find(of->tensor, of->tensors, tap_weight_role(m->write), t->stack, t->site, t->layer);
+    BUG_IF(i < 0);
+    const real *w = of->weight[i];
+    for (int r = 0; r < t->cols; r++, w += of->tensor[i].cols) {
+        double sum = 0;
+        for (int c = 0; c < of->tensor[i].cols; c++) sum += (double)w[c] * (double)w[c];
+        out[r] = (real)sqrt(sum);
+    }
+}
+
+static const struct function_slot slots[] = {
+    {SLOT_DOWN_W, "W_d", false, START_DRAWN, shape_down},
+    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, shape_up},
+    {SLOT_LENGTH, "m", true, START_MODEL, shape_length},
+    {0},
+};
+
+/* ---- at work ---- */
+
+/* A map and its change, all out×in, out×r and r×in. */
+struct changed {
+    int out, in, rank;
+    double s;
+    const real *weight, *up, *down;
+};
+
+/* 1/‖row of W + s W_u W_d‖ without making that matrix: ‖w‖² + 2 s u·(W_d w) + s² u·(W_d W_dᵀ u).  `room`: out×r + r×r. */
+static void inverse_lengths(const struct changed *x, real *room, real *out) {
+    int r = x->rank;
+    real *across = room, *inner = room + (size_t)x->out * (size_t)r;
+    blas_gemm(false, true, x->out, r, x->in, 1, x->weight, x->in, x->down, x->in, 0, across, r);
+    blas_gemm(false, true, r, r, x->in, 1, x->down, x->in, x->down, x->in, 0, inner, r);
+    for (int i = 0; i < x->out; i++) {
+        const real *w = x->weight + (size_t)i * (size_t)x->in, *u = x->up + (size_t)i * (size_t)r;
+        double own = kernel_dot((size_t)x->in, w, w), cross = kernel_dot((size_t)r, u, across + (size_t)i * (size_t)r), square = 0;
+        for (int k = 0; k < r; k++) square += (double)u[k] * kernel_dot((size_t)r, u, inner + (size_t)k * (size_t)r);
+        double all = own + 2 * x->s * cross + x->s * x->s * square;
+        out[i] = (real)(1 / sqrt(all > 0 ? all : 1e-30)); /* rows of zeros stay zeros */
+    }
+}
+
+static size_t room_of(int out, int rank) { return (size_t)out * (size_t)rank + (size_t)rank * (size_t)rank; }
+
+static node apply(struct tape *t, const struct use *u) {
+    node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W);
+    node weight = use_weight(t, u, tap_weight_role(u->m->write)), bias = use_weight(t, u, tap_bias_role(u->m->write));
+    double s = use_factor(u, &scale);
+    int out = tape_rows_of(t, weight);
+    const struct changed x = {out, tape_cols_of(t, weight), u->m->size, scale == NODE_NONE ? s : (double)*tape_value(t, scale),
+                              tape_value(t, weight), tape_value(t, up), tape_value(t, down)};
+    real *inverse = use_room(u, (size_t)out + room_of(out, x.rank));
+    inverse_lengths(&x, inverse + out, inverse);
+    node gain = op_mul(t, use_slot(u, SLOT_LENGTH), tape_frozen(t, 1, out, inverse));
+    node low = op_linear(t, use_dropout(t, u, u->x, 0), down, NODE_NONE);
+    return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), bias, gain);
+}
+
+static const struct function_place places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
+                                               {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+
+/* ---- rules, counts, texts ---- */
+
+static bool meets(const struct check *c, const struct module *x, const struct module *y) {
+    struct span s[SPANS];
+    int n = module_spans(x, c->a, s);
+    for (int i = 0; i < n; i++)
+        for (int layer = s[i].first; layer < s[i].end; layer++)
+            if (module_covers(y, c->a, s[i].stack, s[i].site, layer)) return true;
+    return false;
+}
+
+static bool check(struct check *c, const struct module *m) {
+    if (!module_is_map(m)) {
+        ERROR(c, "V70", "a map's direction and length are changed where there is one map: read %s to write %s",
+              tap_map_input(m->write) == TAP_NONE ? "its input" : tap_name(tap_map_input(m->write)), tap_name(m->write));
+        return true;
+    }
+    for (int i = 0; i < c->m->count; i++) {
+        const struct module *o = &c->m->module[i];
+        if (i == c->at || o->write != m->write || !module_is_map(o) || !meets(c, m, o)) continue;
+        ERROR(c, "V71", "module %d changes the map to %s too: what the length is of would be unclear, so drop one of the two",
+              i + 1, tap_name(m->write));
+        break;
+    }
+    return true;
+}
+
+static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+    terms_matrices(t, a, m);
+    terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
+}
+
+static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)place;
+    char s[32] = "";
+    if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
+    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖, over %s", sub, s, s, x);
+}
+
+/* ---- merging ---- */
+
+static const char *unmergeable(const struct plan *p, const struct module *m) {
+    (void)p;
+    (void)m;
+    return NULL;
+}
+
+/* W = (m/‖W + s W_u W_d‖) ⊙ (W + s W_u W_d), or back. */
+static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    int i = merge_tensor(x, at, tap_weight_role(m->write));
+    const struct tensor_info *t = &x->m->tensor[i];
+    const real *learned = merge_values(x, at, SLOT_SCALE), *length = merge_values(x, at, SLOT_LENGTH);
+    const struct changed c = {t->rows, t->cols, m->size, m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1,
+                              x->m->weight[i], merge_values(x, at, SLOT_UP_W), merge_values(x, at, SLOT_DOWN_W)};
+    real *w = merge_copy(x, i, e), *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
+    if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
+    inverse_lengths(&c, gain + c.out, gain);
+    for (int r = 0; r < c.out; r++) gain[r] *= length[r];
+    for (int r = 0; x->back && r < c.out; r++)
+        if (gain[r] == 0) {
+            free(gain);
+            return err_set(e, ERR_FAILED, "a length of %s is 0: it cannot be divided out", t->name);
+        }
+    size_t cols = (size_t)c.in;
+    for (int r = 0; x->back && r < c.out; r++) kernel_scale(cols, 1 / gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
+    blas_gemm(false, false, c.out, c.in, c.rank, (real)(x->back ? -c.s : c.s), c.up, c.rank, c.down, c.in, 1, w, c.in);
+    for (int r = 0; !x->back && r < c.out; r++) kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
+    free(gain);
+    return 0;
+}
+
+const struct function function_decomposed = {
+    .name = "decomposed",
+    .title = "decomposed",
+    .says = "A map's weight as length and direction: the direction is changed by two matrices of rank r, each output's length "
+            "is learned. DoRA's function; it can be folded into the weight.",
+    .sign = "W",
+    .form = FORM_CHANGE,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT | TAKES_DROPOUT,
+    .comps = COMPS_ADDING,
+    .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
+    .linear = true,
+    .places = places,
+    .slots = slots,
+    .start = start_length,
+    .composed = "h ← x Wᵀ + b",
+    .apply = apply,
+    .check = check,
+    .terms = terms,
+    .formula = formula,
+    .label = terms_label,
+    .unmergeable = unmergeable,
+    .merge = merge,
+    .turn = MERGE_ADDS,
+};
