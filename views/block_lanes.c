@@ -129,6 +129,8 @@ static void lane_text(const struct module *m, const struct arch *a, int number, 
     block_shape(m, a, shape);
     if (m->comp == COMP_SCALED) snprintf(scale, sizeof scale, " \u00D7%g", m->scale);
     if (m->comp == COMP_LEARNED) snprintf(scale, sizeof scale, " \u00D7s");
+    if (m->comp == COMP_CHANNEL) snprintf(scale, sizeof scale, " \u2299s");
+    if (comp_gates(m->comp)) snprintf(scale, sizeof scale, " \u00D7g");
     snprintf(out, 96, "%d: %s%s%s", number, m->read == TAP_F_NORM || m->read == TAP_A_NORM || m->norm_before ? "LN " : "", shape, scale);
 }
 

@@ -40,7 +40,7 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     case AXIS_INIT: return module_takes(m, TAKES_INIT);
     case AXIS_DROPOUT: return module_takes(m, TAKES_DROPOUT);
     case AXIS_SOURCE: return module_takes(m, TAKES_SOURCE);
-    case AXIS_SCALE: return m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
+    case AXIS_SCALE: return comp_has_scale(m->comp);
     case AXIS_MID: return source_width(m->source);
     case AXIS_ACTIVATION: return module_takes(m, TAKES_ACT);
     case AXIS_BIASES: return module_takes(m, TAKES_BIASES);
@@ -169,7 +169,7 @@ static struct module with_function(const struct module *m, enum fn fn) {
         n.read = m->read;
         n.write = m->write;
         if (!module_takes(m, TAKES_READ)) n.read = parallel_read(fn, n.write);
-        if (m->comp == COMP_SCALED || m->comp == COMP_LEARNED) {
+        if (comp_has_scale(m->comp)) {
             n.comp = m->comp;
             n.scale = m->scale;
         }
@@ -291,15 +291,21 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
 }
 
 static void list_compositions(struct compose_view *v, const struct module *m) {
-    static const char *const names[] = {"add", "scaled", "learned s", "gated \u03BB", "multiply"};
+    static const char *const names[] = {"add", "scaled", "learned s", "gated \u03BB", "multiply", NULL, NULL, "learned channel",
+                                        "input gate", "input gates"};
     static const char *const says[] = {
         "h \u2190 h + \u0394h.",
         "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
         "h \u2190 h + s \u0394h, and s is trained.",
         "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that falls on the learned "
         "keys, so it exists at attention heads alone.",
-        "h \u2190 h \u2299 l: each channel is stretched or shrunk."};
-    for (int i = 0; i <= COMP_MULTIPLY; i++) {
+        "h \u2190 h \u2299 l: each channel is stretched or shrunk.",
+        NULL, NULL,
+        "h \u2190 h + s \u2299 \u0394h: a trained s for each channel.",
+        "\u0394h, or the keys and values, times g: the mean over the row's own tokens of \u03C3(x\u00B7w + b).",
+        "One gate for the keys, one for the values."};
+    for (int i = 0; i < COMP_COUNT; i++) {
+        if (!names[i] || !(function_of(m)->comps >> i & 1 || i <= COMP_MULTIPLY)) continue;
         struct module n = *m;
         n.comp = (enum comp)i;
         if (n.comp == COMP_SCALED && m->comp != COMP_SCALED && m->comp != COMP_LEARNED) n.scale = 2;

@@ -29,6 +29,15 @@ static void compose_ends(const struct module *m, const char *sub, char out[160])
     snprintf(out, 160, m->norm == NORM_SUM ? "h \u2190 LN_1(%s + %s)%s" : "h \u2190 %s + %s%s", base, delta, ends[m->ending]);
 }
 
+static void formula_gate(const struct module *m, const char *sub, char out[160]) {
+    bool keys = function_of(m)->form == FORM_KEYS, two = m->comp == COMP_GATES;
+    if (!keys) snprintf(out, 160, "h \u2190 h + g \u0394h%s, g = mean \u03C3(%s\u00B7w + b) over the row", sub, input_of(m));
+    else
+        snprintf(out, 160,
+                 "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h%s, P_k times g%s, P_v times g%s, g = mean \u03C3(x\u00B7w + b)", sub,
+                 two ? "\u2096" : "", two ? "\u1D65" : "");
+}
+
 void formula_compose(const struct module *m, const char *sub, char out[160]) {
     const char *sign;
     bool ends = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SCALED || m->norm == NORM_SUM;
@@ -55,6 +64,9 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
     case COMP_IN_WEIGHT:
         snprintf(out, 160, "trained where they are");
         break;
+    case COMP_CHANNEL: snprintf(out, 160, "h \u2190 h + s \u2299 \u0394h%s, s from %g", sub, m->scale); break;
+    case COMP_GATE:
+    case COMP_GATES: formula_gate(m, sub, out); break;
     case COMP_COUNT: *out = 0;
     }
 }

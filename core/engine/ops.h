@@ -45,6 +45,10 @@ node op_bias(struct tape *t, node x, node b);                           /* x + b
 node op_channel_scale_groups(struct tape *t, node x, node l, const struct row_groups *g);
 /* b + (x - b) ⊙ g on each row: a map's outputs times g but for their bias.  b 1×d or none, g 1×d. */
 node op_gain(struct tape *t, node x, node b, node g);
+/* base + g·x, g (sequences×1) a factor of each sequence's rows; NODE_NONE for base: g·x. */
+node op_add_gated(struct tape *t, node base, node x, node g, const struct tape_rows *rows);
+/* Copies of p (l×d) one above another, the i-th times g's i-th value: (n·l)×d of g n×1. */
+node op_gated_copies(struct tape *t, node p, node g);
 node op_mul(struct tape *t, node a, node b);                            /* a ⊙ b */
 node op_scale(struct tape *t, node a, double s);                        /* s·a */
 

@@ -18,6 +18,8 @@ struct record;
     PLAIN(add_scaled)                                                                              \
     PLAIN(bias)                                                                                    \
     PLAIN(channel_scale)                                                                           \
+    PLAIN(add_gated)                                                                               \
+    PLAIN(gated_copies)                                                                            \
     PLAIN(gain)                                                                                    \
     PLAIN(mul)                                                                                     \
     PLAIN(scale)                                                                                   \

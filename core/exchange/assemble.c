@@ -46,6 +46,13 @@ void piece_add(struct placed *p, enum slot slot, const real *values, size_t size
     p->value[p->count++].size = size;
 }
 
+void assembly_network(struct assembly *a, enum slot slot, const real *values, size_t size) {
+    BUG_IF(a->networks == (int)COUNT_OF(a->network));
+    a->network[a->networks].slot = slot;
+    a->network[a->networks].values = values;
+    a->network[a->networks++].size = size;
+}
+
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size) {
     BUG_IF(a->heads == (int)COUNT_OF(a->head) || strlen(name) >= sizeof a->head[0].name);
     strcpy(a->head[a->heads].name, name);
@@ -272,6 +279,15 @@ static const real *head_value(const struct assembly *a, const struct plan_tensor
     return NULL;
 }
 
+static const real *network_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
+    for (int i = 0; i < a->networks; i++)
+        if ((int)a->network[i].slot == t->role) {
+            *size = a->network[i].size;
+            return a->network[i].values;
+        }
+    return NULL;
+}
+
 /* Each value of a piece has its tensor. */
 static int check_pieces(const struct assembly *a, const char *path, const struct plan *p, struct err *e) {
     size_t values = 0, places = 0;
@@ -287,6 +303,7 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
         const struct plan_tensor *t = &p->tensor[i];
         size_t size = t->count;
         const real *v = t->kind == PLAN_MODEL ? a->weight[t->tensor]
+                        : t->kind == PLAN_NETWORK ? network_value(a, t, &size)
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : assemble_value_of(a, p, t, &size);
         if (!v && t->kind == PLAN_OWN) return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);

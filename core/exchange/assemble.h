@@ -29,6 +29,12 @@ struct assembly {
         size_t size;
     } head[4];
     int heads;
+    struct { /* of the method as a whole */
+        enum slot slot;
+        const real *values;
+        size_t size;
+    } network[2];
+    int networks;
     struct classifier classifier; /* of the method; off: the family's */
 };
 void assembly_init(struct assembly *a, const struct model *m);
@@ -37,6 +43,7 @@ void assembly_release(struct assembly *a);
 /* The piece of a module at a place, made when it is the first value there; NULL never. */
 struct placed *assembly_piece(struct assembly *a, const struct module *m, int stack, int site, int layer);
 void piece_add(struct placed *p, enum slot slot, const real *values, size_t size);
+void assembly_network(struct assembly *a, enum slot slot, const real *values, size_t size);
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size);
 
 /* The method, in the order that its text gives it.  ERR_INPUT, after `path`, for values that no module can hold or

@@ -52,6 +52,7 @@ static const char *bottleneck_trouble(const struct module *m, const struct arch 
     if (m->residual != RESIDUAL_WRITTEN && !is_behind_norm(m)) return "the library adds to what an adapter reads behind a norm alone";
     if (m->residual == RESIDUAL_STREAM && a->pre_norm) return "the library has no such residual without a norm";
     if (m->norm == NORM_SUM && !sequential) return "the library norms no sum of an adapter beside its sublayer";
+    if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE) return "its scale is one for each channel, or of the input";
     return m->act == ACT_NONE ? "it has no activation" : NULL;
 }
 
@@ -61,7 +62,7 @@ static const char *trouble(const struct module *m, const struct arch *a) {
     case FN_BOTTLENECK: return bottleneck_trouble(m, a);
     case FN_LINEAR:
         if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
-        return m->comp == COMP_LEARNED ? "its scale is learned" : NULL;
+        return m->comp != COMP_ADD && m->comp != COMP_SCALED ? "its scale is learned" : NULL;
     case FN_SCALE: return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE
                               ? NULL
                               : "the library scales q, k, v and what W_1 gives, before the activation";

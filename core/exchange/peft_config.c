@@ -10,7 +10,8 @@
 #include "core/exchange/reading.h"
 
 static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3",
-    [PEFT_PROMPT] = "PROMPT_TUNING", [PEFT_P_TUNING] = "P_TUNING", [PEFT_MULTITASK] = "MULTITASK_PROMPT_TUNING" };
+    [PEFT_PROMPT] = "PROMPT_TUNING", [PEFT_P_TUNING] = "P_TUNING", [PEFT_MULTITASK] = "MULTITASK_PROMPT_TUNING",
+    [PEFT_VERA] = "VERA", [PEFT_LN] = "LN_TUNING", [PEFT_ADALORA] = "ADALORA" };
 
 const char *peft_type_name(enum peft_type t) { return type_names[t]; }
 
@@ -34,9 +35,22 @@ static const struct key_rule of_prompt[] = {
     { "tokenizer_kwargs", NULL }, { "encoder_hidden_size", NULL }, { "encoder_num_layers", NULL }, { "encoder_dropout", NULL },
     { "encoder_reparameterization_type", NULL }, { "num_ranks", NULL }, { "num_tasks", NULL }, { NULL, NULL },
 };
+static const struct key_rule of_vera[] = {
+    { "r", NULL }, { "d_initial", NULL }, { "projection_prng_key", NULL }, { "save_projection", NULL }, { "vera_dropout", NULL },
+    { "bias", NULL }, { "init_weights", NULL }, { "layers_to_transform", NULL }, { "layers_pattern", NULL }, { NULL, NULL },
+};
+static const struct key_rule of_adalora[] = {
+    { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "rank_pattern", NULL },
+    { "init_lora_weights", NULL },
+    { "layers_to_transform", NULL }, { "layers_pattern", NULL }, { "megatron_core", "\"megatron.core\"" }, { "qalora_group_size", "16" },
+    { "target_r", NULL }, { "init_r", NULL }, { "tinit", NULL }, { "tfinal", NULL }, { "deltaT", NULL }, { "beta1", NULL },
+    { "beta2", NULL }, { "orth_reg_weight", NULL }, { "total_step", NULL }, { NULL, NULL },
+};
+static const struct key_rule of_norms[] = { { NULL, NULL } };
 static const struct key_rule *const rules[PEFT_TYPES] = {
     [PEFT_LORA] = peft_config_of_lora, [PEFT_IA3] = of_ia3,
-    [PEFT_PROMPT] = of_prompt, [PEFT_P_TUNING] = of_prompt, [PEFT_MULTITASK] = of_prompt };
+    [PEFT_PROMPT] = of_prompt, [PEFT_P_TUNING] = of_prompt, [PEFT_MULTITASK] = of_prompt,
+    [PEFT_VERA] = of_vera, [PEFT_LN] = of_norms, [PEFT_ADALORA] = of_adalora };
 
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */
 static int peft_config_check_start(const struct peft *p, struct err *e) {

@@ -57,7 +57,7 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
 }
 
 /* DoRA's lengths, by their name in either form of the library. */
-static struct bag_tensor *find_length(struct reader *r, const char *module) {
+static struct bag_tensor *find_lora_length(struct reader *r, const char *module) {
     char *name = xprintf("base_model.model.%s.lora_magnitude_vector", module), *longer = xprintf("%s.weight", name);
     struct bag_tensor *t = bag_find(&r->in.bag, name);
     if (!t) t = bag_find(&r->in.bag, longer);
@@ -79,7 +79,7 @@ static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *mod
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
     if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
     if (!json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e) && e->code) return e->code;
-    struct bag_tensor *length = find_length(r, module);
+    struct bag_tensor *length = find_lora_length(r, module);
     bool dora = json_is_true(json_object_get(r->peft.config, "use_dora"));
     if (dora != (length != NULL))
         return reading_refuse(&r->in, a, dora ? "use_dora is true, but there is no lora_magnitude_vector beside it"
@@ -124,6 +124,109 @@ static int take_ia3(struct reader *r, struct bag_tensor *l, const char *module, 
     return 0;
 }
 
+/* ---- AdaLoRA ---- */
+
+static struct bag_tensor *beside(struct reader *r, const char *module, const char *part) {
+    char *name = xprintf("base_model.model.%s.%s", module, part);
+    struct bag_tensor *t = bag_find(&r->in.bag, name);
+    free(name);
+    return t;
+}
+
+/* A place whose ranks were all pruned is left out. */
+static int take_adalora(struct reader *r, struct bag_tensor *a, const char *module, struct err *e) {
+    struct bag_tensor *b = beside(r, module, "lora_B"), *v = beside(r, module, "lora_E");
+    const struct tensor_info *t = reading_map(r->in.m, module);
+    const json_t *alpha = json_object_get(r->peft.config, "lora_alpha");
+    enum tap tap = t ? reading_tap(t) : TAP_NONE;
+    size_t rank = a->rank == 2 ? a->shape[0] : 0;
+    double dropout = 0, s = json_is_number(alpha) ? json_number_value(alpha) : 8;
+    if (!b || !v) return reading_refuse(&r->in, a, "there is no lora_B or lora_E beside it", e);
+    if (tap == TAP_NONE)
+        return reading_refuse(&r->in, a, t ? "petri has no place for a change of this map" : "the model has no such map", e);
+    if (!json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e) && e->code) return e->code;
+    a->used = b->used = v->used = true;
+    if (!rank && a->rank == 2) return 0;
+    if (rank > (size_t)t->rows + (size_t)t->cols) return reading_refuse(&r->in, a, "its rank is not one that a map may have", e);
+    if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e) ||
+        reading_shape(&r->in, v, rank, 1, e))
+        return e->code;
+    struct module m = module_default(FN_SVD);
+    m.read = tap_map_input(tap);
+    m.write = tap;
+    m.comp = COMP_SCALED;
+    m.scale = (s > 0 ? s : (double)rank) / ((double)rank + 1e-5);
+    m.size = (int)rank;
+    m.dropout = dropout > 0 && dropout < 1 ? dropout : 0;
+    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
+    piece_add(p, SLOT_DOWN_W, a->values, a->count);
+    piece_add(p, SLOT_SINGULAR, v->values, v->count);
+    piece_add(p, SLOT_UP_W, b->values, b->count);
+    return 0;
+}
+
+/* ---- VeRA ---- */
+
+static int take_vera(struct reader *r, struct bag_tensor *d, const char *module, struct err *e) {
+    char *other = xprintf("base_model.model.%s.vera_lambda_b", module);
+    struct bag_tensor *b = bag_find(&r->in.bag, other);
+    const struct tensor_info *t = reading_map(r->in.m, module);
+    enum tap tap = t ? reading_tap(t) : TAP_NONE;
+    json_int_t seed = 0;
+    double dropout = 0;
+    free(other);
+    if (!b || b->rank != 1 || d->rank != 1 || !d->shape[0] || (t && b->shape[0] != (size_t)t->rows))
+        return reading_refuse(&r->in, d, "there is no vera_lambda_b of the map's width beside it", e);
+    if (tap == TAP_NONE)
+        return reading_refuse(&r->in, d, t ? "petri has no place for a change of this map" : "the model has no such map", e);
+    if (!json_get_int(r->peft.config, r->peft.path, "projection_prng_key", &seed, e) && e->code) return e->code;
+    if (seed < 0 || seed > 1000000)
+        return reading_refuse_key(r->peft.path, "projection_prng_key", json_object_get(r->peft.config, "projection_prng_key"),
+                                  "petri's seeds go from 0 to 1000000", e);
+    if (!json_get_double(r->peft.config, r->peft.path, "vera_dropout", &dropout, e) && e->code) return e->code;
+    d->used = b->used = true;
+    struct module m = module_default(FN_PROJECTED);
+    m.read = tap_map_input(tap);
+    m.write = tap;
+    m.size = (int)d->shape[0];
+    m.seed = (int)seed;
+    m.dropout = dropout > 0 && dropout < 1 ? dropout : 0;
+    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
+    piece_add(p, SLOT_INNER, d->values, d->count);
+    piece_add(p, SLOT_OUTER, b->values, b->count);
+    return 0;
+}
+
+/* Without its projection the folder means the one that its seed makes. */
+static int take_projection(struct reader *r, struct err *e) {
+    static const char *const names[] = { "base_model.vera_A", "base_model.vera_B" };
+    static const enum slot slots[] = { SLOT_PROJECTION_A, SLOT_PROJECTION_B };
+    struct bag_tensor *t[] = { bag_find(&r->in.bag, names[0]), bag_find(&r->in.bag, names[1]) };
+    if (r->peft.type != PEFT_VERA) return 0;
+    if (!t[0] && !t[1]) notes_add(&r->in.out->assumed, "the projection, which is not in the folder, is the one of projection_prng_key");
+    else if (!t[0] || !t[1]) return reading_refuse(&r->in, t[t[0] == NULL], "the other half of the projection is not there", e);
+    for (int i = 0; i < 2 && t[i]; i++) {
+        if (t[i]->rank != 2) return reading_refuse(&r->in, t[i], "it is no matrix", e);
+        t[i]->used = true;
+        assembly_network(&r->in.to, slots[i], t[i]->values, t[i]->count);
+    }
+    return 0;
+}
+
+/* ---- norms ---- */
+
+static const char NORM_PART[] = ".ln_tuning_layers.";
+
+static int take_norm(struct reader *r, struct bag_tensor *t, const char *name, struct err *e) {
+    const char *part = strstr(name, NORM_PART);
+    char *module = xstrndup(name, (size_t)(part - name)), *own = xprintf("%s.%s", module, part + strlen(NORM_PART));
+    if (text_ends(own, ".weight")) know_module(r, xstrdup(module), 0);
+    int rc = reading_base(&r->in, t, own, e);
+    free(module);
+    free(own);
+    return rc;
+}
+
 /* ---- copies ---- */
 
 /* A copy that the library writes of what is there under its own name too. */
@@ -151,7 +254,7 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
         { ".trainable_tokens_delta", "tokens that are trained (trainable_token_indices), which petri does not have" },
     };
     const char *name = t->name;
-    if (t->used) return 0;
+    if (t->used || (r->peft.type == PEFT_VERA && text_starts(name, "base_model.vera_"))) return 0;
     if (!text_starts(name, "base_model.model.")) return reading_refuse(&r->in, t, "its name does not begin with base_model.model.", e);
     name += strlen("base_model.model.");
     for (size_t i = 0; i < COUNT_OF(refused); i++)
@@ -166,6 +269,17 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
         know_module(r, module, 0);
         return take_ia3(r, t, module, e);
     }
+    if (r->peft.type == PEFT_VERA && (module = peft_read_without(name, ".vera_lambda_d"))) {
+        know_module(r, module, (int)t->shape[0]);
+        return take_vera(r, t, module, e);
+    }
+    if (r->peft.type == PEFT_LN && strstr(name, NORM_PART)) return take_norm(r, t, name, e);
+    if (r->peft.type == PEFT_ADALORA && (module = peft_read_without(name, ".lora_A"))) {
+        know_module(r, module, (int)t->shape[0]);
+        return take_adalora(r, t, module, e);
+    }
+    if (r->peft.type == PEFT_ADALORA && (text_ends(name, ".lora_B") || text_ends(name, ".lora_E"))) return 0;
+    if (text_ends(name, ".vera_lambda_b")) return 0; /* with its vera_lambda_d, or left over */
     if (text_ends(name, ".lora_B.weight") || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
@@ -199,6 +313,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     bool prompt = peft_is_prompt(r->peft.type);
     if (prompt) rc = peft_prompt_read(&r->in, &r->peft, e);
     for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++) rc = peft_read_take_tensor(r, &r->in.bag.tensor[i], e);
+    if (!rc) rc = take_projection(r, e);
     end_pooler(r);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !prompt && !r->modules) rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);

@@ -50,7 +50,8 @@ static enum tap map_of_scale(enum tap write, bool *input) {
 static const char *why_not(const struct module *m) {
     bool input;
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
-    if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED) {
+    if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_PROJECTED || m->fn == FN_SVD) {
+        if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE) return "its scale is one for each channel, or of the input";
         if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
         return NULL;
     }
@@ -62,6 +63,12 @@ static const char *why_not(const struct module *m) {
     return "PEFT has no form for it; --to petri keeps it whole";
 }
 
+static bool norms_alone(const struct plan *p) {
+    for (int i = 0; i < p->method.count; i++)
+        if (p->method.module[i].fn != FN_FULL || p->method.module[i].target != TARGET_NORMS) return false;
+    return p->method.count > 0;
+}
+
 static int check_written_prompt(struct out *o, int module, struct err *e) {
     const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
     if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch)) why = "the classifier is not the one that the model's class has";
@@ -71,7 +78,7 @@ static int check_written_prompt(struct out *o, int module, struct err *e) {
 }
 
 static int peft_write_check(struct out *o, struct err *e) {
-    bool lora = false, ia3 = false, dora = false;
+    bool lora = false, ia3 = false, dora = false, vera = false, ada = false;
     int prompt = peft_prompt_of(&o->plan->method);
     if (prompt >= 0) return check_written_prompt(o, prompt, e);
     for (int i = 0; i < o->plan->method.count; i++) {
@@ -80,20 +87,22 @@ static int peft_write_check(struct out *o, struct err *e) {
         if (why)
             return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1, function_of(m)->name, why);
         dora = dora || m->fn == FN_DECOMPOSED;
+        ada = ada || m->fn == FN_SVD;
+        vera = vera || m->fn == FN_PROJECTED;
         lora = lora || m->fn == FN_LINEAR;
         ia3 = ia3 || m->fn == FN_SCALE;
     }
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
     if (!classifier_is_usual(&o->plan->method, &o->m->arch))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: the classifier is not the one that the model's class has");
-    if (lora && dora) return err_set(e, ERR_USAGE, "cannot be written for PEFT: LoRA and DoRA in one adapter; export two runs");
-    lora = lora || dora;
+    if (lora + dora + vera + ada + ia3 > 1)
+        return err_set(e, ERR_USAGE, "cannot be written for PEFT: %s in one adapter; export two runs",
+                       ia3 ? "LoRA and scales" : "two forms of low-rank changes");
+    bool norms = !lora && !dora && !vera && !ada && !ia3 && norms_alone(o->plan);
+    if (!lora && !dora && !vera && !ada && !ia3 && !norms)
+        return err_set(e, ERR_USAGE, "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain model is --to hf");
     o->dora = dora;
-    if (lora == ia3)
-        return err_set(e, ERR_USAGE, lora ? "cannot be written for PEFT: LoRA and scales in one adapter; export two runs"
-                                          : "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain "
-                                            "model is --to hf");
-    o->type = lora ? PEFT_LORA : PEFT_IA3;
+    o->type = norms ? PEFT_LN : ada ? PEFT_ADALORA : ia3 ? PEFT_IA3 : vera ? PEFT_VERA : PEFT_LORA;
     return 0;
 }
 
@@ -141,6 +150,46 @@ static void add_scale(struct out *o, int module, int stack, int site, int layer)
                 slot_values(o, module, SLOT_CHANNEL, stack, site, layer));
 }
 
+static void add_vera(struct out *o, int module, int stack, int site, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, m->write, stack, site, layer));
+    w->rank = m->size;
+    if (m->dropout > o->dropout) o->dropout = m->dropout;
+    writing_add(&o->to, xprintf("base_model.model.%s.vera_lambda_d", w->module), 0, (size_t)m->size,
+                slot_values(o, module, SLOT_INNER, stack, site, layer));
+    writing_add(&o->to, xprintf("base_model.model.%s.vera_lambda_b", w->module), 0, (size_t)tap_width(&o->m->arch, m->write),
+                slot_values(o, module, SLOT_OUTER, stack, site, layer));
+}
+
+static void add_adalora(struct out *o, int module, int stack, int site, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, m->write, stack, site, layer));
+    double s = m->comp == COMP_SCALED    ? m->scale
+               : m->comp == COMP_LEARNED ? (double)*slot_values(o, module, SLOT_SCALE, stack, site, layer)
+                                         : 1;
+    size_t rank = (size_t)m->size;
+    w->rank = m->size;
+    w->alpha = s * (m->size + 1e-5);
+    if (m->dropout > o->dropout) o->dropout = m->dropout;
+    writing_add(&o->to, xprintf("base_model.model.%s.lora_A", w->module), rank, (size_t)tap_width(&o->m->arch, m->read),
+                slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
+    writing_add(&o->to, xprintf("base_model.model.%s.lora_E", w->module), rank, 1,
+                slot_values(o, module, SLOT_SINGULAR, stack, site, layer));
+    writing_add(&o->to, xprintf("base_model.model.%s.lora_B", w->module), (size_t)tap_width(&o->m->arch, m->write), rank,
+                slot_values(o, module, SLOT_UP_W, stack, site, layer));
+}
+
+/* What is one for all places, unless the config that it came with leaves it out. */
+static void add_vera_projection(struct out *o, const char *origin) {
+    static const char *const names[] = { "base_model.vera_A", "base_model.vera_B" };
+    json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
+    for (int i = 0; i < 2 && o->type == PEFT_VERA && !json_is_false(json_object_get(c, "save_projection")); i++) {
+        const struct plan_tensor *t = plan_network(o->plan, i ? SLOT_PROJECTION_B : SLOT_PROJECTION_A);
+        writing_add(&o->to, xstrdup(names[i]), (size_t)t->rows, (size_t)t->cols, o->params + t->offset);
+    }
+    if (c) json_decref(c);
+}
+
 static void peft_write_add_module(struct out *o, int module) {
     const struct module *m = &o->plan->method.module[module];
     struct span span[SPANS];
@@ -148,6 +197,8 @@ static void peft_write_add_module(struct out *o, int module) {
     for (int k = 0; k < n; k++)
         for (int layer = span[k].first; layer < span[k].end; layer++) {
             if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED) add_lora(o, module, span[k].stack, span[k].site, layer);
+            if (m->fn == FN_SVD) add_adalora(o, module, span[k].stack, span[k].site, layer);
+            if (m->fn == FN_PROJECTED) add_vera(o, module, span[k].stack, span[k].site, layer);
             if (m->fn == FN_SCALE) add_scale(o, module, span[k].stack, span[k].site, layer);
         }
 }
@@ -165,11 +216,23 @@ static void save_module(struct out *o, const char *name, size_t n) {
     o->saved[o->saves++] = xstrndup(name, n);
 }
 
+static void add_norm(struct out *o, const struct tensor_info *of, const real *v) {
+    char *name = xprintf("%s%s", family_prefix(o->m->arch.family), of->name), *part = strrchr(name, '.');
+    size_t module = (size_t)(part - name);
+    writing_add(&o->to, xprintf("base_model.model.%.*s.ln_tuning_layers.%s", (int)module, name, part + 1), 0, (size_t)of->cols, v);
+    if (!is_wrapped(o, name, module)) peft_write_wrap(o, xstrndup(name, module));
+    free(name);
+}
+
 /* A tensor of the model that a bias or full module trains; what is as in the base is not written, but for biases. */
 static void add_own(struct out *o, const struct plan_tensor *t) {
     const struct tensor_info *of = &o->m->tensor[t->tensor];
     const real *v = o->params + t->offset;
     bool full = o->plan->method.module[t->module].fn == FN_FULL;
+    if (o->type == PEFT_LN) {
+        add_norm(o, of, v);
+        return;
+    }
     if (full && !memcmp(v, o->m->weight[t->tensor], t->count * sizeof *v)) return;
     char *name = xprintf("%s%s", family_prefix(o->m->arch.family), of->name);
     size_t module = (size_t)(strrchr(name, '.') - name);
@@ -285,13 +348,78 @@ static void add_lora_keys(const struct out *o, json_t *c) {
     for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
 }
 
+static void add_vera_keys(const struct out *o, json_t *c) {
+    int seed = 0;
+    for (int i = 0; i < o->plan->method.count; i++)
+        if (o->plan->method.module[i].fn == FN_PROJECTED) seed = o->plan->method.module[i].seed;
+    json_object_set_new(c, "r", json_integer(o->wrapped[0].rank));
+    json_object_set_new(c, "d_initial", json_real(0.1));
+    json_object_set_new(c, "projection_prng_key", json_integer(seed));
+    json_object_set_new(c, "save_projection", json_true());
+    json_object_set_new(c, "vera_dropout", json_real(o->dropout));
+    json_object_set_new(c, "bias", json_string(bias_word(o)));
+    json_object_set_new(c, "init_weights", json_true());
+    json_object_set_new(c, "layers_pattern", json_null());
+    json_object_set_new(c, "layers_to_transform", json_null());
+}
+
+/* Places of several ranks are told by which of the largest rank's values each has. */
+static json_t *masks(const struct out *o, int most) {
+    json_t *all = json_object();
+    for (size_t i = 0; i < o->count; i++) {
+        json_t *mask = json_array();
+        for (int k = 0; k < most; k++) json_array_append_new(mask, json_boolean(k < o->wrapped[i].rank));
+        char *key = xprintf("%s.lora_E", o->wrapped[i].module);
+        json_object_set_new(all, key, mask);
+        free(key);
+    }
+    return all;
+}
+
+static void add_adalora_keys(const struct out *o, json_t *c) {
+    const struct budget *b = &o->plan->method.budget;
+    int most = 0;
+    bool alike = true;
+    for (size_t i = 0; i < o->count; i++) {
+        most = o->wrapped[i].rank > most ? o->wrapped[i].rank : most;
+        alike = alike && o->wrapped[i].rank == o->wrapped[0].rank;
+    }
+    json_object_set_new(c, "r", json_integer(8));
+    json_object_set_new(c, "init_r", json_integer(most));
+    json_object_set_new(c, "target_r", json_integer(b->on ? b->target : most));
+    json_object_set_new(c, "tinit", json_integer(b->begin));
+    json_object_set_new(c, "tfinal", json_integer(b->end));
+    json_object_set_new(c, "deltaT", json_integer(b->on ? b->every : 1));
+    json_object_set_new(c, "beta1", json_real(b->on ? b->beta1 : 0.85));
+    json_object_set_new(c, "beta2", json_real(b->on ? b->beta2 : 0.85));
+    json_object_set_new(c, "orth_reg_weight", json_real(b->on ? b->orthogonal : 0.5));
+    json_object_set_new(c, "total_step", json_integer(b->begin + b->end + 1)); /* the library wants one */
+    json_object_set_new(c, "lora_alpha", peft_write_number(o->wrapped[0].alpha));
+    json_object_set_new(c, "lora_dropout", json_real(o->dropout));
+    json_object_set_new(c, "bias", json_string(bias_word(o)));
+    json_object_set_new(c, "rank_pattern", alike ? json_null() : masks(o, most));
+    json_object_set_new(c, "init_lora_weights", json_true());
+}
+
+/* One alpha is for all places there. */
+static int check_alphas(const struct out *o, struct err *e) {
+    for (size_t i = 1; i < o->count && o->type == PEFT_ADALORA; i++)
+        if (fabs(o->wrapped[i].alpha - o->wrapped[0].alpha) > 1e-6 * fabs(o->wrapped[0].alpha))
+            return err_set(e, ERR_USAGE, "cannot be written for PEFT: its AdaLoRA has one alpha for all places, and %s has %g "
+                                         "where %s has %g",
+                           o->wrapped[i].module, o->wrapped[i].alpha, o->wrapped[0].module, o->wrapped[0].alpha);
+    return 0;
+}
+
 /* Of what changes maps. */
 static void add_map_keys(const struct out *o, json_t *c) {
-    json_object_set_new(c, "fan_in_fan_out", json_false());
+    if (o->type != PEFT_LN) json_object_set_new(c, "fan_in_fan_out", json_false());
     json_object_set_new(c, "modules_to_save", saved(o));
     json_object_set_new(c, "target_modules", peft_write_names(o, false));
     if (o->type == PEFT_LORA) add_lora_keys(o, c);
-    else {
+    else if (o->type == PEFT_VERA) add_vera_keys(o, c);
+    else if (o->type == PEFT_ADALORA) add_adalora_keys(o, c);
+    else if (o->type == PEFT_IA3) {
         json_object_set_new(c, "feedforward_modules", peft_write_names(o, true));
         json_object_set_new(c, "init_ia3_weights", json_true());
     }
@@ -357,9 +485,11 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     for (int i = 0; i < o.plan->tensors; i++)
         if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
     add_halves(&o);
+    add_vera_projection(&o, origin);
     peft_write_add_head(&o);
+    rc = check_alphas(&o, e);
     char *config = origin_holds(&o, origin) ? xstrdup(origin) : peft_write_config_text(&o);
-    rc = peft_write_files(&o, config, folder, e);
+    if (!rc) rc = peft_write_files(&o, config, folder, e);
     free(config);
     for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);
     for (size_t i = 0; i < o.saves; i++) free(o.saved[i]);

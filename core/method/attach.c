@@ -54,6 +54,8 @@ struct attach {
     struct groups_room groups[2]; /* of the encoder's tokens, of the decoder's */
     int *row_task;
     size_t row_task_room;
+    int *counted;
+    size_t counted_room;
     struct rows *rows; /* what is made for each row; NULL: nothing is */
     node vector;       /* the retriever's, where it was made on the way */
     int pass;          /* of the encoder's passes, from 1 */
@@ -156,6 +158,10 @@ static int row_value_at(const struct attach *a, int module, const struct site *s
     return made[s] - a->p->made;
 }
 
+node use_network(const struct use *u, enum slot slot) {
+    return u->attach->leaf[plan_network(u->attach->p, slot) - u->attach->p->tensor];
+}
+
 node use_weight(struct tape *t, const struct use *u, enum tensor_role role) {
     const struct attach *a = u->attach;
     const struct model *m = a->m;
@@ -175,6 +181,25 @@ real *use_room(const struct use *u, size_t n) {
 double use_factor(const struct use *u, node *learned) {
     *learned = use_slot(u, SLOT_SCALE);
     return u->m->comp == COMP_SCALED ? u->m->scale : 1;
+}
+
+node use_gate(struct tape *t, const struct use *u, int gate) {
+    node w = use_slot(u, SLOT_GATE_W), b = use_slot(u, SLOT_GATE_B);
+    if (comp_gates(u->m->comp) > 1) {
+        w = op_rows(t, w, gate, gate + 1);
+        b = op_cols(t, b, gate, gate + 1);
+    }
+    const struct tape_rows *rows = function_of(u->m)->form == FORM_KEYS ? u->site->rows : u->rows;
+    return op_pool_mean(t, op_linear_groups(t, u->x, w, b, ACT_SIGMOID, u->groups), rows);
+}
+
+node use_compose(struct tape *t, const struct use *u, node base, node delta) {
+    node scale;
+    double s = use_factor(u, &scale);
+    if (u->m->comp == COMP_GATE) return op_add_gated(t, base, delta, use_gate(t, u, 0), u->rows);
+    if (u->m->comp == COMP_CHANNEL)
+        return op_add(t, base, op_channel_scale_groups(t, delta, use_slot(u, SLOT_CHANNEL), u->groups));
+    return op_add_scaled(t, base, delta, s, scale);
 }
 
 node use_dropout(struct tape *t, const struct use *u, node x, int which) {
@@ -270,6 +295,13 @@ static const int *row_tasks(struct attach *a, const struct batch *b) {
     return a->row_task;
 }
 
+/* 0, 1, … n-1: each row's own block. */
+static const int *counted(struct attach *a, int n) {
+    GROW(a->counted, a->counted_room, (size_t)n + 1);
+    for (int i = 0; i < n; i++) a->counted[i] = i;
+    return a->counted;
+}
+
 static int hook_keys(void *self, struct tape *t, const struct forward *f, struct site *site,
                      struct kv_set *set, int room) {
     struct attach *a = self;
@@ -282,12 +314,17 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
         *x = (struct kv_set){ 0 };
         bool row = by_row(a, i);
         struct use u = use_of(a, i, site, row ? rows_of_keys(a->rows, f, i) : &a->prefix[i].rows);
+        u.x = site->value[TAP_A_IN];
         function_of(m)->keys_of(t, &u, x);
-        x->join = m->comp == COMP_GATED ? KV_CONCAT : KV_ADD;
+        x->join = m->comp == COMP_GATED || comp_gates(m->comp) ? KV_CONCAT : KV_ADD;
         x->s = use_factor(&u, &x->scale);
         x->blocks = row ? rows_count(a->rows) : attach_by_task(a, i) ? a->p->tasks : 1;
         x->block = row ? rows_sequences(a->rows, f, site) : attach_by_task(a, i) ? row_tasks(a,
                                                                                              f->batch) : NULL;
+        if (comp_gates(m->comp)) {
+            x->blocks = site->rows->count;
+            x->block = counted(a, site->rows->count);
+        }
     }
     return n;
 }
@@ -421,6 +458,7 @@ void attach_free(struct attach *a) {
     free(a->start);
     free(a->pooled);
     free(a->row_task);
+    free(a->counted);
     rows_free(a->rows);
     for (int i = 0; i < 2; i++) {
         free(a->groups[i].start);

@@ -24,6 +24,8 @@ void build_by_row(struct build *b, int module, const struct span *s, int layer, 
 /* Adds a tensor of the retriever; one of the generator, all said but its place in the block. */
 void build_retriever(struct build *b, enum slot slot, int rows, int cols);
 void build_network(struct build *b, const struct plan_tensor *t);
+/* What the module's composition trains at one layer. */
+void build_composition(struct build *b, int module, const struct span *s, int layer, int blocks);
 /* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks);
 

@@ -39,7 +39,7 @@ size_t plan_train_only(struct plan *p, unsigned parts) {
     p->trained_method = 0;
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
-        t->frozen = !(parts & plan_part_of(p, t));
+        t->frozen = t->fixed || !(parts & plan_part_of(p, t));
         if (t->frozen) continue;
         left += t->count;
         if (t->kind != PLAN_HEAD) p->trained_method += t->count;

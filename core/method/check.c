@@ -174,7 +174,7 @@ static void check_end(struct check *c, const struct module *m) {
 
 static void check_comp(struct check *c, const struct module *m) {
     if (module_in_weight(m) || !check_form(c, m)) return;
-    if ((m->comp == COMP_SCALED || m->comp == COMP_LEARNED) && !isfinite(m->scale))
+    if (comp_has_scale(m->comp) && !isfinite(m->scale))
         ERROR(c, "V16", "the scale must be a finite number");
     else if (m->comp == COMP_SCALED && m->scale == 0)
         ERROR(c, "V16", "with scale 0 the module does nothing and learns nothing: choose another");
@@ -217,6 +217,23 @@ static void check_prompt(struct check *c, const struct module *m) {
         }
 }
 
+/* A gate is a mean over a whole row: over a text that is being written it would see what comes later. */
+static void check_gate(struct check *c, const struct module *m) {
+    struct span span[SPANS];
+    bool gate = comp_gates(m->comp) > 0, keys = function_of(m)->form == FORM_KEYS;
+    int n = gate || m->comp == COMP_CHANNEL ? module_spans(m, c->a, span) : 0;
+    if (n && (source_is_hyper(m->source) || source_is_prompt(m->source) || (keys && m->source == SOURCE_TASK)))
+        ERROR(c, "V47", "a %s of what is made for each task is not built: use source=free", comp_name(m->comp));
+    if (n && (m->norm == NORM_SCALED || m->norm == NORM_SUM))
+        ERROR(c, "V47", "a %s behind or below a norm of its sum is not built: use norm=own", comp_name(m->comp));
+    for (int i = 0; i < n && gate; i++)
+        if (span[i].stack == STACK_DECODER) {
+            ERROR(c, "V73", "the gate is a mean over a row's tokens, and in the decoder it would see those that come later: say "
+                  "stack=encoder");
+            return;
+        }
+}
+
 static void check_source(struct check *c, const struct module *m) {
     const struct function *f = function_of(m);
     bool keys = f->form == FORM_KEYS, by_task = source_row(m->source)->by_task;
@@ -235,6 +252,7 @@ static void check_source(struct check *c, const struct module *m) {
     else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))
         ERROR(c, "V47", "a learned scale a task %s is not built: use add or scaled",
               keys ? "of a softmax of its own" : "behind a norm");
+    check_gate(c, m);
     if (m->norm != NORM_NONE && m->heads != HEADS_SHARED)
         ERROR(c, "V48", "a norm behind a bottleneck that works head by head is not built: use heads=shared");
     if (keys && m->init == INIT_LORA)
@@ -362,6 +380,9 @@ static void check_whole(struct check *c) {
               own ? "prototype" : "task", retriever_width(r, c->a));
     if (r->on && r->tap > c->a->encoder_layers)
         ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap, c->a->encoder_layers);
+    bool svd = false;
+    for (int i = 0; i < m->count; i++) svd = svd || m->module[i].fn == FN_SVD;
+    if (m->budget.on && !svd) ERROR(c, "V74", "a budget shares out the values of SVDs, and the method has none: add svd(…)");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers) /* a model that writes has no head */

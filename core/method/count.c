@@ -253,12 +253,23 @@ static void for_each_task(struct terms *t, int tasks) {
     free(shown);
 }
 
+/* Of scales of channels and of gates. */
+static void composition_terms(struct terms *t, const struct arch *a, const struct module *m) {
+    int gates = comp_gates(m->comp), in = tap_width(a, gate_reads(m));
+    char letters[32];
+    if (m->comp == COMP_CHANNEL) terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
+    snprintf(letters, sizeof letters, "%s%s+1%s", gates > 1 ? "2·(" : "", terms_letter(a, gate_reads(m)), gates > 1 ? ")" : "");
+    if (gates > 1) terms_add(t, letters, "2·(%d+1)", in);
+    else if (gates) terms_add(t, letters, "%d+1", in);
+}
+
 /* A module's terms in one layer.  Of several tasks each has its own, but for the norm that is shared. */
 static void layer_terms(struct terms *t, const struct plan *p, const struct arch *a, const struct module *m) {
     function_of(m)->terms(t, m, a);
     if (m->norm_before) norm_terms(t, a, m->read);
     if (m->norm != NORM_NONE && m->norm != NORM_SHARED) norm_terms(t, a, m->write);
     if (m->comp == COMP_LEARNED) terms_add(t, "1", "1");
+    composition_terms(t, a, m);
     if (p->tasks > 1 && source_row(m->source)->by_task) for_each_task(t, p->tasks);
     if (m->norm == NORM_SHARED) norm_terms(t, a, m->write);
 }
@@ -335,6 +346,8 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
     terms_add(&t, letters, "%s%d·%d", many, d + 1, mid);
     terms_add(&t, "(mid+1)·2·L·d", "%d·2·%d·%d", mid + 1, layers, dq);
     if (m->comp == COMP_LEARNED) terms_add(&t, "L", "%d", layers);
+    if (comp_gates(m->comp)) terms_add(&t, comp_gates(m->comp) > 1 ? "2·(d+1)·L" : "(d+1)·L", "%d·%d·%d",
+                                       comp_gates(m->comp), d + 1, layers);
     text_thousands((int64_t)kept, shown);
     snprintf(tail, sizeof tail, "; kept 2·l·d·L = %s", shown);
     return with_sum(&t, NULL, NULL, trained, tail);

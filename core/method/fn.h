@@ -14,6 +14,7 @@ enum start {
     START_ONE,
     START_DRAWN,     /* a matrix, by the module's init */
     START_DRAWN_OUT, /* the same, but 0 with init=lora: the change starts at 0 */
+    START_TENTH,     /* 0.1 */
     START_MODEL,     /* by the model's weights: the function's `start` */
 };
 
@@ -50,12 +51,18 @@ struct use {
 /* The values of a slot, NODE_NONE where the module has none.  With groups it holds the tasks' blocks one
  * above another. */
 node use_slot(const struct use *u, enum slot slot);
+/* The method's own tensor of a slot, one for all its modules. */
+node use_network(const struct use *u, enum slot slot);
 /* The model's tensor of a role at the module's place, as the method has it; NODE_NONE without one. */
 node use_weight(struct tape *t, const struct use *u, enum tensor_role role);
 /* Room for n values of the module at its place, the same at each step. */
 real *use_room(const struct use *u, size_t n);
 /* s as a constant, with the learned value beside it. */
 double use_factor(const struct use *u, node *learned);
+/* A gate of the input, one value a sequence: the mean over its own tokens of σ(x·w + b), x what the gate reads. */
+node use_gate(struct tape *t, const struct use *u, int gate);
+/* `base` with Δh, composed as the module says. */
+node use_compose(struct tape *t, const struct use *u, node base, node delta);
 /* The module's dropout on x; `which` (0, 1) tells two of one module apart. */
 node use_dropout(struct tape *t, const struct use *u, node x, int which);
 

@@ -59,7 +59,7 @@ static const struct function_slot fn_bottleneck_slots[] = {
 /* What is added last to all rows alike. */
 static bool fn_bottleneck_still(const struct module *m, int slot, bool shift) {
     bool last = slot == (m->norm == NORM_NONE ? SLOT_UP_B : SLOT_NORM_B);
-    return last && m->write == TAP_A_K && !shift;
+    return last && m->write == TAP_A_K && !shift && m->comp != COMP_GATE;
 }
 
 /* ---- at work ---- */
@@ -89,6 +89,8 @@ static node scaled(struct tape *t, node x, double s, node scale) {
 /* Behind the activation, of what all heads have in common. */
 static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
+    bool own = u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE;
+    if (own) return use_compose(t, u, base, normed(t, u, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups)));
     if (u->m->norm == NORM_NONE) return op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups);
     if (u->m->norm == NORM_SUM) return normed(t, u, op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups));
     x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
@@ -115,7 +117,7 @@ static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
     if (m->heads == HEADS_SHARED) return fn_bottleneck_leave(t, u, x, s, scale);
     x = op_head_linear(t, x, use_slot(u, SLOT_UP_W), arch->heads);
     if (up_b != NODE_NONE) x = op_bias(t, x, up_b);
-    return op_add_scaled(t, u->value, x, s, scale);
+    return use_compose(t, u, u->value, x);
 }
 
 /* ---- rules, counts, texts ---- */
@@ -162,7 +164,7 @@ const struct function function_bottleneck = {
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ACT | TAKES_BIASES | TAKES_NORM | TAKES_RESIDUAL |
             TAKES_READ | TAKES_COMP | TAKES_HEADS |
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
-    .comps = COMPS_ADDING,
+    .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
     .per_head = true,
     .usual = {.size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
               .init = INIT_BERT},

@@ -12,12 +12,12 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static bool shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_decomposed_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
     return true;
 }
 
-static bool shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
+static bool fn_decomposed_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
     *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
     return true;
 }
@@ -39,9 +39,9 @@ static void start_length(const struct module *m, const struct model *of, const s
     }
 }
 
-static const struct function_slot slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, shape_down},
-    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, shape_up},
+static const struct function_slot fn_decomposed_slots[] = {
+    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_decomposed_shape_down},
+    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_decomposed_shape_up},
     {SLOT_LENGTH, "m", true, START_MODEL, shape_length},
     {0},
 };
@@ -72,7 +72,7 @@ static void inverse_lengths(const struct changed *x, real *room, real *out) {
 
 static size_t room_of(int out, int rank) { return (size_t)out * (size_t)rank + (size_t)rank * (size_t)rank; }
 
-static node apply(struct tape *t, const struct use *u) {
+static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W);
     node weight = use_weight(t, u, tap_weight_role(u->m->write)), bias = use_weight(t, u, tap_bias_role(u->m->write));
     double s = use_factor(u, &scale);
@@ -86,7 +86,7 @@ static node apply(struct tape *t, const struct use *u) {
     return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), bias, gain);
 }
 
-static const struct function_place places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
+static const struct function_place fn_decomposed_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
                                                {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
 
 /* ---- rules, counts, texts ---- */
@@ -100,7 +100,7 @@ static bool meets(const struct check *c, const struct module *x, const struct mo
     return false;
 }
 
-static bool check(struct check *c, const struct module *m) {
+static bool fn_decomposed_check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
         ERROR(c, "V70", "a map's direction and length are changed where there is one map: read %s to write %s",
               tap_map_input(m->write) == TAP_NONE ? "its input" : tap_name(tap_map_input(m->write)), tap_name(m->write));
@@ -116,12 +116,12 @@ static bool check(struct check *c, const struct module *m) {
     return true;
 }
 
-static void terms(struct terms *t, const struct module *m, const struct arch *a) {
+static void fn_decomposed_terms(struct terms *t, const struct module *m, const struct arch *a) {
     terms_matrices(t, a, m);
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
 }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_decomposed_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
     (void)place;
     char s[32] = "";
     if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
@@ -130,14 +130,14 @@ static void formula(const struct module *m, const char *x, const char *sub, cons
 
 /* ---- merging ---- */
 
-static const char *unmergeable(const struct plan *p, const struct module *m) {
+static const char *fn_decomposed_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
     (void)m;
     return NULL;
 }
 
 /* W = (m/‖W + s W_u W_d‖) ⊙ (W + s W_u W_d), or back. */
-static int merge(struct merge *x, const struct merge_at *at, struct err *e) {
+static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write));
     const struct tensor_info *t = &x->m->tensor[i];
@@ -172,16 +172,16 @@ const struct function function_decomposed = {
     .comps = COMPS_ADDING,
     .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
     .linear = true,
-    .places = places,
-    .slots = slots,
+    .places = fn_decomposed_places,
+    .slots = fn_decomposed_slots,
     .start = start_length,
     .composed = "h ← x Wᵀ + b",
-    .apply = apply,
-    .check = check,
-    .terms = terms,
-    .formula = formula,
+    .apply = fn_decomposed_apply,
+    .check = fn_decomposed_check,
+    .terms = fn_decomposed_terms,
+    .formula = fn_decomposed_formula,
     .label = terms_label,
-    .unmergeable = unmergeable,
-    .merge = merge,
+    .unmergeable = fn_decomposed_unmergeable,
+    .merge = fn_decomposed_merge,
     .turn = MERGE_ADDS,
 };

@@ -1,6 +1,8 @@
 /* x W_d W_u: a change of low rank. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/method/check.h"
 #include "core/method/count.h"
@@ -28,6 +30,8 @@ static node fn_linear_apply(struct tape *t, const struct use *u) {
     double s = use_factor(u, &scale);
     node x = use_dropout(t, u, u->x, 0);
     x = op_linear_groups(t, x, down, NODE_NONE, ACT_NONE, u->groups);
+    if (u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE)
+        return use_compose(t, u, u->value, op_linear_groups(t, x, use_slot(u, SLOT_UP_W), NODE_NONE, ACT_NONE, u->groups));
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
@@ -74,6 +78,7 @@ static void fn_linear_formula(const struct module *m, const char *x, const char 
 
 static const char *fn_linear_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
+    if (m->comp == COMP_GATE) return "each row has a gate of its own, made when it is read: no weight holds it";
     return module_is_map(m) ? NULL : "a linear module over more than one map has no single weight to go into";
 }
 
@@ -85,8 +90,14 @@ static int fn_linear_merge(struct merge *x, const struct merge_at *at, struct er
     const real *learned = merge_values(x, at, SLOT_SCALE);
     real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = merge_copy(x, i, e);
     if (!w) return ERR_SYSTEM;
-    blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s, merge_values(x, at, SLOT_UP_W), m->size,
+    const real *channel = merge_values(x, at, SLOT_CHANNEL), *up = merge_values(x, at, SLOT_UP_W);
+    size_t n = (size_t)t->rows * (size_t)m->size;
+    real *own = channel ? mem_try(n, sizeof *own) : NULL;
+    if (channel && !own) return err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name);
+    for (size_t k = 0; channel && k < n; k++) own[k] = up[k] * channel[k / (size_t)m->size];
+    blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s, channel ? own : up, m->size,
               merge_values(x, at, SLOT_DOWN_W), t->cols, 1, w, t->cols);
+    free(own);
     return 0;
 }
 
@@ -98,7 +109,7 @@ const struct function function_linear = {
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE | TAKES_INIT |
             TAKES_DROPOUT,
-    .comps = COMPS_ADDING,
+    .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
     .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
     .linear = true,
     .places = fn_linear_places,

@@ -23,8 +23,13 @@ static bool fn_softmax_still(const struct module *m, int slot, bool shift) {
 }
 
 static void keys_of(struct tape *t, const struct use *u, struct kv_set *set) {
+    int gates = comp_gates(u->m->comp);
     set->key = use_dropout(t, u, use_slot(u, SLOT_KEY), 0);
     set->value = use_dropout(t, u, use_slot(u, SLOT_VALUE), 1);
+    if (!gates) return;
+    node first = use_gate(t, u, 0);
+    set->key = op_gated_copies(t, set->key, first);
+    set->value = op_gated_copies(t, set->value, gates > 1 ? use_gate(t, u, 1) : first);
 }
 
 /* ---- rules, counts, texts ---- */
@@ -88,7 +93,7 @@ const struct function function_softmax = {
             "What a prefix is.",
     .form = FORM_KEYS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
-    .comps = COMPS_ADDING | COMPS_GATED,
+    .comps = COMPS_ADDING | COMPS_GATED | COMPS_GATE | COMPS_GATES,
     .usual = {.size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT},
     /* The embedding behind a prefix's network must tell the prefix's places apart from the start: at 0.02 all
      * of them would come out as one. */

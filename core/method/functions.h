@@ -34,6 +34,7 @@ enum {
     TAKES_PLACE = 1 << 15, /* write, layers, stack, site: of every function */
     TAKES_ROWS = 1 << 16,  /* place, pool, rows */
     TAKES_RESIDUAL = 1 << 20, /* residual, end */
+    TAKES_SEED = 1 << 21,
     TAKES_SIZE = TAKES_R | TAKES_L
 };
 
@@ -41,6 +42,9 @@ enum {
 enum {
     COMPS_ADDING = 1 << COMP_ADD | 1 << COMP_SCALED | 1 << COMP_LEARNED,
     COMPS_GATED = 1 << COMP_GATED,
+    COMPS_CHANNEL = 1 << COMP_CHANNEL,
+    COMPS_GATE = 1 << COMP_GATE,
+    COMPS_GATES = 1 << COMP_GATES,
     COMPS_MULTIPLY = 1 << COMP_MULTIPLY,
     COMPS_IN_WEIGHT = 1 << COMP_IN_WEIGHT,
     COMPS_CONCAT = 1 << COMP_CONCAT

@@ -10,6 +10,7 @@
 #include "core/method/fn.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
+#include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
 
@@ -59,7 +60,9 @@ static void not_of_function(struct rng_key key, const struct module *m, const st
     switch (t->role) {
     case SLOT_MLP_E: case SLOT_PROMPT: case SLOT_PRODUCT: matrix(key, m, t, false, out); return;
     case SLOT_PRODUCT_U: case SLOT_PRODUCT_V: init_normal(key, out, t->count, 0.02); return;
-    case SLOT_SCALE: init_fill(out, t->count, m->scale); return;
+    case SLOT_GATE_W: init_normal(key, out, t->count, 0.02); return;
+    case SLOT_GATE_B: init_fill(out, t->count, 0); return;
+    case SLOT_SCALE: case SLOT_CHANNEL: init_fill(out, t->count, m->scale); return;
     /* Maps of an MLP or a prompt: U(-1/√in, 1/√in), biases too. */
     case SLOT_PROMPT_DOWN_K: case SLOT_PROMPT_UP_K: case SLOT_PROMPT_DOWN_V: case SLOT_PROMPT_UP_V:
     case SLOT_MLP_W1: case SLOT_MLP_W2: case SLOT_MLP_W3: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
@@ -77,6 +80,7 @@ static void init_own(struct rng_key key, const struct module *m, const struct mo
     switch (slot->start) {
     case START_ZERO: init_fill(out, t->count, 0); return;
     case START_ONE: init_fill(out, t->count, 1); return;
+    case START_TENTH: init_fill(out, t->count, 0.1); return;
     case START_MODEL: function_of(m)->start(m, of, t, out); return;
     case START_DRAWN: case START_DRAWN_OUT: matrix(key, m, t, slot->start == START_DRAWN_OUT, out); return;
     }
@@ -118,6 +122,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
+        else if (t->fixed) projection_start(p, t, out);
         else if (t->kind == PLAN_NETWORK && t->role >= SLOT_HYPER_TASK) hyper_init(p, t, key, out);
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);

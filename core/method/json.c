@@ -43,7 +43,7 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     if (m->write != TAP_NONE) word(b, "write", tap_name(m->write));
     if (!in_weight) word(b, "insertion", module_insertion(m));
     word(b, "composition", comp_name(m->comp));
-    if (m->comp == COMP_SCALED || m->comp == COMP_LEARNED) {
+    if (comp_has_scale(m->comp)) {
         buf_puts(b, ",\"scale\":");
         json_add_double(b, m->scale);
     }
@@ -65,6 +65,7 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
         buf_puts(b, ",\"dropout\":");
         json_add_double(b, m->dropout);
     }
+    if (module_takes(m, TAKES_SEED)) buf_printf(b, ",\"seed\":%d", m->seed);
     buf_printf(b, ",\"layers\":[%d,", m->first);
     if (m->last) buf_printf(b, "%d]", m->last);
     else buf_puts(b, "null]");
@@ -211,7 +212,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm",     "learn", "norm_before", "residual", "end", "place", "pool", "rows"};
+        "norm",     "learn", "norm_before", "residual", "end", "place", "pool", "rows", "seed"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
@@ -220,6 +221,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     *m = module_default((enum fn)fn);
     m->init = INIT_DEFAULT; /* the usual one of function and source, unless it is said */
     if (member_int(o, where, "size", 1, SIZE_LIMIT, &m->size, e)) return e->code;
+    if (member_int(o, where, "seed", 0, SIZE_LIMIT, &m->seed, e)) return e->code;
     if (member_int(o, where, "mid", 1, SIZE_LIMIT, &m->mid, e)) return e->code;
     WORD("activation", json_act_at, ACT_COUNT, act);
     WORD("target", json_target_at, TARGET_COUNT, target);
@@ -255,7 +257,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
     static const char *const known[] = {"version", "head", "modules", "retriever", "hyper", "hyper2", "generated-head",
-                                        "classifier"};
+                                        "classifier", "budget"};
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (json_known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;

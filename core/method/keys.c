@@ -148,8 +148,8 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
     double s = 1;
     if (i == COMP_SCALED && !*inner)
         return err_set(e, ERR_USAGE, "comp=scaled: the factor is missing, as in comp=scaled(2)");
-    if (*inner && i != COMP_SCALED && i != COMP_LEARNED)
-        return err_set(e, ERR_USAGE, "comp=%s: only scaled(s) and learned(s) take a number", v);
+    if (*inner && !comp_has_scale((enum comp)i))
+        return err_set(e, ERR_USAGE, "comp=%s: only scaled(s), learned(s) and learned-channel(s) take a number", v);
     if (*inner && keys_number("comp", inner, &s, e)) return e->code;
     m->comp = (enum comp)i;
     m->scale = s;
@@ -183,6 +183,10 @@ static int set_rsalpha(struct module *m, const char *v, struct err *e) {
     m->scale = alpha / sqrt(m->size);
     return 0;
 }
+
+/* Of a projection. */
+static int set_seed(struct module *m, const char *v, struct err *e) { return keys_whole("seed", v, 0,
+                                                                                        &m->seed, e); }
 
 static int set_heads(struct module *m, const char *v, struct err *e) {
     int i = key_word("heads", v, keys_heads_at, HEADS_COUNT, e);
@@ -343,6 +347,7 @@ static const struct key keys_table[] = {
     {"rsalpha", TAKES_ALPHA, false, set_rsalpha},
     {"mlp", TAKES_MLP, false, set_mlp},
     {"b", TAKES_MLP, false, set_b},
+    {"seed", TAKES_SEED, false, set_seed},
     {"act", TAKES_ACT, false, set_act},
     {"biases", TAKES_BIASES, false, set_biases},
     {"norm", TAKES_NORM, false, set_norm},
@@ -378,7 +383,7 @@ bool key_takes(const struct key *k, const struct module *m) {
     if (!module_takes(m, k->bit)) return false;
     if (k->set == set_site) return module_takes_site(m);
     if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha)
-        return m->comp == COMP_ADD || m->comp == COMP_SCALED || m->comp == COMP_LEARNED;
+        return m->comp == COMP_ADD || comp_has_scale(m->comp) || m->comp == COMP_GATE;
     return true;
 }
 

@@ -87,6 +87,7 @@ static void add_sizes(struct call_text *c, const struct module *run, struct modu
         for (int i = 0; i < n; i++)
             if (source_is_prompt(base[i].source)) base[i].mid = x->mid;
     }
+    if (takers("seed", run, base, n, &x, &y) && x->seed != y->seed) match_add_double(c, "seed", x->seed);
     if (takers("dropout", run, base, n, &x, &y) && x->dropout != y->dropout)
         match_add_double(c, "dropout", x->dropout);
 }

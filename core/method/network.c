@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/classifier.h"
+#include "core/method/budget.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/keys.h"
@@ -16,7 +17,7 @@ enum { SIZE_MOST = 65536 };
 
 const struct network *network_at(int i) {
     static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
-                                              &classifier_network};
+                                              &classifier_network, &budget_network};
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 

@@ -9,6 +9,7 @@
 #include "core/method/classifier.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
+#include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
@@ -69,7 +70,8 @@ const struct function_slot *function_slot(const struct module *m, enum slot slot
 /* Of slots that are no function's. */
 static const char *network_slot_name(enum slot slot) {
     static const char *const names[SLOT_COUNT] = {
-        [SLOT_SCALE] = "s",    [SLOT_MLP_E] = "E",    [SLOT_MLP_W1] = "W_1",
+        [SLOT_SCALE] = "s",    [SLOT_CHANNEL] = "s",  [SLOT_GATE_W] = "w_g", [SLOT_GATE_B] = "b_g", [SLOT_MLP_E] = "E",
+           [SLOT_MLP_W1] = "W_1",
         [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2",
         [SLOT_PROMPT] = "P",   [SLOT_PROMPT_DOWN_K] = "D_k", [SLOT_PROMPT_UP_K] = "U_k",
         [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
@@ -81,7 +83,8 @@ static const char *network_slot_name(enum slot slot) {
 }
 
 static bool network_slot_is_vector(enum slot slot) {
-    return slot == SLOT_SCALE || slot == SLOT_MLP_B1 || slot == SLOT_MLP_B2 || slot == SLOT_MLP_B3 ||
+    return slot == SLOT_SCALE || slot == SLOT_CHANNEL || slot == SLOT_GATE_B || slot == SLOT_MLP_B1 ||
+           slot == SLOT_MLP_B2 || slot == SLOT_MLP_B3 ||
            (slot >= SLOT_LSTM && slot <= SLOT_LSTM_LAST && prompt_lstm_is_bias(slot));
 }
 
@@ -144,6 +147,15 @@ void build_by_row(struct build *b, int module, const struct span *s, int layer, 
     p->row_tensor[p->by_row++] = made_of(b, module, s, layer, slot, 1, rows, cols);
 }
 
+void build_composition(struct build *b, int module, const struct span *s, int layer, int blocks) {
+    const struct module *m = &b->p->method.module[module];
+    int gates = comp_gates(m->comp);
+    if (m->comp == COMP_LEARNED) build_own(b, module, s, layer, SLOT_SCALE, blocks, 1, 1);
+    if (m->comp == COMP_CHANNEL) build_own(b, module, s, layer, SLOT_CHANNEL, blocks, 1, tap_width(b->a, m->write));
+    if (gates) build_own(b, module, s, layer, SLOT_GATE_W, blocks, gates, tap_width(b->a, gate_reads(m)));
+    if (gates) build_own(b, module, s, layer, SLOT_GATE_B, blocks, 1, gates);
+}
+
 void build_slots(struct build *b, int module, const struct span *s, int layer, int blocks) {
     const struct module *m = &b->p->method.module[module];
     struct slot_shape shape;
@@ -151,7 +163,7 @@ void build_slots(struct build *b, int module, const struct span *s, int layer, i
     for (const struct function_slot *x = function_of(m)->slots; x->name; x++)
         if (x->shape(m, b->a, &shape))
             build_own(b, module, s, layer, x->slot, shape.one ? 1 : blocks, shape.rows, shape.cols);
-    if (m->comp == COMP_LEARNED) build_own(b, module, s, layer, SLOT_SCALE, blocks, 1, 1);
+    build_composition(b, module, s, layer, blocks);
 }
 
 static void add_model_tensor(struct build *b, int module, const struct tensor_info *list, int i) {
@@ -225,7 +237,7 @@ static bool key_shift_matters(const struct plan *p, const struct arch *a, int st
     for (int i = 0; i < p->method.count; i++) {
         const struct module *m = &p->method.module[i];
         if (!module_covers(m, a, stack, site, layer)) continue;
-        if (function_of(m)->form == FORM_KEYS && m->comp == COMP_GATED) return true;
+        if (function_of(m)->form == FORM_KEYS && (m->comp == COMP_GATED || comp_gates(m->comp))) return true;
         bool reads = module_takes(m, TAKES_READ) && m->read == TAP_A_K;
         if (reads && m->write != TAP_A_K) return true;
         if (reads && !function_of(m)->linear && i > from) return true;
@@ -286,7 +298,8 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
     for (int i = 0; i < p->tensors; i++) {
         struct plan_tensor *t = &p->tensor[i];
         t->cannot_move = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
-        if (t->kind == PLAN_HEAD) continue;
+        if (t->fixed) p->kept_method += t->count;
+        if (t->kind == PLAN_HEAD || t->fixed) continue;
         int layer = t->kind == PLAN_NETWORK ? a->encoder_layers : first_use(p, a, list, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
@@ -342,6 +355,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
         module_normalise(&p->method.module[i]);
         plan_add_module(&b, i, list, n);
     }
+    projection_plan(&b);
     hyper_plan(&b);
     retriever_plan(&b);
     generated_plan(&b);

@@ -37,6 +37,7 @@ struct plan_tensor {
     bool pooler;        /* the model's own */
     bool inner, outer;  /* over episodes: the inner loop adapts it, the outer one learns it */
     int rate;           /* of inner ones: which of the inner loop's rates; -1 */
+    bool fixed;         /* never trained, whatever else is (projection.h); frozen then */
     bool frozen;        /* stays as it starts: no leaf of it is trained (carry.h) */
     bool cannot_move;   /* its gradient is zero in exact arithmetic (key biases without a
                          * prefix): listed, not expected to change */

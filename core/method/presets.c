@@ -56,6 +56,9 @@ EMBED(hybrid_smlmt, "hybrid-smlmt")
 EMBED(leopard, "leopard")
 EMBED(rslora, "rslora")
 EMBED(dora, "dora")
+EMBED(vera, "vera")
+EMBED(ln_tuning, "ln-tuning")
+EMBED(adalora, "adalora")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -97,6 +100,9 @@ static const struct {
     ROW(leopard, "leopard"),
     ROW(rslora, "rslora"),
     ROW(dora, "dora"),
+    ROW(vera, "vera"),
+    ROW(ln_tuning, "ln-tuning"),
+    ROW(adalora, "adalora"),
 };
 enum { PRESETS = COUNT_OF(files) };
 

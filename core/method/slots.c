@@ -50,6 +50,8 @@ bool module_covers(const struct module *m, const struct arch *a, int stack, int 
     return false;
 }
 
+enum tap gate_reads(const struct module *m) { return function_of(m)->form == FORM_KEYS ? TAP_A_IN : m->read; }
+
 bool module_is_map(const struct module *m) {
     enum tap read = m->read == TAP_A_HEAD ? TAP_A_CTX : m->read;
     return function_of(m)->linear && m->heads == HEADS_SHARED && tap_map_input(m->write) != TAP_NONE &&
@@ -135,6 +137,12 @@ const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot 
             (t->layer < 0 || t->layer == layer))
             return t;
     }
+    return NULL;
+}
+
+const struct plan_tensor *plan_network(const struct plan *p, enum slot slot) {
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == (int)slot) return &p->tensor[i];
     return NULL;
 }
 

@@ -15,6 +15,9 @@ enum slot {
     SLOT_CHANNEL,                                   /* of scale, 1×width */
     SLOT_NORM_W, SLOT_NORM_B,                       /* γ and β behind a bottleneck, 1×width */
     SLOT_BEFORE_W, SLOT_BEFORE_B,                   /* and of what it reads */
+    SLOT_GATE_W, SLOT_GATE_B,                       /* of gates, gates×width read and gates×1 */
+    SLOT_INNER, SLOT_OUTER,                         /* of projected, 1×r and 1×width */
+    SLOT_SINGULAR,                                  /* e of an SVD, 1×r */
     SLOT_LENGTH,                                    /* of decomposed, 1×width */
     SLOT_OWN, SLOT_OWN_LAST = SLOT_OWN + 3,
     SLOT_PROMPT, SLOT_PROMPT_DOWN_K, SLOT_PROMPT_UP_K, SLOT_PROMPT_DOWN_V, SLOT_PROMPT_UP_V, /* prompt.h */
@@ -22,6 +25,7 @@ enum slot {
     SLOT_LSTM, SLOT_LSTM_LAST = SLOT_LSTM + 15, /* prompt_rows.h */
     SLOT_PRODUCT, SLOT_PRODUCT_U, SLOT_PRODUCT_V,
     SLOT_HEAD_W, SLOT_HEAD_B, SLOT_POOLER_W, SLOT_POOLER_B,
+    SLOT_PROJECTION_A, SLOT_PROJECTION_B, /* projection.h */
     /* Of the generator (hyper.h). */
     SLOT_HYPER_TASK, SLOT_HYPER_PROTOTYPE, SLOT_HYPER_LAYER, SLOT_HYPER_PLACE,
     SLOT_HYPER_ROW_W1, SLOT_HYPER_ROW_B1, SLOT_HYPER_ROW_W2, SLOT_HYPER_ROW_B2,
@@ -54,12 +58,16 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
 /* The roles of weight and bias of the map whose output is `tap`, ROLE_COUNT if none. */
 enum tensor_role tap_weight_role(enum tap tap);
 enum tensor_role tap_bias_role(enum tap tap);
+/* The tap that a gate of the input is made of. */
+enum tap gate_reads(const struct module *m);
 /* Read and write tap are input and output of one linear map. */
 bool module_is_map(const struct module *m);
 
 /* The tensor of a slot of a module at a layer (any layer for shared ones), or NULL. */
 const struct plan_tensor *plan_slot(const struct plan *p, int module, enum slot slot, int stack,
                                     int site, int layer);
+/* The method's own tensor of a slot (PLAN_NETWORK), or NULL. */
+const struct plan_tensor *plan_network(const struct plan *p, enum slot slot);
 /* The same of a task's head. */
 const struct plan_tensor *plan_head(const struct plan *p, int task, enum slot slot);
 

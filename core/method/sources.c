@@ -35,7 +35,7 @@ static void plan_mlp(struct build *b, int module, const struct span *s) {
     build_own(b, module, s, -1, SLOT_MLP_B2, 1, 1, made);
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
-        if (m->comp == COMP_LEARNED) build_own(b, module, s, i, SLOT_SCALE, 1, 1, 1);
+        build_composition(b, module, s, i, 1);
         build_made(b, module, s, i, SLOT_KEY, 1, m->size, dq);
         build_made(b, module, s, i, SLOT_VALUE, 1, m->size, dq);
     }

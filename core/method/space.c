@@ -9,7 +9,8 @@
 #include "core/method/slots.h"
 
 static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
-                                                   "gated", "multiply", "in-weight", "concat"};
+                                                   "gated", "multiply", "in-weight", "concat",
+                                                   "learned-channel", "input-gate", "input-gates"};
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2",
                                                    "lstm", "product"};
@@ -51,6 +52,9 @@ const char *prompt_pool_name(enum prompt_pool p) { return NAME(pool_names, p); }
 const char *prompt_rows_name(enum prompt_rows r) { return NAME(rows_names, r); }
 
 bool init_is_of_rows(enum init i) { return i >= INIT_UNIFORM; }
+
+bool comp_has_scale(enum comp c) { return c == COMP_SCALED || c == COMP_LEARNED || c == COMP_CHANNEL; }
+int comp_gates(enum comp c) { return c == COMP_GATE ? 1 : c == COMP_GATES ? 2 : 0; }
 
 bool source_is_prompt(enum source s) {
     return s == SOURCE_PROMPT_SHARE || s == SOURCE_PROMPT_SEP || s == SOURCE_PROMPT_GLOBAL;
@@ -151,6 +155,7 @@ static void space_leave_out(struct module *m) {
     if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
     if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
     if (!module_takes(m, TAKES_INIT)) m->from_run = 0;
+    if (!module_takes(m, TAKES_SEED)) m->seed = usual->seed;
     if (!module_takes(m, TAKES_COMP)) m->comp = usual->comp;
     if (!module_takes(m, TAKES_HEADS)) m->heads = usual->heads;
     if (!module_takes(m, TAKES_SOURCE)) m->source = usual->source;
@@ -191,7 +196,7 @@ void module_normalise(struct module *m) {
     else if (!m->mid) m->mid = source_width(m->source);
     if (m->from_run || m->init == INIT_DEFAULT) m->init = usual_init(m);
     if (m->dropout == 0) m->dropout = 0; /* no negative zero */
-    if (m->comp != COMP_SCALED && m->comp != COMP_LEARNED) m->scale = 1;
+    if (!comp_has_scale(m->comp)) m->scale = 1;
     if (m->scale == 0) m->scale = 0;
     if (m->source != SOURCE_MLP) m->mid_act = ACT_NONE;
     else if (m->mid_act == ACT_NONE) m->mid_act = usual_mid_act(m);
@@ -238,7 +243,8 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending &&
            a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn &&
-           a->place == b->place && a->pool == b->pool && a->rows == b->rows;
+           a->place == b->place && a->pool == b->pool && a->rows == b->rows &&
+           a->seed == b->seed;
 }
 
 /* Place in the forward pass.  What is folded into a linear map comes before what works

@@ -24,6 +24,8 @@
     X(BOTTLENECK, bottleneck) /* φ(x W_d + b_d) W_u + b_u */                                       \
     X(LINEAR, linear)         /* x W_d W_u */                                                      \
     X(DECOMPOSED, decomposed) /* W = m (W + W_u W_d)/‖W + W_u W_d‖ */                              \
+    X(PROJECTED, projected)   /* ((x A) ⊙ d) B ⊙ b, A and B random and frozen */                   \
+    X(SVD, svd)               /* (x W_d ⊙ e) W_u */                                                \
     X(SOFTMAX, softmax)       /* softmax(x W_q P_kᵀ/√d_h) P_v */                                   \
     X(SCALE, scale)           /* x ⊙ l */                                                          \
     X(PROMPT, prompt)         /* learned rows that join every sequence of the encoder */           \
@@ -41,6 +43,9 @@ enum comp {
     COMP_MULTIPLY,
     COMP_IN_WEIGHT,
     COMP_CONCAT, /* rows beside the sequence's own */
+    COMP_CHANNEL, /* a learned s for each channel */
+    COMP_GATE,    /* g of each row's own tokens: the mean of σ(x·w + b) */
+    COMP_GATES,   /* one for keys, one for values */
     COMP_COUNT
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
@@ -116,7 +121,7 @@ struct module {
     enum tap read, write; /* TAP_NONE where the function has none */
     enum target target;
     enum comp comp;
-    double scale;         /* s of COMP_SCALED; start of COMP_LEARNED */
+    double scale;         /* s of COMP_SCALED; start of COMP_LEARNED and COMP_CHANNEL */
     enum head_form heads;
     enum source source;
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
@@ -138,6 +143,7 @@ struct module {
     enum prompt_place place; /* of a prompt, as the next */
     enum prompt_pool pool;
     enum prompt_rows rows;
+    int seed;             /* of a projection that is random and frozen */
 };
 
 /* A generator, of modules with source hyper, or (the second one) hyper2 (core/method/hyper.h): widths of the embeddings (0: no condition),
@@ -192,6 +198,14 @@ struct classifier {
 };
 
 enum { GENERATORS = 2 };
+/* How many of the values e of all SVDs stay while it trains (core/method/budget.h). */
+struct budget {
+    bool on;
+    int target;            /* of each SVD, on the mean */
+    int begin, end, every; /* steps before the first cut, after the last one, and between two */
+    double beta1, beta2, orthogonal;
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
@@ -200,11 +214,15 @@ struct method {
     struct hyper hyper[GENERATORS]; /* likewise; which of them makes a module its source says (source_generator) */
     struct made_head generated;
     struct classifier classifier;
+    struct budget budget;
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
+/* Whether there is an s; how many gates of the input there are. */
+bool comp_has_scale(enum comp c);
+int comp_gates(enum comp c);
 const char *source_name(enum source s);
 /* The usual inner width of a source that has one, else 0. */
 int source_width(enum source s);

@@ -201,6 +201,8 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
     if (last) {
         checkpoint_add_state(&w, r->plan, "adam.m", r->adam_m);
         checkpoint_add_state(&w, r->plan, "adam.v", r->adam_v);
+        checkpoint_add_state(&w, r->plan, "budget.mean", r->budget_mean);
+        checkpoint_add_state(&w, r->plan, "budget.spread", r->budget_spread);
     }
     const struct about about = { &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold };
     int rc = train_checkpoint_save(path, &w, r->plan, &about, e);

@@ -59,4 +59,7 @@ int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct e
 int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool training, real *params,
                     real *made, real *adam_m, real *adam_v, struct err *e);
 
+/* What a method's budget has seen so far; either may be NULL. */
+int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread, struct err *e);
+
 #endif

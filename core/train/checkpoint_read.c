@@ -209,7 +209,7 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
         for (int j = 0; j < p->made && slash && !known; j++)
             known = !strcmp(slash + 1, p->made_tensor[j].name);
         known = known && (text_starts(name, "param/") || text_starts(name, "adam.m/") ||
-                          text_starts(name, "adam.v/"));
+                          text_starts(name, "adam.v/") || (p->method.budget.on && text_starts(name, "budget.")));
         if (known) continue;
         char *shown = text_visible(name, strlen(name));
         err_set(e, ERR_INPUT, "%s: tensor \"%s\" is not one of the method's", c->path, shown);
@@ -232,8 +232,15 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
     }
     if (training && adam_m && read_block(c, p, "adam.m", true, adam_m, &read, e)) return e->code;
     if (training && adam_v && read_block(c, p, "adam.v", true, adam_v, &read, e)) return e->code;
+    if (p->method.budget.on) read += 2 * (size_t)p->tensors; /* checkpoint_read_budget's */
     if (training && read != st_count(c->file))
         return err_set(e, ERR_INPUT, "%s: holds %zu tensors where resuming needs %zu", c->path,
                        st_count(c->file), read);
     return 0;
+}
+
+int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread, struct err *e) {
+    size_t read = 0;
+    if (mean && read_block(c, p, "budget.mean", true, mean, &read, e)) return e->code;
+    return spread ? read_block(c, p, "budget.spread", true, spread, &read, e) : 0;
 }

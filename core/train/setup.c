@@ -123,15 +123,18 @@ static int setup_allocate(struct run *r, struct err *e) {
     if (adam || momentum) r->adam_m = setup_block(trained);
     if (adam) r->adam_v = setup_block(trained);
     if (r->plan->made) r->prologue_grad = setup_block(trained);
+    bool budget = r->plan->method.budget.on;
+    if (budget) r->budget_mean = setup_block(trained);
+    if (budget) r->budget_spread = setup_block(trained);
     if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) ||
-        (adam && !r->adam_v) || (r->plan->made && !r->prologue_grad))
+        (adam && !r->adam_v) || (budget && (!r->budget_mean || !r->budget_spread)) || (r->plan->made && !r->prologue_grad))
         return err_set(e, ERR_SYSTEM,
                        "no memory for %zu trained values, their gradients and the optimiser",
                        trained);
     r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
-        r->group[i] = (struct optim_group){ t->offset, t->count, 1, t->decays ? 1 : 0 };
+        r->group[i] = (struct optim_group){ t->offset, t->count, t->fixed ? 0 : 1, t->decays && !t->fixed ? 1 : 0 };
     }
     size_t batch = (size_t)r->c.batch, parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
     if (r->meta && (size_t)meta_parts(r) > parts) parts = (size_t)meta_parts(r);
@@ -238,6 +241,8 @@ void run_free(struct run *r) {
     free(r->params);
     free(r->made);
     free(r->sum);
+    free(r->budget_mean);
+    free(r->budget_spread);
     free(r->adam_m);
     free(r->adam_v);
     free(r->prologue_grad);
@@ -444,7 +449,8 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     } else {
         r = setup_build(id, &copy, m, tasks, folder, sink, e);
     }
-    if (r && checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e)) {
+    if (r && (checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e) ||
+              checkpoint_read_budget(&k, r->plan, r->budget_mean, r->budget_spread, e))) {
         run_free(r);
         r = NULL;
     }

@@ -150,6 +150,7 @@ struct run {
     real *made;               /* made_size, of the present step */
     real *sum;                /* gradients: trained, then made_size */
     real *adam_m, *adam_v;    /* trained; SGD keeps its momentum in adam_m */
+    real *budget_mean, *budget_spread; /* trained; of a method with a budget (core/method/budget.h) */
     real *prologue_grad;      /* trained; NULL when nothing is made */
     struct arena *prologue_arena;
     struct tape *prologue;

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/engine/kernel.h"
+#include "core/method/budget.h"
 #include "core/train/complete.h"
 #include "core/train/meta_run.h"
 #include "core/train/state.h"
@@ -179,9 +180,13 @@ bool step_finish(struct run *r) {
     if (j->on) loss += r->plan->method.retriever.weight * (j->instance + j->prototype);
     if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
     prologue_backward(r);
+    const struct budget *budget = &r->plan->method.budget;
+    double orthogonality = budget->on ? budget_orthogonality(r->plan, r->params, r->sum) : 0;
+    loss += budget->on ? budget->orthogonal * orthogonality : 0;
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
+    if (good && budget->on) budget_step(r->plan, r->step + 1, r->c.steps, r->params, r->sum, r->budget_mean, r->budget_spread);
     if (r->stop_loss > 0) watch_loss(r, loss);
     if (good && r->meta) meta_clamp(r);
     double took = clock_seconds() - r->step_began;
@@ -192,7 +197,7 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    struct event_term term[RUN_TASKS + 3];
+    struct event_term term[RUN_TASKS + 6];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
     point.terms = task_losses(r, term);
@@ -201,6 +206,11 @@ bool step_finish(struct run *r) {
         if (r->plan->method.retriever.instance != INSTANCE_NONE)
             term[point.terms++] = (struct event_term){ NULL, "loss.instance", j->instance };
         if (j->prototypes) term[point.terms++] = (struct event_term){ NULL, "loss.prototype", j->prototype };
+    }
+    if (budget->on) {
+        if (!j->on) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
+        term[point.terms++] = (struct event_term){ NULL, "loss.orthogonality", orthogonality };
+        term[point.terms++] = (struct event_term){ NULL, "ranks", budget_left(r->plan, r->params) };
     }
     run_send(r, point);
     return good || diverged(r, loss, norm);

@@ -12,7 +12,8 @@
 #include "tests/support/test.h"
 
 static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3",
-                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora" };
+                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora",
+                                    "vera", "vera-seed", "ln-tuning", "adalora" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
                                    "hub-prefix", "hub-prefix-flat", "hub-mam",
@@ -159,7 +160,8 @@ static void holds_the_same(const char *folder, const char *other) {
 static void exported_it_is_what_was_imported(void **state) {
     (void)state;
     static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3", "prompt",
-                                         "p-tuning", "dora" };
+                                         "p-tuning", "dora",
+                                    "vera", "vera-seed", "ln-tuning", "adalora" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "round.db"), *again;
         char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);

@@ -153,6 +153,8 @@ static const struct op_case op_cases[] = {
     CASE(bias, row_make),
     CASE(channel_scale, channel_scale_make),
     CASE(gain, gain_make),
+    CASE(add_gated, add_gated_make),
+    CASE(gated_copies, gated_copies_make),
     CASE(mul, pair_make),
     CASE(scale, single_make),
     CASE(act, act_make),

@@ -343,6 +343,35 @@ static bool tokens_make(int i, struct setup *s) {
     result(s, n, d);
     return true;
 }
+static bool add_gated_make(int i, struct setup *s) {
+    if (!tokens_make(i / 2, s)) return false;
+    input(s, 1, s->rows[0], s->cols[0]), input(s, 2, s->q.count, 1);
+    if (i % 2) s->rows[0] = -1;
+    return true;
+}
+static node add_gated_run(struct tape *t, struct setup *s, const node *in) {
+    return op_add_gated(t, in[0], in[1], in[2], &s->q);
+}
+static void add_gated_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->q.count; i++)
+        for (int j = s->q_start[i] * s->out_cols; j < s->q_start[i + 1] * s->out_cols; j++)
+            out[j] = (in[0] ? in[0][j] : 0) + in[2][i] * in[1][j];
+}
+static bool gated_copies_make(int i, struct setup *s) {
+    int n, l, d;
+    if (!sized(i, &n, &l, &d)) return false;
+    input(s, 0, l, d), input(s, 1, n, 1);
+    result(s, n * l, d);
+    return true;
+}
+static node gated_copies_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_gated_copies(t, in[0], in[1]);
+}
+static void gated_copies_expect(const struct setup *s, const double *const *in, double *out) {
+    int n = s->rows[0] * s->cols[0];
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[1][i / n] * in[0][i % n];
+}
 static bool dropout_make(int i, struct setup *s) {
     if (!tokens_make(i, s)) return false;
     s->p = i % 2 ? 0.1 : 0.6;

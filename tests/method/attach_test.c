@@ -202,6 +202,8 @@ static void what_can_be_folded_is(void **state) {
     folds("lora(source=shared,s=learned)");
     folds("dora(r=2,alpha=16,at=q+k+v+o+w1+w2) + ia3(peft)");
     folds("dora(s=learned) + bitfit");
+    folds("adalora(r=3,s=2,at=q+k+v+o+w1+w2)");
+    folds("vera(r=3,at=q+k+v+o+w1+w2)");
     folds("bitfit");
     folds("full");
     folds("full(target=norms) + lora");

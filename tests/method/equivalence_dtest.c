@@ -407,7 +407,8 @@ static void a_decomposed_map_at_its_own_length_is_a_low_rank_one(void **state) {
     struct place place[PLACES];
     int d = width(), dq = projected(), n = places(true, place), r = 2;
     struct point a = point("dora(r=2,s=0.5,at=v)", 0), b = point("lora(r=2,s=0.5,at=v)", 0.3),
-                 c = point("dora(r=2,s=0.5,at=v)", 0), e = point(rig.m->arch.biases ? "scale(write=a.v) + bias(write=a.v)" : "scale(write=a.v)", 0);
+                 c = point("dora(r=2,s=0.5,at=v)", 0),
+                 e = point(rig.m->arch.biases ? "scale(write=a.v) + bias(write=a.v)" : "scale(write=a.v)", 0);
     for (int i = 0; i < n; i++) {
         const real *w = rig.m->weight[find(place[i], ROLE_V_W)], *down = at(b, place[i], "linear.v.W_d"),
                    *up = at(b, place[i], "linear.v.W_u");

@@ -92,14 +92,23 @@ static void counts_are_those_of_peft(void **state) {
         {"ia3(peft)", 64512, 0}, /* scales the input of W_o besides */
         {"prefix(l=30)", 552960, 0},
         {"prefix(l=30,mlp=512)", 9872384, 552960},
+        {"dora(r=8)", 313344, 0},
+        {"adalora(r=12)", 442656, 0},
+        {"vera(r=256)", 24576, 24576 + 2 * 256 * 768}, /* a run keeps the projection */
     };
     static const struct row bart[] = {
+        {"dora(r=8)", 470016, 0},
+        {"adalora(r=12,at=q+k+v+o+w1+w2)", 2434176, 0},
+        {"vera(r=256)", 36864, 36864 + 2 * 256 * 768},
         {"lora(r=8)", 442368, 0},
         {"ia3(at=q+v+act)", 64512, 0}, /* q in place of k */
         {"prefix(l=30,stack=decoder,site=self)", 276480, 0}, /* there alone */
         {"prefix(l=30,mlp=512,stack=decoder,site=self)", 5144576, 276480},
     };
     static const struct row t5[] = {
+        {"dora(r=8)", 313344, 0},
+        {"adalora(r=12,at=q+k+v+o+w1+w2)", 1623168, 0},
+        {"vera(r=256)", 27648, 27648 + 2 * 256 * 512},
         {"lora(r=8)", 294912, 0},
         {"ia3", 43008, 0},
         {"prefix(l=30,stack=decoder,site=self)", 184320, 0},

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/engine/optim.h"
+#include "core/method/budget.h"
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 
@@ -200,6 +201,12 @@ static const struct {
 } tuned[] = {
     {"rslora.bert-tiny", "linear(r=4; write=a.q, rsalpha=6, layers=1) + linear(r=2; write=a.q, rsalpha=6, layers=2) + "
                          "linear(r=4; write=a.q, rsalpha=6, layers=3) + linear(r=4; write=a.v, rsalpha=3)"},
+    {"vera.bert-tiny", "vera(r=5,seed=7,at=q+w1)"},
+    {"vera.t5-odd", "vera(r=5,seed=7,at=q+w2)"},
+    {"ln-tuning.bert-tiny", "ln-tuning"},
+    {"ln-tuning.t5-odd", "ln-tuning"},
+    {"adalora.bert-tiny", "svd(r=4; write=a.q, s=0.749998125004687) + svd(r=4; write=f.pre, s=0.749998125004687) + "
+                          "budget(target=2, begin=2, end=3, every=2, orthogonal=0.1)"},
     {"dora.bert-tiny", "dora(r=3,alpha=6,at=q+o+w1)"},
     {"dora.t5-odd", "dora(r=3,alpha=6)"},
 };
@@ -235,6 +242,7 @@ static real *tuned_values(const struct plan *p) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         size_t n;
+        if (t->fixed) continue;
         double *v = fixture_values(&peft, name_in("value", t, name), &n);
         if (n != t->count) fail_msg("%s: %zu values, not %zu", name, n, t->count);
         for (size_t k = 0; k < n; k++) x[t->offset + k] = (real)v[k];
@@ -252,13 +260,18 @@ static void tune(const struct plan *p, real *x, real *g, double *loss) {
     const struct adamw o = { 0.9, 0.999, 1e-8, 0.01 };
     struct optim_group *group = xcalloc((size_t)p->tensors, sizeof *group);
     real *m = xcalloc(p->trained, sizeof *m), *v = xcalloc(p->trained, sizeof *v);
+    real *mean = xcalloc(p->trained, sizeof *mean), *spread = xcalloc(p->trained, sizeof *spread);
     for (int i = 0; i < p->tensors; i++)
-        group[i] = (struct optim_group){p->tensor[i].offset, p->tensor[i].count, 1, p->tensor[i].decays};
+        group[i] = (struct optim_group){p->tensor[i].offset, p->tensor[i].count, !p->tensor[i].fixed, p->tensor[i].decays};
     for (int i = 0; i < TUNED_STEPS; i++) {
         loss[i] = rig_loss(&rig, p, x, g);
+        if (p->method.budget.on) budget_orthogonality(p, x, g);
         optim_adamw(&o, 1e-2, (uint64_t)i + 1, (size_t)p->tensors, group, x, g, m, v);
+        budget_step(p, i + 1, TUNED_STEPS, x, g, mean, spread);
     }
     free(group);
+    free(mean);
+    free(spread);
     free(m);
     free(v);
 }
@@ -276,7 +289,8 @@ static void is_as_tuned(const char *file, const char *text) {
     fixture_compare(&peft, "logits", logits, rig_logit_count(&rig), 10 * exact);
     double largest = fixture_largest(&peft, "grad.");
     for (int i = 0; i < p->tensors; i++)
-        fixture_compare_gradient(&peft, name_in("grad", &p->tensor[i], name), g + p->tensor[i].offset, p->tensor[i].count,
+        if (!p->tensor[i].fixed)
+            fixture_compare_gradient(&peft, name_in("grad", &p->tensor[i], name), g + p->tensor[i].offset, p->tensor[i].count,
                                  100 * exact, largest);
     free(want);
     want = fixture_values(&peft, "adamw", &n);

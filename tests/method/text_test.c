@@ -338,7 +338,7 @@ static void presets_are_named_and_recognised(void **state) {
         "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
         "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "hyperdecoder", "pha",
         "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard",
-        "hyperprompt-share", "hyperprompt-sep", "hyperprompt-global", "prompt-tuning", "p-tuning", "dora"};
+        "hyperprompt-share", "hyperprompt-sep", "hyperprompt-global", "prompt-tuning", "p-tuning", "dora", "vera", "ln-tuning", "adalora"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
     assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);
@@ -443,7 +443,7 @@ static void backbones_are_words_of_presets(void **state) {
                    "softmax(l=16; source=prompt-global(48), stack=encoder, site=self) + "
                    "softmax(l=4; source=prompt-global(48), stack=decoder, site=self) + "
                    "hyper(place=0, hidden=64, inner=32, norm=no, start=hyperfan, biases=no)");
-    assert_written("prefix(backbone=norms)", "full(target=norms) + prefix");
+    assert_written("prefix(backbone=norms)", "ln-tuning + prefix");
     struct method canonical = parsed("hyperprompt-sep(backbone=norms)"); /* in the canonical order: a plan's is the same */
     assert_int_equal(canonical.module[0].target, TARGET_NORMS);
     recognised("hyperprompt-sep(l=3,b=7)", "hyperprompt-sep");

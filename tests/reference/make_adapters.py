@@ -13,8 +13,8 @@ import shutil
 import sys
 
 import torch
-from peft import (IA3Config, LoraConfig, MultitaskPromptTuningConfig, PeftModel, PromptEncoderConfig, PromptTuningConfig,
-                  get_peft_model)
+from peft import (AdaLoraConfig, IA3Config, LNTuningConfig, LoraConfig, MultitaskPromptTuningConfig, PeftModel,
+                  PromptEncoderConfig, PromptTuningConfig, VeraConfig, get_peft_model)
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +32,10 @@ ADAPTERS = {
     "lora-all": LoraConfig(r=2, bias="all", target_modules="all-linear", **HEAD),
     "lora-words": LoraConfig(r=1, target_modules=["value"], modules_to_save=["word_embeddings"], **HEAD),
     "dora": LoraConfig(r=2, lora_alpha=3, use_dora=True, target_modules=["query", "dense"], exclude_modules=["bert.pooler.dense"], **HEAD),
+    "vera": VeraConfig(r=4, target_modules=["query", "intermediate.dense"], projection_prng_key=5, **HEAD),
+    "vera-seed": VeraConfig(r=4, target_modules=["query", "value"], save_projection=False, **HEAD),
+    "ln-tuning": LNTuningConfig(target_modules=["LayerNorm"], **HEAD),
+    "adalora": AdaLoraConfig(init_r=3, target_r=2, total_step=10, lora_alpha=5, target_modules=["query", "value"], **HEAD),
     "ia3": IA3Config(**HEAD),
     "prompt": PromptTuningConfig(num_virtual_tokens=3, **HEAD),
     "p-tuning": PromptEncoderConfig(num_virtual_tokens=2, encoder_hidden_size=5, **HEAD),

@@ -18,7 +18,7 @@ import re
 import sys
 
 import torch
-from peft import LoraConfig, get_peft_model
+from peft import AdaLoraConfig, LNTuningConfig, LoraConfig, VeraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
 from transformers import AutoConfig, BertForSequenceClassification
 
@@ -101,8 +101,40 @@ def dora_name(path):
     return "%s/decomposed.%s.m" % map_of(m.group(1)) if m else lora_name(path, "decomposed")
 
 
+def vera(family, task):
+    """Maps of two widths share a projection."""
+    targets = ["query", "intermediate.dense"] if family == "bert" else ["q", "wo"]
+    return VeraConfig(task_type=task, r=5, projection_prng_key=7, target_modules=targets)
+
+
+def vera_name(path):
+    m = re.search(r"(.*)\.vera_lambda_([db])\.default$", path)
+    return "%s/projected.%s" % map_of(m.group(1)) + "." + m.group(2)
+
+
+def norms(family, task):
+    return LNTuningConfig(task_type=task, target_modules=["LayerNorm"] if family == "bert" else ["layer_norm", "final_layer_norm"])
+
+
+def norm_name(path):
+    return re.sub(r"^base_model\.model\.(bert\.)?", "", path).replace("ln_tuning_layers.default.", "")
+
+
+def adalora(family, task):
+    return AdaLoraConfig(task_type=task, init_r=4, target_r=2, tinit=2, tfinal=3, deltaT=2, total_step=STEPS, lora_alpha=3,
+                         orth_reg_weight=0.1, target_modules=["query", "intermediate.dense"])
+
+
+def adalora_name(path):
+    m = re.search(r"(.*)\.lora_([ABE])\.default$", path)
+    return "%s/svd.%s" % map_of(m.group(1)) + "." + dict(A="W_d", B="W_u", E="e")[m.group(2)]
+
+
 METHODS = {
     "rslora": (lora_patterns, lora_name, ("bert-tiny",)),
+    "vera": (vera, vera_name, ("bert-tiny", "t5-odd")),
+    "ln-tuning": (norms, norm_name, ("bert-tiny", "t5-odd")),
+    "adalora": (adalora, adalora_name, ("bert-tiny",)),
     "dora": (dora, dora_name, ("bert-tiny", "t5-odd")),
 }
 
@@ -114,6 +146,16 @@ def start(path, p):
     return 0.3 * torch.randn_like(p)
 
 
+def orthogonality(tuned):
+    """The library's term, of its own loss."""
+    terms = []
+    for n, p in tuned.named_parameters():
+        if "lora_A" in n or "lora_B" in n:
+            product = p @ p.T if "lora_A" in n else p.T @ p
+            terms.append(torch.norm(product - torch.eye(len(product), dtype=p.dtype), p="fro"))
+    return 0.1 * sum(terms) / len(terms)
+
+
 def tune(method, name):
     config_of, name_of, _ = METHODS[method]
     model, family = load(name)
@@ -121,6 +163,8 @@ def tune(method, name):
     torch.manual_seed(4)
     tuned = get_peft_model(model, config_of(family, task)).train().double()  # without dropout; in evaluation DoRA keeps old norms
     torch.manual_seed(5)
+    for n, p in tuned.named_parameters():  # AdaLoRA's, which this version would train
+        p.requires_grad_(p.requires_grad and "ranknum" not in n)
     trained = {n: p for n, p in tuned.named_parameters() if p.requires_grad}
     with torch.no_grad():
         for n, p in trained.items():
@@ -133,7 +177,7 @@ def tune(method, name):
     for n, p in trained.items():
         ours = head_name(n) or name_of(n)
         for kind, value in (("value", p), ("grad", p.grad)):
-            out[f"{kind}.{ours}"] = value.detach().reshape(1, -1).clone() if p.dim() == 1 else value.detach().clone()
+            out[f"{kind}.{ours}"] = value.detach().reshape(1, -1).clone() if p.dim() == 1 or n.split(".")[-2] == "lora_E" else value.detach().clone()
     matrices = [p for p in trained.values() if p.dim() > 1 and 1 not in p.shape]
     vectors = [p for p in trained.values() if p.dim() == 1 or 1 in p.shape]
     optimiser = torch.optim.AdamW([dict(params=matrices, weight_decay=0.01), dict(params=vectors, weight_decay=0.0)], lr=1e-2)
@@ -142,8 +186,10 @@ def tune(method, name):
         optimiser.zero_grad()
         loss = run(tuned, call, family)[1]
         losses.append(loss.item())
-        loss.backward()
+        (loss + orthogonality(tuned) if method == "adalora" else loss).backward()
         optimiser.step()
+        if method == "adalora":
+            tuned.base_model.update_and_allocate(len(losses))
     out["adamw"] = torch.tensor(losses, dtype=torch.float64)
     path = os.path.join(OUT, f"{method}.{name}.safetensors")
     save_file({k: v.contiguous() for k, v in out.items()}, path)

@@ -1,0 +1,177 @@
+#include "core/method/budget.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/engine/kernel.h"
+#include "core/method/slots.h"
+
+static const struct budget usual = {.on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5};
+
+#define KEY(member, kind, least) {#member, offsetof(struct budget, member), kind, least, NULL, 0, false}
+static const struct network_key budget_keys[] = {
+    KEY(target, NETWORK_SIZE, 1),    KEY(begin, NETWORK_SIZE, 0),     KEY(end, NETWORK_SIZE, 0),
+    KEY(every, NETWORK_SIZE, 1),     KEY(beta1, NETWORK_NUMBER, 0),   KEY(beta2, NETWORK_NUMBER, 0),
+    KEY(orthogonal, NETWORK_NUMBER, 0),
+};
+const struct network budget_network = {"budget", "budget", offsetof(struct method, budget), sizeof usual, &usual, budget_keys,
+                                       COUNT_OF(budget_keys)};
+
+const char *budget_fault(const struct method *m, int64_t steps) {
+    const struct budget *b = &m->budget;
+    if (!b->on || (b->beta1 < 1 && b->beta2 < 1 && b->begin + b->end < steps)) return NULL;
+    return b->begin + b->end < steps ? "V26: the budget's beta1 and beta2 must be below 1"
+                                     : "V26: the budget is cut between step begin and end steps before the last, and so few steps "
+                                       "leave nothing between them";
+}
+
+static bool is_svd(const struct plan *p, const struct plan_tensor *t) {
+    return t->kind == PLAN_OWN && p->method.module[t->module].fn == FN_SVD;
+}
+
+/* ---- the loss ---- */
+
+/* ‖x - I‖ of the products of a matrix's columns (or rows) with each other; adds its gradient times `weight`. */
+static double one_term(const struct plan_tensor *t, bool rows, const real *w, double weight, real *grad) {
+    int r = rows ? t->rows : t->cols;
+    size_t n = (size_t)r * (size_t)r;
+    real *x = xcalloc(n, sizeof *x);
+    if (rows) blas_gemm(false, true, r, r, t->cols, 1, w, t->cols, w, t->cols, 0, x, r);
+    else blas_gemm(true, false, r, r, t->rows, 1, w, t->cols, w, t->cols, 0, x, r);
+    for (int i = 0; i < r; i++) x[(size_t)i * (size_t)r + (size_t)i] -= 1;
+    double norm = sqrt(kernel_dot(n, x, x));
+    real s = norm > 0 ? (real)(2 * weight / norm) : 0;
+    if (rows) blas_gemm(false, false, r, t->cols, r, s, x, r, w, t->cols, 1, grad, t->cols);
+    else blas_gemm(false, false, t->rows, r, r, s, w, r, x, r, 1, grad, r);
+    free(x);
+    return norm;
+}
+
+double budget_orthogonality(const struct plan *p, const real *params, real *grads) {
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; i < p->tensors; i++) count += is_svd(p, &p->tensor[i]) && p->tensor[i].decays;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (!is_svd(p, t) || !t->decays) continue;
+        sum += one_term(t, t->role == SLOT_DOWN_W, params + t->offset, p->method.budget.orthogonal / count, grads + t->offset);
+    }
+    return count ? sum / count : 0;
+}
+
+/* ---- the schedule ---- */
+
+/* All values of e, and how many of them stay. */
+struct ranks {
+    int all, target;
+};
+
+static struct ranks count_ranks(const struct plan *p) {
+    struct ranks x = {0, 0};
+    for (int i = 0; i < p->tensors; i++) {
+        if (!is_svd(p, &p->tensor[i]) || p->tensor[i].role != SLOT_SINGULAR) continue;
+        int r = p->tensor[i].cols;
+        x.all += r;
+        x.target += r < p->method.budget.target ? r : p->method.budget.target;
+    }
+    return x;
+}
+
+/* How many stay at a step, as a cube falls; *prunes: whether it is cut to that now. */
+static int staying(const struct budget *b, struct ranks x, int64_t step, int64_t steps, bool *prunes) {
+    *prunes = false;
+    if (step <= b->begin) return x.all;
+    *prunes = step % b->every == 0 || step == steps - b->end;
+    double left = 1 - (double)(step - b->begin) / (double)(steps - b->end - b->begin);
+    return (int)((x.all - x.target) * (left * left * left) + x.target);
+}
+
+static void smooth(const struct budget *b, const struct plan_tensor *t, const real *params, const real *grads, real *mean,
+                   real *spread) {
+    for (size_t i = t->offset; i < t->offset + t->count; i++) {
+        real now = (real)fabs((double)params[i] * (double)grads[i]);
+        mean[i] = (real)(b->beta1 * (double)mean[i] + (1 - b->beta1) * (double)now);
+        spread[i] = (real)(b->beta2 * (double)spread[i] + (1 - b->beta2) * fabs((double)now - (double)mean[i]));
+    }
+}
+
+/* The importance of each value of one e: its own, and the means over its row of W_d and its column of W_u. */
+static void score(const struct plan *p, const struct plan_tensor *e, const real *mean, const real *spread, double *out) {
+    const struct plan_tensor *d = plan_slot(p, e->module, SLOT_DOWN_W, e->stack, e->site, e->layer),
+                             *u = plan_slot(p, e->module, SLOT_UP_W, e->stack, e->site, e->layer);
+    int r = e->cols;
+    for (int k = 0; k < r; k++) {
+        double down = 0, up = 0;
+        for (int c = 0; c < d->cols; c++) {
+            size_t i = d->offset + (size_t)k * (size_t)d->cols + (size_t)c;
+            down += (double)mean[i] * (double)spread[i];
+        }
+        for (int c = 0; c < u->rows; c++) {
+            size_t i = u->offset + (size_t)c * (size_t)r + (size_t)k;
+            up += (double)mean[i] * (double)spread[i];
+        }
+        size_t own = e->offset + (size_t)k;
+        out[k] = (double)mean[own] * (double)spread[own] + down / d->cols + up / u->rows;
+    }
+}
+
+static int budget_by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The least of all values become 0, as many as do not stay, and with them what is as small. */
+static void prune(const struct plan *p, struct ranks x, int stay, real *params, const real *mean, const real *spread) {
+    double *all = xcalloc((size_t)x.all + 1, sizeof *all), *sorted = xcalloc((size_t)x.all + 1, sizeof *sorted);
+    size_t n = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        if (!is_svd(p, &p->tensor[i]) || p->tensor[i].role != SLOT_SINGULAR) continue;
+        score(p, &p->tensor[i], mean, spread, all + n);
+        n += p->tensor[i].count;
+    }
+    memcpy(sorted, all, n * sizeof *all);
+    if (n) qsort(sorted, n, sizeof *sorted, budget_by_size);
+    double least = stay < x.all ? sorted[x.all - stay - 1] : -1;
+    n = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (!is_svd(p, t) || t->role != SLOT_SINGULAR) continue;
+        for (size_t k = 0; k < t->count; k++, n++)
+            if (all[n] <= least) params[t->offset + k] = 0;
+    }
+    free(all);
+    free(sorted);
+}
+
+void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params, const real *grads, real *mean, real *spread) {
+    const struct budget *b = &p->method.budget;
+    struct ranks x = count_ranks(p);
+    bool prunes, last = step == steps - b->end;
+    if (!b->on) return;
+    for (int i = 0; i < p->tensors && step < steps - b->end; i++)
+        if (is_svd(p, &p->tensor[i])) smooth(b, &p->tensor[i], params, grads, mean, spread);
+    if (step <= steps - b->end) {
+        int stay = staying(b, x, step, steps, &prunes);
+        if (prunes) prune(p, x, stay, params, mean, spread);
+    }
+    for (int i = 0; i < p->tensors && step >= steps - b->end; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (!is_svd(p, t) || t->role != SLOT_SINGULAR) continue;
+        for (size_t k = t->offset; k < t->offset + t->count; k++)
+            if (last) mean[k] = params[k] != 0;
+            else params[k] *= mean[k];
+    }
+}
+
+int budget_left(const struct plan *p, const real *params) {
+    int n = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        if (!is_svd(p, t) || t->role != SLOT_SINGULAR) continue;
+        for (size_t k = 0; k < t->count; k++) n += params[t->offset + k] != 0;
+    }
+    return n;
+}
