@@ -275,31 +275,46 @@ void store_paths_release(struct store_paths *p) {
 
 /* ---- tags, notes, sweeps ---- */
 
-struct text_call {
-    int64_t run;
-    const char *text, *spec;
+struct tag_call {
+    const int64_t *runs;
+    const char *const *tags;
+    size_t n, count;
     bool on;
-    int64_t id;
 };
 
-static int set_tag(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    struct text_call *c = arg;
-    enum store_state state;
-    int64_t trashed;
-    int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
-    if (rc) return rc;
-    return db_run(db, e,
-                  c->on ? "INSERT OR IGNORE INTO tag(run,name) VALUES(?,?)"
-                        : "DELETE FROM tag WHERE run=? AND name=?",
-                  "it", c->run, c->text);
+static int take_tag(sqlite3 *db, int64_t run, const char *tag, struct err *e) {
+    int rc = db_run(db, e, "DELETE FROM tag WHERE run=? AND name=?", "it", run, tag);
+    if (rc || sqlite3_changes(db)) return rc;
+    return err_set(e, ERR_NOT_FOUND, "run %lld has no tag \"%s\"; no tag was taken away", (long long)run, tag);
 }
 
-int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e) {
-    if (!*tag || strchr(tag, ','))
-        return err_set(e, ERR_USAGE, "a tag is a word or more, without a comma");
-    struct text_call c = { .run = run, .text = tag, .on = on };
-    return writer_call(s, set_tag, &c, e);
+static int set_tags(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    struct tag_call *c = arg;
+    enum store_state state;
+    int64_t trashed;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < c->n; i++) {
+        rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
+        for (size_t k = 0; !rc && k < c->count; k++)
+            rc = c->on ? db_run(db, e, "INSERT OR IGNORE INTO tag(run,name) VALUES(?,?)", "it", c->runs[i], c->tags[k])
+                       : take_tag(db, c->runs[i], c->tags[k], e);
+    }
+    return rc;
 }
+
+int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const *tags, size_t count, bool on,
+              struct err *e) {
+    for (size_t i = 0; i < count; i++)
+        if (!*tags[i] || strchr(tags[i], ','))
+            return err_set(e, ERR_USAGE, "a tag is a word or more, without a comma, not \"%s\"", tags[i]);
+    struct tag_call c = { .runs = runs, .tags = tags, .n = n, .count = count, .on = on };
+    return writer_call(s, set_tags, &c, e);
+}
+
+struct text_call {
+    int64_t run;
+    const char *text;
+};
 
 int note_set(sqlite3 *db, int64_t run, const char *text, struct err *e) {
     return db_run(db, e, "INSERT OR REPLACE INTO note(run,text,changed) VALUES(?,?,?)", "iti", run, text,

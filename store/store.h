@@ -227,8 +227,10 @@ void store_paths_release(struct store_paths *p);
 int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
                 struct store_paths *paths, struct err *e);
 
-/* Sets or takes away a run's tag.  ERR_USAGE for an empty one or one with a comma. */
-int store_tag(struct store *s, int64_t run, const char *tag, bool on, struct err *e);
+/* Sets or takes away every tag of every run, or, on failure, none.  ERR_USAGE for an empty tag or one with a
+ * comma; ERR_NOT_FOUND for a run that is not there, or one to be taken away that a run has not. */
+int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const *tags, size_t count, bool on,
+              struct err *e);
 /* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);
 /* A message in the log of a run whoever owns it, committed at once: what was found of it later. */

@@ -221,6 +221,10 @@ static const struct option_spec RUNS[] = { { "sort", "COLUMN", "by a column, an 
                                            { "limit", "N", "at most N" },
                                            { "trash", NULL, "those in the trash" },
                                            END };
+static const struct option_spec PURGE[] = { { "all", NULL, "all that are in the trash" },
+                                            { "yes", NULL, "do not ask (no terminal: needed)" },
+                                            END };
+static const struct option_spec TAG[] = { { "remove", NULL, "take the tags away" }, END };
 static const struct option_spec COUNT[] = { MODEL,
                                             { "method", "TEXT", "a preset or modules" },
                                             { "classes", "N[,N…]", "outputs of the head (default 2), or of each task's" },
@@ -387,6 +391,9 @@ static const struct verb VERBS[] = {
     { "show", "RUN", "everything about one run", NULL, 1, 1, verb_show },
     { "trash", "RUN…", "put runs into the trash", NULL, 1, -1, verb_trash },
     { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
+    { "purge", "RUN… | --all", "delete runs in the trash for good, with their files", PURGE, 0, -1, verb_purge },
+    { "tag", "RUN… TAG… [--remove]", "tag runs, or take tags away: petri runs tag=good", TAG, 2, -1, verb_tag },
+    { "note", "RUN TEXT", "a run's note in place of the one it has; \"\" takes it away", NULL, 2, 2, verb_note },
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", NULL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
     { "explain", "NAME | METHOD", "what a method is, what it costs on a model, what equals it", EXPLAIN, 1, 1, verb_explain },

@@ -78,6 +78,10 @@ int verb_show(const struct args *a, struct err *e);
 int verb_trash(const struct args *a, struct err *e);
 int verb_restore(const struct args *a, struct err *e);
 int verb_sql(const struct args *a, struct err *e);
+/* verb_keep.c */
+int verb_tag(const struct args *a, struct err *e);
+int verb_note(const struct args *a, struct err *e);
+int verb_purge(const struct args *a, struct err *e);
 /* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made visible. */
 int verb_to_stdout(void *self, const char *bytes, size_t n);
 /* verb_merge.c */

@@ -38,7 +38,7 @@ static struct store *filled(void) {
     int64_t id = add(s, "bitfit", "bitfit", "my task", 0.612, 26112, 3);
     change(s, id, STORE_STOPPED, "by the user");
     test_ok(store_disown(s, id, &e), &e);
-    test_ok(store_tag(s, 2, "good", true, &e), &e);
+    test_ok(store_tag(s, (int64_t[]){ 2 }, 1, (const char *[]){ "good" }, 1, true, &e), &e);
     test_ok(store_note(s, 3, "100% as_is", &e), &e);
     struct store_new_run n = plain_run();
     n.metric = "f1";

@@ -91,7 +91,7 @@ static void runs_and_sweeps_get_new_numbers(void **state) {
     steps(s, child, 1, 5, 2);
     keep_file(s, child, "values");
     finish(s, parent), finish(s, child);
-    test_ok(store_tag(s, child, "good", true, &e), &e);
+    test_ok(store_tag(s, &child, 1, (const char *[]){ "good" }, 1, true, &e), &e);
     close_it(s);
     struct store_merge m = merge(one, two);
     expect(m, 0, 2, STORE_MERGED_NEW), expect(m, 1, 3, STORE_MERGED_NEW);

@@ -292,10 +292,13 @@ static void notes_keep_their_bytes_and_json_escapes_them(void **state) {
     struct err e = ERR_INIT;
     static const char note[] = "a\x1b]52;c;QUJD\x07" "b 好";
     test_ok(store_note(s, id, note, &e), &e);
-    test_ok(store_tag(s, id, "good", true, &e), &e);
-    test_ok(store_tag(s, id, "a b", true, &e), &e);
-    test_ok(store_tag(s, id, "good", true, &e), &e);
-    test_refused(store_tag(s, id, "a,b", true, &e), ERR_USAGE, &e, "comma");
+    test_ok(store_tag(s, &id, 1, (const char *[]){ "good" }, 1, true, &e), &e);
+    test_ok(store_tag(s, &id, 1, (const char *[]){ "a b" }, 1, true, &e), &e);
+    test_ok(store_tag(s, &id, 1, (const char *[]){ "good" }, 1, true, &e), &e);
+    test_refused(store_tag(s, &id, 1, (const char *[]){ "a,b" }, 1, true, &e), ERR_USAGE, &e, "comma");
+    /* what is not there is not taken away, and nothing else with it */
+    test_refused(store_tag(s, &id, 1, (const char *[]){ "good", "god" }, 2, false, &e), ERR_NOT_FOUND, &e, "no tag \"god\"");
+    test_refused(store_tag(s, (int64_t[]){ id, 99 }, 2, (const char *[]){ "new" }, 1, true, &e), ERR_NOT_FOUND, &e, "99");
     int loss = key_of(s, "loss", -1);
     point(s, id, 1, loss, INFINITY);
     flush_it(s);

@@ -1,8 +1,12 @@
 /* The list of runs: every option a run was made with is found again. */
 #include <jansson.h>
+#include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/train/config.h"
 #include "store/store.h"
@@ -131,11 +135,103 @@ static void everything_about_a_run_is_kept_and_shown(void **state) {
     free(path);
 }
 
+/* ---- what people make of runs ---- */
+
+static void tags_come_and_go(void **state) {
+    (void)state;
+    json_t *v = stage_json("tag 1 '#2' good 'two words' --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(stage_at(v, "tagged")), 2);
+    assert_string_equal(json_string_value(json_array_get(stage_at(v, "tags"), 1)), "two words");
+    json_decref(v);
+    assert_true(finds("tag=good", 1) && finds("tag=good", 2));
+    char *out = stage_out(0, "tag 1 good 7 --db '%s'", stage.db); /* behind a word a number is a tag */
+    assert_string_equal(out, "1 run tagged good, 7\n");
+    free(out);
+    stage_refused(3, "run 2 has no tag \"7\"", "tag 1 2 good 7 --remove --db '%s'", stage.db);
+    assert_true(finds("tag=good", 1));
+    out = stage_out(0, "tag 1 good --remove --db '%s'", stage.db);
+    assert_string_equal(out, "1 run no longer tagged good\n");
+    free(out);
+    assert_false(finds("tag=good", 1));
+    stage_refused(2, "comes after the runs", "tag 1 2 --db '%s'", stage.db);
+    stage_refused(2, "a run comes before", "tag good better --db '%s'", stage.db);
+    stage_refused(2, "without a comma", "tag 1 'a,b' --db '%s'", stage.db);
+    stage_refused(3, "no run 99", "tag 99 good --db '%s'", stage.db);
+}
+
+static void a_note_is_replaced(void **state) {
+    (void)state;
+    json_t *v = stage_json("note 1 'for the talk' --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(v, "note"), "for the talk");
+    json_decref(v);
+    assert_true(finds("note~talk", 1));
+    char *out = stage_out(0, "note 1 '' --db '%s'", stage.db);
+    assert_string_equal(out, "run 1 has no note\n");
+    free(out);
+    assert_false(finds("note~talk", 1));
+    stage_refused(2, "usage: petri note RUN TEXT", "note 1 --db '%s'", stage.db);
+}
+
+/* Runs petri purge 2 on a pseudo-terminal and types `answer`; what it said, caller frees. */
+static char *purge_typing(const char *answer, int *status) {
+    int fd;
+    pid_t pid = forkpty(&fd, NULL, NULL, NULL);
+    if (!pid) {
+        execl(getenv("PETRI_BIN"), "petri", "purge", "2", "--db", stage.db, (char *)NULL);
+        _exit(127);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(write(fd, answer, strlen(answer)), strlen(answer));
+    struct buf said = BUF_INIT;
+    char piece[256];
+    for (ssize_t n; (n = read(fd, piece, sizeof piece)) > 0;) buf_add(&said, piece, (size_t)n);
+    assert_int_equal(waitpid(pid, status, 0), pid);
+    *status = WEXITSTATUS(*status);
+    close(fd);
+    return buf_take(&said);
+}
+
+/* The last: run 2 is gone afterwards. */
+static void purging_is_asked_and_told(void **state) {
+    (void)state;
+    char *folder = file_join(stage.folder, "p.db-files/2");
+    int status;
+    assert_true(file_is_folder(folder));
+    stage_refused(2, "run 2 is not in the trash", "purge 2 --yes --db '%s'", stage.db);
+    stage_refused(3, "no run is in the trash", "purge --all --yes --db '%s'", stage.db);
+    stage_refused(2, "takes runs, or --all", "purge --yes --db '%s'", stage.db);
+    free(stage_out(0, "trash 2 --db '%s'", stage.db));
+    stage_refused(2, "bytes would be deleted for good: --yes", "purge 2 --db '%s'", stage.db);
+    char *said = purge_typing("yes\n", &status);
+    assert_non_null(strstr(said, "Type 1 to delete"));
+    assert_int_equal(status, 2);
+    free(said);
+    assert_true(file_is_folder(folder));
+    said = purge_typing("1\n", &status);
+    assert_int_equal(status, 0);
+    const char *told = strstr(said, "1 run, ");
+    assert_non_null(told);
+    assert_null(strstr(told, " 0 bytes"));
+    assert_non_null(strstr(said, "bytes deleted"));
+    free(said);
+    assert_false(file_exists(folder));
+    stage_refused(3, "no run 2", "show 2 --db '%s'", stage.db);
+    free(stage_out(0, "trash 1 --db '%s'", stage.db));
+    json_t *v = stage_json("purge 1 1 --yes --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(stage_at(v, "purged")), 1);
+    assert_true(json_integer_value(stage_at(v, "bytes")) > json_integer_value(stage_at(v, "files")));
+    json_decref(v);
+    free(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_is_a_column),
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
+        cmocka_unit_test(tags_come_and_go),
+        cmocka_unit_test(a_note_is_replaced),
+        cmocka_unit_test(purging_is_asked_and_told),
     };
     return cmocka_run_group_tests(tests, make, stage_drop);
 }

@@ -1,0 +1,204 @@
+/* What people make of runs: tags, notes, and an end for good. */
+#include "app/verbs/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/history/purge.h"
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* Runs as they were typed, each once; id has room for n. */
+static int find_typed(struct store *s, char *const *typed, int n, int64_t *id, size_t *count, struct err *e) {
+    *count = 0;
+    for (int i = 0; i < n; i++) {
+        size_t k = 0;
+        int rc = store_find(s, typed[i], &id[*count], e);
+        if (rc) return rc;
+        while (id[k] != id[*count]) k++;
+        *count += k == *count;
+    }
+    return 0;
+}
+
+static void add_ids(struct buf *b, const char *key, const int64_t *id, size_t n) {
+    json_add_key(b, key);
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++) json_member_int(b, NULL, id[i]);
+    buf_putc(b, ']');
+}
+
+/* ---- tags ---- */
+
+/* The leading words that are runs; what follows are tags, numbers too. */
+static int runs_before_tags(const struct args *a) {
+    int n = 0;
+    for (int64_t id; n < a->count; n++) {
+        const char *word = a->positional[n];
+        if (strcmp(word, "last") && !text_to_int(word + (*word == '#'), &id)) break;
+    }
+    return n;
+}
+
+static void print_tagged(const struct args *a, const int64_t *id, size_t n, char *const *tags, int count) {
+    bool off = args_flag(a, "remove");
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        add_ids(&b, off ? "untagged" : "tagged", id, n);
+        json_add_key(&b, "tags");
+        buf_putc(&b, '[');
+        for (int i = 0; i < count; i++) json_member_string(&b, NULL, tags[i]);
+        buf_puts(&b, "]}");
+        out_line(&b);
+        buf_release(&b);
+        return;
+    }
+    printf("%zu %s %s ", n, n == 1 ? "run" : "runs", off ? "no longer tagged" : "tagged");
+    for (int i = 0; i < count; i++) {
+        if (i) fputs(", ", stdout);
+        out_text(tags[i]);
+    }
+    putchar('\n');
+}
+
+int verb_tag(const struct args *a, struct err *e) {
+    int runs = runs_before_tags(a), count = a->count - runs;
+    char *const *tags = a->positional + runs;
+    if (!runs) return err_set(e, ERR_USAGE, "a run comes before the tags, by its number or as \"last\", not \"%s\"", tags[0]);
+    if (!count)
+        return err_set(e, ERR_USAGE, "a tag comes after the runs; the words are all runs (a tag that is a number may stand "
+                                     "behind another)");
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t *id = xcalloc((size_t)runs, sizeof *id);
+    size_t n;
+    rc = find_typed(s, a->positional, runs, id, &n, e);
+    if (!rc) rc = store_tag(s, id, n, (const char *const *)tags, (size_t)count, !args_flag(a, "remove"), e);
+    rc = verb_close(s, rc, e);
+    if (!rc) print_tagged(a, id, n, tags, count);
+    free(id);
+    return rc;
+}
+
+/* ---- notes ---- */
+
+int verb_note(const struct args *a, struct err *e) {
+    const char *text = a->positional[1];
+    struct store *s;
+    int64_t id;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_note(s, id, text, e);
+    rc = verb_close(s, rc, e);
+    if (rc) return rc;
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        json_member_int(&b, "noted", id);
+        json_member_string(&b, "note", *text ? text : NULL);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+    } else {
+        printf(*text ? "run %lld has this note\n" : "run %lld has no note\n", (long long)id);
+    }
+    return 0;
+}
+
+/* ---- purging ---- */
+
+static void describe_purge(size_t n, const struct purge_sum *sum, char out[128]) {
+    char files[32], bytes[32];
+    text_thousands(sum->files, files);
+    text_thousands(sum->bytes, bytes);
+    snprintf(out, 128, "%zu %s, %s %s, %s bytes", n, n == 1 ? "run" : "runs", files, sum->files == 1 ? "file" : "files",
+             bytes);
+}
+
+/* *typed: the number of runs, as the user typed it or --yes stands for. */
+static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *sum, int64_t *typed, struct err *e) {
+    char what[128], line[64];
+    *typed = (int64_t)n;
+    if (args_flag(a, "yes")) return 0;
+    describe_purge(n, sum, what);
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return err_set(e, ERR_USAGE, "%s would be deleted for good: --yes says that they shall; nothing was deleted", what);
+    fprintf(stderr, "%s will be deleted for good.  Type %zu to delete: ", what, n);
+    if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (!text_to_int(line, typed) || *typed != (int64_t)n)
+        return err_set(e, ERR_USAGE, "%zu was not typed; nothing was deleted", n);
+    return 0;
+}
+
+static void print_purged(const struct args *a, const int64_t *id, size_t n, const struct purge_sum *sum) {
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        add_ids(&b, "purged", id, n);
+        json_member_int(&b, "files", sum->files);
+        json_member_int(&b, "bytes", sum->bytes);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+    } else {
+        char what[128];
+        describe_purge(n, sum, what);
+        printf("%s deleted\n", what);
+    }
+}
+
+/* Before anybody is asked. */
+static int must_be_trashed(struct store *s, int64_t id, struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    bool trashed = run.trashed != 0;
+    store_run_release(&run);
+    if (trashed) return 0;
+    return err_set(e, ERR_USAGE, "run %lld is not in the trash; petri trash %lld puts it there", (long long)id, (long long)id);
+}
+
+/* The runs named, or all in the trash; *id is the caller's. */
+static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, size_t *n, struct err *e) {
+    struct store_runs runs;
+    *id = NULL;
+    *n = 0;
+    if (!args_flag(a, "all")) {
+        *id = xcalloc((size_t)a->count, sizeof **id);
+        int rc = find_typed(s, a->positional, a->count, *id, n, e);
+        for (size_t i = 0; !rc && i < *n; i++) rc = must_be_trashed(s, (*id)[i], e);
+        return rc;
+    }
+    int rc = store_list(s, &(struct store_list){ .trash = true }, &runs, e);
+    if (rc) return rc;
+    *id = xcalloc(runs.count + 1, sizeof **id);
+    for (size_t i = 0; i < runs.count; i++) (*id)[(*n)++] = runs.run[i].id;
+    store_runs_release(&runs);
+    return *n ? 0 : err_set(e, ERR_NOT_FOUND, "no run is in the trash");
+}
+
+int verb_purge(const struct args *a, struct err *e) {
+    if (!a->count == !args_flag(a, "all")) return err_set(e, ERR_USAGE, "petri purge takes runs, or --all of the trash");
+    struct store *s;
+    struct purge_sum sum;
+    int64_t *id, typed;
+    size_t n;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    rc = runs_to_purge(a, s, &id, &n, e);
+    if (!rc) rc = purge_count(s, id, n, &sum, e);
+    if (!rc) rc = ask_to_purge(a, n, &sum, &typed, e);
+    if (!rc) rc = purge_runs(s, id, n, typed, &sum, e);
+    rc = verb_close(s, rc, e);
+    if (!rc) print_purged(a, id, n, &sum);
+    free(id);
+    return rc;
+}
