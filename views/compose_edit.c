@@ -92,8 +92,10 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
     }
 }
 
-/* One network a stack makes modules of one size: what one of them gets, all have. */
+/* One network a stack makes modules of one size, and one projection is of one: what one of them gets, all have. */
 static void one_size(struct method *m, const struct module *changed) {
+    for (int i = 0; i < m->count; i++)
+        if (changed->fn == FN_PROJECTED && m->module[i].fn == FN_PROJECTED) m->module[i].size = changed->size;
     int g = source_is_hyper(changed->source) ? source_generator(changed->source) : -1;
     if (g < 0 || !m->hyper[g].on || m->hyper[g].net != HYPER_STACK) return;
     for (int i = 0; i < m->count; i++)

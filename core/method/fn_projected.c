@@ -51,7 +51,7 @@ static bool fn_projected_check(struct check *c, const struct module *m) {
     for (int i = 0; i < c->at; i++) {
         const struct module *o = &c->m->module[i];
         if (o->fn != m->fn || (o->size == m->size && o->seed == m->seed)) continue;
-        ERROR(c, "V72", "the projection is one for all fn_projected_places, of one rank and one seed: module %d has r=%d, seed=%d", i + 1,
+        ERROR(c, "V72", "the projection is one for all places, of one rank and one seed: module %d has r=%d, seed=%d", i + 1,
               o->size, o->seed);
         break;
     }
