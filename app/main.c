@@ -8,7 +8,6 @@
 #include "app/files/paths.h"
 #include "app/verbs/verbs.h"
 #include "core/base/mem.h"
-#include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "store/store.h"
 
@@ -25,15 +24,6 @@ static int report(int rc, const struct err *e) {
 static void say_waiting(void *self, const char *text) {
     (void)self;
     fprintf(stderr, "petri: %s\n", text);
-}
-
-static int unknown_verb(const char *word, struct err *e) {
-    const char *names[64];
-    size_t n = 0;
-    for (const struct verb *v; n < COUNT_OF(names) && (v = verb_at(n)); n++) names[n] = v->name;
-    const char *near = text_nearest(word, names, n);
-    if (near) return err_set(e, ERR_USAGE, "no verb \"%s\"; did you mean %s?", word, near);
-    return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
 }
 
 /* A run that waits in the queue holds its lock file open, and a usual limit is 1024. */
@@ -53,7 +43,7 @@ int main(int argc, char **argv) {
         puts(paths_version());
         return 0;
     }
-    if (word && (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))) {
+    if (word && (!strcmp(word, "--help") || !strcmp(word, "-h"))) {
         args_help();
         return 0;
     }
@@ -64,7 +54,7 @@ int main(int argc, char **argv) {
     if (at < 0) return report(verb_screen(argc - 1, argv + 1, &e), &e);
     word = argv[at + 1];
     const struct verb *v = verb_find(word);
-    if (!v) return report(unknown_verb(word, &e), &e);
+    if (!v) return report(verb_unknown(word, &e), &e);
     char **room = xcalloc((size_t)argc, sizeof *room);
     struct args a;
     memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv); /* options before the verb are its own */

@@ -124,6 +124,17 @@ const struct verb *verb_find(const char *name) {
     return NULL;
 }
 
+int verb_unknown(const char *word, struct err *e) {
+    const char *names[64];
+    size_t n = 0;
+    for (const struct verb *v; n < COUNT_OF(names) && (v = verb_at(n)); n++) names[n] = v->name;
+    const char *near = text_nearest(word, names, n);
+    if (near) return err_set(e, ERR_USAGE, "no verb \"%s\"; did you mean %s?", word, near);
+    return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
+}
+
+const struct option_spec *args_common(void) { return COMMON; }
+
 static void print_options(const struct option_spec *o) {
     for (; o && o->name; o++) {
         char left[128];
@@ -169,5 +180,5 @@ void args_help(void) {
     printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n\n"
            "petri alone opens the terminal workbench; petri VERB:\n");
     for (size_t i = 0; i < COUNT_OF(OVERVIEW); i++) printf("  %-26s %s\n", OVERVIEW[i].verbs, OVERVIEW[i].help);
-    printf("\npetri VERB --help tells more.  Everywhere: --db FILE, --json.  petri --version.\n");
+    printf("\npetri help VERB tells more.  Everywhere: --db FILE, --json.  petri --version.\n");
 }

@@ -1,5 +1,5 @@
-/* The command line: one table of verbs and their options, from which parsing, --help and
- * the completion of the ':' line come. */
+/* The command line: one table of verbs and their options, from which parsing, --help,
+ * the man page and completions for shells (shells.h) come. */
 #ifndef APP_VERBS_ARGS_H
 #define APP_VERBS_ARGS_H
 
@@ -55,6 +55,10 @@ int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int
 /* The verbs, and one by name. */
 const struct verb *verb_at(size_t i); /* NULL past the end */
 const struct verb *verb_find(const char *name);
+/* ERR_USAGE: there is no such verb; names the nearest. */
+int verb_unknown(const char *word, struct err *e);
+/* The options that every verb has; ends with a NULL name. */
+const struct option_spec *args_common(void);
 /* `petri --help` and `petri VERB --help`, to standard output. */
 void args_help(void);
 void args_help_verb(const struct verb *v);

@@ -224,6 +224,9 @@ static const struct option_spec RUNS[] = { { "sort", "COLUMN", "by a column, an 
 static const struct option_spec PURGE[] = { { "all", NULL, "all that are in the trash" },
                                             { "yes", NULL, "do not ask (no terminal: needed)" },
                                             END };
+static const struct option_spec HELP[] = { { "man", NULL, "all of it as a page for man" },
+                                           { "completion", "bash|zsh|fish", "what completes petri's words in a shell" },
+                                           END };
 static const struct option_spec TAG[] = { { "remove", NULL, "take the tags away" }, END };
 static const struct option_spec COUNT[] = { MODEL,
                                             { "method", "TEXT", "a preset or modules" },
@@ -420,6 +423,7 @@ static const struct verb VERBS[] = {
     { "compare", "RUN… | FILTER", "runs side by side: means, intervals, differences", COMPARE, 1, -1, verb_compare },
     { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
       verb_replicate },
+    { "help", "[VERB] | --man | --completion SHELL", "all verbs, or one with its options", HELP, 0, 1, verb_help },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
     { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
 };

@@ -1,0 +1,97 @@
+#include "app/verbs/shells.h"
+
+#include <string.h>
+
+#include "app/files/paths.h"
+#include "app/verbs/args.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* Text of a line: nothing in it is a request or an escape, and what is no ASCII is named by its code point. */
+static void add_roff(struct buf *b, const char *s) {
+    static const struct {
+        char c;
+        const char *roff;
+    } named[] = { { '\\', "\\e" }, { '-', "\\-" }, { '\'', "\\(aq" }, { '`', "\\(ga" }, { '^', "\\(ha" }, { '~', "\\(ti" },
+                  { '"', "\\(dq" } };
+    if (*s == '.') buf_puts(b, "\\&");
+    for (size_t left = strlen(s), n; left; s += n, left -= n) {
+        uint32_t cp;
+        size_t i = 0;
+        n = utf8_decode(s, left, &cp);
+        while (i < COUNT_OF(named) && named[i].c != *s) i++;
+        if (i < COUNT_OF(named)) buf_puts(b, named[i].roff);
+        else if (cp < 128) buf_putc(b, (char)cp);
+        else buf_printf(b, "\\[u%04X]", (unsigned)cp);
+    }
+}
+
+static void man_options(struct buf *b, const struct option_spec *o) {
+    for (; o && o->name; o++) {
+        if (!o->help) continue;
+        buf_puts(b, ".TP\n\\fB\\-\\-");
+        add_roff(b, o->name);
+        buf_puts(b, "\\fR");
+        if (o->value) {
+            buf_puts(b, " \\fI");
+            add_roff(b, o->value);
+            buf_puts(b, "\\fR");
+        }
+        buf_putc(b, '\n');
+        add_roff(b, o->help);
+        buf_putc(b, '\n');
+    }
+}
+
+static void man_verb(struct buf *b, const struct verb *v) {
+    buf_puts(b, ".SS \"petri ");
+    add_roff(b, v->name);
+    buf_puts(b, "\"\n.B petri ");
+    add_roff(b, v->name);
+    buf_putc(b, '\n');
+    if (*v->synopsis) {
+        add_roff(b, v->synopsis);
+        buf_putc(b, '\n');
+    }
+    buf_puts(b, ".PP\n");
+    add_roff(b, v->help);
+    buf_putc(b, '\n');
+    man_options(b, v->options);
+}
+
+static const struct {
+    const char *name, *says;
+} MAN_FILES[] = {
+    { "./assets", "models and tasks of the working folder, looked at first" },
+    { "$XDG_DATA_HOME/petri", "the history (petri.db and the folder beside it), and models and tasks, looked at next; "
+                              "without the variable ~/.local/share/petri" },
+    { "PREFIX/share/petri", "what was installed with petri, looked at last" },
+}, MAN_CODES[] = {
+    { "0", "it was done" }, { "1", "the run failed" }, { "2", "wrong usage" }, { "3", "not found" },
+    { "4", "the database is busy, unreadable or corrupt" }, { "5", "a bad input file" }, { "130", "interrupted" },
+};
+
+static void man_pair(struct buf *b, const char *name, const char *says) {
+    buf_puts(b, ".TP\n\\fB");
+    add_roff(b, name);
+    buf_puts(b, "\\fR\n");
+    add_roff(b, says);
+    buf_putc(b, '\n');
+}
+
+void shells_man(struct buf *b) {
+    const struct verb *v;
+    buf_printf(b, ".TH PETRI 1 \"\" \"%s\" \"User Commands\"\n", paths_version());
+    buf_puts(b, ".SH NAME\npetri \\- compose, train, watch and compare parameter\\-efficient fine\\-tuning\n"
+                ".SH SYNOPSIS\n.B petri\n.br\n.B petri\n.I VERB\n[options]\n"
+                ".SH DESCRIPTION\nAlone, petri opens the terminal workbench; ? lists the keys of a screen there.\n"
+                "With a verb it does one thing and ends.\n"
+                ".SH OPTIONS\nEverywhere, before the verb too:\n");
+    man_options(b, args_common());
+    buf_puts(b, ".TP\n\\fB\\-\\-version\\fR\nthe version, and nothing else\n.SH VERBS\n");
+    for (size_t i = 0; (v = verb_at(i)); i++) man_verb(b, v);
+    buf_puts(b, ".SH FILES\n");
+    for (size_t i = 0; i < COUNT_OF(MAN_FILES); i++) man_pair(b, MAN_FILES[i].name, MAN_FILES[i].says);
+    buf_puts(b, ".SH EXIT STATUS\n");
+    for (size_t i = 0; i < COUNT_OF(MAN_CODES); i++) man_pair(b, MAN_CODES[i].name, MAN_CODES[i].says);
+}

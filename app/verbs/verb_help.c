@@ -1,0 +1,74 @@
+/* The table of verbs, as people, man and shells read it. */
+#include "app/verbs/verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "app/verbs/output.h"
+#include "app/verbs/shells.h"
+#include "core/base/json.h"
+
+static void options_json(struct buf *b, const struct option_spec *o) {
+    for (; o && o->name; o++) {
+        if (!o->help) continue;
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        json_member_string(b, "name", o->name);
+        json_member_string(b, "value", o->value);
+        json_member_string(b, "help", o->help);
+        buf_putc(b, '}');
+    }
+}
+
+static void help_json(const char *only) {
+    struct buf b = BUF_INIT;
+    const struct verb *v;
+    buf_putc(&b, '[');
+    for (size_t i = 0; (v = verb_at(i)); i++) {
+        if (only && strcmp(only, v->name)) continue;
+        json_add_key(&b, NULL);
+        buf_putc(&b, '{');
+        json_member_string(&b, "verb", v->name);
+        json_member_string(&b, "synopsis", v->synopsis);
+        json_member_string(&b, "help", v->help);
+        json_add_key(&b, "options");
+        buf_putc(&b, '[');
+        options_json(&b, v->options);
+        options_json(&b, args_common());
+        buf_puts(&b, "]}");
+    }
+    buf_putc(&b, ']');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static int completion_of(const char *shell, struct buf *b, struct err *e) {
+    if (!strcmp(shell, "bash")) shells_bash(b);
+    else if (!strcmp(shell, "zsh")) shells_zsh(b);
+    else if (!strcmp(shell, "fish")) shells_fish(b);
+    else return err_set(e, ERR_USAGE, "--completion is bash, zsh or fish, not \"%s\"", shell);
+    return 0;
+}
+
+int verb_help(const struct args *a, struct err *e) {
+    const char *shell = args_get(a, "completion"), *name = a->count ? a->positional[0] : NULL;
+    if (a->count + args_flag(a, "man") + (shell != NULL) + (args_flag(a, "json") && !name) > 1)
+        return err_set(e, ERR_USAGE, "petri help tells of a verb, of all as --man, or as --completion SHELL: one of them");
+    if (name && !verb_find(name)) return verb_unknown(name, e);
+    if (args_flag(a, "json")) {
+        help_json(name);
+    } else if (args_flag(a, "man") || shell) {
+        struct buf b = BUF_INIT;
+        int rc = 0;
+        if (shell) rc = completion_of(shell, &b, e);
+        else shells_man(&b);
+        if (!rc) fwrite(b.data, 1, b.size, stdout);
+        buf_release(&b);
+        return rc;
+    } else if (name) {
+        args_help_verb(verb_find(name));
+    } else {
+        args_help();
+    }
+    return 0;
+}

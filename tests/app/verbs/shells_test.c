@@ -1,0 +1,112 @@
+/* What man and shells read of the table of verbs. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "app/verbs/args.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+/* What a line for sh prints, on both outputs; caller frees.  Fails unless it exits with 0. */
+static char *shell_says(const char *line) {
+    struct buf out = BUF_INIT;
+    char piece[1024], *both = xprintf("exec 2>&1; %s", line);
+    FILE *f = popen(both, "r");
+    for (size_t n; f && (n = fread(piece, 1, sizeof piece, f));) buf_add(&out, piece, n);
+    int status = f ? pclose(f) : -1;
+    if (status) fail_msg("%s: status %d: %s", line, status, buf_text(&out));
+    free(both);
+    return buf_take(&out);
+}
+
+static bool has_program(const char *name) {
+    char *line = xprintf("command -v %s >/dev/null && echo yes || echo no", name), *said = shell_says(line);
+    bool has = !strcmp(said, "yes\n");
+    free(said);
+    free(line);
+    return has;
+}
+
+static void every_word_is_in_all_of_them(void **state) {
+    (void)state;
+    char *shell[] = { stage_out(0, "help --completion bash"), stage_out(0, "help --completion zsh"),
+                      stage_out(0, "help --completion fish") };
+    char *man = stage_out(0, "help --man");
+    const struct verb *v;
+    for (const char *p = man; *p; p++) assert_true((*p >= ' ' && *p < 127) || *p == '\n');
+    for (size_t i = 0; (v = verb_at(i)); i++) {
+        for (const struct option_spec *o = v->options; o && o->name; o++) {
+            char *plain = xprintf("--%s", o->name), *fish = xprintf("from %s' -l %s ", v->name, o->name);
+            if (o->help && !(strstr(shell[0], plain) && strstr(shell[1], plain) && strstr(shell[2], fish)))
+                fail_msg("%s %s is not completed", v->name, plain);
+            free(plain);
+            free(fish);
+        }
+    }
+    assert_non_null(strstr(man, "petri merge\\-adapters"));
+    assert_non_null(strstr(man, "\\fB\\-\\-max\\-len\\fR \\fIN\\fR\n"));
+    for (size_t i = 0; i < COUNT_OF(shell); i++) free(shell[i]);
+    free(man);
+    stage_refused(2, "bash, zsh or fish", "help --completion tcsh");
+    stage_refused(2, "one of them", "help train --man");
+    stage_refused(2, "did you mean train?", "help trian");
+    json_t *all = stage_json("help --json");
+    assert_string_equal(stage_text(json_array_get(all, 0), "verb"), "train");
+    json_decref(all);
+}
+
+static void the_page_is_good_roff(void **state) {
+    (void)state;
+    if (!has_program("groff")) test_skip("groff is not installed");
+    char *said = shell_says("\"$PETRI_BIN\" help --man | groff -ww -man -Tutf8 -Z >/dev/null");
+    assert_string_equal(said, "");
+    free(said);
+}
+
+static void bash_completes(void **state) {
+    (void)state;
+    static const struct { const char *typed, *offered; } cases[] = {
+        { "tra", "train trash" },          { "train --meth", "--method" }, { "train --method ma", "mam maml-adapters" },
+        { "export 3 --to pe", "petri peft" }, { "--db x.db ru", "runs" },  { "purge 3 --y", "--yes" },
+        { "help rest", "restore" },        { "--db x.d", "x.db" },         { "train --lr 1 --op", "--optimiser" },
+        { "nothing x", "" },               { "train --seeds ", "" },
+    };
+    if (!has_program("bash")) test_skip("bash is not installed");
+    struct buf script = BUF_INIT;
+    buf_printf(&script, "cd '%s' && : >x.db && \"$PETRI_BIN\" help --completion bash >c && bash -n c && bash -c '. ./c\n"
+                        "try() { COMP_WORDS=(petri \"$@\"); COMP_CWORD=$#; _petri; echo \"${COMPREPLY[*]}\"; }\n", stage.folder);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        size_t n = strlen(cases[i].typed);
+        buf_printf(&script, "try %s%s\n", cases[i].typed, cases[i].typed[n - 1] == ' ' ? "\"\"" : "");
+    }
+    buf_puts(&script, "'");
+    char *said = shell_says(buf_text(&script)), *line = said;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        size_t n = strcspn(line, "\n");
+        line[n] = '\0';
+        if (strcmp(line, cases[i].offered)) fail_msg("petri %s: \"%s\"", cases[i].typed, line);
+        line += n + 1;
+    }
+    free(said);
+    buf_release(&script);
+}
+
+static void other_shells_read_theirs(void **state) {
+    (void)state;
+    bool zsh = has_program("zsh"), fish = has_program("fish");
+    if (zsh) free(shell_says("\"$PETRI_BIN\" help --completion zsh | zsh -n /dev/stdin"));
+    if (fish) free(shell_says("\"$PETRI_BIN\" help --completion fish | fish -n /dev/stdin"));
+    if (!zsh && !fish) test_skip("neither zsh nor fish is installed");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_word_is_in_all_of_them),
+        cmocka_unit_test(the_page_is_good_roff),
+        cmocka_unit_test(bash_completes),
+        cmocka_unit_test(other_shells_read_theirs),
+    };
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
+}
