@@ -91,6 +91,9 @@ static bool columns_named(const struct task_source *s) {
 static bool wants_train(const struct task_source *s) { return !s->no_train || s->split > 0 || s->split_validation; }
 
 static int files_of_folder(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
+    if (s->no_dev && (s->official_dev || s->split_validation))
+        return err_set(e, ERR_USAGE, "--no-dev leaves dev rows unread, and %s reads them; leave one of them out",
+                       s->split_validation ? "--split-validation" : "--official-dev");
     char *folder = find_folder(s, e);
     if (!folder) return e->code;
     *name = file_base_name(folder);
@@ -100,7 +103,7 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
         *name = xstrdup(p->layout->name);
     }
     if (wants_train(s)) p->train = find_split(p, folder, "train");
-    if (!s->no_dev && (s->official_dev || s->split_validation)) task_files_add_dev(p, folder, "dev_official");
+    if (s->official_dev || s->split_validation) task_files_add_dev(p, folder, "dev_official");
     if (!s->no_dev && !s->official_dev && !p->devs) add_devs(p, folder);
     int rc = 0;
     if (!p->train && wants_train(s))

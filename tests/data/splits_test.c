@@ -204,6 +204,8 @@ static void what_cannot_be_shared_out_is_refused(void **state) {
     refuses((struct task_source){ .where = none, .split_validation = true }, "no dev.tsv");
     refuses((struct task_source){ .where = none, .split_validation = true, .split = 0.1 },
             "give --split or --split-validation, not both");
+    refuses((struct task_source){ .where = folder, .no_dev = true, .split_validation = true }, "--split-validation reads them");
+    refuses((struct task_source){ .where = folder, .no_dev = true, .official_dev = true }, "--official-dev reads them");
     refuses((struct task_source){ .train = train, .split_validation = true }, "--split-validation: needs dev rows");
     refuses((struct task_source){ .dev = dev, .split_validation = true }, "--split-validation: needs the train rows");
     free(dev);
