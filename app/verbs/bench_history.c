@@ -50,11 +50,11 @@ static int drop_one(const char *path, const struct stat *st, int kind, struct FT
     return kind == FTW_DP ? rmdir(path) : unlink(path);
 }
 
-static double seconds_since(double from) { return clock_seconds() - from; }
+static double seconds_since(double from) { return clock_thread_seconds() - from; }
 
 static void draw_timed(struct ui *ui, enum screen_id screen, double *seconds) {
     struct buf b = BUF_INIT;
-    double from = clock_seconds();
+    double from = clock_thread_seconds();
     ui_show(ui, screen);
     render_ui(ui, false, &b);
     *seconds = seconds_since(from);
@@ -66,23 +66,23 @@ static int look(struct store *s, int64_t long_run, struct bench_history_time out
     struct ui ui;
     ui_init(&ui, GLYPHS_BRAILLE, COLOURS_256);
     ui_resize(&ui, 200, 60);
-    double from = clock_seconds();
+    double from = clock_thread_seconds();
     int rc = background__runs(s, false, "", NULL, &rows, e);
     if (!rc) {
         ui.runs.row = rows->row;
         ui.runs.rows = rows->rows;
         runs_changed(&ui.runs);
         out[0].seconds = seconds_since(from);
-        from = clock_seconds();
+        from = clock_thread_seconds();
         ui.runs.sort = COL_BEST;
         runs_changed(&ui.runs);
         out[1].seconds = seconds_since(from);
-        from = clock_seconds();
+        from = clock_thread_seconds();
         rc = background__runs(s, false, "method=lora* lr>0.002 best>0.6", NULL, &fit, e);
         out[2].seconds = seconds_since(from);
     }
     if (!rc) {
-        from = clock_seconds();
+        from = clock_thread_seconds();
         ui.runs.grouped = true;
         ui.runs.group_by = COL_METHOD;
         runs_find_groups(&ui.runs);
@@ -93,7 +93,7 @@ static int look(struct store *s, int64_t long_run, struct bench_history_time out
     struct store_run run;
     if (!rc) rc = store_run(s, long_run, &run, e);
     if (!rc) {
-        from = clock_seconds();
+        from = clock_thread_seconds();
         struct run_series *series = series_new(long_run);
         rc = series_read(series, s, &run, e);
         out[5].seconds = seconds_since(from);

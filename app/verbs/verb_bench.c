@@ -109,7 +109,7 @@ static int bench_a_history(const struct args *a, struct err *e) {
         json_member_int(&b, "runs", runs);
         json_member_int(&b, "points", points);
     } else {
-        printf("a made history of %lld runs, and of one run of %lld points\n", (long long)runs, (long long)points);
+        printf("a made history of %lld runs, and of one run of %lld points; time of the processor\n", (long long)runs, (long long)points);
     }
     for (int i = 0; i < BENCH_HISTORY_TIMES; i++) verb_bench_say(a, times[i].key, 1000 * times[i].seconds, "ms", times[i].what, &b);
     close_object(a, &b);

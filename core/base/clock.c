@@ -18,6 +18,12 @@ int64_t clock_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+double clock_thread_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 struct timespec clock_after(double seconds) {
     struct timespec t = now();
     t.tv_sec += (time_t)seconds;

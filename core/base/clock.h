@@ -10,6 +10,8 @@
 /* Seconds and milliseconds since a moment that stays the same while the machine is up. */
 double clock_seconds(void);
 int64_t clock_ms(void);
+/* Seconds of processor that the calling thread has had: what others of the machine do is not in them. */
+double clock_thread_seconds(void);
 
 /* A deadline `seconds` (≥ 0) from now, for pthread_cond_timedwait on a condition of clock_cond_init. */
 struct timespec clock_after(double seconds);
