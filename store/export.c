@@ -22,8 +22,8 @@ static const char points_sql[] =
 
 static const char evaluations_sql[] =
     "SELECT e.run, e.step, e.split, k.metric, m.value, m.kind, m.reason, e.rows, e.constant, e.best"
-    " FROM evaluation e JOIN run r ON r.id=e.run JOIN key k ON k.split=e.split"
-    " JOIN metric m ON m.run=e.run AND m.key=k.id AND m.step=e.step";
+    " FROM evaluation e JOIN run r ON r.id=e.run CROSS JOIN key k ON k.split=e.split"
+    " CROSS JOIN metric m ON m.run=e.run AND m.key=k.id AND m.step=e.step";
 
 static int json_runs(struct store *s, const int64_t *runs, size_t n, struct store_sink sink,
                      struct err *e) {

@@ -137,6 +137,8 @@ enum { ALIKE_CONSTANT = 1, ALIKE_INVALID = 2 };
 /* ---- values in columns (query.c) ---- */
 /* value, kind, reason as three columns from `column` on, then the step. */
 void store_value_of(sqlite3_stmt *st, int column, struct store_value *out);
+/* Of a value whose kind is set: the number that it is; false, *value unchanged: it is undefined. */
+bool store_kind_is_number(const char *kind, double *value);
 
 /* Begins the messages of a run's log that say what was found in its rows. */
 extern const char report_mark[];

@@ -11,15 +11,19 @@
 
 const char report_mark[] = "rows read: ";
 
+bool store_kind_is_number(const char *kind, double *value) {
+    if (!strcmp(kind, "undefined")) return false;
+    *value = !strcmp(kind, "nan") ? NAN : *kind == '-' ? -INFINITY : INFINITY;
+    return true;
+}
+
 void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     const char *kind = (const char *)sqlite3_column_text(st, column + 1);
     *out = (struct store_value){ .v = NAN };
     out->step = sqlite3_column_int64(st, column + 3);
-    if (kind && !strcmp(kind, "undefined")) {
-        out->undefined = db_text(st, column + 2, true);
-    } else if (kind) {
-        out->v = !strcmp(kind, "nan") ? NAN : *kind == '-' ? -INFINITY : INFINITY;
-        out->measured = true;
+    if (kind) {
+        out->measured = store_kind_is_number(kind, &out->v);
+        if (!out->measured) out->undefined = db_text(st, column + 2, true);
     } else if (sqlite3_column_type(st, column) != SQLITE_NULL) {
         out->v = sqlite3_column_double(st, column);
         out->measured = true;
