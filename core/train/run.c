@@ -144,12 +144,17 @@ static void keep_running(struct run *r) {
     if (!r->running) run_set_state(r, RUN_RUNNING, NULL);
 }
 
+/* Whether it has come to where it is to stop, and all is done that is due there. */
+static bool run_is_there(const struct run *r) {
+    return r->stop_at && r->step >= r->stop_at && r->evaluated == r->step && !run_is_done(r);
+}
+
 void run_advance(struct run *r) {
     pthread_mutex_lock(&r->lock);
     bool stop = r->want_stop, pause = r->want_pause;
     pthread_mutex_unlock(&r->lock);
     bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
-    bool stopping = stop && (evaluate || test_due(r) || !run_is_done(r));
+    bool stopping = (stop && (evaluate || test_due(r) || !run_is_done(r))) || (!evaluate && run_is_there(r));
     bool saved = save_due(r, stopping, evaluate || test_due(r));
     if (!saved && stop) {
         end(r, RUN_STOPPED, r->failure);
@@ -313,6 +318,8 @@ void run_stop(struct run *r) {
     r->want_stop = true;
     pthread_mutex_unlock(&r->lock);
 }
+
+void run_stop_at(struct run *r, int64_t step) { r->stop_at = step; }
 
 /* What evaluations will still take, from the last one. */
 static double evaluation_seconds_left(const struct run *r) {

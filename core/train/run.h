@@ -98,6 +98,9 @@ void run_work(struct unit *u, struct worker *w);
 void run_pause(struct run *r);
 void run_unpause(struct run *r);
 void run_stop(struct run *r);
+/* Ends it as stopped, with a checkpoint, after its first evaluation at this step or later (0: none), unless it is done
+ * then.  What it computes stays the same, and so does what comes when it goes on.  Before a pool has it. */
+void run_stop_at(struct run *r, int64_t step);
 
 struct run_progress {
     enum run_state state;

@@ -210,6 +210,7 @@ struct run {
     enum phase phase, resume_phase; /* resume_phase: where a pause came */
     enum run_state state;
     bool want_pause, want_stop;
+    int64_t stop_at;          /* it ends as stopped after an evaluation at this step or later; 0: it does not */
     int next;                 /* part or chunk to give out */
     int done;                 /* parts added, or chunks scored */
     int count;                /* of them */

@@ -257,6 +257,35 @@ static void evaluations_are_told_once(void **state) {
     release(&s);
 }
 
+/* One that is to stop at a step is evaluated there first, and comes out as if it had never stopped. */
+static void it_stops_after_an_evaluation(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained whole, half = { 0 }, rest;
+    struct err e = ERR_INIT;
+    char *folder = test_folder();
+    ground_open_toy(&g, true);
+    struct run_config c = ground_config(&g, "lora(r=2)", 2, 10);
+    c.lr = 1e-3;
+    c.eval_every = 2;
+    train(&g, &c, NULL, 1, &whole);
+    struct run *r = run_new(1, &c, g.model, &g.task, folder, trained_sink(&half), &e);
+    assert_non_null(r);
+    run_stop_at(r, 3);
+    trained_run(r, 1, &half);
+    assert_int_equal(trained_state(&half), RUN_STOPPED);
+    assert_int_equal(half.points, 4);
+    assert_int_equal(half.evaluations, 2);
+    train_on(&g, &c, folder, 2, &rest);
+    assert_int_equal(rest.points, 6);
+    assert_int_equal(rest.evaluations, 3);
+    assert_string_equal(rest.sha256, whole.sha256);
+    trained_release(&whole), trained_release(&half), trained_release(&rest);
+    config_release(&c);
+    ground_release(&g);
+    free(folder);
+}
+
 static void only_what_was_asked_for_is_kept(void **state) {
     (void)state;
     for (int keep = KEEP_BEST; keep <= (KEEP_BEST | KEEP_LAST); keep++) {
@@ -391,6 +420,7 @@ int main(void) {
         cmocka_unit_test(files_hold_what_they_should),
         cmocka_unit_test(best_survives_a_resume),
         cmocka_unit_test(evaluations_are_told_once),
+        cmocka_unit_test(it_stops_after_an_evaluation),
         cmocka_unit_test(only_what_was_asked_for_is_kept),
         cmocka_unit_test(a_run_without_checkpoint_begins_anew),
         cmocka_unit_test(checkpoints_take_little_of_the_time),
