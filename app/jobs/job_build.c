@@ -99,6 +99,7 @@ static struct run *job_build_make_run(struct job_record *job, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(&job->tasks);
     struct run *run = run_go_on(job->id, c, job->model, &tasks, folder, sink, e);
     free(folder);
+    if (run) run_stop_at(run, job->stop_at);
     if (run && (anew || unknown)) say_how(job, anew, ended, unknown);
     return run;
 }

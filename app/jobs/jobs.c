@@ -128,6 +128,7 @@ static void request_take(struct job_record *job, const struct job_request *r) {
     job->request = xcalloc(1, sizeof *job->request);
     request_copy(job->request, r);
     job->workers = r->workers;
+    job->stop_at = r->stop_at;
 }
 
 void jobs_start_later(struct jobs *j, const struct job_request *r) {
@@ -172,12 +173,23 @@ int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct 
     return look_now(job, id, e);
 }
 
-int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e) {
+static struct job_record *job_again(struct jobs *j, int64_t id) {
     struct job_record *job = job_new(j);
     job->resumed = true;
     job->id = id;
+    return job;
+}
+
+int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e) {
+    struct job_record *job = job_again(j, id);
     job->given = model;
     job->workers = workers;
+    return look_now(job, &id, e);
+}
+
+int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e) {
+    struct job_record *job = job_again(j, id);
+    job->stop_at = stop_at;
     return look_now(job, &id, e);
 }
 

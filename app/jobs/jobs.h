@@ -52,6 +52,7 @@ struct job_request {
     int64_t parent;
     int64_t sweep;              /* it is made for; 0: none */
     bool from_parent;           /* it begins with the parent's values, a copy of which it keeps */
+    int64_t stop_at;            /* it stops after its evaluation there (run_stop_at); 0: it does not */
 };
 
 /* Checks, freezes the config, creates the run and queues it; on the caller's thread.  *id is its number. */
@@ -65,6 +66,8 @@ void jobs_start_later(struct jobs *j, const struct job_request *r);
  * beginning.  `model`: where its model lies now; NULL: it is looked for as backbone_open does.  What is
  * wrong with its files shows when its turn comes (jobs_failure). */
 int jobs_resume(struct jobs *j, int64_t id, const char *model, int workers, struct err *e);
+/* The same up to the evaluation at a step (run_stop_at). */
+int jobs_resume_to(struct jobs *j, int64_t id, int64_t stop_at, struct err *e);
 void jobs_resume_later(struct jobs *j, int64_t id);
 /* Why a run of jobs_start or jobs_resume, over now, could not be begun; 0: it could. */
 int jobs_failure(struct jobs *j, int64_t id, struct err *e);

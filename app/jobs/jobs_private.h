@@ -62,6 +62,7 @@ struct job_record {
     const char *given;           /* where its model lies now, by the user; the caller's; or NULL */
     bool quiet;                  /* the caller takes its failure (jobs_failure) */
     int workers;                 /* limit of the run; 0: all */
+    int64_t stop_at;             /* it stops after its evaluation there; 0: it does not */
     enum store_state was;
     char *why;
     struct run *run;             /* in work */

@@ -191,7 +191,7 @@ static int take_option(struct sweep_spec *spec, char *word, const char **at, str
     if (word[0] != '-' || word[1] != '-')
         return err_set(e, ERR_USAGE, "\"%s\": options of petri sweep begin with -- (lists in braces with blanks need quotes)", word);
     if (equals) *equals = 0;
-    bool has_value = true;
+    bool has_value = !sweep_is_flag(word + 2);
     for (int i = 0; i < config_option_count(); i++)
         if (!strcmp(config_option_at(i).name, word + 2)) has_value = config_option_at(i).values != NULL;
     if (equals) value = xstrdup(equals + 1);

@@ -37,6 +37,8 @@ struct compared_group {
     bool other_rows; /* one of its runs is */
     struct spread value, final; /* over the runs that count; of one kind */
     char *size, *sized; /* its size beside the one asked for, likewise; NULL: none was */
+    char *stands;       /* in place of its runs' state: "stopped at rung 1 of 3"; NULL: that */
+    char *rungs, *runged; /* its values at the rungs, as JSON and in a line; NULL: it has none */
     char *tune, *tuned; /* how its learning rate was found, as JSON and in a line; NULL: it was said */
 };
 struct compared_kind {
@@ -74,7 +76,7 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
 /* Takes the run into the group, over with what it owns. */
 void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run, int kind);
 
-/* "finished" where all are, else the state of the first that is not; "waiting" where a seed has no run, "failed"
+/* What stands of it; else "finished" where all are, else the state of the first that is not; "waiting" where a seed has no run, "failed"
  * where it could not be begun; "invalid". */
 const char *comparison_state(const struct compared_group *g);
 /* A run of the group failed, or could not be begun: the group says the seed and why. */

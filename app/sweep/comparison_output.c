@@ -58,6 +58,10 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
         json_add_key(b, "size");
         buf_puts(b, g->size);
     }
+    if (g->rungs) {
+        json_add_key(b, "rungs");
+        buf_puts(b, g->rungs);
+    }
     if (g->tune) {
         json_add_key(b, "tune");
         buf_puts(b, g->tune);
@@ -301,6 +305,8 @@ void comparison_markdown(const struct side_by_side *c, const struct compared_opt
     comparison_output_table(c, KIND_NONE, o, false, out);
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].sized) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].sized);
+    for (int i = 0; i < c->groups; i++)
+        if (c->group[i].runged) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].runged);
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].tuned) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].tuned);
     const char *cheaper = o->cost == COST_TRAINED ? "has fewer trained values" : "took less time";

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/jobs/typed.h"
+#include "app/sweep/halving.h"
 #include "app/sweep/tune.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -38,6 +39,7 @@ static void entries_make(struct sweep_plan *p) {
         x->key = xcalloc((size_t)p->spec.seeds, sizeof *x->key);
         x->run = xcalloc((size_t)p->spec.seeds, sizeof *x->run);
         x->state = xcalloc((size_t)p->spec.seeds, sizeof *x->state);
+        x->step = xcalloc((size_t)p->spec.seeds, sizeof *x->step);
         x->over = xcalloc((size_t)p->spec.seeds, sizeof *x->over);
     }
 }
@@ -86,6 +88,7 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     double most = p->spec.budget[BUDGET_TRAINED];
     if (!rc && most > 0 && (double)x->trained > most)
         rc = err_set(e, ERR_USAGE, "it trains %lld values, the budget is %.0f", (long long)x->trained, most);
+    if (!rc) rc = halving_prepare(p, cell, &c, e);
     if (!rc) rc = tune_prepare(p, cell, &c, j, e);
     for (int s = 0; !rc && !x->tune && s < p->spec.seeds; s++) {
         c.seed = p->spec.seed[s];
@@ -100,7 +103,8 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
 int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *j, struct err *e) {
     *p = (struct sweep_plan){ .spec = *spec };
     sweep_init(spec);
-    int rc = sweep_expand(&p->spec, &p->cells, e), valid = 0;
+    int rc = halving_check(&p->spec, e), valid = 0;
+    if (!rc) rc = sweep_expand(&p->spec, &p->cells, e);
     if (rc) return rc;
     entries_make(p);
     for (int i = 0; i < p->cells.count; i++) {
@@ -141,9 +145,10 @@ int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, s
 void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
-        free(x->reason), free(x->key), free(x->run), free(x->state), free(x->over);
+        free(x->reason), free(x->key), free(x->run), free(x->state), free(x->step), free(x->over);
         free(x->method);
         tune_free(x->tune);
+        halving_free(x->rungs);
     }
     free(p->entry), free(p->place), free(p->known);
     sweep_cells_release(&p->cells);
@@ -174,6 +179,7 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
             json_member_int(b, "wanted", (long long)x->wanted);
         }
         tune_record(x->tune, b);
+        halving_record(x->rungs, b);
         buf_putc(b, '}');
     }
     buf_puts(b, "]}");
@@ -223,6 +229,7 @@ static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const
         x->kept = json_integer_value(json_object_get(o, "kept"));
         x->wanted = json_integer_value(json_object_get(o, "wanted"));
         x->tune = tune_read(p, i, json_object_get(o, "tune"));
+        x->rungs = halving_read(p, json_object_get(o, "rungs"));
     }
     return 0;
 }
@@ -330,6 +337,7 @@ static int state_row(void *self, int count, const struct store_cell *cells) {
     k->there = true;
     k->state = (enum store_state)state;
     k->own = p->id && cells[2].integer == p->id;
+    k->step = cells[3].integer;
     return 0;
 }
 
@@ -337,7 +345,7 @@ static int state_row(void *self, int count, const struct store_cell *cells) {
 static void consider(const struct store *s, const struct sweep_known *k, struct sweep_found *f) {
     bool done = k->state == STORE_FINISHED;
     if (!k->there || (!k->own && (!done || sweep_began_elsewhere(s, k->run))) || (f->over && !done)) return;
-    *f = (struct sweep_found){ k->run, k->state, done || k->state == STORE_FAILED };
+    *f = (struct sweep_found){ k->run, k->state, done || k->state == STORE_FAILED, k->step };
 }
 
 void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out) {
@@ -353,9 +361,9 @@ static void match(struct sweep_plan *p, const struct store *s) {
         for (size_t at = first_place(p, k->key); at < p->places && !strcmp(p->place[at].key, k->key); at++) {
             struct sweep_entry *x = &p->entry[p->place[at].cell];
             int seed = p->place[at].seed;
-            struct sweep_found f = { x->run[seed], x->state[seed], x->over[seed] };
+            struct sweep_found f = { x->run[seed], x->state[seed], x->over[seed], x->step[seed] };
             consider(s, k, &f);
-            x->run[seed] = f.run, x->state[seed] = f.state, x->over[seed] = f.over;
+            x->run[seed] = f.run, x->state[seed] = f.state, x->over[seed] = f.over, x->step[seed] = f.step;
         }
     }
 }
@@ -371,14 +379,14 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
     int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
     free(sql);
     if (!rc)
-        rc = store_sql(s, "SELECT id, state, sweep FROM run WHERE trashed IS NULL",
+        rc = store_sql(s, "SELECT id, state, sweep, step FROM run WHERE trashed IS NULL",
                        (struct store_rows){ .self = p, .row = state_row }, e);
     bool news = false;
     if (!rc) rc = tune_settle(p, s, &news, e);
     if (rc) return rc;
     if (!p->place || news) index_keys(p);
     match(p, s);
-    return 0;
+    return halving_settle(p, s, e);
 }
 
 struct spent {
@@ -413,7 +421,7 @@ int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, st
 int sweep_plan_lacking(const struct sweep_plan *p) {
     int n = 0;
     for (int i = 0; i < p->cells.count; i++)
-        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].over[k];
+        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].over[k] && !halving_is_out(p, i);
     return n;
 }
 
@@ -448,6 +456,7 @@ void sweep_plan_json(const struct sweep_plan *p, struct buf *out) {
     buf_putc(out, ']');
     json_member_int(out, "runs", runs);
     json_member_int(out, "lacking", sweep_plan_lacking(p));
+    halving_plan_json(p, out);
     buf_putc(out, '}');
 }
 
@@ -530,6 +539,7 @@ int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_sid
             if (!rc && run.state == STORE_FAILED) comparison_failed(&c->group[i], run.seed, run.reason);
             store_run_release(&run);
         }
+        halving_tell(p, i, c, g);
     }
     return rc ? rc : take_failures(p, s, c, e);
 }

@@ -12,6 +12,7 @@
 #include "core/train/sweep.h"
 
 struct sweep_tune; /* tune.h */
+struct sweep_rungs; /* halving.h */
 
 struct sweep_entry {
     bool valid;
@@ -20,10 +21,12 @@ struct sweep_entry {
     char (*key)[65];         /* of each seed */
     int64_t *run;            /* of each seed; 0: none yet */
     enum store_state *state; /* of that run, as its row says: one that is live there may have lost its owner */
+    int64_t *step;           /* that it has done, as its row says */
     bool *over;              /* that run is finished, or failed: nothing is to be done */
     char *method;            /* of --size-of: the cell's in the size that was found; NULL: as it is said */
     int64_t kept, wanted;    /* of that: values that it keeps, and those that it should */
     struct sweep_tune *tune; /* of --lr auto: keys are "" until the rate is known; NULL: it is said */
+    struct sweep_rungs *rungs; /* of --halving; NULL: its runs go through */
 };
 /* Where a key stands. */
 struct sweep_place {
@@ -36,6 +39,7 @@ struct sweep_known {
     char key[65];           /* "": its record cannot be read */
     bool there, own;        /* not in the trash; made for this sweep */
     enum store_state state; /* as its row says */
+    int64_t step;           /* likewise */
 };
 struct sweep_plan {
     int64_t id; /* 0: not in the history */
@@ -53,6 +57,7 @@ struct sweep_found {
     int64_t run; /* 0: none */
     enum store_state state;
     bool over; /* finished or failed */
+    int64_t step;
 };
 void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out);
 /* Takes over the spec, crosses its lists and completes every cell.  A cell that is no run keeps its reason.  What is
@@ -70,7 +75,7 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 /* What of the sweep's budget is used up by the runs that were made for it ("3 of 3 runs"); *why NULL: nothing.  Caller
  * frees. */
 int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, struct err *e);
-/* Runs that are neither finished nor failed. */
+/* Runs that are neither finished nor failed, nor left at a rung. */
 int sweep_plan_lacking(const struct sweep_plan *p);
 /* Keeps it in the history under its text; *p has its number then.  One that has a number already is changed. */
 int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/sweep/halving.h"
 #include "app/sweep/tune.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -30,7 +31,7 @@ struct sweep_work {
     struct in_work *live;
     int live_count;
     /* of each cell and seed */
-    bool *tried;     /* begun here before */
+    int *tried;      /* begun here before: with which rung before it, and one more */
     bool *resumable; /* what stands there as stopped was so before this began: what is stopped since stays so */
     int64_t asked;   /* when all were asked to stop, before this began */
     int64_t look_at; /* when to look for what others did, clock_ms */
@@ -44,7 +45,7 @@ static int sweep_work_at(const struct sweep_work *w, int cell,
                          int seed) { return cell * w->plan->spec.seeds + seed; }
 
 static bool was_tried(const struct sweep_work *w, const struct unit_of_work *u) {
-    if (u->rate < 0) return w->tried[sweep_work_at(w, u->cell, u->seed)];
+    if (u->rate < 0) return w->tried[sweep_work_at(w, u->cell, u->seed)] > halving_level(w->plan, u->cell);
     for (size_t i = 0; i < w->tried_rates; i++)
         if (!strcmp(w->tried_rate[i], u->key)) return true;
     return false;
@@ -52,7 +53,7 @@ static bool was_tried(const struct sweep_work *w, const struct unit_of_work *u) 
 
 static void try_now(struct sweep_work *w, const struct unit_of_work *u) {
     if (u->rate < 0) {
-        w->tried[sweep_work_at(w, u->cell, u->seed)] = true;
+        w->tried[sweep_work_at(w, u->cell, u->seed)] = halving_level(w->plan, u->cell) + 1;
         return;
     }
     GROW(w->tried_rate, w->tried_room, w->tried_rates + 1);
@@ -69,7 +70,7 @@ static struct unit_of_work unit(const struct sweep_work *w, int cell, int seed, 
 static struct sweep_found found(const struct sweep_work *w, const struct unit_of_work *u) {
     const struct sweep_entry *x = &w->plan->entry[u->cell];
     if (u->rate >= 0) return x->tune->rate[u->rate].found;
-    return (struct sweep_found){ x->run[u->seed], x->state[u->seed], x->over[u->seed] };
+    return (struct sweep_found){ x->run[u->seed], x->state[u->seed], x->over[u->seed], x->step[u->seed] };
 }
 
 struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j, const struct sweep_worker *how,
@@ -142,7 +143,8 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
 }
 
 static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t *run, struct err *e) {
-    struct job_request r = { .sweep = w->plan->id, .tag = u->rate >= 0 ? TUNE_TAG : NULL };
+    struct job_request r = { .sweep = w->plan->id, .tag = u->rate >= 0 ? TUNE_TAG : NULL,
+                             .stop_at = u->rate >= 0 ? 0 : halving_stop_at(w->plan, u->cell) };
     int rc = u->rate >= 0 ? tune_config(w->plan, u->cell, u->rate, &r.config, e)
                           : sweep_plan_config(w->plan, u->cell, w->plan->spec.seed[u->seed], &r.config, e);
     if (!rc) rc = jobs_start(w->jobs, &r, run, e);
@@ -165,7 +167,8 @@ static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, 
         if (live) return 0;
     }
     try_now(w, u);
-    rc = run ? jobs_resume(w->jobs, run, NULL, 0, &why) : ask(w, u, &run, &why);
+    int64_t stop_at = u->rate >= 0 ? 0 : halving_stop_at(w->plan, u->cell);
+    rc = run ? jobs_resume_to(w->jobs, run, stop_at, &why) : ask(w, u, &run, &why);
     if (rc == ERR_DATABASE) return *e = why, rc;
     if (rc) return keep_failure(w, u, &why, e);
     w->live[w->live_count++] = (struct in_work){ *u, run };
@@ -183,9 +186,11 @@ static bool is_held_here(const struct sweep_work *w, const char *key) {
 static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
     struct sweep_found f = found(w, u);
     bool mine = u->rate >= 0 || !w->how.mine || w->how.mine(w->how.self, u->cell, u->seed);
-    bool stopped = u->rate < 0 && f.run && f.state == STORE_STOPPED && !w->resumable[sweep_work_at(w,
-                                                                                                   u->cell, u->seed)];
+    bool at_rung = u->rate < 0 && halving_is_paused(w->plan, u->cell, u->seed);
+    bool stopped = u->rate < 0 && f.run && f.state == STORE_STOPPED && !at_rung &&
+                   !w->resumable[sweep_work_at(w, u->cell, u->seed)];
     if (w->spent && !f.run) return false;
+    if (u->rate < 0 && !halving_is_open(w->plan, u->cell, u->seed)) return false;
     return *u->key && mine && !f.over && !stopped && !was_tried(w, u) && !is_held_here(w, u->key);
 }
 

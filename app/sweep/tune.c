@@ -246,6 +246,11 @@ void tune_apply(const struct sweep_plan *p, int cell, struct run_config *c) {
     if (t && t->chosen >= 0) c->lr = t->rate[t->chosen].rate;
 }
 
+bool tune_has_none(const struct sweep_plan *p, int cell) {
+    const struct sweep_tune *t = leader_of(p, cell);
+    return t && t->none;
+}
+
 int tune_config(const struct sweep_plan *p, int cell, int rate, struct run_config *c, struct err *e) {
     int rc = make_held(p, cell, c, e);
     c->lr = p->entry[cell].tune->rate[rate].rate;

@@ -44,6 +44,8 @@ void tune_apply(const struct sweep_plan *p, int cell, struct run_config *c);
 bool tune_leads(const struct sweep_plan *p, int cell);
 /* The description of a leader's run at a rate, as it is asked for; config_release, also after a failure. */
 int tune_config(const struct sweep_plan *p, int cell, int rate, struct run_config *c, struct err *e);
+/* Whether its rate was looked for and no rate gave a value: it has no runs. */
+bool tune_has_none(const struct sweep_plan *p, int cell);
 /* Rates, runs and seconds beside the cell. */
 void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g);
 

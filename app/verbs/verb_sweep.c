@@ -8,6 +8,7 @@
 
 #include "app/jobs/jobs.h"
 #include "app/sweep/grouping.h"
+#include "app/sweep/halving.h"
 #include "app/verbs/output.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -120,6 +121,9 @@ int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int w
 static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
                                 int workers,
                                 struct err *e) {
+    if (args_get(a, "slurm") && p->spec.halving)
+        return err_set(e, ERR_USAGE, "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
+                                     "databases of their own do not see; leave one of the two out");
     if (args_get(a, "slurm")) return verb_sweep_slurm(a, p, s, workers, e);
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
@@ -151,6 +155,7 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         else
             out_text(x->reason), putchar('\n');
     }
+    if (!rc && !args_flag(a, "json")) halving_plan_lines(p, &b), out_lines(buf_text(&b));
     if (!rc && !args_flag(a, "json")) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
     buf_release(&b);
     return rc;
@@ -216,6 +221,7 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
     }
     if (!rc && args_get(a, "budget")) {
         rc = sweep_set(&p.spec, "budget", args_get(a, "budget"), e);
+        if (!rc) rc = halving_check(&p.spec, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
     if (!rc) rc = strcmp(word, "stop") ? verb_sweep_carry_out(a, &p, s, j, workers, e) : verb_sweep_stop(&p,

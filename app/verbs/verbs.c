@@ -54,6 +54,7 @@ static const struct option_spec SWEEP_MORE[] = {
     { "cells", "N", "how many of them, when they are drawn" },
     { "draw-seed", "N", "seed of that draw (1)" },
     { "budget", "runs=N,steps=N,tokens=N,trained=N,minutes=N", "begin nothing once so much was spent; trained: of each run" },
+    { "halving", NULL, "stop the runs at 1/9 and at 1/3 of their steps; the best third of the cells goes on, as the same runs" },
     { "size-of", "METHOD", "each cell's method in the size that keeps as many values as this one" },
     { "dry-run", NULL, "run nothing: the cells, which are no runs and why" },
     { "slurm", "DIR", "run nothing here: what lacks as tasks for Slurm, in a new folder (docs/sweep.md)" },

@@ -217,11 +217,14 @@ static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
     return rc;
 }
 
+bool sweep_is_flag(const char *option) { return !strcmp(option, "halving"); }
+
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e) {
     int64_t v;
     if (!strcmp(option, "seeds") || !strcmp(option, "seed")) return set_seeds(s, text, e);
     if (!strcmp(option, "draw")) return set_draw(s, text, e);
     if (!strcmp(option, "budget")) return set_budget(s, text, e);
+    if (sweep_is_flag(option)) return s->halving = true, 0;
     if (!strcmp(option, "size-of")) {
         struct method m;
         if (method_parse(text, &m, e)) return err_prefix(e, "--size-of");

@@ -4,7 +4,7 @@
  * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside
  * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
  * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values"}|{"key","from","to","n",
- * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes"},
+ * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes","halving":true},
  * "size_of":METHOD}. */
 #ifndef CORE_TRAIN_SWEEP_H
 #define CORE_TRAIN_SWEEP_H
@@ -41,15 +41,19 @@ struct sweep_spec {
     int cells; /* drawn; 0: all */
     uint64_t draw_seed;
     double budget[SWEEP_BUDGETS]; /* 0: no limit */
+    bool halving;  /* runs stop at rungs, from which the best third of the cells goes on */
     char *size_of; /* a method, of whose size those of all cells are made; NULL: as they are */
 };
 void sweep_init(struct sweep_spec *s);
 void sweep_release(struct sweep_spec *s);
 
 /* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn,
- * "budget" ("runs=10,minutes=30") what may be spent, "size-of" a method for the sizes of all.
+ * "budget" ("runs=10,minutes=30") what may be spent, "size-of" a method for the sizes of all,
+ * "halving" ("on") that rungs choose among them.
  * ERR_USAGE names the option, the place and what would be right. */
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
+/* Whether the option has no value: "halving". */
+bool sweep_is_flag(const char *option);
 /* The option's text with the lists put back, "lora(r={2,4})"; caller frees. */
 char *sweep_option_text(const struct sweep_spec *s, int option);
 /* "petri sweep …", words quoted for a shell; caller frees. */

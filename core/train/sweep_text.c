@@ -53,6 +53,7 @@ char *sweep_text(const struct sweep_spec *s) {
         buf_printf(&b, "%s%s=%s", first ? " --budget " : ",", SWEEP_BUDGET[i], number);
         first = false;
     }
+    if (s->halving) buf_puts(&b, " --halving");
     if (s->size_of) {
         buf_puts(&b, " --size-of ");
         text_shell_word(&b, s->size_of);
@@ -94,6 +95,7 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     buf_puts(out, "},\"stop\":{");
     for (int i = 0; i < SWEEP_BUDGETS; i++)
         if (s->budget[i] > 0) json_member_double(out, SWEEP_BUDGET[i], s->budget[i]);
+    if (s->halving) json_member_bool(out, "halving", true);
     buf_putc(out, '}');
     if (s->size_of) json_member_string(out, "size_of", s->size_of);
     buf_putc(out, '}');
@@ -181,10 +183,14 @@ static int sweep_text_read_stop(const char *name, json_t *o, struct sweep_spec *
     json_t *v;
     json_object_foreach(o, key, v) {
         int i = 0;
+        if (sweep_is_flag(key) && json_is_boolean(v)) {
+            s->halving = json_is_true(v);
+            continue;
+        }
         while (i < SWEEP_BUDGETS && strcmp(SWEEP_BUDGET[i], key) != 0) i++;
         if (i == SWEEP_BUDGETS || !json_is_number(v) || !(json_number_value(v) > 0))
-            return err_set(e, ERR_INPUT, "%s: \"stop\" takes runs, steps, tokens, trained and minutes, numbers above 0; not \"%s\"",
-                           name, key);
+            return err_set(e, ERR_INPUT, "%s: \"stop\" takes runs, steps, tokens, trained and minutes, numbers above 0, and "
+                                         "halving, true or false; not \"%s\"", name, key);
         s->budget[i] = json_number_value(v);
     }
     return 0;

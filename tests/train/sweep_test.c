@@ -158,6 +158,7 @@ static void text_and_json_agree(void **state) {
         if (below(&c, 2)) set(&s, "seeds", "5,9");
         if (!below(&c, 3)) set(&s, "draw", "latin"), set(&s, "cells", "7");
         if (!below(&c, 3)) set(&s, "budget", "runs=7,minutes=0.5");
+        if (!below(&c, 3)) set(&s, "halving", "on");
         if (!below(&c, 3)) set(&s, "size-of", "lora(r=4)");
         struct buf json = BUF_INIT, again = BUF_INIT;
         sweep_json(&s, &json);

@@ -314,6 +314,106 @@ static void a_budget_ends_it(void **state) {
     stage_refused(2, "--budget takes runs", "sweep --lr 1e-3 --budget hours=3 --db '%s'", stage.db);
 }
 
+static int cells_in(json_t *v, const char *state) {
+    int n = 0;
+    for (size_t i = 0; i < json_array_size(stage_at(v, "cells")); i++) n += !strcmp(stage_text(cell(v, i), "state"), state);
+    return n;
+}
+
+static bool has_line(const char *text, const char *line) {
+    char *whole = xprintf("\n%s\n", line);
+    bool has = strstr(text, whole) != NULL;
+    free(whole);
+    return has;
+}
+
+static const char *const how_all_stand = "SELECT json_extract(config, '$.method'), json_extract(config, '$.lr'), seed, state, step,"
+                                         " weights_sha256 FROM run ORDER BY 1, 2, 3";
+
+/* Rungs stop the runs, the best third goes on as the same runs, which come out as if they had never stopped. */
+static void the_best_third_goes_on(void **state) {
+    (void)state;
+    const char *line = "--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-every 1 --seeds 1,2 --halving";
+    char *dry = xprintf("%s --dry-run", line);
+    json_t *plan = sweep(dry);
+    static const int cells[3] = { 4, 2, 1 }, steps[3] = { 8, 8, 12 };
+    for (size_t i = 0; i < 3; i++) {
+        json_t *rung = json_array_get(stage_at(plan, "rungs"), i);
+        assert_int_equal(json_integer_value(stage_at(rung, "cells")), cells[i]);
+        assert_int_equal(json_integer_value(stage_at(rung, "runs")), 2 * cells[i]);
+        assert_int_equal(json_integer_value(stage_at(rung, "steps")), steps[i]);
+    }
+    assert_int_equal(json_integer_value(stage_at(plan, "steps")), 28);
+    json_t *done = sweep(line);
+    char *points = ask("SELECT count(*) FROM v_points WHERE key='loss'"), *halved = ask(how_all_stand);
+    assert_true(has_line(points, "28"));
+    assert_int_equal(runs(), 8);
+    assert_int_equal(cells_in(done, "finished"), 1);
+    assert_int_equal(cells_in(done, "stopped at rung 2 of 3"), 1);
+    assert_int_equal(cells_in(done, "stopped at rung 1 of 3"), 2);
+    double best = -1, on = -1; /* at the first rung */
+    for (size_t i = 0; i < 4; i++) {
+        json_t *first = json_array_get(stage_at(cell(done, i), "rungs"), 0);
+        bool goes = strcmp(stage_text(cell(done, i), "state"), "stopped at rung 1 of 3") != 0;
+        double mean = json_number_value(stage_at(first, "mean"));
+        assert_int_equal(json_integer_value(stage_at(first, "n")), 2);
+        assert_int_equal(json_integer_value(stage_at(cell(done, i), "n")), !strcmp(stage_text(cell(done, i), "state"), "finished") ? 2 : 0);
+        if (mean > best) best = mean;
+        if (goes && mean > on) on = mean;
+    }
+    assert_true(on == best);
+    free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
+    char *again = ask(how_all_stand);
+    assert_string_equal(again, halved);
+    make(NULL); /* the same in one go */
+    json_decref(sweep("--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-every 1 --seeds 1,2"));
+    char *straight = ask(how_all_stand), *rest = straight, *row;
+    int equal = 0;
+    while ((row = strsep(&rest, "\n"))) equal += strstr(row, "finished") && has_line(halved, row);
+    assert_int_equal(equal, 2);
+    json_decref(plan), json_decref(done);
+    free(dry), free(points), free(halved), free(again), free(straight);
+}
+
+/* Killed, and worked on by two, it comes to the same; further seeds are put to the same rungs. */
+static void rungs_are_read_from_the_history(void **state) {
+    (void)state;
+    const char *line = "--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 90 --eval-every 5 --seeds 1,2 --halving";
+    json_decref(sweep(line));
+    char *alone = ask(how_all_stand);
+    make(NULL);
+    char *words = xprintf("--model '%s' --task '%s/toys' --batch 2 %s", stage.model, stage.folder, line);
+    pid_t first = begin(words, 1);
+    stage_wait_step(&stage, 3, 5);
+    pid_t second = begin("resume 1", 1);
+    stage_wait_step(&stage, 6, 2);
+    kill(first, SIGKILL);
+    command_wait(first, 10);
+    assert_int_equal(command_wait(second, 60), 0);
+    char *shared = ask(how_all_stand), *twice = ask("SELECT count(*) FROM (SELECT run, step FROM v_points WHERE key='loss'"
+                                                    " GROUP BY 1, 2 HAVING count(*) > 1)");
+    assert_string_equal(shared, alone);
+    assert_true(has_line(twice, "0"));
+    json_t *more = stage_json("sweep extend 1 --seeds 3 --db '%s' --json", stage.db);
+    assert_int_equal(runs(), 12);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(json_integer_value(stage_at(json_array_get(stage_at(cell(more, i), "rungs"), 0), "n")), 3);
+    json_decref(more);
+    free(words), free(alone), free(shared), free(twice);
+}
+
+static void what_rungs_cannot_do_is_refused(void **state) {
+    (void)state;
+    char *words = xprintf("sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --lr '{1e-3,3e-3}' --halving", stage.model,
+                          stage.folder, stage.db);
+    stage_refused(2, "--eval-every N, at most 2", "%s --steps 18", words);
+    stage_refused(2, "too few for rungs", "%s --steps 18 --eval-every 6", words);
+    stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-every 1 --budget runs=3", words);
+    stage_refused(2, "--slurm: a sweep with --halving", "%s --steps 18 --eval-every 1 --slurm '%s/rungs'", words, stage.folder);
+    assert_int_equal(runs(), 0);
+    free(words);
+}
+
 static json_t *shown(const json_t *id) { return stage_json("show %lld --db '%s' --json", (long long)json_integer_value(id), stage.db); }
 
 /* Every method keeps about as many values; where none of its sizes does, that is marked. */
@@ -431,6 +531,9 @@ int main(void) {
         cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
         cmocka_unit_test_setup(a_sweep_runs_as_tasks, make),
         cmocka_unit_test_setup(a_budget_ends_it, make),
+        cmocka_unit_test_setup(the_best_third_goes_on, make),
+        cmocka_unit_test_setup(rungs_are_read_from_the_history, make),
+        cmocka_unit_test_setup(what_rungs_cannot_do_is_refused, make),
         cmocka_unit_test_setup(methods_get_one_size, make),
         cmocka_unit_test_setup(a_rate_is_found, make),
         cmocka_unit_test_setup(a_real_slurm_runs_it, make),
