@@ -524,6 +524,8 @@ int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *s
     return rc;
 }
 
+bool filter_is_any(const struct filter *f) { return !strcmp(f->where.data, "1"); }
+
 void filter_bind(const struct filter *f, sqlite3_stmt *st) {
     for (size_t i = 0; i < f->count; i++) {
         if (f->value[i].text) db_bind_text(st, (int)i + 1, f->value[i].text);

@@ -3,6 +3,7 @@
 #define STORE_FILTER_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/buf.h"
@@ -36,6 +37,7 @@ struct filter {
 
 /* db: to find metric names.  ERR_USAGE names the term. */
 int filter_read(struct filter *f, sqlite3 *db, const char *filter, const char *sort, struct err *e);
+bool filter_is_any(const struct filter *f); /* it has no term: every run passes */
 void filter_bind(const struct filter *f, sqlite3_stmt *st); /* ?1 … */
 void filter_release(struct filter *f);
 

@@ -14,12 +14,8 @@ static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
     struct store_points *p = sqlite3_user_data(to);
     double value;
     (void)count;
-    if (sqlite3_value_type(of[1]) != SQLITE_NULL) {
-        value = sqlite3_value_double(of[1]);
-    } else {
-        const char *kind = (const char *)sqlite3_value_text(of[2]);
-        if (!kind || !store_kind_is_number(kind, &value)) return;
-    }
+    if (sqlite3_value_type(of[1]) != SQLITE_TEXT) value = sqlite3_value_double(of[1]);
+    else if (!store_kind_is_number((const char *)sqlite3_value_text(of[1]), &value)) return;
     GROW(p->step, p->step_room, p->count + 1);
     GROW(p->value, p->value_room, p->count + 1);
     p->step[p->count] = sqlite3_value_int64(of[0]);
@@ -32,12 +28,12 @@ static void points_end(sqlite3_context *to) { sqlite3_result_null(to); }
 static int points_fill(sqlite3 *db, int64_t run, const char *name, int64_t from, struct store_points *out, struct err *e) {
     static const char function[] = "petri_points";
     enum { HOW = SQLITE_UTF8 | SQLITE_DIRECTONLY };
-    if (sqlite3_create_function(db, function, 3, HOW, out, NULL, take_point, points_end)) return db_error(db, e);
+    if (sqlite3_create_function(db, function, 2, HOW, out, NULL, take_point, points_end)) return db_error(db, e);
     int rc = db_run(db, e,
-                    "SELECT petri_points(step, value, kind) FROM metric WHERE run=?1 AND"
+                    "SELECT petri_points(step, ifnull(value, kind)) FROM metric WHERE run=?1 AND"
                     " key=(SELECT id FROM key WHERE name=?2) AND step>=?3",
                     "iti", run, name, from);
-    sqlite3_create_function(db, function, 3, HOW, NULL, NULL, NULL, NULL);
+    sqlite3_create_function(db, function, 2, HOW, NULL, NULL, NULL, NULL);
     return rc;
 }
 

@@ -157,10 +157,10 @@ void store_runs_release(struct store_runs *l) {
     memset(l, 0, sizeof *l);
 }
 
-static int count_runs(struct store *s, const struct filter *f, const char *trashed,
-                      const char *where, int64_t *out, struct err *e) {
-    char *sql = xprintf("SELECT count(*)" RUN_TABLES " WHERE r.trashed IS %s AND %s", trashed,
-                        where);
+/* f NULL: all of them. */
+static int count_runs(struct store *s, const struct filter *f, const char *trashed, int64_t *out, struct err *e) {
+    char *sql = xprintf("SELECT count(*)%s WHERE r.trashed IS %s AND %s", f ? RUN_TABLES : " FROM run r", trashed,
+                        f ? f->where.data : "1");
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);
     if (!st) return e->code;
@@ -169,6 +169,20 @@ static int count_runs(struct store *s, const struct filter *f, const char *trash
     if (rc > 0) *out = sqlite3_column_int64(st, 0);
     sqlite3_finalize(st);
     return rc < 0 ? rc : 0;
+}
+
+/* What a list without a limit does not tell by itself is asked for. */
+static int count_listed(struct store *s, const struct store_list *list, const struct filter *f, const char *trashed,
+                        struct store_runs *out, struct err *e) {
+    bool whole = list->limit <= 0 && !list->offset, any = filter_is_any(f);
+    int rc = 0;
+    if (whole)
+        for (size_t i = 0; i < out->count; i++) out->total += !out->run[i].unfit;
+    else rc = count_runs(s, any ? NULL : f, trashed, &out->total, e);
+    if (any) out->all = out->total;
+    else if (whole && list->mark) out->all = (int64_t)out->count;
+    else if (!rc) rc = count_runs(s, NULL, trashed, &out->all, e);
+    return rc;
 }
 
 static int list_runs(struct store *s, const struct store_list *list, const struct filter *f,
@@ -211,8 +225,7 @@ int store_list(struct store *s, const struct store_list *list, struct store_runs
         rc = filter_read(&f, s->reader, list->filter, list->sort, e);
         if (!rc) {
             rc = list_runs(s, list, &f, trashed, out, e);
-            if (!rc) rc = count_runs(s, &f, trashed, f.where.data, &out->total, e);
-            if (!rc) rc = count_runs(s, NULL, trashed, "1", &out->all, e);
+            if (!rc) rc = count_listed(s, list, &f, trashed, out, e);
             filter_release(&f);
         }
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);

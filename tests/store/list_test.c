@@ -49,13 +49,17 @@ static struct store *filled(void) {
     return s;
 }
 
-/* "1 2 4": the ids of those that pass, in order. */
-static void ids_of(const struct store_runs *list, char out[256]) {
+/* "1 2 4": the ids of those that pass, in order; how many. */
+static int64_t ids_of(const struct store_runs *list, char out[256]) {
     size_t n = 0;
+    int64_t fit = 0;
     *out = '\0';
     for (size_t i = 0; i < list->count; i++)
-        if (!list->run[i].unfit)
+        if (!list->run[i].unfit) {
             n += (size_t)snprintf(out + n, 256 - n, "%s%lld", n ? " " : "", (long long)list->run[i].id);
+            fit++;
+        }
+    return fit;
 }
 
 /* Listed alone, and among all of them. */
@@ -67,13 +71,20 @@ static void expect(struct store *s, const char *filter, const char *sort, const 
         char found[256];
         int rc = store_list(s, &l, &list, &e);
         if (rc) fail_msg("%s: %s", filter, e.text);
-        ids_of(&list, found);
+        int64_t fit = ids_of(&list, found);
         if (strcmp(found, ids))
             fail_msg("\"%s\" by \"%s\"%s: %s, not %s", filter ? filter : "", sort ? sort : "",
                      mark ? ", marked" : "", found, ids);
+        assert_int_equal(list.total, fit);
         if (!mark) assert_int_equal(list.total, list.count);
         else assert_int_equal(list.count, 5);
         assert_int_equal(list.all, 5);
+        store_runs_release(&list);
+        l.limit = 1; /* counted all the same */
+        test_ok(store_list(s, &l, &list, &e), &e);
+        assert_int_equal(list.total, fit);
+        assert_int_equal(list.all, 5);
+        assert_true(list.count <= 1);
         store_runs_release(&list);
     }
 }
@@ -394,7 +405,7 @@ static void a_long_run_is_read_at_once(void **state) {
     printf("%d points: %.1f ms, the evaluation beside them %.2f ms\n", POINTS, 1e3 * points, 1e3 * evals);
     assert_true(evals < points / 4); /* not through all of them */
     /* what filled the array is not for questions in SQL */
-    test_refused(store_sql(s, "SELECT petri_points(1, 2, NULL)", (struct store_rows){ .row = NULL }, &e), ERR_USAGE, &e,
+    test_refused(store_sql(s, "SELECT petri_points(1, 2)", (struct store_rows){ .row = NULL }, &e), ERR_USAGE, &e,
                  "no such function");
     store_points_release(&p);
     store_evals_release(&v);
