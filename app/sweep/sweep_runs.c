@@ -427,7 +427,7 @@ int sweep_plan_lacking(const struct sweep_plan *p) {
 
 /* ---- what is told ---- */
 
-void sweep_plan_json(const struct sweep_plan *p, struct buf *out) {
+void sweep_plan_json(const struct sweep_plan *p, const char *taken, struct buf *out) {
     int runs = 0;
     buf_putc(out, '{');
     json_add_key(out, "cells");
@@ -456,8 +456,48 @@ void sweep_plan_json(const struct sweep_plan *p, struct buf *out) {
     buf_putc(out, ']');
     json_member_int(out, "runs", runs);
     json_member_int(out, "lacking", sweep_plan_lacking(p));
+    json_add_key(out, "taken");
+    buf_puts(out, taken);
     halving_plan_json(p, out);
     buf_putc(out, '}');
+}
+
+struct taken_report {
+    struct buf *json, *lines;
+};
+static int taken_row(void *self, int count, const struct store_cell *cells) {
+    const struct taken_report *t = self;
+    const char *version = cells[0].text, *kernel = cells[1].text;
+    long long runs = (long long)cells[2].integer;
+    (void)count;
+    json_add_key(t->json, NULL);
+    buf_putc(t->json, '{');
+    json_member_string(t->json, "version", version);
+    json_member_string(t->json, "kernel", kernel);
+    json_member_int(t->json, "runs", runs);
+    buf_putc(t->json, '}');
+    buf_printf(t->lines, "%lld run%s taken from the history, made by %s, kernel %s\n", runs, runs == 1 ? " is" : "s are",
+               version ? version : "a petri of a version not known", kernel ? kernel : "not known");
+    return 0;
+}
+
+int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *json, struct buf *lines, struct err *e) {
+    struct buf sql = BUF_INIT;
+    bool any = false;
+    buf_printf(&sql, "SELECT version, kernel, count(*) FROM run WHERE sweep IS NOT %lld AND id IN (", (long long)p->id);
+    for (int i = 0; i < p->cells.count; i++) {
+        for (int k = 0; k < p->spec.seeds; k++) {
+            if (!p->entry[i].run[k]) continue;
+            buf_printf(&sql, "%s%lld", any ? "," : "", (long long)p->entry[i].run[k]);
+            any = true;
+        }
+    }
+    buf_puts(&sql, ") GROUP BY 1, 2 ORDER BY 1, 2");
+    buf_putc(json, '[');
+    int rc = store_sql(s, buf_text(&sql), (struct store_rows){ .self = &(struct taken_report){ json, lines }, .row = taken_row }, e);
+    buf_putc(json, ']');
+    buf_release(&sql);
+    return rc;
 }
 
 struct failures {

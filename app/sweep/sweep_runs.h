@@ -87,8 +87,11 @@ int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record
 /* The description of a cell's run with a seed, as it is asked for, with the rate that was found where it is known;
  * config_release, also after a failure. */
 int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e);
-/* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N} */
-void sweep_plan_json(const struct sweep_plan *p, struct buf *out);
+/* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N,"lacking":N,"taken":TAKEN}; taken: JSON. */
+void sweep_plan_json(const struct sweep_plan *p, const char *taken, struct buf *out);
+/* Which of its runs the history had already, made for something else: by petri's version and the kernel (of matrix
+ * library and processor) that made them, as a JSON array and as lines; after sweep_plan_find. */
+int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *json, struct buf *lines, struct err *e);
 /* Its cells side by side after sweep_plan_find, added to *c, in which what is asked for (comparison.h) stands already. */
 int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e);
 

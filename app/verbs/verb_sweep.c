@@ -117,6 +117,16 @@ int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int w
     return rc;
 }
 
+/* Whose work is taken. */
+static int verb_sweep_taken(const struct sweep_plan *p, struct store *s, struct err *e) {
+    struct buf json = BUF_INIT, lines = BUF_INIT;
+    int rc = sweep_plan_taken(p, s, &json, &lines, e);
+    if (!rc) out_report(buf_text(&lines));
+    buf_release(&json);
+    buf_release(&lines);
+    return rc;
+}
+
 /* Does what lacks and prints the results. */
 static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
                                 int workers,
@@ -128,16 +138,18 @@ static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, stru
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
+    if (!rc) rc = verb_sweep_taken(p, s, e);
     if (!rc) rc = verb_sweep_work(p, s, j, workers, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
     return rc ? rc : results(a, s, p->id, e);
 }
 
 static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, struct err *e) {
+    struct buf b = BUF_INIT, taken = BUF_INIT, lines = BUF_INIT;
     int rc = sweep_plan_find(p, s, e);
-    struct buf b = BUF_INIT;
+    if (!rc) rc = sweep_plan_taken(p, s, &taken, &lines, e);
     if (!rc && args_flag(a, "json")) {
-        sweep_plan_json(p, &b);
+        sweep_plan_json(p, buf_text(&taken), &b);
         out_line(&b);
     }
     for (int i = 0; !rc && !args_flag(a, "json") && i < p->cells.count; i++) {
@@ -155,9 +167,9 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         else
             out_text(x->reason), putchar('\n');
     }
-    if (!rc && !args_flag(a, "json")) halving_plan_lines(p, &b), out_lines(buf_text(&b));
+    if (!rc && !args_flag(a, "json")) out_lines(buf_text(&lines)), halving_plan_lines(p, &b), out_lines(buf_text(&b));
     if (!rc && !args_flag(a, "json")) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
-    buf_release(&b);
+    buf_release(&b), buf_release(&taken), buf_release(&lines);
     return rc;
 }
 

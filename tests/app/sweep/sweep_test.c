@@ -70,6 +70,12 @@ static void lists_become_runs(void **state) {
     assert_string_equal(stage_text(json_array_get(effects, 0), "level"), "lora(r=2)");
     assert_null(json_object_get(json_array_get(effects, 0), "aliased"));
     /* the same again takes what is there, in a sweep of its own */
+    json_t *seen = sweep(dry), *taken = json_array_get(stage_at(seen, "taken"), 0), *one = stage_json("show 1 --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(stage_at(plan, "taken")), 0);
+    assert_int_equal(json_integer_value(stage_at(taken, "runs")), 12);
+    assert_string_equal(stage_text(taken, "version"), stage_text(one, "version"));
+    assert_string_equal(stage_text(taken, "kernel"), stage_text(one, "kernel"));
+    json_decref(seen), json_decref(one);
     json_t *again = sweep(line);
     assert_int_equal(json_integer_value(stage_at(again, "id")), 2);
     assert_int_equal(runs(), 12);
