@@ -324,10 +324,12 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "The same, with maps of each task's own.", "The same, with maps that the method's generator makes for each task (+ hyper).",
         "A second generator makes them, with conditions of its own (+ hyper2).",
         "While training an LSTM and two maps make the rows; only the rows are kept.",
-        "One prompt for all tasks times each task's own product of low rank."};
+        "One prompt for all tasks times each task's own product of low rank.",
+        "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter."};
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;
+        if (n.source == SOURCE_KRONECKER && m->source != n.source) n.factor = 1;
         if (n.source != m->source) n.init = INIT_DEFAULT; /* the usual one of the new source */
         if (!source_width(n.source) || source_width(n.source) != source_width(m->source)) n.mid = source_width(n.source);
         compose_choose_add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;

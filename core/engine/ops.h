@@ -88,6 +88,10 @@ node op_cols(struct tape *t, node x, int lo, int hi);
 /* rows of a above rows of b. */
 node op_concat_rows(struct tape *t, node a, node b);
 
+/* Wᵀ = Σ_i A_i ⊗ L_i R_i, a weight out×in as op_linear takes it: rule (n·n)×n holds the n matrices A_i one above another,
+ * left in×k the L_i, right (n·k)×(out/n) the R_i; right NODE_NONE: left in×(out/n) holds the products. */
+node op_kronecker(struct tape *t, node rule, node left, node right);
+
 /* How a further set of keys and values joins an attention. */
 enum kv_join {
     KV_CONCAT, /* one softmax over both: the gated form (1-λ)h + λΔh, He et al. 2022 eq. 7 */

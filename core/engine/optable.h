@@ -33,6 +33,7 @@ struct record;
     PLAIN(rows)                                                                                    \
     PLAIN(cols)                                                                                    \
     PLAIN(concat_rows)                                                                             \
+    PLAIN(kronecker)                                                                               \
     PRODUCT(attention)                                                                             \
     PLAIN(cross_entropy)                                                                           \
     PRODUCT(vocabulary_loss)                                                                       \

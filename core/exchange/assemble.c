@@ -256,6 +256,10 @@ int assembly_method(struct assembly *a, const char *path, struct method *out, st
 
 static const real *assemble_value_of(const struct assembly *a, const struct plan *p,
                                      const struct plan_tensor *t, size_t *size) {
+    if (t->role == SLOT_KRON_A) {
+        *size = a->rule_size;
+        return a->rule;
+    }
     const struct module *m = &p->method.module[t->module];
     for (size_t i = 0; i < a->pieces; i++) {
         const struct placed *x = &a->piece[i];
@@ -290,7 +294,7 @@ static const real *network_value(const struct assembly *a, const struct plan_ten
 
 /* Each value of a piece has its tensor. */
 static int check_pieces(const struct assembly *a, const char *path, const struct plan *p, struct err *e) {
-    size_t values = 0, places = 0;
+    size_t values = a->rule != NULL, places = 0;
     for (size_t i = 0; i < a->pieces; i++) values += (size_t)a->piece[i].count;
     for (int i = 0; i < p->tensors; i++) places += p->tensor[i].kind == PLAN_OWN;
     return values == places ? 0

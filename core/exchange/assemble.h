@@ -35,6 +35,8 @@ struct assembly {
         size_t size;
     } network[2];
     int networks;
+    const real *rule; /* the A_i that all Kronecker products have, and how many values; NULL: there are none */
+    size_t rule_size;
     struct classifier classifier; /* of the method; off: the family's */
 };
 void assembly_init(struct assembly *a, const struct model *m);

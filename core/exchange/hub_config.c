@@ -16,7 +16,7 @@ static const struct key_rule of_bottleneck[] = {
     { "non_linearity", NULL }, { "original_ln_before", NULL }, { "original_ln_after", NULL }, { "residual_before_ln", NULL },
     { "ln_before", NULL }, { "ln_after", NULL }, { "adapter_residual_before_ln", NULL },
     { "is_parallel", NULL }, { "scaling", NULL }, { "stochastic_depth", NULL },
-    /* without effect unless phm_layer is on */
+    { "phm_layer", NULL }, /* without it those that follow are without effect */
     { "factorized_phm_W", NULL }, { "factorized_phm_rule", NULL }, { "hypercomplex_nonlinearity", NULL },
     { "learn_phm", NULL }, { "phm_bias", NULL }, { "phm_c_init", NULL }, { "phm_dim", NULL }, { "phm_init_range", NULL },
     { "phm_rank", NULL }, { "shared_W_phm", NULL }, { "shared_phm_rule", NULL },
@@ -128,6 +128,30 @@ static void hub_config_take_norms(const json_t *c, struct module *out) {
     if (after && !json_is_true(after)) out->ending = END_BARE;
 }
 
+/* Maps of Kronecker products. */
+static int take_products(const struct hub *h, const json_t *c, struct module *out, struct err *e) {
+    static const char *const others[] = { "factorized_phm_rule", "shared_W_phm" };
+    const json_t *learn = json_object_get(c, "learn_phm");
+    json_int_t n = 4, k = 1;
+    if (!is_on(c, "phm_layer")) return 0;
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (is_on(c, others[i]))
+            return reading_refuse_key(h->path, others[i], json_true(), "petri has Kronecker products of whole rules and each map's own "
+                                      "factors", e);
+    if (json_is_false(learn)) return reading_refuse_key(h->path, "learn_phm", learn, "petri trains the rule", e);
+    if ((!json_get_int(c, h->path, "phm_dim", &n, e) || !json_get_int(c, h->path, "phm_rank", &k, e)) && e->code) return e->code;
+    if (n < 1 || n > 1 << 10 || k < 1 || k > 1 << 10)
+        return reading_refuse_key(h->path, "phm_dim", json_object_get(c, "phm_dim"), "no size of Kronecker products", e);
+    const json_t *factors = json_object_get(c, "factorized_phm_W"), *rule = json_object_get(c, "shared_phm_rule"),
+                 *bias = json_object_get(c, "phm_bias");
+    out->source = SOURCE_KRONECKER;
+    out->mid = (int)n;
+    out->factor = json_is_false(factors) ? 0 : (int)k;
+    out->own_rule = json_is_false(rule);
+    out->biases = !json_is_false(bias);
+    return 0;
+}
+
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e) {
     const json_t *c = h->bottleneck, *scaling = json_object_get(c, "scaling");
     bool parallel = is_on(c, "is_parallel"), learned = json_is_string(scaling) && !strcmp(json_string_value(scaling), "learned");
@@ -143,6 +167,7 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     else if (parallel) out->read = a->pre_norm ? TAP_F_RES : TAP_F_IN;
     else if (take_order(h, c, a, out, e)) return e->code;
     hub_config_take_norms(c, out);
+    if (take_products(h, c, out, e)) return e->code;
     double s = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
     out->scale = s;

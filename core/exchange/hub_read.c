@@ -60,9 +60,14 @@ struct bottleneck_tensors {
     struct bag_tensor *down, *down_b, *up, *up_b, *scale, *before, *before_b, *after, *after_b;
 };
 
+/* The last part of what makes W_d: it is trained itself, or of Kronecker products. */
 static const char *down_name(const struct hub_reader *r) {
-    bool behind = json_is_true(json_object_get(r->hub.bottleneck, "ln_before"));
-    return behind ? "adapter_down.1.weight" : "adapter_down.0.weight";
+    static const char *const names[2][3] = { { "adapter_down.0.weight", "adapter_down.0.W_left", "adapter_down.0.W" },
+                                             { "adapter_down.1.weight", "adapter_down.1.W_left", "adapter_down.1.W" } };
+    const json_t *c = r->hub.bottleneck;
+    int behind = json_is_true(json_object_get(c, "ln_before"));
+    if (!json_is_true(json_object_get(c, "phm_layer"))) return names[behind][0];
+    return names[behind][json_is_false(json_object_get(c, "factorized_phm_W")) ? 2 : 1];
 }
 
 /* The library saves the norm before twice. */
@@ -88,9 +93,9 @@ static int check_parts(struct hub_reader *r, const struct module *m, const struc
         bool wanted;
         const struct bag_tensor *is;
         const char *why;
-    } parts[] = { { true, t->down_b, "its other tensors are not beside it" },
+    } parts[] = { { m->biases, t->down_b, "its other tensors are not beside it" },
                   { true, t->up, "its other tensors are not beside it" },
-                  { true, t->up_b, "its other tensors are not beside it" },
+                  { m->biases, t->up_b, "its other tensors are not beside it" },
                   { m->comp == COMP_LEARNED, t->scale, "the config's scaling says otherwise" },
                   { m->norm_before, t->before, "the config's ln_before says otherwise" },
                   { m->norm_before, t->before_b, "the config's ln_before says otherwise" },
@@ -102,26 +107,83 @@ static int check_parts(struct hub_reader *r, const struct module *m, const struc
     return 0;
 }
 
-static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
+/* A tensor of the map's own beside `down`, by its last part: "adapter_up.b"; what stands under adapter_down is renumbered. */
+static struct bag_tensor *hub_read_part(struct hub_reader *r, const struct bag_tensor *down, bool up, const char *last) {
     const char *own = down_name(r);
+    char *name = up ? xprintf("adapter_up.%s", last) : xprintf("%.*s.%s", (int)strlen("adapter_down.0"), own, last);
+    struct bag_tensor *t = hub_read_beside(r, down, own, name);
+    free(name);
+    return t;
+}
+
+static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, size_t b, size_t c, struct err *e) {
+    if (t && t->rank == 3 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c) return 0;
+    return reading_refuse(&r->in, t, "is no part of Kronecker products as the config says them", e);
+}
+
+/* What Kronecker products make a map of in × out of. */
+static int take_factors(struct hub_reader *r, struct placed *p, const struct bag_tensor *down, bool up, size_t in, size_t out,
+                        struct err *e) {
+    size_t n = (size_t)p->module.mid, k = (size_t)p->module.factor;
+    struct bag_tensor *left = hub_read_part(r, down, up, k ? "W_left" : "W"), *right = hub_read_part(r, down, up, "W_right"),
+                      *rule = hub_read_part(r, down, up, "phm_rule");
+    if (!left || (k && !right) || (p->module.own_rule && !rule))
+        return reading_refuse(&r->in, down, "its other tensors are not beside it", e);
+    if (shape3(r, left, n, in / n, k ? k : out / n, e) || (k && shape3(r, right, n, k, out / n, e)) ||
+        (p->module.own_rule && shape3(r, rule, n, n, n, e)))
+        return e->code;
+    if (p->module.own_rule) take_tensor_of(p, rule, up ? SLOT_KRON_A_UP : SLOT_KRON_A_DOWN);
+    take_tensor_of(p, left, up ? SLOT_KRON_L_UP : SLOT_KRON_L_DOWN);
+    if (k) take_tensor_of(p, right, up ? SLOT_KRON_R_UP : SLOT_KRON_R_DOWN);
+    return 0;
+}
+
+/* The set of A_i that all have. */
+static int take_rule(struct hub_reader *r, const struct module *m, struct err *e) {
+    char *mark = xprintf("shared_parameters.%s.phm_rule", r->hub.name);
+    struct bag_tensor *rule = NULL;
+    size_t n = (size_t)m->mid;
+    for (size_t i = 0; i < r->in.bag.count && !rule; i++)
+        if (text_ends(r->in.bag.tensor[i].name, mark)) rule = &r->in.bag.tensor[i];
+    free(mark);
+    if (!rule)
+        return err_set(e, ERR_INPUT, "%s: the rule of its Kronecker products (phm_rule) is not in it, as in files of adapter-transformers: "
+                       "it cannot be restored", r->in.bag.path);
+    if (shape3(r, rule, n, n, n, e)) return e->code;
+    rule->used = true;
+    r->in.to.rule = rule->values;
+    r->in.to.rule_size = rule->count;
+    return 0;
+}
+
+/* The width that the tensors have: W_d's rows. */
+static size_t width_of(struct hub_reader *r, const struct bag_tensor *down, const struct module *m) {
+    if (m->source != SOURCE_KRONECKER) return down->rank == 2 ? down->shape[0] : 0;
+    const struct bag_tensor *last = m->factor ? hub_read_part(r, down, false, "W_right") : down;
+    return last && last->rank == 3 ? last->shape[2] * (size_t)m->mid : 0;
+}
+
+static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
+    const char *own = down_name(r), *bias;
     const struct tensor_info *at = map_before(r->in.m, path);
-    char *bias = xprintf("%.*s.bias", (int)strlen("adapter_down.0"), own);
-    const struct bottleneck_tensors t = {
-        .down = down, .down_b = hub_read_beside(r, down, own, bias), .up = hub_read_beside(r, down, own, "adapter_up.weight"),
-        .up_b = hub_read_beside(r, down, own, "adapter_up.bias"), .scale = hub_read_beside(r, down, own, "scaling"),
-        .before = hub_read_beside(r, down, own, "adapter_norm_before.weight"), .before_b = hub_read_beside(r, down, own,
-                "adapter_norm_before.bias"),
-        .after = hub_read_beside(r, down, own, "adapter_norm_after.weight"), .after_b = hub_read_beside(r, down, own,
-                "adapter_norm_after.bias"),
-    };
     struct module m;
-    free(bias);
     if (!at) return reading_refuse(&r->in, down, "the model has no such place", e);
     if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
-    if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e) || check_parts(r, &m, &t, e)) return e->code;
-    size_t size = down->rank == 2 ? down->shape[0] : 0, d = (size_t)r->in.m->arch.width;
+    if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e)) return e->code;
+    bool products = m.source == SOURCE_KRONECKER;
+    bias = products ? "b" : "bias";
+    const struct bottleneck_tensors t = {
+        .down = down, .down_b = hub_read_part(r, down, false, bias), .up = products ? down : hub_read_part(r, down, true, "weight"),
+        .up_b = hub_read_part(r, down, true, bias), .scale = hub_read_beside(r, down, own, "scaling"),
+        .before = hub_read_beside(r, down, own, "adapter_norm_before.weight"),
+        .before_b = hub_read_beside(r, down, own, "adapter_norm_before.bias"),
+        .after = hub_read_beside(r, down, own, "adapter_norm_after.weight"),
+        .after_b = hub_read_beside(r, down, own, "adapter_norm_after.bias"),
+    };
+    if (check_parts(r, &m, &t, e)) return e->code;
+    size_t size = width_of(r, down, &m), d = (size_t)r->in.m->arch.width;
     if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "it has no width", e);
-    if (reading_shape(&r->in, down, size, d, e) || reading_shape(&r->in, t.up, d, size, e)) return e->code;
+    if (!products && (reading_shape(&r->in, down, size, d, e) || reading_shape(&r->in, t.up, d, size, e))) return e->code;
     if (m.norm_before && (check_copy(r, down, t.before, "adapter_down.0.weight", e) ||
                           check_copy(r, down, t.before_b, "adapter_down.0.bias", e)))
         return e->code;
@@ -129,9 +191,11 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->sublayer, at->layer);
     take_tensor_of(p, t.before, SLOT_BEFORE_W);
     take_tensor_of(p, t.before_b, SLOT_BEFORE_B);
-    take_tensor_of(p, down, SLOT_DOWN_W);
+    if (products && (take_factors(r, p, down, false, d, size, e) || take_factors(r, p, down, true, size, d, e))) return e->code;
+    if (products && !m.own_rule && !r->in.to.rule && take_rule(r, &m, e)) return e->code;
+    if (!products) take_tensor_of(p, down, SLOT_DOWN_W);
+    if (!products) take_tensor_of(p, t.up, SLOT_UP_W);
     take_tensor_of(p, t.down_b, SLOT_DOWN_B);
-    take_tensor_of(p, t.up, SLOT_UP_W);
     take_tensor_of(p, t.up_b, SLOT_UP_B);
     take_tensor_of(p, t.after, SLOT_NORM_W);
     take_tensor_of(p, t.after_b, SLOT_NORM_B);

@@ -47,7 +47,7 @@ static const char *bottleneck_trouble(const struct module *m, const struct arch 
     bool sequential = m->read == m->write || is_behind_norm(m), scaled = m->comp != COMP_ADD;
     if (m->write != TAP_A_OUT && m->write != TAP_F_OUT) return "the library has bottlenecks behind attention and FFN";
     if (!sequential && !is_parallel(m)) return "the library has no adapter that reads there";
-    if (m->heads != HEADS_SHARED || !m->biases) return "it works head by head or has no biases";
+    if (m->heads != HEADS_SHARED || (!m->biases && m->source != SOURCE_KRONECKER)) return "it works head by head or has no biases";
     if (m->norm == NORM_SHARED || (m->norm == NORM_OWN && scaled)) return "its norm is before the scale, which the library has behind it";
     if (m->residual != RESIDUAL_WRITTEN && !is_behind_norm(m)) return "the library adds to what an adapter reads behind a norm alone";
     if (m->residual == RESIDUAL_STREAM && a->pre_norm) return "the library has no such residual without a norm";
@@ -57,7 +57,7 @@ static const char *bottleneck_trouble(const struct module *m, const struct arch 
 }
 
 static const char *trouble(const struct module *m, const struct arch *a) {
-    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
+    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED && m->source != SOURCE_KRONECKER) return "its weights are made by a network";
     switch (m->fn) {
     case FN_BOTTLENECK: return bottleneck_trouble(m, a);
     case FN_LINEAR:
@@ -78,7 +78,8 @@ static const char *trouble(const struct module *m, const struct arch *a) {
 static bool same_config(const struct module *a, const struct module *b) {
     return a->act == b->act && a->comp == b->comp && a->scale == b->scale && is_parallel(a) == is_parallel(b) &&
            is_behind_norm(a) == is_behind_norm(b) && a->norm == b->norm && a->norm_before == b->norm_before &&
-           a->residual == b->residual && a->ending == b->ending;
+           a->residual == b->residual && a->ending == b->ending && (a->source == SOURCE_KRONECKER) == (b->source == SOURCE_KRONECKER) &&
+           a->mid == b->mid && a->factor == b->factor && a->own_rule == b->own_rule && a->biases == b->biases;
 }
 
 static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
@@ -145,9 +146,45 @@ static const real *values(const struct hub_out *o, int module, enum slot slot, i
     return o->params + t->offset;
 }
 
-static void add_bottleneck(struct hub_out *o, int module, int layer) {
+/* What Kronecker products make a map of. */
+static void add_factors(struct hub_out *o, const char *at, int module, int layer, bool up) {
+    const struct module *m = &o->plan->method.module[module];
+    size_t n = (size_t)m->mid, k = (size_t)m->factor, r = (size_t)m->size, d = (size_t)o->m->arch.width, in = up ? r : d, out = up ? d : r;
+    char *map = up ? xprintf("%s.adapter_up", at) : xprintf("%s.adapter_down.%d", at, m->norm_before);
+    if (m->own_rule)
+        writing_add3(&o->to, xprintf("%s.phm_rule", map), n, n, n, values(o, module, up ? SLOT_KRON_A_UP : SLOT_KRON_A_DOWN, layer));
+    writing_add3(&o->to, xprintf("%s.%s", map, k ? "W_left" : "W"), n, in / n, k ? k : out / n,
+                 values(o, module, up ? SLOT_KRON_L_UP : SLOT_KRON_L_DOWN, layer));
+    if (k)
+        writing_add3(&o->to, xprintf("%s.W_right", map), n, k, out / n,
+                     values(o, module, up ? SLOT_KRON_R_UP : SLOT_KRON_R_DOWN, layer));
+    if (m->biases) writing_add(&o->to, xprintf("%s.b", map), 0, out, values(o, module, up ? SLOT_UP_B : SLOT_DOWN_B, layer));
+    free(map);
+}
+
+static void add_maps(struct hub_out *o, const char *at, int module, int layer) {
     const struct module *m = &o->plan->method.module[module];
     size_t r = (size_t)m->size, d = (size_t)o->m->arch.width;
+    writing_add(&o->to, xprintf("%s.adapter_down.%d.weight", at, m->norm_before), r, d, values(o, module, SLOT_DOWN_W, layer));
+    writing_add(&o->to, xprintf("%s.adapter_down.%d.bias", at, m->norm_before), 0, r, values(o, module, SLOT_DOWN_B, layer));
+    writing_add(&o->to, xprintf("%s.adapter_up.weight", at), d, r, values(o, module, SLOT_UP_W, layer));
+    writing_add(&o->to, xprintf("%s.adapter_up.bias", at), 0, d, values(o, module, SLOT_UP_B, layer));
+}
+
+/* The set of A_i that all have. */
+static void add_rule(struct hub_out *o) {
+    for (int i = 0; i < o->plan->tensors; i++) {
+        const struct plan_tensor *t = &o->plan->tensor[i];
+        size_t n = (size_t)t->cols;
+        if (t->kind == PLAN_OWN && t->role == SLOT_KRON_A)
+            writing_add3(&o->to, xprintf("%sshared_parameters.%s.phm_rule", family_prefix(o->m->arch.family), o->name), n, n, n,
+                         o->params + t->offset);
+    }
+}
+
+static void add_bottleneck(struct hub_out *o, int module, int layer) {
+    const struct module *m = &o->plan->method.module[module];
+    size_t d = (size_t)o->m->arch.width;
     char *at = xprintf("%sencoder.layer.%d.%soutput.adapters.%s", family_prefix(o->m->arch.family), layer,
                        is_attention(m) ? "attention." : "", o->name);
     static const char *const befores[] = { "adapter_norm_before", "adapter_down.0" }; /* the library saves it twice */
@@ -155,14 +192,12 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
         writing_add(&o->to, xprintf("%s.%s.weight", at, befores[i]), 0, d, values(o, module, SLOT_BEFORE_W, layer));
         writing_add(&o->to, xprintf("%s.%s.bias", at, befores[i]), 0, d, values(o, module, SLOT_BEFORE_B, layer));
     }
-    writing_add(&o->to, xprintf("%s.adapter_down.%d.weight", at, m->norm_before), r, d, values(o, module, SLOT_DOWN_W, layer));
-    writing_add(&o->to, xprintf("%s.adapter_down.%d.bias", at, m->norm_before), 0, r, values(o, module, SLOT_DOWN_B, layer));
+    if (m->source != SOURCE_KRONECKER) add_maps(o, at, module, layer);
+    for (int up = 0; up < 2 && m->source == SOURCE_KRONECKER; up++) add_factors(o, at, module, layer, up);
     if (m->norm != NORM_NONE) {
         writing_add(&o->to, xprintf("%s.adapter_norm_after.weight", at), 0, d, values(o, module, SLOT_NORM_W, layer));
         writing_add(&o->to, xprintf("%s.adapter_norm_after.bias", at), 0, d, values(o, module, SLOT_NORM_B, layer));
     }
-    writing_add(&o->to, xprintf("%s.adapter_up.weight", at), d, r, values(o, module, SLOT_UP_W, layer));
-    writing_add(&o->to, xprintf("%s.adapter_up.bias", at), 0, d, values(o, module, SLOT_UP_B, layer));
     if (m->comp == COMP_LEARNED) writing_add(&o->to, xprintf("%s.scaling", at), 0, 1, values(o, module, SLOT_SCALE, layer));
     free(at);
 }
@@ -211,6 +246,7 @@ static void hub_write_add_modules(struct hub_out *o) {
             }
     }
     if (o->prefix >= 0) add_prefix(o);
+    add_rule(o);
 }
 
 /* ---- configs ---- */
@@ -247,12 +283,12 @@ static json_t *factors(const struct hub_out *o, json_t *left_out) {
 
 /* The keys that are the same for all that is written. */
 static const char usual_bottleneck[] =
-    "{\"cross_adapter\":false,\"dropout\":0.0,\"factorized_phm_W\":true,"
+    "{\"cross_adapter\":false,\"dropout\":0.0,"
     "\"factorized_phm_rule\":false,\"hypercomplex_nonlinearity\":\"glorot-uniform\",\"init_weights\":\"bert\","
     "\"init_weights_seed\":null,\"inv_adapter\":null,\"inv_adapter_reduction_factor\":null,\"learn_phm\":true,"
-    "\"phm_bias\":true,\"phm_c_init\":\"normal\","
-    "\"phm_dim\":4,\"phm_init_range\":0.0001,\"phm_layer\":false,\"phm_rank\":1,"
-    "\"shared_W_phm\":false,\"shared_phm_rule\":true,\"stochastic_depth\":0.0,\"use_gating\":false}";
+    "\"phm_c_init\":\"normal\","
+    "\"phm_init_range\":0.0001,"
+    "\"shared_W_phm\":false,\"stochastic_depth\":0.0,\"use_gating\":false}";
 
 static json_t *bottleneck_config(const struct hub_out *o) {
     const struct module *m = &o->plan->method.module[o->bottleneck];
@@ -266,6 +302,13 @@ static json_t *bottleneck_config(const struct hub_out *o) {
     json_object_set_new(c, "leave_out", left_out);
     json_object_set_new(c, "non_linearity", json_string(activation(m->act)));
     json_object_set_new(c, "original_ln_before", json_boolean(is_behind_norm(m)));
+    bool products = m->source == SOURCE_KRONECKER;
+    json_object_set_new(c, "phm_layer", json_boolean(products));
+    json_object_set_new(c, "phm_dim", json_integer(products ? m->mid : 4));
+    json_object_set_new(c, "phm_rank", json_integer(products && m->factor ? m->factor : 1));
+    json_object_set_new(c, "phm_bias", json_boolean(m->biases));
+    json_object_set_new(c, "factorized_phm_W", json_boolean(!products || m->factor));
+    json_object_set_new(c, "shared_phm_rule", json_boolean(!m->own_rule));
     json_object_set_new(c, "original_ln_after", json_boolean(m->ending == END_MODEL));
     json_object_set_new(c, "ln_before", json_boolean(m->norm_before));
     json_object_set_new(c, "ln_after", json_boolean(m->norm != NORM_NONE));

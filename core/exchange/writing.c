@@ -15,6 +15,13 @@ void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols
     t->shape[1] = rows ? cols : 0;
 }
 
+void writing_add3(struct adapter_writing *w, char *name, size_t a, size_t b, size_t c, const real *data) {
+    writing_add(w, name, a, b, data);
+    struct st_write *t = &w->tensor[w->tensors - 1];
+    t->rank = 3;
+    t->shape[2] = c;
+}
+
 static int writing_by_name(const void *a, const void *b) {
     return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
 }

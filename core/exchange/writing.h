@@ -12,6 +12,8 @@ struct adapter_writing {
 };
 /* `name` is taken over, `data` is not copied.  rows 0: a vector. */
 void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols, const real *data);
+/* The same of three dimensions. */
+void writing_add3(struct adapter_writing *w, char *name, size_t a, size_t b, size_t c, const real *data);
 /* Puts them in the order of their names.  ERR_USAGE where two have one name: of two modules at one place, where the
  * library has room for one. */
 int writing_order(struct adapter_writing *w, const char *library, struct err *e);

@@ -12,6 +12,7 @@
 #include "core/method/classifier.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
+#include "core/method/kronecker.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
 
@@ -247,6 +248,7 @@ static void check_source(struct check *c, const struct module *m) {
         ERROR(c, "V42", "init=%s is for the rows of a prompt: use bert or normal", init_name(m->init));
     if (rows && m->init == INIT_LORA) ERROR(c, "V42", "init=lora has no meaning for rows of a prompt: use vocabulary, uniform or normal");
     if (source_is_prompt(m->source)) check_prompt(c, m);
+    if (m->source == SOURCE_KRONECKER) kronecker_check(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
         ERROR(c, "V47", "a %s a task that works head by head is not built: use heads=shared", f->name);
     else if (by_task && m->comp == COMP_LEARNED && (keys || m->norm != NORM_NONE))

@@ -12,6 +12,7 @@
 #include "core/base/text.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
+#include "core/method/kronecker.h"
 #include "core/method/match.h"
 #include "core/method/network.h"
 #include "core/method/prompt_rows.h"
@@ -442,6 +443,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
     if (function_of(m)->form == FORM_ROWS && source_width(m->source)) return rows_arithmetic(p, a, m, trained, kept);
+    if (m->source == SOURCE_KRONECKER) return kronecker_arithmetic(p, a, module, trained);
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
     if (source_is_prompt(m->source)) return prompt_arithmetic(p, a, m, trained);
     if (source_is_hyper(m->source)) return made_arithmetic(p, a, module, trained);

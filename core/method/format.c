@@ -55,6 +55,8 @@ static void format_add_source(struct buf *b, const struct module *m) {
         snprintf(text, sizeof text, "%s(%d)", source_name(m->source), m->mid);
     }
     format_pair(b, "source", text);
+    if (m->source == SOURCE_KRONECKER && m->factor != 1) format_number(b, "rank", m->factor);
+    if (m->own_rule) format_pair(b, "rule", "own");
 }
 
 /* One module; `full`: also what equals the function's usual value. */

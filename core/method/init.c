@@ -10,6 +10,7 @@
 #include "core/method/fn.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
+#include "core/method/kronecker.h"
 #include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
@@ -55,6 +56,10 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
 static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
     if (t->role >= SLOT_LSTM && t->role <= SLOT_LSTM_LAST) { /* biases too */
         init_uniform(key, out, t->count, 1 / sqrt(m->mid));
+        return;
+    }
+    if (kronecker_is_factor(t->role)) {
+        kronecker_init(key, m, t, out);
         return;
     }
     switch (t->role) {

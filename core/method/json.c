@@ -57,6 +57,8 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
         word(b, "pool", prompt_pool_name(m->pool));
         word(b, "rows", prompt_rows_name(m->rows));
     }
+    if (m->source == SOURCE_KRONECKER)
+        buf_printf(b, ",\"rank\":%d,\"rule\":\"%s\"", m->factor, m->own_rule ? "own" : "shared");
     if (m->source == SOURCE_MLP) word(b, "mid_activation", method_act_name(m->mid_act));
     char init[INIT_TEXT];
     module_init_text(m, init);
@@ -117,6 +119,7 @@ static const char *place_at(int i) { return prompt_place_name((enum prompt_place
 static const char *pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
 static const char *json_rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
 static const char *insertion_at(int i) { return i == 2 ? "concat" : i ? "sequential" : "parallel"; }
+static const char *rule_at(int i) { return i ? "own" : "shared"; }
 static const char *head_at(int i) { return i ? "frozen" : "trained"; }
 
 /* A member that is one of a list of words: *out is its index (untouched when absent). */
@@ -212,7 +215,8 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm",     "learn", "norm_before", "residual", "end", "place", "pool", "rows", "seed"};
+        "norm",     "learn", "norm_before", "residual", "end", "place", "pool", "rows", "seed",
+        "rank", "rule"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
     int fn = -1, insertion = -1;
@@ -238,6 +242,11 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     m->from_run = init ? init_text_run(init) : 0;
     if (!m->from_run) WORD("init", json_init_at, INIT_COUNT, init);
     WORD("learn", json_learn_at, LEARN_COUNT, learn);
+    int own_rule = 0;
+    m->factor = 1;
+    if (member_int(o, where, "rank", 0, SIZE_LIMIT, &m->factor, e)) return e->code;
+    if (member_word(o, where, "rule", rule_at, 2, &own_rule, e)) return e->code;
+    m->own_rule = own_rule;
     WORD("place", place_at, PLACE_COUNT, place);
     WORD("pool", pool_at, POOL_COUNT, pool);
     WORD("rows", json_rows_at, ROWS_COUNT, rows);

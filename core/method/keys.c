@@ -224,13 +224,24 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     if (i < 0) return ERR_USAGE;
     if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
     int mid = source_width((enum source)i);
-    if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp, lstm, product and prompt-… take a width", v);
+    if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp, lstm, product, kronecker and prompt-… take a width", v);
     if (*inner && keys_whole("source", inner, 1, &mid, e)) return e->code;
     m->source = (enum source)i;
     m->mid = mid;
+    if (i == SOURCE_KRONECKER) m->factor = 1;
     if (mid) m->init = INIT_DEFAULT; /* of such a source; init= comes after */
     module_normalise(m);
     return 0;
+}
+
+/* Of Kronecker products: k, 0 for products that are trained themselves. */
+static int set_factor(struct module *m, const char *v, struct err *e) { return keys_whole("rank", v, 0, &m->factor, e); }
+
+static const char *const keys_rules[] = {"shared", "own"};
+static int set_rule(struct module *m, const char *v, struct err *e) {
+    int i = key_word_of("rule", v, keys_rules, COUNT_OF(keys_rules), e);
+    if (i >= 0) m->own_rule = i;
+    return i < 0 ? ERR_USAGE : 0;
 }
 
 /* The inner width of a prompt's maps. */
@@ -346,6 +357,8 @@ static const struct key keys_table[] = {
     {"alpha", TAKES_ALPHA, false, set_alpha},
     {"rsalpha", TAKES_ALPHA, false, set_rsalpha},
     {"mlp", TAKES_MLP, false, set_mlp},
+    {"rank", TAKES_SOURCE, false, set_factor},
+    {"rule", TAKES_SOURCE, false, set_rule},
     {"b", TAKES_MLP, false, set_b},
     {"seed", TAKES_SEED, false, set_seed},
     {"act", TAKES_ACT, false, set_act},
@@ -381,6 +394,7 @@ const struct key *key_find(const char *name) {
 
 bool key_takes(const struct key *k, const struct module *m) {
     if (!module_takes(m, k->bit)) return false;
+    if (k->set == set_factor || k->set == set_rule) return m->source == SOURCE_KRONECKER;
     if (k->set == set_site) return module_takes_site(m);
     if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha)
         return m->comp == COMP_ADD || comp_has_scale(m->comp) || m->comp == COMP_GATE;

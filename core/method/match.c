@@ -118,6 +118,9 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         else snprintf(text, sizeof text, "%s", source_name(x->source));
         match_add(c, "source", text, FAR_SWITCH);
     }
+    if (takers("rank", run, base, n, &x, &y) && x->factor != y->factor) match_add_double(c, "rank", x->factor);
+    if (takers("rule", run, base, n, &x, &y) && x->own_rule != y->own_rule)
+        match_add(c, "rule", x->own_rule ? "own" : "shared", FAR_SWITCH);
     if (takers("heads", run, base, n, &x, &y) && x->heads != y->heads) {
         match_add(c, "heads", heads_name(x->heads), FAR_SWITCH);
         if (x->read != y->read) match_add(c, "read", tap_name(x->read), FAR_SWITCH);

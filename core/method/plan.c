@@ -74,6 +74,8 @@ static const char *network_slot_name(enum slot slot) {
            [SLOT_MLP_W1] = "W_1",
         [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2",
         [SLOT_PROMPT] = "P",   [SLOT_PROMPT_DOWN_K] = "D_k", [SLOT_PROMPT_UP_K] = "U_k",
+        [SLOT_KRON_A] = "A", [SLOT_KRON_A_DOWN] = "A_d", [SLOT_KRON_A_UP] = "A_u",
+        [SLOT_KRON_L_DOWN] = "L_d", [SLOT_KRON_R_DOWN] = "R_d", [SLOT_KRON_L_UP] = "L_u", [SLOT_KRON_R_UP] = "R_u",
         [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
         [SLOT_MLP_W3] = "W_3", [SLOT_MLP_B3] = "b_3",
         [SLOT_PRODUCT] = "P", [SLOT_PRODUCT_U] = "u", [SLOT_PRODUCT_V] = "v"};
@@ -466,7 +468,6 @@ struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *
     plan_narrow(&m);
     struct plan *own = narrowed_plan(p, &m, a, 0, params, made, own_params, &none, e);
     if (!own) return NULL;
-    BUG_IF(own->made);
-    free(none);
+    free(none); /* what Kronecker products make is made again */
     return own;
 }

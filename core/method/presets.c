@@ -24,6 +24,8 @@ EMBED(lora, "lora")
 EMBED(lora_ffn, "lora-ffn")
 EMBED(adapter_pfeiffer, "adapter-pfeiffer")
 EMBED(adapter_houlsby, "adapter-houlsby")
+EMBED(compacter, "compacter")
+EMBED(compacter_pp, "compacter++")
 EMBED(prefix, "prefix")
 EMBED(prefix_mlp, "prefix-mlp")
 EMBED(parallel_adapter_attn, "parallel-adapter-attn")
@@ -68,6 +70,8 @@ static const struct {
     ROW(lora_ffn, "lora-ffn"),
     ROW(adapter_pfeiffer, "adapter-pfeiffer"),
     ROW(adapter_houlsby, "adapter-houlsby"),
+    ROW(compacter, "compacter"),
+    ROW(compacter_pp, "compacter++"),
     ROW(prefix, "prefix"),
     ROW(prefix_mlp, "prefix-mlp"),
     ROW(parallel_adapter_attn, "parallel-adapter-attn"),

@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/hyper.h"
+#include "core/method/kronecker.h"
 #include "core/method/prompt.h"
 #include "core/method/prompt_rows.h"
 
@@ -102,6 +103,7 @@ static const struct source_row sources_rows[SOURCE_COUNT] = {
     [SOURCE_MLP] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp},
     [SOURCE_HYPER] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
     [SOURCE_HYPER2] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
+    [SOURCE_KRONECKER] = {SOURCE_PROLOGUE, .plan = kronecker_plan, .make = kronecker_make},
     [SOURCE_PROMPT_SHARE] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_SEP] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_GLOBAL] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated},

@@ -13,7 +13,7 @@ static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned
                                                    "learned-channel", "input-gate", "input-gates"};
 static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2",
-                                                   "lstm", "product"};
+                                                   "lstm", "product", "kronecker"};
 static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared", "scaled", "sum"};
 static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
 static const char *const ending_names[END_COUNT] = {"model", "bare"};
@@ -73,6 +73,7 @@ int source_width(enum source s) {
     case SOURCE_MLP: return 512;
     case SOURCE_LSTM: return 128;
     case SOURCE_PRODUCT: return 1;
+    case SOURCE_KRONECKER: return 4; /* n, terms of the sum */
     default: return source_is_prompt(s) ? 48 : 0;
     }
 }
@@ -192,6 +193,8 @@ void module_normalise(struct module *m) {
     space_leave_out(m);
     if (function_of(m)->form == FORM_ROWS) normalise_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
+    if (m->source != SOURCE_KRONECKER) m->factor = 0, m->own_rule = false;
+    else m->init = usual_init(m); /* of other tensors than the factors, which have none */
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
     if (m->from_run || m->init == INIT_DEFAULT) m->init = usual_init(m);
@@ -241,6 +244,7 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
            a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending &&
+           a->factor == b->factor && a->own_rule == b->own_rule &&
            a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn &&
            a->place == b->place && a->pool == b->pool && a->rows == b->rows &&

@@ -64,6 +64,7 @@ enum source {
     SOURCE_HYPER2,
     SOURCE_LSTM,    /* as MLP, an LSTM before it: of a prompt's rows */
     SOURCE_PRODUCT, /* of a prompt's rows: one for all tasks, times each task's own of low rank */
+    SOURCE_KRONECKER, /* sums of Kronecker products of what is trained (core/method/kronecker.h) */
     SOURCE_COUNT
 };
 /* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the sum that s·Δh
@@ -125,6 +126,8 @@ struct module {
     enum head_form heads;
     enum source source;
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
+    int factor;           /* of Kronecker products: k of the factors L_i, R_i; 0: the products themselves are trained */
+    bool own_rule;        /* and each map has its own A_i, where else all have one set */
     int mid;              /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
     enum act mid_act;     /* tanh */
     bool biases;          /* of a bottleneck: b_d and b_u exist */

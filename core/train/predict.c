@@ -142,8 +142,11 @@ int predictor_make_plain(struct predictor *p, struct err *e) {
     if (!plain) return e->code;
     plan_free(p->plan);
     free(p->params);
+    free(p->made);
     p->plan = plain;
     p->params = params;
+    p->made = xcalloc(plain->made_size + 1, sizeof *p->made);
+    attach_remake(plain, params, p->made);
     return 0;
 }
 

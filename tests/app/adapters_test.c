@@ -17,7 +17,7 @@ static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lor
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
                                    "hub-prefix", "hub-prefix-flat", "hub-mam",
-                                   "hub-prompt", "hub-prompt-after", "hub-head-one", "hub-head-pooled" };
+                                   "hub-prompt", "hub-prompt-after", "hub-head-one", "hub-head-pooled", "hub-compacter" };
 
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
@@ -186,7 +186,7 @@ static void exported_it_is_what_was_imported(void **state) {
 
 static void hub_folders_go_out_and_come_back(void **state) {
     (void)state;
-    static const char *const some[] = { "hub-houlsby", "hub-mam", "hub-head-one", "hub-head-pooled" };
+    static const char *const some[] = { "hub-houlsby", "hub-mam", "hub-head-one", "hub-head-pooled", "hub-compacter" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "hubs.db"), *again;
         char *out = xprintf("%s/out-%s", stage.folder, some[i]);
@@ -303,7 +303,8 @@ static void what_is_not_computed_is_refused(void **state) {
         { "hub-lora", "\"alpha\": 6", "\"alpha\": \"6\"", "\"alpha\" must be a number" },
         { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is no regular expression" },
         { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "has no place in the model" },
-        { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "\"phm_layer\" is true" },
+        { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "has no place in the model" },
+        { "hub-compacter", "\"shared_W_phm\": false", "\"shared_W_phm\": true", "\"shared_W_phm\" is true" },
         { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "\"use_gating\" is true" },
         { "hub-houlsby", "\"residual_before_ln\": true", "\"residual_before_ln\": \"post_add\"", "\"residual_before_ln\" is" },
         { "hub-pfeiffer", "\"non_linearity\": \"relu\"", "\"non_linearity\": \"selu\"", "\"non_linearity\" is \"selu\"" },

@@ -167,6 +167,7 @@ static const struct op_case op_cases[] = {
     CASE(rows, rows_make),
     CASE(cols, cols_make),
     CASE(concat_rows, concat_rows_make),
+    CASE(kronecker, kronecker_make),
     CASE(attention, attention_make),
     CASE(cross_entropy, loss_make),
     CASE(vocabulary_loss, vocabulary_loss_make),

@@ -542,6 +542,33 @@ static void concat_rows_expect(const struct setup *s, const double *const *in, d
         out[i] = i < first ? in[0][i] : in[1][i - first];
 }
 
+/* Of the variants every other one has the products themselves. */
+static bool kronecker_make(int i, struct setup *s) {
+    int n = 1 + i % 3, a = 2, b = 3, k = 1 + i / 2;
+    if (i > 5) return false;
+    input(s, 0, n * n, n), input(s, 1, n * a, i % 2 ? b : k), input(s, 2, i % 2 ? -1 : n * k, b);
+    result(s, n * b, n * a);
+    return true;
+}
+static node kronecker_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_kronecker(t, in[0], in[1], in[2]);
+}
+static void kronecker_expect(const struct setup *s, const double *const *in, double *out) {
+    int n = s->cols[0], a = s->out_cols / n, b = s->out_rows / n, k = s->cols[1];
+    for (int row = 0; row < s->out_rows; row++)
+        for (int col = 0; col < s->out_cols; col++) {
+            double sum = 0;
+            for (int i = 0; i < n; i++) {
+                double part = 0;
+                const double *left = in[1] + (i * a + col % a) * k;
+                for (int m = 0; m < k && in[2]; m++) part += left[m] * in[2][(i * k + m) * b + row % b];
+                sum += in[0][(i * n + col / a) * n + row / b] * (in[2] ? part : left[row % b]);
+            }
+            out[row * s->out_cols + col] = sum;
+        }
+}
+
 /* ---- losses ---- */
 
 static bool loss_make(int i, struct setup *s) {

@@ -90,6 +90,7 @@ static void every_rule_is_listed(void **state) {
     bool listed[100] = {false}, used[100] = {false};
 #define FILE_OF(constant, file) "core/method/fn_" #file ".c",
     static const char *const sources[] = {"core/method/parse.c", "core/method/check.c", "core/method/hyper.c",
+                                          "core/method/kronecker.c",
                                           FUNCTIONS(FILE_OF)};
     rules_in(buf_text(&page), "\n| V", " |", listed);
     for (size_t i = 0; i < COUNT_OF(sources); i++) {

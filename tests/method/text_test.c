@@ -214,6 +214,8 @@ static struct module random_module(struct dice *d) {
         .norm_before = roll(d, 2),
         .residual = (enum residual)roll(d, RESIDUAL_COUNT),
         .ending = (enum ending)roll(d, END_COUNT),
+        .factor = roll(d, 3),
+        .own_rule = roll(d, 2),
         .init = (enum init)roll(d, INIT_COUNT),
         .from_run = roll(d, 4) ? 0 : 1 + roll(d, 99),
         .dropout = roll(d, 2) ? 0 : rng_uniform(d->key, d->count++),
@@ -338,7 +340,8 @@ static void presets_are_named_and_recognised(void **state) {
         "multi-head-parallel-adapter", "scaled-parallel-adapter", "mam", "ia3",
         "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "hyperdecoder", "pha",
         "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard",
-        "hyperprompt-share", "hyperprompt-sep", "hyperprompt-global", "prompt-tuning", "p-tuning", "dora", "vera", "ln-tuning", "adalora"};
+        "hyperprompt-share", "hyperprompt-sep", "hyperprompt-global", "prompt-tuning", "p-tuning", "dora", "vera", "ln-tuning", "adalora",
+        "compacter", "compacter++"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
     assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);

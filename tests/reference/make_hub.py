@@ -11,7 +11,7 @@ import sys
 
 import adapters
 import torch
-from adapters import (AutoAdapterModel, ConfigUnion, DoubleSeqBnConfig, IA3Config, LoRAConfig, ParBnConfig,
+from adapters import (AutoAdapterModel, CompacterConfig, ConfigUnion, DoubleSeqBnConfig, IA3Config, LoRAConfig, ParBnConfig,
                       PrefixTuningConfig, PromptTuningConfig, SeqBnConfig)
 from transformers import AutoTokenizer
 
@@ -29,6 +29,7 @@ ADAPTERS = {
     "hub-prefix": PrefixTuningConfig(prefix_length=3, bottleneck_size=7),
     "hub-prefix-flat": PrefixTuningConfig(prefix_length=2, flat=True),
     "hub-mam": ConfigUnion(PrefixTuningConfig(prefix_length=2, bottleneck_size=5), ParBnConfig(reduction_factor=10)),
+    "hub-compacter": CompacterConfig(reduction_factor=5, phm_dim=2),
     "hub-head-one": ParBnConfig(reduction_factor=10),
     "hub-head-pooled": SeqBnConfig(reduction_factor=10),
     "hub-prompt": PromptTuningConfig(prompt_length=3),

@@ -45,6 +45,8 @@ CASES = {
                                              ln_after=True, scaling=4.0)),
     "t5-sums": ("t5", BnConfig(**dict(BASE, cross_adapter=True, mh_adapter=True), original_ln_before=True,
                                residual_before_ln=False, ln_after=True, leave_out=[1])),
+    "bert-products": ("bert", BnConfig(**dict(BASE, mh_adapter=True, reduction_factor=5), original_ln_before=True,
+                                       phm_layer=True, phm_dim=4, phm_rank=2, shared_phm_rule=False, ln_after=True)),
     "bart-cross": ("bart", BnConfig(**dict(BASE, cross_adapter=True, mh_adapter=True, non_linearity="swish"),
                                     original_ln_before=True, original_ln_after=True, residual_before_ln=True,
                                     ln_before=True)),

@@ -61,7 +61,7 @@ struct plan *rig_plan(const struct rig *r, const char *text) {
 }
 
 bool rig_has_place(const struct rig *r, const char *text) {
-    static const char *const rules[] = {"V7", "V11", "V19", "V40", "V46", "V73"};
+    static const char *const rules[] = {"V7", "V11", "V19", "V25", "V40", "V46", "V73"};
     struct method m;
     struct finding f;
     struct err e = ERR_INIT;

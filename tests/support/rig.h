@@ -34,8 +34,9 @@ void rig_unmix(struct rig *r);
 
 /* The plan of a method text on the model; fails the test when it is refused. */
 struct plan *rig_plan(const struct rig *r, const char *text);
-/* Whether the method has a place on this model: not all have biases, layers as deep, or
- * keys of the rows that queries have.  Fails the test for any other error. */
+/* Whether the method has a place on this model: not all have biases, layers as deep,
+ * keys of the rows that queries have, or a width that Kronecker products divide.  Fails the test
+ * for any other error. */
 bool rig_has_place(const struct rig *r, const char *text);
 /* The model without a method: its head alone, NULL where it has none.  All functions here
  * take that NULL for the bare model. */
