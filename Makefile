@@ -30,7 +30,7 @@ CC := gcc
 endif
 OUT ?= build
 PKGS := openblas jansson libutf8proc libcrypto sqlite3 ncursesw libpcre2-8
-ifneq ($(filter-out clean help fetch t5 tasks,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean help fetch t5 tasks uninstall,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell pkg-config --exists $(PKGS) 2>/dev/null && echo yes),yes)
 $(error libraries are missing ($(PKGS)); `make deps` installs them)
 endif
@@ -71,7 +71,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks clean help
+.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks install uninstall clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -225,6 +225,30 @@ t5: ## fetch flan-t5-small (68 MB) as a model folder
 
 tasks: ## unpack three further tasks, and make one of this machine's package lists
 	$(Q)assets/more-tasks
+
+# ---- installation: below PREFIX, packed below DESTDIR ----
+PREFIX ?= /usr/local
+TO = $(DESTDIR)$(PREFIX)
+MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_petri fish/vendor_completions.d/petri.fish
+EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
+
+install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
+	$(Q)mkdir -p $(addprefix $(OUT)/share/,$(dir $(MADE)))
+	$(Q)$(OUT)/petri help --man >$(OUT)/share/man/man1/petri.1
+	$(Q)$(OUT)/petri help --completion bash >$(OUT)/share/bash-completion/completions/petri
+	$(Q)$(OUT)/petri help --completion zsh >$(OUT)/share/zsh/site-functions/_petri
+	$(Q)$(OUT)/petri help --completion fish >$(OUT)/share/fish/vendor_completions.d/petri.fish
+	$(Q)install -D -m 755 $(OUT)/petri '$(TO)/bin/petri'
+	$(Q)for f in $(MADE); do install -D -m 644 "$(OUT)/share/$$f" "$(TO)/share/$$f" || exit 1; done
+	$(Q)for f in $(EXPERIMENTS); do \
+		install -D -m 644 "assets/experiments/$$f" "$(TO)/share/petri/experiments/$$f" || exit 1; done
+
+# Folders that others use too stay, and models or tasks that somebody put beside what was installed.
+uninstall: ## remove what `make install` put there
+	$(Q)rm -f '$(TO)/bin/petri' $(foreach f,$(MADE),'$(TO)/share/$(f)') \
+		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)')
+	$(Q)for d in share/petri/experiments share/petri; do \
+		[ ! -d "$(TO)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TO)/$$d" || exit 1; done
 
 clean: ## remove what was built
 	$(Q)rm -rf build build-* petri

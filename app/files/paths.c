@@ -5,25 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-
-const char *paths_assets(void) {
-    static char found[4096];
-    if (found[0]) return found;
-    memcpy(found, "assets", sizeof "assets");
-    char *program = file_is_folder("assets") ? NULL : file_program_folder();
-    if (!program) return found;
-    char *beside = file_join(program, "assets");
-    char *above = file_join(program, "../assets"); /* build/petri */
-    const char *best = file_is_folder(beside) ? beside : file_is_folder(above) ? above : "assets";
-    if (strlen(best) < sizeof found) memcpy(found, best, strlen(best) + 1);
-    free(beside);
-    free(above);
-    free(program);
-    return found;
-}
 
 /* The account's home, where services and containers set no HOME; NULL when it has none. */
 static char *account_home(void) {
@@ -52,6 +37,13 @@ char *paths_database(bool *guessed, struct err *e) {
     free(account);
     *guessed = true;
     return path;
+}
+
+const char *paths_fetch(void) {
+    char *script = assets_find("fetch"); /* it is in a clone alone */
+    bool clone = script != NULL;
+    free(script);
+    return clone ? "make fetch" : "petri --model DIR --task FOLDER";
 }
 
 const char *paths_version(void) { return "petri 0.1.0"; }

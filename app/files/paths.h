@@ -1,4 +1,4 @@
-/* Where things are: the assets, with the default model and task, and the database. */
+/* Where things are: the default model and task by name, and the database. */
 #ifndef APP_FILES_PATHS_H
 #define APP_FILES_PATHS_H
 
@@ -10,13 +10,12 @@
 #define DEFAULT_MODEL "all-MiniLM-L6-v2"
 #define DEFAULT_TASK "reviews"
 
-/* "assets" of the working folder when there is one, else the one beside the program.
- * Static storage. */
-const char *paths_assets(void);
 /* $XDG_DATA_HOME/petri/petri.db, or ~/.local/share/petri/petri.db; names that are not absolute are
  * as good as not set.  Without HOME the account's home is taken and *guessed set; NULL with ERR_USAGE
  * when it has none.  Caller frees. */
 char *paths_database(bool *guessed, struct err *e);
+/* What brings the default model and task: `make fetch` in a clone; an installed petri is told where they are. */
+const char *paths_fetch(void);
 /* The program's version, "petri 0.1.0". */
 const char *paths_version(void);
 

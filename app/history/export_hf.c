@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "app/files/paths.h"
 #include "app/history/opened.h"
 #include "core/train/complete.h"
 
@@ -15,7 +14,7 @@ int export_hf(struct store *s, int64_t run, const char *task, const char *model,
     int rc = opened_run(&o, s, run, task, &(struct backbone_hint){ .given = model }, said, e);
     if (!rc) {
         /* a few training rows show that the folder computes what the run does */
-        struct task_source source = config_source(&o.config, paths_assets());
+        struct task_source source = config_source(&o.config, NULL);
         struct task t;
         struct err ignored = ERR_INIT;
         bool probe = !task_open(&t, &source, &ignored);

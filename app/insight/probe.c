@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/paths.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/sample.h"
@@ -96,7 +95,6 @@ static int open_task(struct probe *p, const struct task_source *from, int of_run
                      const struct probe_draw *how, struct err *e) {
     struct probe_task *k = &p->task[p->tasks];
     struct task_source s = *from;
-    s.assets = paths_assets();
     s.dev_rows = 0; /* drawn from all rows, also where the run was evaluated on fewer */
     s.no_train = !how->split || strcmp(how->split, "train") != 0;
     int rc = task_open(&k->t, &s, e);
@@ -113,7 +111,7 @@ static int open_own(struct probe *p, int task, const struct probe_draw *how, str
     struct predictor *u = run->predictor;
     struct run_config c;
     config_of_task(&run->config, task, &c);
-    struct task_source s = config_source(&c, paths_assets());
+    struct task_source s = config_source(&c, NULL);
     const char **name = NULL;
     predictor_use(u, run->all ? task : 0);
     if (predictor_classes(u) > 1 && !predictor_is_regression(u)) {

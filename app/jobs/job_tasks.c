@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/paths.h"
 #include "app/history/task_results.h"
 #include "app/jobs/jobs_private.h"
 #include "core/base/file.h"
@@ -45,7 +44,7 @@ static bool is_right(const struct shared_task *t, const char *key) {
 }
 
 static struct shared_task *take_task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
-    const struct task_source s = config_source(c, paths_assets());
+    const struct task_source s = config_source(c, NULL);
     char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);
     struct shared_task *t = j->tasks;

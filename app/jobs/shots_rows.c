@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/paths.h"
 #include "app/jobs/shots_private.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -188,7 +187,7 @@ static void of_files(const struct shots_task *t, struct task_source *s) {
 }
 
 int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
-    struct task_source s = config_source(&t->c, paths_assets());
+    struct task_source s = config_source(&t->c, NULL);
     if (!x->model->tokenizer)
         return err_set(e, ERR_INPUT, "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
                        x->model->folder);

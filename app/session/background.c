@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "app/files/outfile.h"
-#include "app/files/paths.h"
 #include "app/history/export_hf.h"
 #include "app/history/moved.h"
 #include "app/session/background_private.h"
@@ -231,7 +230,7 @@ static int background_add_rows(struct source_facts *s, const struct run_config *
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
-    struct task_source rows = config_source(&one, paths_assets());
+    struct task_source rows = config_source(&one, NULL);
     rows.dev_rows = 0; /* as many as there are */
     int rc = task_open(&t, &rows, e);
     if (!rc) {

@@ -1,11 +1,11 @@
 /* What the screens ask for, done. */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/files/outfile.h"
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "views/svg.h"
@@ -144,30 +144,35 @@ void session__drop_wishes(struct session *s) {
 }
 
 static void list_folders(struct session *s, const char *kind, const char *marker) {
-    char *root = file_join(paths_assets(), kind);
-    struct dirent **entry;
-    int n = scandir(root, &entry, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        char *inside = xprintf("%s/%s/%s", root, entry[i]->d_name, marker);
-        if (entry[i]->d_name[0] != '.' && file_exists(inside))
-            picker_add(&s->ui.picker, entry[i]->d_name, root, false);
+    char **name;
+    size_t n = assets_names(kind, marker, &name);
+    for (size_t i = 0; i < n; i++) {
+        char *inside = xprintf("%s/%s/%s", kind, name[i], marker), *folder = assets_find(inside);
+        if (folder) folder[strlen(folder) - strlen(inside) + strlen(kind)] = '\0'; /* the one that holds it */
+        picker_add(&s->ui.picker, name[i], folder ? folder : "", false);
+        free(folder);
         free(inside);
-        free(entry[i]);
     }
-    if (n >= 0) free(entry);
-    free(root);
+    assets_free(name, n);
+}
+
+/* An empty list says what would fill it. */
+static void add_absent(struct session *s, const char *name) {
+    char *said = xprintf("not here yet: %s", paths_fetch());
+    if (!s->ui.picker.count) picker_add(&s->ui.picker, name, said, true);
+    free(said);
 }
 
 static void list_models(struct session *s) {
     picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR takes any folder)");
     list_folders(s, "models", "config.json");
-    if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_MODEL, "not here yet: make fetch", true);
+    add_absent(s, DEFAULT_MODEL);
 }
 
 static void list_tasks(struct session *s) {
     picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER takes any folder)");
     list_folders(s, "tasks", "train.tsv");
-    if (!s->ui.picker.count) picker_add(&s->ui.picker, DEFAULT_TASK, "not here yet: make fetch", true);
+    add_absent(s, DEFAULT_TASK);
 }
 
 static void session_effects_choose(struct session *s, const char *model, const char *task) {

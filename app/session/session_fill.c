@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
@@ -195,7 +196,7 @@ static void take_source(struct session *s, struct background_answer *a) {
     s->ui.first.task = new->task;
     s->ui.first.model_ready = new->ok;
     s->ui.first.task_ready = new->train_rows > 0;
-    s->ui.first.fetch = new->ok && new->train_rows ? NULL : "make fetch";
+    s->ui.first.fetch = new->ok && new->train_rows ? NULL : paths_fetch();
 }
 
 /* A clone: its model and rows are shown once they are read, and nothing else's meanwhile. */

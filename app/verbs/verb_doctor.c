@@ -7,6 +7,7 @@
 
 #include "app/files/paths.h"
 #include "app/verbs/output.h"
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -123,12 +124,15 @@ static int database(struct doctor_page *p, const struct args *a, struct err *e) 
 
 static void assets(struct doctor_page *p) {
     verb_doctor_part(p, "assets");
-    verb_doctor_text(p, "folder", paths_assets());
-    char *model = xprintf("%s/models/%s/model.safetensors", paths_assets(), DEFAULT_MODEL);
-    char *task = xprintf("%s/tasks/%s/train.tsv", paths_assets(), DEFAULT_TASK);
-    truth(p, "default_model", file_exists(model));
-    truth(p, "default_task", file_exists(task));
-    if (!file_exists(model) || !file_exists(task)) verb_doctor_text(p, "fetch", "make fetch");
+    char **roots, *model = assets_find("models/" DEFAULT_MODEL "/model.safetensors");
+    char *task = assets_find("tasks/" DEFAULT_TASK "/train.tsv");
+    size_t n = assets_roots(&roots), first = 0;
+    while (first < n && !file_exists(roots[first])) first++;
+    verb_doctor_text(p, "folder", roots[first < n ? first : 0]);
+    assets_free(roots, n);
+    truth(p, "default_model", model != NULL);
+    truth(p, "default_task", task != NULL);
+    if (!model || !task) verb_doctor_text(p, "fetch", paths_fetch());
     free(model);
     free(task);
     part_end(p);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "app/files/outfile.h"
-#include "app/files/paths.h"
 #include "app/verbs/open.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
@@ -16,7 +15,7 @@
 
 /* The rows to score: --file, --task, or what the run was evaluated on. */
 static int eval_task(const struct opened *o, const struct args *a, struct task *t, struct err *e) {
-    struct task_source s, own = config_source(&o->config, paths_assets());
+    struct task_source s, own = config_source(&o->config, NULL);
     int rc = verb_source(a, &s, e);
     if (rc) return rc;
     if (o->several) s.where = NULL; /* --task named the run's own */

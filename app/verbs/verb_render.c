@@ -45,7 +45,7 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     char *folder = model_find(verb_model(a), &missing);
     if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
     const char *task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
-    s->have_task = !task_open(&s->task, &(struct task_source){ .where = task, .assets = paths_assets() }, &missing);
+    s->have_task = !task_open(&s->task, &(struct task_source){ .where = task }, &missing);
     struct compose_view *v = &s->ui.compose;
     v->arch = s->have_arch ? &s->arch : NULL;
     v->model = verb_model(a);
@@ -61,7 +61,7 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     compose_take_method(v, &m);
     s->ui.first = (struct first_view){
         .model = verb_model(a), .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
-        .fetch = s->have_arch && s->have_task ? NULL : "make fetch",
+        .fetch = s->have_arch && s->have_task ? NULL : paths_fetch(),
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .kernel = blas_facts()->kernel,
         .terminal_colours = args_flag(a, "ansi") ? 256 : 0,
     };

@@ -8,8 +8,8 @@
 
 #include "app/experiment/replicate.h"
 #include "app/files/outfile.h"
-#include "app/files/paths.h"
 #include "app/verbs/output.h"
+#include "core/base/assets.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -18,7 +18,10 @@
 /* A file, or one of those that come with petri by its name; caller frees. */
 static char *find_file(const char *typed) {
     if (file_exists(typed)) return xstrdup(typed);
-    return xprintf("%s/experiments/%s.json", paths_assets(), typed);
+    char *inside = xprintf("experiments/%s.json", typed), *found = assets_find(inside);
+    if (!found) found = file_join("assets", inside);
+    free(inside);
+    return found;
 }
 
 static void verb_replicate_tell(const char *line) {

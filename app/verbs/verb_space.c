@@ -1,13 +1,13 @@
 /* Verbs about the space and what is at hand: count, methods, models, encode. */
 #include "app/verbs/verbs.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/files/paths.h"
 #include "app/verbs/output.h"
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -283,23 +283,20 @@ int verb_models(const struct args *a, struct err *e) {
     int json = args_flag(a, "json");
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
-    char *root = file_join(paths_assets(), "models");
-    struct dirent **entry;
-    int n = scandir(root, &entry, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        if (entry[i]->d_name[0] != '.') {
-            char *folder = file_join(root, entry[i]->d_name);
-            show_model(folder, entry[i]->d_name, json, &b);
-            free(folder);
-        }
-        free(entry[i]);
+    char **name;
+    size_t n = assets_names("models", "config.json", &name);
+    for (size_t i = 0; i < n; i++) {
+        char *inside = xprintf("models/%s/config.json", name[i]), *folder = assets_find(inside);
+        if (folder) *strrchr(folder, '/') = '\0';
+        if (folder) show_model(folder, name[i], json, &b);
+        free(folder);
+        free(inside);
     }
-    if (n >= 0) free(entry);
+    assets_free(name, n);
     buf_putc(&b, ']');
     if (json) out_line(&b);
-    else if (n <= 2)
-        printf("No model below %s: `make fetch` brings the default one; --model DIR takes any folder.\n", root);
-    free(root);
+    else if (!n)
+        printf("No model at hand: in a clone `make fetch` brings the default one; --model DIR takes any folder.\n");
     buf_release(&b);
     return 0;
 }

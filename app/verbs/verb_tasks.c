@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/paths.h"
 #include "app/verbs/output.h"
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -17,22 +17,23 @@
 
 static void list_known(bool json) {
     char **names;
-    size_t n = task_names(paths_assets(), &names);
+    size_t n = task_names(NULL, &names);
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
     for (size_t i = 0; i < n; i++) {
-        char *folder = xprintf("%s/tasks/%s", paths_assets(), names[i]);
-        if (json) {
+        char *inside = xprintf("tasks/%s", names[i]), *folder = assets_find(inside);
+        if (folder && json) {
             json_add_key(&b, NULL);
             buf_putc(&b, '{');
             json_member_string(&b, "name", names[i]);
             json_member_string(&b, "kind", "folder below assets");
             json_member_string(&b, "folder", folder);
             buf_putc(&b, '}');
-        } else {
+        } else if (folder) {
             printf("%-12s %s\n", names[i], folder);
         }
         free(folder);
+        free(inside);
         free(names[i]);
     }
     free(names);
@@ -55,7 +56,7 @@ static int verb_tasks_read_options(const struct args *a, struct run_config *c, s
 /* Train rows of each task, as a run would have them. */
 static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
     for (int i = 0; i < c->tasks; i++) {
-        const struct task_source s = config_source(&c->of[i], paths_assets());
+        const struct task_source s = config_source(&c->of[i], NULL);
         struct task t;
         if (task_open(&t, &s, e)) return err_prefix(e, "task %s", c->of[i].task_name);
         rows[i] = t.train.rows;

@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/files/paths.h"
 #include "app/jobs/jobs.h"
 #include "app/jobs/shots.h"
 #include "app/jobs/typed.h"
@@ -44,7 +43,7 @@ int verb_header(const struct args *a, enum data_header *header, struct err *e) {
 }
 
 int verb_source(const struct args *a, struct task_source *s, struct err *e) {
-    *s = (struct task_source){ .where = args_get(a, "task"), .assets = paths_assets(),
+    *s = (struct task_source){ .where = args_get(a, "task"),
                                .text = args_get(a, "text"), .text_b = args_get(a, "text-b"),
                                .label = args_get(a, "label"), .source = args_get(a, "source"),
                                .target = args_get(a, "target"), .positive = args_get(a, "positive"),

@@ -1,9 +1,9 @@
 #include "core/data/task.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -201,29 +201,21 @@ int task_splits(const struct task *t, struct dataset *split[TASK_SPLITS], const 
     return n;
 }
 
-static int task_by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 size_t task_names(const char *assets, char ***names) {
-    char *folder = file_join(assets ? assets : "assets", "tasks");
-    DIR *d = opendir(folder);
-    size_t n = 0, room = 0;
-    *names = NULL;
-    for (struct dirent *f; d && (f = readdir(d));) {
-        char *path = file_join(folder, f->d_name), *train = NULL;
-        if (f->d_name[0] != '.' && file_is_folder(path)) train = task_files_split(path, "train");
-        if (train) {
-            GROW(*names, room, n + 1);
-            (*names)[n++] = xstrdup(f->d_name);
-        }
+    char *folder = assets ? file_join(assets, "tasks") : NULL, **list;
+    size_t n = folder ? assets_folders(folder, &list) : assets_names("tasks", NULL, &list), kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        char *inside = xprintf("tasks/%s", list[i]), *path = folder ? file_join(folder, list[i]) : assets_find(inside);
+        char *train = path ? task_files_split(path, "train") : NULL;
+        if (train) list[kept++] = list[i];
+        else free(list[i]);
         free(train);
         free(path);
+        free(inside);
     }
-    if (d) closedir(d);
-    if (n) qsort(*names, n, sizeof **names, task_by_text);
     free(folder);
-    return n;
+    *names = list;
+    return kept;
 }
 
 void task_report(const struct task *t, struct buf *out) {

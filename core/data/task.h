@@ -23,7 +23,7 @@ struct layout;
 struct task_source {
     const char *where;        /* a folder, or a name below assets/tasks; or NULL and… */
     const char *train, *dev;  /* …files (train may be NULL to evaluate, dev to train alone) */
-    const char *assets;       /* the assets folder; NULL: "assets" */
+    const char *assets;       /* the only assets folder; NULL: those of core/base/assets.h */
     /* Columns for files and for folders that are not GLUE's; NULL: "sentence" (or "text"),
      * none, "label". */
     const char *text, *text_b, *label;
@@ -92,8 +92,8 @@ int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_
  * negative with *e as dataset_read. */
 int task_rows_by_keys(struct dataset *d, const char *path, struct err *e);
 
-/* Names that task_open understands without a path: the folders below assets/tasks that have a
- * train split, sorted.  *names and its strings are the caller's. */
+/* Names that task_open understands without a path: the folders below tasks of the assets (as in struct task_source) that
+ * have a train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);
 
 /* The splits that there are, train first and test last, with what the report calls them; returns how many. */

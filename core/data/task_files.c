@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -65,8 +66,10 @@ static void add_devs(struct task_files *p, const char *folder) {
 /* The folder that `where` stands for; caller frees; NULL with *e. */
 static char *find_folder(const struct task_source *s, struct err *e) {
     if (file_is_folder(s->where)) return xstrdup(s->where);
-    char *path = xprintf("%s/tasks/%s", s->assets ? s->assets : "assets", s->where);
-    if (file_name_is_safe(s->where) && file_is_folder(path)) return path;
+    char *inside = xprintf("tasks/%s", s->where), *path = NULL;
+    if (file_name_is_safe(s->where)) path = s->assets ? file_join(s->assets, inside) : assets_find(inside);
+    free(inside);
+    if (path && file_is_folder(path)) return path;
     free(path);
     if (file_exists(s->where)) {
         err_set(e, ERR_USAGE, "%s: a file; a task is a folder or a name, and --train takes a file", s->where);

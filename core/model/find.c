@@ -1,9 +1,10 @@
-/* Where a model's name leads: a folder, the local Hugging Face cache, assets/models. */
+/* Where a model's name leads: a folder, the local Hugging Face cache, models of assets.h. */
 #include <stdbool.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/assets.h"
 #include "core/base/buf.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -93,13 +94,18 @@ static char *in_cache(const char *where, struct buf *looked) {
     return found;
 }
 
-static char *in_assets(const char *base, const char *where, struct buf *looked) {
-    char *models = file_join(base, "assets/models"), *found = file_join(models, where);
-    free(models);
-    if (file_is_folder(found)) return found;
-    buf_printf(looked, ", %s", found);
-    free(found);
-    return NULL;
+static char *in_assets(const char *where, struct buf *looked) {
+    char **roots, *found = NULL;
+    size_t n = assets_roots(&roots);
+    for (size_t i = 0; i < n && !found; i++) {
+        found = xprintf("%s/models/%s", roots[i], where);
+        if (file_is_folder(found)) continue;
+        buf_printf(looked, ", %s", found);
+        free(found);
+        found = NULL;
+    }
+    assets_free(roots, n);
+    return found;
 }
 
 char *model_find(const char *where, struct err *e) {
@@ -115,14 +121,7 @@ char *model_find(const char *where, struct err *e) {
     }
     struct buf looked = BUF_INIT;
     char *found = in_cache(where, &looked);
-    if (!found && file_name_is_safe(where)) {
-        char *base = file_program_folder(), *above = base ? file_join(base, "..") : NULL; /* bin/petri beside assets */
-        found = in_assets("", where, &looked);
-        if (!found && base) found = in_assets(base, where, &looked);
-        if (!found && above) found = in_assets(above, where, &looked);
-        free(base);
-        free(above);
-    }
+    if (!found && file_name_is_safe(where)) found = in_assets(where, &looked);
     if (!found)
         err_set(e, ERR_NOT_FOUND, "%s: there is no such model folder%s%s", where,
                 looked.size ? "; also looked at " : "", looked.size ? buf_text(&looked) + 2 : "");

@@ -101,12 +101,77 @@ static void other_shells_read_theirs(void **state) {
     if (!zsh && !fish) test_skip("neither zsh nor fish is installed");
 }
 
+/* ---- make install ---- */
+
+static char *make_says(const char *target, const char *to) {
+    const char *bin = getenv("PETRI_BIN");
+    char *out = xstrndup(bin, (size_t)(strrchr(bin, '/') - bin)), *name = file_base_name(out);
+    char *line = xprintf("cd \"$PETRI_ROOT\" && env -u MAKEFLAGS -u MAKELEVEL make -o '%s/petri' %s OUT='%s' DESTDIR='%s' PREFIX=/usr",
+                         name, target, name, to);
+    char *said = shell_says(line);
+    free(line);
+    free(name);
+    free(out);
+    return said;
+}
+
+/* Run from a folder without assets, petri finds what lies in the user's folder and what was installed. */
+static void installed_petri_works_and_goes_without_remains(void **state) {
+    (void)state;
+    static const char *const files[] = { "bin/petri", "share/man/man1/petri.1", "share/bash-completion/completions/petri",
+                                         "share/zsh/site-functions/_petri", "share/fish/vendor_completions.d/petri.fish",
+                                         "share/petri/experiments/pha-parts.json" };
+    char *to = file_join(stage.folder, "a place"), *said = make_says("install", to);
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        char *path = xprintf("%s/usr/%s", to, files[i]);
+        if (!file_exists(path)) fail_msg("no %s: %s", path, said);
+        free(path);
+    }
+    free(said);
+    char *line = xprintf("mkdir -p '%s/else' '%s/data/petri/models' '%s/usr/share/petri/models' && "
+                         "cp -r '%s' '%s/data/petri/models/mine' && cp -r '%s' '%s/usr/share/petri/models/theirs'",
+                         stage.folder, stage.folder, to, stage.model, stage.folder, stage.model, to);
+    free(shell_says(line));
+    free(line);
+#define INSTALLED "cd '%s/else' && XDG_DATA_HOME='%s/data' '%s/usr/bin/petri' "
+    line = xprintf(INSTALLED "models --json", stage.folder, stage.folder, to);
+    said = shell_says(line);
+    assert_non_null(strstr(said, "data/petri/models/mine\""));
+    assert_non_null(strstr(said, "share/petri/models/theirs\""));
+    free(said);
+    free(line);
+    line = xprintf("mkdir -p '%s/else/assets/models' && cp -r '%s' '%s/else/assets/models/mine'; " INSTALLED "models --json",
+                   stage.folder, stage.model, stage.folder, stage.folder, stage.folder, to);
+    said = shell_says(line); /* the working folder's come first */
+    assert_non_null(strstr(said, "/models/mine\""));
+    assert_null(strstr(said, "data/petri/models/mine"));
+    free(said);
+    free(line);
+    line = xprintf(INSTALLED "train --model theirs --train '%s' --text text --label label --method 'lora(r=2)' --steps 1",
+                   stage.folder, stage.folder, to, stage.toy);
+    said = shell_says(line);
+    assert_non_null(strstr(said, "finished"));
+    free(said);
+    free(line);
+    line = xprintf("rm -r '%s/usr/share/petri/models'", to);
+    free(shell_says(line));
+    free(line);
+    free(make_says("uninstall", to));
+    line = xprintf("find '%s' ! -type d; find '%s' -name petri", to, to);
+    said = shell_says(line);
+    assert_string_equal(said, "");
+    free(said);
+    free(line);
+    free(to);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_is_in_all_of_them),
         cmocka_unit_test(the_page_is_good_roff),
         cmocka_unit_test(bash_completes),
         cmocka_unit_test(other_shells_read_theirs),
+        cmocka_unit_test(installed_petri_works_and_goes_without_remains),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

@@ -1,0 +1,99 @@
+#include "core/base/assets.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+
+/* Names that are not absolute are as good as not set. */
+static char *data_root(void) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (data && data[0] == '/') return file_join(data, "petri");
+    return home && home[0] == '/' ? file_join(home, ".local/share/petri") : NULL;
+}
+
+size_t assets_roots(char ***out) {
+    static const char *const near[] = { "assets", "../assets", NULL, "../share/petri" }; /* NULL: the user's */
+    char **roots = xcalloc(COUNT_OF(near) + 1, sizeof *roots), *program = file_program_folder();
+    size_t n = 0;
+    roots[n++] = xstrdup("assets");
+    for (size_t i = 0; i < COUNT_OF(near); i++) {
+        char *root = !near[i] ? data_root() : program ? file_join(program, near[i]) : NULL;
+        if (root) roots[n++] = root;
+    }
+    free(program);
+    *out = roots;
+    return n;
+}
+
+void assets_free(char **list, size_t n) {
+    for (size_t i = 0; i < n; i++) free(list[i]);
+    free(list);
+}
+
+char *assets_find(const char *inside) {
+    char **roots, *found = NULL;
+    size_t n = assets_roots(&roots);
+    for (size_t i = 0; i < n && !found; i++) {
+        found = file_join(roots[i], inside);
+        if (file_exists(found)) continue;
+        free(found);
+        found = NULL;
+    }
+    assets_free(roots, n);
+    return found;
+}
+
+static int assets_by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+struct named {
+    char **name;
+    size_t count, room;
+};
+
+static void add_folders(struct named *l, const char *folder, const char *marker) {
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char *path = file_join(folder, f->d_name), *inside = marker ? file_join(path, marker) : NULL;
+        if (f->d_name[0] != '.' && (inside ? file_exists(inside) : file_is_folder(path))) {
+            GROW(l->name, l->room, l->count + 1);
+            l->name[l->count++] = xstrdup(f->d_name);
+        }
+        free(inside);
+        free(path);
+    }
+    if (d) closedir(d);
+}
+
+/* Sorted, each once. */
+static size_t named_sorted(struct named *l, char ***out) {
+    size_t kept = 0;
+    if (l->count) qsort(l->name, l->count, sizeof *l->name, assets_by_text);
+    for (size_t i = 0; i < l->count; i++) {
+        if (kept && !strcmp(l->name[kept - 1], l->name[i])) free(l->name[i]);
+        else l->name[kept++] = l->name[i];
+    }
+    *out = l->name;
+    return kept;
+}
+
+size_t assets_folders(const char *folder, char ***out) {
+    struct named l = { 0 };
+    add_folders(&l, folder, NULL);
+    return named_sorted(&l, out);
+}
+
+size_t assets_names(const char *kind, const char *marker, char ***out) {
+    struct named l = { 0 };
+    char **roots;
+    size_t n = assets_roots(&roots);
+    for (size_t i = 0; i < n; i++) {
+        char *folder = file_join(roots[i], kind);
+        add_folders(&l, folder, marker);
+        free(folder);
+    }
+    assets_free(roots, n);
+    return named_sorted(&l, out);
+}
