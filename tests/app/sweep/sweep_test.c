@@ -371,6 +371,16 @@ static void the_best_third_goes_on(void **state) {
     free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
     char *again = ask(how_all_stand);
     assert_string_equal(again, halved);
+    /* ended at their rung before the record knew: they stop there again */
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE run SET state='running', weights_sha256=NULL WHERE state='stopped'", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    free(again);
+    free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
+    again = ask(how_all_stand);
+    assert_string_equal(again, halved);
     make(NULL); /* the same in one go */
     json_decref(sweep("--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-every 1 --seeds 1,2"));
     char *straight = ask(how_all_stand), *rest = straight, *row;
