@@ -92,10 +92,16 @@ static bool take_axis(struct module *m, enum axis a, const char *text, char why[
     }
 }
 
-/* One network a stack makes modules of one size, and one projection is of one: what one of them gets, all have. */
+/* One network a stack makes modules of one size, one projection is of one, and one rule of Kronecker products has as many
+ * terms: what one of them gets, all have. */
 static void one_size(struct method *m, const struct module *changed) {
     for (int i = 0; i < m->count; i++)
         if (changed->fn == FN_PROJECTED && m->module[i].fn == FN_PROJECTED) m->module[i].size = changed->size;
+    for (int i = 0; i < m->count; i++) {
+        struct module *x = &m->module[i];
+        if (changed->source == SOURCE_KRONECKER && x->source == SOURCE_KRONECKER && !changed->own_rule && !x->own_rule)
+            x->mid = changed->mid;
+    }
     int g = source_is_hyper(changed->source) ? source_generator(changed->source) : -1;
     if (g < 0 || !m->hyper[g].on || m->hyper[g].net != HYPER_STACK) return;
     for (int i = 0; i < m->count; i++)
@@ -113,7 +119,7 @@ static bool take_field(const struct compose_view *v, const char *text, struct ru
     struct module m = c->method.module[v->part];
     if (!take_axis(&m, v->axis, text, why)) return false;
     c->method.module[v->part] = m;
-    if (v->axis == AXIS_SIZE) one_size(&c->method, &m);
+    if (v->axis == AXIS_SIZE || v->axis == AXIS_MID) one_size(&c->method, &m);
     return true;
 }
 
