@@ -45,6 +45,12 @@ static int32_t draw(const struct bench *b, uint64_t i) {
     return 6 + (int32_t)rng_below(rng_key(8, RNG_TEST, 0, 0), i, (uint64_t)few);
 }
 
+/* Tokens of a source, as many as the rows of a prompt leave positions for. */
+static int length_of(const struct bench *b, int source) {
+    int longest = b->p ? method_longest(&b->p->method, &b->m->arch) : LONGEST;
+    return source_length[source] < longest ? source_length[source] : longest;
+}
+
 /* False when the family has no place for it. */
 static bool give_method(struct bench *b, const char *text, struct err *e) {
     struct method m;
@@ -87,7 +93,7 @@ static struct batch pack(struct bench *b, const int *source, int rows, int token
     };
     for (int i = 0; i < rows; i++) {
         x.start[i] = x.tokens;
-        for (int k = 0; source && k < source_length[source[i]]; k++, x.tokens++) {
+        for (int k = 0; source && k < length_of(b, source[i]); k++, x.tokens++) {
             x.ids[x.tokens] = b->source[source[i]][k];
             x.types[x.tokens] = 0;
             x.positions[x.tokens] = k;
@@ -160,7 +166,7 @@ static void run(struct bench *b, struct decode_cache *c) {
     for (int i = 0; i < SOURCES; i++) {
         b->source_of[i] = i;
         b->text[i][0] = b->m->arch.decoder_start >= 0 ? b->m->arch.decoder_start : 2;
-        for (int k = 0; k < source_length[i]; k++)
+        for (int k = 0; k < length_of(b, i); k++)
             b->source[i][k] = draw(b, (uint64_t)(100000 + 100 * i + k));
     }
     cache_begin(c, SOURCES, BEAMS);
@@ -196,18 +202,16 @@ static void test_family(const char *family) {
     struct decode_cache *c = cache_new(&b.m->arch);
     b.name = family;
     run(&b, c);
-    int tried = 0, refused = 0;
     for (size_t i = 0;; i++) {
         const struct preset *known = i < COUNT_OF(more) ? NULL : preset_at(i - COUNT_OF(more));
         if (!known && i >= COUNT_OF(more)) break;
         b.name = known ? known->name : more[i];
         if (!strcmp(b.name, "head")) continue;
-        tried++;
         if (give_method(&b, b.name, &e)) run(&b, c);
-        else refused++;
+        else if (!strstr(e.text, "V11") && !strstr(e.text, "V25")) /* biases to train, a width that four divides */
+            fail_msg("%s: %s: %s", family, b.name, e.text);
         take_method(&b);
     }
-    if (refused > 1) fail_msg("%s: %d of %d methods were refused: %s", family, refused, tried, e.text);
     cache_free(c);
     tape_free(b.tape);
     arena_free(b.arena);
