@@ -67,10 +67,5 @@ bool attach_can_merge(const struct plan *p, const char **why);
  * type.  The model is not touched.  On failure all places are NULL. */
 int attach_merge(const struct plan *p, const struct model *m, const real *params, real **out,
                  struct err *e);
-/* Takes merged weights back in place to the base's: low-rank changes are subtracted,
- * scales divided out; tensors that were trained whole are copied from the base model `m`.
- * A scale of 0 cannot be divided out: ERR_FAILED, `out` is then half done. */
-int attach_unmerge(const struct plan *p, const struct model *m, const real *params,
-                   real *const *out, struct err *e);
 
 #endif

@@ -136,7 +136,7 @@ static const char *fn_decomposed_unmergeable(const struct plan *p, const struct 
     return NULL;
 }
 
-/* W = (m/‖W + s W_u W_d‖) ⊙ (W + s W_u W_d), or back. */
+/* W = (m/‖W + s W_u W_d‖) ⊙ (W + s W_u W_d). */
 static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write));
@@ -148,15 +148,9 @@ static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struc
     if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
     for (int r = 0; r < c.out; r++) gain[r] *= length[r];
-    for (int r = 0; x->back && r < c.out; r++)
-        if (gain[r] == 0) {
-            free(gain);
-            return err_set(e, ERR_FAILED, "a length of %s is 0: it cannot be divided out", t->name);
-        }
     size_t cols = (size_t)c.in;
-    for (int r = 0; x->back && r < c.out; r++) kernel_scale(cols, 1 / gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
-    blas_gemm(false, false, c.out, c.in, c.rank, (real)(x->back ? -c.s : c.s), c.up, c.rank, c.down, c.in, 1, w, c.in);
-    for (int r = 0; !x->back && r < c.out; r++) kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
+    blas_gemm(false, false, c.out, c.in, c.rank, (real)c.s, c.up, c.rank, c.down, c.in, 1, w, c.in);
+    for (int r = 0; r < c.out; r++) kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
     free(gain);
     return 0;
 }

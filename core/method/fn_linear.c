@@ -82,7 +82,7 @@ static const char *fn_linear_unmergeable(const struct plan *p, const struct modu
     return module_is_map(m) ? NULL : "a linear module over more than one map has no single weight to go into";
 }
 
-/* W += s·W_u W_d, or back. */
+/* W += s·W_u W_d. */
 static int fn_linear_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write));
@@ -95,7 +95,7 @@ static int fn_linear_merge(struct merge *x, const struct merge_at *at, struct er
     real *own = channel ? mem_try(n, sizeof *own) : NULL;
     if (channel && !own) return err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name);
     for (size_t k = 0; channel && k < n; k++) own[k] = up[k] * channel[k / (size_t)m->size];
-    blas_gemm(false, false, t->rows, t->cols, m->size, x->back ? -s : s, channel ? own : up, m->size,
+    blas_gemm(false, false, t->rows, t->cols, m->size, s, channel ? own : up, m->size,
               merge_values(x, at, SLOT_DOWN_W), t->cols, 1, w, t->cols);
     free(own);
     return 0;

@@ -78,7 +78,7 @@ static const char *fn_projected_unmergeable(const struct plan *p, const struct m
     return module_is_map(m) ? NULL : "vectors around a projection over more than one map have no single weight to go into";
 }
 
-/* W += diag(b) B diag(d) A, or back. */
+/* W += diag(b) B diag(d) A. */
 static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
@@ -92,7 +92,7 @@ static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct
             size_t at_k = (size_t)r * (size_t)rank + (size_t)k;
             up[at_k] = outer[r] * x->params[b->offset + at_k] * inner[k];
         }
-    blas_gemm(false, false, t->rows, t->cols, rank, x->back ? -1 : 1, up, rank, x->params + a->offset, a->cols, 1, w, t->cols);
+    blas_gemm(false, false, t->rows, t->cols, rank, 1, up, rank, x->params + a->offset, a->cols, 1, w, t->cols);
     free(up);
     return 0;
 }

@@ -96,13 +96,9 @@ static const char *fn_scale_unmergeable(const struct plan *p, const struct modul
     return fold_of(m, &fold) ? NULL : "a scale at this tap belongs to no map";
 }
 
-static void scale_values(real *w, int rows, int cols, const real *l, bool columns, bool back) {
+static void scale_values(real *w, int rows, int cols, const real *l, bool columns) {
     for (int r = 0; r < rows; r++)
-        for (int c = 0; c < cols; c++) {
-            real s = l[columns ? c : r];
-            if (back) w[(size_t)r * (size_t)cols + (size_t)c] /= s;
-            else w[(size_t)r * (size_t)cols + (size_t)c] *= s;
-        }
+        for (int c = 0; c < cols; c++) w[(size_t)r * (size_t)cols + (size_t)c] *= l[columns ? c : r];
 }
 
 static int fn_scale_merge(struct merge *x, const struct merge_at *at, struct err *e) {
@@ -111,11 +107,6 @@ static int fn_scale_merge(struct merge *x, const struct merge_at *at, struct err
     struct fold fold;
     if (!fold_of(m, &fold)) BUG("merge of a scale at %s", tap_name(m->write));
     const enum tensor_role roles[] = {tap_weight_role(fold.map), tap_bias_role(fold.map)};
-    if (x->back)
-        for (int i = 0; i < tap_width(&x->m->arch, m->write); i++)
-            if (l[i] == 0)
-                return err_set(e, ERR_FAILED, "a scale at %s is 0: it cannot be divided out",
-                               tap_name(m->write));
     for (int k = 0; k < (fold.columns ? 1 : 2); k++) {
         int i = merge_tensor(x, at, roles[k]);
         if (i < 0) continue; /* a map without a bias */
@@ -123,8 +114,8 @@ static int fn_scale_merge(struct merge *x, const struct merge_at *at, struct err
         real *w = merge_copy(x, i, e);
         if (!w) return ERR_SYSTEM;
         /* A vector's elements are the map's outputs. */
-        if (t->vector) scale_values(w, t->cols, 1, l, false, x->back);
-        else scale_values(w, t->rows, t->cols, l, fold.columns, x->back);
+        if (t->vector) scale_values(w, t->cols, 1, l, false);
+        else scale_values(w, t->rows, t->cols, l, fold.columns);
     }
     return 0;
 }

@@ -70,7 +70,7 @@ static const char *fn_svd_unmergeable(const struct plan *p, const struct module 
     return module_is_map(m) ? NULL : "an SVD over more than one map has no single weight to go into";
 }
 
-/* W += s·W_u diag(e) W_d, or back. */
+/* W += s·W_u diag(e) W_d. */
 static int fn_svd_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
@@ -82,7 +82,7 @@ static int fn_svd_merge(struct merge *x, const struct merge_at *at, struct err *
     real *w = merge_copy(x, i, e), *own = w ? mem_try(n, sizeof *own) : NULL;
     if (!own) return w ? err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name) : ERR_SYSTEM;
     for (size_t k = 0; k < n; k++) own[k] = up[k] * value[k % (size_t)rank];
-    blas_gemm(false, false, t->rows, t->cols, rank, x->back ? -s : s, own, rank, merge_values(x, at, SLOT_DOWN_W), t->cols, 1,
+    blas_gemm(false, false, t->rows, t->cols, rank, s, own, rank, merge_values(x, at, SLOT_DOWN_W), t->cols, 1,
               w, t->cols);
     free(own);
     return 0;

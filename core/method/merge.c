@@ -38,7 +38,6 @@ bool attach_can_merge(const struct plan *p, const char **why) {
 real *merge_copy(struct merge *x, int tensor, struct err *e) {
     const struct tensor_info *t = &x->m->tensor[tensor];
     if (!x->out[tensor]) {
-        BUG_IF(x->back);
         x->out[tensor] = mem_try((size_t)t->rows * (size_t)t->cols, sizeof(real));
         if (x->out[tensor])
             memcpy(x->out[tensor], x->m->weight[tensor],
@@ -63,7 +62,7 @@ static int merge_trained(struct merge *x, struct err *e) {
         if (t->kind != PLAN_MODEL) continue;
         real *w = merge_copy(x, t->tensor, e);
         if (!w) return ERR_SYSTEM;
-        memcpy(w, x->back ? x->m->weight[t->tensor] : x->params + t->offset, t->count * sizeof *w);
+        memcpy(w, x->params + t->offset, t->count * sizeof *w);
     }
     return 0;
 }
@@ -90,7 +89,7 @@ static int fold_turn(struct merge *x, enum merge_turn turn, struct err *e) {
 
 int attach_merge(const struct plan *p, const struct model *m, const real *params, real **out,
                  struct err *e) {
-    struct merge x = {p, m, params, out, false};
+    struct merge x = {p, m, params, out};
     const char *why;
     memset(out, 0, (size_t)m->tensors * sizeof *out);
     if (!attach_can_merge(p, &why)) return err_set(e, ERR_FAILED, "cannot be merged: %s", why);
@@ -100,14 +99,5 @@ int attach_merge(const struct plan *p, const struct model *m, const real *params
         free(out[i]);
         out[i] = NULL;
     }
-    return rc;
-}
-
-int attach_unmerge(const struct plan *p, const struct model *m, const real *params,
-                   real *const *out, struct err *e) {
-    struct merge x = {p, m, params, (real **)out, true};
-    int rc = 0;
-    for (int turn = MERGE_TURNS - 1; !rc && turn >= MERGE_ADDS; turn--) rc = fold_turn(&x, (enum merge_turn)turn, e);
-    if (!rc) rc = merge_trained(&x, e);
     return rc;
 }

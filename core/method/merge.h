@@ -9,7 +9,6 @@ struct merge {
     const struct model *m;
     const real *params;
     real **out; /* one a model tensor */
-    bool back;  /* take the change out again */
 };
 
 /* A layer of a module's span. */

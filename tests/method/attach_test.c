@@ -179,10 +179,6 @@ static void folds(const char *text) {
     double apart = rig_apart(&rig, tuned, folded), moved = rig_apart(&rig, tuned, base);
     if (apart > 1e-5 || moved < 1e-3)
         fail_msg("%s: merged differs by %g; tuning moved %g", text, apart, moved);
-    test_ok(attach_unmerge(p, rig.m, x, out, &e), &e);
-    for (int i = 0; i < m.tensors; i++)
-        for (int k = 0; out[i] && k < m.tensor[i].rows * m.tensor[i].cols; k++)
-            assert_true(fabs((double)out[i][k] - (double)rig.m->weight[i][k]) < 1e-6);
     for (int i = 0; i < m.tensors; i++) free(out[i]);
     free(out);
     free(m.weight);
