@@ -9,11 +9,12 @@
 #include "views/compose_edit.h"
 
 const char *axis_name(enum axis a) {
-    static const char *const names[AXIS_COUNT] = {
+    static const char *const names[] = {
         "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
         "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases",
         "learn", "norm before", "norm", "residual", "end",
         "place", "row read", "rows kept"};
+    _Static_assert(COUNT_OF(names) == AXIS_COUNT, "a name for each axis");
     return names[a];
 }
 
@@ -90,8 +91,9 @@ static void compose_choose_layers_value(const struct module *m, char out[64]) {
 }
 
 void axis_value(const struct module *m, enum axis a, char out[64]) {
-    static const char *const comps[COMP_COUNT] = {"add",       "scaled",   "learned s",
-                                                  "gated \u03BB", "multiply", "in place", "concat"};
+    static const char *const comps[] = {"add",     "scaled", "learned s",       "gated \u03BB", "multiply",
+                                        "in place", "concat", "learned channel", "input gate",   "input gates"};
+    _Static_assert(COUNT_OF(comps) == COMP_COUNT, "a word for each composition");
     const char *text = "";
     char site[32];
     *out = 0;
@@ -304,6 +306,7 @@ static void list_compositions(struct compose_view *v, const struct module *m) {
         "h \u2190 h + s \u2299 \u0394h: a trained s for each channel.",
         "\u0394h, or the keys and values, times g: the mean over the row's own tokens of \u03C3(x\u00B7w + b).",
         "One gate for the keys, one for the values."};
+    _Static_assert(COUNT_OF(names) == COMP_COUNT && COUNT_OF(says) == COMP_COUNT, "words for each composition");
     for (int i = 0; i < COMP_COUNT; i++) {
         if (!names[i] || !(function_of(m)->comps >> i & 1 || i <= COMP_MULTIPLY)) continue;
         struct module n = *m;
@@ -326,6 +329,7 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "While training an LSTM and two maps make the rows; only the rows are kept.",
         "One prompt for all tasks times each task's own product of low rank.",
         "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter."};
+    _Static_assert(COUNT_OF(says) == SOURCE_COUNT, "words for each source");
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;
         n.source = (enum source)i;
@@ -383,6 +387,7 @@ static void list_details(struct compose_view *v, const struct module *m) {
         "Truncated normal with deviation 0.02.", "Uniform between -0.5 and 0.5.", "The model's rows of frequent words, drawn.",
         "The model's rows of any tokens, drawn.", "The model's first rows.",
         "The classes' names, a row each; then frequent words.", "The tokens of --prompt-text, again and again."};
+    _Static_assert(COUNT_OF(inits) == INIT_COUNT, "words for each start");
     static const char *const learns[LEARN_COUNT] = {
         [LEARN_BOTH] = "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
         [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",

@@ -8,17 +8,17 @@
 #include "core/method/functions.h"
 #include "core/method/slots.h"
 
-static const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
+static const char *const comp_names[] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight", "concat",
                                                    "learned-channel", "input-gate", "input-gates"};
-static const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
+static const char *const source_names[] = {"free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2",
                                                    "lstm", "product", "kronecker"};
-static const char *const norm_names[NORM_COUNT] = {"none", "own", "shared", "scaled", "sum"};
+static const char *const norm_names[] = {"none", "own", "shared", "scaled", "sum"};
 static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
 static const char *const ending_names[END_COUNT] = {"model", "bare"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
-static const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
+static const char *const init_names[] = {"default", "lora", "bert", "houlsby", "normal",
                                                "hyperformer", "truncated", "uniform", "vocabulary",
                                                "vocabulary-all", "first-ids", "labels", "text"};
 static const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
@@ -34,6 +34,10 @@ const char *const method_act_names[ACT_COUNT] = {
     [ACT_SIGMOID] = "sigmoid",
 };
 
+_Static_assert(COUNT_OF(comp_names) == COMP_COUNT, "a name for each");
+_Static_assert(COUNT_OF(source_names) == SOURCE_COUNT, "a name for each");
+_Static_assert(COUNT_OF(norm_names) == NORM_COUNT, "a name for each");
+_Static_assert(COUNT_OF(init_names) == INIT_COUNT, "a name for each");
 #define NAME(list, i) ((unsigned)(i) < COUNT_OF(list) ? list[i] : "?")
 const char *comp_name(enum comp c) { return NAME(comp_names, c); }
 const char *source_name(enum source s) { return NAME(source_names, s); }
