@@ -33,10 +33,8 @@ static const char summary_sql[] =
 static int check_look(sqlite3 *db, struct store_health *h, struct err *e) {
     int rc = check_text_of(db, "PRAGMA integrity_check(1)", h->problem, sizeof h->problem, e);
     if (!rc && !strcmp(h->problem, "ok")) {
-        rc = check_text_of(db,
-                           "SELECT 'a row of ' || \"table\" || ' belongs to no ' || parent"
-                           " FROM pragma_foreign_key_check LIMIT 1",
-                           h->problem, sizeof h->problem, e);
+        rc = check_text_of(db, "SELECT 'a row of ' || \"table\" || ' belongs to no ' || parent"
+                           " FROM pragma_foreign_key_check LIMIT 1", h->problem, sizeof h->problem, e);
         if (!rc && !h->problem[0])
             rc = check_text_of(db, summary_sql, h->problem, sizeof h->problem, e);
     }

@@ -15,8 +15,7 @@ struct block_call {
 
 /* Binds the block as parameter `at`, runs and finalises. */
 static int embedding_insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *data, int rows, int columns,
-                            int64_t *id,
-                            struct err *e) {
+                            int64_t *id, struct err *e) {
     if (!st) return e->code;
     size_t bytes = (size_t)rows * (size_t)columns * sizeof *data;
     int rc = bytes > INT_MAX ? SQLITE_TOOBIG : sqlite3_bind_blob(st, at, data, (int)bytes, SQLITE_STATIC);

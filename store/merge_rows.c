@@ -89,8 +89,7 @@ static sqlite3_stmt *inserting(sqlite3 *db, const char *table, sqlite3_stmt *row
 
 /* The rows of a table that `where` (with ? for FROM's run) chooses. */
 static int merge_rows_copy_rows(struct merger *m, sqlite3 *db, const char *table, const char *where,
-                                int64_t from, int64_t into,
-                                struct err *e) {
+                                int64_t from, int64_t into, struct err *e) {
     char *sql = xprintf("SELECT * FROM %s WHERE %s", table, where);
     sqlite3_stmt *row = db_prepare(m->from->reader, e, sql, "i", from), *to = row ? inserting(db, table, row, e) : NULL;
     int rc = to ? 0 : e->code;

@@ -111,8 +111,7 @@ struct write_batch {
 
 /* What is left out is told in its run's log. */
 static int writer_leave_out(struct write_batch *b, sqlite3 *db, const struct store_record *r,
-                            const struct err *why,
-                            struct err *e) {
+                            const struct err *why, struct err *e) {
     int rc = db_exec(db, "ROLLBACK TO record", e);
     keys_forget(b->w->store);
     if (rc) return rc;

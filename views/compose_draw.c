@@ -225,8 +225,8 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     const struct choice *k = &v->choices[v->choice];
     struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
     int used = canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
-    if (v->describe && !net) compose_draw_describe(v, c, (struct rect){says.x, says.y + used, says.w,
-                                                                       says.h - used}, k);
+    if (v->describe && !net)
+        compose_draw_describe(v, c, (struct rect){says.x, says.y + used, says.w, says.h - used}, k);
 }
 
 /* Modules whose formulas are alike, but for their places, share a line. */

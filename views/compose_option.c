@@ -95,8 +95,8 @@ static void compose_option_add(struct compose_view *v, const struct option *o) {
 
 void compose_list_options(struct compose_view *v) {
     v->options = 0;
-    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++) compose_option_add(v,
-                                                                                          option_find(together[k]));
+    for (size_t k = 0; k < COUNT_OF(together) && v->config.tasks; k++)
+        compose_option_add(v, option_find(together[k]));
     for (size_t k = 0; k < COUNT_OF(views_compose_option_shown); k++) {
         const struct option *o = option_find(views_compose_option_shown[k].name);
         if (views_compose_option_shown[k].label && is_here(v, o)) compose_option_add(v, o);

@@ -22,8 +22,7 @@ static bool extent(const struct plot_line *line, int lines, double from, double 
 }
 
 static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line,
-                                            int lines,
-                                            const struct plot_look *look, bool log) {
+                                            int lines, const struct plot_look *look, bool log) {
     struct axis_range y = *set;
     double lo = 0, hi = 1;
     if (y.set) return y;

@@ -45,8 +45,7 @@ static bool on_right(enum runs_column k) {
 }
 
 static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
-                           enum runs_column column,
-                           enum ink ink, const char *text) {
+                           enum runs_column column, enum ink ink, const char *text) {
     if (!k->w[column]) return;
     if (on_right(column)) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
     else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);

@@ -8,8 +8,9 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-static int runs_tasks_by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a,
-                                                                            *(const char *const *)b); }
+static int runs_tasks_by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static bool named(const struct runs_view *v, const char *name) {
     for (int i = 0; i < v->tasks; i++)

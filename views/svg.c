@@ -92,8 +92,8 @@ static bool is_shape(uint32_t cp) {
 static int svg_text(struct buf *out, const struct canvas *c, int x, int y, const char *ink) {
     const struct cell *row = &c->cell[y * c->w];
     int end = x, columns = 0;
-    while (end < c->w && !is_shape(row[end].cp) && row[end].cp != ' ' && svg_same(row[end].style,
-                                                                                  row[x].style)) end++;
+    while (end < c->w && !is_shape(row[end].cp) && row[end].cp != ' ' && svg_same(row[end].style, row[x].style))
+        end++;
     buf_printf(out, "<text y=\"%d\" fill=\"%s\"%s%s x=\"", y * CELL_H + 12, ink,
                row[x].style.attr & ATTR_BOLD ? " font-weight=\"bold\"" : "",
                row[x].style.attr & ATTR_UNDERLINE ? " text-decoration=\"underline\"" : "");

@@ -75,9 +75,8 @@ void train_fit_tasks(struct train_view *v) {
     for (int losses = 0; losses < 2; losses++) {
         bool any = false;
         double lo = 0, hi = 0;
-        for (int i = 0; i < v->series.tasks; i++) any = train_widen(v,
-                                                                    train_tasks_data_of(&v->series.task[i],
-                                                                                        losses), losses, any, &lo, &hi);
+        for (int i = 0; i < v->series.tasks; i++)
+            any = train_widen(v, train_tasks_data_of(&v->series.task[i], losses), losses, any, &lo, &hi);
         if (any) axis_fit(losses ? &v->look.y : &v->look.metric_y, lo, hi, losses && v->look.log);
     }
 }

@@ -101,8 +101,8 @@ static bool is_in(const char *folder, const struct stat *st) {
 
 static bool is_read(const struct outfile_guard *g, const struct stat *st) {
     for (size_t i = 0; i < g->reads; i++)
-        if (outfile_same_file(g->read[i], st) || (file_is_folder(g->read[i]) && is_in(g->read[i],
-                                                                                      st))) return true;
+        if (outfile_same_file(g->read[i], st) || (file_is_folder(g->read[i]) && is_in(g->read[i], st)))
+            return true;
     return false;
 }
 

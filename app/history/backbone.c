@@ -49,8 +49,8 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
     struct buf looked = BUF_INIT;
     struct model *m = NULL;
     for (size_t i = 0; !m && i < COUNT_OF(name); i++)
-        if (!i || !name[i] || !c->model || strcmp(name[i], c->model)) m = backbone_by_name(c, name[i],
-                                                                                           &looked);
+        if (!i || !name[i] || !c->model || strcmp(name[i], c->model))
+            m = backbone_by_name(c, name[i], &looked);
     if (m)
         text_line(said, "model: %s is gone; %s, whose weights are the run's, is taken", c->model_folder, m->folder);
     else

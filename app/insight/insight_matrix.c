@@ -167,8 +167,8 @@ static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e)
     if (!rc) rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_LAYERS, .side = side,
                                                                 .sides = s->sides }, e);
     if (!rc) rc = insight_matrix_add(s, a, &classes, e);
-    if (!rc && runs) rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run,
-                                                                        .sides = runs }, e);
+    if (!rc && runs)
+        rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
     for (int i = 0; !rc && i < s->sides; i++)
         rc = insight_matrix_add_rows(s, a, side[i],
                                      insight_matrix_layer_of(side[i] == last->probe ? last : &s->live[0],

@@ -105,8 +105,8 @@ void likeness_of(struct likeness *l, const struct opened *a, const struct opened
     l->value = xcalloc((size_t)x.count * (size_t)y.count + 1, sizeof *l->value);
     for (int i = 0; i < x.count; i++) {
         l->row_name[i] = xstrdup(x.piece[i].name);
-        for (int j = 0; j < y.count; j++) l->value[i * y.count + j] = likeness_alike(&x.piece[i],
-                                                                                     &y.piece[j]);
+        for (int j = 0; j < y.count; j++)
+            l->value[i * y.count + j] = likeness_alike(&x.piece[i], &y.piece[j]);
     }
     for (int j = 0; j < y.count; j++) l->column_name[j] = xstrdup(y.piece[j].name);
     tensor_pieces_release(&x);

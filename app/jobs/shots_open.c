@@ -331,8 +331,8 @@ static int shots_open_same_file(const char *was, const char *now, const char *pa
 static int shots_open_check_rows(const struct shots_task *t, struct err *e) {
     const struct dataset *dev = t->task.devs ? &t->task.dev[0] : NULL;
     int rc = shots_open_same_file(t->c.train_sha256, t->task.train.sha256, t->task.train.path, e);
-    if (!rc && dev && !(t->c.split > 0)) rc = shots_open_same_file(t->c.dev_sha256, dev->sha256, dev->path,
-                                                                   e);
+    if (!rc && dev && !(t->c.split > 0))
+        rc = shots_open_same_file(t->c.dev_sha256, dev->sha256, dev->path, e);
     return rc;
 }
 

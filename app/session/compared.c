@@ -39,10 +39,8 @@ static void fill_group(struct compared_page *p, int i) {
     for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
     char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
-        .name = g->name, .state = comparison_state(g), .seeds = compared_keep(p,
-                                                                              xstrdup(seeds)),
-                                                                              .claim = claim ? compared_keep(p, claim) : NULL,
-        .kind = g->kind, .other_rows = g->other_rows, .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
+        .name = g->name, .state = comparison_state(g), .seeds = compared_keep(p, xstrdup(seeds)),
+        .claim = claim ? compared_keep(p, claim) : NULL, .kind = g->kind, .other_rows = g->other_rows, .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
         .low = v.low, .high = v.high, .rank = comparison_rank(c, i), .seconds = comparison_seconds(g), .trained = g->trained,
         .run = p->run[i], .runs = g->runs,
     };
@@ -50,8 +48,7 @@ static void fill_group(struct compared_page *p, int i) {
 
 /* The metric's points: of the run's own where that is the one compared, else read by name. */
 static int compared_metric_of(struct compared_page *p, struct store *s, const struct store_run *run,
-                              int kind, struct run_series *r,
-                              struct err *e) {
+                              int kind, struct run_series *r, struct err *e) {
     const struct side_by_side *c = &p->groups.of;
     if (kind < 0 || !strcmp(c->kind[kind].metric, run->metric)) return 0;
     char *name = xprintf("%s.%s", c->kind[kind].split, c->kind[kind].metric);

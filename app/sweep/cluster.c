@@ -216,8 +216,8 @@ static int cluster_read_spec(struct cluster *c, const char *path, const json_t *
     c->workers = workers < 1 ? 1 : workers > 64 ? 64 : (int)workers;
     int rc = sweep_plan_read(&c->plan, path, json_object_get(root, "record"), e);
     c->task = xcalloc(json_array_size(tasks) + 1, sizeof *c->task);
-    for (size_t i = 0; !rc && i < json_array_size(tasks); i++) rc = cluster_read_task(c, path,
-                                                                                      json_array_get(tasks, i), &c->task[c->tasks++], e);
+    for (size_t i = 0; !rc && i < json_array_size(tasks); i++)
+        rc = cluster_read_task(c, path, json_array_get(tasks, i), &c->task[c->tasks++], e);
     return rc;
 }
 

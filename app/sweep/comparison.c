@@ -163,8 +163,8 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
     if (!rc) rc = last_value(s, run, name, &out->final, e);
     if (!rc) {
         out->kernel = xcopy(run->kernel);
-        if (isfinite(comparison_value(c, out))) *kind = comparison_kind_of(c, run, metric, direction,
-                                                                           &out->other_rows);
+        if (isfinite(comparison_value(c, out)))
+            *kind = comparison_kind_of(c, run, metric, direction, &out->other_rows);
     }
     free(split);
     free(name);

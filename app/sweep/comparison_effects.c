@@ -115,8 +115,8 @@ static void comparison_effects_gather(const struct side_by_side *c, struct effec
     r->task = xcalloc(room, sizeof *r->task);
     for (int g = 0; g < c->groups; g++)
         for (int k = 0; k < c->group[g].runs && c->group[g].kind >= 0; k++)
-            if (comparison_counts(c, &c->group[g].run[k])) comparison_effects_add_row(c, r, &c->group[g],
-                                                                                      &c->group[g].run[k], seed, seeds);
+            if (comparison_counts(c, &c->group[g].run[k]))
+                comparison_effects_add_row(c, r, &c->group[g], &c->group[g].run[k], seed, seeds);
     for (int i = 0; i < c->axes; i++) comparison_effects_add_factor(c, r, i);
     buf_printf(about, "%zu runs", r->rows);
     if (c->kinds > 1) {

@@ -287,9 +287,9 @@ static void effects(const struct side_by_side *c, struct buf *out) {
         const struct compared_effect *x = &f.effect[i];
         char value[32], low[32], high[32];
         if (x->axis2 >= 0) continue;
-        comparison_output_number(value, x->value, points), comparison_output_number(low, x->low,
-                                                                                    points), comparison_output_number(high,
-                                                                                            x->high, points);
+        comparison_output_number(value, x->value, points);
+        comparison_output_number(low, x->low, points);
+        comparison_output_number(high, x->high, points);
         const char *level = x->level ? x->level : x->log ? "slope, of its log" : "slope";
         buf_printf(out, "| %s | %s | %zu | %s%s | %s%s%s |\n", c->axis[x->axis], level, x->n,
                    x->open ? "aliased with " : value, x->open ? x->aliased : "", low, *low ? " \u2026 " : "", high);

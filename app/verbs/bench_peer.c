@@ -88,8 +88,7 @@ static int open_rows(struct task *t, const struct bench_peer *p, const struct pe
 
 /* A step is one group of sources: neither more nor less than NEW_TOKENS new tokens each. */
 static int bench_peer_generate(const struct model *m, const struct dataset *d, const struct peer_work *w,
-                               int threads,
-                               struct bench_times *out, struct err *e) {
+                               int threads, struct bench_times *out, struct err *e) {
     struct generate_options o;
     int rc = generate_defaults(m, &o, NULL, e);
     if (rc) return rc;

@@ -17,8 +17,7 @@
 #include "core/engine/blas.h"
 
 static void verb_bench_say(const struct args *a, const char *key, double value, const char *unit,
-                           const char *what,
-                           struct buf *b) {
+                           const char *what, struct buf *b) {
     if (args_flag(a, "json")) json_member_double(b, key, value);
     else printf("%-16s %10.4g %-9s %s\n", key, value, unit, what);
 }

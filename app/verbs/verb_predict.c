@@ -48,8 +48,7 @@ static void print_prediction(const struct opened *o, const struct args *a, const
 
 /* The answer of a text-to-text run, parsed back where its task had labels. */
 static void verb_predict_print_text(const struct opened *o, const struct args *a,
-                                    const struct dataset_row *row,
-                                    const char *given, size_t size) {
+                                    const struct dataset_row *row, const char *given, size_t size) {
     bool any = predictor_gold(o->predictor) == DATA_TEXT;
     struct parsed p = { .label = -1 };
     if (!any) p = predictor_parse(o->predictor, given, size);
@@ -87,8 +86,8 @@ static int write_rows(const struct opened *o, const struct args *a, struct datas
     if (!rc) rc = dataset_encode(d, o->model->tokenizer, (size_t)max_len, 0, o->model->arch.vocabulary, e);
     if (!rc) input_tell_cut(d);
     if (!rc) rc = predictor_answer(o->predictor, d, crew, &texts, e);
-    for (size_t i = 0; !rc && i < d->rows; i++) verb_predict_print_text(o, a, &row[i], texts.text[i],
-                                                                        texts.size[i]);
+    for (size_t i = 0; !rc && i < d->rows; i++)
+        verb_predict_print_text(o, a, &row[i], texts.text[i], texts.size[i]);
     written_release(&texts);
     free(row);
     return rc;

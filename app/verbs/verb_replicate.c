@@ -82,8 +82,7 @@ static int verb_replicate_check_files(const struct args *a, const struct outfile
 
 /* JSON and page, as new files. */
 static int verb_replicate_write_files(const struct args *a, const struct outfile_guard *g,
-                                      const struct buf *json, const struct buf *page,
-                                      struct err *e) {
+                                      const struct buf *json, const struct buf *page, struct err *e) {
     const struct buf *what[FILES] = { json, page };
     int rc = 0;
     for (int i = 0; !rc && i < FILES; i++) {

@@ -242,8 +242,7 @@ static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t ru
 
 /* Opens what is compared: p[0] and, with two, p[1]. */
 static int verb_similarity_open_sides(const struct args *a, struct store *s, enum matrix_of of,
-                                      struct probe *p, int *sides,
-                                      struct err *e) {
+                                      struct probe *p, int *sides, struct err *e) {
     bool model = args_get(a, "model") || !a->count;
     if (is_of_one_run(of) && (a->count != 1 || model))
         return err_set(e, ERR_USAGE, "--of %s takes one run", matrix_of_names[of]);

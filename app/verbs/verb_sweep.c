@@ -91,8 +91,9 @@ static void say_line(void *self, const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-struct jobs_hook verb_sweep_hook(void) { return (struct jobs_hook){ .event = verb_sweep_tell,
-                                                                   .report = no_report }; }
+struct jobs_hook verb_sweep_hook(void) {
+    return (struct jobs_hook){ .event = verb_sweep_tell, .report = no_report };
+}
 
 int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
                     bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
@@ -129,8 +130,7 @@ static int verb_sweep_taken(const struct sweep_plan *p, struct store *s, struct 
 
 /* Does what lacks and prints the results. */
 static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
-                                int workers,
-                                struct err *e) {
+                                int workers, struct err *e) {
     if (args_get(a, "slurm") && p->spec.halving)
         return err_set(e, ERR_USAGE, "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
                                      "databases of their own do not see; leave one of the two out");
@@ -200,8 +200,8 @@ static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int 
     struct sweep_plan p = { 0 };
     int rc = read_spec(a, &spec, e);
     if (!rc) rc = sweep_plan_make(&p, &spec, j, e);
-    if (!rc) rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : verb_sweep_carry_out(a, &p, s, j,
-                                                                                        workers, e);
+    if (!rc)
+        rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);
     sweep_release(&spec);
     sweep_plan_release(&p);
     return rc;
@@ -236,8 +236,8 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
         if (!rc) rc = halving_check(&p.spec, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
-    if (!rc) rc = strcmp(word, "stop") ? verb_sweep_carry_out(a, &p, s, j, workers, e) : verb_sweep_stop(&p,
-                                                                                                         s, e);
+    if (!rc)
+        rc = strcmp(word, "stop") ? verb_sweep_carry_out(a, &p, s, j, workers, e) : verb_sweep_stop(&p, s, e);
     sweep_plan_release(&p);
     return rc;
 }

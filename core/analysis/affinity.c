@@ -167,8 +167,8 @@ static void fill_row(const struct affinity_rows *r, int i, const real *distance,
         if (d2[j] < least) least = d2[j];
     }
     for (int j = 0; j < r->k; j++) d2[j] -= least;
-    if (!affinity_widths(d2, r->k, r->perplexity, p)) __atomic_add_fetch(&r->out->unreached, 1,
-                                                                         __ATOMIC_RELAXED);
+    if (!affinity_widths(d2, r->k, r->perplexity, p))
+        __atomic_add_fetch(&r->out->unreached, 1, __ATOMIC_RELAXED);
     if (r->out->dense) {
         real *row = r->out->dense + (size_t)i * r->out->stride;
         for (int j = 0; j < r->k; j++) row[index[j]] = (real)p[j];

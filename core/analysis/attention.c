@@ -15,8 +15,7 @@ struct look {
 };
 
 static void analysis_attention_seen(void *self, const struct site *site, int sequence, int head,
-                                    int queries, int columns,
-                                    const real *p) {
+                                    int queries, int columns, const real *p) {
     const struct look *l = self;
     struct attention_map *a = l->out;
     (void)sequence;

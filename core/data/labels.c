@@ -371,8 +371,8 @@ int labels_read(struct import *m, struct err *e) {
         if (!rc) {
             d->kind = decide(m, &x);
             if (d->kind == DATA_CLASSES || m->o->no_gold) rc = find_none(m, &x, e);
-            if (!rc) rc = d->kind == DATA_REGRESSION ? labels_read_scores(m, e) : labels_read_classes(m, &x,
-                                                                                                      e);
+            if (!rc)
+                rc = d->kind == DATA_REGRESSION ? labels_read_scores(m, e) : labels_read_classes(m, &x, e);
         }
         labels_release(&x);
     } else if (m->o->kind == DATA_KIND_REGRESSION) {

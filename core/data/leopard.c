@@ -33,8 +33,9 @@ char *leopard_prefix(const char *draw) {
 }
 
 char *leopard_eval(const char *prefix) { return xprintf("%s_eval.json", prefix); }
-char *leopard_draw(const char *prefix, int draw, int k) { return xprintf("%s%s%d_%d.json", prefix,
-                                                                         leopard_mark, draw, k); }
+char *leopard_draw(const char *prefix, int draw, int k) {
+    return xprintf("%s%s%d_%d.json", prefix, leopard_mark, draw, k);
+}
 
 static void leopard_add(struct leopard *l, const char *folder, const char *prefix) {
     l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);

@@ -91,8 +91,7 @@ static bool has_header(struct import *m, const struct records *r) {
     return m->header != DATA_HEADER_NO;
 }
 
-static int table_name_columns(const struct import *m, const struct records *r, bool header,
-                              struct err *e) {
+static int table_name_columns(const struct import *m, const struct records *r, bool header, struct err *e) {
     struct dataset *d = m->d;
     const char *const *name = m->o->headless;
     if (r->fields > 10000)
@@ -170,8 +169,8 @@ int table_read(struct import *m, struct err *e) {
             continue;
         }
         bool header = first && has_header(m, &r);
-        if (first && ((rc = table_name_columns(m, &r, header, e)) || (rc = table_choose(m, &r, &c,
-                                                                                        e)))) break;
+        if (first && ((rc = table_name_columns(m, &r, header, e)) || (rc = table_choose(m, &r, &c, e))))
+            break;
         if (header) d->report.header++;
         else take_record(m, &r, &c);
     }

@@ -247,8 +247,9 @@ static int vectors_read_rows(struct vectors_reading *g, struct err *e) {
     return rc;
 }
 
-static int vectors_by_bytes(const void *a, const void *b) { return strcmp(*(char *const *)a,
-                                                                          *(char *const *)b); }
+static int vectors_by_bytes(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 /* ---- labels ---- */
 

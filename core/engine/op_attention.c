@@ -206,8 +206,7 @@ static void apart(const struct tape *t, const struct record *r, const struct att
 
 /* y = x with the dropped probabilities 0; element (row id, head, query, column). */
 static void op_attention_drop(const struct tape *t, const struct attend *s,
-                              const struct attention_place *at, const real *x,
-                              real *y) {
+                              const struct attention_place *at, const real *x, real *y) {
     struct rng_key key = { rng_bits(record_rng(t, s->a.site), at->id) };
     for (int i = 0; i < at->nq; i++) {
         size_t o = (size_t)i * (size_t)at->width;

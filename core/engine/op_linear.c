@@ -230,9 +230,8 @@ static void scaled_back(struct tape *t, const struct record *r, const real *dy) 
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)out;
-        kernel_scale((size_t)at.rows * (size_t)out, op_linear_factor_of(t, s->s, r->in[ADD_SCALE],
-                                                                        at.block), dy + first,
-                     scaled + first);
+        kernel_scale((size_t)at.rows * (size_t)out, op_linear_factor_of(t, s->s, r->in[ADD_SCALE], at.block),
+                     dy + first, scaled + first);
     }
     product_back(t, r->in[ADD_X], r->in[ADD_W], 1, scaled, &s->groups);
     groups_col_sum(t, r->in[ADD_B], &s->groups, out, 1, scaled, NULL);

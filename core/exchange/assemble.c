@@ -31,8 +31,8 @@ static bool assemble_alike(const struct module *x, const struct module *y) {
 struct placed *assembly_piece(struct assembly *a, const struct module *m, int stack, int site, int layer) {
     for (size_t i = 0; i < a->pieces; i++) {
         struct placed *p = &a->piece[i];
-        if (p->stack == stack && p->site == site && p->layer == layer && assemble_alike(&p->module,
-                                                                                        m)) return p;
+        if (p->stack == stack && p->site == site && p->layer == layer && assemble_alike(&p->module, m))
+            return p;
     }
     GROW(a->piece, a->room, a->pieces + 1);
     a->piece[a->pieces] = (struct placed){ .module = *m, .stack = stack, .site = site, .layer = layer };
@@ -156,8 +156,7 @@ struct places {
 static bool same_span(const bool *a, const bool *b) { return !memcmp(a, b, LAYERS); }
 
 static int assemble_add_range(struct method *out, const struct module *like, int stack, int site, int first,
-                              int last, int layers,
-                              const char *path, struct err *e) {
+                              int last, int layers, const char *path, struct err *e) {
     if (out->count == METHOD_MODULES)
         return err_set(e, ERR_INPUT, "%s: its places have too many different settings for one method: more than %d modules",
                        path, METHOD_MODULES);
@@ -172,8 +171,7 @@ static int assemble_add_range(struct method *out, const struct module *like, int
 
 /* The runs of neighbouring layers of a span, a module each. */
 static int assemble_add_span(struct method *out, const struct module *like, const bool *at, int stack,
-                             int site, int layers,
-                             const char *path, struct err *e) {
+                             int site, int layers, const char *path, struct err *e) {
     int rc = 0;
     for (int i = 0; i < layers && !rc; i++) {
         if (!at[i]) continue;
@@ -188,8 +186,7 @@ static int assemble_add_span(struct method *out, const struct module *like, cons
 /* The spans of a model that such a module may be at, and whether it is at the same layers of all, or of all of the
  * decoder's. */
 static int assemble_add_modules(struct method *out, const struct assembly *a, const struct module *like,
-                                const struct places *p,
-                                const char *path, struct err *e) {
+                                const struct places *p, const char *path, struct err *e) {
     struct module everywhere = *like;
     struct span span[SPANS];
     everywhere.stack = STACK_ALL;

@@ -258,9 +258,9 @@ static const char *activation(enum act act) {
 }
 
 /* A factor that gives this width: the library takes ⌊d / factor⌋. */
-static json_t *hub_write_factor(int d,
-                                int width) { return d % width ? json_real(d / (width +
-                                                                               0.5)) : json_integer(d / width); }
+static json_t *hub_write_factor(int d, int width) {
+    return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width);
+}
 
 static json_t *factors(const struct hub_out *o, json_t *left_out) {
     int d = o->m->arch.width, usual = 0;

@@ -283,8 +283,8 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     if (text_ends(name, ".lora_B.weight") || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
-    char *wrapped = peft_read_without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias",
-                                                                                          wrapped) : xstrdup(name);
+    char *wrapped = peft_read_without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias", wrapped)
+                                                                                : xstrdup(name);
     int rc = reading_base(&r->in, t, own, e);
     free(wrapped);
     free(own);

@@ -330,8 +330,8 @@ static void add_lora_keys(const struct out *o, json_t *c) {
         const struct wrapped *w = &o->wrapped[i];
         double own = w->alpha / (root ? sqrt(w->rank) : 1);
         if (w->rank != first->rank) json_object_set_new(ranks, w->module, json_integer(w->rank));
-        if (root ? fabs(own - alpha) > 1e-9 * fabs(alpha) : own != alpha) json_object_set_new(alphas,
-                                                                                              w->module, peft_write_number(own));
+        if (root ? fabs(own - alpha) > 1e-9 * fabs(alpha) : own != alpha)
+            json_object_set_new(alphas, w->module, peft_write_number(own));
     }
     static const char *const nothing[] = { "layer_replication", "layers_pattern", "layers_to_transform", "megatron_config" };
     json_object_set_new(c, "r", json_integer(first->rank));

@@ -258,8 +258,7 @@ static node read_of(const struct forward *f, struct site *site, const struct mod
 }
 
 static node attach_apply(struct attach *a, struct tape *t, const struct forward *f, struct site *site,
-                         int module,
-                         node value) {
+                         int module, node value) {
     const struct module *m = &a->p->method.module[module];
     bool key_side = m->write == TAP_A_K || m->write == TAP_A_V;
     struct use u = use_of(a, module, site, key_side ? site->key_rows : site->rows);
@@ -319,8 +318,8 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
         x->join = m->comp == COMP_GATED || comp_gates(m->comp) ? KV_CONCAT : KV_ADD;
         x->s = use_factor(&u, &x->scale);
         x->blocks = row ? rows_count(a->rows) : attach_by_task(a, i) ? a->p->tasks : 1;
-        x->block = row ? rows_sequences(a->rows, f, site) : attach_by_task(a, i) ? row_tasks(a,
-                                                                                             f->batch) : NULL;
+        x->block = row ? rows_sequences(a->rows, f, site) : attach_by_task(a, i) ? row_tasks(a, f->batch)
+                                                                                 : NULL;
         if (comp_gates(m->comp)) {
             x->blocks = site->rows->count;
             x->block = counted(a, site->rows->count);

@@ -149,8 +149,8 @@ static void add_networks(struct buf *b, const struct plan *p) {
         char *sum = plan_network_arithmetic(p, n->name);
         size_t trained = 0;
         if (!sum) continue;
-        for (int k = 0; k < p->tensors; k++) trained += count_is_of(&p->tensor[k],
-                                                                    n->name) ? p->tensor[k].count : 0;
+        for (int k = 0; k < p->tensors; k++)
+            trained += count_is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
         buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name, trained);
         json_add_string(b, sum);
         if (network_generator(n) >= 0) {

@@ -31,6 +31,5 @@ const struct function function_full = {
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
-    .advise = fn_full_advise,
-    .formula = fn_full_formula,
+    .advise = fn_full_advise, .formula = fn_full_formula,
 };

@@ -98,14 +98,9 @@ const struct function function_softmax = {
     /* The embedding behind a prefix's network must tell the prefix's places apart from the start: at 0.02 all
      * of them would come out as one. */
     .made_init = INIT_NORMAL,
-    .slots = fn_softmax_slots,
-    .still = fn_softmax_still,
+    .slots = fn_softmax_slots, .still = fn_softmax_still,
     .keys_of = keys_of,
-    .check = fn_softmax_check,
-    .advise = fn_softmax_advise,
-    .pair = fn_softmax_pair,
-    .terms = fn_softmax_terms,
-    .formula = fn_softmax_formula,
-    .label = fn_softmax_label,
+    .check = fn_softmax_check, .advise = fn_softmax_advise, .pair = fn_softmax_pair,
+    .terms = fn_softmax_terms, .formula = fn_softmax_formula, .label = fn_softmax_label,
     .unmergeable = fn_softmax_unmergeable,
 };

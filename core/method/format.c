@@ -98,8 +98,8 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     char layers[32];
     key_layers_text(m, layers);
     if (m->first != 1 || m->last) format_pair(b, "layers", layers);
-    if (m->stack != (f->form == FORM_ROWS ? usual.stack : STACK_ALL)) format_pair(b, "stack",
-                                                                                  stack_name(m->stack));
+    if (m->stack != (f->form == FORM_ROWS ? usual.stack : STACK_ALL))
+        format_pair(b, "stack", stack_name(m->stack));
     if (m->place != usual.place) format_pair(b, "place", prompt_place_name(m->place));
     if (m->pool != usual.pool) format_pair(b, "pool", prompt_pool_name(m->pool));
     if (m->rows != usual.rows) format_pair(b, "rows", prompt_rows_name(m->rows));

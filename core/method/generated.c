@@ -7,8 +7,7 @@
 #include "core/method/init.h"
 
 static const struct made_head generated_usual = {.on = true, .hidden = 384, .width = 256,
-                                                 .learn = LEARN_OUTER,
-                                                 .rates = RATES_MOVING};
+                                                 .learn = LEARN_OUTER, .rates = RATES_MOVING};
 static const char *const learns[LEARN_COUNT] = {"both", "inner", "outer"};
 static const char *const rates[] = {"moving", "all"};
 

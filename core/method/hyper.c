@@ -252,8 +252,8 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
     if (!h->on) return NULL;
     if (!h->task && !h->prototype && h->instance == ROW_NONE)
         return "a generator without a condition: say task=, prototype= or instance=";
-    if (h->net == HYPER_STACK && (!hyper_alike(m, g, a, STACK_ENCODER) || !hyper_alike(m, g, a,
-                                                                                       STACK_DECODER)))
+    if (h->net == HYPER_STACK &&
+        (!hyper_alike(m, g, a, STACK_ENCODER) || !hyper_alike(m, g, a, STACK_DECODER)))
         return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
     *rule = "V54";
     if (prompts && reads_rows(h)) return "prompts are the tasks', their maps are not made for each row: leave instance= out";

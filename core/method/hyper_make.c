@@ -30,8 +30,7 @@ struct hyper_work {
 };
 
 static const struct plan_tensor *hyper_make_find(const struct plan *p, int generator, enum slot role,
-                                                 int stack, int layer, int place,
-                                                 int of_slot) {
+                                                 int stack, int layer, int place, int of_slot) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->kind == PLAN_NETWORK && t->generator == generator && t->role == (int)role && t->stack == stack &&

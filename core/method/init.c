@@ -98,8 +98,7 @@ static void init_take_rows(real *to, const real *from, const int *row, int rows,
 }
 
 static void init_head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
-                      const int *row, int classes,
-                      real *out) {
+                      const int *row, int classes, real *out) {
     const real *own = NULL; /* the folder's */
     switch (row ? t->role : SLOT_COUNT) {
     case SLOT_HEAD_W: init_take_rows(out, m->head_w, row, classes, t->cols); return;

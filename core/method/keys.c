@@ -185,8 +185,9 @@ static int set_rsalpha(struct module *m, const char *v, struct err *e) {
 }
 
 /* Of a projection. */
-static int set_seed(struct module *m, const char *v, struct err *e) { return keys_whole("seed", v, 0,
-                                                                                        &m->seed, e); }
+static int set_seed(struct module *m, const char *v, struct err *e) {
+    return keys_whole("seed", v, 0, &m->seed, e);
+}
 
 static int set_heads(struct module *m, const char *v, struct err *e) {
     int i = key_word("heads", v, keys_heads_at, HEADS_COUNT, e);

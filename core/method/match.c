@@ -138,12 +138,12 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         match_add(c, "stack", stack_name(run[i].stack), FAR_SWITCH);
         break;
     }
-    if (takers("place", run, base, n, &x, &y) && x->place != y->place) match_add(c, "place",
-                                                                                 prompt_place_name(x->place), FAR_SWITCH);
-    if (takers("pool", run, base, n, &x, &y) && x->pool != y->pool) match_add(c, "pool",
-                                                                              prompt_pool_name(x->pool), FAR_SWITCH);
-    if (takers("rows", run, base, n, &x, &y) && x->rows != y->rows) match_add(c, "rows",
-                                                                              prompt_rows_name(x->rows), FAR_SWITCH);
+    if (takers("place", run, base, n, &x, &y) && x->place != y->place)
+        match_add(c, "place", prompt_place_name(x->place), FAR_SWITCH);
+    if (takers("pool", run, base, n, &x, &y) && x->pool != y->pool)
+        match_add(c, "pool", prompt_pool_name(x->pool), FAR_SWITCH);
+    if (takers("rows", run, base, n, &x, &y) && x->rows != y->rows)
+        match_add(c, "rows", prompt_rows_name(x->rows), FAR_SWITCH);
     if (run->learn != base->learn) match_add(c, "learn", learn_name(run->learn), FAR_SWITCH);
     for (int i = 0; i < n; i++) {
         if (run[i].site == base[i].site) continue;

@@ -105,8 +105,9 @@ static int network_unknown(const struct network *n, const char *key, struct err 
 
 /* ---- one ---- */
 
-bool network_is_on(const struct network *n, const struct method *m) { return *(const bool *)network_in(n,
-                                                                                                       m); }
+bool network_is_on(const struct network *n, const struct method *m) {
+    return *(const bool *)network_in(n, m);
+}
 
 void network_take_usual(const struct network *n, struct method *m) { memcpy((char *)m + n->offset, n->usual, n->size); }
 
@@ -228,8 +229,8 @@ void networks_changes(const struct method *m, const struct method *base, struct 
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++) {
         bool own = !network_is_on(n, base);
-        if (network_is_on(n, m) && !network_equal(n, m, base)) network_add_text(n, m,
-                                                                                own ? n->usual : network_in(n, base), false, out);
+        if (network_is_on(n, m) && !network_equal(n, m, base))
+            network_add_text(n, m, own ? n->usual : network_in(n, base), false, out);
     }
 }
 

@@ -53,8 +53,7 @@ node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, 
 }
 
 static node prompt_leaf(const struct plan *p, struct tape *t, const real *params, real *grads,
-                        const struct plan_made *of,
-                        enum slot slot) {
+                        const struct plan_made *of, enum slot slot) {
     const struct plan_tensor *x = plan_slot(p, of->module, slot, of->stack, of->site, of->layer);
     BUG_IF(!x);
     return source_leaf(t, x, params, grads);
@@ -69,8 +68,8 @@ int prompt_make(const struct plan *p, struct tape *t, const real *params, real *
     enum slot map[2];
     prompt_slots(of, map);
     tape_site(t, "prompt of module %d", of->module + 1);
-    node down = prompt_leaf(p, t, params, grads, of, map[0]), up = prompt_leaf(p, t, params, grads, of,
-                                                                               map[1]);
+    node down = prompt_leaf(p, t, params, grads, of, map[0]);
+    node up = prompt_leaf(p, t, params, grads, of, map[1]);
     made[first] = prompt_value(p, t, prompt_of(p, t, params, grads, of), down, up);
     return first + 1;
 }

@@ -401,8 +401,7 @@ static void arch_read_labels(struct arch_reading *r, struct arch *a) {
         if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name ||
             !*name) {
             char *found = xprintf("wrong at the key \"%s\"", key);
-            arch_refuse(r, "id2label", found,
-                        "its keys must be 0, 1, … without a gap, its values names");
+            arch_refuse(r, "id2label", found, "its keys must be 0, 1, … without a gap, its values names");
             free(found);
             return;
         }

@@ -218,11 +218,9 @@ static void write_name(char *out, size_t room, const char *format, int layer) {
 }
 
 static void arch_tensors_fill(const struct arch *a, const struct segment *s, const struct tensor_part *p,
-                              int layer,
-                              struct tensor_info *out) {
+                              int layer, struct tensor_info *out) {
     *out = (struct tensor_info){
-        .rows = arch_tensors_size_of(a, p->rows),
-        .cols = arch_tensors_size_of(a, p->cols),
+        .rows = arch_tensors_size_of(a, p->rows), .cols = arch_tensors_size_of(a, p->cols),
         .role = p->role,
         .stack = s->stack,
         .sublayer = p->sublayer,

@@ -103,11 +103,10 @@ static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, 
 static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t room, size_t *used, struct torch_zip *z,
                      const char **top, size_t *top_size, struct err *e) {
     if (room < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4)) return bad(f, "its zip directory is damaged", e);
-    size_t names = (size_t)torch_zip_number(c + 28, 2), extra = (size_t)torch_zip_number(c + 30,
-                                                                                         2), comment = (size_t)torch_zip_number(c + 32, 2);
-    uint64_t packed = torch_zip_number(c + 20, 4), size = torch_zip_number(c + 24,
-                                                                           4), at = torch_zip_number(c + 42,
-                                                                                                     4);
+    size_t names = (size_t)torch_zip_number(c + 28, 2), extra = (size_t)torch_zip_number(c + 30, 2);
+    size_t comment = (size_t)torch_zip_number(c + 32, 2);
+    uint64_t packed = torch_zip_number(c + 20, 4), size = torch_zip_number(c + 24, 4);
+    uint64_t at = torch_zip_number(c + 42, 4);
     *used = CENTRAL_BYTES + names + extra + comment;
     if (*used > room) return bad(f, "its zip directory is damaged", e);
     const char *name = (const char *)c + CENTRAL_BYTES, *slash = memchr(name, '/', names);

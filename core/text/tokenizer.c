@@ -130,8 +130,7 @@ typedef void rest_of_text(struct tokenizer_work *w, const char *s, size_t n, boo
 
 /* Calls `rest` for what lies between the tokens of `set`, and adds their ids. */
 static void tokenizer_split(struct tokenizer_work *w, const struct added_set *set, const char *s, size_t n,
-                            bool start,
-                            rest_of_text *rest) {
+                            bool start, rest_of_text *rest) {
     size_t at = 0, done = 0, from, to;
     const struct added_token *token;
     while (set->count && added_next(set, s, n, at, done, &from, &to, &token)) {

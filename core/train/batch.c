@@ -15,8 +15,9 @@ static void batch_add_range(struct batch *b, int task, int row) {
     b->range[b->ranges++] = (struct task_range){ task, row, row + 1 };
 }
 
-static size_t batch_length_of(const struct batch_row *r) { return r->data->start[r->row +
-                                                                                 1] - r->data->start[r->row]; }
+static size_t batch_length_of(const struct batch_row *r) {
+    return r->data->start[r->row + 1] - r->data->start[r->row];
+}
 
 void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows, int n) {
     size_t count = (size_t)n, tokens = 0;

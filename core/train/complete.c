@@ -192,8 +192,7 @@ static void complete_files(struct run_config *c, const struct task *t) {
 
 /* One task's rows; `rows` is where c describes them. */
 static int complete_complete_task(struct run_config *c, struct run_config *rows, const struct model *m,
-                                  const struct task *t,
-                                  struct err *e) {
+                                  const struct task *t, struct err *e) {
     if (!t->has_train) return err_set(e, ERR_USAGE, "%s: has no rows to train on", t->name);
     if (!t->train.rows) return err_set(e, ERR_INPUT, "%s: no row to train on", t->train.path);
     if (!t->train.max_len || t->train.max_len != (size_t)c->max_len)

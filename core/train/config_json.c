@@ -103,8 +103,8 @@ static int config_json_read_tasks(struct run_config *c, const json_t *list, stru
         struct run_config *of = &c->of[c->tasks++];
         config_init(of);
         for (size_t i = 0; i < option_count(); i++)
-            if (option_at(i)->is & OPTION_ROWS && config_json_read_member(of, option_at(i),
-                                                                          json_array_get(list, k), e))
+            if (option_at(i)->is & OPTION_ROWS &&
+                config_json_read_member(of, option_at(i), json_array_get(list, k), e))
                 return e->code;
         if (!of->task_name) return err_set(e, ERR_INPUT, "%s: a task has no name", config_json_config_name);
     }
@@ -121,8 +121,8 @@ int config_from_json(const char *json, size_t n, struct run_config *out, struct 
                                                config_json_config_name);
     out->epochs = 0;
     out->form = FORM_CLASSES; /* a config that does not say: there was no other form */
-    for (size_t i = 0; i < option_count() && !rc; i++) rc = config_json_read_member(out, option_at(i), all,
-                                                                                    e);
+    for (size_t i = 0; i < option_count() && !rc; i++)
+        rc = config_json_read_member(out, option_at(i), all, e);
     if (!rc) rc = config_json_read_tasks(out, json_object_get(all, "tasks"), e);
     /* nor did it say this */
     if (!rc && !json_object_get(all, "official_dev"))

@@ -270,8 +270,8 @@ static void corpus_cluster(struct corpus *c, const struct model *m, size_t first
     rng_permute(rng_key(c->how.seed, RNG_DRAW, first, rng_site("clusters")), order, n);
     for (int k = 0; k < clusters; k++) memcpy(centre + (size_t)k * d, x + order[k] * d, d * sizeof *centre);
     for (int round = 0; round < ROUNDS; round++) {
-        for (size_t i = 0; i < n; i++) c->word[first + i].cluster = corpus_nearest(x + i * d, centre,
-                                                                                   clusters, d);
+        for (size_t i = 0; i < n; i++)
+            c->word[first + i].cluster = corpus_nearest(x + i * d, centre, clusters, d);
         memset(centre, 0, (size_t)clusters * d * sizeof *centre);
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < d; j++) centre[(size_t)c->word[first + i].cluster * d + j] += x[i * d + j];

@@ -53,8 +53,7 @@ static int list_classes(struct class_list *l, const struct dataset *d, int class
 }
 
 static int episodes_check_rows(const struct regime *r, const struct task *t, const struct dataset *d,
-                               const struct class_list *l,
-                               int rows, struct err *e) {
+                               const struct class_list *l, int rows, struct err *e) {
     int batch = r->support / regime_batches(r);
     for (int k = 0; k < l->classes; k++)
         if (l->start[k] == l->start[k + 1]) {

@@ -225,8 +225,8 @@ const char *fewshot_most(const struct fewshot_results *r, const char *task, int 
         const struct fewshot_result *x = &r->of[i];
         int n = 0;
         if (!fewshot_is_of(x, task, k) || !*x->start) continue;
-        for (int j = 0; j < r->count; j++) n += fewshot_is_of(&r->of[j], task, k) && !strcmp(r->of[j].start,
-                                                                                             x->start);
+        for (int j = 0; j < r->count; j++)
+            n += fewshot_is_of(&r->of[j], task, k) && !strcmp(r->of[j].start, x->start);
         if (n <= most) continue;
         most = n;
         found = x->start;

@@ -180,8 +180,7 @@ static void fewshot_run_let_go(struct draw *x) {
 }
 
 static int fewshot_run_begin(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw,
-                             struct draw *x,
-                             struct err *e) {
+                             struct draw *x, struct err *e) {
     struct run_config c;
     struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
                                .other = w->how->other };

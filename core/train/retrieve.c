@@ -30,8 +30,7 @@ static void passes_close(struct retrieving *x) {
 
 /* One row's vector with the weights of a task: the retriever's, or what a head would read.  Into out[0…width-1]. */
 static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, uint32_t row, int task,
-                                bool retrieved, int width,
-                                double *out) {
+                                bool retrieved, int width, double *out) {
     struct batch b;
     struct forward f;
     tape_reset(x->w.tape, false, 0, 0);

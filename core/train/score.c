@@ -62,8 +62,7 @@ static double cross_entropy(const double *logits, int n, int32_t label) {
     return top + log(sum) - logits[label];
 }
 
-static double score_row_loss(const struct scoring *s, const struct dataset_row *row,
-                             const double *logits) {
+static double score_row_loss(const struct scoring *s, const struct dataset_row *row, const double *logits) {
     if (!row->gold) return 0;
     if (s->data->kind == DATA_CLASSES) return cross_entropy(logits, s->outputs, row->label);
     return (logits[0] - row->target) * (logits[0] - row->target);

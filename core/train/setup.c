@@ -272,8 +272,8 @@ static int setup_changed(const char *path, const char *since, struct err *e) {
 static bool setup_same(const char *a, const char *b) { return !strcmp(a ? a : "", b ? b : ""); }
 
 int run_check_model(const struct run_config *was, const struct model *m, const char *since, struct err *e) {
-    if (setup_same(was->model_sha256, m->sha256)) return was->model_facts ? facts_check(m, was->model_facts,
-                                                                                        since, e) : 0;
+    if (setup_same(was->model_sha256, m->sha256))
+        return was->model_facts ? facts_check(m, was->model_facts, since, e) : 0;
     char *path = file_join(m->folder, "model.safetensors");
     setup_changed(file_exists(path) ? path : m->folder, since, e);
     free(path);
@@ -289,8 +289,8 @@ static int setup_check_files(const struct run_config *was, const char *since, co
                     c->episodes_sha256)) return setup_changed(c->episodes ? c->episodes : was->episodes, since, e);
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
         const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
-        if (!setup_same(before->train_sha256, now->train_sha256)) return setup_changed(now->train_file,
-                                                                                       since, e);
+        if (!setup_same(before->train_sha256, now->train_sha256))
+            return setup_changed(now->train_file, since, e);
         if (!setup_same(before->dev_sha256, now->dev_sha256))
             return setup_changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
         if (before->second_dev_sha256 && !setup_same(before->second_dev_sha256, now->second_dev_sha256))

@@ -37,8 +37,8 @@ static void cut_chunks(struct text_scoring *s) {
     for (size_t i = 0; i < d->rows; i++) {
         uint32_t row = s->order[i];
         if (!target_tokens(d, row)) continue;
-        bool full = tokens + text_score_tokens_of(d, row) > CHUNK_TOKENS || targets + target_tokens(d,
-                                                                                                    row) > most;
+        bool full = tokens + text_score_tokens_of(d, row) > CHUNK_TOKENS ||
+                    targets + target_tokens(d, row) > most;
         if (rows > s->first[s->chunks] && full) {
             s->first[++s->chunks] = (uint32_t)rows;
             tokens = targets = 0;
