@@ -35,12 +35,12 @@ static void fill_group(struct compared_page *p, int i) {
     struct interval v = spread_interval(g->value, 0.95);
     char seeds[256];
     comparison_seeds(c, g, seeds, sizeof seeds);
-    p->run[i] = xcalloc((size_t)g->runs + 1, sizeof **p->run);
-    for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
+    p->run[i] = comparison_run_ids(g);
     char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
         .name = g->name, .state = comparison_state(g), .seeds = compared_keep(p, xstrdup(seeds)),
-        .claim = claim ? compared_keep(p, claim) : NULL, .kind = g->kind, .other_rows = g->other_rows, .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
+        .claim = claim ? compared_keep(p, claim) : NULL, .kind = g->kind, .other_rows = g->other_rows,
+        .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
         .low = v.low, .high = v.high, .rank = comparison_rank(c, i), .seconds = comparison_seconds(g), .trained = g->trained,
         .run = p->run[i], .runs = g->runs,
     };

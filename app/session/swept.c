@@ -49,8 +49,7 @@ static void fill_tile(struct swept_page *p, int i) {
     struct interval v = spread_interval(g->value, 0.95);
     char seeds[256];
     comparison_seeds(c, g, seeds, sizeof seeds);
-    p->run[i] = xcalloc((size_t)g->runs + 1, sizeof **p->run);
-    for (int k = 0; k < g->runs; k++) p->run[i][k] = g->run[k].id;
+    p->run[i] = comparison_run_ids(g);
     p->tile[i] = (struct sweep_tile){
         .name = g->name, .state = comparison_state(g), .seeds = swept_keep(p, xstrdup(seeds)), .reason = g->reason,
         .axis = (const char *const *)g->axis, .valid = g->valid, .front = comparison_on_front(c, i, COST_TRAINED), .kind = g->kind,

@@ -145,6 +145,8 @@ struct compared_options {
 void comparison_json(const struct side_by_side *c, const struct compared_options *o, struct buf *out);
 void comparison_csv(const struct side_by_side *c, struct buf *out);
 void comparison_markdown(const struct side_by_side *c, const struct compared_options *o, struct buf *out);
+/* The numbers of a group's runs; the caller frees. */
+int64_t *comparison_run_ids(const struct compared_group *g);
 /* "1, 2, 3": the seeds of the runs that count; in place of what does not fit in `room` bytes "…". */
 void comparison_seeds(const struct side_by_side *c, const struct compared_group *g, char *out, size_t room);
 

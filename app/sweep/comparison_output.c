@@ -164,6 +164,12 @@ void comparison_json(const struct side_by_side *c, const struct compared_options
 
 /* ---- tables ---- */
 
+int64_t *comparison_run_ids(const struct compared_group *g) {
+    int64_t *id = xcalloc((size_t)g->runs + 1, sizeof *id);
+    for (int i = 0; i < g->runs; i++) id[i] = g->run[i].id;
+    return id;
+}
+
 void comparison_seeds(const struct side_by_side *c, const struct compared_group *g, char *out, size_t room) {
     size_t at = 0;
     *out = 0;

@@ -78,24 +78,14 @@ static void tell_notes(const char *what, const struct notes *n) {
 
 static int verb_import_tell(const struct args *a, struct store *s, int64_t id, const struct imported *x,
                             struct err *e) {
-    struct store_run run;
-    int rc = store_flush(s, e);
-    if (!rc) rc = store_run(s, id, &run, e);
-    if (rc) return rc;
-    if (args_flag(a, "json")) {
-        rc = verb_run_json(s, &run, e);
-    } else {
-        printf("run %lld: ", (long long)id);
-        out_text(run.method);
-        printf(" on ");
-        out_text(run.model);
-        printf(", of %s's format\n", x->format);
-        tell_notes("read", &x->read);
-        tell_notes("left aside:", &x->ignored);
-        tell_notes("assumed:", &x->assumed);
-    }
-    store_run_release(&run);
-    return rc;
+    char *ending = xprintf("of %s's format", x->format);
+    int rc = verb_tell_made(a, s, id, ending, e);
+    free(ending);
+    if (rc || args_flag(a, "json")) return rc;
+    tell_notes("read", &x->read);
+    tell_notes("left aside:", &x->ignored);
+    tell_notes("assumed:", &x->assumed);
+    return 0;
 }
 
 int verb_import(const struct args *a, struct err *e) {

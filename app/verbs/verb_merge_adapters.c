@@ -117,25 +117,14 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
 }
 
 static int tell(const struct args *a, struct store *s, int64_t id, const struct imported *x, struct err *e) {
-    struct store_run run;
-    int rc = store_flush(s, e);
-    if (!rc) rc = store_run(s, id, &run, e);
-    if (rc) return rc;
-    if (args_flag(a, "json")) {
-        rc = verb_run_json(s, &run, e);
-    } else {
-        printf("run %lld: ", (long long)id);
-        out_text(run.method);
-        printf(" on ");
-        out_text(run.model);
-        printf(", joined by %s\n", x->version);
-        for (size_t i = 0; i < x->assumed.count; i++) {
-            printf("  ");
-            out_text(x->assumed.line[i]);
-            putchar('\n');
-        }
+    char *ending = xprintf("joined by %s", x->version);
+    int rc = verb_tell_made(a, s, id, ending, e);
+    free(ending);
+    for (size_t i = 0; !rc && !args_flag(a, "json") && i < x->assumed.count; i++) {
+        printf("  ");
+        out_text(x->assumed.line[i]);
+        putchar('\n');
     }
-    store_run_release(&run);
     return rc;
 }
 

@@ -72,6 +72,24 @@ int verb_run_json(struct store *s, const struct store_run *r, struct err *e) {
     return rc;
 }
 
+int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e) {
+    struct store_run run;
+    int rc = store_flush(s, e);
+    if (!rc) rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (args_flag(a, "json")) {
+        rc = verb_run_json(s, &run, e);
+    } else {
+        printf("run %lld: ", (long long)id);
+        out_text(run.method);
+        printf(" on ");
+        out_text(run.model);
+        printf(", %s\n", ending);
+    }
+    store_run_release(&run);
+    return rc;
+}
+
 int verb_close(struct store *s, int rc, struct err *e) {
     struct err closing = ERR_INIT;
     int closed = store_close(s, &closing);
