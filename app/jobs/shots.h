@@ -72,6 +72,8 @@ struct shots_results {
 };
 int shots_results(struct store *s, const struct store_run *run, struct shots_results *out, struct err *e);
 void shots_results_release(struct shots_results *r);
+bool shots_results_have_k(const struct shots_results *r, int k);
+const struct shots_result_task *shots_results_find(const struct shots_results *r, const char *task); /* NULL: none of its */
 /* The list of what each task's each k came to (core/train/fewshot.h), one run's after the other's. */
 void shots_results_list(const struct shots_results *r, int runs, struct buf *b);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/analysis/statistics.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -84,7 +85,7 @@ static double draw_over_tasks(const struct shots_results *r, int k, int draw) {
 
 struct shots_point shots_point(const struct shots_results *r, int k) {
     struct shots_point p = { NAN, NAN, 0, 0 };
-    double sum = 0, of_draws = 0, squares = 0;
+    double sum = 0, *of_draw = xcalloc((size_t)r->how.draws + 1, sizeof *of_draw);
     for (int t = 0; t < r->tasks; t++) {
         struct fewshot_summary s = fewshot_sum_up(&r->results, r->of[t].task, k, r->of[t].metric, false);
         if (!s.n) continue;
@@ -92,39 +93,24 @@ struct shots_point shots_point(const struct shots_results *r, int k) {
         p.tasks++;
     }
     if (p.tasks) p.mean = sum / p.tasks;
-    for (int pass = 0; pass < 2; pass++)
-        for (int d = 0; d < r->how.draws; d++) {
-            double v = draw_over_tasks(r, k, d);
-            if (!isfinite(v)) continue;
-            if (!pass) of_draws += v, p.draws++;
-            else squares += (v - of_draws / p.draws) * (v - of_draws / p.draws);
-        }
-    if (p.draws > 1) p.sd = sqrt(squares / (p.draws - 1));
+    for (int d = 0; d < r->how.draws; d++) {
+        double v = draw_over_tasks(r, k, d);
+        if (isfinite(v)) of_draw[p.draws++] = v;
+    }
+    p.sd = spread_of(of_draw, (size_t)p.draws).sd;
+    free(of_draw);
     return p;
 }
 
 /* ---- task by task ---- */
 
-static bool results_have_k(const struct shots_results *r, int k) {
-    for (int i = 0; i < r->how.ks; i++)
-        if (r->how.k[i] == k) return true;
-    return false;
-}
-
 static int largest_common_k(const struct shots_group *g) {
     for (int i = g->runs ? g->of[0].how.ks - 1 : -1; i >= 0; i--) {
         bool all = true;
-        for (int r = 1; r < g->runs; r++) all &= results_have_k(&g->of[r], g->of[0].how.k[i]);
+        for (int r = 1; r < g->runs; r++) all &= shots_results_have_k(&g->of[r], g->of[0].how.k[i]);
         if (all) return g->of[0].how.k[i];
     }
     return 0;
-}
-
-static const struct shots_result_task *shots_group_find_task(const struct shots_results *r,
-                                                             const char *task) {
-    for (int t = 0; t < r->tasks; t++)
-        if (!strcmp(r->of[t].task, task)) return &r->of[t];
-    return NULL;
 }
 
 /* False where one of the runs has no value of the task. */
@@ -132,7 +118,7 @@ static bool fill_gain(const struct shots_group *g, int k, const char *task, stru
     *x = (struct shots_gain){ .task = task, .value = xcalloc((size_t)g->runs, sizeof *x->value), .majority = NAN };
     bool all = true;
     for (int r = 0; r < g->runs; r++) {
-        const struct shots_result_task *t = shots_group_find_task(&g->of[r], task);
+        const struct shots_result_task *t = shots_results_find(&g->of[r], task);
         struct fewshot_summary s = { 0 };
         if (t) s = fewshot_sum_up(&g->of[r].results, task, k, t->metric, false);
         all &= s.n > 0;

@@ -85,6 +85,18 @@ void shots_results_release(struct shots_results *r) {
     *r = (struct shots_results){ 0 };
 }
 
+bool shots_results_have_k(const struct shots_results *r, int k) {
+    for (int i = 0; i < r->how.ks; i++)
+        if (r->how.k[i] == k) return true;
+    return false;
+}
+
+const struct shots_result_task *shots_results_find(const struct shots_results *r, const char *task) {
+    for (int i = 0; i < r->tasks; i++)
+        if (!strcmp(r->of[i].task, task)) return &r->of[i];
+    return NULL;
+}
+
 void shots_results_list(const struct shots_results *r, int runs, struct buf *b) {
     buf_putc(b, '[');
     for (int i = 0; i < runs; i++)

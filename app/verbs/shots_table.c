@@ -30,18 +30,6 @@ static void add_task_line(struct table *t, const struct shots_results *r, const 
     table_add(t, (const char *[]){ of->task, label, rows, from ? from : "-", of->metric, mean, sd, n, majority, macro, before });
 }
 
-static bool shots_have_k(const struct shots_results *r, int k) {
-    for (int i = 0; i < r->how.ks; i++)
-        if (r->how.k[i] == k) return true;
-    return false;
-}
-
-static bool shots_have_task(const struct shots_results *r, const char *task) {
-    for (int i = 0; i < r->tasks; i++)
-        if (!strcmp(r->of[i].task, task)) return true;
-    return false;
-}
-
 static bool shots_table_same_cell(const struct leopard_cell *a, const struct leopard_cell *b) {
     return a->k == b->k && (a->task && b->task ? !strcmp(a->task, b->task) : a->task == b->task);
 }
@@ -50,7 +38,7 @@ static bool shots_table_same_cell(const struct leopard_cell *a, const struct leo
 static void print_published(const struct shots_results *r) {
     const struct leopard_cell *x, *last = NULL;
     for (int i = 0; (x = leopard_cell(i)); i++) {
-        if (!shots_have_k(r, x->k) || (x->task && !shots_have_task(r, x->task))) continue;
+        if (!shots_results_have_k(r, x->k) || (x->task && !shots_results_find(r, x->task))) continue;
         if (last && shots_table_same_cell(last, x)) fputs(", ", stdout);
         else if (x->task) printf("%spublished, BERT-base: %s k=%d accuracy in %%: ", last ? "\n" : "", x->task, x->k);
         else printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks, x->k);
@@ -134,7 +122,7 @@ void shots_table_print(const struct shots_results *r, int runs) {
     for (int i = 0; i < r->tasks; i++)
         for (int k = 0; k < r->how.ks; k++)
             for (int j = 0; j < runs; j++)
-                if (shots_have_task(&r[j], r->of[i].task) && shots_have_k(&r[j], r->how.k[k]))
+                if (shots_results_find(&r[j], r->of[i].task) && shots_results_have_k(&r[j], r->how.k[k]))
                     add_task_line(&t, &r[j], label[j], &r->of[i], r->how.k[k]);
     table_print(&t);
     print_left_out(r, runs);
