@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/sweep/tune.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/metrics.h"
@@ -36,6 +37,10 @@ void comparison_axis(struct side_by_side *c, const char *name, bool log) {
         g->axis = xrealloc(g->axis, (size_t)c->axes, sizeof *g->axis);
         g->axis[c->axes - 1] = NULL;
     }
+}
+
+bool comparison_is_of_tasks(const struct side_by_side *c, int axis) {
+    return !strcmp(c->axis[axis], "task") || !strcmp(c->axis[axis], "tasks");
 }
 
 struct compared_group *comparison_add(struct side_by_side *c, const char *name) {
@@ -135,10 +140,11 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
 /* A run that only looked for a learning rate: it enters no mean. */
 static bool is_tuning(const struct store_run *r) {
     const char *at = r->tags;
-    while (at && (at = strstr(at, "tune"))) {
-        bool begins = at == r->tags || at[-1] == ' ', ends = !at[4] || at[4] == ',';
+    while (at && (at = strstr(at, TUNE_TAG))) {
+        size_t n = strlen(TUNE_TAG);
+        bool begins = at == r->tags || at[-1] == ' ', ends = !at[n] || at[n] == ',';
         if (begins && ends) return true;
-        at += 4;
+        at += n;
     }
     return false;
 }
@@ -223,7 +229,9 @@ bool comparison_in_points(const struct side_by_side *c, int kind) { return kind 
 
 /* ---- pairs ---- */
 
-struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
+/* Over the seeds that both have. */
+static struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a,
+                                     const struct compared_group *b) {
     double *v = xmalloc(((size_t)a->runs + 1) * sizeof *v);
     size_t n = 0;
     for (int i = 0; i < a->runs && a->kind >= 0 && a->kind == b->kind; i++) {
@@ -353,7 +361,7 @@ double comparison_rank(const struct side_by_side *c, int at) {
 /* Whether they agree in every axis but the task. */
 static bool same_treatment(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
     for (int i = 0; i < c->axes; i++) {
-        if (!strcmp(c->axis[i], "task") || !strcmp(c->axis[i], "tasks")) continue;
+        if (comparison_is_of_tasks(c, i)) continue;
         if (strcmp(a->axis[i] ? a->axis[i] : "", b->axis[i] ? b->axis[i] : "")) return false;
     }
     return true;

@@ -65,6 +65,7 @@ struct side_by_side {
 void comparison_release(struct side_by_side *c);
 /* A further axis, of which the groups so far have no value. */
 void comparison_axis(struct side_by_side *c, const char *name, bool log);
+bool comparison_is_of_tasks(const struct side_by_side *c, int axis); /* its values are tasks, which are blocks */
 struct compared_group *comparison_add(struct side_by_side *c, const char *name);
 /* Why the groups of all kinds cannot be blocks of one model, each a task by the same metric; NULL: they can.  Caller
  * frees. */
@@ -88,10 +89,8 @@ double comparison_value(const struct side_by_side *c, const struct compared_run 
 double comparison_seconds(const struct compared_group *g); /* mean of the runs; NaN without */
 /* Whether the groups' values are told in points (×100) on screen. */
 bool comparison_in_points(const struct side_by_side *c, int kind);
-/* Over the seeds that both have. */
-struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b);
 
-/* Differences of two groups of one kind. */
+/* Differences of two groups of one kind, over the seeds that both have. */
 struct compared_pair {
     int a, b; /* groups */
     struct spread s;

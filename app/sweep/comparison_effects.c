@@ -84,10 +84,8 @@ static void comparison_effects_add_row(const struct side_by_side *c, struct effe
     r->y[r->rows++] = comparison_value(c, run);
 }
 
-static bool is_task(const char *axis) { return !strcmp(axis, "task") || !strcmp(axis, "tasks"); }
-
 static void comparison_effects_add_factor(const struct side_by_side *c, struct effect_rows *r, int axis) {
-    if (is_task(c->axis[axis]) && c->kinds > 1) return; /* a block */
+    if (comparison_is_of_tasks(c, axis) && c->kinds > 1) return; /* a block */
     if (c->inner[axis]) return;
     bool line = is_line(r->name[axis], r->levels[axis]);
     size_t from = (size_t)axis * r->room;
