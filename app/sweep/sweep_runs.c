@@ -61,6 +61,14 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
     return 0;
 }
 
+/* As members: what --size-of made of the cell; nothing where it is as it is said. */
+static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
+    if (!x->method) return;
+    json_member_string(b, "method", x->method);
+    json_member_int(b, "kept", (long long)x->kept);
+    json_member_int(b, "wanted", (long long)x->wanted);
+}
+
 /* "lora-ffn(r=3): keeps 12,345 values, +0.4 % of 12,300" */
 static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
     const struct sweep_entry *x = &p->entry[cell];
@@ -68,9 +76,7 @@ static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct co
     double by = x->wanted ? 100.0 * ((double)x->kept / (double)x->wanted - 1) : 0;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    json_member_string(&b, "method", x->method);
-    json_member_int(&b, "kept", (long long)x->kept);
-    json_member_int(&b, "wanted", (long long)x->wanted);
+    sweep_runs_add_size(x, &b);
     json_member_bool(&b, "near", fabs(by) <= SIZE_NEAR);
     buf_putc(&b, '}');
     g->size = buf_take(&b);
@@ -173,11 +179,7 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
         buf_putc(b, '[');
         for (int k = 0; x->valid && !x->tune && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
         buf_putc(b, ']');
-        if (x->method) {
-            json_member_string(b, "method", x->method);
-            json_member_int(b, "kept", (long long)x->kept);
-            json_member_int(b, "wanted", (long long)x->wanted);
-        }
+        sweep_runs_add_size(x, b);
         tune_record(x->tune, b);
         halving_record(x->rungs, b);
         buf_putc(b, '}');
@@ -445,11 +447,7 @@ void sweep_plan_json(const struct sweep_plan *p, const char *taken, struct buf *
         json_member_string(out, "reason", x->reason);
         json_member_int(out, "runs", x->valid ? p->spec.seeds : 0);
         json_member_int(out, "trained", (long long)x->trained);
-        if (x->method) {
-            json_member_string(out, "method", x->method);
-            json_member_int(out, "kept", (long long)x->kept);
-            json_member_int(out, "wanted", (long long)x->wanted);
-        }
+        sweep_runs_add_size(x, out);
         buf_putc(out, '}');
         runs += x->valid ? p->spec.seeds : 0;
     }
