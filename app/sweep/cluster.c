@@ -28,7 +28,7 @@ static void cluster_share_out(const struct sweep_plan *p, int longest, struct cl
     c->task = xcalloc((size_t)runs + 1, sizeof *c->task);
     for (int k = 0; k < p->spec.seeds; k++) {
         for (int i = 0; i < p->cells.count; i++) {
-            if (!p->entry[i].valid || p->entry[i].over[k]) continue;
+            if (!p->entry[i].valid || p->entry[i].found[k].over) continue;
             if (!c->tasks || c->task[c->tasks - 1].runs == each) {
                 c->task[c->tasks++].run = xcalloc((size_t)each, sizeof *c->task->run);
             }
@@ -271,10 +271,10 @@ static int cluster_look_at(struct task_look *l, const char *path, struct err *e)
     p->known_count = 0;
     rc = sweep_plan_find(p, s, e);
     for (int i = 0; !rc && i < l->task->runs; i++) {
-        const struct sweep_entry *x = &p->entry[l->task->run[i].cell];
+        int64_t id = p->entry[l->task->run[i].cell].found[l->task->run[i].seed].run;
         struct store_run run;
-        if (!x->run[l->task->run[i].seed]) continue;
-        rc = store_run(s, x->run[l->task->run[i].seed], &run, e);
+        if (!id) continue;
+        rc = store_run(s, id, &run, e);
         if (rc) break;
         l->at[i] = (struct standing){ store_state_name(run.state), xcopy(run.reason), run.id, run.step, run.steps, run.seconds };
         store_run_release(&run);

@@ -166,10 +166,11 @@ static int look_at_cell(struct sweep_plan *p, int cell, struct store *s, struct 
     const struct sweep_entry *x = &p->entry[cell];
     struct sweep_rungs *r = x->rungs;
     for (int k = 0; k < p->spec.seeds; k++) {
+        const struct sweep_found *f = &x->found[k];
         struct halved_run *h = &r->of[k];
-        if (h->run != x->run[k]) *h = (struct halved_run){ .run = x->run[k] };
-        if (!h->run || h->reached >= HALVING_RUNGS || (!x->over[k] && x->step[k] < r->step[h->reached])) continue;
-        if (look_at_run(r, s, h, x->over[k], e)) return e->code;
+        if (h->run != f->run) *h = (struct halved_run){ .run = f->run };
+        if (!h->run || h->reached >= HALVING_RUNGS || (!f->over && f->step < r->step[h->reached])) continue;
+        if (look_at_run(r, s, h, f->over, e)) return e->code;
     }
     return 0;
 }
@@ -179,7 +180,7 @@ static int missing_row(void *self, int count, const struct store_cell *cells) {
     (void)count;
     for (size_t i = 0; i < p->places; i++) {
         const struct sweep_place *at = &p->place[i];
-        if (!p->entry[at->cell].run[at->seed] && p->entry[at->cell].rungs && !strcmp(at->key, cells[0].text))
+        if (!p->entry[at->cell].found[at->seed].run && p->entry[at->cell].rungs && !strcmp(at->key, cells[0].text))
             p->entry[at->cell].rungs->of[at->seed].missing = true;
     }
     return 0;
@@ -261,18 +262,19 @@ bool halving_is_out(const struct sweep_plan *p, int cell) { return p->entry[cell
 
 bool halving_is_paused(const struct sweep_plan *p, int cell, int seed) {
     const struct sweep_entry *x = &p->entry[cell];
-    if (!x->rungs || !x->run[seed] || x->state[seed] != STORE_STOPPED) return false;
+    const struct sweep_found *f = &x->found[seed];
+    if (!x->rungs || !f->run || f->state != STORE_STOPPED) return false;
     int reached = x->rungs->of[seed].reached;
-    return reached && x->step[seed] == x->rungs->step[reached - 1];
+    return reached && f->step == x->rungs->step[reached - 1];
 }
 
 bool halving_is_open(const struct sweep_plan *p, int cell, int seed) {
     const struct sweep_entry *x = &p->entry[cell];
     const struct sweep_rungs *r = x->rungs;
-    if (!r || !x->run[seed]) return !r || !r->out;
+    if (!r || !x->found[seed].run) return !r || !r->out;
     if (halving_is_paused(p, cell, seed)) return r->level >= r->of[seed].reached;
     /* one that was ended at its rung has no checkpoint of it; one that went beyond before others came stays there */
-    return !r->out || x->step[seed] <= r->step[r->level];
+    return !r->out || x->found[seed].step <= r->step[r->level];
 }
 
 /* ---- what is told ---- */

@@ -37,10 +37,7 @@ static void entries_make(struct sweep_plan *p) {
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
         x->key = xcalloc((size_t)p->spec.seeds, sizeof *x->key);
-        x->run = xcalloc((size_t)p->spec.seeds, sizeof *x->run);
-        x->state = xcalloc((size_t)p->spec.seeds, sizeof *x->state);
-        x->step = xcalloc((size_t)p->spec.seeds, sizeof *x->step);
-        x->over = xcalloc((size_t)p->spec.seeds, sizeof *x->over);
+        x->found = xcalloc((size_t)p->spec.seeds, sizeof *x->found);
     }
 }
 
@@ -151,7 +148,7 @@ int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, s
 void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
-        free(x->reason), free(x->key), free(x->run), free(x->state), free(x->step), free(x->over);
+        free(x->reason), free(x->key), free(x->found);
         free(x->method);
         tune_free(x->tune);
         halving_free(x->rungs);
@@ -360,21 +357,14 @@ static void match(struct sweep_plan *p, const struct store *s) {
     for (size_t i = 0; i < p->known_count; i++) {
         const struct sweep_known *k = &p->known[i];
         if (!*k->key || !k->there) continue;
-        for (size_t at = first_place(p, k->key); at < p->places && !strcmp(p->place[at].key, k->key); at++) {
-            struct sweep_entry *x = &p->entry[p->place[at].cell];
-            int seed = p->place[at].seed;
-            struct sweep_found f = { x->run[seed], x->state[seed], x->over[seed], x->step[seed] };
-            consider(s, k, &f);
-            x->run[seed] = f.run, x->state[seed] = f.state, x->over[seed] = f.over, x->step[seed] = f.step;
-        }
+        for (size_t at = first_place(p, k->key); at < p->places && !strcmp(p->place[at].key, k->key); at++)
+            consider(s, k, &p->entry[p->place[at].cell].found[p->place[at].seed]);
     }
 }
 
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
-    for (int i = 0; i < p->cells.count; i++) {
-        memset(p->entry[i].run, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].run);
-        memset(p->entry[i].over, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].over);
-    }
+    for (int i = 0; i < p->cells.count; i++)
+        memset(p->entry[i].found, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].found);
     for (size_t i = 0; i < p->known_count; i++) p->known[i].there = false;
     int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
     char *sql = xprintf("SELECT id, config FROM run WHERE id > %lld ORDER BY id", (long long)newest);
@@ -423,7 +413,7 @@ int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, st
 int sweep_plan_lacking(const struct sweep_plan *p) {
     int n = 0;
     for (int i = 0; i < p->cells.count; i++)
-        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].over[k] && !halving_is_out(p, i);
+        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].found[k].over && !halving_is_out(p, i);
     return n;
 }
 
@@ -485,8 +475,8 @@ int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *js
     buf_printf(&sql, "SELECT version, kernel, count(*) FROM run WHERE sweep IS NOT %lld AND id IN (", (long long)p->id);
     for (int i = 0; i < p->cells.count; i++) {
         for (int k = 0; k < p->spec.seeds; k++) {
-            if (!p->entry[i].run[k]) continue;
-            buf_printf(&sql, "%s%lld", any ? "," : "", (long long)p->entry[i].run[k]);
+            if (!p->entry[i].found[k].run) continue;
+            buf_printf(&sql, "%s%lld", any ? "," : "", (long long)p->entry[i].found[k].run);
             any = true;
         }
     }
@@ -510,7 +500,7 @@ static int failure_row(void *self, int count, const struct store_cell *cells) {
     (void)count;
     for (size_t at = first_place(p, cells[0].text); at < p->places && !strcmp(p->place[at].key, cells[0].text); at++) {
         const struct sweep_place *x = &p->place[at];
-        if (!p->entry[x->cell].over[x->seed])
+        if (!p->entry[x->cell].found[x->seed].over)
             comparison_failed(&f->out->group[x->cell], p->spec.seed[x->seed], cells[1].text);
     }
     return 0;
@@ -569,8 +559,8 @@ int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_sid
             struct store_run run;
             struct compared_run one;
             int kind;
-            if (!x->run[k]) continue;
-            rc = store_run(s, x->run[k], &run, e);
+            if (!x->found[k].run) continue;
+            rc = store_run(s, x->found[k].run, &run, e);
             if (rc) break;
             rc = comparison_read(c, s, &run, &one, &kind, e);
             if (!rc) comparison_take(c, &c->group[i], &one, kind);

@@ -14,15 +14,19 @@
 struct sweep_tune; /* tune.h */
 struct sweep_rungs; /* halving.h */
 
+/* What stands for a run of a key: a finished one before any other, then the newest of this sweep's own. */
+struct sweep_found {
+    int64_t run;            /* 0: none yet */
+    enum store_state state; /* as its row says: one that is live there may have lost its owner */
+    bool over;              /* finished, or failed: nothing is to be done */
+    int64_t step;           /* that it has done, as its row says */
+};
 struct sweep_entry {
     bool valid;
     char *reason; /* why it is none */
     int64_t trained;
     char (*key)[65];         /* of each seed */
-    int64_t *run;            /* of each seed; 0: none yet */
-    enum store_state *state; /* of that run, as its row says: one that is live there may have lost its owner */
-    int64_t *step;           /* that it has done, as its row says */
-    bool *over;              /* that run is finished, or failed: nothing is to be done */
+    struct sweep_found *found; /* of each seed */
     char *method;            /* of --size-of: the cell's in the size that was found; NULL: as it is said */
     int64_t kept, wanted;    /* of that: values that it keeps, and those that it should */
     struct sweep_tune *tune; /* of --lr auto: keys are "" until the rate is known; NULL: it is said */
@@ -51,13 +55,6 @@ struct sweep_plan {
     size_t places;
     struct sweep_known *known; /* by number */
     size_t known_count, known_room;
-};
-/* What stands for a run of a key: a finished one before any other, then the newest of this sweep's own. */
-struct sweep_found {
-    int64_t run; /* 0: none */
-    enum store_state state;
-    bool over; /* finished or failed */
-    int64_t step;
 };
 void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out);
 /* Takes over the spec, crosses its lists and completes every cell.  A cell that is no run keeps its reason.  What is

@@ -41,8 +41,7 @@ struct sweep_work {
     size_t tried_rates, tried_room;
 };
 
-static int sweep_work_at(const struct sweep_work *w, int cell,
-                         int seed) { return cell * w->plan->spec.seeds + seed; }
+static int sweep_work_at(const struct sweep_work *w, int cell, int seed) { return cell * w->plan->spec.seeds + seed; }
 
 static bool was_tried(const struct sweep_work *w, const struct unit_of_work *u) {
     if (u->rate < 0) return w->tried[sweep_work_at(w, u->cell, u->seed)] > halving_level(w->plan, u->cell);
@@ -69,8 +68,7 @@ static struct unit_of_work unit(const struct sweep_work *w, int cell, int seed, 
 
 static struct sweep_found found(const struct sweep_work *w, const struct unit_of_work *u) {
     const struct sweep_entry *x = &w->plan->entry[u->cell];
-    if (u->rate >= 0) return x->tune->rate[u->rate].found;
-    return (struct sweep_found){ x->run[u->seed], x->state[u->seed], x->over[u->seed], x->step[u->seed] };
+    return u->rate >= 0 ? x->tune->rate[u->rate].found : x->found[u->seed];
 }
 
 struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j, const struct sweep_worker *how,
@@ -85,8 +83,7 @@ struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct 
     w->resumable = xcalloc(n, sizeof *w->resumable);
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; k < p->spec.seeds; k++)
-            w->resumable[sweep_work_at(w, i,
-                                       k)] = p->entry[i].run[k] && p->entry[i].state[k] == STORE_STOPPED;
+            w->resumable[sweep_work_at(w, i, k)] = p->entry[i].found[k].run && p->entry[i].found[k].state == STORE_STOPPED;
     return w;
 }
 

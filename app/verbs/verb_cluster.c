@@ -81,9 +81,8 @@ static bool is_own(void *self, int cell, int seed) {
 static int say_end(struct cluster *c, const struct cluster_task *t, struct store *s, struct err *e) {
     int done = 0, rc = sweep_plan_find(&c->plan, s, e);
     for (int i = 0; !rc && i < t->runs; i++) {
-        const struct sweep_entry *x = &c->plan.entry[t->run[i].cell];
-        int k = t->run[i].seed;
-        done += x->run[k] && x->state[k] == STORE_FINISHED;
+        const struct sweep_found *f = &c->plan.entry[t->run[i].cell].found[t->run[i].seed];
+        done += f->run && f->state == STORE_FINISHED;
     }
     if (rc) return rc;
     printf("%d of %d runs are finished\n", done, t->runs);
