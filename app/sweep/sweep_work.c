@@ -139,9 +139,8 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
     return rc;
 }
 
-static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t *run, struct err *e) {
-    struct job_request r = { .sweep = w->plan->id, .tag = u->rate >= 0 ? TUNE_TAG : NULL,
-                             .stop_at = u->rate >= 0 ? 0 : halving_stop_at(w->plan, u->cell) };
+static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_at, int64_t *run, struct err *e) {
+    struct job_request r = { .sweep = w->plan->id, .tag = u->rate >= 0 ? TUNE_TAG : NULL, .stop_at = stop_at };
     int rc = u->rate >= 0 ? tune_config(w->plan, u->cell, u->rate, &r.config, e)
                           : sweep_plan_config(w->plan, u->cell, w->plan->spec.seed[u->seed], &r.config, e);
     if (!rc) rc = jobs_start(w->jobs, &r, run, e);
@@ -165,7 +164,7 @@ static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, 
     }
     try_now(w, u);
     int64_t stop_at = u->rate >= 0 ? 0 : halving_stop_at(w->plan, u->cell);
-    rc = run ? jobs_resume_to(w->jobs, run, stop_at, &why) : ask(w, u, &run, &why);
+    rc = run ? jobs_resume_to(w->jobs, run, stop_at, &why) : ask(w, u, stop_at, &run, &why);
     if (rc == ERR_DATABASE) return *e = why, rc;
     if (rc) return keep_failure(w, u, &why, e);
     w->live[w->live_count++] = (struct in_work){ *u, run };

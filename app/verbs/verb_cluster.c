@@ -67,13 +67,10 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
 
 /* ---- a task ---- */
 
-struct own_runs {
-    const struct cluster_task *task;
-};
 static bool is_own(void *self, int cell, int seed) {
-    const struct own_runs *o = self;
-    for (int i = 0; i < o->task->runs; i++)
-        if (o->task->run[i].cell == cell && o->task->run[i].seed == seed) return true;
+    const struct cluster_task *t = self;
+    for (int i = 0; i < t->runs; i++)
+        if (t->run[i].cell == cell && t->run[i].seed == seed) return true;
     return false;
 }
 
@@ -103,13 +100,12 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
     if (!rc) rc = store_open(&s, path, STORE_WRITE, e);
     if (!rc) rc = sweep_plan_keep_as(&c.plan, s, c.uid, e);
     if (!rc) {
-        struct own_runs own = { &c.task[index] };
         verb_train_signals();
         if (!args_get(a, "workers")) workers = c.workers;
         struct jobs *j = jobs_new(s, workers, verb_sweep_hook());
-        rc = verb_sweep_work(&c.plan, s, j, workers, is_own, &own, e);
+        rc = verb_sweep_work(&c.plan, s, j, workers, is_own, &c.task[index], e);
         jobs_free(j, false);
-        if (!rc) rc = say_end(&c, own.task, s, e);
+        if (!rc) rc = say_end(&c, &c.task[index], s, e);
     }
     cluster_release(&c);
     free(path);
