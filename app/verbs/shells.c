@@ -194,16 +194,21 @@ void shells_zsh(struct buf *b) {
 
 /* ---- fish ---- */
 
+/* Text for single quotes: fish knows a backslash in them. */
+static void fish_quoted(struct buf *b, const char *s) {
+    for (; *s; s++) {
+        if (*s == '\'' || *s == '\\') buf_putc(b, '\\');
+        buf_putc(b, *s);
+    }
+}
+
 static void fish_option(struct buf *b, const struct verb *v, const struct option_spec *o) {
     struct buf words = choices_of(o);
     buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
     if (o->value) buf_puts(b, takes_file(o->value) ? " -rF" : " -x");
     if (words.size) buf_printf(b, " -a '%s'", buf_text(&words));
     buf_puts(b, " -d '");
-    for (const char *s = o->help; *s; s++) {
-        if (*s == '\'' || *s == '\\') buf_putc(b, '\\');
-        buf_putc(b, *s);
-    }
+    fish_quoted(b, o->help);
     buf_puts(b, "'\n");
     buf_release(&words);
 }
@@ -212,10 +217,7 @@ static void fish_verb(struct buf *b, const struct verb *v) {
     struct buf words = BUF_INIT;
     positional_words(&words, v);
     buf_printf(b, "complete -c petri -n __fish_use_subcommand -a %s -d '", v->name);
-    for (const char *s = v->help; *s; s++) {
-        if (*s == '\'' || *s == '\\') buf_putc(b, '\\');
-        buf_putc(b, *s);
-    }
+    fish_quoted(b, v->help);
     buf_puts(b, "'\n");
     if (takes_file(v->synopsis)) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -F\n", v->name);
     if (words.size)
