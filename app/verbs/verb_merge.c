@@ -51,14 +51,13 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         const struct store_merged *x = &m->run[i];
         buf_printf(b, "%s: run %lld ", path, (long long)x->from);
         switch (x->what) {
-        case STORE_MERGED_NEW: buf_printf(b, "is run %lld", (long long)x->into); break;
+        case STORE_MERGED_NEW:
+        case STORE_MERGED_APART: buf_printf(b, "is run %lld", (long long)x->into); break;
         case STORE_MERGED_FURTHER: buf_printf(b, "is run %lld, of which this is the further state", (long long)x->into); break;
         case STORE_MERGED_SAME: buf_printf(b, "is run %lld, which was there", (long long)x->into); break;
         case STORE_MERGED_BEHIND: buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into); break;
-        case STORE_MERGED_APART: break; /* told below */
         case STORE_MERGED_BUSY: buf_puts(b, "is in work and was left out: merge again when it is over"); break;
         }
-        if (x->what == STORE_MERGED_APART) buf_printf(b, "is run %lld", (long long)x->into);
         if (x->apart)
             buf_printf(b, ": from step %lld on it went apart from run %lld, both stay", (long long)x->step, (long long)x->apart);
         buf_puts(b, x->lacks_files ? "; its files were not there\n" : "\n");
