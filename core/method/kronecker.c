@@ -40,7 +40,7 @@ void kronecker_plan(struct build *b, int module, const struct span *s) {
             if (x->slot == SLOT_DOWN_W || x->slot == SLOT_UP_W) kronecker_map(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
         }
-        if (m->comp == COMP_LEARNED) build_own(b, module, s, i, SLOT_SCALE, 1, 1, 1);
+        build_composition(b, module, s, i, 1);
     }
 }
 
