@@ -32,20 +32,23 @@ static bool is_svd(const struct plan *p, const struct plan_tensor *t) {
     return t->kind == PLAN_OWN && p->method.module[t->module].fn == FN_SVD;
 }
 
+/* e of an SVD at one place, a row for each task that has its own. */
+static bool is_values(const struct plan *p, const struct plan_tensor *t) { return is_svd(p, t) && t->role == SLOT_SINGULAR; }
+
 /* ---- the loss ---- */
 
-/* ‖x - I‖ of the products of a matrix's columns (or rows) with each other; adds its gradient times `weight`. */
-static double one_term(const struct plan_tensor *t, bool rows, const real *w, double weight, real *grad) {
-    int r = rows ? t->rows : t->cols;
+/* ‖x - I‖ of the products of a matrix's columns (or of its rows, W_d's) with each other; adds its gradient times `weight`. */
+static double one_term(bool of_rows, int rows, int cols, const real *w, double weight, real *grad) {
+    int r = of_rows ? rows : cols;
     size_t n = (size_t)r * (size_t)r;
     real *x = xcalloc(n, sizeof *x);
-    if (rows) blas_gemm(false, true, r, r, t->cols, 1, w, t->cols, w, t->cols, 0, x, r);
-    else blas_gemm(true, false, r, r, t->rows, 1, w, t->cols, w, t->cols, 0, x, r);
+    if (of_rows) blas_gemm(false, true, r, r, cols, 1, w, cols, w, cols, 0, x, r);
+    else blas_gemm(true, false, r, r, rows, 1, w, cols, w, cols, 0, x, r);
     for (int i = 0; i < r; i++) x[(size_t)i * (size_t)r + (size_t)i] -= 1;
     double norm = sqrt(kernel_dot(n, x, x));
     real s = norm > 0 ? (real)(2 * weight / norm) : 0;
-    if (rows) blas_gemm(false, false, r, t->cols, r, s, x, r, w, t->cols, 1, grad, t->cols);
-    else blas_gemm(false, false, t->rows, r, r, s, w, r, x, r, 1, grad, r);
+    if (of_rows) blas_gemm(false, false, r, cols, r, s, x, r, w, cols, 1, grad, cols);
+    else blas_gemm(false, false, rows, r, r, s, w, r, x, r, 1, grad, r);
     free(x);
     return norm;
 }
@@ -53,11 +56,15 @@ static double one_term(const struct plan_tensor *t, bool rows, const real *w, do
 double budget_orthogonality(const struct plan *p, const real *params, real *grads) {
     double sum = 0;
     int count = 0;
-    for (int i = 0; i < p->tensors; i++) count += is_svd(p, &p->tensor[i]) && p->tensor[i].decays;
+    for (int i = 0; i < p->tensors; i++)
+        if (is_svd(p, &p->tensor[i]) && p->tensor[i].decays) count += p->tensor[i].blocks;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (!is_svd(p, t) || !t->decays) continue;
-        sum += one_term(t, t->role == SLOT_DOWN_W, params + t->offset, p->method.budget.orthogonal / count, grads + t->offset);
+        size_t each = t->count / (size_t)t->blocks;
+        for (size_t at = t->offset; at < t->offset + t->count; at += each)
+            sum += one_term(t->role == SLOT_DOWN_W, t->rows / t->blocks, t->cols, params + at,
+                            p->method.budget.orthogonal / count, grads + at);
     }
     return count ? sum / count : 0;
 }
@@ -72,10 +79,10 @@ struct ranks {
 static struct ranks count_ranks(const struct plan *p) {
     struct ranks x = {0, 0};
     for (int i = 0; i < p->tensors; i++) {
-        if (!is_svd(p, &p->tensor[i]) || p->tensor[i].role != SLOT_SINGULAR) continue;
-        int r = p->tensor[i].cols;
-        x.all += r;
-        x.target += r < p->method.budget.target ? r : p->method.budget.target;
+        if (!is_values(p, &p->tensor[i])) continue;
+        int r = p->tensor[i].cols, places = p->tensor[i].blocks;
+        x.all += places * r;
+        x.target += places * (r < p->method.budget.target ? r : p->method.budget.target);
     }
     return x;
 }
@@ -98,23 +105,24 @@ static void smooth(const struct budget *b, const struct plan_tensor *t, const re
     }
 }
 
-/* The importance of each value of one e: its own, and the means over its row of W_d and its column of W_u. */
+/* The importance of each value of one e: its own, and the means over its row of W_d and its column of W_u.  Of several
+ * tasks' e the rows of W_d stand one below another as they do; a column of W_u is the task's. */
 static void score(const struct plan *p, const struct plan_tensor *e, const real *mean, const real *spread, double *out) {
     const struct plan_tensor *d = plan_slot(p, e->module, SLOT_DOWN_W, e->stack, e->site, e->layer),
                              *u = plan_slot(p, e->module, SLOT_UP_W, e->stack, e->site, e->layer);
-    int r = e->cols;
-    for (int k = 0; k < r; k++) {
+    int r = e->cols, outputs = u->rows / u->blocks;
+    for (int k = 0; k < (int)e->count; k++) {
         double down = 0, up = 0;
         for (int c = 0; c < d->cols; c++) {
             size_t i = d->offset + (size_t)k * (size_t)d->cols + (size_t)c;
             down += (double)mean[i] * (double)spread[i];
         }
-        for (int c = 0; c < u->rows; c++) {
-            size_t i = u->offset + (size_t)c * (size_t)r + (size_t)k;
+        for (int c = 0; c < outputs; c++) {
+            size_t i = u->offset + (size_t)(k / r * outputs + c) * (size_t)r + (size_t)(k % r);
             up += (double)mean[i] * (double)spread[i];
         }
         size_t own = e->offset + (size_t)k;
-        out[k] = (double)mean[own] * (double)spread[own] + down / d->cols + up / u->rows;
+        out[k] = (double)mean[own] * (double)spread[own] + down / d->cols + up / outputs;
     }
 }
 
@@ -128,7 +136,7 @@ static void prune(const struct plan *p, struct ranks x, int stay, real *params, 
     double *all = xcalloc((size_t)x.all + 1, sizeof *all), *sorted = xcalloc((size_t)x.all + 1, sizeof *sorted);
     size_t n = 0;
     for (int i = 0; i < p->tensors; i++) {
-        if (!is_svd(p, &p->tensor[i]) || p->tensor[i].role != SLOT_SINGULAR) continue;
+        if (!is_values(p, &p->tensor[i])) continue;
         score(p, &p->tensor[i], mean, spread, all + n);
         n += p->tensor[i].count;
     }
@@ -138,7 +146,7 @@ static void prune(const struct plan *p, struct ranks x, int stay, real *params, 
     n = 0;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (!is_svd(p, t) || t->role != SLOT_SINGULAR) continue;
+        if (!is_values(p, t)) continue;
         for (size_t k = 0; k < t->count; k++, n++)
             if (all[n] <= least) params[t->offset + k] = 0;
     }
@@ -148,9 +156,9 @@ static void prune(const struct plan *p, struct ranks x, int stay, real *params, 
 
 void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params, const real *grads, real *mean, real *spread) {
     const struct budget *b = &p->method.budget;
-    struct ranks x = count_ranks(p);
     bool prunes, last = step == steps - b->end;
     if (!b->on) return;
+    struct ranks x = count_ranks(p);
     for (int i = 0; i < p->tensors && step < steps - b->end; i++)
         if (is_svd(p, &p->tensor[i])) smooth(b, &p->tensor[i], params, grads, mean, spread);
     if (step <= steps - b->end) {
@@ -159,7 +167,7 @@ void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params
     }
     for (int i = 0; i < p->tensors && step >= steps - b->end; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (!is_svd(p, t) || t->role != SLOT_SINGULAR) continue;
+        if (!is_values(p, t)) continue;
         for (size_t k = t->offset; k < t->offset + t->count; k++)
             if (last) mean[k] = params[k] != 0;
             else params[k] *= mean[k];
@@ -170,7 +178,7 @@ int budget_left(const struct plan *p, const real *params) {
     int n = 0;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (!is_svd(p, t) || t->role != SLOT_SINGULAR) continue;
+        if (!is_values(p, t)) continue;
         for (size_t k = 0; k < t->count; k++) n += params[t->offset + k] != 0;
     }
     return n;

@@ -1,5 +1,6 @@
 /* A method's budget of ranks (AdaLoRA): how many of the values e of all its SVDs stay, how they are chosen while it
- * trains, and a term of the loss that holds the factors near orthogonal.  Steps count from 1. */
+ * trains, and a term of the loss that holds the factors near orthogonal.  Steps count from 1.  An SVD that each task
+ * has for itself is as many places as there are tasks. */
 #ifndef CORE_METHOD_BUDGET_H
 #define CORE_METHOD_BUDGET_H
 

@@ -311,12 +311,61 @@ static void tuned_ones_are_those_of_peft(void **state) {
     for (size_t i = 0; i < COUNT_OF(tuned); i++) is_as_tuned(tuned[i].file, tuned[i].text);
 }
 
+/* What a plan of one task has, for each task of another. */
+static void spread_over_tasks(const struct plan *one, const real *x, const struct plan *p, real *y) {
+    for (int i = 0; i < one->tensors; i++) {
+        const struct plan_tensor *t = &one->tensor[i];
+        if (t->kind != PLAN_OWN) continue;
+        const struct plan_tensor *u = rig_tensor(p, t->name);
+        assert_int_equal(u->count, RIG_RANGES * t->count);
+        for (size_t b = 0; b < RIG_RANGES; b++) memcpy(y + u->offset + b * t->count, x + t->offset, t->count * sizeof *y);
+    }
+}
+
+/* Each task's SVD is a place of its own: where all tasks have the values and gradients of one, each is held near orthogonal
+ * and pruned as that one is. */
+static void a_budget_is_of_each_task(void **state) {
+    (void)state;
+    rig_open(&rig);
+    struct plan *one = rig_plan(&rig, "svd(r=4; write=a.q) + svd(r=3; write=f.pre) + budget(target=2, every=9)");
+    rig_mix(&rig, false);
+    struct plan *p = rig_plan(&rig, "svd(r=4; write=a.q, source=task) + svd(r=3; write=f.pre, source=task) + "
+                                    "budget(target=2, every=9)");
+    real *x = rig_params(&rig, one, 3, 0.5), *y = rig_params(&rig, p, 1, 0);
+    real *g = xcalloc(one->trained, sizeof *g), *h = xcalloc(p->trained, sizeof *h), *want = xcalloc(p->trained, sizeof *want);
+    real *mean = xcalloc(one->trained, sizeof *mean), *spread = xcalloc(one->trained, sizeof *spread);
+    real *means = xcalloc(p->trained, sizeof *means), *spreads = xcalloc(p->trained, sizeof *spreads);
+    spread_over_tasks(one, x, p, y);
+    double held = budget_orthogonality(one, x, g);
+    assert_true(fabs(budget_orthogonality(p, y, h) - held) < 1e-12 * held);
+    spread_over_tasks(one, g, p, want);
+    for (size_t i = 0; i < p->trained; i++) assert_true(fabs(RIG_RANGES * h[i] - want[i]) < 1e-12);
+    real *change = rig_params(&rig, one, 4, 0.5);
+    spread_over_tasks(one, change, p, h);
+    for (int i = 1; i <= TUNED_STEPS; i++) {
+        budget_step(one, i, TUNED_STEPS, x, change, mean, spread);
+        budget_step(p, i, TUNED_STEPS, y, h, means, spreads);
+    }
+    int places = 0;
+    for (int i = 0; i < one->tensors; i++) places += strstr(one->tensor[i].name, ".e") != NULL;
+    assert_int_equal(budget_left(one, x), 2 * places);
+    memcpy(want, y, p->trained * sizeof *want);
+    spread_over_tasks(one, x, p, want);
+    assert_memory_equal(y, want, p->trained * sizeof *want);
+    real *all[] = {x, y, g, h, want, mean, spread, means, spreads, change};
+    for (size_t i = 0; i < COUNT_OF(all); i++) free(all[i]);
+    plan_free(one);
+    plan_free(p);
+    rig_close(&rig);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lora_is_that_of_peft),
         cmocka_unit_test(ia3_is_that_of_peft),
         cmocka_unit_test(a_prefix_is_that_of_peft),
         cmocka_unit_test(tuned_ones_are_those_of_peft),
+        cmocka_unit_test(a_budget_is_of_each_task),
         cmocka_unit_test(prompts_are_those_of_the_libraries),
     };
     return cmocka_run_group_tests_name("peft", tests, NULL, NULL);
