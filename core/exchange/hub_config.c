@@ -139,7 +139,8 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
             return reading_refuse_key(h->path, others[i], json_true(), "petri has Kronecker products of whole rules and each map's own "
                                       "factors", e);
     if (json_is_false(learn)) return reading_refuse_key(h->path, "learn_phm", learn, "petri trains the rule", e);
-    if ((!json_get_int(c, h->path, "phm_dim", &n, e) || !json_get_int(c, h->path, "phm_rank", &k, e)) && e->code) return e->code;
+    if (!json_get_int(c, h->path, "phm_dim", &n, e) && e->code) return e->code;
+    if (!json_get_int(c, h->path, "phm_rank", &k, e) && e->code) return e->code;
     if (n < 1 || n > 1 << 10 || k < 1 || k > 1 << 10)
         return reading_refuse_key(h->path, "phm_dim", json_object_get(c, "phm_dim"), "no size of Kronecker products", e);
     const json_t *factors = json_object_get(c, "factorized_phm_W"), *rule = json_object_get(c, "shared_phm_rule"),
