@@ -51,7 +51,7 @@ static char *moved_path(const struct merger *m, const char *path, int64_t from, 
 static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite3_stmt *row, int column, int64_t from,
                         int64_t into) {
     const char *name = sqlite3_column_name(row, column);
-    bool none = sqlite3_column_type(row, column) == SQLITE_NULL;
+    bool is_number = sqlite3_column_type(row, column) == SQLITE_INTEGER; /* NULL stays, and so does a failure's key, a text */
     int64_t number = sqlite3_column_int64(row, column), mapped = 0;
     if (!strcmp(name, "path")) {
         char *path = moved_path(m, (const char *)sqlite3_column_text(row, column), from, into);
@@ -59,9 +59,9 @@ static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite
         free(path);
         return;
     }
-    if (!strcmp(name, "run") && !none) mapped = into;
-    else if (!strcmp(name, "key") || !strcmp(name, "metric_key")) mapped = merge_map_get(&m->key, number);
-    else if (!strcmp(name, "sweep")) mapped = merge_map_get(&m->sweep, number);
+    if (is_number && !strcmp(name, "run")) mapped = into;
+    else if (is_number && (!strcmp(name, "key") || !strcmp(name, "metric_key"))) mapped = merge_map_get(&m->key, number);
+    else if (is_number && !strcmp(name, "sweep")) mapped = merge_map_get(&m->sweep, number);
     else if (strcmp(name, "parent") != 0) {
         sqlite3_bind_value(to, at, sqlite3_column_value(row, column));
         return;

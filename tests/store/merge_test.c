@@ -81,6 +81,7 @@ static void runs_and_sweeps_get_new_numbers(void **state) {
     close_it(s);
     s = open_at(two, STORE_WRITE);
     test_ok(store_sweep(s, "petri sweep", "{\"spec\":{\"base\":{}}}", NULL, &sweep, &e), &e);
+    test_ok(store_sweep_failure(s, sweep, "3f0c9a", "no such model", &e), &e);
     int64_t parent = new_run(s);
     struct store_new_run n = plain_run();
     n.parent = parent, n.sweep = sweep, n.note = "a note", n.config = "{\"seed\":2}";
@@ -105,6 +106,7 @@ static void runs_and_sweeps_get_new_numbers(void **state) {
     assert_string_equal(r.note, "a note");
     assert_true(r.best.measured && r.best.v == 0.75);
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_points WHERE run=3"), 6);
+    assert_int_equal(count_of(s, "SELECT count(*) FROM sweep_failure WHERE sweep=1 AND key='3f0c9a' AND reason='no such model'"), 1);
     expect_file(s, 3, "values");
     store_run_release(&r);
     close_it(s);
