@@ -30,12 +30,19 @@ int64_t merge_map_get(const struct merge_map *m, int64_t from) {
 
 /* ---- rows ---- */
 
-/* A file of the run is the new run's; any other one is where it was. */
+/* A file of the run is the new run's, also one that was kept when the database had another name; any other one is where it
+ * was. */
 static char *moved_path(const struct merger *m, const char *path, int64_t from, int64_t into) {
-    char *before = xprintf("%s-files/%lld/", m->from->path, (long long)from), *after = NULL;
+    char *before = xprintf("%s/%lld/", m->from->files, (long long)from), *named = xprintf("-files/%lld/", (long long)from);
     char *full = *path == '/' ? xstrdup(path) : file_join(m->from->folder, path);
+    const char *at = *path == '/' ? NULL : strstr(path, named);
+    if (at && !text_starts(full, before)) {
+        char *here = xprintf("%s%s", before, at + strlen(named));
+        if (file_exists(here)) xreplace(&full, here);
+        free(here);
+    }
     if (text_starts(full, before)) {
-        after = xprintf("%s-files/%lld/%s", m->into->path, (long long)into, full + strlen(before));
+        char *after = xprintf("%s/%lld/%s", m->into->files, (long long)into, full + strlen(before));
         free(full);
         full = after;
     }
@@ -43,6 +50,7 @@ static char *moved_path(const struct merger *m, const char *path, int64_t from, 
     bool below = !strncmp(full, m->into->folder, n) && full[n] == '/';
     char *out = xstrdup(below ? full + n + 1 : full);
     free(before);
+    free(named);
     free(full);
     return out;
 }
@@ -111,7 +119,10 @@ static const char *const of_run[] = { "run_module", "metric", "evaluation", "sum
 
 static int copy_all(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
     int rc = 0;
-    for (size_t i = 0; !rc && i < COUNT_OF(of_run); i++) rc = merge_rows_copy_rows(m, db, of_run[i], "run=?", from, into, e);
+    for (size_t i = 0; !rc && i < COUNT_OF(of_run); i++) {
+        bool files = !strcmp(of_run[i], "artifact"); /* of two that were kept under one name the later one is there */
+        rc = merge_rows_copy_rows(m, db, of_run[i], files ? "run=? ORDER BY created DESC, id DESC" : "run=?", from, into, e);
+    }
     return rc ? rc : merge_words(m, db, from, into, e);
 }
 

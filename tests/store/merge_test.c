@@ -43,6 +43,7 @@ static void expect_file(struct store *s, int64_t run, const char *text) {
     test_ok(file_read(f.file[0].path, 100, &b, &e), &e);
     char *own = store_run_folder(s, run);
     assert_memory_equal(f.file[0].path, own, strlen(own));
+    assert_int_equal(f.file[0].bytes, strlen(text));
     assert_string_equal(buf_text(&b), text);
     buf_release(&b), free(own);
     store_files_release(&f);
@@ -152,6 +153,28 @@ static void the_further_state_wins(void **state) {
     close_it(s);
 }
 
+static void a_copy_of_another_name_has_its_files(void **state) {
+    (void)state;
+    char *third = file_join(folder, "three.db");
+    struct store *s = open_at(one, STORE_WRITE);
+    finish(s, new_run(s));
+    int64_t id = new_run(s);
+    steps(s, id, 1, 3, 1);
+    keep_file(s, id, "values");
+    finish(s, id);
+    close_it(s);
+    copy(one, two);
+    s = open_at(third, STORE_WRITE);
+    finish(s, new_run(s));
+    close_it(s);
+    struct store_merge m = merge(third, two);
+    expect(m, 1, 3, STORE_MERGED_NEW);
+    store_merge_release(&m);
+    s = open_at(third, STORE_READ);
+    expect_file(s, 3, "values");
+    close_it(s), free(third);
+}
+
 static void what_went_on_apart_stays(void **state) {
     (void)state;
     struct err e = ERR_INIT;
@@ -255,6 +278,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(runs_and_sweeps_get_new_numbers, make, drop),
         cmocka_unit_test_setup_teardown(the_further_state_wins, make, drop),
+        cmocka_unit_test_setup_teardown(a_copy_of_another_name_has_its_files, make, drop),
         cmocka_unit_test_setup_teardown(what_went_on_apart_stays, make, drop),
         cmocka_unit_test_setup_teardown(files_may_lack_and_come_later, make, drop),
         cmocka_unit_test_setup_teardown(runs_of_before_are_known, make, drop),
