@@ -262,7 +262,7 @@ char *text_word(const char **at) {
     }
     *at = s;
     if (!any) return NULL;
-    return b.size ? buf_take(&b) : xstrdup("");
+    return buf_take(&b);
 }
 
 void text_csv(struct buf *b, const char *s) {

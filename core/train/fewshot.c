@@ -266,15 +266,9 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
     buf_putc(b, ']');
 }
 
-/* NaN, which is what is not known, as null. */
-static void number_json(double v, const char *key, struct buf *b) {
-    if (isnan(v)) json_member_string(b, key, NULL);
-    else json_member_double(b, key, v);
-}
-
 static void summary_json(const struct fewshot_summary *s, struct buf *b) {
-    number_json(s->mean, "mean", b);
-    number_json(s->sd, "sd", b);
+    json_member_measured(b, "mean", s->mean);
+    json_member_measured(b, "sd", s->sd);
     json_member_int(b, "n", s->n);
 }
 
