@@ -28,7 +28,7 @@ static void pass_unit(void *self, int unit, int worker) {
     struct batch b;
     struct forward f;
     if (!at->tape) open_pass_seat(all, at);
-    struct row_pass x = { all, unit, all->first + (size_t)unit * PASS_ROWS, 0, &f, at->attach, at->tape };
+    struct row_pass x = { all, unit, all->first + (size_t)unit * PASS_ROWS, 0, &f, at->attach };
     while (x.rows < PASS_ROWS && x.first + (size_t)x.rows < all->end) {
         row[x.rows] = (uint32_t)(x.first + (size_t)x.rows);
         x.rows++;

@@ -31,7 +31,6 @@ struct row_pass {
     int rows;     /* PASS_ROWS, or what is left */
     struct forward *f;
     struct attach *attach;
-    const struct tape *tape;
 };
 
 int row_passes_units(const struct row_passes *all);

@@ -42,11 +42,15 @@ static bool joins(const struct forward *f, const struct site *s, bool at_words) 
 }
 
 /* The batch's own rows of the word table, which is one for both stacks. */
-static node embed_words(const struct forward *f, const struct site *s) {
-    const bool decoder = s->stack == STACK_DECODER;
+static struct embed_table word_table(const struct forward *f, const struct site *s) {
     const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    const struct embed_table word = {weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? f->batch->target_in : f->batch->ids, 0};
-    node x = op_embed_sum(f->tape, decoder ? f->batch->target_tokens : f->batch->tokens, &word, 1);
+    return (struct embed_table){weight_at(f, ROLE_EMBED_WORD, &shared),
+                                s->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids, 0};
+}
+
+static node embed_words(const struct forward *f, const struct site *s) {
+    const struct embed_table word = word_table(f, s);
+    node x = op_embed_sum(f->tape, s->stack == STACK_DECODER ? f->batch->target_tokens : f->batch->tokens, &word, 1);
     return f->model->arch.embed_scale ? op_scale(f->tape, x, sqrt(f->model->arch.width)) : x;
 }
 
@@ -69,14 +73,11 @@ static int place_tables(const struct forward *f, const struct site *s, struct em
 
 /* The sum of word, position and type. */
 static node sum_embeddings(const struct forward *f, const struct site *s) {
-    const struct arch *a = &f->model->arch;
-    const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    const bool decoder = s->stack == STACK_DECODER;
     struct embed_table table[EMBED_TABLES];
     int tables = place_tables(f, s, table + 1);
-    int n = decoder ? f->batch->target_tokens : s->rows->start[s->rows->count];
-    if (!a->embed_scale && !joins(f, s, true)) { /* at once */
-        table[0] = (struct embed_table){weight_at(f, ROLE_EMBED_WORD, &shared), decoder ? f->batch->target_in : f->batch->ids, 0};
+    int n = s->stack == STACK_DECODER ? f->batch->target_tokens : s->rows->start[s->rows->count];
+    if (!f->model->arch.embed_scale && !joins(f, s, true)) { /* at once */
+        table[0] = word_table(f, s);
         return op_embed_sum(f->tape, n, table, tables + 1);
     }
     node word = embed_words(f, s);
