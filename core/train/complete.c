@@ -346,9 +346,9 @@ static int check_regime(const struct run_config *c, struct err *e) {
     if (r.kind != REGIME_META && c->method.generated.on)
         return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode: say --regime meta, "
                                      "or leave + generated-head out");
-    if (r.kind != REGIME_META) return 0;
-    if (c->embed_every) return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
-    return regime_refuse(c, NULL, e);
+    if (r.kind == REGIME_META && c->embed_every)
+        return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
+    return 0;
 }
 
 static int check_prompt_text(const struct run_config *c, struct err *e) {

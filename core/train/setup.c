@@ -166,7 +166,6 @@ static int setup_check_plan(const struct plan *p, struct err *e) {
 static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     struct regime r;
     if (config_regime(c, &r, e)) return e->code;
-    if (regime_refuse(c, &m->arch, e)) return e->code;
     struct episodes *s = episodes_open(c, &r, m, tasks, e);
     episodes_free(s);
     return s ? 0 : e->code;
