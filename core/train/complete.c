@@ -364,7 +364,6 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (check_draws(c, e) || check_regime(c, e) || check_prompt_text(c, e)) return e->code;
     const char *fault = budget_fault(&c->method, c->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);
-    if (c->method.budget.on && config_is_meta(c)) return err_set(e, ERR_USAGE, "a budget of ranks over episodes is not built");
     bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
         return err_set(e, ERR_USAGE, "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, "

@@ -283,6 +283,20 @@ static void what_has_no_inner_loop_is_named(void **state) {
     refused_run("lora(r=2) + generated-head", "single", "say --regime meta");
 }
 
+/* Compose tells by the same rules what petri train refuses. */
+static void a_budget_is_told_beside_the_rest(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct run_config c = config(usual, 2);
+    struct finding found[4];
+    test_ok(config_set(&c, "method", "adalora", &e), &e);
+    assert_int_equal(regime_check(&c, &ground.model->arch, found, 4), 1);
+    assert_string_equal(found[0].rule, "R8");
+    assert_int_equal(found[0].level, LEVEL_ERROR);
+    config_release(&c);
+    refused_run("adalora", usual, "--regime meta: a budget of ranks over episodes is not built");
+}
+
 /* A model of the same weights that reads texts otherwise is not the run's. */
 static void it_is_adapted_on_its_own_model(void **state) {
     (void)state;
@@ -434,6 +448,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_run_on_a_corpus),
         cmocka_unit_test(what_makes_no_episodes_is_named),
         cmocka_unit_test(what_has_no_inner_loop_is_named),
+        cmocka_unit_test(a_budget_is_told_beside_the_rest),
         cmocka_unit_test(it_is_adapted_on_its_own_model),
         cmocka_unit_test(rows_without_a_label_are_not_scored),
         cmocka_unit_test(a_draw_is_left_out),
