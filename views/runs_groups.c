@@ -56,6 +56,13 @@ static void measure_group(const struct runs_view *v, struct runs_group *g) {
     free(value);
 }
 
+static void to_group(struct runs_view *v, int at) {
+    v->group_cursor = at >= v->groups ? v->groups - 1 : at;
+    if (v->group_cursor < 0) v->group_cursor = 0;
+    if (v->group_top > v->group_cursor) v->group_top = v->group_cursor;
+    if (v->group_cursor >= v->group_top + v->page) v->group_top = v->group_cursor - v->page + 1;
+}
+
 void runs_find_groups(struct runs_view *v) {
     v->groups = 0;
     if (!v->grouped) return;
@@ -83,15 +90,7 @@ void runs_find_groups(struct runs_view *v) {
     qsort_r(v->group, (size_t)v->groups, sizeof *v->group, by_mean, v);
     for (int i = 0; i < v->rows; i++) free(g.text[i]);
     free(g.text);
-    if (v->group_cursor >= v->groups) v->group_cursor = v->groups - 1;
-    if (v->group_cursor < 0) v->group_cursor = 0;
-}
-
-static void to_group(struct runs_view *v, int at) {
-    v->group_cursor = at >= v->groups ? v->groups - 1 : at;
-    if (v->group_cursor < 0) v->group_cursor = 0;
-    if (v->group_top > v->group_cursor) v->group_top = v->group_cursor;
-    if (v->group_cursor >= v->group_top + v->page) v->group_top = v->group_cursor - v->page + 1;
+    to_group(v, v->group_cursor);
 }
 
 static void open_group(struct ui *ui, struct effect *out) {

@@ -187,6 +187,36 @@ static void runs_are_joined_by_a_column(void **state) {
     ui_release(&ui);
 }
 
+/* Where a filter leaves few groups, the one under the cursor is shown, however far down the list was. */
+static void fewer_groups_stay_in_sight(void **state) {
+    enum { MANY = 60 };
+    (void)state;
+    struct ui ui;
+    begin(&ui, 80, 24);
+    struct run_row rows[MANY];
+    char method[MANY][16];
+    for (int i = 0; i < MANY; i++) {
+        rows[i] = scene_rows[1];
+        rows[i].id = 10 + i;
+        snprintf(method[i], sizeof method[i], "lora(r=%d)", i + 1);
+        rows[i].method = method[i];
+    }
+    ui.runs.row = rows;
+    ui.runs.rows = MANY;
+    ui_show(&ui, SCREEN_RUNS);
+    ui_changed(&ui);
+    while (ui.runs.column != COL_METHOD) scene_press(&ui, ui.runs.column > COL_METHOD ? 'h' : 'l');
+    scene_press(&ui, 'J');
+    scene_press(&ui, 'G');
+    assert_int_equal(ui.runs.group_cursor, MANY - 1);
+    ui.runs.rows = 3;
+    ui_changed(&ui);
+    assert_int_equal(ui.runs.groups, 3);
+    assert_in_range(ui.runs.group_top, 0, ui.runs.group_cursor);
+    assert_true(scene_shows(&ui, "\u25B8 lora(r=3)"));
+    ui_release(&ui);
+}
+
 /* Two keys: to the best of what may be compared, and once more with another seed. */
 static void the_best_again_with_another_seed(void **state) {
     (void)state;
@@ -205,7 +235,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
                                        cmocka_unit_test(more_is_asked_for), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
-                                       cmocka_unit_test(runs_are_joined_by_a_column),
+                                       cmocka_unit_test(runs_are_joined_by_a_column), cmocka_unit_test(fewer_groups_stay_in_sight),
                                        cmocka_unit_test(the_best_again_with_another_seed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
