@@ -22,13 +22,6 @@ void compare_need(const struct ui *ui, const struct layout_frame *f, struct layo
     free(shown);
 }
 
-/* In points where the metric is a share. */
-static void compare_draw_value_text(double x, bool points, char out[32]) {
-    if (isnan(x)) snprintf(out, 32, "\u2013");
-    else if (points) snprintf(out, 32, "%.2f", 100 * x);
-    else show_value(x, out);
-}
-
 /* ---- groups ---- */
 
 struct compare_places {
@@ -66,16 +59,16 @@ static void draw_group(const struct compare_view *v, struct canvas *c, const str
     canvas_put(c, p->name - 2, y, scatter_style(c, group), train_mark(group));
     int w = canvas_fit(c, p->name, y, p->name_w - (g->other_rows ? 3 : 1), ink, g->name);
     if (g->other_rows) canvas_text(c, p->name + w + 1, y, INK_WARN, "\u2260");
-    compare_draw_value_text(g->mean, points, text);
+    show_points(g->mean, points, text);
     canvas_right(c, p->mean, y, VALUE_WIDTH, ink, g->kind < 0 && *g->state && strcmp(g->state, "finished") ? g->state : text);
-    compare_draw_value_text(g->sd, points, text);
+    show_points(g->sd, points, text);
     snprintf(band, sizeof band, "%s%s", isnan(g->sd) ? "" : "\u00B1", text);
     canvas_right(c, p->sd, y, VALUE_WIDTH, INK_TEXT, band);
     snprintf(text, sizeof text, "%d", g->n);
     canvas_right(c, p->n, y, COUNT_WIDTH, INK_TEXT, text);
     if (p->seeds_w) canvas_fit(c, p->seeds, y, p->seeds_w, INK_DIM, g->seeds);
     if (p->band && isfinite(g->low)) {
-        compare_draw_value_text(g->low, points, low), compare_draw_value_text(g->high, points, high);
+        show_points(g->low, points, low), show_points(g->high, points, high);
         snprintf(band, sizeof band, "[%s, %s]", low, high);
         canvas_fit(c, p->band, y, BAND_WIDTH - 1, INK_TEXT, band);
     }

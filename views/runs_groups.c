@@ -122,11 +122,8 @@ bool runs_groups_request(struct ui *ui, enum request r, struct effect *out) {
     }
 }
 
-/* In points where the metric is a share. */
 static void group_value(const struct run_row *r, double x, char out[32]) {
-    if (isnan(x)) snprintf(out, 32, "\u2013");
-    else if (r->metric && metric_in_points(r->metric)) snprintf(out, 32, "%.2f", 100 * x);
-    else show_value(x, out);
+    show_points(x, r->metric && metric_in_points(r->metric), out);
 }
 
 static void group_seeds(const struct runs_view *v, const struct runs_group *g, char *out, size_t room) {

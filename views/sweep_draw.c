@@ -15,9 +15,7 @@ void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout
 }
 
 void sweep_value(const struct sweep_page *p, double x, char out[32]) {
-    if (isnan(x)) snprintf(out, 32, "\u2013");
-    else if (p->points) snprintf(out, 32, "%.2f", 100 * x);
-    else show_value(x, out);
+    show_points(x, p->points, out);
 }
 
 /* ---- the list ---- */

@@ -30,6 +30,11 @@ void show_value(double v, char out[32]) {
     else snprintf(out, 32, "%.4g", v);
 }
 
+void show_points(double v, bool points, char out[32]) {
+    if (points && !isnan(v)) snprintf(out, 32, "%.2f", 100 * v);
+    else show_value(v, out);
+}
+
 void show_short(double v, char out[32]) {
     double size = fabs(v);
     if (!isfinite(v)) {
