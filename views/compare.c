@@ -37,8 +37,6 @@ const struct compare_group *compare_at_cursor(const struct compare_view *v) {
     return group < 0 ? NULL : &v->data.group[group];
 }
 
-static int compare_into(int v, int last) { return v > last ? (last < 0 ? 0 : last) : v < 0 ? 0 : v; }
-
 /* How many rows of a list are in sight: as drawn. */
 static void compare_settle(struct ui *ui) {
     struct compare_view *v = &ui->compare;
@@ -50,12 +48,10 @@ static void compare_settle(struct ui *ui) {
     int n = compare_shown(v, shown), rows = p.at[PANE_GROUPS].h - 2, keys = p.at[PANE_DIFFERS].h - 1;
     free(shown);
     if (v->data.mixed) rows--;
-    v->cursor = compare_into(v->cursor, n - 1);
-    v->key = compare_into(v->key, v->data.differences - 1);
-    if (v->top > v->cursor) v->top = v->cursor;
-    if (rows > 0 && v->cursor >= v->top + rows) v->top = v->cursor - rows + 1;
-    if (v->key_top > v->key) v->key_top = v->key;
-    if (keys > 0 && v->key >= v->key_top + keys) v->key_top = v->key - keys + 1;
+    v->cursor = ui_into(v->cursor, n - 1);
+    v->key = ui_into(v->key, v->data.differences - 1);
+    ui_in_sight(&v->top, v->cursor, rows);
+    ui_in_sight(&v->key_top, v->key, keys);
     if (v->metric > v->data.metrics) v->metric = 0;
 }
 

@@ -186,22 +186,17 @@ void runs_changed(struct runs_view *v) {
     qsort_r(v->order, (size_t)v->shown, sizeof *v->order, by_order, v);
     for (int i = 0; i < v->shown; i++)
         if (v->cursor_id && v->row[v->order[i]].id == v->cursor_id) v->cursor = i;
-    if (v->cursor >= v->shown) v->cursor = v->shown - 1;
-    if (v->cursor < 0) v->cursor = 0;
+    v->cursor = ui_into(v->cursor, v->shown - 1);
     keep_marks(v);
     runs_find_groups(v);
     const struct run_row *row = runs_at_cursor(v);
     v->cursor_id = row ? row->id : 0;
-    if (v->top > v->cursor) v->top = v->cursor;
-    if (v->cursor >= v->top + v->page) v->top = v->cursor - v->page + 1;
+    ui_in_sight(&v->top, v->cursor, v->page);
 }
 
 static void runs_move_to(struct runs_view *v, int to) {
-    if (to >= v->shown) to = v->shown - 1;
-    if (to < 0) to = 0;
-    v->cursor = to;
-    if (v->top > to) v->top = to;
-    if (to >= v->top + v->page) v->top = to - v->page + 1;
+    v->cursor = ui_into(to, v->shown - 1);
+    ui_in_sight(&v->top, v->cursor, v->page);
     const struct run_row *row = runs_at_cursor(v);
     v->cursor_id = row ? row->id : 0;
 }

@@ -57,10 +57,8 @@ static void measure_group(const struct runs_view *v, struct runs_group *g) {
 }
 
 static void to_group(struct runs_view *v, int at) {
-    v->group_cursor = at >= v->groups ? v->groups - 1 : at;
-    if (v->group_cursor < 0) v->group_cursor = 0;
-    if (v->group_top > v->group_cursor) v->group_top = v->group_cursor;
-    if (v->group_cursor >= v->group_top + v->page) v->group_top = v->group_cursor - v->page + 1;
+    v->group_cursor = ui_into(at, v->groups - 1);
+    ui_in_sight(&v->group_top, v->group_cursor, v->page);
 }
 
 void runs_find_groups(struct runs_view *v) {

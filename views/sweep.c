@@ -144,13 +144,6 @@ int sweep_at_cursor(const struct sweep_view *v) {
 
 /* ---- asking ---- */
 
-static int into(int v, int last) { return v > last ? (last < 0 ? 0 : last) : v < 0 ? 0 : v; }
-
-static void scroll(int *top, int cursor, int rows) {
-    if (*top > cursor) *top = cursor;
-    if (rows > 0 && cursor >= *top + rows) *top = cursor - rows + 1;
-}
-
 /* Rows that a part's list has on the screen. */
 static int rows_of(const struct ui *ui, enum sweep_part part) {
     struct layout_frame f;
@@ -163,16 +156,16 @@ static void settle(struct ui *ui) {
     struct sweep_view *v = &ui->sweep;
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
-    v->cursor = into(v->cursor, v->items - 1);
-    scroll(&v->top, v->cursor, f.body.h - 1);
-    v->worth = into(v->worth, v->page.worths - 1);
-    v->tile = into(v->tile, v->page.tiles - 1);
-    scroll(&v->worth_top, v->worth, rows_of(ui, PART_WORTH));
-    scroll(&v->tile_top, v->tile, rows_of(ui, PART_FRONT));
+    v->cursor = ui_into(v->cursor, v->items - 1);
+    ui_in_sight(&v->top, v->cursor, f.body.h - 1);
+    v->worth = ui_into(v->worth, v->page.worths - 1);
+    v->tile = ui_into(v->tile, v->page.tiles - 1);
+    ui_in_sight(&v->worth_top, v->worth, rows_of(ui, PART_WORTH));
+    ui_in_sight(&v->tile_top, v->tile, rows_of(ui, PART_FRONT));
     struct sweep_grid g;
     sweep_grid(v, &g);
-    v->look.row = into(v->look.row, g.data.rows - 1);
-    v->look.column = into(v->look.column, g.data.columns - 1);
+    v->look.row = ui_into(v->look.row, g.data.rows - 1);
+    v->look.column = ui_into(v->look.column, g.data.columns - 1);
     if (g.slices) v->slice %= g.slices;
     sweep_grid_release(&g);
 }

@@ -193,6 +193,13 @@ bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top) {
     return true;
 }
 
+int ui_into(int cursor, int last) { return cursor > last ? (last < 0 ? 0 : last) : cursor < 0 ? 0 : cursor; }
+
+void ui_in_sight(int *top, int cursor, int rows) {
+    if (*top > cursor) *top = cursor;
+    if (rows > 0 && cursor >= *top + rows) *top = cursor - rows + 1;
+}
+
 static void ui_picked(struct ui *ui, struct effect *out) {
     struct picker *p = &ui->picker;
     p->open = false;

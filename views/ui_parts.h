@@ -11,6 +11,10 @@
 void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f, struct panes *out);
 /* Of a page of so many rows that is read by scrolling: moves the first row shown.  false: r is no scrolling. */
 bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top);
+/* A cursor of a list whose last entry is `last` (-1: it is empty, 0 then); the first row shown, so that the cursor's is
+ * among `rows`. */
+int ui_into(int cursor, int last);
+void ui_in_sight(int *top, int cursor, int rows);
 
 /* Opens a question; what was typed ahead is dropped. */
 void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...)
