@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -280,6 +281,8 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     return true;
 }
 
+const char *sweep_options(const char *text) { return text_starts(text, "petri sweep ") ? text + strlen("petri sweep ") : text; }
+
 void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use) {
     if (strlen(text) >= PROMPT_ROOM) {
         ui_say(ui, SAY_WARNING, "this sweep's line is too long to be edited here: petri sweep takes it, or a file");
@@ -316,8 +319,7 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
         for (int i = 0; i < v->items; i++)
             if (v->item[i].id == id) text = v->item[i].text;
         if (!text) return true;
-        if (!strncmp(text, "petri sweep ", 12)) text += 12;
-        sweep_prompt(ui, "petri sweep ", text, USE_SWEEP);
+        sweep_prompt(ui, "petri sweep ", sweep_options(text), USE_SWEEP);
         return true;
     }
     default: break;

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/mem.h"
 #include "views/sweep.h"
@@ -42,8 +41,7 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
         snprintf(text, sizeof text, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
         canvas_right(c, r.x + 7, y, 10, INK_DIM, text);
         if (s->live) canvas_text(c, r.x + 18, y, INK_ACCENT, "\u25B6");
-        const char *line = !strncmp(s->text, "petri sweep ", 12) ? s->text + 12 : s->text;
-        canvas_fit(c, r.x + 20, y, r.w - 21, ink, line);
+        canvas_fit(c, r.x + 20, y, r.w - 21, ink, sweep_options(s->text));
     }
 }
 
@@ -67,8 +65,7 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
         canvas_bar(c, r.x + 1, r.y + 1, used, (double)p->over / p->wanted);
         used += 2;
     }
-    const char *line = !strncmp(p->text, "petri sweep ", 12) ? p->text + 12 : p->text;
-    canvas_fit(c, r.x + 1 + used, r.y + 1, r.w - used - 2, INK_DIM, line);
+    canvas_fit(c, r.x + 1 + used, r.y + 1, r.w - used - 2, INK_DIM, sweep_options(p->text));
 }
 
 static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect r) {

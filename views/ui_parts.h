@@ -86,6 +86,7 @@ void compare_readout(const struct ui *ui, struct buf *out);
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need);
 void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void sweep_readout(const struct ui *ui, struct buf *out);
+const char *sweep_options(const char *text); /* a sweep as it is typed, without the words "petri sweep" */
 void sweep_value(const struct sweep_page *p, double x, char out[32]); /* in points where values are */
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r);
