@@ -145,9 +145,8 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
 
 static bool is_shown(const struct compare_view *v, int group) { return v->kind < 0 || v->data.group[group].kind == v->kind; }
 
-/* Metrics of the kind of the group under the cursor alone: others are on another scale. */
-static bool has_curve(const struct compare_view *v, const struct compare_curve *k, bool losses) {
-    const struct compare_group *g = compare_at_cursor(v);
+/* Metrics of the kind of g, the group under the cursor, alone: others are on another scale. */
+static bool has_curve(const struct compare_view *v, const struct compare_group *g, const struct compare_curve *k, bool losses) {
     if (!is_shown(v, k->group)) return false;
     return losses || !g || v->data.group[k->group].kind == g->kind;
 }
@@ -162,7 +161,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
     for (int i = 0; i < v->data.curves; i++) {
         const struct compare_curve *k = &v->data.curve[i];
         struct plot_data d = losses ? k->loss : k->metric;
-        if (!d.count || !has_curve(v, k, losses)) continue;
+        if (!d.count || !has_curve(v, g, k, losses)) continue;
         line[n++] = (struct plot_line){d, train_mark(k->group), scatter_style(c, k->group)};
         if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
     }
