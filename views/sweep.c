@@ -115,15 +115,17 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
 
 void sweep_grid_release(struct sweep_grid *g) { free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others); }
 
+static int by_trained(const void *pa, const void *pb, void *self) {
+    const struct sweep_tile *tile = self;
+    int a = *(const int *)pa, b = *(const int *)pb;
+    return tile[a].trained != tile[b].trained ? (tile[a].trained < tile[b].trained ? -1 : 1) : a - b;
+}
+
 int sweep_front(const struct sweep_view *v, int *out) {
     const struct sweep_page *p = &v->page;
-    int n = 0;
-    for (int i = 0; i < p->tiles; i++) {
-        int at = n++;
-        for (; at && p->tile[out[at - 1]].trained > p->tile[i].trained; at--) out[at] = out[at - 1];
-        out[at] = i;
-    }
-    return n;
+    for (int i = 0; i < p->tiles; i++) out[i] = i;
+    qsort_r(out, (size_t)p->tiles, sizeof *out, by_trained, (void *)p->tile);
+    return p->tiles;
 }
 
 int sweep_at_cursor(const struct sweep_view *v) {
