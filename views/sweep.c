@@ -12,14 +12,18 @@
 
 /* ---- the grid ---- */
 
-/* Distinct values of an axis in the order of the cells. */
-static int sweep_values_of(const struct sweep_page *p, int axis, const char **out) {
+const char *sweep_value_at(const struct sweep_page *p, int tile, int axis) {
+    return p->tile[tile].axis[axis] ? p->tile[tile].axis[axis] : "\u2013";
+}
+
+int sweep_levels(const struct sweep_page *p, int axis, const char **name, int *level) {
     int n = 0;
     for (int i = 0; i < p->tiles; i++) {
-        const char *v = p->tile[i].axis[axis] ? p->tile[i].axis[axis] : "\u2013";
+        const char *v = sweep_value_at(p, i, axis);
         int k = 0;
-        while (k < n && strcmp(out[k], v)) k++;
-        if (k == n) out[n++] = v;
+        while (k < n && strcmp(name[k], v)) k++;
+        if (k == n) name[n++] = v;
+        level[i] = k;
     }
     return n;
 }
@@ -33,10 +37,6 @@ static void axes_of(const struct sweep_view *v, int *row, int *column) {
     int pair = v->pair % (n * (n - 1)), r = pair / (n - 1), c = pair % (n - 1);
     *row = v->page.shown_axis[r];
     *column = v->page.shown_axis[c < r ? c : c + 1];
-}
-
-static const char *sweep_value_at(const struct sweep_page *p, int tile, int axis) {
-    return p->tile[tile].axis[axis] ? p->tile[tile].axis[axis] : "\u2013";
 }
 
 /* Whether two cells agree in all axes that the grid does not have. */
@@ -59,12 +59,6 @@ static int slices_of(const struct sweep_page *p, int row, int column, int *first
     return n;
 }
 
-static int sweep_place_in(const char *const *names, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (!strcmp(names[i], name)) return i;
-    return -1;
-}
-
 /* Colours are of one kind: that of the cell under the cursor, else of the first with a value. */
 static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, int rows, int columns) {
     const struct sweep_tile *tile = v->page.tile;
@@ -85,10 +79,11 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     size_t room = (size_t)p->tiles + 1;
     *g = (struct sweep_grid){.row = xcalloc(room, sizeof *g->row), .column = xcalloc(room, sizeof *g->column)};
     axes_of(v, &g->row_axis, &g->column_axis);
-    int *first = xcalloc(room, sizeof *first), columns = 0, rows = 1;
+    int *first = xcalloc(room, sizeof *first), *row = xcalloc(room, sizeof *row), *column = xcalloc(room, sizeof *column);
+    int columns = 0, rows = 1;
     struct buf others = BUF_INIT;
-    if (g->column_axis >= 0) columns = sweep_values_of(p, g->column_axis, g->column);
-    if (g->row_axis >= 0) rows = sweep_values_of(p, g->row_axis, g->row);
+    if (g->column_axis >= 0) columns = sweep_levels(p, g->column_axis, g->column, column);
+    if (g->row_axis >= 0) rows = sweep_levels(p, g->row_axis, g->row, row);
     else g->row[0] = p->metric ? p->metric : "";
     if (g->column_axis < 0) columns = p->tiles > 0, g->column[0] = p->tiles ? p->tile[0].name : "";
     g->slices = slices_of(p, g->row_axis, g->column_axis, first);
@@ -97,12 +92,8 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     g->value = xcalloc(cells + 1, sizeof *g->value);
     g->tile = xcalloc(cells + 1, sizeof *g->tile);
     for (size_t i = 0; i < cells; i++) g->value[i] = NAN, g->tile[i] = -1;
-    for (int i = 0; i < p->tiles; i++) {
-        if (!same_slice(p, first[slice], i, g->row_axis, g->column_axis)) continue;
-        int r = g->row_axis < 0 ? 0 : sweep_place_in(g->row, rows, sweep_value_at(p, i, g->row_axis));
-        int c = g->column_axis < 0 ? 0 : sweep_place_in(g->column, columns, sweep_value_at(p, i, g->column_axis));
-        g->tile[r * columns + c] = i;
-    }
+    for (int i = 0; i < p->tiles; i++)
+        if (same_slice(p, first[slice], i, g->row_axis, g->column_axis)) g->tile[row[i] * columns + column[i]] = i;
     sweep_fill_values(v, g, rows, columns);
     for (int k = 0; k < p->shown_axes && p->tiles; k++) {
         int axis = p->shown_axis[k];
@@ -110,7 +101,7 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     }
     g->others = others.size ? buf_take(&others) : xstrdup("");
     g->data = (struct heat_data){.rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column};
-    free(first);
+    free(first), free(row), free(column);
 }
 
 void sweep_grid_release(struct sweep_grid *g) { free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others); }

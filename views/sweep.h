@@ -74,6 +74,10 @@ struct sweep_view {
 };
 /* The page of another sweep, from its start, once the app has filled it. */
 void sweep_open(struct sweep_view *v, int64_t id);
+/* The value that a cell has on an axis, "–": none; the distinct ones in the order of the cells and of each cell which
+ * (how many; both have room for all cells). */
+const char *sweep_value_at(const struct sweep_page *p, int tile, int axis);
+int sweep_levels(const struct sweep_page *p, int axis, const char **name, int *level);
 /* The grid as it is shown.  value: rows × columns, NaN where there is none; tile: of each its cell, -1: none.  All owned:
  * sweep_grid_release. */
 struct sweep_grid {

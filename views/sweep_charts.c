@@ -139,45 +139,42 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
 
 /* ---- all cells as lines ---- */
 
-enum { LINE_LEVELS = 256 };
-
-/* Where a cell stands on an axis, 0 … 1 from below; NaN: nowhere.  The last is its value. */
-static double level_at(const struct sweep_page *p, int tile, int at, const struct bar_scale *s) {
-    double mean = p->tile[tile].mean;
-    if (at == p->shown_axes) return !isfinite(mean) ? NAN : s->hi > s->lo ? (mean - s->lo) / (s->hi - s->lo) : 0.5;
-    const char *seen[LINE_LEVELS];
-    int n = 0, mine = -1, axis = p->shown_axis[at];
-    for (int i = 0; i < p->tiles && n < LINE_LEVELS; i++) {
-        const char *v = p->tile[i].axis[axis] ? p->tile[i].axis[axis] : "\u2013";
-        int k = 0;
-        while (k < n && strcmp(seen[k], v)) k++;
-        if (k == n) seen[n++] = v;
-        if (i == tile) mine = k;
+/* Where the cells stand on the axes, 0 … 1 from below, cells × (axes + 1): the last is the value, NaN: none. */
+static double *sweep_charts_places(const struct sweep_page *p, const struct bar_scale *s) {
+    int n = p->shown_axes + 1, *level = xcalloc((size_t)p->tiles + 1, sizeof *level);
+    const char **name = xcalloc((size_t)p->tiles + 1, sizeof *name);
+    double *place = xcalloc((size_t)p->tiles * (size_t)n + 1, sizeof *place);
+    for (int k = 0; k < p->shown_axes; k++) {
+        int levels = sweep_levels(p, p->shown_axis[k], name, level);
+        for (int i = 0; i < p->tiles; i++) place[i * n + k] = levels > 1 ? (double)level[i] / (levels - 1) : 0.5;
     }
-    return mine < 0 ? NAN : n > 1 ? (double)mine / (n - 1) : 0.5;
+    for (int i = 0; i < p->tiles; i++) {
+        double mean = p->tile[i].mean;
+        place[i * n + n - 1] = !isfinite(mean) ? NAN : s->hi > s->lo ? (mean - s->lo) / (s->hi - s->lo) : 0.5;
+    }
+    free(level), free(name);
+    return place;
 }
 
-static void trace(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, int tile, const struct bar_scale *s,
-                  struct style style) {
-    int n = p->shown_axes + 1;
-    double *step = xcalloc((size_t)n, sizeof *step), *value = xcalloc((size_t)n, sizeof *value);
-    for (int k = 0; k < n; k++) step[k] = k, value[k] = level_at(p, tile, k, s);
+/* A cell's line over n places. */
+static void trace(struct canvas *c, const struct plot_frame *f, const double *place, int n, struct style style) {
+    double *step = xcalloc((size_t)n, sizeof *step);
+    for (int k = 0; k < n; k++) step[k] = k;
     struct raster curve = raster_new(f);
-    struct plot_data d = {step, value, (size_t)n};
+    struct plot_data d = {step, place, (size_t)n};
     raster_trace(&curve, f, &d, 0, (size_t)n, true);
     raster_show(c, f, &curve, style, '*');
-    free(curve.bits), free(step), free(value);
+    free(curve.bits), free(step);
 }
 
 /* The values of an axis beside it. */
-static void draw_levels(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, int at, int x, int room) {
+static void draw_levels(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, const double *place, int at,
+                        int x, int room) {
     const char *before = NULL;
     for (int i = 0; i < p->tiles; i++) {
-        const char *v = p->tile[i].axis[p->shown_axis[at]] ? p->tile[i].axis[p->shown_axis[at]] : "\u2013";
-        struct bar_scale none = {0, 1, true};
+        const char *v = sweep_value_at(p, i, p->shown_axis[at]);
         if (before && !strcmp(before, v)) continue;
-        int y = f->inside.y + plot_row(f, level_at(p, i, at, &none)) / f->py;
-        canvas_fit(c, x, y, room, INK_TEXT, v);
+        canvas_fit(c, x, f->inside.y + plot_row(f, place[i * (p->shown_axes + 1) + at]) / f->py, room, INK_TEXT, v);
         before = v;
     }
 }
@@ -194,9 +191,10 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     if (f.inside.w < 8 || f.inside.h < 2 || p->mixed) return;
     raster_pixels(c, &f.px, &f.py);
     int chosen = v->part == PART_LINES || v->part == PART_FRONT ? sweep_at_cursor(v) : -1;
+    double *place = sweep_charts_places(p, &s);
     for (int i = 0; i < p->tiles; i++)
-        if (p->tile[i].valid && i != chosen) trace(p, c, &f, i, &s, canvas_style(c, p->tile[i].front ? INK_METRIC : INK_RAW));
-    if (chosen >= 0) trace(p, c, &f, chosen, &s, canvas_style(c, INK_ACCENT));
+        if (p->tile[i].valid && i != chosen) trace(c, &f, place + i * n, n, canvas_style(c, p->tile[i].front ? INK_METRIC : INK_RAW));
+    if (chosen >= 0) trace(c, &f, place + chosen * n, n, canvas_style(c, INK_ACCENT));
     for (int k = 0; k < n; k++) {
         int x = f.inside.x + (n > 1 ? k * (f.inside.w - 1) / (n - 1) : 0);
         int room = k + 1 < n ? f.inside.w / n - 2 : label + 1;
@@ -204,8 +202,9 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
         for (int y = 0; y < f.inside.h; y++) canvas_text(c, x, f.inside.y + y, INK_DIM, "\u2502");
         const char *head = k + 1 < n ? p->axis[p->shown_axis[k]] : p->metric ? p->metric : "value";
         canvas_fit(c, x, r.y + 1, room, k + 1 < n ? INK_DIM : INK_TITLE, head);
-        if (k + 1 < n) draw_levels(p, c, &f, k, x + 1, room);
+        if (k + 1 < n) draw_levels(p, c, &f, place, k, x + 1, room);
     }
+    free(place);
     if (!s.set) return;
     sweep_value(p, s.lo, lo), sweep_value(p, s.hi, hi);
     canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, hi);
