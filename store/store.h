@@ -241,7 +241,9 @@ int store_log(struct store *s, int64_t run, const char *text, struct err *e);
 /* *id of a new sweep.  `uid`: of one that was described elsewhere, and which is found again by it; NULL: a new one's. */
 int store_sweep(struct store *s, const char *name, const char *spec_json, const char *uid, int64_t *id,
                 struct err *e);
-int store_sweep_change(struct store *s, int64_t id, const char *name, const char *spec_json, struct err *e);
+/* Only while its spec is still `was`, as it was read: ERR_DATABASE when another process changed it since. */
+int store_sweep_change(struct store *s, int64_t id, const char *name, const char *was, const char *spec_json,
+                       struct err *e);
 /* Asks every process that works on the sweep to stop. */
 int store_sweep_stop(struct store *s, int64_t id, struct err *e);
 /* When that was last asked, 0: never; another value than before, and it was asked anew. */

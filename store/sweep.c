@@ -13,7 +13,7 @@
 
 struct sweep_call {
     int64_t id;
-    const char *name, *text, *uid, *key;
+    const char *name, *text, *was, *uid, *key;
 };
 
 static int add_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
@@ -37,12 +37,15 @@ int store_sweep(struct store *s, const char *name, const char *spec_json, const 
 static int change_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct sweep_call *c = arg;
-    return db_run(db, e, "UPDATE sweep SET name=?, spec=?, changed=? WHERE id=?", "ttii", c->name, c->text, store_now(),
-                  c->id);
+    int rc = db_run(db, e, "UPDATE sweep SET name=?, spec=?, changed=? WHERE id=? AND spec=?", "ttiit", c->name, c->text,
+                    store_now(), c->id, c->was);
+    if (rc || sqlite3_changes(db)) return rc;
+    return err_set(e, ERR_DATABASE, "sweep %lld was changed by another petri meanwhile; nothing was changed by this one, ask again",
+                   (long long)c->id);
 }
 
-int store_sweep_change(struct store *s, int64_t id, const char *name, const char *spec_json, struct err *e) {
-    struct sweep_call c = { .name = name, .text = spec_json, .id = id };
+int store_sweep_change(struct store *s, int64_t id, const char *name, const char *was, const char *spec_json, struct err *e) {
+    struct sweep_call c = { .name = name, .text = spec_json, .was = was, .id = id };
     return writer_call(s, change_sweep, &c, e);
 }
 

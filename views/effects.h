@@ -55,7 +55,7 @@ enum effect_kind {
     EFFECT_SWEEP_NEW,     /* text: options with lists; kept, opened and worked on */
     EFFECT_SWEEP_GO,      /* what sweep run[0] lacks */
     EFFECT_SWEEP_STOP,    /* all who work on sweep run[0] are asked to stop */
-    EFFECT_SWEEP_EXTEND,  /* sweep run[0] by the seeds in text; then what lacks */
+    EFFECT_SWEEP_EXTEND,  /* sweep run[0] by the seeds or options in text; then what lacks */
     EFFECT_PICTURE,       /* the screen as an SVG file */
     EFFECT_TABLE,         /* what it shows as a CSV file */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */

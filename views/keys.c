@@ -99,7 +99,7 @@ static const struct key_entry views_keys_table[] = {
     {REQ_FAST_LEFT, 'H', {0}, false, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns left"},
     {REQ_FAST_RIGHT, 'L', {0}, false, KEYS_CHARTS, 0, 0, NULL, "the cursor ten columns right"},
     {REQ_MORE, '+', {'='}, false, KEYS_CHARTS, 0, 5, "module",
-     "more: zoom in; in Compose, add a module; in Sweep, seeds"},
+     "more: zoom in; in Compose, add a module; in Sweep, extend by seeds or values"},
     {REQ_LESS, '-', {0}, false, KEYS_CHARTS, 0, 0, NULL,
      "less: zoom out; in Compose, remove the module (u undoes)"},
     {REQ_PAN_LEFT, '[', {0}, false, KEYS_CHARTS, ']', 4, "layer",

@@ -305,7 +305,7 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
                    (long long)id);
         return true;
     case REQ_MORE:
-        if (id) sweep_prompt(ui, "seeds besides ", "", USE_SEEDS);
+        if (id) sweep_prompt(ui, "extend by (4,5 or --lr 1e-2) ", "", USE_MORE);
         return true;
     case REQ_CLONE: {
         const char *text = NULL;
@@ -320,10 +320,10 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
     return v->open ? page_request(ui, r, out) : list_request(ui, r, out);
 }
 
-void sweep_typed(struct ui *ui, const char *text, bool seeds, struct effect *out) {
+void sweep_typed(struct ui *ui, const char *text, bool more, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
     if (!*text) return;
-    sweep_ask(v, seeds ? EFFECT_SWEEP_EXTEND : EFFECT_SWEEP_NEW, seeds ? sweep_here(v) : 0, out);
+    sweep_ask(v, more ? EFFECT_SWEEP_EXTEND : EFFECT_SWEEP_NEW, more ? sweep_here(v) : 0, out);
     snprintf(out->text, sizeof out->text, "%s", text);
 }
 
@@ -349,7 +349,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_OPEN: return !any ? NULL : v->open ? "its runs" : k->hint;
     case REQ_RUN: return any ? "go on" : NULL;
     case REQ_STOP: return any ? k->hint : NULL;
-    case REQ_MORE: return any ? "seeds" : NULL;
+    case REQ_MORE: return any ? "extend" : NULL;
     case REQ_CLONE: return any ? "edit" : NULL;
     case REQ_EARLIER: return v->open && v->part == PART_GRID && v->page.shown_axes > 1 ? "axes" : NULL;
     case REQ_NEXT: return NULL;

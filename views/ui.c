@@ -265,8 +265,8 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
         if (*ui->runs.filter_error) ui_say(ui, SAY_ERROR, "filter: %s", ui->runs.filter_error);
     } else if (ui->use == USE_COMMAND) {
         ui_command(ui, ui->prompt.text, out);
-    } else if (ui->use == USE_SWEEP || ui->use == USE_SEEDS) {
-        sweep_typed(ui, ui->prompt.text, ui->use == USE_SEEDS, out);
+    } else if (ui->use == USE_SWEEP || ui->use == USE_MORE) {
+        sweep_typed(ui, ui->prompt.text, ui->use == USE_MORE, out);
     } else if (ui->use == USE_NUMBER) {
         char why[200];
         if (!compose_edit(&ui->compose, ui->prompt.text, why)) ui_say(ui, SAY_ERROR, "%s", why);

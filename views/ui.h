@@ -32,7 +32,7 @@ struct ask {
     int64_t run[1];
 };
 
-enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_SEEDS };
+enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE };
 
 struct ui {
     int w, h;

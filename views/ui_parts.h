@@ -93,7 +93,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r);
 /* A line to be edited; refused where it is too long for the prompt.  What was typed is asked for. */
 void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use);
-void sweep_typed(struct ui *ui, const char *text, bool seeds, struct effect *out);
+void sweep_typed(struct ui *ui, const char *text, bool more, struct effect *out);
 /* Marks what the cursor is on for a sweep, or takes the mark away; whether a choice is marked; the options of
  * `petri sweep` for what is marked, or of what is there (caller frees). */
 void compose_mark(struct ui *ui);

@@ -184,8 +184,20 @@ static int work_on(struct sweeping *w, struct sweep_plan *plan, struct err *e) {
     return 0;
 }
 
+/* ---- a line, as it is typed ---- */
+
+struct typed_line {
+    struct sweep_more *of; /* texts are owned */
+    int count;
+};
+
+static void typed_line_free(struct typed_line *l) {
+    for (int i = 0; i < l->count; i++) free((char *)l->of[i].option), free((char *)l->of[i].text);
+    free(l->of);
+}
+
 /* "--lr", "--lr=1e-3": its value, which may be the next word; NULL: it has none. */
-static int take_option(struct sweep_spec *spec, char *word, const char **at, struct err *e) {
+static int take_option(struct typed_line *l, char *word, const char **at, struct err *e) {
     char *equals = strchr(word, '='), *value = NULL;
     if (word[0] != '-' || word[1] != '-')
         return err_set(e, ERR_USAGE, "\"%s\": options of petri sweep begin with -- (lists in braces with blanks need quotes)", word);
@@ -195,20 +207,20 @@ static int take_option(struct sweep_spec *spec, char *word, const char **at, str
         if (!strcmp(config_option_at(i).name, word + 2)) has_value = config_option_at(i).values != NULL;
     if (equals) value = xstrdup(equals + 1);
     else if (has_value) value = text_word(at);
-    int rc = has_value && !value ? err_set(e, ERR_USAGE, "%s: a value is missing", word)
-                                 : sweep_set(spec, word + 2, value ? value : "on", e);
-    free(value);
-    return rc;
+    if (has_value && !value) return err_set(e, ERR_USAGE, "%s: a value is missing", word);
+    l->of = xrealloc(l->of, (size_t)l->count + 1, sizeof *l->of);
+    l->of[l->count++] = (struct sweep_more){ xstrdup(word + 2), value ? value : xstrdup("on") };
+    return 0;
 }
 
-static int read_line(const char *line, struct sweep_spec *spec, struct err *e) {
+static int read_line(const char *line, struct typed_line *out, struct err *e) {
     int rc = 0, words = 0;
     char *word;
-    sweep_init(spec);
+    *out = (struct typed_line){ 0 };
     while (!rc && (word = text_word(&line))) {
         bool prefix = words < 2 && (!strcmp(word, "petri") || !strcmp(word, "sweep"));
         words++;
-        if (!prefix) rc = take_option(spec, word, &line, e);
+        if (!prefix) rc = take_option(out, word, &line, e);
         free(word);
     }
     return rc;
@@ -217,9 +229,13 @@ static int read_line(const char *line, struct sweep_spec *spec, struct err *e) {
 int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err *e) {
     struct sweep_spec spec;
     struct sweep_plan p = { 0 };
-    int rc = read_line(line, &spec, e);
+    struct typed_line l;
+    sweep_init(&spec);
+    int rc = read_line(line, &l, e);
+    for (int i = 0; !rc && i < l.count; i++) rc = sweep_set(&spec, l.of[i].option, l.of[i].text, e);
     if (!rc) rc = sweep_plan_make(&p, &spec, w->jobs, e);
     if (!rc) rc = sweep_plan_keep(&p, w->store, e);
+    typed_line_free(&l);
     sweep_release(&spec);
     if (rc) {
         sweep_plan_release(&p);
@@ -229,14 +245,25 @@ int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err
     return work_on(w, &p, e);
 }
 
-int sweeping_go(struct sweeping *w, int64_t id, const char *seeds, struct err *e) {
+/* "4,5": seeds; else a line of options. */
+static int sweeping_extend(struct sweeping *w, struct sweep_plan *p, const char *text, struct err *e) {
+    const struct sweep_more seeds = { "seeds", text };
+    struct typed_line l = { 0 };
+    bool options = text_starts(text, "-");
+    int rc = options ? read_line(text, &l, e) : 0;
+    if (!rc) rc = sweep_plan_extend(p, options ? l.of : &seeds, options ? l.count : 1, w->jobs, e);
+    if (!rc) rc = sweep_plan_keep(p, w->store, e);
+    typed_line_free(&l);
+    return rc;
+}
+
+int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e) {
     struct sweep_plan p;
     for (int i = 0; i < w->count; i++)
         if (w->of[i].plan->id == id)
             return err_set(e, ERR_USAGE, "sweep %lld is worked on here already: K stops it first", (long long)id);
     int rc = sweep_plan_open(&p, w->store, id, e);
-    if (!rc && seeds) rc = sweep_plan_extend(&p, seeds, w->jobs, e);
-    if (!rc && seeds) rc = sweep_plan_keep(&p, w->store, e);
+    if (!rc && more) rc = sweeping_extend(w, &p, more, e);
     if (!rc) return work_on(w, &p, e);
     sweep_plan_release(&p);
     return rc;

@@ -31,8 +31,9 @@ struct sweeping *sweeping_new(struct store *s, struct jobs *j);
 void sweeping_free(struct sweeping *w);
 /* Of a line as `petri sweep` takes it ("--lr \'{1e-3,1e-2}\' --seeds 1,2"): kept, *id, and worked on. */
 int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err *e);
-/* What a sweep lacks, with `seeds` ("4,5"; NULL: none) besides. */
-int sweeping_go(struct sweeping *w, int64_t id, const char *seeds, struct err *e);
+/* What a sweep lacks; with further seeds ("4,5") or options with further values ("--lr '{1e-2,3e-2}'") in `more`, NULL:
+ * none. */
+int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e);
 /* Asks all who work on it, in any process, to stop. */
 int sweeping_stop(struct sweeping *w, int64_t id, struct err *e);
 /* Begins what there is room for, of each.  *left: how many are still worked on; *said: a line for the user, or NULL

@@ -122,29 +122,6 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
                               : e->code;
 }
 
-int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, struct err *e) {
-    struct sweep_spec more, spec = p->spec;
-    sweep_init(&more);
-    int rc = sweep_set(&more, "seeds", seeds, e);
-    int64_t id = p->id;
-    for (int i = 0; !rc && i < more.seeds; i++) {
-        bool there = false;
-        for (int k = 0; k < spec.seeds; k++) there |= spec.seed[k] == more.seed[i];
-        if (there) continue;
-        if (spec.seeds == SWEEP_SEEDS)
-            rc = err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
-        else
-            spec.seed[spec.seeds++] = more.seed[i];
-    }
-    sweep_release(&more);
-    if (rc) return rc;
-    sweep_init(&p->spec); /* taken over */
-    sweep_plan_release(p);
-    rc = sweep_plan_make(p, &spec, j, e);
-    p->id = id;
-    return rc;
-}
-
 void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
@@ -153,7 +130,7 @@ void sweep_plan_release(struct sweep_plan *p) {
         tune_free(x->tune);
         halving_free(x->rungs);
     }
-    free(p->entry), free(p->place), free(p->known);
+    free(p->entry), free(p->place), free(p->known), free(p->record);
     sweep_cells_release(&p->cells);
     sweep_release(&p->spec);
     *p = (struct sweep_plan){ 0 };
@@ -188,8 +165,9 @@ int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, s
     struct buf b = BUF_INIT;
     sweep_plan_record(p, &b);
     char *name = sweep_text(&p->spec);
-    int rc =
-        p->id ? store_sweep_change(s, p->id, name, buf_text(&b), e) : store_sweep(s, name, buf_text(&b), uid, &p->id, e);
+    int rc = p->id ? store_sweep_change(s, p->id, name, p->record, buf_text(&b), e)
+                   : store_sweep(s, name, buf_text(&b), uid, &p->id, e);
+    if (!rc) xreplace(&p->record, buf_text(&b));
     free(name);
     buf_release(&b);
     return rc;
@@ -263,7 +241,8 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
     rc = root ? sweep_plan_read(p, name, root, e) : e->code;
     p->id = id;
     free(name);
-    free(row.text);
+    free(p->record);
+    p->record = row.text;
     json_decref(root);
     return rc;
 }
@@ -538,7 +517,7 @@ int sweep_plan_compare(struct sweep_plan *p, struct store *s, struct side_by_sid
     c->id = p->id;
     c->title = sweep_text(&p->spec);
     for (int a = 0; a < p->spec.axes; a++) {
-        comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].range && p->spec.axis[a].log);
+        comparison_axis(c, p->spec.axis[a].key, p->spec.axis[a].log);
         c->inner[a] = !is_outer(&p->spec, a);
     }
     int rc = 0;

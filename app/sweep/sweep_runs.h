@@ -1,4 +1,4 @@
-/* A sweep in the history: which runs its cells are, and making those that are missing.
+/* A sweep in the history: which runs its cells are, and making those that are missing.  sweep_more.c extends one.
  *
  * Its record holds the spec and, of each cell, its texts, whether it is a run at all, what it trains, and the key
  * (config_key) of each seed's run.  A run belongs to it by its key: equal runs that are there already, whoever
@@ -46,7 +46,8 @@ struct sweep_known {
     int64_t step;           /* likewise */
 };
 struct sweep_plan {
-    int64_t id; /* 0: not in the history */
+    int64_t id;   /* 0: not in the history */
+    char *record; /* as the history has it; NULL: it has none */
     struct sweep_spec spec;
     struct sweep_cells cells;
     struct sweep_entry *entry; /* of each cell */
@@ -65,8 +66,13 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
 void sweep_plan_release(struct sweep_plan *p);
 /* Whether a run began with another's values (train --from), which no cell does and its key does not say. */
 bool sweep_began_elsewhere(const struct store *s, int64_t run);
-/* With more seeds, "4,5": the same cells, completed anew. */
-int sweep_plan_extend(struct sweep_plan *p, const char *seeds, struct jobs *j, struct err *e);
+/* The n options' further values and seeds in, each cell completed anew.  ERR_USAGE for what cannot be extended
+ * (sweep_extend) and where a cell that was there would be none, or other runs, by now (its rows or its model are gone or
+ * changed): then *p is as it was. */
+struct sweep_more {
+    const char *option, *text;
+};
+int sweep_plan_extend(struct sweep_plan *p, const struct sweep_more *more, int n, struct jobs *j, struct err *e);
 /* Finds the runs that there are; again, what has come of them since. */
 int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 /* What of the sweep's budget is used up by the runs that were made for it ("3 of 3 runs"); *why NULL: nothing.  Caller
@@ -74,7 +80,8 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e);
 int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, struct err *e);
 /* Runs that are neither finished nor failed, nor left at a rung. */
 int sweep_plan_lacking(const struct sweep_plan *p);
-/* Keeps it in the history under its text; *p has its number then.  One that has a number already is changed. */
+/* Keeps it in the history under its text; *p has its number then.  One that has a number already is changed, unless
+ * another process changed it since it was read: ERR_DATABASE. */
 int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e);
 /* The same under the uid that it has elsewhere. */
 int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, struct err *e);

@@ -173,6 +173,15 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
     return rc;
 }
 
+/* Whether an option says something of the sweep itself; the others are about what is told, and how it is worked on. */
+static bool of_spec(const char *name) {
+    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers", "note",
+                                       "slurm", "sbatch", "at-once", "max-array" };
+    for (size_t k = 0; k < COUNT_OF(own); k++)
+        if (!strcmp(name, own[k])) return false;
+    return true;
+}
+
 /* The spec of the options, or of a file. */
 static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *e) {
     sweep_init(spec);
@@ -183,15 +192,10 @@ static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *
         buf_release(&b);
         return rc;
     }
-    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers", "note",
-                                       "slurm", "sbatch", "at-once", "max-array" };
     int rc = 0;
-    for (int i = 0; !rc && i < a->given; i++) {
-        const char *name = a->option[i].spec->name;
-        bool mine = false;
-        for (size_t k = 0; k < COUNT_OF(own); k++) mine |= !strcmp(name, own[k]);
-        if (!mine) rc = sweep_set(spec, name, a->option[i].spec->value ? a->option[i].value : "on", e);
-    }
+    for (int i = 0; !rc && i < a->given; i++)
+        if (of_spec(a->option[i].spec->name))
+            rc = sweep_set(spec, a->option[i].spec->name, a->option[i].spec->value ? a->option[i].value : "on", e);
     return rc;
 }
 
@@ -207,16 +211,34 @@ static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int 
     return rc;
 }
 
-/* More seeds. */
+/* More seeds, and further values of its options. */
 static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, struct err *e) {
-    const char *text = args_get(a, "seeds");
-    if (!text) return err_set(e, ERR_USAGE, "petri sweep extend ID --seeds N,N: which seeds besides those it has");
-    return sweep_plan_extend(p, text, j, e);
+    struct sweep_more more[ARGS_OPTIONS];
+    int n = 0;
+    for (int i = 0; i < a->given; i++)
+        if (of_spec(a->option[i].spec->name) && strcmp(a->option[i].spec->name, "budget"))
+            more[n++] = (struct sweep_more){ a->option[i].spec->name, a->option[i].spec->value ? a->option[i].value : "on" };
+    if (!n)
+        return err_set(e, ERR_USAGE, "petri sweep extend ID: what by? --seeds 4,5 besides those it has, or further values of its "
+                                     "options, as --lr '{1e-2,3e-2}'");
+    return sweep_plan_extend(p, more, n, j, e);
 }
 
 static int verb_sweep_stop(const struct sweep_plan *p, struct store *s, struct err *e) {
     if (store_sweep_stop(s, p->id, e)) return e->code;
     printf("all who work on sweep %lld were asked to stop; each run keeps a checkpoint\n", (long long)p->id);
+    return 0;
+}
+
+/* That results, resume and stop are given nothing which they would pass over. */
+static int check_of_history(const struct args *a, const char *word, int64_t id, struct err *e) {
+    for (int i = 0; strcmp(word, "extend") && i < a->given; i++) {
+        const char *name = a->option[i].spec->name;
+        if (!of_spec(name) || (!strcmp(name, "budget") && !strcmp(word, "resume"))) continue;
+        return err_set(e, ERR_USAGE, "--%s says nothing to `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds values, and "
+                                     "without a number it begins a sweep",
+                       name, word, *word ? " " : "", (long long)id, (long long)id, name);
+    }
     return 0;
 }
 
@@ -226,6 +248,7 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
     struct sweep_plan p;
     if (!text_to_int(a->positional[1], &id))
         return err_set(e, ERR_USAGE, "petri sweep %s takes a sweep's number, not \"%s\"", word, a->positional[1]);
+    if (check_of_history(a, word, id, e)) return e->code;
     int rc = sweep_plan_open(&p, s, id, e);
     if (!rc && !strcmp(word, "extend")) {
         rc = extend(a, &p, j, e);
@@ -273,7 +296,8 @@ int verb_sweep(const struct args *a, struct err *e) {
     if (!a->count && !options) {
         rc = verb_sweep_list(a, s, e);
     } else if (lone) {
-        rc = results(a, s, id, e);
+        rc = check_of_history(a, "", id, e);
+        if (!rc) rc = results(a, s, id, e);
     } else {
         verb_train_signals();
         struct jobs *j = jobs_new(s, workers, verb_sweep_hook());

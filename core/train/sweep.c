@@ -60,8 +60,7 @@ int sweep__find_axis(const struct sweep_spec *s, const char *key, size_t n) {
     return -1;
 }
 
-/* The key, or with the first number that makes it another axis's: "r", "r2". */
-static char *own_key(const struct sweep_spec *s, char *key) {
+char *sweep__own_key(const struct sweep_spec *s, char *key) {
     if (sweep__find_axis(s, key, strlen(key)) < 0) return key;
     char *other = NULL;
     for (int i = 2;; i++) {
@@ -119,13 +118,24 @@ static bool sweep_read_range(const char *inside, struct sweep_axis *a, int *n) {
     return is;
 }
 
+/* Of "{1e-4,1e-3,1e-2 log}": takes the word off, where all are numbers above 0. */
+static void take_log(struct sweep_axis *a) {
+    char *last = a->value[a->values - 1], *number = xstrdup(last);
+    double v;
+    bool all = text_ends(number, " log");
+    if (all) number[strlen(number) - 4] = '\0';
+    for (int i = 0; all && i < a->values; i++) all = text_to_double(i + 1 < a->values ? a->value[i] : number, &v) && v > 0;
+    if (all) xreplace(&a->value[a->values - 1], number), a->log = true;
+    free(number);
+}
+
 static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e);
 
 /* The list at `at`, which ends before `end`, as an axis; its items may hold lists. */
 static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end,
                      int *index, struct err *e) {
     if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
-    char *inside = xstrndup(at + 1, (size_t)(end - at - 2)), *key = own_key(s, key_before(text, at, option));
+    char *inside = xstrndup(at + 1, (size_t)(end - at - 2)), *key = sweep__own_key(s, key_before(text, at, option));
     int n, rc = 0;
     struct sweep_axis *a = &s->axis[*index = s->axes++];
     *a = (struct sweep_axis){ .key = key };
@@ -133,6 +143,7 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
         rc = sweep__fill_range(a, n, e);
     } else {
         const char *item = inside;
+        a->log = false;
         for (const char *c = inside; !rc; c++) {
             if (*c && strchr("{([", *c) && sweep_closing(c)) c = sweep_closing(c);
             if (*c && *c != ',') continue;
@@ -147,6 +158,7 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
             item = c + 1;
             if (!*c) break;
         }
+        if (!rc) take_log(&s->axis[*index]);
     }
     free(inside);
     return rc;
@@ -219,9 +231,11 @@ static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
 
 bool sweep_is_flag(const char *option) { return !strcmp(option, "halving"); }
 
+bool sweep_is_seeds(const char *option) { return !strcmp(option, "seeds") || !strcmp(option, "seed"); }
+
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e) {
     int64_t v;
-    if (!strcmp(option, "seeds") || !strcmp(option, "seed")) return set_seeds(s, text, e);
+    if (sweep_is_seeds(option)) return set_seeds(s, text, e);
     if (!strcmp(option, "draw")) return set_draw(s, text, e);
     if (!strcmp(option, "budget")) return set_budget(s, text, e);
     if (sweep_is_flag(option)) return s->halving = true, 0;

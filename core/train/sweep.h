@@ -1,9 +1,10 @@
 /* A sweep: options of `petri train` in whose texts lists in braces stand, which cross (docs/sweep.md).
  *
  * {a,b,c} is a list (commas outside brackets; an item may hold lists of its own), {x..y:n} n even values, {x..y:n log}
- * even in the log (between whole numbers rounded to whole ones).  Each list is an axis, named by its option, or, inside
+ * even in the log (between whole numbers rounded to whole ones), {a,b,c log} numbers that count by their logs.
+ * Each list is an axis, named by its option, or, inside
  * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
- * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values"}|{"key","from","to","n",
+ * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values","log"}|{"key","from","to","n",
  * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes","halving":true},
  * "size_of":METHOD}. */
 #ifndef CORE_TRAIN_SWEEP_H
@@ -26,7 +27,8 @@ struct sweep_axis {
     char *key;
     int values;
     char **value;    /* owned; may hold {AXIS} of another axis */
-    bool range, log; /* the values are n even ones from x to y; fewer where whole numbers coincide */
+    bool range;      /* the values are n even ones from x to y; fewer where whole numbers coincide */
+    bool log;        /* they are even in the log; of a list, they count by it */
     int n;
     double from, to;
 };
@@ -52,6 +54,12 @@ void sweep_release(struct sweep_spec *s);
  * "halving" ("on") that rungs choose among them.
  * ERR_USAGE names the option, the place and what would be right. */
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
+/* Adds to what the sweep has: "seeds" further ones, an option of the sweep's the values that its text has (a list, or one).
+ * They come into the list that stands there ("lora(r={16,32})" into "lora(r={2,4})"'s), or the option's text and they
+ * become a list.  What is there already stays once.  ERR_USAGE for what cannot be extended; *s is to be released then. */
+int sweep_extend(struct sweep_spec *s, const char *option, const char *text, struct err *e);
+/* Whether the option says seeds. */
+bool sweep_is_seeds(const char *option);
 /* Whether the option has no value: "halving". */
 bool sweep_is_flag(const char *option);
 /* The option's text with the lists put back, "lora(r={2,4})"; caller frees. */

@@ -22,6 +22,7 @@ static void sweep_text_list_of(const struct sweep_spec *s, int axis, void *self,
         if (i) buf_putc(out, ',');
         sweep__put_in(s, a->value[i], sweep_text_list_of, self, out);
     }
+    if (!a->range && a->log) buf_puts(out, " log");
     buf_putc(out, '}');
 }
 
@@ -77,6 +78,7 @@ static void axis_json(const struct sweep_axis *a, struct buf *out) {
         buf_putc(out, '[');
         for (int i = 0; i < a->values; i++) json_member_string(out, NULL, a->value[i]);
         buf_putc(out, ']');
+        if (a->log) json_member_bool(out, "log", true);
     }
     buf_putc(out, '}');
 }
@@ -134,6 +136,13 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
         if (!text) return err_set(e, ERR_INPUT, "%s: axis \"%s\": a value is a text or a number", name, key);
         sweep__add_value(a, text, strlen(text));
         free(text);
+    }
+    a->log = json_is_true(json_object_get(o, "log"));
+    for (int i = 0; a->log && i < a->values; i++) {
+        double v;
+        if (!text_to_double(a->value[i], &v) || !(v > 0))
+            return err_set(e, ERR_INPUT, "%s: axis \"%s\" is said to be in the log, and \"%s\" is no number above 0", name, key,
+                           a->value[i]);
     }
     return 0;
 }

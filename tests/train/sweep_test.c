@@ -75,6 +75,7 @@ static void ranges_are_even(void **state) {
     expect_cells("lr", "{0..1:5}", "0|0\n0.25|0.25\n0.5|0.5\n0.75|0.75\n1|1\n");
     expect_cells("lr", "{1e-4..1e-2:3 log}", "0.0001|0.0001\n0.001|0.001\n0.01|0.01\n");
     expect_cells("batch", "{2..16:4 log}", "2|2\n4|4\n8|8\n16|16\n");
+    expect_cells("lr", "{1e-3,1 log}", "1e-3|1e-3\n1|1\n");
 }
 
 static void slips_are_named(void **state) {
@@ -136,6 +137,7 @@ static void random_list(uint64_t *c, int depth, struct buf *b) {
         if (!below(c, 3)) buf_printf(b, "(r=%d,%s)", i, word[below(c, 6)]);
         if (depth && !below(c, 4)) buf_puts(b, "k="), random_list(c, depth - 1, b);
     }
+    if (!below(c, 4)) buf_puts(b, ",2 log"); /* a log where all are numbers, else a word */
     buf_putc(b, '}');
 }
 
@@ -183,8 +185,71 @@ static void text_and_json_agree(void **state) {
     }
 }
 
+/* ---- further values ---- */
+
+static void expect_text(const struct sweep_spec *s, const char *wanted) {
+    char *text = sweep_text(s);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+static void more(struct sweep_spec *s, const char *option, const char *text) {
+    struct err e = ERR_INIT;
+    test_ok(sweep_extend(s, option, text, &e), &e);
+}
+
+static void values_are_added(void **state) {
+    (void)state;
+    struct sweep_spec s;
+    sweep_init(&s);
+    set(&s, "method", "lora(r={2,4})");
+    set(&s, "lr", "{1e-4..1e-2:3 log}");
+    set(&s, "batch", "8");
+    more(&s, "seeds", "1,4");
+    more(&s, "method", "lora(r={4,8})"); /* what is there stays once */
+    more(&s, "method", "lora(r=16)");
+    expect_text(&s, "petri sweep --method 'lora(r={2,4,8,16})' --lr '{0.0001..0.01:3 log}' --batch 8 --seeds 1,4");
+    more(&s, "lr", "{1e-1,3e-1}"); /* they still count by their logs */
+    more(&s, "batch", "16");       /* becomes a list */
+    expect_text(&s, "petri sweep --method 'lora(r={2,4,8,16})' --lr '{0.0001,0.001,0.01,1e-1,3e-1 log}' --batch '{8,16}' --seeds 1,4");
+    more(&s, "method", "{bitfit,lora(r={32})}"); /* another shape: beside what stood there */
+    more(&s, "method", "bottleneck(r={1,2},act={relu,gelu})");
+    more(&s, "method", "{bottleneck(r={1,4},act={relu})}");
+    expect_text(&s, "petri sweep --method '{lora(r={2,4,8,16,32}),bitfit,bottleneck(r={1,2,4},act={relu,gelu})}' "
+                    "--lr '{0.0001,0.001,0.01,1e-1,3e-1 log}' --batch '{8,16}' --seeds 1,4");
+    struct sweep_cells c;
+    struct err e = ERR_INIT;
+    test_ok(sweep_expand(&s, &c, &e), &e);
+    assert_int_equal(c.count, (5 + 1 + 6) * 5 * 2);
+    sweep_cells_release(&c);
+    sweep_release(&s);
+}
+
+static void what_cannot_be_added_is_named(void **state) {
+    (void)state;
+    static const char *const bad[][3] = {
+        { "steps", "20", "does not say it" }, { "lr", "{1,", "has no }" }, { "halving", "on", "by seeds" }, { "cells", "3", "by seeds" },
+    };
+    struct sweep_spec s;
+    sweep_init(&s);
+    set(&s, "lr", "{1,2}");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct err e = ERR_INIT;
+        assert_int_equal(sweep_extend(&s, bad[i][0], bad[i][1], &e), ERR_USAGE);
+        if (!strstr(e.text, bad[i][2])) fail_msg("%s", e.text);
+    }
+    set(&s, "draw", "random");
+    set(&s, "cells", "1");
+    struct err e = ERR_INIT;
+    assert_int_equal(sweep_extend(&s, "lr", "3", &e), ERR_USAGE);
+    if (!strstr(e.text, "drawn")) fail_msg("%s", e.text);
+    more(&s, "seeds", "2");
+    sweep_release(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_added), cmocka_unit_test(what_cannot_be_added_is_named),
         cmocka_unit_test(lists_cross),     cmocka_unit_test(items_hold_lists), cmocka_unit_test(ranges_are_even),
         cmocka_unit_test(slips_are_named), cmocka_unit_test(draws_are_fair),   cmocka_unit_test(text_and_json_agree),
     };

@@ -37,6 +37,8 @@ static size_t runs(void) {
     return n;
 }
 
+static char *ask(const char *sql) { return stage_out(0, "sql --db '%s' \"%s\"", stage.db, sql); }
+
 static json_t *cell(json_t *result, size_t i) { return json_array_get(stage_at(result, "cells"), i); }
 
 static void lists_become_runs(void **state) {
@@ -88,6 +90,38 @@ static void lists_become_runs(void **state) {
     free(dry);
 }
 
+static int cell_named(json_t *result, const char *name) {
+    for (size_t i = 0; i < json_array_size(stage_at(result, "cells")); i++)
+        if (!strcmp(stage_text(cell(result, i), "name"), name)) return (int)i;
+    fail_msg("no cell %s", name);
+    return -1;
+}
+
+/* Further values: the cells that were there keep their runs, and only what lacks is trained. */
+static void a_sweep_grows_by_values(void **state) {
+    (void)state;
+    json_decref(sweep("--method 'lora(r={2,4})' --lr 1e-3 --steps 4"));
+    json_t *more = stage_json("sweep extend 1 --method 'lora(r={4,8})' --lr 3e-3 --seeds 2 --db '%s' --json", stage.db);
+    assert_int_equal(runs(), 3 * 2 * 2);
+    json_t *first = cell(more, (size_t)cell_named(more, "r=2 lr=1e-3"));
+    assert_int_equal(json_integer_value(json_array_get(stage_at(first, "runs"), 0)), 1);
+    for (size_t i = 0; i < 6; i++) assert_int_equal(json_integer_value(stage_at(cell(more, i), "n")), 2);
+    /* nothing of it is lost where the rows are others by now, or gone */
+    char *spec = ask("SELECT spec FROM sweep");
+    free(stage_task(&stage, "toys", 10));
+    stage_refused(2, "would be other runs", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
+    char *folder = file_join(stage.folder, "toys"), *away = file_join(stage.folder, "away");
+    assert_int_equal(rename(folder, away), 0);
+    stage_refused(3, "none of 6 cells", "sweep extend 1 --seeds 3 --db '%s'", stage.db);
+    assert_int_equal(rename(away, folder), 0);
+    char *now = ask("SELECT spec FROM sweep");
+    assert_string_equal(spec, now);
+    stage_refused(2, "extend 1", "sweep 1 --lr 3e-2 --db '%s'", stage.db);
+    stage_refused(2, "extend 1", "sweep resume 1 --lr 3e-2 --db '%s'", stage.db);
+    free(spec), free(folder), free(away), free(now);
+    json_decref(more);
+}
+
 /* Killed at any point, it loses and repeats nothing. */
 static void a_killed_sweep_goes_on(void **state) {
     (void)state;
@@ -108,8 +142,6 @@ static void a_killed_sweep_goes_on(void **state) {
 static pid_t begin(const char *words, int workers) {
     return command_start(stage.folder, "sweep %s --db '%s' --workers %d", words, stage.db, workers);
 }
-
-static char *ask(const char *sql) { return stage_out(0, "sql --db '%s' \"%s\"", stage.db, sql); }
 
 /* Each run is one process's; what one that was killed held, another goes on with, as the same run. */
 static void processes_share_a_sweep(void **state) {
@@ -541,6 +573,7 @@ static void what_began_elsewhere_is_another_run(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lists_become_runs, make),
+        cmocka_unit_test_setup(a_sweep_grows_by_values, make),
         cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
         cmocka_unit_test_setup(processes_share_a_sweep, make),
         cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),

@@ -1,0 +1,72 @@
+/* Further values and seeds of a sweep. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/sweep/halving.h"
+#include "app/sweep/sweep_runs.h"
+#include "app/sweep/tune.h"
+#include "core/base/mem.h"
+
+static bool same_texts(const struct sweep_plan *p, int cell, const struct sweep_plan *other, int at) {
+    if (p->cells.options != other->cells.options) return false;
+    for (int i = 0; i < p->cells.options; i++)
+        if (strcmp(p->cells.cell[cell].text[i], other->cells.cell[at].text[i])) return false;
+    return true;
+}
+
+static int same_cell(const struct sweep_plan *p, int cell, const struct sweep_plan *other) {
+    for (int i = 0; i < other->cells.count; i++)
+        if (same_texts(p, cell, other, i)) return i;
+    BUG("a sweep lost a cell by what was added");
+}
+
+/* What the cell's runs are, seeds aside: those of a rate that is looked for have no keys before it is found. */
+static bool same_runs(const struct sweep_entry *x, const struct sweep_entry *now) {
+    if (x->tune || now->tune)
+        return x->tune && now->tune && !strcmp(x->tune->config, now->tune->config);
+    return !strcmp(x->key[0], now->key[0]);
+}
+
+/* That no run of before is lost: the first seed is the same in both. */
+static int check_cells(const struct sweep_plan *p, const struct sweep_plan *now, struct err *e) {
+    for (int i = 0; i < p->cells.count; i++) {
+        if (!p->entry[i].valid) continue;
+        const struct sweep_entry *x = &now->entry[same_cell(p, i, now)];
+        if (!x->valid)
+            return err_set(e, ERR_USAGE, "cell %d of sweep %lld is no run any more, so the sweep cannot be extended: %s", i + 1,
+                           (long long)p->id, x->reason);
+        if (!same_runs(&p->entry[i], x))
+            return err_set(e, ERR_USAGE, "cell %d of sweep %lld would be other runs than those that it has: its rows, its model or "
+                                         "what they are completed by changed since; begin a sweep of its own", i + 1, (long long)p->id);
+    }
+    return 0;
+}
+
+/* A copy by way of its record, which says all. */
+static int copy_spec(const struct sweep_plan *p, struct sweep_spec *out, struct err *e) {
+    struct buf b = BUF_INIT;
+    sweep_json(&p->spec, &b);
+    int rc = sweep_from_json("the sweep", buf_text(&b), b.size, out, e);
+    buf_release(&b);
+    return rc;
+}
+
+int sweep_plan_extend(struct sweep_plan *p, const struct sweep_more *more, int n, struct jobs *j, struct err *e) {
+    struct sweep_spec spec;
+    struct sweep_plan now = { 0 };
+    int rc = copy_spec(p, &spec, e);
+    for (int i = 0; i < n && !rc; i++) rc = sweep_extend(&spec, more[i].option, more[i].text, e);
+    if (!rc) rc = sweep_plan_make(&now, &spec, j, e);
+    if (!rc) rc = check_cells(p, &now, e);
+    sweep_release(&spec);
+    if (rc) {
+        sweep_plan_release(&now);
+        return rc;
+    }
+    now.id = p->id;
+    now.record = p->record;
+    p->record = NULL;
+    sweep_plan_release(p);
+    *p = now;
+    return 0;
+}
