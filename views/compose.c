@@ -253,6 +253,7 @@ const char *compose_mismatch(const struct compose_view *v) {
 
 void compose_config(const struct compose_view *v, struct run_config *out) {
     config_copy(out, &v->config);
+    stages_take_method(out);
     config_settle(out, v->arch && arch_generates(v->arch));
 }
 

@@ -163,7 +163,7 @@ static void curve(struct detail_page *p, int top, const struct detail_view *v) {
     int rows = p->r.h >= 40 ? 14 : 8;
     rule(p, top, "loss", NULL);
     struct plot_data d = {s->step, s->loss, s->count};
-    struct plot_look look = {.smooth = 3, .raw = true};
+    struct plot_look look = {.smooth = 3, .raw = true, .mark = s->mark, .marks = s->marks};
     struct rect chart = {p->r.x, detail_at(p, top), p->r.w, rows};
     if (p->c && chart.y + rows > p->r.y && chart.y < p->r.y + p->r.h)
         plot_curve(p->c, chart, &d, &look, -1, true);

@@ -89,6 +89,7 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
         free(curve.bits);
     }
     plot_lost(c, &f, d, begin, end);
+    plot_stages(c, &f, look);
     if (cursor >= 0) plot_cursor(c, &f, cursor);
     canvas_pop_clip(c);
     return area;
@@ -146,6 +147,7 @@ struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_
         }
     }
     plot_lost(c, &f, d, 0, d->count);
+    plot_stages(c, &f, look);
     if (cursor >= 0) plot_cursor(c, &f, cursor);
     canvas_pop_clip(c);
     return area;

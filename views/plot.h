@@ -28,6 +28,8 @@ struct plot_look {
     bool follow;           /* the window's end stays at the last point */
     double from, to;       /* steps shown; from ≥ to: all */
     struct axis_range y, metric_y;
+    const double *mark;    /* steps where something new begins: the second stage, the third … */
+    int marks;
 };
 enum { PLOT_SMOOTH_MAX = 6 };
 

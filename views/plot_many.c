@@ -95,6 +95,7 @@ struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_l
         free(drawn[i].mean);
     }
     free(drawn);
+    plot_stages(c, &f, look);
     if (cursor >= 0) plot_cursor(c, &f, cursor);
     canvas_pop_clip(c);
     return area;
@@ -134,6 +135,7 @@ struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_l
         draw_marks(c, &f, line, i);
         plot_lost(c, &f, &line[i].data, 0, line[i].data.count);
     }
+    plot_stages(c, &f, look);
     if (cursor >= 0) plot_cursor(c, &f, cursor);
     canvas_pop_clip(c);
     return area;

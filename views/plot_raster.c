@@ -1,6 +1,7 @@
 #include "views/plot_raster.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/base/mem.h"
@@ -124,12 +125,31 @@ void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_d
     }
 }
 
-void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor) {
-    if (cursor < f->from || cursor > f->to) return;
-    int x = f->inside.x + plot_column(f, cursor) / f->px;
-    struct style style = canvas_style(c, INK_ACCENT);
+/* A line through what is blank at a step; its column. */
+static int plot_line_at(struct canvas *c, const struct plot_frame *f, double step, struct style style, uint32_t line) {
+    int x = f->inside.x + plot_column(f, step) / f->px;
     for (int y = 0; y < f->inside.h; y++) {
         const struct cell *at = canvas_at(c, x, f->inside.y + y);
-        if (at && at->cp == ' ') canvas_put(c, x, f->inside.y + y, style, 0x2506);
+        if (at && at->cp == ' ') canvas_put(c, x, f->inside.y + y, style, line);
+    }
+    return x;
+}
+
+void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor) {
+    if (cursor < f->from || cursor > f->to) return;
+    plot_line_at(c, f, cursor, canvas_style(c, INK_ACCENT), 0x2506);
+}
+
+void plot_stages(struct canvas *c, const struct plot_frame *f, const struct plot_look *look) {
+    for (int i = 0; i < look->marks; i++) {
+        char label[24];
+        if (look->mark[i] < f->from || look->mark[i] > f->to) continue;
+        int x = plot_line_at(c, f, look->mark[i], canvas_style(c, INK_DIM), 0x254E), n;
+        snprintf(label, sizeof label, "stage %d", i + 2);
+        for (n = 0; label[n]; n++) {
+            const struct cell *at = canvas_at(c, x + 1 + n, f->inside.y);
+            if (!at || at->cp != ' ') break;
+        }
+        if (!label[n] && x + n < f->inside.x + f->inside.w) canvas_text(c, x + 1, f->inside.y, INK_DIM, label);
     }
 }

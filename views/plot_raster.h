@@ -21,6 +21,8 @@ void raster_show(struct canvas *c, const struct plot_frame *f, const struct rast
 /* A mark at the top for every column with a point that is no number. */
 void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end);
 void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor);
+/* A line at each of look's marks, where nothing else stands, and its number at the top. */
+void plot_stages(struct canvas *c, const struct plot_frame *f, const struct plot_look *look);
 /* First index with step ≥ s. */
 size_t plot_lower(const struct plot_data *d, double s);
 /* Points begin … end-1: those in the frame's window and one more on either side, so that lines run out of it. */

@@ -58,6 +58,8 @@ struct series_term {
     const double *step, *loss;
 };
 
+enum { SERIES_MARKS = 8 };
+
 /* The focused run's points, in step order; all arrays have `count` values. */
 struct series {
     int64_t run;           /* 0: none */
@@ -74,6 +76,8 @@ struct series {
     const struct train_sample *sample; /* by step */
     int tasks;             /* 0: the run has one, and all is above; else `metric` is of them together */
     const struct series_task *task;
+    int marks;             /* of a run in stages: where the second, third … begins */
+    double mark[SERIES_MARKS];
     int terms;             /* 0: the loss has no named parts */
     const struct series_term *term;
 };

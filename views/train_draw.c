@@ -12,6 +12,8 @@
 /* The window that all charts of the focused run share: while it goes, the steps to come. */
 static struct plot_look look_of(const struct train_view *v) {
     struct plot_look look = v->look;
+    look.mark = v->series.mark;
+    look.marks = v->series.marks;
     if (look.to > look.from) return look;
     const struct job_row *job = train_focused(v);
     double end = v->series.count ? v->series.step[v->series.count - 1] : 0;

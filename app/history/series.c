@@ -6,7 +6,8 @@
 
 #include "app/history/task_results.h"
 #include "core/base/mem.h"
-#include "core/train/config.h"
+#include "core/base/text.h"
+#include "core/train/stages.h"
 
 /* Of one task: what its view points to. */
 struct task_arrays {
@@ -106,6 +107,14 @@ void series_evaluation(struct run_series *s, const struct series_evaluation *x) 
     if (!x->best) return;
     v->best = x->value;
     v->best_step = x->step;
+}
+
+void series_stages(struct run_series *s, const struct run_config *c) {
+    struct stages *all = config_stages(c);
+    s->view.marks = 0;
+    for (int k = 1; all && k < all->count && s->view.marks < SERIES_MARKS; k++)
+        s->view.mark[s->view.marks++] = (double)stages_first(all, k);
+    stages_free(all);
 }
 
 /* ---- several tasks ---- */
@@ -220,6 +229,9 @@ void series_take_tasks(struct run_series *s, const struct run_series *from) {
                                      v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
             series_term_point(s, x->name, (int64_t)x->step[k], x->loss[k]);
     }
+    if (!from->view.marks) return;
+    s->view.marks = from->view.marks;
+    memcpy(s->view.mark, from->view.mark, sizeof s->view.mark);
 }
 
 void series_sample(struct run_series *s, const struct train_sample *x, bool more) {
@@ -352,10 +364,26 @@ static int read_samples(struct run_series *s, struct store *store, struct err *e
     return 0;
 }
 
+/* Of a run in stages: its marks, and results of each stage under the name that they have in the last one. */
+static int read_stages(struct run_series *s, const struct store_run *run, struct store_evals *v, struct err *e) {
+    struct run_config c;
+    if (!run->regime || !text_starts(run->regime, "stages(")) return 0;
+    int rc = config_from_json(run->config, strlen(run->config), &c, e);
+    if (rc) return rc;
+    series_stages(s, &c);
+    config_release(&c);
+    for (size_t i = 0; i < v->count; i++) {
+        char *name = v->row[i].name, *slash = text_starts(name, SERIES_STAGE) ? strchr(name, '/') : NULL;
+        if (slash) memmove(name, slash + 1, strlen(slash));
+    }
+    return 0;
+}
+
 int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e) {
     struct store_evals v = { 0 };
     int rc = read_points(s, store, e);
     if (!rc) rc = store_evaluations(store, s->view.run, &v, e);
+    if (!rc) rc = read_stages(s, run, &v, e);
     if (!rc) take_evaluations(s, run->decides, &v);
     if (!rc && task_results_several(run)) rc = series_read_tasks(s, store, run, &v, e);
     if (!rc && task_results_several(run)) rc = series_read_terms(s, store, e);

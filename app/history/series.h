@@ -5,8 +5,12 @@
 #define APP_HISTORY_SERIES_H
 
 #include "core/base/err.h"
+#include "core/train/config.h"
 #include "store/store.h"
 #include "views/train.h"
+
+/* Results of a stage before the last are kept as "stage1/dev.accuracy". */
+#define SERIES_STAGE "stage"
 
 struct run_series {
     struct series view; /* its pointers are the arrays below; the same for as long as nothing is added */
@@ -35,6 +39,8 @@ struct series_evaluation {
     bool best;
 };
 void series_evaluation(struct run_series *s, const struct series_evaluation *v);
+/* Where a run in stages goes on to the next one. */
+void series_stages(struct run_series *s, const struct run_config *c);
 /* Of several tasks: what each is called and measured by (copied), and its expected share of a batch's rows (NaN: not
  * known).  Again: only a share that was not known is taken.  And their points, `at` counting tasks from 0; of
  * an evaluation the first one of a step counts. */
@@ -45,7 +51,7 @@ void series_task_evaluation(struct run_series *s, int at, const struct series_ev
 void series_term_point(struct run_series *s, const char *name, int64_t step, double loss);
 /* The task of that name, or -1. */
 int series_task_find(const struct run_series *s, const char *name);
-/* Adds what another series of the same run has of its tasks and of the loss's parts after what is there. */
+/* Adds what another series of the same run has of its tasks, of the loss's parts and of its stages after what is there. */
 void series_take_tasks(struct run_series *s, const struct run_series *from);
 /* Texts of one step come together: a set of a step that is not after the last one's is passed over.
  * `more`: of the set that was begun.  Texts are copied. */

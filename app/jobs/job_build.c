@@ -5,6 +5,7 @@
 #include "app/jobs/jobs_private.h"
 #include "core/base/mem.h"
 #include "core/train/sampling.h"
+#include "core/train/stages.h"
 
 /* Ends a job that the pool never had: its run's row says so, its lock is let go. */
 static void end_unbuilt(struct job_record *job, enum store_state state, const char *reason, int64_t step) {
@@ -54,15 +55,16 @@ static void set_to_work(struct job_record *job, struct run *run) {
     pool_wake(j->pool);
 }
 
-/* The tasks of a run with several, and what the sampling expects of each in a batch. */
+/* The tasks of a run with several, and what the sampling expects of each in a batch; where its stages begin. */
 static struct run_series *tell_tasks(const struct job_record *job) {
     const struct run_config *c = &job->request->config;
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct err ignored = ERR_INIT; /* it was read when the config was completed */
     size_t rows[RUN_TASKS];
     double expected[RUN_TASKS];
-    if (!c->tasks) return NULL;
+    if (!c->tasks && !config_is_staged(c)) return NULL;
     struct run_series *s = series_new(job->id);
+    series_stages(s, c);
     for (int i = 0; i < c->tasks; i++) rows[i] = job->tasks.task[i]->train.rows;
     if (c->sampling) sampling_parse(c->sampling, &how, &ignored);
     sampling_expected(&how, c->tasks, rows, c->batch, expected);

@@ -1,20 +1,25 @@
 /* From a run's events to the store's rows and the screen's numbers. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "app/history/rowset.h"
+#include "app/history/series.h"
 #include "app/history/task_results.h"
 #include "app/jobs/jobs_private.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
-/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; caller frees. */
+/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; of a stage before the last under its own
+ * name, "stage1/SPLIT", so that "best" is the last one's.  Caller frees. */
 static char *split_name(const struct event *e) {
-    if (!e->split) return xstrdup(ALL_TASKS_SPLIT);
-    return e->task ? xprintf("%s/%s", e->task, e->split) : xstrdup(e->split);
+    const char *split = e->split ? e->split : ALL_TASKS_SPLIT, *task = e->split && e->task ? e->task : "";
+    char stage[24] = "";
+    if (e->stage) snprintf(stage, sizeof stage, SERIES_STAGE "%d/", e->stage);
+    return xprintf("%s%s%s%s", stage, task, *task ? "/" : "", split);
 }
 
 /* A step's further numbers: "TASK/loss", "loss.instance". */

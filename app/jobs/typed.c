@@ -1,5 +1,6 @@
 #include "app/jobs/typed.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/files/paths.h"
@@ -11,22 +12,43 @@ static bool is_given(const struct typed_option *o, int n, const char *name) {
     return false;
 }
 
+/* What stages say of the run is taken before what was said beside them. */
+static bool typed_is_first(const struct typed_option *o) {
+    const char *name = config_option_name(o->spelling);
+    return name && !strcmp(name, "regime");
+}
+
+/* The run's method is its last stage's: a method beside them must be that. */
+static int check_stages_method(const struct typed_option *o, int n, const struct run_config *c, struct err *e) {
+    struct stages *s = is_given(o, n, "method") ? config_stages(c) : NULL;
+    int rc = 0;
+    if (s && !stages_has_method(s, &c->method)) {
+        char *text = method_text(&s->stage[s->count - 1].method);
+        rc = err_set(e, ERR_USAGE, "--method: the last of the stages says %s; leave --method out", text);
+        free(text);
+    }
+    stages_free(s);
+    return rc;
+}
+
 static int set_all(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
     for (int i = 0; i < n; i++) {
         const char *name = config_option_name(o[i].spelling);
         for (int k = 0; name && k < i; k++)
             if (!strcmp(name, config_option_name(o[k].spelling)))
                 return err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", o[k].spelling, o[i].spelling);
-        if (config_set(c, o[i].spelling, o[i].value, e)) return e->code;
+        if (typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
     }
-    return 0;
+    for (int i = 0; i < n; i++)
+        if (!typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
+    return check_stages_method(o, n, c, e);
 }
 
 int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
     if (set_all(o, n, c, e)) return e->code;
     if (regime_is_fewshot(c->regime))
-        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi and meta are its "
-                                     "regimes", c->regime);
+        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are "
+                                     "its regimes", c->regime);
     if (!c->model) config_take_model(c, DEFAULT_MODEL);
     if (is_given(o, n, "steps") && is_given(o, n, "epochs"))
         return err_set(e, ERR_USAGE, "give --steps or --epochs, not both");

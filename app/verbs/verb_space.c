@@ -149,30 +149,64 @@ struct plan *verb_plan(const struct method *m, const struct arch *arch, const st
     return plan_new_tasks(m, arch, &all, e);
 }
 
+static int count_one(const struct args *a, const struct method *m, const struct arch *arch, const struct stages *s, int k,
+                     struct err *e) {
+    struct plan *p = verb_plan(m, arch, a, e);
+    int rc = p ? s ? stage_narrow(s, k, p, e) : 0 : e->code;
+    if (rc) {
+        plan_free(p);
+        return s ? err_prefix(e, "stage %d", k + 1) : rc;
+    }
+    if (args_flag(a, "json")) {
+        char *json = plan_counts_json(p, arch);
+        printf("%s%s", json, s ? "" : "\n");
+        free(json);
+    } else {
+        print_counts(p, m, arch);
+    }
+    plan_free(p);
+    return 0;
+}
+
+/* Each of them as it trains. */
+static int count_stages(const struct args *a, const struct stages *s, const struct arch *arch, struct err *e) {
+    bool json = args_flag(a, "json");
+    int rc = 0;
+    if (json) printf("{\"stages\":[");
+    for (int k = 0; !rc && k < s->count; k++) {
+        char *text = stages_text_of(s, k);
+        if (json && k) printf(",");
+        if (!json) printf("%sstage %d of %d: %s\n", k ? "\n" : "", k + 1, s->count, text);
+        free(text);
+        rc = count_one(a, &s->stage[k].method, arch, s, k, e);
+    }
+    if (json) printf("]}\n");
+    return rc;
+}
+
 int verb_count(const struct args *a, struct err *e) {
     struct method m;
-    const char *text = args_get(a, "method");
-    if (!text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
-    int rc = method_parse(text, &m, e);
+    const char *text = args_get(a, "method"), *regime = args_get(a, "regime");
+    struct stages *s = regime && text_starts(regime, "stages(") ? stages_parse(regime, e) : NULL;
+    if (e->code) return e->code;
+    if (s && text) {
+        stages_free(s);
+        return err_set(e, ERR_USAGE, "--method: the stages say what each trains; leave --method out");
+    }
+    if (!s && !text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
+    int rc = s ? 0 : method_parse(text, &m, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
-    if (!folder) return e->code;
+    if (!folder) {
+        stages_free(s);
+        return e->code;
+    }
     struct arch arch;
     rc = arch_read(folder, &arch, NULL, e);
     free(folder);
-    if (rc) return rc;
-    struct plan *p = verb_plan(&m, &arch, a, e);
-    if (!p) {
-        rc = e->code;
-    } else if (args_flag(a, "json")) {
-        char *json = plan_counts_json(p, &arch);
-        puts(json);
-        free(json);
-    } else {
-        print_counts(p, &m, &arch);
-    }
-    plan_free(p);
+    if (!rc) rc = s ? count_stages(a, s, &arch, e) : count_one(a, &m, &arch, NULL, 0, e);
     arch_release(&arch);
+    stages_free(s);
     return rc;
 }
 

@@ -120,6 +120,7 @@ static void event_json(const struct event *e) {
         json_member_bool(&b, "constant", e->constant);
         json_member_bool(&b, "none_valid", e->none_valid);
         json_member_bool(&b, "best", e->best);
+        if (e->stage) json_member_int(&b, "stage", e->stage);
     } else if (e->kind == EVENT_CHECKPOINT) {
         json_member_string(&b, "path", e->path);
         json_member_bool(&b, "best", e->best);
@@ -148,8 +149,9 @@ static void event_text(struct watcher *w, const struct event *e) {
                 (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
     } else if (e->kind == EVENT_EVALUATION) {
         if (e->aside) return;
-        fprintf(stderr, "%s#%lld step %lld  %s%s%s:", w->tty ? "\r\033[K" : "", (long long)e->run,
-                (long long)e->step, e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
+        fprintf(stderr, "%s#%lld step %lld  ", w->tty ? "\r\033[K" : "", (long long)e->run, (long long)e->step);
+        if (e->stage) fprintf(stderr, "stage %d  ", e->stage);
+        fprintf(stderr, "%s%s%s:", e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
         for (int i = 0; i < e->metrics; i++) {
             const struct event_metric *m = &e->metric[i];
             if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);

@@ -121,16 +121,16 @@ static struct module as_start(const struct module *m) {
     return x;
 }
 
-/* Of modules that are the same each takes the one of its turn. */
-static int start_origin(const struct plan *p, const struct plan *from, int module) {
-    struct module own = as_start(&p->method.module[module]);
+/* Of modules that are the same each takes the one of its turn; all: not only of those that begin with a run's values. */
+static int start_origin(const struct method *m, const struct method *from, int module, bool all) {
+    struct module own = as_start(&m->module[module]);
     int before = 0;
     for (int i = 0; i < module; i++) {
-        struct module x = as_start(&p->method.module[i]);
-        before += p->method.module[i].from_run && module_equal(&x, &own);
+        struct module x = as_start(&m->module[i]);
+        before += (all || m->module[i].from_run) && module_equal(&x, &own);
     }
-    for (int i = 0; i < from->method.count; i++) {
-        struct module x = as_start(&from->method.module[i]);
+    for (int i = 0; i < from->count; i++) {
+        struct module x = as_start(&from->module[i]);
         if (module_equal(&x, &own) && !before--) return i;
     }
     return -1;
@@ -142,12 +142,39 @@ size_t plan_carry_run(const struct plan *p, real *params, const struct plan *fro
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i], *o = NULL;
         if (t->kind != PLAN_OWN || !p->method.module[t->module].from_run) continue;
-        int module = start_origin(p, from, t->module);
+        int module = start_origin(&p->method, &from->method, t->module, false);
         if (module >= 0) o = plan_slot(from, module, (enum slot)t->role, t->stack, t->site, t->layer);
         if (!o || o->count != t->count) {
             *lacking = t->module;
             continue;
         }
+        memcpy(params + t->offset, values + o->offset, t->count * sizeof *params);
+        taken += t->count;
+    }
+    return taken;
+}
+
+bool method_carries(const struct method *m, const struct method *from, int i) { return start_origin(from, m, i, true) >= 0; }
+
+/* The tensor of the stage before that this one goes on from, or NULL. */
+static const struct plan_tensor *stage_origin(const struct plan *p, const struct plan *from, const struct plan_tensor *of) {
+    int module = of->kind == PLAN_OWN ? start_origin(&p->method, &from->method, of->module, true) : -1;
+    if (of->kind == PLAN_OWN && module < 0) return NULL;
+    for (int i = 0; i < from->tensors; i++) {
+        const struct plan_tensor *t = &from->tensor[i];
+        if (t->kind != of->kind || t->rows != of->rows || t->cols != of->cols) continue;
+        bool same = of->kind == PLAN_OWN ? t->module == module && t->role == of->role && build_same_place(t, of)
+                                         : !strcmp(t->name, of->name);
+        if (same) return t;
+    }
+    return NULL;
+}
+
+size_t plan_carry_stage(const struct plan *p, real *params, const struct plan *from, const real *values, bool modules, bool head) {
+    size_t taken = 0;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i], *o = (t->kind == PLAN_HEAD ? head : modules) ? stage_origin(p, from, t) : NULL;
+        if (!o) continue;
         memcpy(params + t->offset, values + o->offset, t->count * sizeof *params);
         taken += t->count;
     }

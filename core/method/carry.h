@@ -30,6 +30,11 @@ void plan_carry(const struct plan *p, real *params, const struct plan *from, con
 /* The same of another method's values: those of tensors that both have, of modules that are the same.  Returns how many
  * values were taken over. */
 size_t plan_carry_common(const struct plan *p, real *params, const struct plan *from, const real *values, int task);
+/* Whether m has the place for values of module i of `from` that the next stage takes over. */
+bool method_carries(const struct method *m, const struct method *from, int i);
+/* Values for the next stage of a run, of the same tasks: those of modules that both have (but for start, dropout and
+ * learning), of networks and of the model's own tensors (`modules`), those of the heads (`head`).  Returns how many were taken. */
+size_t plan_carry_stage(const struct plan *p, real *params, const struct plan *from, const real *values, bool modules, bool head);
 /* Values of the modules that begin with a run's (module.from_run), out of that run's plan: modules are the same but for
  * start, dropout and learning.  Returns how many values were taken; *lacking: a module that `from` has not, else -1. */
 size_t plan_carry_run(const struct plan *p, real *params, const struct plan *from, const real *values, int *lacking);

@@ -65,6 +65,7 @@ static char *state_json(const struct run *r) {
     buf_printf(&b, ",\"evaluated\":%lld,\"worse\":%d,\"finished\":%s,\"best\":",
                (long long)r->evaluated, r->worse, done ? "true" : "false");
     checkpoint_add_best(&b, &r->best, r->c.metric);
+    if (r->stages) buf_printf(&b, ",\"stage\":%d", r->stage);
     if (!run_is_single(r)) {
         buf_puts(&b, ",\"tasks\":[");
         for (int i = 0; i < r->tasks; i++) {

@@ -47,6 +47,7 @@ struct checkpoint {
     struct best best;
     int worse;
     int64_t evaluated;
+    int stage;           /* of a run in stages the one in hand, from 0 on */
     bool finished;
 };
 /* On failure *c is empty.  ERR_NOT_FOUND, or ERR_INPUT for a file that is no checkpoint. */

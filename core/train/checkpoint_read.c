@@ -43,13 +43,14 @@ static int checkpoint_read_state(struct checkpoint *c, struct err *e) {
     if (!s) return e->code;
     json_t *o = json_parse(c->path, s, strlen(s), e);
     if (!o) return e->code;
-    json_int_t step = -1, evaluated = -1, worse = 0;
+    json_int_t step = -1, evaluated = -1, worse = 0, stage = 0;
     bool good = json_is_object(o) && json_get_int(o, c->path, "step", &step, e) &&
                 json_get_int(o, c->path, "evaluated", &evaluated, e) &&
                 json_get_int(o, c->path, "worse", &worse, e) &&
                 json_get_double(o, c->path, "seconds", &c->seconds, e) &&
                 json_get_bool(o, c->path, "finished", &c->finished, e);
-    good = good && step >= 0 && evaluated <= step && evaluated >= -1 && worse >= 0 &&
+    if (good && json_object_get(o, "stage")) good = json_get_int(o, c->path, "stage", &stage, e);
+    good = good && stage >= 0 && stage < STAGES_MOST && step >= 0 && evaluated <= step && evaluated >= -1 && worse >= 0 &&
            worse <= INT32_MAX && c->seconds >= 0;
     json_t *loss = good ? json_object_get(o, "loss") : NULL;
     if (json_is_number(loss)) c->loss = json_number_value(loss);
@@ -58,6 +59,7 @@ static int checkpoint_read_state(struct checkpoint *c, struct err *e) {
     c->step = step;
     c->evaluated = evaluated;
     c->worse = (int)worse;
+    c->stage = (int)stage;
     return rc;
 }
 

@@ -21,6 +21,12 @@
 
 int run_max_len(const struct run_config *c, const struct model *m) {
     int longest = method_longest(&c->method, &m->arch);
+    struct stages *s = config_stages(c);
+    for (int k = 0; s && k < s->count; k++) {
+        int own = method_longest(&s->stage[k].method, &m->arch);
+        if (own < longest) longest = own;
+    }
+    stages_free(s);
     return c->max_len < longest ? c->max_len : longest;
 }
 
@@ -98,8 +104,8 @@ int64_t config_steps(const struct run_config *c, size_t train_rows) {
     return c->steps > 0 ? c->steps : epoch_steps(c->epochs, train_rows, c->batch);
 }
 
-int64_t config_warmup_steps(const struct run_config *c) {
-    return (int64_t)(c->warmup < 1 ? ceil(c->warmup * (double)c->steps) : floor(c->warmup));
+int64_t config_warmup_steps(const struct run_config *c, int64_t steps) {
+    return (int64_t)(c->warmup < 1 ? ceil(c->warmup * (double)steps) : floor(c->warmup));
 }
 
 bool config_has_dev(const struct run_config *c) { return c->dev_file || c->split > 0; }
@@ -276,7 +282,7 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     hold_text(&c->model_folder, complete_absolute(m->folder));
     xreplace(&c->model_sha256, m->sha256);
     xreplace(&c->model_facts, m->facts);
-    if (complete_together(c, tasks, e) || complete_meta(c, m, e)) return e->code;
+    if (complete_together(c, tasks, e) || complete_meta(c, m, e) || stages_complete(c, rows, e)) return e->code;
     if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
     c->steps = config_steps(c, rows);
     if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
@@ -362,7 +368,8 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
     if (check_draws(c, e) || check_regime(c, e) || check_prompt_text(c, e)) return e->code;
-    const char *fault = budget_fault(&c->method, c->steps);
+    if (stages_check(c, e)) return e->code;
+    const char *fault = config_is_staged(c) ? NULL : budget_fault(&c->method, c->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);
     bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
@@ -377,7 +384,7 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
         if (!tasks->task[i]->devs)
             return err_set(e, ERR_USAGE, "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some",
                            c->of[i].task_name);
-    if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps)
+    if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps)
         return err_set(e, ERR_USAGE,
                        "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "
                        "share below 1, as 0.1",
@@ -393,7 +400,7 @@ void config_settle(struct run_config *c, bool texts) {
 void config_reuse(struct run_config *c) {
     config_settle(c, c->form == FORM_TEXT);
     /* such a one was cut to this when it was trained */
-    if (c->warmup >= 1 && config_warmup_steps(c) >= c->steps && c->steps > 0) c->warmup = (double)(c->steps - 1);
+    if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps && c->steps > 0) c->warmup = (double)(c->steps - 1);
     if (c->epochs > 0) c->steps = 0;
     if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL); /* on all rows it is an ordinary run */
 }

@@ -18,7 +18,7 @@ int64_t config_steps(const struct run_config *c, size_t train_rows);
 /* What so many passes over rows come to. */
 int64_t epoch_steps(double epochs, size_t rows, int batch);
 /* Steps of warm-up of a config with its steps. */
-int64_t config_warmup_steps(const struct run_config *c);
+int64_t config_warmup_steps(const struct run_config *c, int64_t steps);
 
 /* Whether a completed config has dev rows. */
 bool config_has_dev(const struct run_config *c);

@@ -101,6 +101,7 @@ static int config_set_regime(struct run_config *c, const char *value, struct err
     bool usual = !strcmp(value, "default");
     if (!usual && regime_take(value, &r, e)) return e->code;
     xreplace(&c->regime, usual ? NULL : value);
+    stages_tell(c);
     return 0;
 }
 

@@ -19,7 +19,7 @@ int64_t evaluation_every(const struct run *r) {
 
 bool evaluation_due(const struct run *r) {
     if ((!r->splits && !r->meta) || (!r->step && !r->zero && !r->meta) || r->evaluated == r->step) return false;
-    if (run_is_done(r) || !r->step) return true;
+    if (run_is_done(r) || !r->step || stage_is_over(r)) return true;
     return r->step % evaluation_every(r) == 0;
 }
 
@@ -139,6 +139,7 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
                        .split = test ? "test" : task_split(of->task, s->dev),
                        .decides = !s->dev && run_is_single(r),
                        .rows = rows,
+                       .stage = stage_decides(r) ? 0 : r->stage + 1,
                        .constant = m->constant,
                        .none_valid = m->rows && m->invalid == m->rows,
                        .best = best };
@@ -182,12 +183,13 @@ static void offer(struct run *r, bool best) {
 
 static void tell_average(struct run *r, const struct mean *x) {
     struct metric_value v = { x->sum / x->count, true, NULL };
-    bool best = best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
+    bool best = stage_decides(r) && best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
     char rows[80];
-    offer(r, best);
+    if (stage_decides(r)) offer(r, best);
     snprintf(rows, sizeof rows, "%d metrics of %d tasks%s", x->count, r->tasks,
              x->undefined ? ", undefined ones as 0" : "");
-    struct event e = { .kind = EVENT_EVALUATION, .decides = true, .rows = rows, .best = best };
+    struct event e = { .kind = EVENT_EVALUATION, .decides = true, .rows = rows, .best = best,
+                       .stage = stage_decides(r) ? 0 : r->stage + 1 };
     evaluate_add_metric(&e, "average", v);
     if (x->undefined) evaluate_add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
     run_send(r, e);
@@ -206,7 +208,7 @@ static bool evaluate_all_finite(struct run *r) {
 /* Whether the deciding metric of the split's task is at its best. */
 static bool offer_split(struct run *r, const struct run_split *s, const struct metrics *m) {
     struct run_task *of = &r->of[s->task];
-    if (s->dev || !r->step) return false;
+    if (s->dev || !r->step || !stage_decides(r)) return false;
     bool best = best_offer(&of->best, of->metric, m->value[of->metric], r->step);
     if (run_is_single(r)) {
         r->best = of->best;

@@ -92,6 +92,7 @@ struct event {
     bool decides;      /* evaluation: "best" is of this split, the first */
     bool aside;        /* evaluation: numbers that go with the measure: kept, but not told in a line */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
+    int stage;         /* evaluation: the number of a stage before the last, from 1 on; 0: of the last one, or of a run without */
     bool constant;     /* every prediction was the same */
     bool none_valid;   /* no answer named a class */
     bool best;

@@ -104,7 +104,8 @@ static const struct option option_options[] = {
     { TEXT(prompt_text), .name = "prompt-text", .is = OPTION_DECIDES | OPTION_RARE, .scope = OPTION_OF_PROMPT_TEXT,
       HELP("TEXT", "what a prompt with init=text starts from") },
     { TEXT(regime), .name = "regime", DECIDES,
-      HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)", "how it is learned (docs/meta.md); default: as the tasks are") },
+      HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)|stages(\u2026)",
+           "how it is learned (docs/meta.md); default: as the tasks are") },
     { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true,
       .unset_word = "default", HELP("X > 0|default", "learning rate; default: the method's usual one") },
     { TEXT(episodes), .name = "episodes", .scope = OPTION_OF_META,
@@ -213,10 +214,18 @@ bool config_has_join(const struct run_config *c) {
     return r->on && (r->instance != INSTANCE_NONE || r->prototype != PROTOTYPE_NONE);
 }
 
-bool config_takes_prompt_text(const struct run_config *c) {
-    for (int i = 0; i < c->method.count; i++)
-        if (c->method.module[i].init == INIT_PROMPT_TEXT) return true;
+static bool starts_of_text(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].init == INIT_PROMPT_TEXT) return true;
     return false;
+}
+
+bool config_takes_prompt_text(const struct run_config *c) {
+    struct stages *s = config_stages(c);
+    bool takes = starts_of_text(&c->method);
+    for (int k = 0; s && k < s->count; k++) takes = takes || starts_of_text(&s->stage[k].method);
+    stages_free(s);
+    return takes;
 }
 
 bool option_of_one_task(const struct option *o) {

@@ -1,6 +1,7 @@
 #include "core/train/regime.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "core/base/text.h"
 #include "core/train/option.h"
 
-static const char *const regime_kinds[] = { "single", "multi", "fewshot", "meta" };
+static const char *const regime_kinds[] = { "single", "multi", "fewshot", "meta", "stages" };
 static const char *const orders[] = { "first", "fd", NULL };
 static const char *const labels[] = { "within", "apart", NULL };
 static const char *const outers[] = { "shared", "start", "rates", NULL };
@@ -114,6 +115,7 @@ static void print_part(struct buf *b, const struct regime *r, const struct regim
 char *regime_text(const struct regime *r) {
     struct buf b = BUF_INIT;
     bool any = false;
+    if (r->kind == REGIME_STAGES) return xstrdup(r->stages);
     buf_puts(&b, regime_kinds[r->kind]);
     for (int i = 0; i < PARTS; i++) {
         if (parts[i].of != r->kind) continue;
@@ -286,6 +288,21 @@ static int agree(struct regime *r, struct err *e) {
     return 0;
 }
 
+static int take_stages(const char *text, struct regime *r, struct err *e) {
+    struct stages *s = stages_parse(text, e);
+    if (!s) return e->code;
+    char *canonical = stages_text(s);
+    stages_free(s);
+    int rc = strlen(canonical) < STAGES_TEXT ? 0
+        : err_set(e, ERR_USAGE, "--regime stages: its text is longer than %d letters", STAGES_TEXT - 1);
+    if (!rc) {
+        *r = regime_usual(REGIME_STAGES);
+        snprintf(r->stages, sizeof r->stages, "%s", canonical);
+    }
+    free(canonical);
+    return rc;
+}
+
 int regime_take(const char *text, struct regime *r, struct err *e) {
     size_t n = strcspn(text, "("), length = strlen(text);
     char *name = xstrndup(text, n);
@@ -294,12 +311,10 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
         if (!strcmp(regime_kinds[i], name)) kind = i;
     const char *near = text_nearest(name, regime_kinds, REGIME_KINDS);
     free(name);
-    if (!strncmp(text, "stages", 6) && n == 6)
-        return err_set(e, ERR_USAGE, "--regime stages: stages one after the other are not built; train a run and begin "
-                                     "another from it");
     if (kind < 0 && near) return err_set(e, ERR_USAGE, "--regime %s: no such regime; did you mean %s?", text, near);
     if (kind < 0)
-        return err_set(e, ERR_USAGE, "--regime %s: no such regime; there are single, multi, fewshot and meta", text);
+        return err_set(e, ERR_USAGE, "--regime %s: no such regime; there are single, multi, fewshot, meta and stages", text);
+    if (kind == REGIME_STAGES) return take_stages(text, r, e);
     struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_usual((enum regime_kind)kind);
     next.said = 0;
     if (text[n] && text[length - 1] != ')')
@@ -379,6 +394,7 @@ int config_complete_regime(struct run_config *c, struct err *e) {
     if (!c->regime && usual.kind != REGIME_META) return 0;
     if (r.kind == REGIME_SINGLE && c->tasks)
         return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs", c->tasks);
+    if (r.kind == REGIME_STAGES) return 0; /* stages_complete, when the rows are known */
     if (r.kind == REGIME_MULTI && !c->tasks)
         return err_set(e, ERR_USAGE, "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
     if (r.kind == REGIME_MULTI && regime_take_together(c, &r, e)) return e->code;

@@ -1,5 +1,6 @@
 /* How a method is learned, as text: "single", "multi(sampling=proportional, average=one, best=average)",
- * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)".  A text gives what it wants to be other than
+ * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)", "stages(lora, steps=100; …)" (stages.h).
+ * A text gives what it wants to be other than
  * usual; the canonical form, which is stored, gives every part.  docs/meta.md.  In regime.c; what goes with it in
  * regime_check.c. */
 #ifndef CORE_TRAIN_REGIME_H
@@ -12,12 +13,14 @@
 #include "core/method/plan.h"
 #include "core/train/config.h"
 #include "core/train/sampling.h"
+#include "core/train/stages.h"
 
 enum regime_kind {
     REGIME_SINGLE,  /* one task */
     REGIME_MULTI,   /* several, together */
     REGIME_FEWSHOT, /* draws of k rows of a new task */
     REGIME_META,    /* episodes: an inner loop adapts, an outer one learns what adapts well */
+    REGIME_STAGES,  /* one after the other, each with its own method */
     REGIME_KINDS
 };
 enum { REGIME_KS = 16 };
@@ -47,6 +50,7 @@ struct regime {
     int outer;        /* META_ bits */
     int every;        /* the query loss is taken at step 0, every so many and the last; 0: the last alone */
     enum meta_labels labels; /* of the first of the support's batches, or of one more */
+    char stages[STAGES_TEXT]; /* their text, as stages_text gives it */
     unsigned said;    /* parts that a text gave: bits in the order of the canonical form */
 };
 

@@ -1,7 +1,9 @@
 /* What goes with a regime and what does not. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "core/method/carry.h"
 #include "core/method/functions.h"
 #include "core/train/complete.h"
 #include "core/train/regime.h"
@@ -49,11 +51,31 @@ static void find_of_learn(struct regime_findings *f, const struct method *m) {
                         "any other: say --regime meta", i + 1, learn_name(m->module[i].learn));
 }
 
+/* Each stage, and what of it the next one has no place for. */
+static void find_of_stages(struct regime_findings *f, const struct run_config *c) {
+    struct stages *s = config_stages(c);
+    for (int k = 0; s && k < s->count; k++) {
+        char *text = stages_text_of(s, k);
+        regime_find(f, LEVEL_INFO, "R9", -1, "stage %d of %d: %.190s", k + 1, s->count, text);
+        free(text);
+        for (int i = 0; k + 1 < s->count && s->stage[k + 1].carry != STAGE_HEAD && i < s->stage[k].method.count; i++) {
+            if (method_carries(&s->stage[k + 1].method, &s->stage[k].method, i)) continue;
+            struct method one = { .count = 1, .module = { s->stage[k].method.module[i] } };
+            char *module = method_text(&one);
+            regime_find(f, LEVEL_WARNING, "R10", -1, "stage %d has no place for what stage %d trained in %.120s: it is lost; name the "
+                        "module again there", k + 2, k + 1, module);
+            free(module);
+        }
+    }
+    stages_free(s);
+}
+
 int regime_check(const struct run_config *c, const struct arch *a, struct finding *out, int room) {
     struct regime_findings f = { out, room, 0 };
     struct regime r;
     struct err ignored = ERR_INIT;
     if (config_regime(c, &r, &ignored)) return 0; /* its text is refused where it is given */
+    if (r.kind == REGIME_STAGES) find_of_stages(&f, c);
     if (r.kind != REGIME_META) {
         find_of_learn(&f, &c->method);
         return f.count;

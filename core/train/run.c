@@ -140,6 +140,8 @@ static void run_finish(struct run *r) {
     end(r, RUN_FINISHED, NULL);
 }
 
+static void run_fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
+
 static void keep_running(struct run *r) {
     if (!r->running) run_set_state(r, RUN_RUNNING, NULL);
 }
@@ -172,14 +174,13 @@ void run_advance(struct run *r) {
     } else if (evaluate || r->testing) {
         keep_running(r);
         score_begin(r);
+    } else if (keep_running(r), stage_is_over(r) && !stage_next(r)) {
+        run_fail(r);
     } else {
-        keep_running(r);
         step_prepare(r);
         set_phase(r, r->join.on ? PHASE_FORWARD : PHASE_STEP, r->cut.parts);
     }
 }
-
-static void run_fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
 
 /* ---- units ---- */
 

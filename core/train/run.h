@@ -72,6 +72,10 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
 /* The plan of a run on these tasks, as run_begin makes it. */
 struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a,
                           struct err *e);
+/* The same of one of its stages, all of whose tensors train; *e names the stage. */
+struct stages;
+struct plan *run_plan_for_stage(const struct run_config *c, const struct stages *s, int k, const struct run_tasks *tasks,
+                                const struct arch *a, struct err *e);
 /* Whether a run whose files are in `folder` goes on from a checkpoint, or begins anew. */
 bool run_has_checkpoint(const char *folder);
 /* Removes the checkpoint of a run's end, of a run whose record has no end: the process was ended when the file was

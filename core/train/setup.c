@@ -95,8 +95,8 @@ static int setup_set_tasks(struct run *r, const struct run_tasks *tasks, struct 
     return 0;
 }
 
-struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a,
-                          struct err *e) {
+static struct plan *setup_plan_of(const struct run_config *c, const struct method *m, const struct run_tasks *tasks,
+                                  const struct arch *a, struct err *e) {
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
     struct regime regime;
@@ -111,10 +111,21 @@ struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *ta
         outputs[0] = 0;
     }
     const struct plan_tasks all = { meta.on ? 1 : tasks->count, name, outputs, &meta };
-    return plan_new_tasks(&c->method, a, &all, e);
+    return plan_new_tasks(m, a, &all, e);
 }
 
-static int setup_allocate(struct run *r, struct err *e) {
+struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a, struct err *e) {
+    return setup_plan_of(c, &c->method, tasks, a, e);
+}
+
+struct plan *run_plan_for_stage(const struct run_config *c, const struct stages *s, int k, const struct run_tasks *tasks,
+                                const struct arch *a, struct err *e) {
+    struct plan *p = setup_plan_of(c, &s->stage[k].method, tasks, a, e);
+    if (!p) err_prefix(e, "stage %d", k + 1);
+    return p;
+}
+
+int setup_values(struct run *r, struct err *e) {
     size_t trained = r->plan->trained, made = r->plan->made_size;
     bool adam = r->c.optimiser == OPTIMISER_ADAMW, momentum = r->c.momentum > 0;
     r->params = setup_block(trained);
@@ -134,8 +145,45 @@ static int setup_allocate(struct run *r, struct err *e) {
     r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
-        r->group[i] = (struct optim_group){ t->offset, t->count, t->fixed ? 0 : 1, t->decays && !t->fixed ? 1 : 0 };
+        bool still = t->fixed || t->frozen;
+        r->group[i] = (struct optim_group){ t->offset, t->count, still ? 0 : 1, t->decays && !still ? 1 : 0 };
     }
+    if (r->plan->made) {
+        r->prologue_arena = arena_new();
+        r->prologue = tape_new(r->prologue_arena);
+        r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
+        r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
+    }
+    return 0;
+}
+
+void setup_release_values(struct run *r) {
+    for (int i = 0; i < CREW_MOST; i++)
+        if (r->attach[i]) attach_free(r->attach[i]);
+    memset(r->attach, 0, sizeof r->attach);
+    if (r->prologue) tape_free(r->prologue);
+    if (r->prologue_arena) arena_free(r->prologue_arena);
+    r->prologue = NULL;
+    r->prologue_arena = NULL;
+    free(r->group);
+    free(r->made_node);
+    free(r->made_seed);
+    free(r->params);
+    free(r->made);
+    free(r->sum);
+    free(r->budget_mean);
+    free(r->budget_spread);
+    free(r->adam_m);
+    free(r->adam_v);
+    free(r->prologue_grad);
+    r->group = NULL;
+    r->made_node = NULL;
+    r->made_seed = NULL;
+    r->params = r->made = r->sum = r->budget_mean = r->budget_spread = r->adam_m = r->adam_v = r->prologue_grad = NULL;
+}
+
+static int setup_allocate(struct run *r, struct err *e) {
+    if (setup_values(r, e)) return e->code;
     size_t batch = (size_t)r->c.batch, parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
     if (r->meta && (size_t)meta_parts(r) > parts) parts = (size_t)meta_parts(r);
     r->row = xmalloc(batch * sizeof *r->row);
@@ -145,12 +193,6 @@ static int setup_allocate(struct run *r, struct err *e) {
     r->cut.start = xmalloc((parts + 1) * sizeof *r->cut.start);
     r->part = xcalloc(parts, sizeof *r->part);
     r->part_losses = xcalloc(parts * (size_t)r->tasks, sizeof *r->part_losses);
-    if (r->plan->made) {
-        r->prologue_arena = arena_new();
-        r->prologue = tape_new(r->prologue_arena);
-        r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
-        r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
-    }
     join_init(r);
     watch_init(r);
     return init_scoring(r, e);
@@ -171,9 +213,24 @@ static int check_meta(const struct run_config *c, const struct model *m, const s
     return s ? 0 : e->code;
 }
 
+/* Every stage's method on this model, and that it trains something. */
+static int check_stages(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+    struct stages *s = config_stages(c);
+    int rc = 0;
+    for (int k = 0; s && !rc && k < s->count; k++) {
+        struct plan *p = run_plan_for_stage(c, s, k, tasks, &m->arch, e);
+        rc = p ? setup_check_plan(p, e) : e->code;
+        if (!rc) rc = stage_narrow(s, k, p, e);
+        plan_free(p);
+    }
+    stages_free(s);
+    return rc;
+}
+
 int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     struct generate_options how;
     int rc = config_check(c, tasks, e);
+    if (!rc) rc = check_stages(c, m, tasks, e);
     struct plan *p = rc ? NULL : run_plan_for(c, tasks, &m->arch, e);
     if (!rc) rc = p ? setup_check_plan(p, e) : e->code;
     if (!rc && p->meta.on) rc = check_meta(c, m, tasks, e);
@@ -185,8 +242,8 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
     return rc;
 }
 
-/* Everything but the values of the parameters.  c is taken over, also on failure. */
-static struct run *setup_build(int64_t id, struct run_config *c, struct model *m,
+/* Everything but the values of the parameters, with the stage of that number in hand.  c is taken over, also on failure. */
+static struct run *setup_build(int64_t id, struct run_config *c, int stage, struct model *m,
                                const struct run_tasks *tasks,
                                const char *folder, struct event_sink sink, struct err *e) {
     struct run *r = xcalloc(1, sizeof *r);
@@ -202,8 +259,11 @@ static struct run *setup_build(int64_t id, struct run_config *c, struct model *m
     r->phase = PHASE_BEGIN;
     pthread_mutex_init(&r->lock, NULL);
     clock_cond_init(&r->turn);
-    r->plan = run_plan_for(&r->c, tasks, &m->arch, e);
-    if (!r->plan || setup_check_plan(r->plan, e) || (r->plan->meta.on && meta_begin(r, tasks, e)) ||
+    r->stages = config_stages(&r->c);
+    stage_span_take(r, r->stages && stage < r->stages->count ? stage : 0);
+    r->plan = r->stages ? run_plan_for_stage(&r->c, r->stages, r->stage, tasks, &m->arch, e) : run_plan_for(&r->c, tasks, &m->arch, e);
+    if (!r->plan || setup_check_plan(r->plan, e) || (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
+        (r->plan->meta.on && meta_begin(r, tasks, e)) ||
         setup_set_tasks(r, tasks, e) || setup_allocate(r, e) ||
         (folder && file_make_folder(folder, e))) {
         run_free(r);
@@ -220,8 +280,7 @@ static void release_split(struct run_split *s) {
 
 void run_free(struct run *r) {
     if (!r) return;
-    for (int i = 0; i < CREW_MOST; i++)
-        if (r->attach[i]) attach_free(r->attach[i]);
+    setup_release_values(r);
     for (int i = 0; i < r->splits; i++) release_split(&r->split[i]);
     for (int i = 0; i < r->tests; i++) release_split(&r->test[i]);
     free(r->split);
@@ -230,21 +289,9 @@ void run_free(struct run *r) {
     test_release(r);
     watch_release(r);
     samples_release(r);
-    if (r->prologue) tape_free(r->prologue);
-    if (r->prologue_arena) arena_free(r->prologue_arena);
     meta_release(r);
     if (r->plan) plan_free(r->plan);
-    free(r->group);
-    free(r->made_node);
-    free(r->made_seed);
-    free(r->params);
-    free(r->made);
-    free(r->sum);
-    free(r->budget_mean);
-    free(r->budget_spread);
-    free(r->adam_m);
-    free(r->adam_v);
-    free(r->prologue_grad);
+    stages_free(r->stages);
     sampler_free(r->sampler);
     free(r->of);
     free(r->first);
@@ -322,8 +369,7 @@ static int setup_check_resumable(const struct checkpoint *k, const struct run_co
     return e->code;
 }
 
-/* Initial values; the folder's own head goes to the classes of its names, task by task. */
-static void init_values(struct run *r) {
+void setup_init_values(struct run *r) {
     int *row[RUN_TASKS];
     const int *rows[RUN_TASKS];
     for (int i = 0; i < r->tasks; i++) {
@@ -354,9 +400,9 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
         config_release(&copy);
         return NULL;
     }
-    struct run *r = setup_build(id, &copy, m, tasks, folder, sink, e);
+    struct run *r = setup_build(id, &copy, 0, m, tasks, folder, sink, e);
     if (!r) return NULL;
-    init_values(r);
+    setup_init_values(r);
     if (!start_take(r, folder, e)) return r;
     run_free(r);
     return NULL;
@@ -446,7 +492,7 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     if (config_complete(&copy, m, tasks, e) || setup_check_resumable(&k, &copy, m, e)) {
         config_release(&copy);
     } else {
-        r = setup_build(id, &copy, m, tasks, folder, sink, e);
+        r = setup_build(id, &copy, k.stage, m, tasks, folder, sink, e);
     }
     if (r && (checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e) ||
               checkpoint_read_budget(&k, r->plan, r->budget_mean, r->budget_spread, e))) {

@@ -80,7 +80,7 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
 }
 
 int start_take(struct run *r, const char *folder, struct err *e) {
-    int said = method_from_run(&r->c.method, e), lacking;
+    int said = method_from_run(&r->plan->method, e), lacking;
     if (said < 0) return said;
     if (said && (!folder || !start_is_kept(folder)))
         return err_set(e, ERR_USAGE, "init=run(%d): another run's values are a start for `petri train` alone, which keeps a copy of them",

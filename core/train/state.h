@@ -18,6 +18,7 @@
 #include "core/train/run.h"
 #include "core/train/sampling.h"
 #include "core/train/score.h"
+#include "core/train/stages.h"
 #include "core/train/target.h"
 #include "core/train/text_score.h"
 
@@ -73,6 +74,12 @@ struct join {
     int parts;
     struct held *part;
     size_t peak;          /* bytes of the largest part so far */
+};
+
+/* A stretch of steps with a rate and an optimiser of its own. */
+struct stage_span {
+    int64_t first, steps; /* the first step, counted from 0; how many */
+    double lr;
 };
 
 /* The best evaluation so far, by the metric's own direction. */
@@ -144,6 +151,9 @@ struct run {
     struct event_sink sink;
     struct plan *plan;
     bool text;                /* text to text: no head */
+    struct stages *stages;    /* or NULL; the rest is then of the one in hand (stages_run.c) */
+    int stage;
+    struct stage_span span_of; /* its steps and its rate; without stages the run's */
 
     /* Flat blocks (plan.h). */
     real *params;
@@ -232,6 +242,23 @@ bool run_wants_stop(struct run *r);
 /* Whether the file to resume from is written again `since` seconds of training after the last time, which
  * took `took`; `evaluated`: an evaluation has just ended. */
 bool run_save_due(double since, double took, bool evaluated);
+
+/* setup.c: the flat blocks of r->plan, its groups and what makes its weights; taken away again. */
+int setup_values(struct run *r, struct err *e);
+void setup_release_values(struct run *r);
+/* Initial values; the folder's own head goes to the classes of its names, task by task. */
+void setup_init_values(struct run *r);
+
+/* stages_run.c */
+/* Stage k is the one in hand: its span, nothing else.  Without stages the run is one. */
+void stage_span_take(struct run *r, int k);
+/* Whether the steps of the stage in hand are done and another one follows. */
+bool stage_is_over(const struct run *r);
+/* Whether the stage in hand is the one that "best" is of. */
+bool stage_decides(const struct run *r);
+/* Goes on to the next stage: its plan, its start, what it takes over, an optimiser that has seen nothing.  False when the
+ * run failed (r->failure says why). */
+bool stage_next(struct run *r);
 
 /* step.c */
 /* The task of a row by its number among all, and its number in the task's train split. */

@@ -88,16 +88,16 @@ static double step_rate(const struct run *r) {
         [SCHEDULE_COSINE] = RATE_COSINE,
         [SCHEDULE_CONSTANT] = RATE_CONSTANT,
     };
-    int64_t warmup = config_warmup_steps(&r->c);
-    return r->c.lr * rate_factor(shape[r->c.schedule], (uint64_t)r->step, (uint64_t)warmup,
-                                 (uint64_t)r->c.steps);
+    const struct stage_span *s = &r->span_of;
+    int64_t warmup = config_warmup_steps(&r->c, s->steps);
+    return s->lr * rate_factor(shape[r->c.schedule], (uint64_t)(r->step - s->first), (uint64_t)warmup, (uint64_t)s->steps);
 }
 
 static void update(struct run *r, double lr) {
     size_t groups = (size_t)r->plan->tensors;
     if (r->c.optimiser == OPTIMISER_ADAMW) {
         const struct adamw o = { r->c.beta1, r->c.beta2, r->c.epsilon, r->c.weight_decay };
-        optim_adamw(&o, lr, (uint64_t)r->step + 1, groups, r->group, r->params, r->sum, r->adam_m,
+        optim_adamw(&o, lr, (uint64_t)(r->step - r->span_of.first) + 1, groups, r->group, r->params, r->sum, r->adam_m,
                     r->adam_v);
     } else {
         const struct sgd o = { r->c.momentum, r->c.weight_decay };
@@ -186,7 +186,8 @@ bool step_finish(struct run *r) {
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
-    if (good && budget->on) budget_step(r->plan, r->step + 1, r->c.steps, r->params, r->sum, r->budget_mean, r->budget_spread);
+    if (good && budget->on)
+        budget_step(r->plan, r->step + 1 - r->span_of.first, r->span_of.steps, r->params, r->sum, r->budget_mean, r->budget_spread);
     if (r->stop_loss > 0) watch_loss(r, loss);
     if (good && r->meta) meta_clamp(r);
     double took = clock_seconds() - r->step_began;

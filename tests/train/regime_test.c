@@ -34,6 +34,9 @@ static void one_canonical_form(void **state) {
     comes_out("meta(inner-lr=learned(1e-05), outer=rates+shared, order=fd, labels=apart)",
               "meta(order=fd, inner=6, inner-lr=learned(1e-05), clip=none, support=60, query=10, tasks=16, "
               "outer=shared+rates, losses=last, labels=apart)");
+    comes_out("stages(lora;head)", "stages(lora, train=all; head, carry=all, train=all)");
+    comes_out("stages( lora(r=2) + bias() , steps=20 , lr=1e-3 ; lora(r=2)+bias(),epochs=0.5, train=head,carry=modules )",
+              "stages(lora(r=2) + bitfit, train=all, lr=0.001, steps=20; lora(r=2) + bitfit, carry=modules, train=head, epochs=0.5)");
 }
 
 static void refused(const char *text, const char *why) {
@@ -49,7 +52,17 @@ static void what_is_wrong_is_named(void **state) {
     (void)state;
     refused("meat", "did you mean meta?");
     refused("", "no such regime");
-    refused("stages(head, full)", "not built");
+    refused("stages(head, full)", "\"full\" is no part=value");
+    refused("stages(lora)", "two stages or more");
+    refused("stages", "write stages(");
+    refused("stages(lora, steps=2; train=head)", "stage 2 begins with its method");
+    refused("stages(lora, steps=2; lorra, steps=2)", "stage 2: ");
+    refused("stages(lora, carry=all; head)", "no stage before it");
+    refused("stages(lora; head, carry=none)", "carry=none: must be all, modules or head");
+    refused("stages(lora; head, stepps=3)", "did you mean steps?");
+    refused("stages(lora; head, steps=0)", "steps=0: must be a whole number");
+    refused("stages(lora; head, steps=2, epochs=1)", "not both");
+    refused("stages(lora; head, lr=1, lr=2)", "twice");
     refused("meta(innr=3)", "did you mean inner?");
     refused("meta(inner=0)", "inner=0: must be 1");
     refused("meta(inner=2, inner=3)", "twice");
@@ -107,12 +120,45 @@ static void of_a_run(void **state) {
     config_release(&c);
 }
 
+/* What stages leave to the run they take from it, and the run has the last one's method and rate and all their steps. */
+static void stages_and_the_run_agree(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct run_config c;
+    config_init(&c);
+    test_ok(config_set(&c, "regime", "stages(lora(r=2), steps=20, lr=0.5; head, epochs=2)", &e), &e);
+    char *method = method_text(&c.method);
+    assert_string_equal(method, "head");
+    free(method);
+    test_ok(stages_complete(&c, 64, &e), &e);
+    assert_string_equal(c.regime, "stages(lora(r=2), train=all, lr=0.5, steps=20; head, carry=all, train=all, lr=0.005, steps=4)");
+    assert_int_equal(c.steps, 24);
+    assert_true(c.lr == 0.005 && c.epochs == 0);
+    test_ok(stages_complete(&c, 640, &e), &e); /* complete, whatever the rows */
+    assert_int_equal(c.steps, 24);
+    c.lr = 1;
+    assert_int_equal(stages_complete(&c, 64, &e), ERR_USAGE);
+    c.lr = 0.005;
+    c.steps = 5;
+    assert_int_equal(stages_complete(&c, 64, &e), ERR_USAGE);
+    c.steps = 24;
+    test_ok(method_parse("lora(r=2)", &c.method, &e), &e); /* changed on the way: the last stage's */
+    test_ok(stages_complete(&c, 64, &e), &e);
+    assert_non_null(strstr(c.regime, "; lora(r=2), carry=all"));
+    test_ok(config_set(&c, "regime", "stages(lora; svd(r=4) + budget(target=2, begin=3, end=3, every=1), steps=4)", &e), &e);
+    test_ok(stages_complete(&c, 64, &e), &e);
+    assert_int_equal(stages_check(&c, &e), ERR_USAGE); /* its schedule is longer */
+    assert_non_null(strstr(e.text, "stage 2"));
+    config_release(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_canonical_form),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(parts_are_taken_over),
         cmocka_unit_test(of_a_run),
+        cmocka_unit_test(stages_and_the_run_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Checkpoints: what a resume refuses, what a file holds, what a full disk does. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/model/safetensors.h"
+#include "core/train/predictor.h"
 #include "core/train/state.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
@@ -400,6 +402,107 @@ static void a_run_without_checkpoint_begins_anew(void **state) {
     release(&s);
 }
 
+static const real *values_of(const struct plan *p, const struct trained *t, const char *name, size_t *count) {
+    for (int i = 0; i < p->tensors; i++)
+        if (!strcmp(p->tensor[i].name, name)) {
+            *count = p->tensor[i].count;
+            return t->params + p->tensor[i].offset;
+        }
+    fail_msg("no tensor %s", name);
+    return NULL;
+}
+
+/* The first stage is what a run of its method alone is; the second begins with its values and a rate of its own, and trains
+ * the head alone.  Stopped inside either, or between them, it goes on to the same bits. */
+static void stages_go_on_from_each_other(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained alone, whole, part;
+    struct err e = ERR_INIT;
+    ground_open_toy(&g, true);
+    struct run_config c = ground_config(&g, "lora(r=2)", 2, 5), plain;
+    c.eval_every = 2;
+    c.lr = 0.01;
+    config_copy(&plain, &c);
+    train(&g, &plain, NULL, 1, &alone);
+    test_ok(config_set(&c, "regime", "stages(lora(r=2), steps=5, lr=0.01; lora(r=2) + ia3, train=head, steps=6, lr=0.02)", &e), &e);
+    train(&g, &c, NULL, 2, &whole);
+    assert_int_equal(whole.points, 11);
+    assert_memory_equal(whole.loss, alone.loss, 5 * sizeof alone.loss[0]);
+    assert_memory_equal(whole.lr, alone.lr, 5 * sizeof alone.lr[0]);
+    assert_true(whole.lr[5] == 0.02);
+    assert_non_null(strstr(whole.message, "stage 2 of 2 begins"));
+    for (int i = 0; i < whole.evaluations; i++) assert_true(!whole.evaluation[i].best || whole.evaluation[i].step > 5);
+
+    struct plan *p = plan_new(&plain.method, &g.model->arch, g.task.classes, &e),
+                *q = plan_new(&c.method, &g.model->arch, g.task.classes, &e);
+    size_t n, m;
+    for (int i = 0; i < p->tensors; i++) {
+        const real *x = values_of(p, &alone, p->tensor[i].name, &n);
+        if (p->tensor[i].kind == PLAN_HEAD) assert_memory_not_equal(x, values_of(q, &whole, p->tensor[i].name, &m), n * sizeof *x);
+    }
+    assert_memory_equal(values_of(p, &alone, "enc.1.self/linear.q.W_u", &n), values_of(q, &whole, "enc.1.self/linear.q.W_u", &m),
+                        n * sizeof(real));
+    plan_free(p);
+    plan_free(q);
+    char *home = test_folder();
+    for (int stop = 2; stop <= 8; stop += 3) { /* in the first, at its end, in the second */
+        char name[16], *folder;
+        snprintf(name, sizeof name, "run%d", stop);
+        folder = file_join(home, name);
+        train_until(&g, &c, folder, 1, stop, &part);
+        assert_int_equal(trained_state(&part), RUN_STOPPED);
+        trained_release(&part);
+        char *last = file_join(folder, "last.safetensors");
+        struct predictor *open = predictor_open(last, NULL, g.model, &e); /* of the stage that it was stopped in */
+        test_ok(open ? 0 : e.code, &e);
+        assert_int_equal(predictor_plan(open)->method.count, stop > 5 ? c.method.count : plain.method.count);
+        predictor_free(open);
+        train_on(&g, &c, folder, 2, &part);
+        assert_int_equal(part.points, 11 - stop);
+        assert_memory_equal(part.loss, whole.loss + stop, (size_t)part.points * sizeof part.loss[0]);
+        assert_string_equal(part.sha256, whole.sha256);
+        trained_release(&part);
+        free(last);
+        free(folder);
+    }
+    trained_release(&alone);
+    trained_release(&whole);
+    config_release(&c);
+    config_release(&plain);
+    ground_release(&g);
+    free(home);
+}
+
+/* Stopped before its first cut, between two and behind the last one, a budget of ranks goes on as if it had not been. */
+static void a_budget_goes_on_inside_its_schedule(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained whole, part;
+    char *home = test_folder();
+    ground_open_toy(&g, true);
+    struct run_config c = ground_config(&g, "svd(r=4) + budget(target=2, begin=2, end=2, every=2)", 2, 10);
+    c.lr = 0.01;
+    train(&g, &c, NULL, 1, &whole);
+    for (int stop = 1; stop < 10; stop += 2) {
+        char name[16], *folder;
+        snprintf(name, sizeof name, "run%d", stop);
+        folder = file_join(home, name);
+        train_until(&g, &c, folder, 2, stop, &part);
+        trained_release(&part);
+        train_on(&g, &c, folder, 1, &part);
+        assert_int_equal(part.points, 10 - stop);
+        assert_memory_equal(part.loss, whole.loss + stop, (size_t)part.points * sizeof part.loss[0]);
+        assert_string_equal(part.sha256, whole.sha256);
+        trained_release(&part);
+        free(folder);
+    }
+    trained_release(&whole);
+    config_release(&c);
+    ground_release(&g);
+    free(home);
+}
+
 /* Each half minute or with an evaluation, but never more than a hundredth of the time. */
 static void checkpoints_take_little_of_the_time(void **state) {
     (void)state;
@@ -423,6 +526,8 @@ int main(void) {
         cmocka_unit_test(it_stops_after_an_evaluation),
         cmocka_unit_test(only_what_was_asked_for_is_kept),
         cmocka_unit_test(a_run_without_checkpoint_begins_anew),
+        cmocka_unit_test(stages_go_on_from_each_other),
+        cmocka_unit_test(a_budget_goes_on_inside_its_schedule),
         cmocka_unit_test(checkpoints_take_little_of_the_time),
         cmocka_unit_test(a_disk_that_refuses_pauses_the_run),
     };

@@ -68,7 +68,9 @@ static void what_cannot_be_is_refused_before_anything_is_stored(void **state) {
     stage_refused(2, "is of a run over episodes", "train --model %s --train %s --dev %s --method 'lora(r=2)' --episodes smlmt:%s --db %s",
                   stage.model, stage.toy, stage.toy, file, db);
     stage_refused(2, "say --steps", "train --model %s %s --episodes smlmt:%s --epochs 7 --db %s", stage.model, small, file, db);
-    stage_refused(2, "not built", "train --model %s --regime 'stages(a, b)' --db %s", stage.model, db);
+    stage_refused(2, "stage 1", "train --model %s --regime 'stages(a, b)' --db %s", stage.model, db);
+    stage_refused(2, "leave --method out", "train --model %s --train %s --dev %s --method ia3 --regime 'stages(lora; head)' --db %s",
+                  stage.model, stage.toy, stage.toy, db);
     char *list = stage_out(0, "runs --db %s", db);
     assert_non_null(strstr(list, "0 of 0 runs"));
     free(list);
@@ -101,6 +103,36 @@ static void a_resumed_run_has_the_same_bits(void **state) {
     free(file);
     free(whole);
     free(part.db);
+}
+
+/* From the text to the history: stored, found, counted by stage, marked on the curve, "best" of the last stage; the line that
+ * would train it again does. */
+static void stages_are_trained_and_kept(void **state) {
+    (void)state;
+    static const char stages[] = "stages(lora(r=2), steps=20, lr=0.001; lora(r=2), train=head, steps=10, lr=0.002)";
+    free(stage_out(0, "train --model %s --train %s --dev %s --text text --label label --regime '%s' --eval-every 5 --batch 4 --db %s",
+                   stage.model, stage.toy, stage.toy, stages, stage.db));
+    json_t *run = stage_json("show last --db %s --json", stage.db);
+    assert_string_equal(stage_text(run, "state"), "finished");
+    assert_string_equal(stage_text(run, "regime"), "stages(lora(r=2), train=all, lr=0.001, steps=20; lora(r=2), carry=all, train=head, "
+                                                   "lr=0.002, steps=10)");
+    assert_true(json_integer_value(stage_at(run, "best.step")) > 20);
+    json_decref(run);
+    free(stage_out(0, "runs 'regime=stages*' --db %s", stage.db));
+    char *early = stage_out(0, "sql \"SELECT count(*) FROM v_evaluations WHERE run = (SELECT max(id) FROM v_runs) AND split = 'stage1/dev' "
+                               "AND metric = 'accuracy'\" --db %s", stage.db);
+    assert_non_null(strstr(early, "4"));
+    free(early);
+    char *screen = stage_out(0, "render --screen train --run last --size 100x30 --db %s", stage.db);
+    assert_non_null(strstr(screen, "stage 2"));
+    free(screen);
+    screen = stage_out(0, "render --screen detail --run last --size 100x40 --db %s", stage.db);
+    assert_non_null(strstr(screen, "stage 2"));
+    free(screen);
+    free(stage_out(0, "predict last --text good --db %s", stage.db));
+    json_t *count = stage_json("count --model %s --regime '%s' --json", stage.model, stages);
+    assert_int_equal(json_array_size(stage_at(count, "stages")), 2);
+    json_decref(count);
 }
 
 static void counts(void **state) {
@@ -149,6 +181,7 @@ int main(void) {
         cmocka_unit_test(a_corpus_is_trained_on_and_kept),
         cmocka_unit_test(what_cannot_be_is_refused_before_anything_is_stored),
         cmocka_unit_test(a_resumed_run_has_the_same_bits),
+        cmocka_unit_test(stages_are_trained_and_kept),
         cmocka_unit_test(counts),
         cmocka_unit_test(meta_training_pays),
     };
