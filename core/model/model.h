@@ -67,6 +67,10 @@ struct batch {
     int32_t *label;      /* rows: class, or -1 */
     real *target;        /* rows: regression target */
     real *weight;        /* rows: weight in the loss */
+    /* What the encoder's first below_layers (at least 1) layers make of the tokens, tokens × d: then these do not run.
+     * NULL: they do. */
+    int below_layers;
+    const real *below;
     /* What the decoder reads and predicts, packed likewise; NULL and 0 without. */
     int target_tokens;
     int32_t *target_in;        /* target_tokens: the start token, then the target shifted */
@@ -104,6 +108,8 @@ struct forward {
 void forward_init(struct forward *f, struct tape *t, const struct model *m, const struct batch *b,
                   const struct hooks *hooks);
 
+/* The encoder's first `layers` layers alone, tokens × d: what struct batch.below holds. */
+node forward_below(struct forward *f, int layers);
 /* The encoder's last layer, after the final norm where the family has one: tokens × d. */
 node forward_encode(struct forward *f);
 /* What the classifier reads: BERT tanh(pooler(first token)), else the first token; rows × d. */

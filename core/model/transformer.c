@@ -119,28 +119,49 @@ static bool transformer_tell(const struct forward *f, int layer, node x) {
     return f->hooks && f->hooks->reached && f->hooks->reached(f->hooks->self, f->tape, f, layer, x);
 }
 
-static node transformer_encode(const struct forward *f) {
-    struct tape *t = f->tape;
-    /* One mark for all layers: of those below the lowest adapted site only the latest
-     * output stays. */
-    struct tape_mark mark = tape_mark(t);
-    struct site start = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    node x = transformer_embed(f, &start);
-    layer_done(f, 0, x);
-    tape_recycle(t, mark, &x);
-    for (int layer = 0; layer < f->model->arch.encoder_layers; layer++) {
+/* The encoder's first `layers` layers.  One mark for all: of those below the lowest adapted site only the latest
+ * output stays. */
+static node transformer_climb(const struct forward *f, struct tape_mark mark, node x, int from, int layers) {
+    for (int layer = from; layer < layers; layer++) {
         struct site s = transformer_site_of(f, STACK_ENCODER, SUB_SELF, layer);
         x = sublayer_attend(f, &s, x, NODE_NONE);
         s.sublayer = SUB_FFN;
         x = sublayer_feed_forward(f, &s, x);
         layer_done(f, layer + 1, x);
-        tape_recycle(t, mark, &x);
-        if (transformer_tell(f, layer + 1, x)) mark = tape_mark(t);
+        tape_recycle(f->tape, mark, &x);
+        if (transformer_tell(f, layer + 1, x)) mark = tape_mark(f->tape);
     }
+    return x;
+}
+
+static node transformer_from_start(const struct forward *f, int layers) {
+    struct tape_mark mark = tape_mark(f->tape);
+    struct site start = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    node x = transformer_embed(f, &start);
+    layer_done(f, 0, x);
+    tape_recycle(f->tape, mark, &x);
+    return transformer_climb(f, mark, x, 0, layers);
+}
+
+/* From what the batch brings of its lower layers, which is told as if they had run. */
+static node transformer_from_below(const struct forward *f) {
+    const struct batch *b = f->batch;
+    BUG_IF(joined_on(f));
+    node x = tape_frozen(f->tape, b->tokens, f->model->arch.width, b->below);
+    layer_done(f, b->below_layers, x);
+    transformer_tell(f, b->below_layers, x);
+    return transformer_climb(f, tape_mark(f->tape), x, b->below_layers, f->model->arch.encoder_layers);
+}
+
+static node transformer_encode(const struct forward *f) {
+    struct site start = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
+    node x = f->batch->below ? transformer_from_below(f) : transformer_from_start(f, f->model->arch.encoder_layers);
     x = transformer_finish(f, &start, x);
     transformer_tell(f, 0, x);
     return x;
 }
+
+node forward_below(struct forward *f, int layers) { return transformer_from_start(f, layers); }
 
 /* Nobody looks at the first of two passes but the method. */
 static void encode_first(struct forward *f) {
