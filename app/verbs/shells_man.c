@@ -65,6 +65,7 @@ static const struct {
     { "./assets", "models and tasks of the working folder, looked at first" },
     { "$XDG_DATA_HOME/petri", "the history (petri.db and the folder beside it), and models and tasks, looked at next; "
                               "without the variable ~/.local/share/petri" },
+    { "$XDG_CACHE_HOME/petri", "what --share-frozen keeps, without the variable ~/.cache/petri; may be removed at any time" },
     { "PREFIX/share/petri", "what was installed with petri, looked at last" },
 }, MAN_CODES[] = {
     { "0", "it was done" }, { "1", "the run failed" }, { "2", "wrong usage" }, { "3", "not found" },

@@ -11,8 +11,10 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/shelf.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
+#include "core/train/frozen.h"
 #include "views/term.h"
 
 struct doctor_page {
@@ -138,6 +140,20 @@ static void assets(struct doctor_page *p) {
     part_end(p);
 }
 
+/* What --share-frozen keeps. */
+static void doctor_cache(struct doctor_page *p) {
+    char *folder = frozen_folder();
+    size_t files = 0;
+    uint64_t bytes = folder ? shelf_usage(folder, &files) : 0;
+    verb_doctor_part(p, "cache");
+    verb_doctor_text(p, "folder", folder);
+    verb_doctor_number(p, "files", (double)files, "");
+    if (p->json) verb_doctor_number(p, "bytes", (double)bytes, "");
+    else printf("  %-14s %.1f MB of --share-frozen; the folder may be removed at any time\n", "size", (double)bytes / (1 << 20));
+    part_end(p);
+    free(folder);
+}
+
 int verb_doctor(const struct args *a, struct err *e) {
     struct doctor_page p = { .json = args_flag(a, "json"), .b = BUF_INIT };
     if (p.json) buf_putc(&p.b, '{');
@@ -145,6 +161,7 @@ int verb_doctor(const struct args *a, struct err *e) {
     verb_doctor_machine(&p);
     terminal(&p);
     assets(&p);
+    doctor_cache(&p);
     int rc = database(&p, a, e);
     bool self_test = blas_facts()->self_test_passed;
     if (p.json) {

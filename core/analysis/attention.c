@@ -51,7 +51,7 @@ int attention_of_row(const struct model *m, const struct predictor *p, const str
     struct forward f;
     const uint32_t rows[1] = { (uint32_t)row };
     tape_reset(t, false, 0, 0);
-    batch_pack(&b, arena, &m->arch, d, rows, 1, false);
+    batch_pack(&b, arena, &m->arch, d, NULL, rows, 1, false);
     forward_init(&f, t, m, &b, a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL) : NULL);
     f.attention_seen = analysis_attention_seen;
     f.seen_self = &look;

@@ -34,7 +34,7 @@ static void pass_unit(void *self, int unit, int worker) {
         x.rows++;
     }
     tape_reset(at->tape, false, 0, 0);
-    batch_pack(&b, at->arena, &all->m->arch, all->d, row, x.rows, all->decoder);
+    batch_pack(&b, at->arena, &all->m->arch, all->d, NULL, row, x.rows, all->decoder);
     forward_init(&f, at->tape, all->m, &b,
                  attach_begin(at->attach, at->tape, predictor_params(all->p), predictor_made(all->p), NULL));
     if (all->before) all->before(all, &x);

@@ -19,6 +19,15 @@ static size_t batch_length_of(const struct batch_row *r) {
     return r->data->start[r->row + 1] - r->data->start[r->row];
 }
 
+/* What the lowest layers make of the rows, where they stay as they are. */
+static void batch_take_below(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows) {
+    size_t width = (size_t)arch->width;
+    real *below = arena_keep(a, (size_t)b->tokens * width * sizeof *below);
+    for (int i = 0; i < b->rows; i++) frozen_row(rows[i].frozen, rows[i].row, below + (size_t)b->start[i] * width);
+    b->below = below;
+    b->below_layers = frozen_layers(rows[0].frozen);
+}
+
 void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows, int n) {
     size_t count = (size_t)n, tokens = 0;
     for (int i = 0; i < n; i++) tokens += batch_length_of(&rows[i]);
@@ -53,6 +62,7 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
         batch_add_range(b, rows[i].task, i);
     }
     b->start[n] = at;
+    if (n && rows[0].frozen) batch_take_below(b, a, arch, rows);
 }
 
 void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
@@ -84,10 +94,10 @@ void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arc
     b->target_start[n] = at;
 }
 
-void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
+void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d, struct frozen *frozen,
                 const uint32_t *rows, int n, bool targets) {
     struct batch_row *all = arena_keep(a, (size_t)n * sizeof *all);
-    for (int i = 0; i < n; i++) all[i] = (struct batch_row){ .data = d, .row = rows[i] };
+    for (int i = 0; i < n; i++) all[i] = (struct batch_row){ .data = d, .frozen = frozen, .row = rows[i] };
     batch_pack_rows(b, a, arch, all, n);
     if (targets) batch_pack_targets(b, a, arch, all, n);
     b->ranges = 0;

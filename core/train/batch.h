@@ -5,11 +5,13 @@
 #include "core/data/dataset.h"
 #include "core/engine/arena.h"
 #include "core/model/model.h"
+#include "core/train/frozen.h"
 
 /* A row of one of a run's tasks, and what it weighs in the loss. */
 struct batch_row {
     const struct dataset *data; /* encoded */
     uint32_t row;
+    struct frozen *frozen; /* of `data`: its lowest layers do not run.  NULL: they do; the same of all rows of a batch */
     int task;
     real weight;        /* of its label's loss */
     real token_weight;  /* of each of its target's tokens */
@@ -22,9 +24,9 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
 void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
                         int n);
 
-/* rows[0…n-1] of one split, weighing nothing: for what is only scored.  The batch has no ranges.  `targets`:
- * with the target side. */
-void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
+/* rows[0…n-1] of one split, weighing nothing: for what is only scored.  The batch has no ranges.  `frozen`: as struct
+ * batch_row's; `targets`: with the target side. */
+void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d, struct frozen *frozen,
                 const uint32_t *rows, int n, bool targets);
 
 #endif

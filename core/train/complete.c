@@ -304,6 +304,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (!idle) return 0;
     if (idle->scope == OPTION_OF_JOIN)
         return err_set(e, ERR_USAGE, "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
+    if (idle->scope == OPTION_OF_SHARED)
+        return err_set(e, ERR_USAGE, "--%s: is of --share-frozen on; nothing else is kept there", idle->name);
     if (idle->scope == OPTION_OF_ROWS)
         return err_set(e, ERR_USAGE, "--%s: an outer step takes episodes, not rows: say --regime 'meta(tasks=N, support=N, "
                                      "query=N)'", idle->name);

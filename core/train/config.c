@@ -27,6 +27,7 @@ void config_init(struct run_config *c) {
         .keep = KEEP_BEST | KEEP_LAST,
         .embed_rows = 200,
         .join_memory = 1024,
+        .cache_limit = 4096,
         .mix = 0.25,
         .shards = 4,
         .optimiser = OPTIMISER_ADAMW,
@@ -160,7 +161,7 @@ static void key_text(const struct run_config *c, struct buf *b) {
     const char *const hash[] = { c->model_sha256, c->model_facts, c->train_sha256, c->dev_sha256, c->task_name };
     for (size_t i = 0; i < COUNT_OF(hash); i++) buf_printf(b, "%s\n", hash[i] ? hash[i] : "");
     for (size_t i = 0; i < option_count(); i++) {
-        if (!(option_at(i)->is & OPTION_DECIDES)) continue;
+        if (!(option_at(i)->is & OPTION_DECIDES) || option_is_left_out(c, option_at(i))) continue;
         char *value = option_print(c, option_at(i));
         buf_printf(b, "%s %zu:%s\n", option_at(i)->key, strlen(value), value);
         free(value);

@@ -113,6 +113,8 @@ struct run_config {
     int embed_rows; /* dev rows of such a set, drawn once, evenly over the classes */
     enum join_way join;
     int join_memory; /* MB: held as long as all parts fit */
+    bool share_frozen; /* layers below the method run once a row, as in evaluation (share.h) */
+    int cache_limit; /* MB that these rows may take on disk, of all runs; 0: they are not kept */
     int shards;     /* S: parts of a step; same bits for any number of workers */
 
     enum optimiser optimiser;

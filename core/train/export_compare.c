@@ -48,7 +48,7 @@ static void export_compare_read_rows(void *self) {
         struct forward f;
         size_t tokens = probe_tokens(d, row), n = tokens * (size_t)p->m->arch.vocabulary;
         tape_reset(w.tape, false, 0, 0);
-        batch_pack(&b, w.arena, &p->m->arch, d, &row, 1, false);
+        batch_pack(&b, w.arena, &p->m->arch, d, NULL, &row, 1, false);
         give_target(&b, w.arena, tokens);
         forward_init(&f, w.tape, p->m, &b, attach_begin(a, w.tape, p->params, p->made, NULL));
         node x = forward_logits(&f, forward_decode(&f, forward_encode(&f)));

@@ -179,6 +179,11 @@ static const struct option option_options[] = {
       HELP("auto|held|twice", "a loss across the batch: tapes held, or the encoder run twice; the same numbers") },
     { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .scope = OPTION_OF_JOIN,
       HELP("N ≥ 1", "MB that held tapes may take with --join auto") },
+    { MEMBER(share_frozen), .name = "share-frozen", .kind = OPTION_SWITCH, .word = switches,
+      .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_ROWS,
+      HELP("on|off", "layers below the method run once a row, without dropout, for all runs (docs/sharing.md)") },
+    { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .scope = OPTION_OF_SHARED,
+      HELP("N ≥ 0", "MB on disk that --share-frozen may take, of all runs; 0: nothing is kept") },
     { INTEGER(shards, 1, 64), .name = "shards", DECIDES, .scope = OPTION_OF_ROWS,
       HELP("1 … 64", "parts that a step is cut into, each on one thread") },
     { MEMBER(seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "seed",
@@ -243,6 +248,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_META: return config_is_meta(c);
     case OPTION_OF_ROWS: return !config_is_meta(c);
     case OPTION_OF_PROMPT_TEXT: return config_takes_prompt_text(c);
+    case OPTION_OF_SHARED: return c->share_frozen;
     }
     BUG("scope %d", o->scope);
 }
@@ -281,6 +287,10 @@ void option_set_number(struct run_config *c, const struct option *o, double v) {
 bool option_in_range(const struct option *o, double v) {
     return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low) &&
            (o->kind == OPTION_DOUBLE || (o->kind == OPTION_SHARE && v < 1) || v == floor(v));
+}
+
+bool option_is_left_out(const struct run_config *c, const struct option *o) {
+    return (o->is & OPTION_LATE) && !option_number(c, o);
 }
 
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {

@@ -26,10 +26,11 @@ enum { /* what a row is besides */
     OPTION_READ = 16,   /* says how the rows are put and encoded */
     OPTION_EACH = 32,   /* of the rows of a run with several tasks it is said once, for each */
     OPTION_RARE = 64,   /* a text or flag that is left out of the JSON where it is not set */
+    OPTION_LATE = 128,  /* a switch that came later: where it is off, JSON and key are as before there was one */
 };
 /* In which runs it has a say. */
 enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN,
-                    OPTION_OF_META, OPTION_OF_ROWS, OPTION_OF_PROMPT_TEXT };
+                    OPTION_OF_META, OPTION_OF_ROWS, OPTION_OF_PROMPT_TEXT, OPTION_OF_SHARED };
 
 struct option {
     const char *key;  /* JSON */
@@ -68,6 +69,7 @@ bool option_in_range(const struct option *o, double v);
 char *option_print(const struct run_config *c, const struct option *o);
 /* Takes a value in that form; false when it is not in the row's range (a method's own error is in *e). */
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e);
+bool option_is_left_out(const struct run_config *c, const struct option *o); /* as OPTION_LATE says */
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o);
 void option_copy(struct run_config *to, const struct run_config *from, const struct option *o);
 /* Back to its default; a text to none. */

@@ -30,7 +30,7 @@ static struct batch_row part_row_of(const struct run *r, uint32_t number) {
     uint32_t row;
     int t = run_task_of(r, number, &row);
     const struct run_task *of = &r->of[t];
-    struct batch_row x = { .data = &of->task->train, .row = row, .task = t };
+    struct batch_row x = { .data = &of->task->train, .frozen = of->frozen, .row = row, .task = t };
     if (!r->text) {
         x.weight = (real)(of->weight / r->rows);
         return x;

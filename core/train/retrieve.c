@@ -34,7 +34,7 @@ static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, u
     struct batch b;
     struct forward f;
     tape_reset(x->w.tape, false, 0, 0);
-    batch_pack(&b, x->w.arena, &x->p->m->arch, d, &row, 1, false);
+    batch_pack(&b, x->w.arena, &x->p->m->arch, d, NULL, &row, 1, false);
     attach_for_task(x->attach, task);
     forward_init(&f, x->w.tape, x->p->m, &b, attach_begin(x->attach, x->w.tape, x->p->params, x->p->made, NULL));
     node encoded = forward_encode(&f);

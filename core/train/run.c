@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
 #include "core/train/checkpoint.h"
+#include "core/train/share.h"
 #include "core/train/state.h"
 
 /* The file to resume from is written each half minute, and with an evaluation where some seconds lie
@@ -152,6 +153,7 @@ static bool run_is_there(const struct run *r) {
 }
 
 void run_advance(struct run *r) {
+    share_tell(r);
     pthread_mutex_lock(&r->lock);
     bool stop = r->want_stop, pause = r->want_pause;
     pthread_mutex_unlock(&r->lock);

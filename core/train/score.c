@@ -112,7 +112,7 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     struct batch b;
     struct forward f;
     tape_reset(tape, false, 0, 0);
-    batch_pack(&b, arena, &m->arch, s->data, rows, n, false);
+    batch_pack(&b, arena, &m->arch, s->data, s->frozen, rows, n, false);
     if (attach) attach_for_task(attach, s->task);
     forward_init(&f, tape, m, &b, attach ? attach_begin(attach, tape, params, made, NULL) : NULL);
     struct kept kept = { &f, s, rows };

@@ -9,10 +9,12 @@
 #include "core/data/dataset.h"
 #include "core/data/metrics.h"
 #include "core/method/attach.h"
+#include "core/train/frozen.h"
 
 struct scoring {
     const struct dataset *data;
     int task;             /* of the run, whose weights and head are used; 0 unless set */
+    struct frozen *frozen; /* of `data`: its lowest layers do not run; NULL unless set */
     int outputs;          /* classes, 1, or 0 without a head */
     int chunks;
     uint32_t *order;      /* rows, longest first */

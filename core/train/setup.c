@@ -18,6 +18,7 @@
 #include "core/train/head.h"
 #include "core/train/meta_run.h"
 #include "core/train/regime.h"
+#include "core/train/share.h"
 #include "core/train/start.h"
 #include "core/train/state.h"
 
@@ -195,7 +196,9 @@ static int setup_allocate(struct run *r, struct err *e) {
     r->part_losses = xcalloc(parts * (size_t)r->tasks, sizeof *r->part_losses);
     join_init(r);
     watch_init(r);
-    return init_scoring(r, e);
+    if (init_scoring(r, e)) return e->code;
+    share_init(r);
+    return 0;
 }
 
 static int setup_check_plan(const struct plan *p, struct err *e) {
@@ -288,6 +291,7 @@ void run_free(struct run *r) {
     free(r->test);
     test_release(r);
     watch_release(r);
+    share_release(r);
     samples_release(r);
     meta_release(r);
     if (r->plan) plan_free(r->plan);

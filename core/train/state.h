@@ -5,8 +5,8 @@
  * (phase BEGIN, or the one that added the last part or chunk), and are only read by
  * workers on parts and chunks.
  *
- * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that are kept) and
- * sample.c (texts). */
+ * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that are kept),
+ * sample.c (texts) and share.c (frozen layers). */
 #ifndef CORE_TRAIN_STATE_H
 #define CORE_TRAIN_STATE_H
 
@@ -125,6 +125,7 @@ struct run_task {
     double weight;            /* of its loss */
     enum metric_id metric;    /* the deciding one */
     struct samples samples;
+    struct frozen *frozen;    /* of its train rows; NULL: all layers run */
     struct best best;         /* by its own deciding metric */
     bool best_unsaved;        /* with a checkpoint of its own: it is still to be written */
     /* The step in hand. */
@@ -202,6 +203,10 @@ struct run {
     int64_t kept_step;        /* the checkpoint's */
 
     struct run_meta *meta;    /* over episodes (meta_run.h); NULL: not */
+
+    int frozens;              /* one a split (share.h); 0: nothing is shared */
+    struct frozen **frozen;
+    bool share_told;
 
     struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
 

@@ -100,7 +100,7 @@ static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct 
     struct forward f;
     bool finite = true;
     tape_reset(tape, false, 0, 0);
-    batch_pack(&b, arena, arch, s->data, rows, n, true);
+    batch_pack(&b, arena, arch, s->data, s->frozen, rows, n, true);
     forward_init(&f, tape, s->model, &b, attach_begin(attach, tape, params, made, NULL));
     const real *v = tape_value(tape, forward_logits(&f, forward_decode(&f, forward_encode(&f))));
     for (int i = 0; i < n; i++) {

@@ -159,11 +159,16 @@ static void lists_are_json(void **state) {
 
 static void doctor_tells_the_machine(void **state) {
     (void)state;
+    char *cache = xprintf("%s/cache", stage.folder);
+    setenv("XDG_CACHE_HOME", cache, 1);
+    free(cache);
     json_t *v = stage_json("doctor --json --db '%s/none.db'", stage.folder);
     assert_true(json_is_true(stage_at(v, "ok")));
     assert_true(json_is_true(stage_at(v, "blas.self_test_passed")));
     assert_true(json_number_value(stage_at(v, "blas.sgemm_gflops")) > 0);
     assert_true(json_is_false(stage_at(v, "database.exists")));
+    assert_true(json_number_value(stage_at(v, "cache.files")) == 0);
+    assert_non_null(strstr(stage_text(v, "cache.folder"), "/petri/frozen"));
     assert_true(*stage_text(v, "processor.name") && *stage_text(v, "blas.kernel"));
     json_decref(v);
     char *text = stage_out(0, "doctor --db '%s/none.db'", stage.folder);
