@@ -49,6 +49,11 @@ node op_gain(struct tape *t, node x, node b, node g);
 node op_add_gated(struct tape *t, node base, node x, node g, const struct tape_rows *rows);
 /* Copies of p (l×d) one above another, the i-th times g's i-th value: (n·l)×d of g n×1. */
 node op_gated_copies(struct tape *t, node p, node g);
+/* Of `count` matrices z of one shape n×d: dots n×count, q_i·z_k,i (q n×d), and their rows mixed, n×d: Σ_k p_ik z_k,i with
+ * p the softmax of row i of the scores (n×count). */
+enum { MIX_MOST = 32 };
+node op_dots(struct tape *t, node q, const node *z, int count);
+node op_mix(struct tape *t, node scores, const node *z, int count);
 node op_mul(struct tape *t, node a, node b);                            /* a ⊙ b */
 node op_scale(struct tape *t, node a, double s);                        /* s·a */
 

@@ -20,6 +20,8 @@ struct record;
     PLAIN(channel_scale)                                                                           \
     PLAIN(add_gated)                                                                               \
     PLAIN(gated_copies)                                                                            \
+    PLAIN(dots)                                                                                    \
+    PLAIN(mix)                                                                                     \
     PLAIN(gain)                                                                                    \
     PLAIN(mul)                                                                                     \
     PLAIN(scale)                                                                                   \

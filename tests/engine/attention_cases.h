@@ -152,6 +152,8 @@ static const struct op_case op_cases[] = {
     CASE(add_scaled, add_scaled_make),
     CASE(bias, row_make),
     CASE(channel_scale, channel_scale_make),
+    CASE(dots, dots_make),
+    CASE(mix, mix_make),
     CASE(gain, gain_make),
     CASE(add_gated, add_gated_make),
     CASE(gated_copies, gated_copies_make),

@@ -372,6 +372,38 @@ static void gated_copies_expect(const struct setup *s, const double *const *in, 
     int n = s->rows[0] * s->cols[0];
     for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[1][i / n] * in[0][i % n];
 }
+/* One to five matrices beside the first operand. */
+static bool mixed_sizes(int i, struct setup *s, bool dots) {
+    int n, d, unused, count = i % 5 + 1;
+    if (!sized(i, &n, &d, &unused)) return false;
+    input(s, 0, n, dots ? d : count);
+    for (int k = 1; k <= count; k++) input(s, k, n, d);
+    result(s, n, dots ? count : d);
+    return true;
+}
+static bool dots_make(int i, struct setup *s) { return mixed_sizes(i, s, true); }
+static bool mix_make(int i, struct setup *s) { return mixed_sizes(i, s, false); }
+static node dots_run(struct tape *t, struct setup *s, const node *in) { return op_dots(t, in[0], in + 1, s->inputs - 1); }
+static node mix_run(struct tape *t, struct setup *s, const node *in) { return op_mix(t, in[0], in + 1, s->inputs - 1); }
+static void dots_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->cols[0], count = s->inputs - 1;
+    for (int i = 0; i < s->out_rows; i++)
+        for (int k = 0; k < count; k++) {
+            out[i * count + k] = 0;
+            for (int c = 0; c < d; c++) out[i * count + k] += in[0][i * d + c] * in[k + 1][i * d + c];
+        }
+}
+static void mix_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->out_cols, count = s->inputs - 1;
+    for (int i = 0; i < s->out_rows; i++) {
+        double sum = 0;
+        for (int k = 0; k < count; k++) sum += exp(in[0][i * count + k]);
+        for (int c = 0; c < d; c++) {
+            out[i * d + c] = 0;
+            for (int k = 0; k < count; k++) out[i * d + c] += exp(in[0][i * count + k]) / sum * in[k + 1][i * d + c];
+        }
+    }
+}
 static bool dropout_make(int i, struct setup *s) {
     if (!tokens_make(i, s)) return false;
     s->p = i % 2 ? 0.1 : 0.6;
