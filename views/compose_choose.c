@@ -328,7 +328,8 @@ static void list_sources(struct compose_view *v, const struct module *m) {
         "A second generator makes them, with conditions of its own (+ hyper2).",
         "While training an LSTM and two maps make the rows; only the rows are kept.",
         "One prompt for all tasks times each task's own product of low rank.",
-        "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter."};
+        "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter.",
+        "Another run's (start: run(N)), held still and joined with others at the same tap by attention: AdapterFusion (+ fusion)."};
     _Static_assert(COUNT_OF(says) == SOURCE_COUNT, "words for each source");
     for (int i = 0; i < SOURCE_COUNT; i++) {
         struct module n = *m;

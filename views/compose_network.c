@@ -37,7 +37,9 @@ const struct network_key *compose_network_key(const struct compose_view *v) {
     return n ? &n->key[v->key < n->keys ? v->key : n->keys - 1] : NULL;
 }
 
-bool network_key_is_number(const struct network_key *k) { return k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER; }
+bool network_key_is_number(const struct network_key *k) {
+    return k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER || k->kind == NETWORK_WEIGHT;
+}
 
 /* What a key means, by network (both generators have the same) and key. */
 static const struct {
@@ -65,6 +67,13 @@ static const struct {
     {"retriever", "tap", "The layer of the encoder that it reads; 0: its output."},
     {"classifier", "layers", "Maps between a row's first token and its outputs: one, or two with an activation between."},
     {"classifier", "act", "The activation between two maps."},
+    {"fusion", "query", "A map Q of what the query is made of; without it that itself."},
+    {"fusion", "key", "A map K of what each adapter makes; without it that itself."},
+    {"fusion", "value", "A map V of what the adapters make; without it that itself."},
+    {"fusion", "of", "The query is of what the adapters read, or of the tap that they write."},
+    {"fusion", "residual", "The tap is added behind V, or before it, to what V maps."},
+    {"fusion", "start", "V starts as the identity, or is drawn as Q and K are."},
+    {"fusion", "weight", "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing."},
     {"classifier", "pooler", "Whether it reads the model's pooler, or the first token itself."},
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/method/attach.h"
 #include "core/method/equal.h"
+#include "core/method/fusion.h"
 #include "core/method/functions.h"
 #include "core/method/keys.h"
 #include "views/compose_edit.h"
@@ -102,6 +103,8 @@ static void add_formulas(struct explain_page *page, const struct method *m) {
     if (m->retriever.on)
         add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);
+    if (m->fusion.on) add_taken(page, EXPLAIN_FORMULA, "fusion: ", fusion_formula(m));
+    if (fusion_has_identity(m)) add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all places", m->fusion.weight);
     const struct classifier *c = &m->classifier;
     if (c->on)
         add(page, EXPLAIN_FORMULA, "classifier: %s%s of %s", c->layers > 1 ? method_act_name(c->act) : "p W + b",
@@ -121,6 +124,7 @@ static void add_trains(struct explain_page *page, const struct plan *p, const st
     add_taken(page, EXPLAIN_TRAINS, "generator: ", plan_network_arithmetic(p, "hyper"));
     add_taken(page, EXPLAIN_TRAINS, "second generator: ", plan_network_arithmetic(p, "hyper2"));
     add_taken(page, EXPLAIN_TRAINS, "retriever: ", plan_network_arithmetic(p, "retriever"));
+    add_taken(page, EXPLAIN_TRAINS, "fusion: ", plan_network_arithmetic(p, "fusion"));
     text_thousands((int64_t)p->head, shown);
     if (p->head && p->method.head == METHOD_HEAD_TRAINED) add(page, EXPLAIN_TRAINS, "head%s: %s", p->tasks > 1 ? "s" : "", shown);
     text_thousands((int64_t)(p->trained_method - p->own), shown);

@@ -40,6 +40,12 @@ static void formula_gate(const struct module *m, const char *sub, char out[160])
 
 void formula_compose(const struct module *m, const char *sub, char out[160]) {
     const char *sign;
+    if (m->source == SOURCE_FUSION) {
+        char factor[32] = "";
+        if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);
+        snprintf(out, 160, "z%s = %s\u0394h%s, held still, for the fusion", sub, m->comp == COMP_LEARNED ? "s " : factor, sub);
+        return;
+    }
     bool ends = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SCALED || m->norm == NORM_SUM;
     if (ends) {
         compose_ends(m, sub, out);

@@ -39,29 +39,51 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-/* Whose values a run begins with, as a member of its description: number and hash, so that it is known whatever becomes of it. */
-static int job_start_say(struct jobs *j, int64_t parent, char **out, struct err *e) {
+/* Runs whose values a new one begins with. */
+struct job_starts {
+    int count;
+    bool said; /* by its method's modules; else it is the parent that was asked for, of which all is taken */
+    int64_t run[METHOD_MODULES];
+    struct predictor *from[METHOD_MODULES];
+};
+
+/* A run's number, method and hash, so that it is known whatever becomes of it. */
+static int job_start_say_one(struct jobs *j, int64_t id, struct buf *b, struct err *e) {
     struct store_run run;
-    int rc = store_run(j->store, parent, &run, e);
+    int rc = store_run(j->store, id, &run, e);
     if (rc) return rc;
-    struct buf b = BUF_INIT;
-    buf_puts(&b, "\"start\":{");
-    json_member_int(&b, "run", (long long)parent);
-    json_member_string(&b, "method", run.method);
-    json_member_string(&b, "weights_sha256", run.weights_sha256);
-    buf_putc(&b, '}');
-    *out = buf_take(&b);
+    buf_putc(b, '{');
+    json_member_int(b, "run", (long long)id);
+    json_member_string(b, "method", run.method);
+    json_member_string(b, "weights_sha256", run.weights_sha256);
+    buf_putc(b, '}');
     store_run_release(&run);
     return 0;
 }
 
-static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct run_config *c,
+/* Whose values a run begins with, as members of its description; all of them where they are several. */
+static int job_start_say(struct jobs *j, const struct job_starts *s, char **out, struct err *e) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "\"start\":");
+    int rc = job_start_say_one(j, s->run[0], &b, e);
+    if (s->count > 1) buf_puts(&b, ",\"starts\":[");
+    for (int i = 0; !rc && s->count > 1 && i < s->count; i++) {
+        if (i) buf_putc(&b, ',');
+        rc = job_start_say_one(j, s->run[i], &b, e);
+    }
+    if (s->count > 1) buf_putc(&b, ']');
+    if (rc) buf_release(&b);
+    else *out = buf_take(&b);
+    return rc;
+}
+
+static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s, const struct run_config *c,
                                 const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
     struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
                                .note = r->note, .tag = r->tag, .tasks = &tasks };
     char *start = NULL;
-    int rc = r->from_parent ? job_start_say(j, r->parent, &start, e) : 0;
+    int rc = s->count ? job_start_say(j, s, &start, e) : 0;
     row.more = start;
     if (!rc) rc = run_row_create(j->store, c, p, &row, id, e);
     free(start);
@@ -177,27 +199,33 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
     return e->code;
 }
 
-/* The parent's values, for a run that begins with them; NULL with *e where they are none for it. */
-static struct predictor *open_start(struct job_record *job, struct model *m, const struct plan *p, struct err *e) {
-    const struct job_request *r = job->request;
+/* The values of one of them; NULL with *e where they are none for it. */
+static struct predictor *open_start(struct job_record *job, int64_t run, bool said, struct model *m, const struct plan *p,
+                                    struct err *e) {
     int lacking = -1;
-    char *path = opened_checkpoint(job->jobs->store, r->parent, NULL, NULL, e);
+    char *path = opened_checkpoint(job->jobs->store, run, NULL, NULL, e);
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
     free(path);
     if (from && p->tasks > 1)
         err_set(e, ERR_USAGE, "--from: a run of several tasks cannot begin with another's values");
-    else if (from && !predictor_make_plain(from, e) && !start_values(p, from, &lacking))
+    else if (from && !predictor_make_plain(from, e) && !start_values(p, said ? (int)run : 0, from, &lacking))
         err_set(e, ERR_USAGE, "%s: run %lld has no values for module %d of this method: no module of it is the same",
-                lacking >= 0 ? "init" : "--from", (long long)r->parent, lacking >= 0 ? lacking + 1 : 1);
+                lacking >= 0 ? "init" : "--from", (long long)run, lacking >= 0 ? lacking + 1 : 1);
     if (!from || !e->code) return from;
     predictor_free(from);
     return NULL;
 }
 
-static int keep_start(struct job_record *job, const struct predictor *from, const struct run_config *c, int64_t id,
-                      struct err *e) {
+static int open_starts(struct job_record *job, struct job_starts *s, struct model *m, const struct plan *p, struct err *e) {
+    for (int i = 0; i < s->count; i++)
+        if (!(s->from[i] = open_start(job, s->run[i], s->said, m, p, e))) return e->code;
+    return 0;
+}
+
+static int keep_starts(struct job_record *job, const struct job_starts *s, const struct run_config *c, int64_t id, struct err *e) {
     char *folder = store_run_folder(job->jobs->store, id);
-    int rc = start_keep(from, c, folder, e);
+    int rc = 0;
+    for (int i = 0; !rc && i < s->count; i++) rc = start_keep(s->from[i], c, folder, i ? (int)s->run[i] : 0, e);
     free(folder);
     if (!rc) return 0;
     store_change(job->jobs->store, &(struct store_change){ .run = id, .state = STORE_FAILED, .reason = e->text });
@@ -205,15 +233,21 @@ static int keep_start(struct job_record *job, const struct predictor *from, cons
     return rc;
 }
 
-/* The run that the method's modules begin with is then the parent. */
-static int take_start(struct job_request *r, struct err *e) {
-    int run = method_from_run(&r->config.method, e);
-    if (run < 0) return run;
-    if (run && r->from_parent && r->parent != run)
-        return err_set(e, ERR_USAGE, "--from %lld: the method says init=run(%d)", (long long)r->parent, run);
-    if (run) {
-        r->parent = run;
+/* The runs that the method's modules begin with, of which the first is then the parent, or the parent that was asked for. */
+static int take_starts(struct job_request *r, struct job_starts *s, struct err *e) {
+    int run[METHOD_MODULES];
+    s->count = method_runs(&r->config.method, run);
+    s->said = s->count > 0;
+    for (int i = 0; i < s->count; i++) s->run[i] = run[i];
+    if (s->said && r->from_parent && (s->count > 1 || r->parent != run[0]))
+        return err_set(e, ERR_USAGE, "--from %lld: the method says init=run(%d)", (long long)r->parent,
+                       r->parent != run[0] ? run[0] : run[1]);
+    if (s->said) {
+        r->parent = run[0];
         r->from_parent = true;
+    } else if (r->from_parent) {
+        s->run[0] = r->parent;
+        s->count = 1;
     }
     return 0;
 }
@@ -223,18 +257,19 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
     const struct run_tasks tasks = job_tasks_of(t);
-    if (take_start(job->request, e)) return e->code;
+    struct job_starts starts = { .count = 0 };
+    if (take_starts(job->request, &starts, e)) return e->code;
     struct plan *p = job_start_settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;
-    int rc;
-    struct predictor *from = job->request->from_parent ? open_start(job, m, p, e) : NULL;
-    if (job->request->from_parent && !from) rc = e->code;
-    else if (job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
-    else rc = job_start_create_row(j, job->request, c, p, t, &id, e);
+    int rc = open_starts(job, &starts, m, p, e);
+    if (!rc && !starts.count && c->method.fusion.on)
+        rc = err_set(e, ERR_USAGE, "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
+    if (!rc && job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
+    else if (!rc) rc = job_start_create_row(j, job->request, &starts, c, p, t, &id, e);
     plan_free(p);
-    if (!rc && from) rc = keep_start(job, from, c, id, e);
-    predictor_free(from);
+    if (!rc && starts.count) rc = keep_starts(job, &starts, c, id, e);
+    for (int i = 0; i < starts.count; i++) predictor_free(starts.from[i]);
     if (rc) return rc;
     job_tasks_know(j, t, m, c);
     tell_report(j, m, c, t);

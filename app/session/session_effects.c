@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/files/outfile.h"
+#include "app/history/fused.h"
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/assets.h"
@@ -187,7 +188,9 @@ static void session_effects_choose(struct session *s, const char *model, const c
 static void method_text_typed(struct session *s, const char *text) {
     struct method m;
     struct err e = ERR_INIT;
-    int rc = method_parse(text, &m, &e);
+    char *whole = fused_text(s->store, text, &e);
+    int rc = whole ? method_parse(whole, &m, &e) : e.code;
+    free(whole);
     say_error(s, rc, &e);
     if (!rc) compose_take_method(&s->ui.compose, &m);
 }

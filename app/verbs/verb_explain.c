@@ -48,7 +48,7 @@ int verb_explain(const struct args *a, struct err *e) {
     struct arch arch;
     struct finding first;
     const struct preset *named = preset_find(a->positional[0]);
-    int rc = method_parse(a->positional[0], &m, e);
+    int rc = verb_method_of(a, a->positional[0], &m, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
     if (!folder) return e->code;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "app/history/fused.h"
 #include "app/verbs/output.h"
 #include "core/base/assets.h"
 #include "core/base/file.h"
@@ -125,6 +126,22 @@ static int verb_space_read_classes(const char *text, int tasks, int *out, struct
     return rc;
 }
 
+char *verb_method(const struct args *a, const char *text, struct err *e) {
+    int says = fused_says(text, e);
+    if (says <= 0) return says ? NULL : xstrdup(text);
+    struct store *s;
+    if (verb_store(a, STORE_READ, &s, e)) return NULL;
+    char *whole = fused_text(s, text, e);
+    return verb_close(s, whole ? 0 : e->code, e) ? NULL : whole;
+}
+
+int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e) {
+    char *whole = verb_method(a, text, e);
+    int rc = whole ? method_parse(whole, out, e) : e->code;
+    free(whole);
+    return rc;
+}
+
 /* The tasks are called 1, 2, …. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
     char names[RUN_TASKS][8];
@@ -194,7 +211,7 @@ int verb_count(const struct args *a, struct err *e) {
         return err_set(e, ERR_USAGE, "--method: the stages say what each trains; leave --method out");
     }
     if (!s && !text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
-    int rc = s ? 0 : method_parse(text, &m, e);
+    int rc = s ? 0 : verb_method_of(a, text, &m, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
     if (!folder) {

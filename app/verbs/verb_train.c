@@ -25,11 +25,16 @@
 static int verb_train_read_config(const struct args *a, struct run_config *c, struct err *e) {
     struct typed_option typed[ARGS_OPTIONS];
     int n = 0;
+    const char *said = args_get(a, "method");
+    char *method = said ? verb_method(a, said, e) : NULL;
+    if (said && !method) return e->code;
     for (int i = 0; i < a->given; i++) {
         const struct option_spec *o = a->option[i].spec;
-        if (config_option_name(o->name)) typed[n++] = (struct typed_option){ o->name, o->value ? a->option[i].value : "on" };
+        const char *value = o->value ? a->option[i].value : "on";
+        if (config_option_name(o->name)) typed[n++] = (struct typed_option){ o->name, value == said ? method : value };
     }
     int rc = typed_config(typed, n, c, e);
+    free(method);
     if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
         rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     return rc;
@@ -295,6 +300,7 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
     rc = verb_close(s, rc, e);
     if (rc) return rc;
     c->method = from->method;
+    for (int i = 0; i < c->method.count; i++) c->method.module[i].from_run = 0; /* they begin with that run's values */
     config_take_model(c, from->model_folder ? from->model_folder : from->model);
     c->max_len = from->max_len;
     return 0;

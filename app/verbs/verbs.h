@@ -53,6 +53,10 @@ int verb_explain(const struct args *a, struct err *e);
 struct arch;
 struct method;
 struct plan;
+/* A method's text as it was said, with a fusion's runs of the verb's database written out (fused.h), caller frees, NULL with *e;
+ * and what it means. */
+char *verb_method(const struct args *a, const char *text, struct err *e);
+int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e);
 /* The plan of as many tasks as --tasks says, with heads as --classes says; plan_free. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e);
 int verb_count(const struct args *a, struct err *e);

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/method/classifier.h"
+#include "core/method/fusion.h"
 #include "core/method/retriever.h"
 #include "core/method/rows.h"
 #include "core/method/sources.h"
@@ -57,6 +58,7 @@ struct attach {
     int *counted;
     size_t counted_room;
     struct rows *rows; /* what is made for each row; NULL: nothing is */
+    struct fused fused;
     node vector;       /* the retriever's, where it was made on the way */
     int pass;          /* of the encoder's passes, from 1 */
     bool vectors_only; /* the decoder does not run */
@@ -171,6 +173,12 @@ node use_weight(struct tape *t, const struct use *u, enum tensor_role role) {
     return m->weight[i] ? tape_frozen(t, m->tensor[i].rows, m->tensor[i].cols, m->weight[i]) : NODE_NONE;
 }
 
+const struct plan *use_plan(const struct use *u) { return u->attach->p; }
+
+node use_leaf(const struct use *u, int tensor) { return u->attach->leaf[tensor]; }
+
+uint64_t use_dropout_site(const struct use *u) { return drop_at(u->attach, u->module, u->site)[1]; }
+
 real *use_room(const struct use *u, size_t n) {
     const struct attach *a = u->attach;
     struct use_values *x = &a->room[(size_t)u->module * a->places + attach_place_at(a, u->site)];
@@ -263,6 +271,8 @@ static node attach_apply(struct attach *a, struct tape *t, const struct forward 
     bool key_side = m->write == TAP_A_K || m->write == TAP_A_V;
     struct use u = use_of(a, module, site, key_side ? site->key_rows : site->rows);
     u.value = value;
+    u.fused = &a->fused;
+    u.attention_dropout = f->attention_dropout;
     if (attach_by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
     if (by_row(a, module))
         u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));
@@ -491,6 +501,7 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     a->vector = NODE_NONE;
     a->pass = 1;
     a->vectors_only = false;
+    a->fused.count = 0;
     rows_begin(a->rows);
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *x = &p->tensor[i];

@@ -113,6 +113,7 @@ void plan_carry(const struct plan *p, real *params, const struct plan *from, con
 /* What of a module its values do not depend on is left out. */
 static struct module as_start(const struct module *m) {
     struct module x = *m;
+    if (x.source == SOURCE_FUSION) x.source = SOURCE_FREE; /* what it was in the run that trained it */
     x.from_run = 0;
     x.init = INIT_DEFAULT;
     x.dropout = 0;
@@ -127,7 +128,7 @@ static int start_origin(const struct method *m, const struct method *from, int m
     int before = 0;
     for (int i = 0; i < module; i++) {
         struct module x = as_start(&m->module[i]);
-        before += (all || m->module[i].from_run) && module_equal(&x, &own);
+        before += (all || m->module[i].from_run == m->module[module].from_run) && module_equal(&x, &own);
     }
     for (int i = 0; i < from->count; i++) {
         struct module x = as_start(&from->module[i]);
@@ -136,12 +137,12 @@ static int start_origin(const struct method *m, const struct method *from, int m
     return -1;
 }
 
-size_t plan_carry_run(const struct plan *p, real *params, const struct plan *from, const real *values, int *lacking) {
+size_t plan_carry_run(const struct plan *p, real *params, int run, const struct plan *from, const real *values, int *lacking) {
     size_t taken = 0;
     *lacking = -1;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i], *o = NULL;
-        if (t->kind != PLAN_OWN || !p->method.module[t->module].from_run) continue;
+        if (t->kind != PLAN_OWN || p->method.module[t->module].from_run != run) continue;
         int module = start_origin(&p->method, &from->method, t->module, false);
         if (module >= 0) o = plan_slot(from, module, (enum slot)t->role, t->stack, t->site, t->layer);
         if (!o || o->count != t->count) {

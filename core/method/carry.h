@@ -35,8 +35,9 @@ bool method_carries(const struct method *m, const struct method *from, int i);
 /* Values for the next stage of a run, of the same tasks: those of modules that both have (but for start, dropout and
  * learning), of networks and of the model's own tensors (`modules`), those of the heads (`head`).  Returns how many were taken. */
 size_t plan_carry_stage(const struct plan *p, real *params, const struct plan *from, const real *values, bool modules, bool head);
-/* Values of the modules that begin with a run's (module.from_run), out of that run's plan: modules are the same but for
- * start, dropout and learning.  Returns how many values were taken; *lacking: a module that `from` has not, else -1. */
-size_t plan_carry_run(const struct plan *p, real *params, const struct plan *from, const real *values, int *lacking);
+/* Values of the modules that begin with run number `run` (module.from_run), out of that run's plan: modules are the same but
+ * for start, dropout and learning, and a fused one is the free one that it was.  Returns how many values were taken;
+ * *lacking: a module that `from` has not, else -1. */
+size_t plan_carry_run(const struct plan *p, real *params, int run, const struct plan *from, const real *values, int *lacking);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/classifier.h"
+#include "core/method/fusion.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
 #include "core/method/kronecker.h"
@@ -371,6 +372,9 @@ static void check_whole(struct check *c) {
     check_sets(c);
     const char *rule, *fault = hyper_fault(m, c->a, &rule);
     if (fault) ERROR(c, rule, "%s", fault);
+    const char *fused = fusion_fault(m, c->a, &c->at);
+    if (fused) ERROR(c, "V75", "%s", fused);
+    c->at = -1;
     const char *other = classifier_fault(m, c->a);
     if (other) ERROR(c, "V60", "%s", other);
     const struct retriever *r = &m->retriever;

@@ -24,7 +24,7 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (t->module != module) continue;
-        *trained += t->count;
+        *trained += t->fixed ? 0 : t->count;
         *kept += t->kept ? t->count : 0;
         ++*tensors;
     }
@@ -61,7 +61,7 @@ size_t plan_trained_at(const struct plan *p, int module, int stack, int site) {
     size_t n = 0;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->module == module && t->stack == stack && t->site == site) n += t->count;
+        if (t->module == module && t->stack == stack && t->site == site && !t->fixed) n += t->count;
     }
     return n;
 }
@@ -449,6 +449,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     if (source_is_hyper(m->source)) return made_arithmetic(p, a, module, trained);
     layer_terms(&t, p, a, m);
     layers_text(m, a, letters, layers);
+    if (m->source == SOURCE_FUSION) return with_sum(&t, letters, layers, kept, " kept, frozen; trained of its own: 0");
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)
         return with_sum(&t, letters, layers, trained, "");
     int n = module_spans(m, a, span);

@@ -37,6 +37,8 @@ const struct function_slot *function_slot(const struct module *m, enum slot slot
 
 /* ---- a module at work on some rows ---- */
 
+struct fused; /* fusion.h */
+
 struct use {
     const struct attach *attach;
     const struct module *m;
@@ -46,6 +48,8 @@ struct use {
     const struct tape_rows *rows;    /* of FORM_KEYS: the keys' own */
     const struct row_groups *groups; /* of tokens: NULL where all take the same weights */
     node x, value;                   /* what is read, what the tap holds by now (not of FORM_KEYS) */
+    struct fused *fused;             /* of source fusion: what those before it at its place made */
+    double attention_dropout;
 };
 
 /* The values of a slot, NODE_NONE where the module has none.  With groups it holds the tasks' blocks one
@@ -53,6 +57,9 @@ struct use {
 node use_slot(const struct use *u, enum slot slot);
 /* The method's own tensor of a slot, one for all its modules. */
 node use_network(const struct use *u, enum slot slot);
+/* The plan that the module is of, and a tensor of it by its index. */
+const struct plan *use_plan(const struct use *u);
+node use_leaf(const struct use *u, int tensor);
 /* The model's tensor of a role at the module's place, as the method has it; NODE_NONE without one. */
 node use_weight(struct tape *t, const struct use *u, enum tensor_role role);
 /* Room for n values of the module at its place, the same at each step. */
@@ -65,5 +72,7 @@ node use_gate(struct tape *t, const struct use *u, int gate);
 node use_compose(struct tape *t, const struct use *u, node base, node delta);
 /* The module's dropout on x; `which` (0, 1) tells two of one module apart. */
 node use_dropout(struct tape *t, const struct use *u, node x, int which);
+/* The second site of the two, for what the function drops otherwise. */
+uint64_t use_dropout_site(const struct use *u);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/method/check.h"
 #include "core/method/count.h"
 #include "core/method/fn.h"
+#include "core/method/fusion.h"
 
 /* ---- tensors ---- */
 
@@ -89,6 +90,8 @@ static node scaled(struct tape *t, node x, double s, node scale) {
 /* Behind the activation, of what all heads have in common. */
 static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
+    if (u->m->source == SOURCE_FUSION)
+        return fusion_apply(t, u, base, scaled(t, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups), s, scale));
     bool own = u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE;
     if (own) return use_compose(t, u, base, normed(t, u, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups)));
     if (u->m->norm == NORM_NONE) return op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups);

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/method/classifier.h"
 #include "core/method/fn.h"
+#include "core/method/fusion.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/kronecker.h"
@@ -126,7 +127,9 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
-        else if (t->fixed) projection_start(p, t, out);
+        else if (t->kind == PLAN_NETWORK && t->fixed) projection_start(p, t, out);
+        else if (t->kind == PLAN_NETWORK && t->role >= SLOT_FUSION_QUERY_W && t->role <= SLOT_FUSION_VALUE)
+            fusion_init(&p->method, t, key, out);
         else if (t->kind == PLAN_NETWORK && t->role >= SLOT_HYPER_TASK) hyper_init(p, t, key, out);
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);

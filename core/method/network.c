@@ -6,8 +6,9 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/method/classifier.h"
 #include "core/method/budget.h"
+#include "core/method/classifier.h"
+#include "core/method/fusion.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/keys.h"
@@ -17,7 +18,7 @@ enum { SIZE_MOST = 65536 };
 
 const struct network *network_at(int i) {
     static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
-                                              &classifier_network, &budget_network};
+                                              &classifier_network, &budget_network, &fusion_network};
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 
@@ -51,7 +52,7 @@ static const bool *flag(const struct network_key *k, const void *at) {
 static void network_value_of(const struct network_key *k, const void *at, char out[32]) {
     switch (k->kind) {
     case NETWORK_SIZE: snprintf(out, 32, "%d", *network_whole(k, at)); return;
-    case NETWORK_NUMBER: text_from_double(*network_number(k, at), out); return;
+    case NETWORK_NUMBER: case NETWORK_WEIGHT: text_from_double(*network_number(k, at), out); return;
     case NETWORK_FLAG: snprintf(out, 32, "%s", *flag(k, at) ? "yes" : "no"); return;
     case NETWORK_WORD: snprintf(out, 32, "%s", k->words[*network_whole(k, at)]); return;
     }
@@ -69,9 +70,10 @@ static int set(const struct network *n, const struct network_key *k, void *at, c
                            k->least, SIZE_MOST);
         *(int *)to = (int)v;
         return 0;
-    case NETWORK_NUMBER:
-        if (!text_to_double(value, &x) || !(x > 0) || !isfinite(x))
-            return err_set(e, ERR_USAGE, "%s: %s=%s: must be a number above 0", n->name, k->name, value);
+    case NETWORK_NUMBER: case NETWORK_WEIGHT:
+        if (!text_to_double(value, &x) || !(k->kind == NETWORK_WEIGHT ? x >= 0 : x > 0) || !isfinite(x))
+            return err_set(e, ERR_USAGE, "%s: %s=%s: must be a number %s 0", n->name, k->name, value,
+                           k->kind == NETWORK_WEIGHT ? "from" : "above");
         *(double *)to = x;
         return 0;
     case NETWORK_FLAG:
@@ -119,7 +121,7 @@ bool network_equal(const struct network *n, const struct method *a, const struct
     const void *x = network_in(n, a), *y = network_in(n, b);
     if (!network_is_on(n, a) || !network_is_on(n, b)) return network_is_on(n, a) == network_is_on(n, b);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
-        if (k->kind == NETWORK_NUMBER ? *network_number(k, x) != *network_number(k, y)
+        if (k->kind == NETWORK_NUMBER || k->kind == NETWORK_WEIGHT ? *network_number(k, x) != *network_number(k, y)
             : k->kind == NETWORK_FLAG ? *flag(k, x) != *flag(k, y)
                                       : *network_whole(k, x) != *network_whole(k, y))
             return false;
@@ -140,9 +142,16 @@ void network_settle(struct method *m) {
         if (made && !m->hyper[g].on) network_take_usual(generators[g], m);
         else if (!made && m->hyper[g].on) network_drop(generators[g], m);
     }
+    bool fused = false;
+    for (int i = 0; i < m->count; i++) fused |= m->module[i].source == SOURCE_FUSION;
+    if (fused && !m->fusion.on) network_take_usual(&fusion_network, m);
+    else if (!fused && m->fusion.on) network_drop(&fusion_network, m);
 }
 
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {
+    if (n == &fusion_network && !strcmp(key, "runs"))
+        return err_set(e, ERR_USAGE, "fusion: runs=%s stands for the adapters of these runs, which only a history knows (train, count and "
+                                     "explain have one): write them out, as adapter-pfeiffer(source=fusion,init=run(3))", value);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key)) return set(n, k, (char *)m + n->offset, value, e);
     return network_unknown(n, key, e);
@@ -167,7 +176,7 @@ static void add_json(const struct network *n, const struct method *m, struct buf
     char value[32], standard[32];
     buf_printf(out, ",\"%s\":{", n->name);
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
-        bool bare = k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER;
+        bool bare = k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER || k->kind == NETWORK_WEIGHT;
         network_value_of(k, network_in(n, m), value);
         network_value_of(k, n->usual, standard);
         if (k->later && !strcmp(value, standard)) continue;

@@ -13,6 +13,7 @@
 enum network_value {
     NETWORK_SIZE,   /* an int, from `least` on */
     NETWORK_NUMBER, /* a double above 0 */
+    NETWORK_WEIGHT, /* a double from 0 on */
     NETWORK_FLAG,   /* a bool, yes or no */
     NETWORK_WORD,   /* an enum whose values are `words` */
 };
@@ -50,8 +51,8 @@ bool network_equal(const struct network *n, const struct method *a, const struct
 void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]);
 /* Takes a network out of a method. */
 void network_drop(const struct network *n, struct method *m);
-/* A generator, or the second, at its usual values where a module's source needs it and it is not there, and none where
- * nothing is made by it. */
+/* A generator, the second, or a fusion, at its usual values where a module's source needs it and it is not there, and none
+ * where nothing is made by it. */
 void network_settle(struct method *m);
 /* Sets one key. */
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/method/carry.h"
 #include "core/method/classifier.h"
+#include "core/method/fusion.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/projection.h"
@@ -259,6 +260,7 @@ static bool shift_matters_somewhere(const struct plan *p, const struct arch *a,
 
 static bool stands_still(const struct plan *p, const struct arch *a, const struct tensor_info *list,
                          const struct plan_tensor *t) {
+    if (t->fixed) return true;
     if (t->kind == PLAN_HEAD || t->kind == PLAN_NETWORK) return t->cannot_move;
     const struct module *m = &p->method.module[t->module];
     const struct classifier *c = classifier_of(&p->method, a);
@@ -302,7 +304,8 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
         t->cannot_move = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
         if (t->fixed) p->kept_method += t->count;
         if (t->kind == PLAN_HEAD || t->fixed) continue;
-        int layer = t->kind == PLAN_NETWORK ? a->encoder_layers : first_use(p, a, list, t);
+        bool of_rows = t->kind == PLAN_NETWORK && (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
+        int layer = of_rows ? a->encoder_layers : first_use(p, a, list, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
         if (t->kept) p->kept_method += t->count;
@@ -358,6 +361,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
         plan_add_module(&b, i, list, n);
     }
     projection_plan(&b);
+    fusion_plan(&b);
     hyper_plan(&b);
     retriever_plan(&b);
     generated_plan(&b);

@@ -1,6 +1,7 @@
 #include "core/method/sources.h"
 
 #include "core/base/mem.h"
+#include "core/method/fusion.h"
 #include "core/method/hyper.h"
 #include "core/method/kronecker.h"
 #include "core/method/prompt.h"
@@ -104,6 +105,7 @@ static const struct source_row sources_rows[SOURCE_COUNT] = {
     [SOURCE_HYPER] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
     [SOURCE_HYPER2] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
     [SOURCE_KRONECKER] = {SOURCE_PROLOGUE, .plan = kronecker_plan, .make = kronecker_make},
+    [SOURCE_FUSION] = {SOURCE_IN_PLACE, .plan = fusion_plan_module},
     [SOURCE_PROMPT_SHARE] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_SEP] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
     [SOURCE_PROMPT_GLOBAL] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated},

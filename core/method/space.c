@@ -13,7 +13,7 @@ static const char *const comp_names[] = {"add",   "scaled",   "learned",
                                                    "learned-channel", "input-gate", "input-gates"};
 static const char *const source_names[] = {"free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2",
-                                                   "lstm", "product", "kronecker"};
+                                                   "lstm", "product", "kronecker", "fusion"};
 static const char *const norm_names[] = {"none", "own", "shared", "scaled", "sum"};
 static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
 static const char *const ending_names[END_COUNT] = {"model", "bare"};
@@ -230,16 +230,17 @@ int init_text_run(const char *text) {
     return run;
 }
 
-int method_from_run(const struct method *m, struct err *e) {
-    int run = 0;
+int method_runs(const struct method *m, int run[METHOD_MODULES]) {
+    int n = 0;
     for (int i = 0; i < m->count; i++) {
-        int own = m->module[i].from_run;
-        if (own && run && own != run)
-            return err_set(e, ERR_USAGE, "init=run(%d) and init=run(%d): a method's modules begin with the values of one run; "
-                                         "merge-adapters joins several", run, own);
-        if (own) run = own;
+        int own = m->module[i].from_run, at = 0;
+        while (at < n && run[at] < own) at++;
+        if (!own || (at < n && run[at] == own)) continue;
+        memmove(&run[at + 1], &run[at], (size_t)(n - at) * sizeof *run);
+        run[at] = own;
+        n++;
     }
-    return run;
+    return n;
 }
 
 bool module_equal(const struct module *a, const struct module *b) {

@@ -65,6 +65,7 @@ enum source {
     SOURCE_LSTM,    /* as MLP, an LSTM before it: of a prompt's rows */
     SOURCE_PRODUCT, /* of a prompt's rows: one for all tasks, times each task's own of low rank */
     SOURCE_KRONECKER, /* sums of Kronecker products of what is trained (core/method/kronecker.h) */
+    SOURCE_FUSION, /* another run's, frozen, joined with others at the same tap by attention (core/method/fusion.h) */
     SOURCE_COUNT
 };
 /* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the sum that s·Δh
@@ -209,6 +210,20 @@ struct budget {
     double beta1, beta2, orthogonal;
 };
 
+/* What joins the modules of source fusion (core/method/fusion.h): which maps there are, what the query is of, whether the
+ * residual is added behind V or before it, how V starts, and what ‖I − V‖² counts in the loss. */
+enum fusion_of { FUSION_OF_READ, FUSION_OF_WRITTEN };
+enum fusion_residual { FUSION_AFTER, FUSION_INSIDE };
+enum fusion_start { FUSION_IDENTITY, FUSION_DRAWN };
+struct fusion {
+    bool on;
+    bool query, key, value;
+    enum fusion_of of;
+    enum fusion_residual residual;
+    enum fusion_start start;
+    double weight;
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
@@ -218,6 +233,7 @@ struct method {
     struct made_head generated;
     struct classifier classifier;
     struct budget budget;
+    struct fusion fusion;
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */
@@ -250,8 +266,8 @@ const char *init_name(enum init i);
 enum { INIT_TEXT = 32 };
 void module_init_text(const struct module *m, char out[INIT_TEXT]);
 int init_text_run(const char *text);
-/* The run that modules of the method begin with the values of; 0: none; ERR_USAGE where there are several. */
-int method_from_run(const struct method *m, struct err *e);
+/* The runs that modules of the method begin with the values of, each once and ascending; returns how many. */
+int method_runs(const struct method *m, int run[METHOD_MODULES]);
 const char *target_name(enum target t);
 const char *stack_name(int stack); /* "encoder", "decoder", "all" */
 const char *site_name(int site);   /* "self", "cross", "ffn", "embed", "all" */

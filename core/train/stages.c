@@ -256,7 +256,7 @@ int stages_complete(struct run_config *c, size_t rows, struct err *e) {
 
 static int check_one(const struct run_config *c, const struct stages *s, int k, struct err *e) {
     const struct stage *x = &s->stage[k];
-    struct err own = ERR_INIT;
+    int runs[METHOD_MODULES];
     const char *fault = budget_fault(&x->method, x->steps);
     if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
     if (x->method.generated.on)
@@ -264,7 +264,10 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
                                      "--regime meta", k + 1);
     if (x->method.retriever.instance != INSTANCE_NONE || x->method.retriever.prototype != PROTOTYPE_NONE)
         return err_set(e, ERR_USAGE, "--regime stages: stage %d: a loss across the batch (+ retriever) in a stage is not built", k + 1);
-    if (method_from_run(&x->method, &own))
+    if (x->method.fusion.on)
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: a fusion in a stage is not built; train its adapters first, then it as a "
+                                     "run of its own", k + 1);
+    if (method_runs(&x->method, runs))
         return err_set(e, ERR_USAGE, "--regime stages: stage %d: init=run(N) in a stage is not built; --from N begins the first stage "
                                      "with a run's values", k + 1);
     if (c->warmup >= 1 && floor(c->warmup) >= (double)x->steps)

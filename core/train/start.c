@@ -10,35 +10,38 @@
 #include "core/method/slots.h"
 #include "core/train/state.h"
 
-/* Caller frees. */
-static char *start_path(const char *folder) { return file_join(folder, "start.safetensors"); }
+/* Caller frees.  `run`: which of several, 0: the first. */
+static char *start_path(const char *folder, int run) {
+    if (!run) return file_join(folder, "start.safetensors");
+    char *name = xprintf("start.%d.safetensors", run), *path = file_join(folder, name);
+    free(name);
+    return path;
+}
 
-/* Of modules that say so, or of all that both have. */
-static size_t carry_start(const struct plan *p, real *params, const struct predictor *from, int *lacking) {
-    bool said = false;
-    for (int i = 0; i < p->method.count; i++) said = said || p->method.module[i].from_run;
+/* Of modules that say this run's number, or (0) of all that both have. */
+static size_t carry_start(const struct plan *p, real *params, int run, const struct predictor *from, int *lacking) {
     *lacking = -1;
-    if (said) return plan_carry_run(p, params, predictor_plan(from), predictor_params(from), lacking);
+    if (run) return plan_carry_run(p, params, run, predictor_plan(from), predictor_params(from), lacking);
     return plan_carry_common(p, params, predictor_plan(from), predictor_params(from), 0);
 }
 
-size_t start_values(const struct plan *p, const struct predictor *from, int *lacking) {
+size_t start_values(const struct plan *p, int run, const struct predictor *from, int *lacking) {
     real *values = mem_try(p->trained + 1, sizeof *values);
-    size_t n = values ? carry_start(p, values, from, lacking) : 0;
+    size_t n = values ? carry_start(p, values, run, from, lacking) : 0;
     if (*lacking >= 0) n = 0;
     free(values);
     return n;
 }
 
-int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, struct err *e) {
-    char *path = start_path(folder), sha256[65];
+int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, int run, struct err *e) {
+    char *path = start_path(folder, run), sha256[65];
     int rc = predictor_save(from, c, path, sha256, e);
     free(path);
     return rc;
 }
 
 bool start_is_kept(const char *folder) {
-    char *path = start_path(folder);
+    char *path = start_path(folder, 0);
     bool there = file_exists(path);
     free(path);
     return there;
@@ -79,29 +82,49 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
     }
 }
 
-int start_take(struct run *r, const char *folder, struct err *e) {
-    int said = method_from_run(&r->plan->method, e), lacking;
-    if (said < 0) return said;
-    if (said && (!folder || !start_is_kept(folder)))
-        return err_set(e, ERR_USAGE, "init=run(%d): another run's values are a start for `petri train` alone, which keeps a copy of them",
-                       said);
-    if (!folder || !start_is_kept(folder)) return 0;
-    char *path = start_path(folder);
+/* Says in the run's log what it begins with. */
+static void start_say(struct run *r, size_t taken, int runs, const char *of_head) {
+    char *others = runs > 1 ? xprintf("%d other runs", runs) : xstrdup("another run");
+    char *text = xprintf("begins with %zu values of %s%s", taken, others, of_head);
+    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+    free(others);
+    free(text);
+}
+
+/* All that both have, and the head. */
+static int take_all(struct run *r, const char *folder, struct err *e) {
+    int lacking, outputs = r->plan->outputs[0];
+    char *path = start_path(folder, 0);
     struct predictor *from = predictor_open(path, NULL, r->m, e);
     free(path);
     if (!from) return e->code;
-    int outputs = r->plan->outputs[0], *row = xcalloc((size_t)outputs + 1, sizeof *row);
-    size_t taken = carry_start(r->plan, r->params, from, &lacking);
-    bool head = !said && outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
+    int *row = xcalloc((size_t)outputs + 1, sizeof *row);
+    size_t taken = carry_start(r->plan, r->params, 0, from, &lacking);
+    bool head = outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
     if (head) take_head(r, from, row);
-    const char *of_head = said ? ", those of its modules that say so"
-                          : head ? " and its head"
-                          : outputs ? "; its head is another's, for other classes or of other maps"
-                                    : "";
-    char *text = xprintf("begins with %zu values of another run%s", taken, of_head);
-    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
-    free(text);
+    start_say(r, taken, 1, head ? " and its head" : outputs ? "; its head is another's, for other classes or of other maps" : "");
     free(row);
     predictor_free(from);
+    return 0;
+}
+
+int start_take(struct run *r, const char *folder, struct err *e) {
+    int run[METHOD_MODULES], n = method_runs(&r->plan->method, run), lacking;
+    bool kept = folder && start_is_kept(folder);
+    if (n && !kept)
+        return err_set(e, ERR_USAGE, "init=run(%d): another run's values are a start for `petri train` alone, which keeps a copy of them",
+                       run[0]);
+    if (!kept) return 0;
+    if (!n) return take_all(r, folder, e);
+    size_t taken = 0;
+    for (int i = 0; i < n; i++) {
+        char *path = start_path(folder, i ? run[i] : 0);
+        struct predictor *from = predictor_open(path, NULL, r->m, e);
+        free(path);
+        if (!from) return e->code;
+        taken += carry_start(r->plan, r->params, run[i], from, &lacking);
+        predictor_free(from);
+    }
+    start_say(r, taken, n, n > 1 ? ", those of its modules that say so, each its run's" : ", those of its modules that say so");
     return 0;
 }

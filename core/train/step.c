@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/engine/kernel.h"
 #include "core/method/budget.h"
+#include "core/method/fusion.h"
 #include "core/train/complete.h"
 #include "core/train/meta_run.h"
 #include "core/train/state.h"
@@ -183,6 +184,9 @@ bool step_finish(struct run *r) {
     const struct budget *budget = &r->plan->method.budget;
     double orthogonality = budget->on ? budget_orthogonality(r->plan, r->params, r->sum) : 0;
     loss += budget->on ? budget->orthogonal * orthogonality : 0;
+    bool fused = fusion_has_identity(&r->plan->method);
+    double identity = fused ? fusion_identity(r->plan, r->params, r->sum) : 0;
+    loss += fused ? r->plan->method.fusion.weight * identity : 0;
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good) update(r, lr);
@@ -198,21 +202,21 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    struct event_term term[RUN_TASKS + 6];
+    struct event_term term[RUN_TASKS + 8];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
     point.terms = task_losses(r, term);
+    if (j->on || budget->on || fused) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
     if (j->on) {
-        term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
         if (r->plan->method.retriever.instance != INSTANCE_NONE)
             term[point.terms++] = (struct event_term){ NULL, "loss.instance", j->instance };
         if (j->prototypes) term[point.terms++] = (struct event_term){ NULL, "loss.prototype", j->prototype };
     }
     if (budget->on) {
-        if (!j->on) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
         term[point.terms++] = (struct event_term){ NULL, "loss.orthogonality", orthogonality };
         term[point.terms++] = (struct event_term){ NULL, "ranks", budget_left(r->plan, r->params) };
     }
+    if (fused) term[point.terms++] = (struct event_term){ NULL, "loss.identity", identity };
     run_send(r, point);
     return good || diverged(r, loss, norm);
 }

@@ -151,6 +151,24 @@ static void unions_dropout_and_sharing(void **state) {
     rig.attention_dropout = 0;
 }
 
+/* Adapters held still, joined by attention: through what is read and written, and what each of them makes. */
+static void fusions(void **state) {
+    (void)state;
+#define FUSED "source=fusion, read=f.norm, write=f.out"
+    static const char *const texts[] = {
+        "bottleneck(r=2; act=tanh, " FUSED ") + bottleneck(r=3; act=gelu, " FUSED ", comp=scaled(0.5)) + fusion + lora(r=2)",
+        "bottleneck(r=2; act=tanh, " FUSED ", layers=2) + bottleneck(r=3; " FUSED ", layers=2) + bottleneck(r=1; act=silu, " FUSED
+        ", layers=2, comp=learned(2)) + fusion(value=no, of=written)",
+        "bottleneck(r=2; act=tanh, source=fusion, read=f.in) + bottleneck(r=3; act=gelu, source=fusion, read=f.in) + "
+        "fusion(residual=inside, key=no, start=drawn) + full(target=norms)",
+        "bottleneck(r=2; act=tanh, source=fusion, read=a.out, write=a.out, site=self) + "
+        "bottleneck(r=2; act=silu, source=fusion, read=a.out, write=a.out, site=self) + fusion(query=no)"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
+    rig.attention_dropout = 0.3;
+    gradient_of(texts[0]);
+    rig.attention_dropout = 0;
+}
+
 /* A head is no method where there is none; those over episodes have modules that others have. */
 static void presets(void **state) {
     (void)state;
@@ -305,6 +323,7 @@ int main(void) {
         cmocka_unit_test(tasks),
         cmocka_unit_test(no_rows_no_gradient),
         cmocka_unit_test(norms_and_residuals),
+        cmocka_unit_test(fusions),
         cmocka_unit_test(classifiers),
         cmocka_unit_test(most_have_a_place),
     };

@@ -1,0 +1,146 @@
+/* fusion(runs=…): adapters of other runs, joined by attention, in a run that needs those no more. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/model/safetensors.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+/* Two adapters, runs 1 and 2 of a database of its own. */
+static struct stage two_adapters(const char *name) {
+    struct stage own = stage;
+    own.db = file_join(stage.folder, name);
+    json_decref(stage_train(&own, 0, "--steps 3 --lr 1e-2 --method 'adapter-pfeiffer(r=2)'"));
+    json_decref(stage_train(&own, 0, "--steps 3 --lr 1e-2 --seed 2 --method 'adapter-pfeiffer(r=3,s=2)'"));
+    return own;
+}
+
+static void lose(const struct stage *own, int run) {
+    char *command = xprintf("rm -rf '%s-files/%d'", own->db, run);
+    free(stage_out(0, "trash %d --db '%s'", run, own->db));
+    assert_int_equal(system(command), 0);
+    free(command);
+}
+
+/* Every tensor of a run's adapters stands in the fused one's file, of which module its number says. */
+static void holds_frozen(const struct stage *own, int run, const char *twin, int fused) {
+    struct err e = ERR_INIT;
+    char *was = xprintf("%s-files/%d/last.safetensors", own->db, run), *now = xprintf("%s-files/%d/last.safetensors", own->db, fused);
+    struct st_file *a = st_open(was, &e), *b = st_open(now, &e);
+    assert_true(a && b);
+    int same = 0;
+    for (size_t i = 0; i < st_count(a); i++) {
+        const struct st_tensor *t = st_at(a, i);
+        const char *last = strrchr(t->name, '.');
+        if (strncmp(t->name, "param/", 6) || !strstr(t->name, "/bottleneck.")) continue;
+        char *name = xprintf("%.*s%s%s", (int)(last - t->name), t->name, twin, last);
+        const struct st_tensor *u = st_find(b, name);
+        if (!u) fail_msg("%s is missing", name);
+        size_t n = t->end - t->begin;
+        char *v = xmalloc(n), *w = xmalloc(n);
+        test_ok(st_read_raw(a, t, v, &e), &e);
+        test_ok(st_read_raw(b, u, w, &e), &e);
+        assert_int_equal(n, u->end - u->begin);
+        assert_memory_equal(v, w, n);
+        free(name);
+        free(v);
+        free(w);
+        same++;
+    }
+    assert_int_equal(same, 8); /* four a layer */
+    st_close(a);
+    st_close(b);
+    free(was);
+    free(now);
+}
+
+static void adapters_of_runs_are_joined(void **state) {
+    (void)state;
+    struct stage own = two_adapters("fused.db");
+    json_t *second = stage_json("show 2 --json --db '%s'", own.db);
+    json_t *run = stage_train(&own, 0, "--steps 4 --lr 1e-2 --method 'fusion(runs=1|2)'");
+    assert_string_equal(stage_text(run, "method"), "adapter-pfeiffer(r=2,source=fusion,init=run(1)) + "
+                                                   "adapter-pfeiffer(r=3,comp=scaled(2),source=fusion,init=run(2)) + fusion");
+    assert_int_equal(json_integer_value(stage_at(run, "parent")), 1);
+    json_t *starts = stage_at(run, "config.starts"), *last = json_array_get(starts, 1);
+    assert_int_equal(json_array_size(starts), 2);
+    assert_int_equal(json_integer_value(json_object_get(last, "run")), 2);
+    assert_string_equal(json_string_value(json_object_get(last, "weights_sha256")), stage_text(second, "weights_sha256"));
+    json_int_t trained = json_integer_value(stage_at(run, "trained"));
+    json_t *counts = stage_json("count --model '%s' --method 'fusion(runs=1|2)' --json --db '%s'", own.model, own.db);
+    assert_int_equal(json_integer_value(stage_at(counts, "trained")), trained);
+    holds_frozen(&own, 1, "", 3);
+    holds_frozen(&own, 2, ".2", 3);
+    char *terms = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM v_points WHERE run=3 AND key IN ('loss.identity','loss.task')\"",
+                            own.db);
+    assert_non_null(strstr(terms, "\n8"));
+    char *page = stage_out(0, "explain 'fusion(runs=1|2)' --model '%s' --db '%s'", own.model, own.db);
+    assert_non_null(strstr(page, "a = softmax_n((Q x + b_q)"));
+    /* The others may go; the same is trained again from the copies, and goes on where it was stopped. */
+    char *was = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
+    const char *more = "--steps 1500 --eval-every 500 --lr 1e-3 --method "
+                       "'adapter-pfeiffer(r=2,source=fusion,init=run(1)) + adapter-pfeiffer(r=3,s=2,source=fusion,init=run(2)) + fusion'";
+    char *line = stage_line(&own, more);
+    json_t *whole = stage_train(&own, 0, more);
+    int id = 5;
+    while (!stage_stop_midway(&own, command_start(own.folder, "%s", line), id, 20)) id++;
+    lose(&own, 1);
+    lose(&own, 2);
+    char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
+    assert_string_equal(now, was);
+    free(stage_out(0, "resume %d --db '%s'", id, own.db));
+    json_t *done = stage_json("show %d --json --db '%s'", id, own.db);
+    assert_string_equal(stage_text(done, "state"), "finished");
+    assert_string_equal(stage_text(done, "weights_sha256"), stage_text(whole, "weights_sha256"));
+    json_decref(whole);
+    json_decref(stage_json("eval 3 --file '%s' --json --db '%s'", own.toy, own.db));
+    free(stage_out(0, "train --from 3 --steps 1 --db '%s'", own.db));
+    json_decref(second);
+    json_decref(run);
+    json_decref(counts);
+    json_decref(done);
+    free(terms);
+    free(page);
+    free(was);
+    free(now);
+    free(line);
+    free(own.db);
+}
+
+static void what_cannot_be_fused_is_refused(void **state) {
+    (void)state;
+    struct stage own = two_adapters("refused.db");
+    json_decref(stage_train(&own, 0, "--steps 1 --method 'adapter-pfeiffer(r=2) + lora(r=2)'"));
+    json_decref(stage_train(&own, 0, "--steps 1 --method 'parallel-adapter-ffn(r=2)'"));
+    static const struct {
+        int status;
+        const char *method, *part;
+    } cases[] = {
+        { 3, "fusion(runs=1|9)", "run 9" },
+        { 2, "fusion(runs=1|1)", "named twice" },
+        { 2, "fusion(runs=one)", "numbers of runs" },
+        { 2, "fusion(runs=1)", "two adapters or more" },
+        { 2, "fusion(runs=1|3)", "is no adapter" },
+        { 2, "fusion(runs=1|4)", "they differ in read=" },
+        { 2, "fusion", "has none" },
+        { 2, "adapter-pfeiffer(source=fusion) + adapter-pfeiffer(source=fusion) + fusion", "other runs'" },
+        { 2, "lora(source=fusion) + fusion", "source=fusion joins adapters" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        stage_refused(cases[i].status, cases[i].part, "train --model '%s' --train '%s' --text text --label label --steps 1 --method '%s' "
+                      "--db '%s'", own.model, own.toy, cases[i].method, own.db);
+    json_t *all = stage_json("runs --json --db '%s'", own.db);
+    assert_int_equal(json_array_size(all), 4); /* none was begun */
+    json_decref(all);
+    free(own.db);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(adapters_of_runs_are_joined),
+        cmocka_unit_test(what_cannot_be_fused_is_refused),
+    };
+    return cmocka_run_group_tests(tests, stage_make, stage_drop);
+}
