@@ -365,7 +365,7 @@ static void to_best(struct ui *ui) {
     int at = -1;
     for (int i = 0; row && i < v->shown; i++) {
         const struct run_row *r = &v->row[v->order[i]];
-        if (r->state != RUN_FINISHED || isnan(r->best) || runs_by_kind(r, row)) continue;
+        if (r->state != RUN_FINISHED || isnan(r->best) || r->tuning || runs_by_kind(r, row)) continue;
         if (best && (r->smaller_better ? r->best >= best->best : r->best <= best->best)) continue;
         best = r;
         at = i;

@@ -48,6 +48,7 @@ struct run_row {
     int task_results;
     bool none_valid;          /* no answer of the last evaluation was one */
     const char *decides, *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
+    bool tuning;              /* only looked for a learning rate: in no mean */
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
@@ -58,7 +59,7 @@ enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 struct runs_group {
     char value[64];
     int first, runs;          /* in member[] */
-    int n;                    /* finished with a value */
+    int n;                    /* finished with a value, and not for a rate alone */
     double mean, sd, best;    /* NaN: none */
 };
 

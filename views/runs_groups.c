@@ -12,7 +12,7 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-static bool counts_in_group(const struct run_row *r) { return r->state == RUN_FINISHED && isfinite(r->best); }
+static bool counts_in_group(const struct run_row *r) { return r->state == RUN_FINISHED && isfinite(r->best) && !r->tuning; }
 
 struct grouped_rows {
     const struct runs_view *v;

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "app/session/background_private.h"
+#include "app/sweep/tune.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -30,7 +31,7 @@ static struct run_row background_rows_row_of(const struct store_run *r, const ch
         .best = r->best.v, .best_step = r->best.step, .majority = NAN,
         .final_loss = r->loss.v, .trained = r->trained, .seconds = r->seconds,
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
-        .none_valid = r->none_valid,
+        .none_valid = r->none_valid, .tuning = tune_is_tagged(r->tags),
         .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit, .decides = r->decides, .rows_sha256 = r->dev_sha256,
     };
 }

@@ -137,24 +137,12 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
     return rc;
 }
 
-/* A run that only looked for a learning rate: it enters no mean. */
-static bool is_tuning(const struct store_run *r) {
-    const char *at = r->tags;
-    while (at && (at = strstr(at, TUNE_TAG))) {
-        size_t n = strlen(TUNE_TAG);
-        bool begins = at == r->tags || at[-1] == ' ', ends = !at[n] || at[n] == ',';
-        if (begins && ends) return true;
-        at += n;
-    }
-    return false;
-}
-
 int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
                     int *kind, struct err *e) {
     *out = (struct compared_run){ .id = run->id, .trained = run->trained, .seed = run->seed, .value = NAN, .final = NAN,
                                   .seconds = run->seconds, .state = run->state };
     *kind = KIND_NONE;
-    bool evaluated = *run->decides && run->best.measured && !is_tuning(run);
+    bool evaluated = *run->decides && run->best.measured && !tune_is_tagged(run->tags);
     if (!evaluated) { /* an import, or one that has not come so far: no value */
         out->kernel = xcopy(run->kernel);
         return 0;

@@ -12,6 +12,17 @@
 enum { USUAL_SEED = 9999 };
 static const double HELD = 0.1;
 
+bool tune_is_tagged(const char *tags) {
+    const char *at = tags;
+    while (at && (at = strstr(at, TUNE_TAG))) {
+        size_t n = strlen(TUNE_TAG);
+        bool begins = at == tags || at[-1] == ' ', ends = !at[n] || at[n] == ',';
+        if (begins && ends) return true;
+        at += n;
+    }
+    return false;
+}
+
 bool tune_is_asked(const struct sweep_plan *p, int cell, int option) {
     const char *name = config_option_name(p->spec.option[option].name);
     return name && !strcmp(name, "lr") && !strcmp(p->cells.cell[cell].text[option], "auto");

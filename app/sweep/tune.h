@@ -29,6 +29,8 @@ struct sweep_tune {
     bool none;    /* no rate gave a value */
 };
 
+/* Whether a run of these tags ("a, tune"; NULL: none) only looked for a rate: it enters no mean. */
+bool tune_is_tagged(const char *tags);
 /* Whether this option of the cell asks for it. */
 bool tune_is_asked(const struct sweep_plan *p, int cell, int option);
 /* For a cell that asks for it (else nothing): c is completed at the usual rate. */

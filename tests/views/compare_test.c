@@ -159,22 +159,24 @@ static void runs_are_joined_by_a_column(void **state) {
     (void)state;
     struct ui ui;
     begin(&ui, 80, 24);
-    struct run_row rows[4];
-    for (int i = 0; i < 4; i++) {
+    struct run_row rows[5];
+    for (int i = 0; i < 5; i++) {
         rows[i] = scene_rows[1];
         rows[i].id = 10 + i;
         rows[i].seed = (uint64_t)i + 1;
         rows[i].best = 0.80 + 0.01 * i;
         rows[i].decides = "dev.accuracy";
-        rows[i].rows_sha256 = i < 3 ? "aa" : "bb"; /* the same number of other rows */
+        rows[i].rows_sha256 = i != 3 ? "aa" : "bb"; /* the same number of other rows */
     }
+    rows[4].tuning = true; /* it only looked for a rate: beside the others, in no mean */
     ui.runs.row = rows;
-    ui.runs.rows = 4;
+    ui.runs.rows = 5;
     ui_show(&ui, SCREEN_RUNS);
     ui_changed(&ui);
     while (ui.runs.column != COL_METHOD) scene_press(&ui, ui.runs.column > COL_METHOD ? 'h' : 'l');
     scene_press(&ui, 'J');
     assert_int_equal(ui.runs.groups, 2);
+    assert_int_equal(ui.runs.group[0].runs, 4);
     assert_int_equal(ui.runs.group[0].n, 3);
     assert_true(fabs(ui.runs.group[0].mean - 0.81) < 1e-12);
     assert_true(fabs(ui.runs.group[0].sd - 0.01) < 1e-12);
@@ -182,7 +184,7 @@ static void runs_are_joined_by_a_column(void **state) {
     assert_true(scene_shows(&ui, "1, 2, 3"));
     assert_true(scene_shows(&ui, "81.00"));
     scene_press(&ui, PRESS_ENTER);
-    assert_string_equal(ui.runs.filter, "id=10,11,12");
+    assert_string_equal(ui.runs.filter, "id=10,11,12,14");
     assert_false(ui.runs.grouped);
     ui_release(&ui);
 }
