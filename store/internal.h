@@ -1,7 +1,7 @@
 /* What the files of store/ share about an open store.  Private to store/.
  *
  * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, sweep.c, key.c, name.c;
- * merge.c with merge_rows.c; reading: query.c, points.c, embedding.c and sample.c (both ways), sql.c, check.c; as text:
+ * merge.c with merge_rows.c; reading: query.c, points.c, block.c (both ways), embedding.c and sample.c (both ways), sql.c, check.c; as text:
  * json.c, export.c. */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
@@ -108,6 +108,17 @@ int embedding_insert_once(sqlite3 *db, const struct store_embedding *m, struct e
 void sample_set_free(struct sample_set *set); /* NULL is fine */
 /* Inside a transaction: a set that is there already is replaced. */
 int samples_apply(sqlite3 *db, const struct store_record *r, struct err *e);
+
+/* ---- points (points.c, block.c) ---- */
+void points_room(struct store_points *p, size_t count); /* arrays for that many */
+/* Adds the run's points of a name (its row in `key`) from a step on, out of the rows that hold them. */
+int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct store_points *out, struct err *e);
+/* Packs the points of a run that is over, where they are many (inside a transaction); of one that goes on they are
+ * dropped. */
+int blocks_make(sqlite3 *db, int64_t run, struct err *e);
+int blocks_drop(sqlite3 *db, int64_t run, struct err *e);
+/* Adds what is packed from *from on; *from: the step after that.  A block that is damaged ends it: its rows are read. */
+int blocks_read(sqlite3 *db, int64_t run, int64_t key, int64_t *from, struct store_points *out, struct err *e);
 
 /* ---- names of points (key.c) ---- */
 /* The number of a point's name, made when absent; inside a transaction.  `split` NULL: a

@@ -115,7 +115,7 @@ static int merge_rows_copy_rows(struct merger *m, sqlite3 *db, const char *table
 }
 
 static const char *const of_run[] = { "run_module", "metric", "evaluation", "summary", "artifact",
-                                      "embedding",  "matrix", "event",      "sample" };
+                                      "embedding",  "matrix", "event",      "sample",  "block" };
 
 static int copy_all(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
     int rc = 0;
@@ -150,13 +150,13 @@ int merge_over_run(struct merger *m, sqlite3 *db, int64_t from, int64_t into, st
     }
     sqlite3_stmt *row = rc ? NULL
                            : db_prepare(m->from->reader, e, "SELECT state,reason,started,ended,step,seconds,weights_sha256,"
-                                        "metric_key FROM run WHERE id=?", "i", from);
+                                        "metric_key,peak FROM run WHERE id=?", "i", from);
     sqlite3_stmt *to = row ? db_prepare(db, e, "UPDATE run SET state=?,reason=?,started=?,ended=?,step=?,seconds=?,"
-                                        "weights_sha256=?,metric_key=? WHERE id=?9", "") : NULL;
+                                        "weights_sha256=?,metric_key=?,peak=? WHERE id=?10", "") : NULL;
     if (!rc) rc = to ? db_step(row, e) : e->code;
     if (rc > 0) {
         for (int i = 0; i < sqlite3_column_count(row); i++) bind_column(m, to, i + 1, row, i, from, into);
-        sqlite3_bind_int64(to, 9, into);
+        sqlite3_bind_int64(to, 10, into);
         rc = db_step(to, e);
     }
     sqlite3_finalize(row);

@@ -205,6 +205,7 @@ static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
         return err_set(e, ERR_USAGE, "run %lld is in the trash; restore it first", (long long)run);
     rc = db_run(db, e, "UPDATE run SET state='queued', reason=NULL, ended=NULL WHERE id=?", "i",
                 run);
+    if (!rc) rc = blocks_drop(db, run, e);
     if (!rc) rc = event_add(db, run, store_now(), 0, "state", "queued", "resumed", e);
     /* what was asked of its last owner too late must not stop it now */
     if (!rc)
@@ -248,7 +249,7 @@ static int interrupt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
                     "tii", s->gone, now, i->run);
     i->changed = !rc && sqlite3_changes(db) > 0;
     if (!rc && i->changed) rc = event_add(db, i->run, now, -1, "state", "interrupted", s->gone, e);
-    return rc;
+    return rc || !i->changed ? rc : blocks_make(db, i->run, e);
 }
 
 int store_disown(struct store *s, int64_t run, struct err *e) {

@@ -8,6 +8,11 @@
 #include "store/db.h"
 #include "store/internal.h"
 
+void points_room(struct store_points *p, size_t count) {
+    GROW(p->step, p->step_room, count);
+    GROW(p->value, p->value_room, count);
+}
+
 /* As an aggregate, so that SQLite goes from row to row by itself: a million rows in half the time that stepping takes.
  * They come in the order of the key (run, key, step), which is the table. */
 static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
@@ -16,8 +21,7 @@ static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
     (void)count;
     if (sqlite3_value_type(of[1]) != SQLITE_TEXT) value = sqlite3_value_double(of[1]);
     else if (!store_kind_is_number((const char *)sqlite3_value_text(of[1]), &value)) return;
-    GROW(p->step, p->step_room, p->count + 1);
-    GROW(p->value, p->value_room, p->count + 1);
+    points_room(p, p->count + 1);
     p->step[p->count] = sqlite3_value_int64(of[0]);
     p->value[p->count++] = value;
 }
@@ -25,16 +29,23 @@ static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
 static void points_end(sqlite3_context *to) { sqlite3_result_null(to); }
 
 /* The function is there only while it has an array to fill: what is asked in SQL never meets it. */
-static int points_fill(sqlite3 *db, int64_t run, const char *name, int64_t from, struct store_points *out, struct err *e) {
+int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct store_points *out, struct err *e) {
     static const char function[] = "petri_points";
     enum { HOW = SQLITE_UTF8 | SQLITE_DIRECTONLY };
     if (sqlite3_create_function(db, function, 2, HOW, out, NULL, take_point, points_end)) return db_error(db, e);
-    int rc = db_run(db, e,
-                    "SELECT petri_points(step, ifnull(value, kind)) FROM metric WHERE run=?1 AND"
-                    " key=(SELECT id FROM key WHERE name=?2) AND step>=?3",
-                    "iti", run, name, from);
+    int rc = db_run(db, e, "SELECT petri_points(step, ifnull(value, kind)) FROM metric WHERE run=?1 AND key=?2 AND step>=?3", "iii",
+                    run, key, from);
     sqlite3_create_function(db, function, 2, HOW, NULL, NULL, NULL, NULL);
     return rc;
+}
+
+/* What is packed, and the rows after it. */
+static int points_fill(sqlite3 *db, int64_t run, const char *name, int64_t from, struct store_points *out, struct err *e) {
+    int64_t key;
+    int rc = db_int(db, e, &key, -1, "SELECT id FROM key WHERE name=?", "t", name);
+    if (rc || key < 0) return rc;
+    rc = blocks_read(db, run, key, &from, out, e);
+    return rc ? rc : points_rows(db, run, key, from, out, e);
 }
 
 int store_points(struct store *s, int64_t run, const char *name, int64_t from,

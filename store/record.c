@@ -257,6 +257,7 @@ static int apply_change(struct applier *a, const struct store_record *r, struct 
         " WHERE id=?1",
         "itttidii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step, r->seconds,
         r->time, (int64_t)live);
+    if (!rc) rc = live ? blocks_drop(a->db, r->run, e) : blocks_make(a->db, r->run, e);
     return rc ? rc : log_change(a, r, e);
 }
 

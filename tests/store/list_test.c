@@ -364,6 +364,71 @@ static void ten_thousand_runs_are_listed_at_once(void **state) {
     free(path);
 }
 
+/* Rows of the run's loss for steps 2 … n, every `every`th alone from the half on; its summary knows them. */
+static void fill_points(const char *path, int n, int every) {
+    sqlite3 *db;
+    char *why = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    char *sql = xprintf("WITH RECURSIVE c(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM c WHERE i<%d)"
+                        " INSERT INTO metric(run,key,step,value,kind)"
+                        " SELECT run, key, i, iif(i%%1000, i/4.0, NULL), iif(i%%1000, NULL, 'nan')"
+                        " FROM c, (SELECT run, key FROM metric WHERE key=(SELECT id FROM key WHERE name='loss'))"
+                        " WHERE i < %d OR i %% %d = 0; UPDATE summary SET count=(SELECT count(*) FROM metric m"
+                        " WHERE m.run=summary.run AND m.key=summary.key)", n, n / 2, every);
+    sqlite3_exec(db, sql, NULL, NULL, &why);
+    if (why) fail_msg("%s", why);
+    free(sql);
+    sqlite3_close(db);
+}
+
+static struct store_points points_from(struct store *s, int64_t run, int64_t from) {
+    struct store_points p;
+    struct err e = ERR_INIT;
+    test_ok(store_points(s, run, "loss", from, &p, &e), &e);
+    return p;
+}
+
+/* A run that is over has its points packed, which are what the rows are, also from a step on; one that goes on has none. */
+static void a_long_run_is_packed_when_it_is_over(void **state) {
+    (void)state;
+    enum { POINTS = 100000, FROM = 60001 };
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    int64_t id = new_run(s);
+    point(s, id, 1, key_of(s, "loss", -1), 0.5);
+    flush_it(s);
+    fill_points(path, POINTS, 3);
+    struct store_points rows = points_from(s, id, 0), part = points_from(s, id, FROM);
+    assert_int_equal(count_of(s, "SELECT count(*) FROM block"), 0);
+    change(s, id, STORE_FINISHED, NULL);
+    flush_it(s);
+    assert_true(count_of(s, "SELECT count(*) FROM block") > 3);
+    struct store_points packed = points_from(s, id, 0), packed_part = points_from(s, id, FROM);
+    const struct store_points *pair[2][2] = { { &rows, &packed }, { &part, &packed_part } };
+    for (int i = 0; i < 2; i++) {
+        const struct store_points *a = pair[i][0], *b = pair[i][1];
+        assert_int_equal(a->count, b->count);
+        assert_memory_equal(a->step, b->step, a->count * sizeof *a->step);
+        for (size_t k = 0; k < a->count; k++)
+            if (a->value[k] != b->value[k] && !(isnan(a->value[k]) && isnan(b->value[k]))) fail_msg("point %zu differs", k);
+    }
+    /* a block that is damaged is passed over */
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE block SET data=x'00' WHERE first > 20000", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    struct store_points whole = points_from(s, id, 0);
+    assert_int_equal(whole.count, rows.count);
+    struct err e = ERR_INIT;
+    test_ok(store_disown(s, id, &e), &e);
+    test_ok(store_adopt_run(s, id, NULL, &e), &e);
+    assert_int_equal(count_of(s, "SELECT count(*) FROM block"), 0);
+    store_points_release(&rows), store_points_release(&part), store_points_release(&packed), store_points_release(&packed_part);
+    store_points_release(&whole);
+    close_it(s);
+    free(path);
+}
+
 /* Its points in one pass, and its evaluations without one. */
 static void a_long_run_is_read_at_once(void **state) {
     (void)state;
@@ -374,18 +439,7 @@ static void a_long_run_is_read_at_once(void **state) {
     point(s, id, 1, key_of(s, "loss", -1), 0.5);
     evaluate(s, id, 1, "accuracy", 0.75, 1);
     flush_it(s);
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    char *why = NULL;
-    char *sql = xprintf("WITH RECURSIVE c(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM c WHERE i<%d)"
-                        " INSERT INTO metric(run,key,step,value,kind)"
-                        " SELECT run, key, i, iif(i%%1000, i/4.0, NULL), iif(i%%1000, NULL, 'nan')"
-                        " FROM c, (SELECT run, key FROM metric WHERE key=(SELECT id FROM key WHERE name='loss'))",
-                        POINTS);
-    sqlite3_exec(db, sql, NULL, NULL, &why);
-    if (why) fail_msg("%s", why);
-    free(sql);
-    sqlite3_close(db);
+    fill_points(path, POINTS, 1);
     struct store_points p;
     struct store_evals v;
     struct err e = ERR_INIT;
@@ -421,6 +475,7 @@ int main(void) {
         cmocka_unit_test(options_are_columns),
         cmocka_unit_test(runs_are_found_by_number),
         cmocka_unit_test(ten_thousand_runs_are_listed_at_once),
+        cmocka_unit_test(a_long_run_is_packed_when_it_is_over),
         cmocka_unit_test(a_long_run_is_read_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
