@@ -51,7 +51,7 @@ struct long_keys {
     int64_t *key;
     size_t count, room;
 };
-static void take_key(void *self, sqlite3_stmt *st) {
+static void block_key(void *self, sqlite3_stmt *st) {
     struct long_keys *k = self;
     GROW(k->key, k->room, k->count + 1);
     k->key[k->count++] = sqlite3_column_int64(st, 0);
@@ -63,7 +63,7 @@ int blocks_make(sqlite3 *db, int64_t run, struct err *e) {
     struct long_keys k = { 0 };
     int rc = blocks_drop(db, run, e);
     if (!rc)
-        rc = db_each(db, e, take_key, &k, "SELECT key FROM summary WHERE run=? AND count>=? ORDER BY key", "ii", run,
+        rc = db_each(db, e, block_key, &k, "SELECT key FROM summary WHERE run=? AND count>=? ORDER BY key", "ii", run,
                      (int64_t)BLOCKS_FROM);
     for (size_t i = 0; !rc && i < k.count; i++) rc = pack_key(db, run, k.key[i], e);
     free(k.key);

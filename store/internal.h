@@ -1,8 +1,8 @@
 /* What the files of store/ share about an open store.  Private to store/.
  *
  * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, sweep.c, key.c, name.c;
- * merge.c with merge_rows.c; reading: query.c, points.c, block.c (both ways), embedding.c and sample.c (both ways), sql.c, check.c; as text:
- * json.c, export.c. */
+ * merge.c with merge_rows.c; reading: query.c, points.c, sql.c, check.c; both ways: block.c, embedding.c, sample.c; as
+ * text: json.c, export.c. */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
 

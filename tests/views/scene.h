@@ -62,7 +62,8 @@ static const struct run_row scene_rows[] = {
     {8, RUN_RUNNING, 108, 320, "ia3", "a\x1b[2Jb.tsv", "all-MiniLM-L6-v2", "accuracy", false, 0.64, 100, 0.578,
      0.6112, 162434, 22, 2, "2026-01-02 10:08", NULL, false, false, 2538, 0.003, false, NULL, 0, false, NULL, NULL, false},
     {1, RUN_FAILED, 12, 320, "prefix(l=30)", "reviews", "all-MiniLM-L6-v2", NULL, false, NAN, 0, NAN, NAN,
-     286850, 3, 1, "2026-01-02 09:01", "loss is not finite at step 12", false, false, 2538, 0.003, false, NULL, 0, false, NULL, NULL, false},
+     286850, 3, 1, "2026-01-02 09:01", "loss is not finite at step 12", false, false, 2538, 0.003, false,
+     NULL, 0, false, NULL, NULL, false},
 };
 
 static const struct detail_pair scene_config[] = {
