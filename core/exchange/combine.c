@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/exchange/assemble.h"
+#include "core/method/classifier.h"
 
 const char *const combine_names[COMBINE_HOWS] = { "concat", "linear", "ties" };
 
@@ -86,10 +87,6 @@ static int read_part(struct combining *c, int part, struct err *e) {
 
 /* ---- heads ---- */
 
-static bool combine_same_classifier(const struct classifier *a, const struct classifier *b) {
-    return a->on == b->on && (!a->on || (a->layers == b->layers && a->act == b->act && a->pooler == b->pooler));
-}
-
 static bool same_labels(const struct predictor *a, const struct predictor *b) {
     if (predictor_classes(a) != predictor_classes(b) || predictor_labels(a) != predictor_labels(b)) return false;
     for (int i = 0; i < predictor_labels(a); i++)
@@ -118,8 +115,8 @@ static int combine_check_heads(const struct combining *c, struct err *e) {
     for (int i = 1; i < c->x->parts && c->x->head < 0; i++) {
         const struct predictor *p = c->x->part[i].predictor;
         const char *what = !same_labels(first, p) ? "its classes are others than those of"
-                           : !combine_same_classifier(&predictor_plan(first)->method.classifier,
-                                                      &predictor_plan(p)->method.classifier) ||
+                           : !network_equal(&classifier_network, &predictor_plan(first)->method,
+                                            &predictor_plan(p)->method) ||
                                    !same_values(first, p)
                                ? "its head has other values than that of"
                                : NULL;

@@ -409,6 +409,9 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     const struct plan_tensor *w = plan_head(o->plan, 0, SLOT_HEAD_W), *b = plan_head(o->plan, 0, SLOT_HEAD_B);
     const struct classifier *c = classifier_of(&o->plan->method, &o->m->arch);
     bool two = !c || c->layers == 2;
+    if (classifier_width(c, &o->m->arch) != (int)d)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: its heads have inner maps of the model's width, %zu; this "
+                                     "one's is %d", d, classifier_width(c, &o->m->arch));
     if ((two && (!dense(o, false) || !dense(o, true))) || !w || !b)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
     struct adapter_writing to = { 0 };

@@ -200,16 +200,17 @@ static void plan_add_head(struct build *b, int task, const struct tensor_info *l
     const struct classifier *own = classifier_of(&b->p->method, a);
     bool dense = own ? own->layers == 2 : a->pooler_absent || (a->family == FAMILY_ROBERTA && !generated);
     bool pooler = a->pooler && !own; /* that the folder lacks */
+    int width = classifier_width(own, a);
     const struct {
         const char *name;
         enum slot slot;
         int rows, cols;
         bool there;
     } parts[] = {
-        {pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, a->width, a->width,
+        {pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, width, a->width,
          dense},
-        {pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, a->width, dense},
-        {"head.weight", SLOT_HEAD_W, b->p->outputs[task], a->width, !generated},
+        {pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, width, dense},
+        {"head.weight", SLOT_HEAD_W, b->p->outputs[task], width, !generated},
         {"head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], !generated},
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {

@@ -196,9 +196,10 @@ struct made_head {
  * (core/method/classifier.h). */
 struct classifier {
     bool on;
-    int layers;  /* 1: the outputs' map alone; 2: one of width d and an activation before it */
+    int layers;  /* 1: the outputs' map alone; 2: another and an activation before it */
     enum act act;
     bool pooler; /* it reads the model's pooler, not the first token itself */
+    int hidden;  /* width of the first of two maps; 0: the model's */
 };
 
 enum { GENERATORS = 2 };

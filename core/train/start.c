@@ -66,7 +66,7 @@ static bool match_head(const struct task *t, const struct predictor *from, int o
 static bool same_classifier(const struct run *r, const struct predictor *from) {
     const struct classifier *x = classifier_of(&r->plan->method, &r->m->arch),
                             *y = classifier_of(&predictor_plan(from)->method, &r->m->arch);
-    return (!x && !y) || (x && y && x->layers == y->layers && x->act == y->act && x->pooler == y->pooler);
+    return (!x && !y) || (x && y && x->layers == y->layers && x->act == y->act && x->pooler == y->pooler && x->hidden == y->hidden);
 }
 
 static void take_head(struct run *r, const struct predictor *from, const int *row) {

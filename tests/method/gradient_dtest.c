@@ -291,7 +291,7 @@ static void norms_and_residuals(void **state) {
 /* Other maps of the head, of one task and of several; bitfit trains a pooler that nothing goes through. */
 static void classifiers(void **state) {
     (void)state;
-    static const char *const texts[] = {"lora(r=2) + classifier", "bitfit + classifier(layers=1)",
+    static const char *const texts[] = {"lora(r=2) + classifier", "bitfit + classifier(layers=1)", "lora(r=2) + classifier(hidden=3)",
                                         "full + classifier(layers=2, act=gelu)"},
                       *const pooled[] = {"full(target=pooler) + classifier(layers=2, act=relu, pooler=yes)",
                                          "lora(r=2) + classifier(layers=1, pooler=yes)"};

@@ -250,7 +250,7 @@ static struct method random_method(struct dice *d) {
         m.generated = (struct made_head){.on = true, .hidden = 384 >> roll(d, 2), .width = 256 >> roll(d, 2),
                                          .learn = (enum learn)roll(d, LEARN_COUNT), .rates = (enum rates)roll(d, 2)};
     if (roll(d, 4) == 0)
-        m.classifier = (struct classifier){true, 1 + roll(d, 2), (enum act)roll(d, ACT_COUNT), roll(d, 2)};
+        m.classifier = (struct classifier){true, 1 + roll(d, 2), (enum act)roll(d, ACT_COUNT), roll(d, 2), roll(d, 2) * 64};
     if (roll(d, 8) == 0)
         m.fusion = (struct fusion){.on = true, .query = roll(d, 2), .key = roll(d, 2), .value = roll(d, 2),
                                    .of = (enum fusion_of)roll(d, 2), .residual = (enum fusion_residual)roll(d, 2),
