@@ -9,12 +9,14 @@
 #include "core/exchange/import.h"
 #include "core/model/safetensors.h"
 #include "core/train/checkpoint.h"
+#include "core/train/regime.h"
 
 static const char own_name[] = "petri.safetensors";
 
-/* The number of a run says nothing in another history. */
-static void forget_start(struct method *m) {
-    for (int i = 0; i < m->count; i++) m->module[i].from_run = 0;
+/* What says nothing in another history: the number of a run, and how the draws were made of which this is one. */
+static void forget_history(struct run_config *c) {
+    for (int i = 0; i < c->method.count; i++) c->method.module[i].from_run = 0;
+    if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL);
 }
 
 /* ---- import ---- */
@@ -57,7 +59,7 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
         return rc;
     }
     out->config.method = predictor_plan(out->predictor)->method;
-    forget_start(&out->config.method);
+    forget_history(&out->config);
     if (!out->config.task) notes_add(&out->assumed, "the file names no task");
     return 0;
 }
@@ -74,7 +76,7 @@ int export_petri(struct predictor *p, const struct run_config *c, const char *pa
     if (folder) rc = export_folder(path, e);
     config_copy(&plain, c);
     plain.method = predictor_plan(p)->method;
-    forget_start(&plain.method);
+    forget_history(&plain);
     if (!rc) rc = predictor_save(p, &plain, *file, sha256, e);
     config_release(&plain);
     return rc;
