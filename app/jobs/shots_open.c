@@ -247,10 +247,12 @@ static int check_task(struct shots *x, int i, struct err *e) {
 /* What an inner rule has no use for. */
 static int check_rule(const struct shots *x, const struct shots_request *r, struct err *e) {
     if (!by_rule(x)) return 0;
-    const char *idle = r->lr > 0 ? "lr" : r->how.keep ? "keep" : r->tune_said ? "tune" : r->start_said ? "start" : NULL;
+    const char *idle = r->lr > 0 ? "lr" : r->tune_said ? "tune" : r->start_said ? "start" : NULL;
     if (idle)
-        return err_set(e, ERR_USAGE, "--%s: run %lld was learned over episodes: its inner loop decides that, and no tensors of "
-                                     "draws are kept", idle, (long long)x->parent);
+        return err_set(e, ERR_USAGE, "--%s: run %lld was learned over episodes: its inner loop decides that", idle,
+                       (long long)x->parent);
+    const char *unkept = fewshot_meta_unkept(x->meta);
+    if (r->how.keep && unkept) return err_set(e, ERR_USAGE, "--keep: no tensors of draws are kept: %s", unkept);
     if (r->steps > FEWSHOT_META_STEPS)
         return err_set(e, ERR_USAGE, "--steps %lld: of a run that was learned over episodes %d at most", (long long)r->steps,
                        FEWSHOT_META_STEPS);

@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/method/carry.h"
+#include "core/method/slots.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
 #include "core/train/meta_run.h"
 #include "core/train/order.h"
 #include "core/train/pool.h"
+#include "core/train/predict.h"
 #include "core/train/regime.h"
 
 enum { LABEL_ROWS = 4, SCORED_AT_ONCE = 32 };
@@ -125,6 +129,75 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
     free(gold);
 }
 
+/* ---- what is kept ---- */
+
+const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
+    if (!x->m->arch.pooler_absent) return NULL;
+    return "the model folder has no pooler, and behind the one that the run learned a classifier of two maps has no place";
+}
+
+/* The run's method with an ordinary head: the features' first map, then one for all that is linear behind it. */
+static struct method adapted_method(const struct fewshot_meta *x) {
+    struct method m = x->plan->method;
+    int hidden = m.generated.hidden;
+    m.generated = (struct made_head){ .on = false };
+    m.classifier = (struct classifier){ .on = true, .layers = 2, .act = ACT_TANH, .pooler = x->m->arch.pooler,
+                                        .hidden = hidden == x->m->arch.width ? 0 : hidden };
+    return m;
+}
+
+static const real *head_values(const struct plan *p, const real *params, enum slot slot) {
+    return params + plan_head(p, 0, slot)->offset;
+}
+
+/* Row c: Σ_k w_c[k] F_2[k], and of the biases Σ_k w_c[k] a_2[k] + b_c. */
+static void fold_labels(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, real *w, real *b) {
+    const struct made_head *g = &x->plan->method.generated;
+    const real *f = head_values(x->plan, out->params, SLOT_FEATURE_W2), *a = head_values(x->plan, out->params, SLOT_FEATURE_B2);
+    double *row = xmalloc((size_t)g->hidden * sizeof *row);
+    for (int c = 0; c < classes; c++) {
+        const real *label = out->label + (size_t)c * (size_t)g->width;
+        double bias = (double)out->label[(size_t)classes * (size_t)g->width + (size_t)c];
+        memset(row, 0, (size_t)g->hidden * sizeof *row);
+        for (int k = 0; k < g->width; k++) {
+            for (int j = 0; j < g->hidden; j++) row[j] += (double)label[k] * (double)f[(size_t)k * (size_t)g->hidden + (size_t)j];
+            bias += (double)label[k] * (double)a[k];
+        }
+        for (int j = 0; j < g->hidden; j++) w[(size_t)c * (size_t)g->hidden + (size_t)j] = (real)row[j];
+        b[c] = (real)bias;
+    }
+    free(row);
+}
+
+static void fewshot_meta_take_head(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, struct predictor *p) {
+    const struct plan *to = predictor_plan(p);
+    const struct plan_tensor *w = plan_head(to, 0, SLOT_POOLER_W), *b = plan_head(to, 0, SLOT_POOLER_B);
+    real *values = predictor_values(p);
+    memcpy(values + w->offset, head_values(x->plan, out->params, SLOT_FEATURE_W1), w->count * sizeof *values);
+    memcpy(values + b->offset, head_values(x->plan, out->params, SLOT_FEATURE_B1), b->count * sizeof *values);
+    fold_labels(x, out, classes, values + plan_head(to, 0, SLOT_HEAD_W)->offset, values + plan_head(to, 0, SLOT_HEAD_B)->offset);
+}
+
+static int keep_adapted(const struct fewshot_meta *x, const struct run_config *of, struct fewshot_meta_draw *d,
+                        const struct meta_adapted *out, struct err *e) {
+    const struct task *t = d->task;
+    struct run_config c;
+    if (file_make_folder(d->folder, e)) return e->code;
+    config_copy(&c, of);
+    c.method = adapted_method(x);
+    struct predictor *p = predictor_new(&(struct predictor_parts){ x->m, &c, DATA_CLASSES, t->train.classes, t->class_name }, e);
+    int rc = p ? 0 : e->code;
+    if (!rc) {
+        plan_carry_common(predictor_plan(p), predictor_values(p), x->plan, out->params, 0);
+        fewshot_meta_take_head(x, out, t->train.classes, p);
+        d->path = checkpoint_path(d->folder, false);
+        rc = predictor_save(p, &c, d->path, d->sha256, e);
+    }
+    predictor_free(p);
+    config_release(&c);
+    return rc;
+}
+
 /* ---- at work ---- */
 
 /* A worker's own things, made with its first draw. */
@@ -164,7 +237,8 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
     struct episode support, query;
     double began = clock_seconds();
     const struct meta rule = rule_of(j, r->draw, steps);
-    int32_t *before = xcalloc(scored->rows + 1, sizeof *before), *after = xcalloc(scored->rows + 1, sizeof *after);
+    int32_t *before = j->how->zero ? xcalloc(scored->rows + 1, sizeof *before) : NULL;
+    int32_t *after = xcalloc(scored->rows + 1, sizeof *after);
     struct meta_adapted out = { .before = before, .after = after };
     lay_shots(&support, shots, steps, batch, rule.seed);
     lay_scored(&query, scored);
@@ -180,6 +254,8 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
         snprintf(r->rows, sizeof r->rows, "%s %zu", x->task->dev_name[0], scored->rows);
         fewshot_meta_keep_scores(&r->scores, x->task, after, out.loss_after);
         if (j->how->zero) fewshot_meta_keep_scores(&r->zero, x->task, before, out.loss_before);
+        struct err e = ERR_INIT;
+        if (x->folder && keep_adapted(j->x, j->c, x, &out, &e)) snprintf(x->failure, sizeof x->failure, "%s", e.text);
     }
     fewshot_meta_release(&support);
     fewshot_meta_release(&query);

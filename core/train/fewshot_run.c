@@ -216,6 +216,12 @@ static int fewshot_run_keep(const struct fewshot_work *w, struct draw *x, struct
     return rc;
 }
 
+static void tell_file(const struct fewshot_work *w, const struct fewshot_results *r, const struct fewshot_result *x,
+                      const char *path, const char *sha256, int64_t step) {
+    const struct fewshot_file f = { x->k, x->draw, is_first(w, r, x->k, x->draw), path, sha256, step };
+    if (w->file) w->file(w->self, &f);
+}
+
 /* A run that the pool has left. */
 static int harvest(const struct fewshot_work *w, struct draw *x, struct fewshot_results *r, struct err *e) {
     struct run_progress at;
@@ -223,9 +229,7 @@ static int harvest(const struct fewshot_work *w, struct draw *x, struct fewshot_
     if (at.state != RUN_FINISHED)
         return err_set(e, at.state == RUN_STOPPED ? ERR_INTERRUPTED : ERR_FAILED, "%s k=%d draw %d: %s", w->task_name,
                        x->result.k, x->result.draw, *x->failure ? x->failure : "stopped");
-    if (x->path && w->file)
-        w->file(w->self, &(struct fewshot_file){ x->result.k, x->result.draw, is_first(w, r, x->result.k, x->result.draw),
-                                                 x->path, x->sha256, x->saved });
+    if (x->path) tell_file(w, r, &x->result, x->path, x->sha256, x->saved);
     return fewshot_run_keep(w, x, r, e);
 }
 
@@ -319,13 +323,21 @@ static int run_by_rule(struct hand *h) {
     const struct fewshot_work *w = h->w;
     struct fewshot_meta_draw draw[CREW_MOST];
     for (int n; (n = take_some(h)) > 0;) {
-        for (int i = 0; i < n; i++) draw[i] = (struct fewshot_meta_draw){ .task = &h->live[i].task, .result = &h->live[i].result };
+        for (int i = 0; i < n; i++) {
+            struct fewshot_result *x = &h->live[i].result;
+            char *folder = h->rc || fewshot_meta_unkept(w->meta) ? NULL : fewshot_run_folder_of(w, h->r, x->k, x->draw);
+            draw[i] = (struct fewshot_meta_draw){ .task = &h->live[i].task, .result = x, .folder = folder };
+        }
         if (!h->rc) fewshot_meta_draws(w->meta, w->c, w->how, draw, n, pool_crew(w->pool));
         for (int i = 0; i < n; i++) {
             if (!h->rc && *draw[i].failure)
                 h->rc = err_set(h->e, ERR_FAILED, "%s k=%d draw %d: %s", w->task_name, draw[i].result->k, draw[i].result->draw,
                                 draw[i].failure);
+            if (!h->rc && draw[i].path)
+                tell_file(w, h->r, draw[i].result, draw[i].path, draw[i].sha256, draw[i].result->steps);
             if (!h->rc) h->rc = fewshot_run_keep(w, &h->live[i], h->r, h->e);
+            free((char *)(uintptr_t)draw[i].folder);
+            free(draw[i].path);
             fewshot_run_let_go(&h->live[i]);
         }
         if (!h->rc && w->stop && w->stop(w->self)) h->rc = err_set(h->e, ERR_INTERRUPTED, "stopped");

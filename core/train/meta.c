@@ -491,7 +491,7 @@ bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *p
     if (!meta_make_room(&w, false)) return false;
     struct spot at = spot(&w, AT), slope = spot(&w, SLOPE);
     train_meta_begin(&w, params);
-    out->loss_before = train_meta_tell(&query, at, out->before);
+    if (out->before) out->loss_before = train_meta_tell(&query, at, out->before);
     for (int s = 0; s < steps; s++) {
         int rows = shots->start[s + 2] - shots->start[s + 1];
         out->loss = support_slope(&w, s, at, slope, false);
@@ -505,5 +505,7 @@ bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *p
         sum = 0;
     }
     out->loss_after = train_meta_tell(&query, at, out->after);
+    out->params = at.params;
+    out->label = at.label;
     return true;
 }

@@ -94,7 +94,8 @@ struct meta_adapted {
     int steps;
     double loss;                     /* of the last one */
     double loss_before, loss_after;  /* of the scored rows, without dropout */
-    int32_t *before, *after;         /* their answers; the caller's */
+    const real *params, *label;      /* the adapted values and label vectors: the bench's, until its next use */
+    int32_t *before, *after;         /* their answers, the caller's; before NULL: they are not told then */
 };
 /* `scored`: rows in batches that are told at once, the last one where the query is; of these some may have no label
  * (-1), not all.  False: no memory. */

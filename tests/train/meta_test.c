@@ -389,10 +389,11 @@ static void a_draw_is_left_out(void **state) {
     struct run_config c = config(usual, 2);
     struct fewshot_results r = { 0 };
     const struct fewshot how = { .ks = 1, .k = { 4 }, .draws = 3, .per_class = 1 };
-    char *folder = test_folder(), *last = checkpoint_path(folder, true), *record = fewshot_record_path(folder);
+    char *folder = test_folder(), *last = checkpoint_path(folder, true), *record = fewshot_record_path(folder),
+         *kept = file_join(folder, "draws"), *first = checkpoint_path(kept, false);
     train(&ground, &c, folder, 1, &t);
     struct fewshot_work w = { .how = &how, .task_name = "toy", .c = &c, .m = ground.model, .task = &ground.task, .rows = draw_of,
-                              .record = record, .pool = pool_new(2) };
+                              .record = record, .folder = kept, .pool = pool_new(2) };
     w.meta = fewshot_meta_open(last, ground.model, &e);
     if (!w.meta) fail_msg("%s", e.text);
     test_ok(fewshot_run(&w, &r, &e), &e);
@@ -402,6 +403,7 @@ static void a_draw_is_left_out(void **state) {
         assert_string_equal(x->left_out, draw == 1 ? "its file is not there" : "");
         assert_int_equal(x->steps, draw == 1 ? 0 : 2);
     }
+    assert_true(file_exists(first));
     fewshot_results_release(&r);
     fewshot_meta_free((struct fewshot_meta *)(uintptr_t)w.meta);
     pool_free(w.pool);
@@ -410,6 +412,8 @@ static void a_draw_is_left_out(void **state) {
     free(folder);
     free(last);
     free(record);
+    free(kept);
+    free(first);
 }
 
 /* Any method has the head of episodes; the description that comes of it is complete. */

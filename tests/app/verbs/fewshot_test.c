@@ -118,6 +118,30 @@ static void from_a_run(void **state) {
                   "--clip 1", stage.db, leopard, id);
 }
 
+/* Their tensors are those of an ordinary head, which tells the rows as the draw did; other forms take them too. */
+static void draws_by_an_inner_rule_are_kept(int id, const char *toy) {
+    json_t *v = stage_json("adapt %d --db '%s' --task '%s' --k 2 --draws 2 --steps 9 --keep --json", id, stage.db, toy);
+    json_t *draws = stage_at(json_array_get(stage_at(v, "results"), 0), "draws");
+    int adapted = (int)json_integer_value(stage_at(v, "run"));
+    json_t *told = stage_json("eval %d --db '%s' --json", adapted, stage.db);
+    assert_true(json_number_value(stage_at(told, "metrics.accuracy")) == json_number_value(stage_at(json_array_get(draws, 0), "value")));
+    json_decref(told);
+    json_t *run = stage_json("show %d --db '%s' --json", adapted, stage.db);
+    assert_int_equal(strlen(stage_text(run, "weights_sha256")), 64);
+    json_decref(run);
+    char *file = xprintf("%s-files/%d/k2.d1/best.safetensors", stage.db, adapted);
+    assert_true(file_exists(file));
+    free(file);
+    char *out = file_join(stage.folder, "adapted"), *text = stage_out(0, "export %d --db '%s' --to petri '%s'", adapted, stage.db, out);
+    free(text);
+    stage_refused(2, "inner maps of the model's width, 8; this one's is 384", "export %d --db '%s' --to hub '%s/hub'", adapted, stage.db,
+                  stage.folder);
+    told = stage_json("import '%s' --model '%s' --db '%s' --json", out, stage.model, stage.db);
+    json_decref(told);
+    free(out);
+    json_decref(v);
+}
+
 /* A run that was learned over episodes adapts by its own rule: the same for any workers, whose last pass may end it; with
  * another method its values are a start. */
 static void from_episodes(void **state) {
@@ -149,6 +173,7 @@ static void from_episodes(void **state) {
                       stage.db, leopard, id);
     json_decref(v[0]);
     stage_refused(2, "--lr: run", "adapt %d --db '%s' --task '%s' --lr 1", id, stage.db, toy);
+    draws_by_an_inner_rule_are_kept(id, toy);
     json_decref(run);
     free(toy);
 }
@@ -201,6 +226,25 @@ static void several_methods(void **state) {
     stage_refused(2, "give runs to show", "fewshot %d --method head --db '%s'", first, stage.db);
 }
 
+/* What is published beside such a table: the head, the adapter baseline with its head of two maps, LoRA and mam; and each
+ * that has values begins with those of a run. */
+static void the_baselines(void **state) {
+    (void)state;
+    static const char *const from[] = { "adapter-pfeiffer(r=48) + classifier(layers=2)", "lora(r=2)", "mam(l=2,r=3)" };
+    json_t *v = stage_json(RUN "--tasks '%s/alpha' --draws 1 --steps 2 --method '{head,%s,%s,%s}' --json", stage.model, stage.db, leopard,
+                           from[0], from[1], from[2]);
+    int first = (int)json_integer_value(stage_at(v, "run"));
+    assert_int_equal(json_array_size(stage_at(v, "results")), 4);
+    json_decref(v);
+    for (int i = 0; i < 3; i++) {
+        v = stage_json("fewshot --db '%s' --k 2 --tasks '%s/alpha' --draws 1 --steps 2 --eval-rows 12 --from %d --method '%s' --json",
+                       stage.db, leopard, first + 1 + i, from[i]);
+        json_t *row = json_array_get(stage_at(v, "results"), 0);
+        assert_int_equal(json_integer_value(stage_at(row, "from")), first + 1 + i);
+        json_decref(v);
+    }
+}
+
 /* Any tasks, drawn from train and scored on dev. */
 static void a_list_of_tasks(void **state) {
     (void)state;
@@ -227,6 +271,7 @@ int main(void) {
         cmocka_unit_test(from_a_run),
         cmocka_unit_test(from_episodes),
         cmocka_unit_test(several_methods),
+        cmocka_unit_test(the_baselines),
         cmocka_unit_test(a_list_of_tasks),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
