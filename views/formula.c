@@ -23,6 +23,8 @@ static void compose_ends(const struct module *m, const char *sub, char out[160])
     char delta[64], factor[32] = "";
     if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);
     if (m->comp == COMP_LEARNED) snprintf(factor, sizeof factor, "s ");
+    if (m->comp == COMP_GATE && m->scale == 1) snprintf(factor, sizeof factor, "g ");
+    if (m->comp == COMP_GATE && m->scale != 1) snprintf(factor, sizeof factor, "%g g ", m->scale);
     if (m->norm == NORM_SCALED) snprintf(delta, sizeof delta, "LN_1(%s\u0394h%s)", factor, sub);
     else if (m->norm == NORM_OWN || m->norm == NORM_SHARED) snprintf(delta, sizeof delta, "%sLN_1(\u0394h%s)", factor, sub);
     else snprintf(delta, sizeof delta, "%s\u0394h%s", factor, sub);
@@ -31,7 +33,9 @@ static void compose_ends(const struct module *m, const char *sub, char out[160])
 
 static void formula_gate(const struct module *m, const char *sub, char out[160]) {
     bool keys = function_of(m)->form == FORM_KEYS, two = m->comp == COMP_GATES;
-    if (!keys) snprintf(out, 160, "h \u2190 h + g \u0394h%s, g = mean \u03C3(%s\u00B7w + b) over the row", sub, input_of(m));
+    char factor[32] = "";
+    if (m->scale != 1) snprintf(factor, sizeof factor, "%g ", m->scale);
+    if (!keys) snprintf(out, 160, "h \u2190 h + %sg \u0394h%s, g = mean \u03C3(%s\u00B7w + b) over the row", factor, sub, input_of(m));
     else
         snprintf(out, 160,
                  "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h%s, P_k times g%s, P_v times g%s, g = mean \u03C3(x\u00B7w + b)", sub,

@@ -204,7 +204,10 @@ node use_gate(struct tape *t, const struct use *u, int gate) {
 node use_compose(struct tape *t, const struct use *u, node base, node delta) {
     node scale;
     double s = use_factor(u, &scale);
-    if (u->m->comp == COMP_GATE) return op_add_gated(t, base, delta, use_gate(t, u, 0), u->rows);
+    if (u->m->comp == COMP_GATE) {
+        if (u->m->scale != 1) delta = op_scale(t, delta, u->m->scale);
+        return op_add_gated(t, base, delta, use_gate(t, u, 0), u->rows);
+    }
     if (u->m->comp == COMP_CHANNEL)
         return op_add(t, base, op_channel_scale_groups(t, delta, use_slot(u, SLOT_CHANNEL), u->groups));
     return op_add_scaled(t, base, delta, s, scale);

@@ -175,10 +175,11 @@ static void check_end(struct check *c, const struct module *m) {
 }
 
 static void check_comp(struct check *c, const struct module *m) {
+    bool gates = comp_gates(m->comp) > 0;
     if (module_in_weight(m) || !check_form(c, m)) return;
     if (comp_has_scale(m->comp) && !isfinite(m->scale))
         ERROR(c, "V16", "the scale must be a finite number");
-    else if (m->comp == COMP_SCALED && m->scale == 0)
+    else if ((m->comp == COMP_SCALED || gates) && m->scale == 0)
         ERROR(c, "V16", "with scale 0 the module does nothing and learns nothing: choose another");
     if (m->comp == COMP_LEARNED && m->scale != 1 && m->scale != 0)
         WARN(c, "V22",
@@ -226,7 +227,7 @@ static void check_gate(struct check *c, const struct module *m) {
     int n = gate || m->comp == COMP_CHANNEL ? module_spans(m, c->a, span) : 0;
     if (n && (source_is_hyper(m->source) || source_is_prompt(m->source) || (keys && m->source == SOURCE_TASK)))
         ERROR(c, "V47", "a %s of what is made for each task is not built: use source=free", comp_name(m->comp));
-    if (n && (m->norm == NORM_SCALED || m->norm == NORM_SUM))
+    if (n && !gate && (m->norm == NORM_SCALED || m->norm == NORM_SUM))
         ERROR(c, "V47", "a %s behind or below a norm of its sum is not built: use norm=own", comp_name(m->comp));
     for (int i = 0; i < n && gate; i++)
         if (span[i].stack == STACK_DECODER) {

@@ -87,13 +87,20 @@ static node scaled(struct tape *t, node x, double s, node scale) {
     return scale == NODE_NONE ? op_scale(t, x, s) : op_add_scaled(t, op_scale(t, x, 0), x, s, scale);
 }
 
+/* Where a gate or each channel has a factor. */
+static node leave_by_factors(struct tape *t, const struct use *u, node base, node x) {
+    if (u->m->norm == NORM_SUM) return normed(t, u, use_compose(t, u, base, x));
+    if (u->m->norm == NORM_SCALED) return op_add(t, base, normed(t, u, use_compose(t, u, NODE_NONE, x)));
+    return use_compose(t, u, base, normed(t, u, x));
+}
+
 /* Behind the activation, of what all heads have in common. */
 static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
     if (u->m->source == SOURCE_FUSION)
         return fusion_apply(t, u, base, scaled(t, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups), s, scale));
-    bool own = u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE;
-    if (own) return use_compose(t, u, base, normed(t, u, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups)));
+    if (u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE)
+        return leave_by_factors(t, u, base, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups));
     if (u->m->norm == NORM_NONE) return op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups);
     if (u->m->norm == NORM_SUM) return normed(t, u, op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups));
     x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);

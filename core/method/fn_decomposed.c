@@ -51,7 +51,7 @@ static const struct function_slot fn_decomposed_slots[] = {
 /* A map and its change, all out×in, out×r and r×in. */
 struct changed {
     int out, in, rank;
-    double s;
+    double s; /* as the norms have it */
     const real *weight, *up, *down;
 };
 
@@ -77,13 +77,14 @@ static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     node weight = use_weight(t, u, tap_weight_role(u->m->write)), bias = use_weight(t, u, tap_bias_role(u->m->write));
     double s = use_factor(u, &scale);
     int out = tape_rows_of(t, weight);
-    const struct changed x = {out, tape_cols_of(t, weight), u->m->size, scale == NODE_NONE ? s : (double)*tape_value(t, scale),
+    bool all = u->m->length == LENGTH_OUTPUT;
+    const struct changed x = {out, tape_cols_of(t, weight), u->m->size, all ? 1 : scale == NODE_NONE ? s : (double)*tape_value(t, scale),
                               tape_value(t, weight), tape_value(t, up), tape_value(t, down)};
     real *inverse = use_room(u, (size_t)out + room_of(out, x.rank));
     inverse_lengths(&x, inverse + out, inverse);
     node gain = op_mul(t, use_slot(u, SLOT_LENGTH), tape_frozen(t, 1, out, inverse));
     node low = op_linear(t, use_dropout(t, u, u->x, 0), down, NODE_NONE);
-    return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), bias, gain);
+    return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), all ? NODE_NONE : bias, gain);
 }
 
 static const struct function_place fn_decomposed_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
@@ -125,10 +126,19 @@ static void fn_decomposed_formula(const struct module *m, const char *x, const c
     (void)place;
     char s[32] = "";
     if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
-    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖, over %s", sub, s, s, x);
+    bool all = m->length == LENGTH_OUTPUT;
+    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖%s, over %s", sub, s, all ? "" : s, all ? ", b too" : "", x);
 }
 
 /* ---- merging ---- */
+
+/* Where the length is of all that the map gives, its bias has it too. */
+static int fn_decomposed_merge_bias(struct merge *x, const struct merge_at *at, const real *gain, struct err *e) {
+    int i = merge_tensor(x, at, tap_bias_role(x->p->method.module[at->module].write));
+    real *b = i < 0 ? NULL : merge_copy(x, i, e);
+    for (int k = 0; b && k < x->m->tensor[i].cols; k++) b[k] *= gain[k];
+    return b || i < 0 ? 0 : ERR_SYSTEM;
+}
 
 static const char *fn_decomposed_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
@@ -142,17 +152,20 @@ static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struc
     int i = merge_tensor(x, at, tap_weight_role(m->write));
     const struct tensor_info *t = &x->m->tensor[i];
     const real *learned = merge_values(x, at, SLOT_SCALE), *length = merge_values(x, at, SLOT_LENGTH);
-    const struct changed c = {t->rows, t->cols, m->size, m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1,
+    bool all = m->length == LENGTH_OUTPUT;
+    double s = m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1;
+    const struct changed c = {t->rows, t->cols, m->size, all ? 1 : s,
                               x->m->weight[i], merge_values(x, at, SLOT_UP_W), merge_values(x, at, SLOT_DOWN_W)};
     real *w = merge_copy(x, i, e), *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
     if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
     for (int r = 0; r < c.out; r++) gain[r] *= length[r];
     size_t cols = (size_t)c.in;
-    blas_gemm(false, false, c.out, c.in, c.rank, (real)c.s, c.up, c.rank, c.down, c.in, 1, w, c.in);
+    blas_gemm(false, false, c.out, c.in, c.rank, (real)s, c.up, c.rank, c.down, c.in, 1, w, c.in);
     for (int r = 0; r < c.out; r++) kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
+    int rc = all ? fn_decomposed_merge_bias(x, at, gain, e) : 0;
     free(gain);
-    return 0;
+    return rc;
 }
 
 const struct function function_decomposed = {
@@ -162,7 +175,8 @@ const struct function function_decomposed = {
             "is learned. DoRA's function; it can be folded into the weight.",
     .sign = "W",
     .form = FORM_CHANGE,
-    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT | TAKES_DROPOUT,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT | TAKES_DROPOUT |
+            TAKES_LENGTH,
     .comps = COMPS_ADDING,
     .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
     .linear = true,

@@ -26,7 +26,7 @@ static void format_number(struct buf *b, const char *key, double v) {
 void format_comp(const struct module *m, char out[64]) {
     char s[32];
     text_from_double(m->scale, s);
-    if (m->comp == COMP_SCALED || ((m->comp == COMP_LEARNED || m->comp == COMP_CHANNEL) && m->scale != 1))
+    if (m->comp == COMP_SCALED || (comp_has_scale(m->comp) && m->scale != 1))
         snprintf(out, 64, "%s(%s)", comp_name(m->comp), s);
     else
         snprintf(out, 64, "%s", comp_name(m->comp));
@@ -90,6 +90,7 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     if (m->norm != NORM_NONE) format_pair(b, "norm", norm_name(m->norm));
     if (m->residual != RESIDUAL_WRITTEN) format_pair(b, "residual", residual_name(m->residual));
     if (m->ending != END_MODEL) format_pair(b, "end", ending_name(m->ending));
+    if (m->length != LENGTH_MAP) format_pair(b, "length", length_name(m->length));
     if (m->seed) format_number(b, "seed", m->seed);
     char init[INIT_TEXT];
     module_init_text(m, init);

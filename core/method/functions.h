@@ -35,6 +35,7 @@ enum {
     TAKES_ROWS = 1 << 16,  /* place, pool, rows */
     TAKES_RESIDUAL = 1 << 20, /* residual, end */
     TAKES_SEED = 1 << 21,
+    TAKES_LENGTH = 1 << 24,
     TAKES_SIZE = TAKES_R | TAKES_L
 };
 

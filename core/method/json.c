@@ -38,12 +38,13 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
     if (m->residual != RESIDUAL_WRITTEN) word(b, "residual", residual_name(m->residual));
     if (m->ending != END_MODEL) word(b, "end", ending_name(m->ending));
+    if (m->length != LENGTH_MAP) word(b, "length", length_name(m->length));
     if (in_weight) word(b, "target", target_name(m->target));
     if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
     if (m->write != TAP_NONE) word(b, "write", tap_name(m->write));
     if (!in_weight) word(b, "insertion", module_insertion(m));
     word(b, "composition", comp_name(m->comp));
-    if (comp_has_scale(m->comp)) {
+    if (comp_has_scale(m->comp) && (m->comp != COMP_GATE || m->scale != 1)) {
         buf_puts(b, ",\"scale\":");
         json_add_double(b, m->scale);
     }
@@ -113,6 +114,7 @@ static const char *json_source_at(int i) { return source_name((enum source)i); }
 static const char *json_norm_at(int i) { return norm_name((enum norm)i); }
 static const char *json_residual_at(int i) { return residual_name((enum residual)i); }
 static const char *json_ending_at(int i) { return ending_name((enum ending)i); }
+static const char *json_length_at(int i) { return length_name((enum length)i); }
 static const char *json_init_at(int i) { return init_name((enum init)i); }
 static const char *json_learn_at(int i) { return learn_name((enum learn)i); }
 static const char *place_at(int i) { return prompt_place_name((enum prompt_place)i); }
@@ -215,7 +217,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm",     "learn", "norm_before", "residual", "end", "place", "pool", "rows", "seed",
+        "norm",     "learn", "norm_before", "residual", "end", "length", "place", "pool", "rows", "seed",
         "rank", "rule"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;
@@ -238,6 +240,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     WORD("norm", json_norm_at, NORM_COUNT, norm);
     WORD("residual", json_residual_at, RESIDUAL_COUNT, residual);
     WORD("end", json_ending_at, END_COUNT, ending);
+    WORD("length", json_length_at, LENGTH_COUNT, length);
     const char *init = json_string_value(json_object_get(o, "init"));
     m->from_run = init ? init_text_run(init) : 0;
     if (!m->from_run) WORD("init", json_init_at, INIT_COUNT, init);

@@ -84,6 +84,7 @@ static const char *keys_source_at(int i) { return source_name((enum source)i); }
 static const char *keys_norm_at(int i) { return norm_name((enum norm)i); }
 static const char *residual_at(int i) { return residual_name((enum residual)i); }
 static const char *ending_at(int i) { return ending_name((enum ending)i); }
+static const char *keys_length_at(int i) { return length_name((enum length)i); }
 static const char *keys_heads_at(int i) { return heads_name((enum head_form)i); }
 static const char *keys_init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
 static const char *keys_target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
@@ -125,6 +126,12 @@ static int set_ending(struct module *m, const char *v, struct err *e) {
     return i < 0 ? ERR_USAGE : 0;
 }
 
+static int set_length(struct module *m, const char *v, struct err *e) {
+    int i = key_word("length", v, keys_length_at, LENGTH_COUNT, e);
+    if (i >= 0) m->length = (enum length)i;
+    return i < 0 ? ERR_USAGE : 0;
+}
+
 static int set_tap(const char *key, enum tap *tap, const char *v, struct err *e) {
     int i = key_word(key, v, keys_tap_at, TAP_COUNT - 1, e);
     if (i >= 0) *tap = (enum tap)(i + 1);
@@ -149,7 +156,7 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
     if (i == COMP_SCALED && !*inner)
         return err_set(e, ERR_USAGE, "comp=scaled: the factor is missing, as in comp=scaled(2)");
     if (*inner && !comp_has_scale((enum comp)i))
-        return err_set(e, ERR_USAGE, "comp=%s: only scaled(s), learned(s) and learned-channel(s) take a number", v);
+        return err_set(e, ERR_USAGE, "comp=%s: only scaled(s), learned(s), learned-channel(s) and input-gate(s) take a number", v);
     if (*inner && keys_number("comp", inner, &s, e)) return e->code;
     m->comp = (enum comp)i;
     m->scale = s;
@@ -368,6 +375,7 @@ static const struct key keys_table[] = {
     {"norm-before", TAKES_NORM, false, set_norm_before},
     {"residual", TAKES_RESIDUAL, false, set_residual},
     {"end", TAKES_RESIDUAL, false, set_ending},
+    {"length", TAKES_LENGTH, false, set_length},
     {"read", TAKES_READ, true, set_read},
     {"write", TAKES_PLACE, true, set_write},
     {"target", TAKES_TARGET, true, set_target},
@@ -398,7 +406,7 @@ bool key_takes(const struct key *k, const struct module *m) {
     if (k->set == set_factor || k->set == set_rule) return m->source == SOURCE_KRONECKER;
     if (k->set == set_site) return module_takes_site(m);
     if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha)
-        return m->comp == COMP_ADD || comp_has_scale(m->comp) || m->comp == COMP_GATE;
+        return m->comp == COMP_ADD || comp_has_scale(m->comp);
     return true;
 }
 

@@ -135,6 +135,8 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         phrase(b, " as residual at ", residual_name(x->residual), nearest_where(x));
     if (x->ending != y->ending && x->fn == y->fn) phrase(b, " end at ", ending_name(x->ending),
                                                          nearest_where(x));
+    if (x->length != y->length && x->fn == y->fn) phrase(b, " as what the length is of at ", length_name(x->length),
+                                                         nearest_where(x));
     if (x->place != y->place && x->fn == y->fn) phrase(b, " at ", prompt_place_name(x->place),
                                                        nearest_where(x));
     if (x->pool != y->pool && x->fn == y->fn) phrase(b, "", x->pool == POOL_CLS ? "the first token read" : "row 0 read", "");

@@ -61,6 +61,7 @@ EMBED(dora, "dora")
 EMBED(vera, "vera")
 EMBED(ln_tuning, "ln-tuning")
 EMBED(adalora, "adalora")
+EMBED(unipelt, "unipelt")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -107,6 +108,7 @@ static const struct {
     ROW(vera, "vera"),
     ROW(ln_tuning, "ln-tuning"),
     ROW(adalora, "adalora"),
+    ROW(unipelt, "unipelt"),
 };
 enum { PRESETS = COUNT_OF(files) };
 

@@ -17,6 +17,7 @@ static const char *const source_names[] = {"free", "shared", "mlp", "task", "hyp
 static const char *const norm_names[] = {"none", "own", "shared", "scaled", "sum"};
 static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
 static const char *const ending_names[END_COUNT] = {"model", "bare"};
+static const char *const length_names[LENGTH_COUNT] = {"map", "output"};
 static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
 static const char *const init_names[] = {"default", "lora", "bert", "houlsby", "normal",
                                                "hyperformer", "truncated", "uniform", "vocabulary",
@@ -44,6 +45,7 @@ const char *source_name(enum source s) { return NAME(source_names, s); }
 const char *norm_name(enum norm n) { return NAME(norm_names, n); }
 const char *residual_name(enum residual r) { return NAME(residual_names, r); }
 const char *ending_name(enum ending e) { return NAME(ending_names, e); }
+const char *length_name(enum length l) { return NAME(length_names, l); }
 const char *heads_name(enum head_form h) { return NAME(heads_names, h); }
 const char *init_name(enum init i) { return NAME(init_names, i); }
 const char *target_name(enum target t) { return NAME(target_names, t); }
@@ -57,7 +59,7 @@ const char *prompt_rows_name(enum prompt_rows r) { return NAME(rows_names, r); }
 
 bool init_is_of_rows(enum init i) { return i >= INIT_UNIFORM; }
 
-bool comp_has_scale(enum comp c) { return c == COMP_SCALED || c == COMP_LEARNED || c == COMP_CHANNEL; }
+bool comp_has_scale(enum comp c) { return c == COMP_SCALED || c == COMP_LEARNED || c == COMP_CHANNEL || c == COMP_GATE; }
 int comp_gates(enum comp c) { return c == COMP_GATE ? 1 : c == COMP_GATES ? 2 : 0; }
 
 bool source_is_prompt(enum source s) {
@@ -156,6 +158,7 @@ static void space_leave_out(struct module *m) {
     if (!module_takes(m, TAKES_NORM)) m->norm_before = usual->norm_before;
     if (!module_takes(m, TAKES_RESIDUAL)) m->residual = usual->residual;
     if (!module_takes(m, TAKES_RESIDUAL)) m->ending = usual->ending;
+    if (!module_takes(m, TAKES_LENGTH)) m->length = usual->length;
     if (!module_takes(m, TAKES_SIZE)) m->size = usual->size;
     if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
     if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
@@ -248,7 +251,7 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->target == b->target && a->comp == b->comp && a->scale == b->scale &&
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
-           a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending &&
+           a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending && a->length == b->length &&
            a->factor == b->factor && a->own_rule == b->own_rule &&
            a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn &&

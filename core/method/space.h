@@ -75,6 +75,9 @@ enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_SCALED, NORM_SUM, NORM_COUNT 
 enum residual { RESIDUAL_WRITTEN, RESIDUAL_STREAM, RESIDUAL_READ, RESIDUAL_COUNT };
 /* What follows at the end of the sublayer: the model's residual and norm, or nothing. */
 enum ending { END_MODEL, END_BARE, END_COUNT };
+/* What a decomposed map's length is of: of W + s W_u W_d and without the bias, or, as the library AdapterHub has it, of
+ * W + W_u W_d and over all that the map gives. */
+enum length { LENGTH_MAP, LENGTH_OUTPUT, LENGTH_COUNT };
 enum init {
     INIT_DEFAULT,  /* what the function's paper says (docs/methods.md) */
     INIT_LORA,     /* W_d Kaiming-uniform(√5), W_u 0, biases 0 */
@@ -123,7 +126,7 @@ struct module {
     enum tap read, write; /* TAP_NONE where the function has none */
     enum target target;
     enum comp comp;
-    double scale;         /* s of COMP_SCALED; start of COMP_LEARNED and COMP_CHANNEL */
+    double scale;         /* s of COMP_SCALED and beside the gate of COMP_GATE; start of COMP_LEARNED and COMP_CHANNEL */
     enum head_form heads;
     enum source source;
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
@@ -136,6 +139,7 @@ struct module {
     bool norm_before;     /* and one on what it reads */
     enum residual residual;
     enum ending ending;
+    enum length length;   /* of a decomposed map */
     enum init init;
     int from_run;         /* the run of the history whose values it begins with, init=run(N); 0: none */
     double dropout;       /* on the module's input (LoRA) or inside (adapters): docs/methods.md */
@@ -256,6 +260,7 @@ bool source_is_hyper(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", … */
 const char *residual_name(enum residual r); /* "written", "stream", "read" */
 const char *ending_name(enum ending e);     /* "model", "bare" */
+const char *length_name(enum length l);     /* "map", "output" */
 const char *heads_name(enum head_form h);
 const char *prompt_place_name(enum prompt_place p); /* "first", "after-bos" */
 const char *prompt_pool_name(enum prompt_pool p);   /* "cls", "row0" */

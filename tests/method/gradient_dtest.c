@@ -280,7 +280,9 @@ static void norms_and_residuals(void **state) {
         "bottleneck(r=4; act=tanh, source=kronecker(4), rank=2, rule=own, comp=learned(1.5))",
         "bottleneck(r=4; act=gelu, read=f.out, source=kronecker(2), rank=0, norm=sum, layers=2)",
         "bottleneck(r=4; act=tanh, source=kronecker(2), comp=learned-channel(1.5))",
-        "bottleneck(r=4; act=tanh, source=kronecker(4), comp=input-gate, stack=encoder)"};
+        "bottleneck(r=4; act=tanh, source=kronecker(4), comp=input-gate, stack=encoder)",
+        "bottleneck(r=3; act=tanh, read=f.norm, write=f.out, norm=scaled, comp=input-gate(2), stack=encoder)",
+        "bottleneck(r=3; act=tanh, read=f.out, write=f.out, norm=sum, comp=input-gate, stack=encoder)"};
     for (size_t i = 0; i < COUNT_OF(forms); i++)
         if (!model || i % 3 == (size_t)model % 3) gradient_of(forms[i]);
     rig_mix(&rig, false);

@@ -76,6 +76,8 @@ static const struct row base_rows[] = {
     {"mam(l=16,r=16,biases=no)", 589824, 0},
     {"lora(r=16)", 589824, 0},
     {"adapter-houlsby(r=16,norms=no,biases=no)", 589824, 0},
+    {"unipelt", 1410672, 0},
+    {"unipelt(mlp=512)", 11083376, 1410672},
     {"head", 0, 0},
 };
 
