@@ -9,7 +9,7 @@
 
 static const struct key_rule hub_config_common[] = {
     { "architecture", NULL }, { "leave_out", NULL }, { "init_weights", NULL }, { "init_weights_seed", NULL },
-    { "dropout", NULL }, { NULL, NULL },
+    { "dropout", NULL }, { "use_gating", NULL }, { NULL, NULL },
 };
 static const struct key_rule of_bottleneck[] = {
     { "mh_adapter", NULL }, { "output_adapter", NULL }, { "cross_adapter", NULL }, { "reduction_factor", NULL },
@@ -25,7 +25,8 @@ static const struct key_rule of_bottleneck[] = {
 };
 static const struct key_rule hub_config_of_lora[] = {
     { "r", NULL }, { "alpha", NULL }, { "attn_matrices", NULL }, { "selfattn_lora", NULL }, { "intermediate_lora", NULL },
-    { "output_lora", NULL }, { "composition_mode", NULL }, { "dtype", NULL }, { NULL, NULL },
+    { "output_lora", NULL }, { "composition_mode", NULL }, { "dtype", NULL }, { "use_dora", NULL },
+    { "vera_d", NULL }, { "vera_b", NULL }, { NULL, NULL },
 };
 static const struct key_rule of_prefix[] = {
     { "prefix_length", NULL }, { "bottleneck_size", NULL }, { "flat", NULL }, { "non_linearity", NULL },
@@ -170,7 +171,9 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     hub_config_take_norms(c, out);
     if (take_products(h, c, out, e)) return e->code;
     double s = json_is_number(scaling) ? json_number_value(scaling) : 1;
-    out->comp = learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
+    bool gate = is_on(c, "use_gating");
+    if (gate && learned) return reading_refuse_key(h->path, "scaling", scaling, "petri learns no scale beside a gate", e);
+    out->comp = gate ? COMP_GATE : learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
     out->scale = s;
     return 0;
 }

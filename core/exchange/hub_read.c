@@ -11,13 +11,6 @@
 #include "core/exchange/hub.h"
 #include "core/method/classifier.h"
 
-struct hub_reader {
-    struct adapter_reading in;
-    struct hub hub;
-    struct bag head;
-    real *prefix; /* keys and values of all layers, owned */
-};
-
 /* The path before ".INFIX.NAME." and what follows it, or NULL; caller frees. */
 static char *hub_read_split(const struct hub_reader *r, const char *name, const char *infix,
                             const char **rest) {
@@ -47,8 +40,14 @@ static const struct tensor_info *map_before(const struct model *m, const char *p
     return t && (t->role == ROLE_O_W || t->role == ROLE_F2_W) ? t : NULL;
 }
 
-static struct bag_tensor *hub_read_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own,
-                                          const char *other) {
+real *hub_room(struct hub_reader *r, size_t n) {
+    real *x = mem_try(n ? n : 1, sizeof *x);
+    if (!x) return NULL;
+    GROW(r->made, r->made_room, r->mades + 1);
+    return r->made[r->mades++] = x;
+}
+
+struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other) {
     char *name = xprintf("%.*s%s", (int)(strlen(t->name) - strlen(own)), t->name, other);
     struct bag_tensor *x = bag_find(&r->in.bag, name);
     free(name);
@@ -57,7 +56,7 @@ static struct bag_tensor *hub_read_beside(struct hub_reader *r, const struct bag
 
 /* Tensors of a bottleneck beside its W_d, which is behind a norm where it has one. */
 struct bottleneck_tensors {
-    struct bag_tensor *down, *down_b, *up, *up_b, *scale, *before, *before_b, *after, *after_b;
+    struct bag_tensor *down, *down_b, *up, *up_b, *scale, *before, *before_b, *after, *after_b, *gate, *gate_b;
 };
 
 /* The last part of what makes W_d: it is trained itself, or of Kronecker products. */
@@ -73,7 +72,7 @@ static const char *down_name(const struct hub_reader *r) {
 /* The library saves the norm before twice. */
 static int check_copy(struct hub_reader *r, const struct bag_tensor *down, const struct bag_tensor *norm, const char *end,
                       struct err *e) {
-    struct bag_tensor *copy = hub_read_beside(r, down, down_name(r), end);
+    struct bag_tensor *copy = hub_beside(r, down, down_name(r), end);
     if (!copy) return 0;
     if (copy->count != norm->count || memcmp(copy->values, norm->values, norm->count * sizeof *norm->values))
         return reading_refuse(&r->in, copy, "differs from its copy under adapter_norm_before", e);
@@ -100,7 +99,9 @@ static int check_parts(struct hub_reader *r, const struct module *m, const struc
                   { m->norm_before, t->before, "the config's ln_before says otherwise" },
                   { m->norm_before, t->before_b, "the config's ln_before says otherwise" },
                   { m->norm != NORM_NONE, t->after, "the config's ln_after says otherwise" },
-                  { m->norm != NORM_NONE, t->after_b, "the config's ln_after says otherwise" } };
+                  { m->norm != NORM_NONE, t->after_b, "the config's ln_after says otherwise" },
+                  { m->comp == COMP_GATE, t->gate, "the config's use_gating says otherwise" },
+                  { m->comp == COMP_GATE, t->gate_b, "the config's use_gating says otherwise" } };
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         if (parts[i].wanted != (parts[i].is != NULL))
             return reading_refuse(&r->in, parts[i].is ? parts[i].is : t->down, parts[i].why, e);
@@ -111,7 +112,7 @@ static int check_parts(struct hub_reader *r, const struct module *m, const struc
 static struct bag_tensor *hub_read_part(struct hub_reader *r, const struct bag_tensor *down, bool up, const char *last) {
     const char *own = down_name(r);
     char *name = up ? xprintf("adapter_up.%s", last) : xprintf("%.*s.%s", (int)strlen("adapter_down.0"), own, last);
-    struct bag_tensor *t = hub_read_beside(r, down, own, name);
+    struct bag_tensor *t = hub_beside(r, down, own, name);
     free(name);
     return t;
 }
@@ -174,11 +175,13 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     bias = products ? "b" : "bias";
     const struct bottleneck_tensors t = {
         .down = down, .down_b = hub_read_part(r, down, false, bias), .up = products ? down : hub_read_part(r, down, true, "weight"),
-        .up_b = hub_read_part(r, down, true, bias), .scale = hub_read_beside(r, down, own, "scaling"),
-        .before = hub_read_beside(r, down, own, "adapter_norm_before.weight"),
-        .before_b = hub_read_beside(r, down, own, "adapter_norm_before.bias"),
-        .after = hub_read_beside(r, down, own, "adapter_norm_after.weight"),
-        .after_b = hub_read_beside(r, down, own, "adapter_norm_after.bias"),
+        .up_b = hub_read_part(r, down, true, bias), .scale = hub_beside(r, down, own, "scaling"),
+        .before = hub_beside(r, down, own, "adapter_norm_before.weight"),
+        .before_b = hub_beside(r, down, own, "adapter_norm_before.bias"),
+        .after = hub_beside(r, down, own, "adapter_norm_after.weight"),
+        .after_b = hub_beside(r, down, own, "adapter_norm_after.bias"),
+        .gate = hub_beside(r, down, own, "gate.weight"),
+        .gate_b = hub_beside(r, down, own, "gate.bias"),
     };
     if (check_parts(r, &m, &t, e)) return e->code;
     size_t size = width_of(r, down, &m), d = (size_t)r->in.m->arch.width;
@@ -200,152 +203,8 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     take_tensor_of(p, t.after, SLOT_NORM_W);
     take_tensor_of(p, t.after_b, SLOT_NORM_B);
     take_tensor_of(p, t.scale, SLOT_SCALE);
-    return 0;
-}
-
-/* ---- LoRA and IA3 ---- */
-
-static bool is_scale(const struct hub_reader *r) {
-    const char *mode = json_string_value(json_object_get(r->hub.lora, "composition_mode"));
-    return mode && !strcmp(mode, "scale");
-}
-
-static int hub_read_take_lora(struct hub_reader *r, struct bag_tensor *b, const char *module, struct err *e) {
-    const struct tensor_info *t = reading_map(r->in.m, module);
-    enum tap tap = t ? reading_tap(t) : TAP_NONE;
-    struct bag_tensor *a = hub_read_beside(r, b, "lora_B", "lora_A");
-    if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
-    if (tap == TAP_NONE) return reading_refuse(&r->in, b, "the model has no such map, or no method changes it", e);
-    struct module m = module_default(is_scale(r) ? FN_SCALE : FN_LINEAR);
-    m.write = tap;
-    if (is_scale(r)) {
-        if (a || reading_shape(&r->in, b, (size_t)t->rows, 1, e)) return a ? reading_refuse(&r->in, a, "a scale has none", e) : e->code;
-        piece_add(assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer), SLOT_CHANNEL, b->values, b->count);
-        b->used = true;
-        return 0;
-    }
-    size_t rank = b->rank == 2 ? b->shape[1] : 0;
-    if (!a || !rank || rank > 1 << 16) return reading_refuse(&r->in, b, "there is no lora_A beside it", e);
-    if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
-    m.read = tap_map_input(tap);
-    m.comp = COMP_SCALED;
-    if (hub_lora_scale(&r->hub, (int)rank, &r->in.out->assumed, &m.scale, e)) return e->code;
-    m.size = (int)rank;
-    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
-    piece_add(p, SLOT_DOWN_W, a->values, a->count);
-    piece_add(p, SLOT_UP_W, b->values, b->count);
-    a->used = b->used = true;
-    return 0;
-}
-
-/* ---- a prefix, which stands under every layer ---- */
-
-/* The tensor of the prefix that ends so; all its copies must be equal.  NULL: there is none, or e->code says why. */
-static const struct bag_tensor *one_of(struct hub_reader *r, const char *end, struct err *e) {
-    char *mark = xprintf("prefix_tunings.%s.self_prefix.%s", r->hub.name, end);
-    const struct bag_tensor *first = NULL;
-    for (size_t i = 0; i < r->in.bag.count && !e->code; i++) {
-        struct bag_tensor *t = &r->in.bag.tensor[i];
-        if (!text_ends(t->name, mark)) continue;
-        if (first && (t->count != first->count || memcmp(t->values, first->values, t->count * sizeof *t->values)))
-            reading_refuse(&r->in, t, "differs from its copies under other layers", e);
-        t->used = true;
-        if (!first) first = t;
-    }
-    free(mark);
-    return e->code ? NULL : first;
-}
-
-/* out (l × n) = act(x W₁ᵀ + b₁) W₂ᵀ + b₂ */
-static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *w[4], size_t mid, size_t n, real *out) {
-    double *h = xcalloc(mid, sizeof *h);
-    for (size_t t = 0; t < l; t++) {
-        for (size_t i = 0; i < mid; i++) {
-            double v = (double)w[1]->values[i];
-            for (size_t k = 0; k < d; k++) v += (double)x[t * d + k] * (double)w[0]->values[i * d + k];
-            h[i] = tanh(v);
-        }
-        for (size_t i = 0; i < n; i++) {
-            double v = (double)w[3]->values[i];
-            for (size_t k = 0; k < mid; k++) v += h[k] * (double)w[2]->values[i * mid + k];
-            out[t * n + i] = (real)v;
-        }
-    }
-    free(h);
-}
-
-/* The prefix as it acts: l × (2 · layers · d). */
-static int make_prefix(struct hub_reader *r, size_t n, size_t *length, struct err *e) {
-    static const char *const parts[] = { "control_trans.0.weight", "control_trans.0.bias", "control_trans.2.weight",
-                                         "control_trans.2.bias" };
-    const struct bag_tensor *flat = one_of(r, "control_trans", e), *w[4] = { 0 };
-    const struct bag_tensor *words = flat || e->code ? NULL : one_of(r, "wte.weight", e);
-    for (int i = 0; i < 4 && words && !e->code; i++) w[i] = one_of(r, parts[i], e);
-    if (e->code) return e->code;
-    const char *act = json_string_value(json_object_get(r->hub.prefix, "non_linearity"));
-    size_t d = (size_t)r->in.m->arch.width, l = flat ? flat->count / n : words ? words->shape[0] : 0, mid = w[1] ? w[1]->count : 0;
-    bool whole = flat ? l && flat->count == l * n
-                      : words && words->rank == 2 && words->shape[1] == d && w[0] && w[1] && w[2] && w[3] && l && l < 1 << 16 &&
-                            w[0]->count == mid * d && w[2]->count == mid * n && w[3]->count == n;
-    if (!whole) return err_set(e, ERR_INPUT, "%s: its prefix is not whole, or of another model", r->in.bag.path);
-    if (!flat && (!act || strcmp(act, "tanh")))
-        return err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh", r->hub.path,
-                       act ? act : "not there");
-    r->prefix = mem_try(l * n, sizeof *r->prefix);
-    if (!r->prefix) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
-    if (flat) memcpy(r->prefix, flat->values, l * n * sizeof *r->prefix);
-    else run_mlp(words->values, l, d, w, mid, n, r->prefix);
-    if (!flat) notes_add(&r->in.out->assumed, "the prefix is made once by its network, and free from then on");
-    *length = l;
-    return 0;
-}
-
-static int take_prefix(struct hub_reader *r, struct err *e) {
-    const struct arch *a = &r->in.m->arch;
-    size_t layers = (size_t)a->encoder_layers, d = (size_t)(a->heads * a->head_width), n = 2 * layers * d, l = 0;
-    if (a->decoder_layers)
-        return err_set(e, ERR_INPUT, "%s: a prefix of a model with a decoder, which petri does not read yet", r->hub.path);
-    if (make_prefix(r, n, &l, e)) return e->code;
-    /* of each layer its keys and values, rows together */
-    real *rows = mem_try(l * n, sizeof *rows), *flat = r->prefix;
-    if (!rows) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
-    for (size_t k = 0; k < 2 * layers; k++)
-        for (size_t t = 0; t < l; t++) memcpy(rows + (k * l + t) * d, flat + t * n + k * d, d * sizeof *rows);
-    free(flat);
-    r->prefix = rows;
-    struct module m = module_default(FN_SOFTMAX);
-    m.size = (int)l;
-    for (size_t i = 0; i < layers; i++) {
-        struct placed *p = assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_SELF, (int)i);
-        piece_add(p, SLOT_KEY, rows + 2 * i * l * d, l * d);
-        piece_add(p, SLOT_VALUE, rows + (2 * i + 1) * l * d, l * d);
-    }
-    return 0;
-}
-
-/* ---- a prompt, which stands behind the embedding ---- */
-
-static int take_prompt(struct hub_reader *r, struct err *e) {
-    const json_t *combine = json_object_get(r->hub.prompt, "combine");
-    bool after = json_is_string(combine) && !strcmp(json_string_value(combine), "prefix_after_bos");
-    char *end = xprintf("prompt_tuning.prompt_tunings.%s.prompt_embedding.weight", r->hub.name);
-    struct bag_tensor *t = NULL;
-    for (size_t i = 0; i < r->in.bag.count; i++)
-        if (text_ends(r->in.bag.tensor[i].name, end)) t = &r->in.bag.tensor[i];
-    free(end);
-    if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
-        return reading_refuse_key(r->hub.path, "combine", combine, "petri has prompts before a text and behind its first token", e);
-    if (!t) return err_set(e, ERR_INPUT, "%s: has no prompt_embedding", r->in.bag.path);
-    if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
-        return reading_refuse(&r->in, t, "its shape is not rows × the model's width", e);
-    struct module m = module_default(FN_PROMPT);
-    m.size = (int)t->shape[0];
-    m.write = TAP_EMBED;
-    m.place = after ? PLACE_AFTER_BOS : PLACE_FIRST;
-    m.pool = POOL_ROW0; /* with the first token before them, that is row 0 */
-    module_normalise(&m);
-    t->used = true;
-    piece_add(assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1), SLOT_OWN, t->values, t->count);
+    take_tensor_of(p, t.gate, SLOT_GATE_W);
+    take_tensor_of(p, t.gate_b, SLOT_GATE_B);
     return 0;
 }
 
@@ -458,9 +317,9 @@ static int hub_read_take_tensor(struct hub_reader *r, struct bag_tensor *t, stru
         free(path);
         if (rc) return rc;
     }
-    char *module = t->used ? NULL : hub_read_split(r, t->name, "loras", &rest);
-    if (module && !strcmp(rest, "lora_B")) rc = hub_read_take_lora(r, t, module, e);
-    free(module);
+    char *map = t->used ? NULL : hub_read_split(r, t->name, "loras", &rest);
+    if (map && (!strcmp(rest, "lora_B") || !strcmp(rest, "vera_B"))) rc = hub_take_low(r, t, rest, map, e);
+    free(map);
     return rc;
 }
 
@@ -480,8 +339,8 @@ static int hub_read_folder(struct hub_reader *r, const char *folder, struct err 
     notes_add(&r->in.out->read, packed ? "adapter.safetensors" : "pytorch_adapter.bin");
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
     for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = hub_read_take_tensor(r, &r->in.bag.tensor[i], e);
-    if (!rc && r->hub.prefix) rc = take_prefix(r, e);
-    if (!rc && r->hub.prompt) rc = take_prompt(r, e);
+    if (!rc && r->hub.prefix) rc = hub_take_prefix(r, e);
+    if (!rc && r->hub.prompt) rc = hub_take_prompt(r, e);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter");
     if (!rc && json_is_string(inverse)) notes_add(&r->in.out->ignored, "inv_adapter: %s, without tensors", json_string_value(inverse));
@@ -497,7 +356,8 @@ int import_hub(const char *folder, struct model *m, struct imported *out, struct
     if (!rc) out->origin = xstrdup(r.hub.text);
     for (int i = 0; r.in.label && i < r.in.classes; i++) free(r.in.label[i]);
     free(r.in.label);
-    free(r.prefix);
+    for (size_t i = 0; i < r.mades; i++) free(r.made[i]);
+    free(r.made);
     assembly_release(&r.in.to);
     bag_release(&r.in.bag);
     bag_release(&r.head);

@@ -52,6 +52,7 @@ static const char *why_not(const struct module *m) {
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
     if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_PROJECTED || m->fn == FN_SVD) {
         if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE) return "its scale is one for each channel, or of the input";
+        if (m->length != LENGTH_MAP) return "its length is over the bias too (length=output), which --to hub has";
         if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
         return NULL;
     }

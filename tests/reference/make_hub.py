@@ -32,6 +32,13 @@ ADAPTERS = {
     "hub-compacter": CompacterConfig(reduction_factor=5, phm_dim=2),
     "hub-head-one": ParBnConfig(reduction_factor=10),
     "hub-head-pooled": SeqBnConfig(reduction_factor=10),
+    "hub-gate": SeqBnConfig(reduction_factor=10, use_gating=True, scaling=3.0),
+    "hub-lora-gate": LoRAConfig(r=2, alpha=6, use_gating=True),
+    "hub-prefix-gates": PrefixTuningConfig(prefix_length=2, flat=True, use_gating=True, shared_gating=False, leave_out=[1]),
+    "hub-unipelt": ConfigUnion(LoRAConfig(r=2, alpha=2, use_gating=True), PrefixTuningConfig(prefix_length=2, bottleneck_size=5, use_gating=True),
+                               SeqBnConfig(reduction_factor=10, use_gating=True)),
+    "hub-dora": LoRAConfig(r=2, alpha=5, use_dora=True, output_lora=True),
+    "hub-vera": LoRAConfig(r=3, alpha=4, vera_d=0.1, vera_b=0.2, init_weights="vera"),
     "hub-prompt": PromptTuningConfig(prompt_length=3),
     "hub-prompt-after": PromptTuningConfig(prompt_length=2, combine="prefix_after_bos"),
 }
@@ -54,7 +61,7 @@ def save(name, config, tokenizer, texts):
             parameter.data += 0.15 * torch.randn_like(parameter)
     model.set_active_adapters(NAME)
     model.eval()
-    pickled = "prefix" in name or "mam" in name
+    pickled = any(x in name for x in ("prefix", "mam", "unipelt"))
     model.save_adapter(folder, NAME, with_head=True, use_safetensors=not pickled)
     with torch.no_grad():
         rows = [torch.softmax(model(**tokenizer(t, return_tensors="pt")).logits[0].double(), -1).tolist() for t in texts]

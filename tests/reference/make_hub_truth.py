@@ -50,6 +50,7 @@ CASES = {
     "bart-cross": ("bart", BnConfig(**dict(BASE, cross_adapter=True, mh_adapter=True, non_linearity="swish"),
                                     original_ln_before=True, original_ln_after=True, residual_before_ln=True,
                                     ln_before=True)),
+    "bart-prefix": ("bart", PrefixTuningConfig(prefix_length=2, flat=True)),
 }
 
 
@@ -111,7 +112,8 @@ def make(folder, family, config, seed, whole):
     shutil.rmtree(folder, ignore_errors=True)
     torch.manual_seed(seed)
     model, heads = load(family), family in ("bert", "roberta")
-    shared = config.get("ln_before", False)  # the library saves that norm twice, which its safetensors refuse
+    # what the library saves twice its safetensors refuse
+    shared = config.get("ln_before", False) or config.architecture == "prefix_tuning"
     model.add_adapter(NAME, config=config)
     if heads:
         model.add_classification_head(NAME, num_labels=3, layers=2)

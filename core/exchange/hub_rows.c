@@ -1,0 +1,186 @@
+/* What an AdapterHub folder has beside sequences: a prefix of keys and values, and a prompt of rows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/hub.h"
+
+/* ---- a prefix, which stands under every layer ---- */
+
+/* The attentions that the library names apart. */
+struct prefix_place {
+    const char *key;
+    int stack, site;
+};
+
+/* The tensor of the prefix of a key that ends so; all its copies must be equal.  NULL: there is none, or e->code says why. */
+static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, const char *end, struct err *e) {
+    char *mark = xprintf("prefix_tunings.%s.%s.%s", r->hub.name, key, end);
+    const struct bag_tensor *first = NULL;
+    for (size_t i = 0; i < r->in.bag.count && !e->code; i++) {
+        struct bag_tensor *t = &r->in.bag.tensor[i];
+        if (!text_ends(t->name, mark)) continue;
+        if (first && (t->count != first->count || memcmp(t->values, first->values, t->count * sizeof *t->values)))
+            reading_refuse(&r->in, t, "differs from its copies under other layers", e);
+        t->used = true;
+        if (!first) first = t;
+    }
+    free(mark);
+    return e->code ? NULL : first;
+}
+
+/* out (l × n) = act(x W₁ᵀ + b₁) W₂ᵀ + b₂ */
+static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *w[4], size_t mid, size_t n, real *out) {
+    double *h = xcalloc(mid, sizeof *h);
+    for (size_t t = 0; t < l; t++) {
+        for (size_t i = 0; i < mid; i++) {
+            double v = (double)w[1]->values[i];
+            for (size_t k = 0; k < d; k++) v += (double)x[t * d + k] * (double)w[0]->values[i * d + k];
+            h[i] = tanh(v);
+        }
+        for (size_t i = 0; i < n; i++) {
+            double v = (double)w[3]->values[i];
+            for (size_t k = 0; k < mid; k++) v += h[k] * (double)w[2]->values[i * mid + k];
+            out[t * n + i] = (real)v;
+        }
+    }
+    free(h);
+}
+
+/* The prefix of a key as it acts, l × n, n = 2 · layers · d; NULL with e->code 0: the file has none of that key. */
+static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t *length, struct err *e) {
+    static const char *const parts[] = { "control_trans.0.weight", "control_trans.0.bias", "control_trans.2.weight",
+                                         "control_trans.2.bias" };
+    const struct bag_tensor *flat = one_of(r, key, "control_trans", e), *w[4] = { 0 };
+    const struct bag_tensor *words = flat || e->code ? NULL : one_of(r, key, "wte.weight", e);
+    for (int i = 0; i < 4 && words && !e->code; i++) w[i] = one_of(r, key, parts[i], e);
+    if (e->code || (!flat && !words)) return NULL;
+    const char *act = json_string_value(json_object_get(r->hub.prefix, "non_linearity"));
+    size_t d = (size_t)r->in.m->arch.width, l = flat ? flat->count / n : words->shape[0], mid = w[1] ? w[1]->count : 0;
+    bool whole = flat ? l && flat->count == l * n
+                      : words->rank == 2 && words->shape[1] == d && w[0] && w[1] && w[2] && w[3] && l && l < 1 << 16 &&
+                            w[0]->count == mid * d && w[2]->count == mid * n && w[3]->count == n;
+    if (!whole) err_set(e, ERR_INPUT, "%s: its prefix (%s) is not whole, or of another model", r->in.bag.path, key);
+    else if (!flat && (!act || strcmp(act, "tanh")))
+        err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh", r->hub.path,
+                act ? act : "not there");
+    if (e->code) return NULL;
+    real *made = hub_room(r, l * n);
+    if (!made) err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    else if (flat) memcpy(made, flat->values, l * n * sizeof *made);
+    else run_mlp(words->values, l, d, w, mid, n, made);
+    if (!flat && !r->told_network) notes_add(&r->in.out->assumed, "the prefix is made once by its network, and free from then on");
+    r->told_network = r->told_network || !flat;
+    *length = l;
+    return made;
+}
+
+/* The gate of a layer's prefix, or NULL: of encoders, since in a decoder it would see what comes later. */
+static struct bag_tensor *prefix_gate(struct hub_reader *r, int layer, const char *part) {
+    bool bart = r->in.m->arch.decoder_layers > 0;
+    char *end = xprintf(bart ? "encoder.layers.%d.self_attn.prefix_tuning.prefix_gates.%s.%s"
+                             : "encoder.layer.%d.attention.self.prefix_tuning.prefix_gates.%s.%s",
+                        layer, r->hub.name, part);
+    struct bag_tensor *t = NULL;
+    for (size_t i = 0; i < r->in.bag.count && !t; i++)
+        if (text_ends(r->in.bag.tensor[i].name, end)) t = &r->in.bag.tensor[i];
+    free(end);
+    return t;
+}
+
+static int take_gate(struct hub_reader *r, struct placed *p, int layer, struct err *e) {
+    struct bag_tensor *w = prefix_gate(r, layer, "weight"), *b = prefix_gate(r, layer, "bias");
+    size_t gates = (size_t)comp_gates(p->module.comp);
+    if (!gates) return 0;
+    if (!w || !b) return err_set(e, ERR_INPUT, "%s: layer %d has no gate of its prefix", r->in.bag.path, layer + 1);
+    if (reading_shape(&r->in, w, gates, (size_t)r->in.m->arch.width, e)) return e->code;
+    w->used = b->used = true;
+    piece_add(p, SLOT_GATE_W, w->values, w->count);
+    piece_add(p, SLOT_GATE_B, b->values, b->count);
+    return 0;
+}
+
+/* The layers of a stack that have one; how many. */
+static int prefix_layers(const struct hub_reader *r, int stack, int *layer) {
+    const json_t *out = json_object_get(r->hub.prefix, "leave_out"), *v;
+    int all = stack == STACK_DECODER ? r->in.m->arch.decoder_layers : r->in.m->arch.encoder_layers, n = 0;
+    for (int i = 0; i < all && i < HUB_LAYERS; i++) {
+        bool left = false;
+        size_t k;
+        json_array_foreach(out, k, v) left = left || (json_is_integer(v) && json_integer_value(v) == i);
+        if (!left) layer[n++] = i;
+    }
+    return n;
+}
+
+static int take_prefix_at(struct hub_reader *r, const struct prefix_place *at, bool *found, struct err *e) {
+    const struct arch *a = &r->in.m->arch;
+    int layer[HUB_LAYERS], layers = prefix_layers(r, at->stack, layer);
+    size_t d = (size_t)(a->heads * a->head_width), n = 2 * (size_t)layers * d, l = 0;
+    real *flat = layers ? make_prefix(r, at->key, n, &l, e) : NULL;
+    if (!flat) return e->code;
+    *found = true;
+    /* of each layer its keys and values, rows together */
+    real *rows = hub_room(r, l * n);
+    if (!rows) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    for (size_t k = 0; k < 2 * (size_t)layers; k++)
+        for (size_t t = 0; t < l; t++) memcpy(rows + (k * l + t) * d, flat + t * n + k * d, d * sizeof *rows);
+    struct module m = module_default(FN_SOFTMAX);
+    const json_t *shared = json_object_get(r->hub.prefix, "shared_gating");
+    m.size = (int)l;
+    if (json_is_true(json_object_get(r->hub.prefix, "use_gating"))) m.comp = json_is_false(shared) ? COMP_GATES : COMP_GATE;
+    for (size_t i = 0; i < (size_t)layers; i++) {
+        struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->site, layer[i]);
+        piece_add(p, SLOT_KEY, rows + 2 * i * l * d, l * d);
+        piece_add(p, SLOT_VALUE, rows + (2 * i + 1) * l * d, l * d);
+        if (take_gate(r, p, layer[i], e)) return e->code;
+    }
+    return 0;
+}
+
+int hub_take_prefix(struct hub_reader *r, struct err *e) {
+    static const struct prefix_place alone[] = { { "self_prefix", STACK_ENCODER, SUB_SELF } };
+    static const struct prefix_place both[] = { { "encoder_prefix", STACK_ENCODER, SUB_SELF }, { "self_prefix", STACK_DECODER, SUB_SELF },
+                                                { "cross_prefix", STACK_DECODER, SUB_CROSS } };
+    const struct arch *a = &r->in.m->arch;
+    const json_t *out = json_object_get(r->hub.prefix, "leave_out");
+    bool found = false;
+    if (a->buckets)
+        return reading_refuse_key(r->hub.path, "architecture", json_object_get(r->hub.prefix, "architecture"),
+                                  "on T5 the library moves the relative positions by a prefix's length, which petri does not", e);
+    if (a->decoder_layers && json_array_size(out))
+        return reading_refuse_key(r->hub.path, "leave_out", out, "of a model with a decoder petri reads prefixes of all layers", e);
+    int n = a->decoder_layers ? (int)COUNT_OF(both) : 1, rc = 0;
+    for (int i = 0; i < n && !rc; i++) rc = take_prefix_at(r, a->decoder_layers ? &both[i] : alone, &found, e);
+    return rc || found ? rc : err_set(e, ERR_INPUT, "%s: has no tensors of a prefix", r->in.bag.path);
+}
+
+/* ---- a prompt, which stands behind the embedding ---- */
+
+int hub_take_prompt(struct hub_reader *r, struct err *e) {
+    const json_t *combine = json_object_get(r->hub.prompt, "combine");
+    bool after = json_is_string(combine) && !strcmp(json_string_value(combine), "prefix_after_bos");
+    char *end = xprintf("prompt_tuning.prompt_tunings.%s.prompt_embedding.weight", r->hub.name);
+    struct bag_tensor *t = NULL;
+    for (size_t i = 0; i < r->in.bag.count; i++)
+        if (text_ends(r->in.bag.tensor[i].name, end)) t = &r->in.bag.tensor[i];
+    free(end);
+    if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
+        return reading_refuse_key(r->hub.path, "combine", combine, "petri has prompts before a text and behind its first token", e);
+    if (!t) return err_set(e, ERR_INPUT, "%s: has no prompt_embedding", r->in.bag.path);
+    if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
+        return reading_refuse(&r->in, t, "its shape is not rows × the model's width", e);
+    struct module m = module_default(FN_PROMPT);
+    m.size = (int)t->shape[0];
+    m.write = TAP_EMBED;
+    m.place = after ? PLACE_AFTER_BOS : PLACE_FIRST;
+    m.pool = POOL_ROW0; /* with the first token before them, that is row 0 */
+    module_normalise(&m);
+    t->used = true;
+    piece_add(assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1), SLOT_OWN, t->values, t->count);
+    return 0;
+}
+
