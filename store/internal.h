@@ -77,7 +77,9 @@ struct store_record {
     double value[STORE_STEP_VALUES];
     int64_t run, step, time;
     double seconds;
-    enum store_state state; /* RECORD_CHANGE */
+    enum store_state state; /* RECORD_CHANGE, and: */
+    int64_t peak;
+    bool of_whole;
     struct payload *payload; /* texts and metrics, owned; or NULL */
 };
 struct payload_metric {

@@ -173,6 +173,9 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     json_member_int(b, "steps", r->steps);
     json_add_key(b, "seconds");
     json_add_double(b, r->seconds);
+    json_add_key(b, "peak_bytes");
+    if (r->peak) buf_printf(b, "%" PRId64, r->peak);
+    else buf_puts(b, "null");
     add_time(b, "created", r->created);
     add_time(b, "started", r->started);
     add_time(b, "ended", r->ended);

@@ -253,10 +253,11 @@ static int apply_change(struct applier *a, const struct store_record *r, struct 
         a->db, e,
         "UPDATE run SET state=?2, reason=?3, weights_sha256=coalesce(?4,weights_sha256),"
         " step=iif(?5<0,step,?5), seconds=iif(?6<0,seconds,?6),"
-        " started=iif(?2='running',coalesce(started,?7),started), ended=iif(?8,NULL,?7)"
+        " started=iif(?2='running',coalesce(started,?7),started), ended=iif(?8,NULL,?7),"
+        " peak=CASE WHEN ?9=0 THEN peak WHEN ?9<0 THEN NULL WHEN ?10 THEN ?9 ELSE max(peak,?9) END"
         " WHERE id=?1",
-        "itttidii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step, r->seconds,
-        r->time, (int64_t)live);
+        "itttidiiii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step, r->seconds,
+        r->time, (int64_t)live, r->peak, (int64_t)r->of_whole);
     if (!rc) rc = live ? blocks_drop(a->db, r->run, e) : blocks_make(a->db, r->run, e);
     return rc ? rc : log_change(a, r, e);
 }

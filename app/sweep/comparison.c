@@ -140,7 +140,7 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
 int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
                     int *kind, struct err *e) {
     *out = (struct compared_run){ .id = run->id, .trained = run->trained, .seed = run->seed, .value = NAN, .final = NAN,
-                                  .seconds = run->seconds, .state = run->state };
+                                  .seconds = run->seconds, .peak = run->peak, .state = run->state };
     *kind = KIND_NONE;
     bool evaluated = *run->decides && run->best.measured && !tune_is_tagged(run->tags);
     if (!evaluated) { /* an import, or one that has not come so far: no value */
@@ -207,11 +207,23 @@ const char *comparison_state(const struct compared_group *g) {
     return !g->valid ? "invalid" : g->runs < g->wanted ? g->reason ? "failed" : "waiting" : "finished";
 }
 
-double comparison_seconds(const struct compared_group *g) {
+/* The mean over the finished runs, where there are any: others are cut short. */
+static double mean_cost(const struct compared_group *g, double (*of)(const struct compared_run *r)) {
     double sum = 0;
-    for (int i = 0; i < g->runs; i++) sum += g->run[i].seconds;
-    return g->runs ? sum / g->runs : NAN;
+    int finished = 0, n = 0;
+    for (int i = 0; i < g->runs; i++) finished += g->run[i].state == STORE_FINISHED;
+    for (int i = 0; i < g->runs; i++) {
+        if (finished && g->run[i].state != STORE_FINISHED) continue;
+        sum += of(&g->run[i]);
+        n++;
+    }
+    return n ? sum / n : NAN;
 }
+
+static double seconds_of(const struct compared_run *r) { return r->seconds; }
+static double memory_of(const struct compared_run *r) { return r->peak ? (double)r->peak : NAN; }
+double comparison_seconds(const struct compared_group *g) { return mean_cost(g, seconds_of); }
+double comparison_memory(const struct compared_group *g) { return mean_cost(g, memory_of); }
 
 bool comparison_in_points(const struct side_by_side *c, int kind) { return kind >= 0 && metric_in_points(c->kind[kind].metric); }
 
@@ -307,20 +319,23 @@ static const char *kernel_of(const struct compared_group *g) {
 
 char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) {
     const struct compared_group *first = NULL;
-    for (int i = 0; cost == COST_SECONDS && i < c->groups; i++) {
+    for (int i = 0; cost != COST_TRAINED && i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
         if (!g->value.n) continue;
         if (!*kernel_of(g)) return xprintf("the runs of %s were not all made on one known machine and kernel", g->name);
         if (!first) first = g;
         if (strcmp(kernel_of(g), kernel_of(first)))
-            return xprintf("%s ran on \"%s\", %s on \"%s\": their times are not compared", first->name, kernel_of(first),
-                           g->name, kernel_of(g));
+            return xprintf("%s ran on \"%s\", %s on \"%s\": their %s is not compared", first->name, kernel_of(first),
+                           g->name, kernel_of(g), cost == COST_MEMORY ? "memory" : "time");
+        if (cost == COST_MEMORY && isnan(comparison_memory(g)))
+            return xprintf("what the runs of %s took of memory is not known: they were in work beside others, or are of before it "
+                           "was kept (petri sweep --at-once 1 trains each alone)", g->name);
     }
     return NULL;
 }
 
 static double cost_of(const struct compared_group *g, enum compared_cost cost) {
-    return cost == COST_TRAINED ? (double)g->trained : comparison_seconds(g);
+    return cost == COST_TRAINED ? (double)g->trained : cost == COST_MEMORY ? comparison_memory(g) : comparison_seconds(g);
 }
 
 bool comparison_on_front(const struct side_by_side *c, int at, enum compared_cost cost) {

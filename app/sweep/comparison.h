@@ -20,6 +20,7 @@ struct compared_run {
     int64_t id, trained;
     uint64_t seed;
     double value, final, seconds; /* best and last of the metric; NaN: none */
+    int64_t peak; /* bytes resident at most; 0: not known, or others were beside it */
     enum store_state state;
     bool other_rows; /* with allow_rows: on other rows than the kind's first run */
     char *kernel; /* of the matrix library and processor, or NULL */
@@ -86,7 +87,9 @@ void comparison_failed(struct compared_group *g, uint64_t seed, const char *reas
 /* Whether the run enters means: it is finished and has a value. */
 bool comparison_counts(const struct side_by_side *c, const struct compared_run *r);
 double comparison_value(const struct side_by_side *c, const struct compared_run *r);
-double comparison_seconds(const struct compared_group *g); /* mean of the runs; NaN without */
+/* Of the finished runs, without one of all: NaN without any. */
+double comparison_seconds(const struct compared_group *g); /* their mean */
+double comparison_memory(const struct compared_group *g);  /* mean of the peaks in bytes; NaN unless all are known */
 /* Whether the groups' values are told in points (×100) on screen. */
 bool comparison_in_points(const struct side_by_side *c, int kind);
 
@@ -103,8 +106,9 @@ size_t comparison_pairs(const struct side_by_side *c, double margin, struct comp
 char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin);
 
 /* What a group costs. */
-enum compared_cost { COST_TRAINED, COST_SECONDS };
-/* Nothing of its kind is as good at a lower cost.  Seconds are compared among runs of one kernel alone. */
+enum compared_cost { COST_TRAINED, COST_SECONDS, COST_MEMORY };
+/* Nothing of its kind is as good at a lower cost.  Seconds and memory are compared among runs of one machine and kernel
+ * alone, memory among those that were alone in their process. */
 bool comparison_on_front(const struct side_by_side *c, int group, enum compared_cost cost);
 /* Why the cost cannot be compared over the groups; NULL: it can.  Caller frees. */
 char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost);

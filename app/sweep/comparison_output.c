@@ -10,7 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-static const char *const cost_name[] = { "trained", "seconds" };
+static const char *const cost_name[] = { "trained", "seconds", "memory" };
 
 /* ---- JSON ---- */
 
@@ -54,6 +54,7 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
     json_member_measured(b, "final", g->final.mean);
     json_member_int(b, "trained", (long long)g->trained);
     json_member_measured(b, "seconds", comparison_seconds(g));
+    json_member_measured(b, "memory", comparison_memory(g));
     if (g->size) {
         json_add_key(b, "size");
         buf_puts(b, g->size);
@@ -189,7 +190,7 @@ void comparison_seeds(const struct side_by_side *c, const struct compared_group 
 void comparison_csv(const struct side_by_side *c, struct buf *out) {
     buf_puts(out, "name");
     for (int i = 0; i < c->axes; i++) buf_putc(out, ','), text_csv(out, c->axis[i]);
-    buf_puts(out, ",state,metric,rows,runs,seeds,n,mean,sd,low,high,final,trained,seconds\n");
+    buf_puts(out, ",state,metric,rows,runs,seeds,n,mean,sd,low,high,final,trained,seconds,memory\n");
     for (int i = 0; i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
         struct interval v = spread_interval(g->value, 0.95);
@@ -208,7 +209,11 @@ void comparison_csv(const struct side_by_side *c, struct buf *out) {
             if (isfinite(values[k])) text_from_double(values[k], text);
             buf_printf(out, ",%s", text);
         }
-        buf_printf(out, ",%lld,%.1f\n", (long long)g->trained, comparison_seconds(g));
+        buf_printf(out, ",%lld,", (long long)g->trained);
+        if (isfinite(comparison_seconds(g))) buf_printf(out, "%.1f", comparison_seconds(g));
+        buf_putc(out, ',');
+        if (isfinite(comparison_memory(g))) buf_printf(out, "%.0f", comparison_memory(g));
+        buf_putc(out, '\n');
     }
 }
 
@@ -224,12 +229,12 @@ static void about_kind(const struct side_by_side *c, int kind, struct buf *out) 
                c->final ? "" : ", chosen on the same rows", k->rows);
 }
 
-static void comparison_output_head(const struct side_by_side *c, struct buf *out) {
+static void comparison_output_head(const struct side_by_side *c, const char *cost, struct buf *out) {
     buf_puts(out, "| |");
     for (int i = 0; i < c->axes; i++) buf_printf(out, " %s |", c->axis[i]);
-    buf_puts(out, " state | n | seeds | mean | sd | 95 % | trained |\n|---|");
+    buf_printf(out, " state | n | seeds | mean | sd | 95 %% | trained |%s\n|---|", cost);
     for (int i = 0; i < c->axes; i++) buf_puts(out, "---|");
-    buf_puts(out, "---|---|---|---|---|---|---|\n");
+    buf_printf(out, "---|---|---|---|---|---|---|%s\n", *cost ? "---|" : "");
 }
 
 static void comparison_output_line(const struct side_by_side *c, int at, const struct compared_options *o,
@@ -244,8 +249,11 @@ static void comparison_output_line(const struct side_by_side *c, int at, const s
     comparison_seeds(c, g, seeds, sizeof seeds);
     buf_printf(out, "| %s%s%s |", g->name, costs && comparison_on_front(c, at, o->cost) ? " *" : "", g->other_rows ? " \u2260" : "");
     for (int k = 0; k < c->axes; k++) buf_printf(out, " %s |", g->axis[k] ? g->axis[k] : "\u2013");
-    buf_printf(out, " %s | %zu | %s | %s | %s | %s%s%s | %s |\n", g->valid ? comparison_state(g) : g->reason, g->value.n,
+    buf_printf(out, " %s | %zu | %s | %s | %s | %s%s%s | %s |", g->valid ? comparison_state(g) : g->reason, g->value.n,
                seeds, mean, sd, low, *low ? " \u2026 " : "", high, trained);
+    double paid = o->cost == COST_MEMORY ? comparison_memory(g) / 1048576 : comparison_seconds(g);
+    if (o->cost != COST_TRAINED) buf_printf(out, isfinite(paid) ? " %.1f |" : " |", paid);
+    buf_putc(out, '\n');
 }
 
 /* The groups of a kind; of KIND_NONE those without a value. */
@@ -257,7 +265,8 @@ static void comparison_output_table(const struct side_by_side *c, int kind,
     if (!n) return;
     if (kind >= 0) about_kind(c, kind, out);
     else if (c->kinds) buf_puts(out, "Without a value:\n\n");
-    comparison_output_head(c, out);
+    static const char *const paid[] = { "", " seconds |", " MB resident |" };
+    comparison_output_head(c, paid[o->cost], out);
     for (int i = 0; i < c->groups; i++) {
         if (c->group[i].kind != kind && !(kind == KIND_NONE && c->group[i].kind < 0)) continue;
         comparison_output_line(c, i, o, costs, out);
@@ -315,9 +324,9 @@ void comparison_markdown(const struct side_by_side *c, const struct compared_opt
         if (c->group[i].runged) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].runged);
     for (int i = 0; i < c->groups; i++)
         if (c->group[i].tuned) buf_printf(out, "%s: %s\n\n", c->group[i].name, c->group[i].tuned);
-    const char *cheaper = o->cost == COST_TRAINED ? "has fewer trained values" : "took less time";
+    static const char *const cheaper[] = { "has fewer trained values", "took less time", "took less memory" };
     if (why) buf_printf(out, "No front of cheap and good: %s.\n\n", why);
-    else if (c->kinds) buf_printf(out, "`*`: nothing as good %s.\n\n", cheaper);
+    else if (c->kinds) buf_printf(out, "`*`: nothing as good %s.\n\n", cheaper[o->cost]);
     claims(c, o->margin, out);
     effects(c, out);
     free(why);

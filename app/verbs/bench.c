@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "app/verbs/bench_made.h"
 #include "core/analysis/tsne.h"
@@ -12,20 +11,6 @@
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 #include "core/train/pool.h"
-
-/* The kernel's own count of this program; getrusage's holds what the process had before exec too. */
-double bench_peak_memory(void) {
-    FILE *f = fopen("/proc/self/status", "r");
-    double kilobytes = 0;
-    char line[256];
-    while (f && fgets(line, sizeof line, f))
-        if (!strncmp(line, "VmHWM:", 6)) kilobytes = (double)strtoll(line + 6, NULL, 10);
-    if (f) fclose(f);
-    if (kilobytes > 0) return 1024 * kilobytes;
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return 1024.0 * (double)usage.ru_maxrss;
-}
 
 struct bench_watch {
     struct run *run;

@@ -35,7 +35,5 @@ void bench_median(struct bench_times *t);
 double bench_sgemm(int callers, double seconds);
 /* t-SNE iterations a second on `points` made points, set-up left out; about `seconds` long. */
 double bench_tsne(int points, int workers, double seconds);
-/* Peak resident memory of the process in bytes. */
-double bench_peak_memory(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "app/verbs/bench_ratios.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
+#include "core/base/resident.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -49,7 +50,7 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
     verb_bench_say(a, "seconds", sum, "s", "all counted steps", &b);
     verb_bench_say(a, "median", times.median, "s", "a step", &b);
     verb_bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
-    verb_bench_say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+    verb_bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
     close_object(a, &b);
     return 0;
 }
@@ -150,7 +151,7 @@ int verb_bench(const struct args *a, struct err *e) {
         say_ratios(a, m->ratio, BENCH_RATIOS, &b);
         say_ratios(a, &m->outer, 1, &b);
         verb_bench_say(a, "outer_scaling", m->outer_scaling, "×", "gain of a second worker over episodes", &b);
-        verb_bench_say(a, "peak_bytes", bench_peak_memory(), "B", "resident at most", &b);
+        verb_bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
         close_object(a, &b);
     }
     free(m);

@@ -103,7 +103,7 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
         verb_train_signals();
         if (!args_get(a, "workers")) workers = c.workers;
         struct jobs *j = jobs_new(s, workers, verb_sweep_hook());
-        rc = verb_sweep_work(&c.plan, s, j, workers, is_own, &c.task[index], e);
+        rc = verb_sweep_work(&c.plan, s, j, workers, 0, is_own, &c.task[index], e);
         jobs_free(j, false);
         if (!rc) rc = say_end(&c, &c.task[index], s, e);
     }

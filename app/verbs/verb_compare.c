@@ -16,10 +16,13 @@ static int verb_compare_read_options(const struct args *a, struct compared_optio
     *o = (struct compared_options){ 0 };
     if (margin && (!text_to_double(margin, &o->margin) || !(o->margin > 0)))
         return err_set(e, ERR_USAGE, "--margin takes a number above 0, not \"%s\"", margin);
-    if (!cost || !strcmp(cost, "trained")) return 0;
-    o->cost = COST_SECONDS;
-    if (!strcmp(cost, "time")) return 0;
-    return err_set(e, ERR_USAGE, "--cost is trained or time, not \"%s\" (what memory a run took is not kept)", cost);
+    static const char *const costs[] = { "trained", "time", "memory" };
+    for (size_t i = 0; cost && i < COUNT_OF(costs); i++) {
+        if (strcmp(cost, costs[i])) continue;
+        o->cost = (enum compared_cost)i;
+        return 0;
+    }
+    return cost ? err_set(e, ERR_USAGE, "--cost is trained, time or memory, not \"%s\"", cost) : 0;
 }
 
 int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *e) {

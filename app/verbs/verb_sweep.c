@@ -95,9 +95,10 @@ struct jobs_hook verb_sweep_hook(void) {
     return (struct jobs_hook){ .event = verb_sweep_tell, .report = no_report };
 }
 
-int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers,
+int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, int at_once,
                     bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
-    const struct sweep_worker how = { .at_once = workers > 1 ? workers : 2, .mine = mine, .say = say_line, .self = self };
+    const struct sweep_worker how = { .at_once = at_once ? at_once : workers > 1 ? workers : 2, .mine = mine, .say = say_line,
+                                      .self = self };
     struct sweep_work *w = sweep_work_new(p, s, j, &how, e);
     bool left = w != NULL;
     int rc = w ? 0 : e->code;
@@ -135,11 +136,13 @@ static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, stru
         return err_set(e, ERR_USAGE, "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
                                      "databases of their own do not see; leave one of the two out");
     if (args_get(a, "slurm")) return verb_sweep_slurm(a, p, s, workers, e);
+    int64_t at_once = 0;
+    if (args_int(a, "at-once", 1, SWEEP_CELLS, &at_once, e)) return e->code;
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
     if (!rc) rc = verb_sweep_taken(p, s, e);
-    if (!rc) rc = verb_sweep_work(p, s, j, workers, NULL, NULL, e);
+    if (!rc) rc = verb_sweep_work(p, s, j, workers, (int)at_once, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
     return rc ? rc : results(a, s, p->id, e);
 }

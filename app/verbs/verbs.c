@@ -44,7 +44,7 @@ static struct option_spec TRAIN[TRAIN_ROOM];
     { "by", "AXIS[,AXIS\u2026]",                                                                                     \
       "the columns that make a group and are axes of effects: method, task, model, fn, write, comp, \u2026, or an option" }, \
         { "value", "best|final", "a run's value (best, chosen on the same rows)" },                                  \
-        { "cost", "trained|time", "what the front of cheap and good is by (trained)" },                              \
+        { "cost", "trained|time|memory", "what the front of cheap and good is by (trained)" },                              \
         { "margin", "X", "also claim what is equal within X, in the metric's own unit" },                            \
         { "csv", NULL, "the cells as CSV" }, { "markdown", NULL, "the results as Markdown" }
 
@@ -59,7 +59,7 @@ static const struct option_spec SWEEP_MORE[] = {
     { "dry-run", NULL, "run nothing: the cells, which are no runs and why" },
     { "slurm", "DIR", "run nothing here: what lacks as tasks for Slurm, in a new folder (docs/sweep.md)" },
     { "sbatch", "ARGS", "with --slurm: what sbatch is to have besides" },
-    { "at-once", "N", "with --slurm: tasks that run at once (all)" },
+    { "at-once", "N", "runs begun at once at most (as many as workers); with --slurm: tasks (all)" },
     { "max-array", "N", "with --slurm: tasks of an array at most (what Slurm's MaxArraySize says, or 1001)" },
     COMPARED,
 };

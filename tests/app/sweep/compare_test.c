@@ -118,7 +118,7 @@ static void a_value_is_the_best_or_the_last(void **state) {
     assert_string_equal(stage_text(last, "cost"), "seconds");
     assert_true(count(last, "pareto") >= 1);
     json_decref(best), json_decref(last);
-    stage_refused(2, "memory a run took is not kept", "compare sweep=1 --cost memory --db '%s'", stage.db);
+    stage_refused(2, "--cost is trained, time or memory", "compare sweep=1 --cost money --db '%s'", stage.db);
 }
 
 static void slips_are_named(void **state) {

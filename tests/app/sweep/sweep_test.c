@@ -122,6 +122,23 @@ static void a_sweep_grows_by_values(void **state) {
     json_decref(more);
 }
 
+/* What a run took of memory is its own where no other was in work beside it. */
+static void memory_is_a_cost(void **state) {
+    (void)state;
+    const char *line = "--method '{lora(r=2),full}' --lr 1e-3 --steps 40 --at-once 1 --cost memory";
+    json_t *v = sweep(line);
+    assert_true(json_number_value(stage_at(cell(v, 0), "memory")) > 1e6);
+    assert_null(json_object_get(v, "no_pareto"));
+    assert_string_equal(stage_text(v, "cost"), "memory");
+    json_t *run = stage_json("show 1 --db '%s' --json", stage.db);
+    assert_true(json_number_value(stage_at(run, "peak_bytes")) == json_number_value(stage_at(cell(v, 0), "memory")));
+    char *more = stage_out(0, "sweep extend 1 --seeds 2 --db '%s' --workers 2 --cost memory", stage.db);
+    assert_non_null(strstr(more, "not known: they were in work beside others"));
+    assert_non_null(strstr(more, "MB resident"));
+    free(more);
+    json_decref(v), json_decref(run);
+}
+
 /* Killed at any point, it loses and repeats nothing. */
 static void a_killed_sweep_goes_on(void **state) {
     (void)state;
@@ -574,6 +591,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lists_become_runs, make),
         cmocka_unit_test_setup(a_sweep_grows_by_values, make),
+        cmocka_unit_test_setup(memory_is_a_cost, make),
         cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
         cmocka_unit_test_setup(processes_share_a_sweep, make),
         cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),

@@ -1,0 +1,28 @@
+#include "core/base/resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+int64_t resident_bytes(void) {
+    FILE *f = fopen("/proc/self/statm", "r");
+    long long whole, resident = 0;
+    if (f && fscanf(f, "%lld %lld", &whole, &resident) != 2) resident = 0;
+    if (f) fclose(f);
+    return resident * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The kernel's own count of this program; getrusage's holds what the process had before exec too. */
+int64_t resident_peak_bytes(void) {
+    FILE *f = fopen("/proc/self/status", "r");
+    int64_t kilobytes = 0;
+    char line[256];
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, "VmHWM:", 6)) kilobytes = strtoll(line + 6, NULL, 10);
+    if (f) fclose(f);
+    struct rusage usage;
+    if (kilobytes <= 0 && !getrusage(RUSAGE_SELF, &usage)) kilobytes = usage.ru_maxrss;
+    return 1024 * kilobytes;
+}
