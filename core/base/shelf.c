@@ -22,6 +22,7 @@ enum {
     HEAD = 1024,
     SUM = 64,               /* a SHA-256 in hexadecimal; begins with a NUL: never written */
     TRIES = 8,              /* to open a file that others take away meanwhile */
+    FILES = 1024,           /* of a folder, however small: it is looked through again and again */
     STRETCH = 16 << 20,     /* bytes that are written between two looks at the folder, or … */
     STRETCHES = 64,         /* … as many times as that goes into a small limit */
 };
@@ -105,7 +106,7 @@ static bool shelf_make_room(const char *folder, uint64_t limit, uint64_t more) {
     size_t n = shelf_list(folder, &list);
     uint64_t used = 0;
     for (size_t i = 0; i < n; i++) used += list[i].bytes;
-    for (size_t i = 0; i < n && used + more > limit; i++)
+    for (size_t i = 0; i < n && (used + more > limit || n - i > FILES); i++)
         if (shelf_evict(folder, list[i].name)) used -= list[i].bytes;
     shelf_list_free(list, n);
     return used + more <= limit;

@@ -1,5 +1,5 @@
 /* Shelves: files of records that any number of threads and processes fill and read at once, in a folder that is held to
- * so many bytes.
+ * so many bytes (and 1024 files).
  *
  * A shelf is one file, named by the hash of a text that says what is in it; each record has its place and a checksum
  * there.  A record that is damaged, half written, of another shelf or not there yet is absent: whoever asks makes it

@@ -289,6 +289,20 @@ static void what_was_used_longest_ago_goes_first(void **state) {
     free(folder);
 }
 
+/* However small: each is looked at again and again. */
+static void small_ones_do_not_pile_up(void **state) {
+    (void)state;
+    if (!test_slow()) test_skip("so many files are in make test-slow");
+    char *folder = test_folder(), *line = xprintf("cd %s && touch $(seq -f %%g.shelf 1100)", folder);
+    assert_int_equal(system(line), 0);
+    free(line);
+    shelf_close(opened(folder, "a\n"));
+    size_t n;
+    shelf_usage(folder, &n);
+    assert_true(n <= 1025);
+    free(folder);
+}
+
 /* A file that is taken away from under who fills it is not filled on: nobody would count it. */
 static void what_was_taken_away_takes_no_more(void **state) {
     (void)state;
@@ -313,6 +327,7 @@ int main(void) {
         cmocka_unit_test(many_fill_one),
         cmocka_unit_test(the_folder_keeps_its_limit),
         cmocka_unit_test(what_was_used_longest_ago_goes_first),
+        cmocka_unit_test(small_ones_do_not_pile_up),
         cmocka_unit_test(what_was_taken_away_takes_no_more),
     };
     return cmocka_run_group_tests(tests, count_up, NULL);
