@@ -288,6 +288,7 @@ static const struct {
     { BERT, "linear(r=2; read=f.in, write=f.pre, source=hyper, layers=2-) + "
             "hyper(task=3, layer=2, place=0, hidden=4, inner=3, instance=pooled, pass=2)" },
     { T5, "lora(r=2,stack=decoder)" },
+    { T5, "lora(r=2,stack=decoder) + lora(r=2,stack=encoder,layers=2-)" },
     { T5, "bottleneck(r=2; read=f.in, write=f.out, stack=decoder, source=hyper) + "
           "hyper(task=3, layer=2, place=0, hidden=4, inner=3, instance=pooled)" },
 };
