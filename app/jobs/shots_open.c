@@ -18,6 +18,8 @@
 #include "core/train/retrieve.h"
 
 static const double usual_epochs = 100;
+/* A draw is an ordinary run of one task, also of a method that by itself would be learned over episodes. */
+static const char of_a_draw[] = "single";
 
 void shots_free(struct shots *x) {
     struct err ignored = ERR_INIT;
@@ -116,7 +118,8 @@ static void set_options(struct shots *x, const struct shots_request *r) {
     if (r->seed >= 0) c->seed = (uint64_t)r->seed;
     if (c->accumulate > c->batch || r->how.per_class) c->accumulate = 1;
     if (c->warmup >= 1) c->warmup = 0; /* steps of a longer run */
-    xreplace(&c->regime, NULL); /* a draw is an ordinary run of one task */
+    if (config_is_meta(c)) xreplace(&c->metric, NULL); /* that of episodes is none of the tasks' */
+    xreplace(&c->regime, of_a_draw);
     xreplace(&c->episodes, NULL);
 }
 
@@ -344,7 +347,7 @@ static int recall_tasks(struct shots *x, struct err *e) {
     for (int i = 0; i < x->tasks; i++) {
         struct shots_task *t = &x->of[i];
         config_of_task(&x->c, i, &t->c);
-        xreplace(&t->c.regime, NULL);
+        xreplace(&t->c.regime, of_a_draw);
         if (shots__open_task(x, t, e) || shots_open_check_rows(t, e)) return e->code;
         const char *name = config_task_name(&x->c, i);
         shots__key_name(*name ? name : t->c.task, t->name);
