@@ -29,6 +29,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
         s.where = own.where;
         s.train = own.train;
         s.dev = own.dev;
+        s.format = own.format;
         s.split = own.split;
         s.split_validation = own.split_validation;
         s.split_seed = own.split_seed;

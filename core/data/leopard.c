@@ -26,6 +26,11 @@ static size_t prefix_of(const char *name) {
     return strcmp(at, "json") ? 0 : found;
 }
 
+bool leopard_is_draw(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return prefix_of(slash ? slash + 1 : path) > 0;
+}
+
 char *leopard_prefix(const char *draw) {
     const char *slash = strrchr(draw, '/'), *name = slash ? slash + 1 : draw;
     size_t n = prefix_of(name);

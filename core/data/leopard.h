@@ -22,6 +22,7 @@ void leopard_release(struct leopard *l);
 /* PREFIX_eval.json, and PREFIX_train_D_K.json; callers free. */
 char *leopard_eval(const char *prefix);
 char *leopard_draw(const char *prefix, int draw, int k);
+bool leopard_is_draw(const char *path);
 /* PREFIX, of the path of a draw; caller frees.  NULL: it is none. */
 char *leopard_prefix(const char *draw);
 

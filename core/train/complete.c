@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/leopard.h"
 #include "core/data/text_form.h"
 #include "core/method/budget.h"
 #include "core/method/functions.h"
@@ -112,10 +113,12 @@ bool config_has_dev(const struct run_config *c) { return c->dev_file || c->split
 
 struct task_source config_source(const struct run_config *c, const char *assets) {
     bool files = !c->task_folder && (c->train_file || c->dev_file);
+    bool draws = files && c->train_file && regime_is_fewshot(c->regime) && leopard_is_draw(c->train_file);
     return (struct task_source){
         .where = c->task_folder ? c->task_folder : files ? NULL : c->task,
         .train = files ? c->train_file : NULL,
         .dev = files ? c->dev_file : NULL,
+        .format = draws ? DATA_LIST : DATA_AUTO,
         .assets = assets,
         .text = c->text_column,
         .text_b = c->text_b_column,

@@ -93,6 +93,9 @@ static void a_folder_of_tasks(void **state) {
     shown = stage_out(0, "predict %d --task beta --text 'good film' --db '%s'", id, stage.db);
     assert_true(!strncmp(shown, "up", 2) || !strncmp(shown, "down", 4));
     free(shown);
+    json_t *told = stage_json("eval %d --task beta --db '%s' --json", id, stage.db); /* its rows are one JSON list */
+    assert_int_equal(json_integer_value(stage_at(told, "rows")), 100);
+    json_decref(told);
     json_decref(run);
     json_decref(v);
 }
@@ -174,6 +177,29 @@ static void from_episodes(void **state) {
     json_decref(v[0]);
     stage_refused(2, "--lr: run", "adapt %d --db '%s' --task '%s' --lr 1", id, stage.db, toy);
     draws_by_an_inner_rule_are_kept(id, toy);
+    json_decref(run);
+    free(toy);
+}
+
+/* The same of a preset that names its regime: a draw is a run of its own, of one task and that one's metric. */
+static void from_a_preset_of_episodes(void **state) {
+    (void)state;
+    char *toy = stage_task(&stage, "toyish", 0);
+    struct command c;
+    command_run(&c, NULL, "train --model '%s' --task '%s' --db '%s' --regime 'meta(support=6, query=2, inner=2, tasks=1)' "
+                          "--method 'meta-adapters(m=2)' --steps 1 --max-len 16 --json", stage.model, toy, stage.db);
+    command_expect(&c, 0);
+    json_t *run = command_json(&c, 1);
+    command_release(&c);
+    int id = (int)json_integer_value(stage_at(run, "id"));
+    json_t *v = stage_json("fewshot --db '%s' --k 2 --tasks '%s' --draws 2 --stop-loss 9 --eval-rows 12 --from %d --json",
+                           stage.db, leopard, id);
+    json_t *alpha = result(v, "alpha");
+    assert_string_equal(stage_text(alpha, "metric"), "accuracy");
+    assert_true(json_is_number(stage_at(alpha, "mean")));
+    json_decref(v);
+    stage_refused(2, "its generated head is made for the classes of an episode", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
+                  "--from %d --method 'meta-adapters(m=2)'", stage.db, leopard, id);
     json_decref(run);
     free(toy);
 }
@@ -270,6 +296,7 @@ int main(void) {
         cmocka_unit_test(a_folder_of_tasks),
         cmocka_unit_test(from_a_run),
         cmocka_unit_test(from_episodes),
+        cmocka_unit_test(from_a_preset_of_episodes),
         cmocka_unit_test(several_methods),
         cmocka_unit_test(the_baselines),
         cmocka_unit_test(a_list_of_tasks),
