@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "app/verbs/output.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 
@@ -47,6 +48,7 @@ static void as_json(const char *path, const struct store_merge *m, struct buf *b
 }
 
 static void as_text(const char *path, const struct store_merge *m, struct buf *b) {
+    if (!m->runs && !m->sweeps) buf_printf(b, "%s: has no runs\n", path);
     for (size_t i = 0; i < m->runs; i++) {
         const struct store_merged *x = &m->run[i];
         buf_printf(b, "%s: run %lld ", path, (long long)x->from);
@@ -76,6 +78,7 @@ static int merge_one(struct store *into, const char *path, bool json, struct buf
     struct store_merge m = { 0 };
     if (verb_merge_is_same_file(store_path(into), path))
         return err_set(e, ERR_USAGE, "%s: is the database that is merged into", path);
+    if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such database", path);
     int rc = store_open(&from, path, STORE_READ, e);
     if (rc) return rc;
     rc = store_merge(into, from, &m, e);
@@ -100,7 +103,7 @@ int verb_merge(const struct args *a, struct err *e) {
     for (int i = 1; !rc && i < a->count; i++) rc = merge_one(into, a->positional[i], json, &out, e);
     if (json) buf_puts(&out, "]}");
     if (!rc && json) out_line(&out);
-    if (!rc && !json) out_lines(buf_text(&out));
+    if (!json) out_lines(buf_text(&out)); /* also of those before one that could not be merged: they are */
     buf_release(&out);
     return verb_close(into, rc, e);
 }

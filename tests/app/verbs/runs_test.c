@@ -224,6 +224,24 @@ static void purging_is_asked_and_told(void **state) {
     free(folder);
 }
 
+/* What was merged before a database that cannot be is merged, and told. */
+static void merging_tells_what_it_did(void **state) {
+    (void)state;
+    char *none = xprintf("%s/none.db", stage.folder);
+    char *said = stage_out(3, "merge '%s/all.db' '%s' '%s' 2>/dev/null", stage.folder, stage.db, none);
+    assert_non_null(strstr(said, "run 1 is run 1"));
+    free(said);
+    stage_refused(3, "there is no such database", "merge '%s/all.db' '%s'", stage.folder, none);
+    said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, stage.db);
+    assert_non_null(strstr(said, "run 1 is run 1, which was there"));
+    free(said);
+    test_put(stage.folder, "none.db", "");
+    said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, none);
+    assert_non_null(strstr(said, "none.db: has no runs"));
+    free(said);
+    free(none);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_is_a_column),
@@ -231,6 +249,7 @@ int main(void) {
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
         cmocka_unit_test(tags_come_and_go),
         cmocka_unit_test(a_note_is_replaced),
+        cmocka_unit_test(merging_tells_what_it_did),
         cmocka_unit_test(purging_is_asked_and_told),
     };
     return cmocka_run_group_tests(tests, make, stage_drop);
