@@ -140,6 +140,7 @@ static int cluster_write_folder(const struct sweep_plan *p, const struct cluster
 
 /* Slurm reads the folder in a line of its own, where these would be something else. */
 static int check_request(const struct cluster_request *r, const char *folder, struct err *e) {
+    if (!*folder) return err_set(e, ERR_USAGE, "--slurm: names no folder");
     if (strpbrk(folder, "%\"\\\n"))
         return err_set(e, ERR_USAGE, "--slurm %s: a folder whose path has %%, \", \\ or a line end cannot be named to Slurm", folder);
     if (r->sbatch && strpbrk(r->sbatch, "\n\r"))
@@ -153,15 +154,17 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
     struct uid_row row = { NULL };
     *runs = sweep_plan_lacking(p);
     int rc = *runs ? 0 : err_set(e, ERR_USAGE, "--slurm: nothing is left to do; `petri sweep %lld` shows it", (long long)p->id);
-    if (!rc && file_exists(r->folder) && !file_is_empty_folder(r->folder))
+    if (!rc) rc = check_request(r, r->folder, e);
+    bool there = file_exists(r->folder);
+    if (!rc && there && !file_is_empty_folder(r->folder))
         rc = err_set(e, ERR_USAGE, "--slurm %s: is there already; name a folder that is not, or is empty", r->folder);
-    if (!rc) rc = file_make_folder(r->folder, e);
-    if (!rc && !(c.folder = realpath(r->folder, NULL))) rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", r->folder);
-    if (!rc) rc = check_request(r, c.folder, e);
     for (int i = 0; !rc && i < p->cells.count; i++)
         if (p->entry[i].tune && p->entry[i].valid)
             rc = err_set(e, ERR_USAGE, "--slurm: tasks know nothing of one another, so a rate cannot be found by them; "
                                        "find it here with --lr auto, and name it");
+    if (!rc) rc = file_make_folder(r->folder, e);
+    if (!rc && !(c.folder = realpath(r->folder, NULL))) rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", r->folder);
+    if (!rc) rc = check_request(r, c.folder, e);
     if (!rc && !(c.working = getcwd(NULL, 0))) rc = err_set(e, ERR_SYSTEM, "the working folder is not known: %m");
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     char *sql = xprintf("SELECT uid FROM sweep WHERE id = %lld", (long long)p->id);
@@ -172,6 +175,7 @@ int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_re
         cluster_share_out(p, r->longest, &c);
         rc = cluster_write_folder(p, &c, r, e);
     }
+    if (rc && !there) rmdir(r->folder); /* made here and empty so far, else it stays */
     *tasks = c.tasks;
     cluster_release(&c);
     return rc;

@@ -56,10 +56,15 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
         out_line(&b);
         buf_release(&b);
     } else if (!rc) {
-        char *text = xprintf("sweep %lld: %d runs in %d tasks; `sh %s/job.sh` submits them, and the merge for when all are over\n",
-                             (long long)p->id, runs, tasks, r.folder);
-        out_lines(text);
-        free(text);
+        char *script = file_join(r.folder, "job.sh");
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "sweep %lld: %d run%s in %d task%s; `sh ", (long long)p->id, runs, runs == 1 ? "" : "s", tasks,
+                   tasks == 1 ? "" : "s");
+        text_shell_word(&b, script);
+        buf_puts(&b, "` submits them, and the merge for when all are over\n");
+        out_lines(buf_text(&b));
+        buf_release(&b);
+        free(script);
     }
     free(program);
     return rc;

@@ -298,6 +298,19 @@ static void a_sweep_runs_as_tasks(void **state) {
     stage_refused(2, "INDEX is 0 to 1", "sweep task '%s' 2", cluster);
     stage_refused(2, "is there already", "sweep --lr 1e-4 --slurm '%s' --model '%s' --task '%s/toys' --db '%s'", cluster, stage.model,
                   stage.folder, stage.db);
+    stage_refused(2, "cannot be named to Slurm", "sweep --lr 1e-4 --slurm '%s/a%%b' --model '%s' --task '%s/toys' --db '%s'",
+                  stage.folder, stage.model, stage.folder, stage.db);
+    stage_refused(2, "names no folder", "sweep --lr 1e-4 --slurm '' --model '%s' --task '%s/toys' --db '%s'", stage.model,
+                  stage.folder, stage.db);
+    free(cluster);
+    cluster = xprintf("%s/a%%b", stage.folder);
+    assert_false(file_exists(cluster));
+    free(cluster);
+    cluster = xprintf("%s/a b", stage.folder);
+    char *said = stage_out(0, "sweep --lr 1e-4 --slurm '%s' --model '%s' --task '%s/toys' --db '%s'", cluster, stage.model,
+                           stage.folder, stage.db), *quoted = xprintf("`sh '%s/job.sh'`", cluster);
+    assert_non_null(strstr(said, quoted));
+    free(said), free(quoted);
     stage_refused(3, "no such file", "sweep status '%s'", bin);
     json_decref(v), free(line), free(job), free(asked), free(cluster), free(bin), free(task);
 }
