@@ -256,6 +256,9 @@ static int check_rule(const struct shots *x, const struct shots_request *r, stru
                        (long long)x->parent);
     const char *unkept = fewshot_meta_unkept(x->meta);
     if (r->how.keep && unkept) return err_set(e, ERR_USAGE, "--keep: no tensors of draws are kept: %s", unkept);
+    struct buf said = BUF_INIT;
+    if (unkept) text_line(&said, "no tensors of draws are kept: %s", unkept);
+    shots__say(x, &said);
     if (r->steps > FEWSHOT_META_STEPS)
         return err_set(e, ERR_USAGE, "--steps %lld: of a run that was learned over episodes %d at most", (long long)r->steps,
                        FEWSHOT_META_STEPS);

@@ -8,6 +8,7 @@
 #include "tests/support/mixed.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
+#include "tests/support/tiny.h"
 
 static char *leopard;
 
@@ -181,6 +182,30 @@ static void from_episodes(void **state) {
     free(toy);
 }
 
+/* Over a BERT without a pooler an inner rule's draws have no ordinary head, which is said. */
+static void draws_without_a_pooler_keep_nothing(void **state) {
+    (void)state;
+    char *toy = stage_task(&stage, "bare-toy", 0), *model = tiny_bert(stage.folder, "bare", &(struct tiny){ .no_pooler = true });
+    struct command c;
+    char *train = xprintf("train --model '%s' --task '%s' --db '%s' --regime 'meta(support=6, query=2, inner=2, tasks=1)' --method "
+                          "'lora(r=2)' --steps 1 --max-len 16 --json", model, toy, stage.db);
+    command_run(&c, NULL, "%s", train);
+    command_expect(&c, 0);
+    json_t *run = command_json(&c, 1);
+    int id = (int)json_integer_value(stage_at(run, "id"));
+    command_release(&c);
+    stage_refused(2, "no tensors of draws are kept: the model folder has no pooler", "adapt %d --db '%s' --task '%s' --k 2 --keep", id,
+                  stage.db, toy);
+    command_run(&c, NULL, "adapt %d --db '%s' --task '%s' --k 2 --draws 1 --steps 2", id, stage.db, toy);
+    command_expect(&c, 0);
+    assert_non_null(strstr(buf_text(&c.err), "no tensors of draws are kept"));
+    command_release(&c);
+    json_decref(run);
+    free(train);
+    free(model);
+    free(toy);
+}
+
 /* The same of a preset that names its regime: a draw is a run of its own, of one task and that one's metric. */
 static void from_a_preset_of_episodes(void **state) {
     (void)state;
@@ -297,6 +322,7 @@ int main(void) {
         cmocka_unit_test(from_a_run),
         cmocka_unit_test(from_episodes),
         cmocka_unit_test(from_a_preset_of_episodes),
+        cmocka_unit_test(draws_without_a_pooler_keep_nothing),
         cmocka_unit_test(several_methods),
         cmocka_unit_test(the_baselines),
         cmocka_unit_test(a_list_of_tasks),
