@@ -81,6 +81,11 @@ static char **reports_of(const struct run_config *c, const struct run_tasks *t, 
     return report;
 }
 
+char *run_row_kernel(void) {
+    const struct blas_facts *facts = blas_facts();
+    return xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+}
+
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
                    int64_t *id, struct err *e) {
     const struct method *method = &c->method;
@@ -90,8 +95,7 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
     char *config = whole_config(c, x->more), *text_form = method_text(method), *canonical = method_canonical(method);
     char *json = method_json(method, p->decoder), *regime = config_regime_text(c);
     const struct preset *preset = method_preset(method);
-    const struct blas_facts *facts = blas_facts();
-    char *kernel = xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
+    char *kernel = run_row_kernel();
     int reports;
     char **report = reports_of(c, x->tasks, &reports);
     const struct store_new_run n = {

@@ -23,4 +23,7 @@ struct history_row {
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
                    int64_t *id, struct err *e);
 
+/* What the row says of this machine: the kernel and version of the matrix library, and the processor.  Caller frees. */
+char *run_row_kernel(void);
+
 #endif

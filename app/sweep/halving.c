@@ -347,6 +347,17 @@ static void plan_rungs(const struct sweep_plan *p, struct rung_plan out[HALVING_
     free(r);
 }
 
+double halving_share_of_steps(const struct sweep_plan *p) {
+    struct rung_plan plan[HALVING_RUNGS];
+    double steps = 0, all = 0;
+    if (!p->spec.halving) return 1;
+    plan_rungs(p, plan);
+    for (int k = 0; k < HALVING_RUNGS; k++) steps += (double)plan[k].steps;
+    for (int i = 0; i < p->cells.count; i++)
+        if (takes_part(p, i)) all += (double)p->entry[i].rungs->step[HALVING_RUNGS - 1] * p->spec.seeds;
+    return all > 0 ? steps / all : 1;
+}
+
 void halving_plan_json(const struct sweep_plan *p, struct buf *out) {
     struct rung_plan plan[HALVING_RUNGS];
     int64_t steps = 0;

@@ -51,6 +51,8 @@ bool halving_is_open(const struct sweep_plan *p, int cell, int seed);
 
 /* How the cell stands, and its values at the rungs; its runs are in the group. */
 void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_side *c, struct compared_group *g);
+/* Of the steps that all its runs would have in full length, the share that is trained at most; 1 without rungs. */
+double halving_share_of_steps(const struct sweep_plan *p);
 /* Rungs, runs and steps of the whole, as members "rungs" and "steps", and as lines. */
 void halving_plan_json(const struct sweep_plan *p, struct buf *out);
 void halving_plan_lines(const struct sweep_plan *p, struct buf *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/jobs/typed.h"
+#include "app/sweep/expected.h"
 #include "app/sweep/halving.h"
 #include "app/sweep/tune.h"
 #include "core/base/json.h"
@@ -91,6 +92,7 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     double most = p->spec.budget[BUDGET_TRAINED];
     if (!rc && most > 0 && (double)x->trained > most)
         rc = err_set(e, ERR_USAGE, "it trains %lld values, the budget is %.0f", (long long)x->trained, most);
+    if (!rc) expected_note(x, &c);
     if (!rc) rc = halving_prepare(p, cell, &c, e);
     if (!rc) rc = tune_prepare(p, cell, &c, j, e);
     for (int s = 0; !rc && !x->tune && s < p->spec.seeds; s++) {
@@ -126,7 +128,7 @@ void sweep_plan_release(struct sweep_plan *p) {
     for (int i = 0; p->entry && i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
         free(x->reason), free(x->key), free(x->found);
-        free(x->method);
+        free(x->method), free(x->conditions), free(x->spelled);
         tune_free(x->tune);
         halving_free(x->rungs);
     }
@@ -398,7 +400,7 @@ int sweep_plan_lacking(const struct sweep_plan *p) {
 
 /* ---- what is told ---- */
 
-void sweep_plan_json(const struct sweep_plan *p, const char *taken, struct buf *out) {
+void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct expected_time *t, struct buf *out) {
     int runs = 0;
     buf_putc(out, '{');
     json_add_key(out, "cells");
@@ -426,6 +428,7 @@ void sweep_plan_json(const struct sweep_plan *p, const char *taken, struct buf *
     json_add_key(out, "taken");
     buf_puts(out, taken);
     halving_plan_json(p, out);
+    expected_json(t, out);
     buf_putc(out, '}');
 }
 

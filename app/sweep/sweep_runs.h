@@ -13,6 +13,7 @@
 
 struct sweep_tune; /* tune.h */
 struct sweep_rungs; /* halving.h */
+struct expected_time; /* expected.h */
 
 /* What stands for a run of a key: a finished one before any other, then the newest of this sweep's own. */
 struct sweep_found {
@@ -30,6 +31,8 @@ struct sweep_entry {
     char *method;            /* of --size-of: the cell's in the size that was found; NULL: as it is said */
     int64_t kept, wanted;    /* of that: values that it keeps, and those that it should */
     struct sweep_tune *tune; /* of --lr auto: keys are "" until the rate is known; NULL: it is said */
+    char *conditions, *spelled; /* of a plan that was made: what a step's time depends on, and the method (expected.h) */
+    int64_t steps;           /* of such a run */
     struct sweep_rungs *rungs; /* of --halving; NULL: its runs go through */
 };
 /* Where a key stands. */
@@ -91,8 +94,9 @@ int sweep_plan_read(struct sweep_plan *p, const char *name, const json_t *record
 /* The description of a cell's run with a seed, as it is asked for, with the rate that was found where it is known;
  * config_release, also after a failure. */
 int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e);
-/* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N,"lacking":N,"taken":TAKEN}; taken: JSON. */
-void sweep_plan_json(const struct sweep_plan *p, const char *taken, struct buf *out);
+/* {"cells":[{"axes":{…},"valid","reason","runs":N,"trained"}],"runs":N,"lacking":N,"taken":TAKEN, and what halving.h and
+ * expected.h say of it}; taken: JSON. */
+void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct expected_time *t, struct buf *out);
 /* Which of its runs the history had already, made for something else: by petri's version and the kernel (of matrix
  * library and processor) that made them, as a JSON array and as lines; after sweep_plan_find. */
 int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *json, struct buf *lines, struct err *e);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/jobs/jobs.h"
+#include "app/sweep/expected.h"
 #include "app/sweep/grouping.h"
 #include "app/sweep/halving.h"
 #include "app/verbs/output.h"
@@ -150,9 +151,11 @@ static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, stru
 static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, struct err *e) {
     struct buf b = BUF_INIT, taken = BUF_INIT, lines = BUF_INIT;
     int rc = sweep_plan_find(p, s, e);
+    struct expected_time time = { 0 };
     if (!rc) rc = sweep_plan_taken(p, s, &taken, &lines, e);
+    if (!rc) rc = expected_time(p, s, &time, e);
     if (!rc && args_flag(a, "json")) {
-        sweep_plan_json(p, buf_text(&taken), &b);
+        sweep_plan_json(p, buf_text(&taken), &time, &b);
         out_line(&b);
     }
     for (int i = 0; !rc && !args_flag(a, "json") && i < p->cells.count; i++) {
@@ -170,8 +173,14 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         else
             out_text(x->reason), putchar('\n');
     }
-    if (!rc && !args_flag(a, "json")) out_lines(buf_text(&lines)), halving_plan_lines(p, &b), out_lines(buf_text(&b));
+    if (!rc && !args_flag(a, "json")) {
+        out_lines(buf_text(&lines));
+        halving_plan_lines(p, &b);
+        expected_line(&time, &b);
+        out_lines(buf_text(&b));
+    }
     if (!rc && !args_flag(a, "json")) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
+    expected_release(&time);
     buf_release(&b), buf_release(&taken), buf_release(&lines);
     return rc;
 }

@@ -77,7 +77,14 @@ static void lists_become_runs(void **state) {
     assert_int_equal(json_integer_value(stage_at(taken, "runs")), 12);
     assert_string_equal(stage_text(taken, "version"), stage_text(one, "version"));
     assert_string_equal(stage_text(taken, "kernel"), stage_text(one, "kernel"));
-    json_decref(seen), json_decref(one);
+    json_decref(one);
+    /* and how long more would take is told by it */
+    json_t *further = sweep("--method '{lora(r=2),lora(r=3)}' --lr 1e-3 --steps 8 --seeds 1,2 --dry-run");
+    assert_true(json_is_null(stage_at(plan, "seconds")) && strstr(stage_text(plan, "no_seconds"), "no finished run"));
+    assert_true(json_number_value(stage_at(seen, "seconds")) == 0);
+    assert_true(json_number_value(stage_at(further, "seconds")) > 0);
+    assert_int_equal(json_integer_value(stage_at(further, "seconds_of")), 12);
+    json_decref(seen), json_decref(further);
     json_t *again = sweep(line);
     assert_int_equal(json_integer_value(stage_at(again, "id")), 2);
     assert_int_equal(runs(), 12);

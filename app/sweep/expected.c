@@ -1,0 +1,120 @@
+#include "app/sweep/expected.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/run_row.h"
+#include "app/sweep/halving.h"
+#include "app/sweep/tune.h"
+#include "core/base/mem.h"
+
+/* What the time of a step depends on, but for the method. */
+static char *conditions_of(const struct run_config *c) {
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "", c->regime ? c->regime : "", c->batch, c->accumulate,
+               c->max_len, c->max_target, c->eval_every, c->eval_rows);
+    for (int i = 0; i < config_task_count(c); i++) {
+        const struct run_config *rows = config_rows_of(c, i);
+        buf_printf(&b, " %s %s", rows->train_sha256 ? rows->train_sha256 : "", rows->dev_sha256 ? rows->dev_sha256 : "");
+    }
+    return buf_take(&b);
+}
+
+void expected_note(struct sweep_entry *x, const struct run_config *c) {
+    x->conditions = conditions_of(c);
+    x->spelled = method_text(&c->method);
+    x->steps = c->steps;
+}
+
+/* Of a cell: sums of seconds a step, of its own method and of any. */
+struct step_rate {
+    double own, any;
+    int owns, anys;
+};
+struct rates_read {
+    const struct sweep_plan *plan;
+    char *kernel; /* of this machine */
+    struct step_rate *of;
+    int runs;
+};
+
+static int expected_row(void *self, int count, const struct store_cell *cells) {
+    struct rates_read *r = self;
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    (void)count;
+    if (!cells[3].text || strcmp(cells[3].text, r->kernel)) return 0;
+    if (config_from_json(cells[0].text, strlen(cells[0].text), &c, &ignored)) return 0;
+    char *conditions = conditions_of(&c);
+    bool used = false;
+    for (int i = 0; i < r->plan->cells.count; i++) {
+        const struct sweep_entry *x = &r->plan->entry[i];
+        if (!x->valid || strcmp(x->conditions, conditions)) continue;
+        bool own = !strcmp(x->spelled, cells[1].text);
+        r->of[i].any += cells[2].real, r->of[i].anys++;
+        if (own) r->of[i].own += cells[2].real, r->of[i].owns++;
+        used = true;
+    }
+    r->runs += used;
+    free(conditions);
+    config_release(&c);
+    return 0;
+}
+
+/* Seconds a step of the cell; NaN: not known. */
+static double expected_rate(const struct step_rate *r) {
+    return r->owns ? r->own / r->owns : r->anys ? r->any / r->anys : NAN;
+}
+
+/* Runs of a cell that are to be made, those that look for its rate included. */
+static int runs_of(const struct sweep_plan *p, int cell) {
+    const struct sweep_entry *x = &p->entry[cell];
+    int n = 0;
+    for (int k = 0; x->valid && k < p->spec.seeds; k++) n += !x->found[k].over;
+    for (int i = 0; tune_leads(p, cell) && i < x->tune->rates; i++) n += !x->tune->rate[i].found.over;
+    return n;
+}
+
+/* Steps of a cell's runs; with rungs, its even share of those of all. */
+static double expected_steps(const struct sweep_plan *p, int cell, double share) {
+    return (double)p->entry[cell].steps * runs_of(p, cell) * share;
+}
+
+int expected_time(const struct sweep_plan *p, struct store *s, struct expected_time *out, struct err *e) {
+    struct rates_read r = { p, run_row_kernel(), xcalloc((size_t)p->cells.count + 1, sizeof *r.of), 0 };
+    static const char sql[] = "SELECT config, method, seconds / step, kernel FROM run WHERE state = 'finished' AND trashed IS NULL"
+                              " AND step > 0 AND seconds > 0 AND imported IS NULL";
+    *out = (struct expected_time){ 0 };
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &r, .row = expected_row }, e);
+    double share = halving_share_of_steps(p);
+    for (int i = 0; !rc && i < p->cells.count; i++) {
+        if (!runs_of(p, i)) continue;
+        double rate = expected_rate(&r.of[i]);
+        out->seconds += rate * expected_steps(p, i, share);
+        if (isnan(rate) && !out->why)
+            out->why = xprintf("cell %d: the history has no finished run on its model and rows with its batch, lengths and evaluations, "
+                               "made on this machine", i + 1);
+    }
+    out->runs = r.runs;
+    free(r.of), free(r.kernel);
+    return rc;
+}
+
+void expected_release(struct expected_time *t) {
+    free(t->why);
+    *t = (struct expected_time){ 0 };
+}
+
+void expected_json(const struct expected_time *t, struct buf *out) {
+    json_member_measured(out, "seconds", t->seconds);
+    if (t->why) json_member_string(out, "no_seconds", t->why);
+    else json_member_int(out, "seconds_of", t->runs);
+}
+
+void expected_line(const struct expected_time *t, struct buf *out) {
+    if (t->why) buf_printf(out, "how long they take is not known: %s\n", t->why);
+    else if (t->seconds > 0)
+        buf_printf(out, "about %.0f s of training, all runs together, by what %d finished run%s took a step\n", ceil(t->seconds), t->runs,
+                   t->runs == 1 ? "" : "s");
+}
