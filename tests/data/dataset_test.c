@@ -6,6 +6,7 @@
 #include "core/base/buf.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/data/report_read.h"
 #include "tests/data/reading.h"
 
 /* V01: TSV knows no quotes. */
@@ -339,6 +340,46 @@ static void control_characters(void **state) {
     assert_null(strchr(e.text, '\x1b'));
 }
 
+/* A report that was kept as text is read again to the same numbers. */
+static void a_report_is_read_again(void **state) {
+    (void)state;
+    char *names[] = { "no, never", "yes" };
+    size_t rows[] = { 1, 1199 };
+    struct dataset d = { .path = "a b/train, 2 rows.tsv", .classes = 2, .class_name = names, .class_rows = rows, .pair = true };
+    d.report = (struct import_report){ .rows = 1200, .lines = 1300, .header = 1, .unlabelled = 1, .same = 1, .near = 7,
+                                       .same_other_label = 3,
+                                       .across = "train, 5 more but for case and blanks", .across_same = 11, .across_near = 13,
+                                       .max_len = 64, .cut_rows = 1, .cut_tokens_a = 9, .vanished = 1, .tokens = 20000, .unknown = 1234,
+                                       .max_target = 12, .target_tokens = 50, .cut_targets = 1 };
+    for (int many = 0; many < 2; many++) {
+        struct report_facts f;
+        struct buf b = BUF_INIT;
+        if (many) d.report.same = 2, d.report.cut_rows = 500, d.report.vanished = 40, d.report.cut_targets = 60, d.report.unlabelled = 8;
+        report_text(&d, &b);
+        report_read(buf_text(&b), &f);
+        assert_string_equal(f.path, d.path);
+        assert_int_equal(f.rows, 1200);
+        assert_int_equal(f.unlabelled, d.report.unlabelled);
+        assert_int_equal(f.classes, 2);
+        assert_string_equal(f.class_name[0], "no, never");
+        assert_int_equal(f.class_rows[1], 1199);
+        assert_int_equal(f.same, d.report.same);
+        assert_int_equal(f.near, 7);
+        assert_int_equal(f.same_other_label, 3);
+        assert_int_equal(f.across_same, 11);
+        assert_int_equal(f.across_near, 13);
+        assert_int_equal(f.max_len, 64);
+        assert_int_equal(f.cut_rows, d.report.cut_rows);
+        assert_int_equal(f.vanished, d.report.vanished);
+        assert_int_equal(f.tokens, 20000);
+        assert_true(f.unknown == 6.17);
+        assert_int_equal(f.max_target, 12);
+        assert_int_equal(f.cut_targets, d.report.cut_targets);
+        report_facts_release(&f);
+        buf_release(&b);
+    }
+}
+
 /* V12: ids past the embedding name row and token; the token part of the report. */
 static void encoding(void **state) {
     (void)state;
@@ -446,6 +487,7 @@ int main(void) {
         cmocka_unit_test(scores),              cmocka_unit_test(repeats),
         cmocka_unit_test(draws_are_fixed),     cmocka_unit_test(control_characters),
         cmocka_unit_test(encoding),            cmocka_unit_test(broken_files),
+        cmocka_unit_test(a_report_is_read_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

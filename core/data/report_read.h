@@ -1,0 +1,26 @@
+/* The numbers of an import report that was kept as text (report_text), as every run keeps it. */
+#ifndef CORE_DATA_REPORT_READ_H
+#define CORE_DATA_REPORT_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the text has no line for is 0. */
+struct report_facts {
+    char *path;               /* of the file; "" where no line names one */
+    size_t rows, unlabelled;
+    int classes;
+    size_t *class_rows;       /* of each class */
+    char **class_name;
+    size_t same, near, same_other_label;
+    size_t across_same, across_near; /* rows that stand in an earlier split too */
+    size_t max_len, cut_rows, vanished;
+    size_t tokens;
+    double unknown;           /* of the tokens, in percent with two decimals */
+    size_t max_target, cut_targets;
+};
+/* Lines that are none of report_text's are passed over.  report_facts_release frees. */
+void report_read(const char *text, struct report_facts *out);
+void report_facts_release(struct report_facts *f);
+
+#endif
