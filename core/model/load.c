@@ -250,7 +250,7 @@ static void hash_values(struct sha256 *h, const real *v, size_t n) {
 }
 
 /* Name, shape and 32-bit values of each tensor in the order of the list. */
-static void fingerprint(struct model *m) {
+void model_hash(const struct model *m, char out[65]) {
     struct sha256 *h = sha256_start();
     for (int i = 0; i < m->tensors; i++) {
         const struct tensor_info *t = &m->tensor[i];
@@ -260,7 +260,7 @@ static void fingerprint(struct model *m) {
         free(line);
         hash_values(h, m->weight[i], (size_t)t->rows * (size_t)t->cols);
     }
-    sha256_finish(h, m->sha256);
+    sha256_finish(h, out);
 }
 
 /* ---- the report ---- */
@@ -356,7 +356,7 @@ static int load(struct loading *l) {
     if (rc) return rc;
     model_fill_buckets(m);
     report_tensors(l, values);
-    fingerprint(m);
+    model_hash(m, m->sha256);
     rc = read_tokenizer(m, l->e);
     return rc ? rc : facts_fill(m, l->e);
 }

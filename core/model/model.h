@@ -45,6 +45,8 @@ struct model *model_load(const char *where, struct err *e);
  * model.  Each call is matched by model_release.  Thread-safe. */
 struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);
+/* The sha256 of struct model of its values as they are now. */
+void model_hash(const struct model *m, char out[65]);
 /* T5: the buckets of near distances, looked up by every step; for a model that is made without model_load. */
 void model_fill_buckets(struct model *m);
 /* The folder that `where` stands for; caller frees; NULL with *e when there is none. */

@@ -69,6 +69,7 @@ static void pause_here(struct run *r, enum phase resume, const char *why) {
 }
 
 static void end(struct run *r, enum run_state state, const char *text) {
+    if (r->moved && state != RUN_FAILED) moved_tell(r->moved, r);
     run_set_state(r, state, text);
     set_phase(r, PHASE_OVER, 0);
 }

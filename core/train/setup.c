@@ -292,6 +292,7 @@ void run_free(struct run *r) {
     test_release(r);
     watch_release(r);
     share_release(r);
+    moved_free(r->moved);
     samples_release(r);
     meta_release(r);
     if (r->plan) plan_free(r->plan);
@@ -407,7 +408,10 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
     struct run *r = setup_build(id, &copy, 0, m, tasks, folder, sink, e);
     if (!r) return NULL;
     setup_init_values(r);
-    if (!start_take(r, folder, e)) return r;
+    if (!start_take(r, folder, e)) {
+        r->moved = moved_new(r);
+        return r;
+    }
     run_free(r);
     return NULL;
 }
@@ -440,6 +444,7 @@ struct run *run_begin_at(int64_t id, const struct run_config *c, struct model *m
     struct err own = ERR_INIT;
     if (!e) e = &own;
     struct run *r = run_new(id, c, m, task, folder, sink, e);
+    if (r) moved_free(r->moved), r->moved = NULL; /* one draw of many */
     if (!r || !start_at(r, start, e)) return r;
     run_free(r);
     return NULL;
@@ -504,6 +509,7 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
         r = NULL;
     }
     if (r) setup_take_up(r, &k);
+    if (r) r->moved = moved_new(r);
     checkpoint_close(&k);
     return r;
 }

@@ -68,6 +68,7 @@ bool stage_next(struct run *r) {
         snprintf(r->failure, sizeof r->failure, "%.500s", e.text);
         return false;
     }
+    if (r->moved) moved_tell(r->moved, r);
     r->params = NULL; /* held until they were taken over */
     setup_release_values(r);
     r->plan = p;
@@ -81,6 +82,8 @@ bool stage_next(struct run *r) {
     setup_init_values(r);
     enum stage_parts carry = r->stages->stage[r->stage].carry;
     size_t taken = plan_carry_stage(p, r->params, from, values, carry != STAGE_HEAD, carry != STAGE_MODULES);
+    moved_free(r->moved);
+    r->moved = moved_new(r);
     stage_say(r, taken, left_behind(from, taken, carry));
     plan_free(from);
     free(values);

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "core/engine/optim.h"
+#include "core/train/moved.h"
 #include "core/train/order.h"
 #include "core/train/pool.h"
 #include "core/train/run.h"
@@ -207,6 +208,7 @@ struct run {
     int frozens;              /* one a split (share.h); 0: nothing is shared */
     struct frozen **frozen;
     bool share_told;
+    struct moved *moved;      /* what it moved; NULL: nobody asks */
 
     struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
 

@@ -189,6 +189,7 @@ bool step_finish(struct run *r) {
     loss += fused ? r->plan->method.fusion.weight * identity : 0;
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
+    if (good && r->moved) moved_step(r->moved, r);
     if (good) update(r, lr);
     if (good && budget->on)
         budget_step(r->plan, r->step + 1 - r->span_of.first, r->span_of.steps, r->params, r->sum, r->budget_mean, r->budget_spread);
