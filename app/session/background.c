@@ -12,6 +12,7 @@
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
 #include "app/session/swept.h"
+#include "app/why/why.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -295,6 +296,23 @@ static int sweep_order(struct background *d, const struct background_order *o, s
     return rc ? rc : rc2;
 }
 
+/* How a run that is over looks, where it looks wrong. */
+static int background_why(struct background *d, int64_t id, struct background_answer *a, struct err *e) {
+    struct store_run run;
+    struct why why;
+    int rc = store_flush(d->store, e);
+    if (!rc) rc = store_run(d->store, id, &run, e);
+    if (rc) return rc;
+    rc = why_of_run(d->store, &run, &why, e);
+    store_run_release(&run);
+    if (rc) return rc;
+    char more[48] = "";
+    if (why.count > 1) snprintf(more, sizeof more, " (its page, Enter on 3, says %d more)", why.count - 1);
+    if (why.count) background_say(a, SAY_WARNING, "run #%lld: %.600s%s", (long long)id, why.of[0].text, more);
+    why_release(&why);
+    return 0;
+}
+
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
     int rc;
@@ -312,6 +330,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
         }
         store_run_release(&run);
         return rc;
+    case BACKGROUND_WHY: return background_why(d, o->run[0], a, e);
     case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
     case BACKGROUND_SWEEPS: return swept_page_read(d->store, o->run[0], d->sweeping, &a->swept, e);
     case BACKGROUND_SWEEP_NEW:

@@ -35,6 +35,7 @@ enum background_kind {
     BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
+    BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
@@ -76,6 +77,7 @@ struct run_page {
     int pairs;
     size_t pair_room;
     char **line; /* of the rows' reports */
+    char **sentence; /* of what looks wrong */
     char **text;
     int texts;
     struct detail_eval *eval;

@@ -8,6 +8,7 @@
 
 #include "app/session/background_private.h"
 #include "app/sweep/tune.h"
+#include "app/why/why.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -220,6 +221,18 @@ static void background_rows_fill_reports(struct run_page *d, const struct store_
     d->view.line_read = (const char *const *)d->line;
 }
 
+/* What looks wrong; what cannot be worked out is not said. */
+static void fill_why(struct store *s, struct run_page *d) {
+    struct err lost = ERR_INIT;
+    struct why why;
+    if (store_state_is_live(d->stored.state) || why_of_run(s, &d->stored, &why, &lost)) return;
+    d->sentence = xcalloc((size_t)why.count + 1, sizeof *d->sentence);
+    for (int i = 0; i < why.count; i++) d->sentence[i] = background_rows_keep(d, xstrdup(why.of[i].text));
+    d->view.warning = (const char *const *)d->sentence;
+    d->view.warnings = why.count;
+    why_release(&why);
+}
+
 static void fill_detail_evals(struct run_page *d) {
     const struct series *from = &d->series->view;
     d->eval = xcalloc(from->evals, sizeof *d->eval);
@@ -266,6 +279,7 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
         d->view.run.task_results = d->results.count;
         rc = fill_pairs(d, &d->stored, &files, e);
         background_rows_fill_reports(d, &d->stored);
+        fill_why(s, d);
         fill_detail_evals(d);
         fill_detail_tests(d);
         d->view.series = d->series->view;
@@ -287,6 +301,7 @@ void run_page_free(struct run_page *d) {
     free(d->text);
     free(d->pair);
     free(d->line);
+    free(d->sentence);
     free(d->eval);
     free(d->task);
     free(d->tests);

@@ -83,6 +83,7 @@ static void ended(struct session *s, const struct job_row *j, enum run_state bef
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
     if (!was_live || state_rank(j->state) < 2) return;
     long long id = (long long)j->id;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_WHY, .run = (int64_t[]){ j->id }, .runs = 1 });
     if (j->state == RUN_FAILED)
         ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
     else if (j->state == RUN_STOPPED)

@@ -12,6 +12,7 @@
 #include "app/history/task_results.h"
 #include "app/verbs/output.h"
 #include "app/verbs/shots_table.h"
+#include "app/why/why.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -307,6 +308,25 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_kept(s, r->id);
 }
 
+/* A sentence a line; or a JSON array of them. */
+static int show_why(struct store *s, const struct store_run *r, bool json, struct err *e) {
+    struct why why;
+    int rc = why_of_run(s, r, &why, e);
+    if (rc) return rc;
+    if (json) {
+        struct buf b = BUF_INIT;
+        why_json(&why, &b);
+        out_line(&b);
+        buf_release(&b);
+    } else {
+        for (int i = 0; i < why.count; i++) printf("%s\n", why.of[i].text);
+        if (!why.count) printf("nothing looks wrong: %d kinds of trouble were looked for\n", why.looked_for);
+        for (int i = 0; i < why.facts; i++) printf("%s%s\n", i ? "" : "\n", why.fact[i]);
+    }
+    why_release(&why);
+    return 0;
+}
+
 int verb_show(const struct args *a, struct err *e) {
     struct store *s;
     int rc = open_to_read(a, &s, e);
@@ -316,7 +336,9 @@ int verb_show(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = store_run(s, id, &run, e);
     if (!rc) {
-        if (args_flag(a, "json")) {
+        if (args_flag(a, "why")) {
+            rc = show_why(s, &run, args_flag(a, "json"), e);
+        } else if (args_flag(a, "json")) {
             rc = verb_run_json(s, &run, e);
         } else {
             show_text(s, &run);

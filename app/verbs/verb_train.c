@@ -14,6 +14,7 @@
 #include "app/jobs/shots.h"
 #include "app/jobs/typed.h"
 #include "app/verbs/output.h"
+#include "app/why/why.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -249,6 +250,16 @@ bool verb_wait(struct jobs *j, const int64_t *id, int n) {
     return stopping;
 }
 
+/* What looks wrong with it, once, when it is over. */
+static int tell_why(struct store *s, const struct store_run *run, struct err *e) {
+    struct why why;
+    int rc = why_of_run(s, run, &why, e);
+    if (rc) return rc;
+    for (int i = 0; i < why.count; i++) printf("  %s\n", why.of[i].text);
+    why_release(&why);
+    return 0;
+}
+
 static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
@@ -260,6 +271,7 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
         if (run.best.measured && !run.best.undefined)
             printf(", best %s %.4f at step %lld", run.metric, run.best.v, (long long)run.best.step);
         printf(", %.1f s\n", run.seconds);
+        rc = tell_why(s, &run, e);
     }
     if (run.state == STORE_FAILED)
         rc = err_set(e, ERR_FAILED, "run %lld failed: %s", (long long)id, run.reason ? run.reason : "");

@@ -242,8 +242,29 @@ static void merging_tells_what_it_did(void **state) {
     free(none);
 }
 
+/* What moved and what stayed frozen is told by every run when it is over, and why it looks as it does. */
+static void what_looks_wrong_is_said(void **state) {
+    (void)state;
+    char *text = stage_out(0, "show 1 --why --db '%s'", stage.db);
+    assert_non_null(strstr(text, "dev has 3 rows: "));
+    assert_non_null(strstr(text, "moved since step 0: module 1, linear("));
+    assert_non_null(strstr(text, "the head: norm "));
+    assert_non_null(strstr(text, "with the same SHA-256 before and after"));
+    free(text);
+    json_t *list = stage_json("show 1 --why --json --db '%s'", stage.db);
+    assert_true(json_array_size(list) > 0);
+    json_t *first = json_array_get(list, 0);
+    assert_true(json_is_string(json_object_get(first, "kind")) && json_is_string(json_object_get(first, "text")));
+    assert_true(json_is_object(json_object_get(first, "figures")));
+    json_decref(list);
+    list = stage_json("sql \"SELECT value FROM v_latest WHERE run = 1 AND key = 'moved.frozen_same'\" --db '%s' --json", stage.db);
+    assert_true(json_number_value(json_object_get(list, "value")) == 1);
+    json_decref(list);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_looks_wrong_is_said),
         cmocka_unit_test(every_option_is_a_column),
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),

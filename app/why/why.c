@@ -1,0 +1,94 @@
+#include "app/why/why.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why_private.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+void why_add(struct why *w, const char *kind, char *text, ...) {
+    struct buf figures = BUF_INIT;
+    va_list ap;
+    const char *key;
+    buf_putc(&figures, '{');
+    va_start(ap, text);
+    while ((key = va_arg(ap, const char *))) json_member_double(&figures, key, va_arg(ap, double));
+    va_end(ap);
+    buf_putc(&figures, '}');
+    w->of = xrealloc(w->of, (size_t)w->count + 1, sizeof *w->of);
+    w->of[w->count++] = (struct why_finding){ kind, text_visible(text, strlen(text)), buf_take(&figures) };
+    free(text);
+}
+
+char *why_of_task(const struct why_task *t) { return *t->name ? xprintf("%s: ", t->name) : xstrdup(""); }
+
+/* The mean of n finite values from either end. */
+static double end_mean(const struct why_curve *c, bool last) {
+    size_t n = c->count / 10 ? c->count / 10 : 1, taken = 0;
+    double sum = 0;
+    for (size_t i = 0; i < c->count && taken < n; i++) {
+        double v = c->value[last ? c->count - 1 - i : i];
+        if (!isfinite(v)) continue;
+        sum += v;
+        taken++;
+    }
+    return taken ? sum / (double)taken : NAN;
+}
+
+double why_first(const struct why_curve *c) { return end_mean(c, false); }
+double why_last(const struct why_curve *c) { return end_mean(c, true); }
+
+double why_share_error(double p, int64_t n) {
+    double least = 0.5 / (double)n;
+    double q = p < least ? least : p > 1 - least ? 1 - least : p;
+    return n > 1 ? sqrt(q * (1 - q) / (double)n) : 0.5;
+}
+
+bool why_is_share(const char *metric) { return metric && (!strcmp(metric, "accuracy") || !strcmp(metric, "exact")); }
+
+int why_of_run(struct store *s, const struct store_run *run, struct why *out, struct err *e) {
+    struct why_run r;
+    bool shots = run->regime && text_starts(run->regime, "fewshot"); /* many trainings, each judged by its draws */
+    *out = (struct why){ .looked_for = WHY_CURVE_KINDS + WHY_MOVED_KINDS + WHY_PLAN_KINDS + WHY_SCORE_KINDS + WHY_ROWS_KINDS };
+    int rc = shots ? 0 : why_read(s, run, &r, e);
+    if (rc || shots) return rc;
+    for (int i = 0; why_curve_rules[i]; i++) why_curve_rules[i](&r, out);
+    for (int i = 0; why_moved_rules[i]; i++) why_moved_rules[i](&r, out);
+    for (int k = 0; k < r.tasks; k++)
+        for (int i = 0; why_score_rules[i]; i++) why_score_rules[i](&r, &r.task[k], out);
+    for (int k = 0; k < r.tasks; k++)
+        for (int i = 0; why_rows_rules[i]; i++) why_rows_rules[i](&r, &r.task[k], out);
+    for (int i = 0; why_plan_rules[i]; i++) why_plan_rules[i](&r, out);
+    why_moved_facts(&r, out);
+    why_run_release(&r);
+    return 0;
+}
+
+void why_release(struct why *w) {
+    for (int i = 0; i < w->count; i++) {
+        free(w->of[i].text);
+        free(w->of[i].figures);
+    }
+    for (int i = 0; i < w->facts; i++) free(w->fact[i]);
+    free(w->of);
+    free(w->fact);
+    *w = (struct why){ 0 };
+}
+
+void why_json(const struct why *w, struct buf *out) {
+    buf_putc(out, '[');
+    for (int i = 0; i < w->count; i++) {
+        if (i) buf_putc(out, ',');
+        buf_putc(out, '{');
+        json_member_string(out, "kind", w->of[i].kind);
+        json_member_string(out, "text", w->of[i].text);
+        json_add_key(out, "figures");
+        buf_puts(out, w->of[i].figures);
+        buf_putc(out, '}');
+    }
+    buf_putc(out, ']');
+}

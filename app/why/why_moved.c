@@ -1,0 +1,131 @@
+/* What moved and what stayed frozen, as the run told it when it was over. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why_private.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+enum { STILL_STEPS = 100 };
+
+static struct why_group *group_named(struct why_moved *m, const char *name) {
+    for (int i = 0; i < m->groups; i++)
+        if (!strcmp(m->group[i].name, name)) return &m->group[i];
+    m->group = xrealloc(m->group, (size_t)m->groups + 1, sizeof *m->group);
+    m->group[m->groups] = (struct why_group){ .name = xstrdup(name) };
+    return &m->group[m->groups++];
+}
+
+static void moved_number(struct why_moved *m, const char *name, double v) {
+    const char *what = strrchr(name, '_');
+    char group[32];
+    if (!what || (size_t)(what - name) >= sizeof group) return;
+    memcpy(group, name, (size_t)(what - name));
+    group[what++ - name] = '\0';
+    if (!strcmp(group, "frozen")) {
+        *(strcmp(what, "values") ? &m->unchanged : &m->frozen) = v;
+        return;
+    }
+    struct why_group *g = group_named(m, group);
+    static const char *const number[] = { "from", "to", "tensors", "same", "still" };
+    double *const place[] = { &g->from, &g->to, &g->tensors, &g->same, &g->still };
+    for (size_t i = 0; i < COUNT_OF(number); i++)
+        if (!strcmp(what, number[i])) *place[i] = v;
+}
+
+/* "module2" as people read it: with its text. */
+static void name_group(const struct why_run *r, struct why_group *g) {
+    int k;
+    char *name = NULL;
+    if (sscanf(g->name, "module%d", &k) == 1) {
+        const char *text = k >= 1 && k <= r->run->module_count ? r->run->module[k - 1].text : NULL;
+        name = text ? xprintf("module %d, %s", k, text) : xprintf("module %d", k);
+    } else {
+        name = xprintf("the %s", g->name);
+    }
+    free(g->name);
+    g->name = name;
+}
+
+void why_moved_read(const struct why_run *r, struct why_moved *out) {
+    static const char split[] = "moved.";
+    *out = (struct why_moved){ .frozen = NAN, .unchanged = NAN };
+    int64_t last = -1;
+    for (size_t i = 0; i < r->evals.count; i++)
+        if (text_starts(r->evals.row[i].name, split) && r->evals.row[i].step > last) last = r->evals.row[i].step;
+    for (size_t i = 0; i < r->evals.count; i++) {
+        const struct store_eval_row *v = &r->evals.row[i];
+        if (!text_starts(v->name, split) || v->step != last) continue;
+        out->since = v->rows;
+        moved_number(out, v->name + strlen(split), v->value.v);
+    }
+    for (int i = 0; i < out->groups; i++) name_group(r, &out->group[i]);
+}
+
+void why_moved_release(struct why_moved *m) {
+    for (int i = 0; i < m->groups; i++) free(m->group[i].name);
+    free(m->group);
+    *m = (struct why_moved){ 0 };
+}
+
+static void no_module_gradient(const struct why_run *r, struct why *w) {
+    struct why_moved m;
+    why_moved_read(r, &m);
+    for (int i = 0; i < m.groups; i++) {
+        const struct why_group *g = &m.group[i];
+        if (g->still >= STILL_STEPS)
+            why_add(w, "module-still", xprintf("the gradient of %s was zero for %.0f steps", g->name, g->still), "steps", g->still, NULL);
+    }
+    why_moved_release(&m);
+}
+
+static void unmoved(const struct why_run *r, struct why *w) {
+    struct why_moved m;
+    why_moved_read(r, &m);
+    for (int i = 0; i < m.groups; i++) {
+        const struct why_group *g = &m.group[i];
+        if (g->tensors > 0 && g->same == g->tensors && r->run->step > 2)
+            why_add(w, "unmoved", xprintf("no value of %s changed %s: it was listed to train, and did not", g->name,
+                                          m.since ? m.since : ""), "tensors",
+                    g->tensors, NULL);
+    }
+    why_moved_release(&m);
+}
+
+static void thawed(const struct why_run *r, struct why *w) {
+    struct why_moved m;
+    why_moved_read(r, &m);
+    if (m.unchanged == 0)
+        why_add(w, "thawed", xprintf("the model's own values are not what they were %s: something wrote into them",
+                                     m.since ? m.since : ""), "values",
+                m.frozen, NULL);
+    why_moved_release(&m);
+}
+
+why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1] = { no_module_gradient, unmoved, thawed, NULL };
+
+static void add_fact(struct why *w, char *text) {
+    w->fact = xrealloc(w->fact, (size_t)w->facts + 1, sizeof *w->fact);
+    w->fact[w->facts++] = text_visible(text, strlen(text));
+    free(text);
+}
+
+void why_moved_facts(const struct why_run *r, struct why *w) {
+    struct why_moved m;
+    char values[32];
+    why_moved_read(r, &m);
+    for (int i = 0; i < m.groups; i++) {
+        const struct why_group *g = &m.group[i];
+        add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed", m.since ? m.since : "", g->name, g->to,
+                            g->from,
+                            g->tensors - g->same, g->tensors));
+    }
+    if (m.unchanged == 1) {
+        text_thousands((int64_t)m.frozen, values);
+        add_fact(w, xprintf("stayed frozen: the %s values of %s, with the same SHA-256 before and after (%.12s\u2026)", values,
+                            *r->run->model ? r->run->model : "the model", r->run->model_sha256 ? r->run->model_sha256 : ""));
+    }
+    why_moved_release(&m);
+}

@@ -1,0 +1,92 @@
+/* What follows from how much was planned and done. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why_private.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/complete.h"
+
+enum { PASSES = 100, EARLY_SHARE = 4 };
+
+/* Rows that the run could draw from; 0: not known. */
+static double train_rows(const struct why_run *r) {
+    double rows = 0;
+    for (int i = 0; i < r->tasks; i++) {
+        if (!r->task[i].train) return 0;
+        rows += (double)r->task[i].train->rows;
+    }
+    return rows;
+}
+
+static double passes(const struct why_run *r) {
+    double rows = train_rows(r);
+    return rows > 0 ? (double)r->run->step * r->config.batch / rows : 0;
+}
+
+static bool plan_is_over(const struct why_run *r) { return !store_state_is_live(r->run->state); }
+
+static void part_of_rows(const struct why_run *r, struct why *w) {
+    double rows = train_rows(r), over = passes(r);
+    char seen[32], all[32];
+    if (rows <= 0 || over <= 0 || over >= 0.5 || r->run->state != STORE_FINISHED || r->config.early_stop) return;
+    text_thousands((int64_t)(over * rows), seen);
+    text_thousands((int64_t)rows, all);
+    why_add(w, "part-of-rows", xprintf("it saw at most %s of %s training rows (%.0f %%): %lld steps of %d rows", seen, all, 100 * over,
+                                       (long long)r->run->step, r->config.batch),
+            "seen", over * rows, "rows", rows, "steps", (double)r->run->step, NULL);
+}
+
+static void many_passes(const struct why_run *r, struct why *w) {
+    double over = passes(r);
+    if (over < PASSES) return;
+    why_add(w, "many-passes", xprintf("its %.0f training rows were gone over %.0f times", train_rows(r), over), "rows", train_rows(r),
+            "passes", over, NULL);
+}
+
+static void batch_beyond_rows(const struct why_run *r, struct why *w) {
+    double rows = train_rows(r);
+    if (rows <= 0 || r->config.batch <= rows) return;
+    why_add(w, "batch-beyond-rows", xprintf("a batch of %d is more than the %.0f training rows: each step is a whole pass",
+                                            r->config.batch, rows),
+            "batch", (double)r->config.batch, "rows", rows, NULL);
+}
+
+static void long_warmup(const struct why_run *r, struct why *w) {
+    double steps = (double)config_warmup_steps(&r->config, r->config.steps), of = (double)r->run->steps;
+    if (of <= 0 || steps < 0.5 * of) return;
+    why_add(w, "long-warmup", xprintf("%.0f of %.0f steps are warm-up: the rate reaches its height at %.0f %% of the run", steps, of,
+                                      100 * steps / of),
+            "warmup", steps, "steps", of, NULL);
+}
+
+static void unfinished(const struct why_run *r, struct why *w) {
+    double rate = r->lr.count ? r->lr.value[r->lr.count - 1] : NAN;
+    const struct store_run *x = r->run;
+    if (!plan_is_over(r) || x->state == STORE_FINISHED || x->state == STORE_FAILED || x->step >= x->steps || !x->step) return;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "it ended at step %lld of %lld", (long long)x->step, (long long)x->steps);
+    if (r->config.lr > 0 && isfinite(rate) && x->step > config_warmup_steps(&r->config, r->config.steps)) buf_printf(&b,
+            ", with the rate still at %.0f %% of its height", 100 * rate / r->config.lr);
+    why_add(w, "unfinished", buf_take(&b), "step", (double)x->step, "steps", (double)x->steps, "rate", rate, NULL);
+}
+
+static void stopped_early(const struct why_run *r, struct why *w) {
+    const struct store_run *x = r->run;
+    if (x->state != STORE_FINISHED || !r->config.early_stop || x->step * EARLY_SHARE > x->steps) return;
+    why_add(w, "stopped-early",
+            xprintf("it stopped early at step %lld of %lld: no better %s for %d evaluations", (long long)x->step, (long long)x->steps,
+                    *x->metric ? x->metric : "score", r->config.early_stop),
+            "step", (double)x->step, "steps", (double)x->steps, "evaluations", (double)r->config.early_stop, NULL);
+}
+
+static void plan_differs(const struct why_run *r, struct why *w) {
+    if (!r->differs) return;
+    why_add(w, "differs",
+            xprintf("%lld points came out otherwise when it went on: another machine, kernel or version", (long long)r->differs),
+            "points", (double)r->differs, NULL);
+}
+
+why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1] = { part_of_rows, many_passes, batch_beyond_rows, long_warmup,
+                                                       unfinished, stopped_early, plan_differs, NULL };

@@ -1,0 +1,165 @@
+/* What the rules look at, read from the history. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why_private.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static int why_read_curve(struct store *s, int64_t run, const char *name, struct why_curve *out, struct err *e) {
+    struct store_points p = { 0 };
+    int rc = store_points(s, run, name, 0, &p, e);
+    if (rc) return rc;
+    *out = (struct why_curve){ p.count, p.step, p.value };
+    return 0;
+}
+
+/* ---- evaluations ---- */
+
+static struct why_eval *eval_at(struct why_task *t, int64_t step) {
+    if (t->evals && t->eval[t->evals - 1].step == step) return &t->eval[t->evals - 1];
+    t->eval = xrealloc(t->eval, (size_t)t->evals + 1, sizeof *t->eval);
+    t->eval[t->evals] = (struct why_eval){ .step = step, .value = NAN, .loss = NAN };
+    return &t->eval[t->evals++];
+}
+
+/* How many rows "dev 200 of 692 (seed 0)" says. */
+static int64_t rows_said(const char *text) {
+    const char *at = text ? strpbrk(text, "0123456789") : NULL;
+    while (at && at > text && at[-1] != ' ') at = strpbrk(at + 1, "0123456789"); /* a split's name may hold digits */
+    return at ? strtoll(at, NULL, 10) : 0;
+}
+
+/* The metric's name, where the point is of this split. */
+static const char *metric_in(const char *name, const char *split) {
+    size_t n = strlen(split);
+    return !strncmp(name, split, n) && name[n] == '.' ? name + n + 1 : NULL;
+}
+
+static void take_eval(struct why_task *t, const struct store_eval_row *v) {
+    const char *metric = metric_in(v->name, t->split);
+    if (!metric) return;
+    if (!strcmp(metric, "majority")) {
+        t->majority = v->value.v;
+        return;
+    }
+    struct why_eval *e = eval_at(t, v->step);
+    e->constant = v->constant;
+    e->none_valid = v->none_valid;
+    e->best = v->best;
+    if (v->rows) t->rows = rows_said(v->rows);
+    if (!strcmp(metric, "invalid")) t->invalid = v->value.v;
+    if (!strcmp(metric, "loss")) {
+        e->loss = v->value.v;
+        e->has_loss = !v->value.undefined;
+    }
+    if (t->metric && !strcmp(metric, t->metric)) {
+        e->value = v->value.v;
+        e->has_value = !v->value.undefined;
+        e->undefined = v->value.undefined;
+    }
+}
+
+/* What it was scored on the test rows. */
+static void take_test(struct why_task *t, const struct store_evals *v) {
+    char *split = *t->name ? xprintf("%s/test", t->name) : xstrdup("test");
+    for (size_t i = 0; i < v->count; i++) {
+        const char *metric = metric_in(v->row[i].name, split);
+        if (metric && t->metric && !strcmp(metric, t->metric)) t->test = v->row[i].value.v;
+    }
+    free(split);
+}
+
+/* The first split of a task of several is the first that its name stands before. */
+static char *first_split(const struct store_evals *v, const char *task, const char *metric) {
+    char *start = xprintf("%s/", task), *found = NULL;
+    for (size_t i = 0; i < v->count && !found; i++) {
+        const char *name = v->row[i].name, *dot = strrchr(name, '.');
+        if (text_starts(name, start) && dot && metric && !strcmp(dot + 1, metric) && !text_starts(name + strlen(start), "test."))
+            found = xstrndup(name, (size_t)(dot - name));
+    }
+    free(start);
+    return found;
+}
+
+static void why_read_task(struct why_run *r, struct why_task *t, const char *name, const char *metric) {
+    const char *dot = strrchr(r->run->decides, '.');
+    *t = (struct why_task){ .name = name, .metric = metric, .majority = NAN, .invalid = NAN, .test = NAN };
+    if (*name) t->split_name = first_split(&r->evals, name, metric);
+    else if (dot) t->split_name = xstrndup(r->run->decides, (size_t)(dot - r->run->decides));
+    if (!t->split_name) t->split_name = xstrdup("dev");
+    t->split = t->split_name;
+    for (size_t i = 0; i < r->evals.count; i++) take_eval(t, &r->evals.row[i]);
+    take_test(t, &r->evals);
+}
+
+/* ---- what was found when the rows were read ---- */
+
+/* Train comes first, then the first dev split. */
+static void take_reports(struct why_run *r) {
+    r->reports = r->run->reports;
+    r->report = xcalloc((size_t)r->reports + 1, sizeof *r->report);
+    for (int i = 0; i < r->reports; i++) {
+        const char *text = r->run->report[i];
+        report_read(text, &r->report[i]);
+        for (int k = 0; k < r->tasks; k++) {
+            struct why_task *t = &r->task[k];
+            char *start = *t->name ? xprintf("task %s\n", t->name) : xstrdup("");
+            if (text_starts(text, start)) {
+                if (!t->train) t->train = &r->report[i];
+                else if (!t->dev) t->dev = &r->report[i];
+            }
+            free(start);
+        }
+    }
+}
+
+static int take_integer(void *self, int count, const struct store_cell *cell) {
+    (void)count;
+    *(int64_t *)self = cell[0].integer;
+    return 0;
+}
+
+static int read_differs(struct store *s, struct why_run *r, struct err *e) {
+    char *sql = xprintf("SELECT count(*) FROM v_events WHERE run = %lld AND kind = 'differs'", (long long)r->run->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &r->differs, .row = take_integer }, e);
+    free(sql);
+    return rc;
+}
+
+int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e) {
+    *out = (struct why_run){ .run = run };
+    int rc = config_from_json(run->config, strlen(run->config), &out->config, e);
+    if (!rc) rc = why_read_curve(s, run->id, "loss", &out->loss, e);
+    if (!rc) rc = why_read_curve(s, run->id, "lr", &out->lr, e);
+    if (!rc) rc = why_read_curve(s, run->id, "grad_norm", &out->norm, e);
+    if (!rc) rc = store_evaluations(s, run->id, &out->evals, e);
+    if (!rc) rc = read_differs(s, out, e);
+    if (!rc) {
+        const struct run_config *c = &out->config;
+        out->tasks = c->tasks ? c->tasks : 1;
+        out->task = xcalloc((size_t)out->tasks, sizeof *out->task);
+        for (int i = 0; i < c->tasks; i++) why_read_task(out, &out->task[i], c->of[i].task_name, c->of[i].metric);
+        if (!c->tasks) why_read_task(out, &out->task[0], "", run->metric);
+        take_reports(out);
+    }
+    if (rc) why_run_release(out);
+    return rc;
+}
+
+void why_run_release(struct why_run *r) {
+    for (int i = 0; i < r->tasks; i++) {
+        free(r->task[i].split_name);
+        free(r->task[i].eval);
+    }
+    free(r->task);
+    for (int i = 0; i < r->reports; i++) report_facts_release(&r->report[i]);
+    free(r->report);
+    free(r->loss.step), free(r->loss.value);
+    free(r->lr.step), free(r->lr.value);
+    free(r->norm.step), free(r->norm.value);
+    store_evals_release(&r->evals);
+    config_release(&r->config);
+    *r = (struct why_run){ 0 };
+}

@@ -1,0 +1,138 @@
+/* What was found when the rows were read. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why_private.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+static double rows_share(size_t part, size_t all) { return all ? (double)part / (double)all : 0; }
+
+/* "n of m rows of train". */
+static char *rows_text(size_t n, size_t of, const char *split) {
+    char some[32], all[32];
+    text_thousands((int64_t)n, some);
+    text_thousands((int64_t)of, all);
+    return xprintf("%s of %s rows of %s", some, all, split);
+}
+
+static void cut_in(const struct why_task *t, const struct report_facts *f, const char *split, struct why *w) {
+    double share = f ? rows_share(f->cut_rows, f->rows) : 0;
+    if (share < 0.33) return;
+    char *of = why_of_task(t), *rows = rows_text(f->cut_rows, f->rows, split);
+    why_add(w, "cut", xprintf("%s%.0f %% of rows were cut at %zu tokens (%s)", of, 100 * share, f->max_len, rows), "rows",
+            (double)f->cut_rows, "of", (double)f->rows, "tokens", (double)f->max_len, NULL);
+    free(of), free(rows);
+}
+
+static void cut(const struct why_run *r, const struct why_task *t, struct why *w) {
+    (void)r;
+    cut_in(t, t->train, "train", w);
+    if (t->train && rows_share(t->train->cut_rows, t->train->rows) < 0.33) cut_in(t, t->dev, t->split, w);
+}
+
+static void vanished(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->train;
+    (void)r;
+    if (!f || rows_share(f->vanished, f->rows) < 0.01) return;
+    char *of = why_of_task(t), *rows = rows_text(f->vanished, f->rows, "train");
+    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was cut away whole", of, rows), "rows", (double)f->vanished, "of",
+            (double)f->rows, NULL);
+    free(of), free(rows);
+}
+
+static void unknown(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->train;
+    (void)r;
+    if (!f || f->unknown < 5 || !f->tokens) return;
+    char *of = why_of_task(t);
+    why_add(w, "unknown-tokens", xprintf("%s%.1f %% of the training tokens are unknown to the model's vocabulary", of, f->unknown),
+            "percent",
+            f->unknown, "tokens", (double)f->tokens, NULL);
+    free(of);
+}
+
+static void leak(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->dev;
+    size_t both = f ? f->across_same + f->across_near : 0;
+    (void)r;
+    if (!f || both < 3 || rows_share(both, f->rows) < 0.02) return;
+    char *of = why_of_task(t), *rows = rows_text(both, f->rows, t->split);
+    why_add(w, "leak", xprintf("%s%s stand among the training rows too: its score is too good", of, rows), "rows", (double)both, "of",
+            (double)f->rows, NULL);
+    free(of), free(rows);
+}
+
+static void contradicting(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->train;
+    (void)r;
+    if (!f || rows_share(f->same_other_label, f->rows) < 0.02) return;
+    char *of = why_of_task(t), *rows = rows_text(f->same_other_label, f->rows, "train");
+    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with another label", of, rows), "rows", (double)f->same_other_label,
+            "of", (double)f->rows, NULL);
+    free(of), free(rows);
+}
+
+static void one_sided(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->train;
+    size_t most = 0, all = 0;
+    int at = 0;
+    (void)r;
+    for (int i = 0; f && i < f->classes; i++) {
+        all += f->class_rows[i];
+        if (f->class_rows[i] > most) most = f->class_rows[i], at = i;
+    }
+    if (!all || f->classes < 2 || rows_share(most, all) < 0.9) return;
+    char *of = why_of_task(t), *rows = rows_text(most, all, "train");
+    why_add(w, "one-sided",
+            xprintf("%s%.0f %% of the training rows are of class %s (%s): accuracy says little, look at f1_macro or matthews", of,
+                                    100 * rows_share(most, all), f->class_name[at], rows),
+            "rows", (double)most, "of", (double)all, NULL);
+    free(of), free(rows);
+}
+
+/* Rows that train has of a class of dev. */
+static size_t rows_of_class(const struct report_facts *f, const char *name) {
+    for (int i = 0; i < f->classes; i++)
+        if (!strcmp(f->class_name[i], name)) return f->class_rows[i];
+    return 0;
+}
+
+static void unlearnable(const struct why_run *r, const struct why_task *t, struct why *w) {
+    (void)r;
+    if (!t->train || !t->dev || !t->train->classes) return;
+    for (int i = 0; i < t->dev->classes; i++) {
+        if (!t->dev->class_rows[i] || rows_of_class(t->train, t->dev->class_name[i])) continue;
+        char *of = why_of_task(t), *rows = rows_text(t->dev->class_rows[i], t->dev->rows, t->split);
+        why_add(w, "unlearnable", xprintf("%sclass %s has no training row, and %s", of, t->dev->class_name[i], rows), "rows",
+                (double)t->dev->class_rows[i], "of", (double)t->dev->rows, NULL);
+        free(of), free(rows);
+        return;
+    }
+}
+
+static void cut_targets(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->train;
+    (void)r;
+    if (!f || rows_share(f->cut_targets, f->rows) < 0.05) return;
+    char *of = why_of_task(t);
+    why_add(w, "cut-targets", xprintf("%s%.0f %% of the training targets were cut at %zu tokens: it never sees how they end", of,
+                                      100 * rows_share(f->cut_targets, f->rows), f->max_target),
+            "targets", (double)f->cut_targets, "of", (double)f->rows, "tokens", (double)f->max_target, NULL);
+    free(of);
+}
+
+static void same_file(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct run_config *c = r->config.tasks ? &r->config.of[t - r->task] : &r->config;
+    if (!c->train_sha256 || !c->dev_sha256 || strcmp(c->train_sha256, c->dev_sha256) || c->split > 0) return;
+    char *of = why_of_task(t);
+    why_add(w, "same-file",
+            xprintf("%s%s is the training file itself (sha256 %.12s\u2026): its score measures what was learned by heart", of,
+                                    t->split, c->train_sha256),
+            "rows", (double)t->rows, NULL);
+    free(of);
+}
+
+why_task_rule *const why_rows_rules[WHY_ROWS_KINDS + 1] = { cut, vanished, unknown, leak, contradicting, one_sided, unlearnable,
+                                                            cut_targets, same_file, NULL };

@@ -1,0 +1,183 @@
+/* What the evaluations tell. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why_private.h"
+#include "core/base/mem.h"
+#include "core/data/metrics.h"
+
+enum { FEW_ROWS = 100, ENOUGH = 5 /* evaluations, to tell how they go */ };
+
+static const struct why_eval *last_of(const struct why_task *t) { return t->evals ? &t->eval[t->evals - 1] : NULL; }
+
+static bool greater_is_better(const struct why_task *t) {
+    int id = t->metric ? metric_find(t->metric) : -1;
+    return id >= 0 && metric_direction((enum metric_id)id) > 0;
+}
+
+/* The best value by the metric's own direction. */
+static const struct why_eval *best_of(const struct why_task *t) {
+    const struct why_eval *best = NULL;
+    double sign = greater_is_better(t) ? 1 : -1;
+    for (int i = 0; i < t->evals; i++) {
+        const struct why_eval *e = &t->eval[i];
+        if (!e->has_value || !isfinite(e->value) || !e->step) continue;
+        if (!best || sign * e->value > sign * best->value) best = e;
+    }
+    return best;
+}
+
+static char *which_rows(const struct why_task *t) {
+    return t->rows ? xprintf("%s %lld rows", t->split, (long long)t->rows) : xstrdup(t->split);
+}
+
+static void one_class(const struct why_run *r, const struct why_task *t, struct why *w) {
+    int from = t->evals;
+    (void)r;
+    while (from > 0 && t->eval[from - 1].constant) from--;
+    if (t->evals - from < 2) return;
+    char *of = why_of_task(t), *rows = which_rows(t);
+    why_add(w, "one-class", xprintf("%sone class for every row since step %lld (%d evaluations of %s)", of, (long long)t->eval[from].step,
+                                    t->evals - from, rows),
+            "step", (double)t->eval[from].step, "evaluations", (double)(t->evals - from), "rows", (double)t->rows, NULL);
+    free(of), free(rows);
+}
+
+static void no_better(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *best = best_of(t), *last = last_of(t);
+    (void)r;
+    if (!t->metric || strcmp(t->metric, "accuracy") || !best || !isfinite(t->majority) || best->value > t->majority ||
+        last->constant) return;
+    char *of = why_of_task(t), *rows = which_rows(t);
+    why_add(w, "no-better", xprintf("%saccuracy %.4f at its best is no more than always saying the most frequent class (%.4f; %s)", of,
+                                    best->value,
+                                    t->majority, rows),
+            "best", best->value, "majority", t->majority, "rows", (double)t->rows, NULL);
+    free(of), free(rows);
+}
+
+static void few_rows(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *best = best_of(t);
+    (void)r;
+    if (!t->rows || t->rows >= FEW_ROWS || !best) return;
+    char *of = why_of_task(t);
+    double half = 1.96 * why_share_error(best->value, t->rows);
+    if (why_is_share(t->metric))
+        why_add(w, "few-rows", xprintf("%s%s has %lld rows: \u00B1 %.0f points", of, t->split, (long long)t->rows, 100 * half), "rows",
+                (double)t->rows, "half_width", half, NULL);
+    else
+        why_add(w, "few-rows", xprintf("%s%s has %lld rows: one of them is %.1f %% of the score", of, t->split, (long long)t->rows,
+                                       100.0 / (double)t->rows),
+                "rows", (double)t->rows, "share", 1.0 / (double)t->rows, NULL);
+    free(of);
+}
+
+/* Of two classes an exchange of their names turns accuracy to its rest, and Matthews' coefficient about. */
+static void swapped(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *last = last_of(t);
+    int classes = t->train ? t->train->classes : 0;
+    (void)r;
+    if (!last || !last->has_value || !isfinite(last->value) || classes != 2 || t->rows < 20) return;
+    bool accuracy = !strcmp(t->metric, "accuracy"), matthews = !strcmp(t->metric, "matthews");
+    double other = accuracy ? 1 - last->value : -last->value;
+    double far = (accuracy ? 0.5 : 0) - 3 * why_share_error(0.5, t->rows) * (accuracy ? 1 : 2);
+    if (!(accuracy || matthews) || last->value > far || (accuracy && isfinite(t->majority) && last->value >= 1 - t->majority)) return;
+    char *of = why_of_task(t), *rows = which_rows(t);
+    why_add(w, "swapped", xprintf("%slabels look swapped: %s %.2f here, %.2f if exchanged (%s)", of, t->metric, last->value, other,
+                                  rows), "here",
+            last->value, "exchanged", other, "rows", (double)t->rows, NULL);
+    free(of), free(rows);
+}
+
+static void overfit(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *least = NULL, *last = last_of(t), *best = best_of(t);
+    for (int i = 0; i < t->evals; i++)
+        if (t->eval[i].has_loss && isfinite(t->eval[i].loss) && t->eval[i].step && (!least ||
+                                                                                    t->eval[i].loss < least->loss)) least = &t->eval[i];
+    if (!least || t->evals < 4 || !isfinite(last->loss) || last->loss < 1.5 * least->loss || last->loss < least->loss + 0.1) return;
+    if (!(why_last(&r->loss) < why_first(&r->loss)) || !best || last == best) return;
+    char *of = why_of_task(t);
+    why_add(w, "overfit",
+            xprintf("%s%s loss was least at step %lld (%.3f) and is %.3f at the end, while the training loss fell from %.3f to %.3f", of,
+                    t->split, (long long)least->step, least->loss, last->loss, why_first(&r->loss), why_last(&r->loss)),
+            "step", (double)least->step, "least", least->loss, "last", last->loss, "train_first", why_first(&r->loss), "train_last",
+            why_last(&r->loss), NULL);
+    free(of);
+}
+
+/* Whether a is better than b by more than chance on so many rows. */
+static bool clearly_better(const struct why_task *t, const struct why_eval *a, const struct why_eval *b) {
+    if (!why_is_share(t->metric) || !t->rows) return false;
+    double error = why_share_error(b->value, t->rows);
+    return a->value - b->value > 2 * sqrt(2) * error;
+}
+
+static void still_rising(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *best = best_of(t), *last = last_of(t);
+    if (t->evals < ENOUGH || best != last || r->run->state != STORE_FINISHED) return;
+    const struct why_eval *before = &t->eval[t->evals - 1 - (t->evals - 1) / 4];
+    if (before == last) before = &t->eval[t->evals - 2];
+    if (!before->has_value || !clearly_better(t, last, before)) return;
+    char *of = why_of_task(t);
+    why_add(w, "still-rising", xprintf("%sit was best at its last evaluation: %s %.4f, %.4f at step %lld; more steps may give more", of,
+                                       t->metric,
+                                       last->value, before->value, (long long)before->step),
+            "last", last->value, "before", before->value, "step", (double)before->step, NULL);
+    free(of);
+}
+
+static void best_first(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *best = best_of(t), *last = last_of(t);
+    const struct why_eval *first = NULL;
+    (void)r;
+    for (int i = 0; i < t->evals && !first; i++)
+        if (t->eval[i].step && t->eval[i].has_value) first = &t->eval[i];
+    if (t->evals < ENOUGH || !best || best != first || !clearly_better(t, best, last)) return;
+    char *of = why_of_task(t);
+    why_add(w, "best-first", xprintf("%snever better than at its first evaluation: %s %.4f at step %lld, %.4f at the end", of, t->metric,
+                                     best->value, (long long)best->step, last->value),
+            "best", best->value, "step", (double)best->step, "last", last->value, NULL);
+    free(of);
+}
+
+static void score_undefined(const struct why_run *r, const struct why_task *t, struct why *w) {
+    int none = 0;
+    const char *reason = NULL;
+    (void)r;
+    for (int i = 0; i < t->evals; i++)
+        if (t->eval[i].undefined) none++, reason = t->eval[i].undefined;
+    if (!none) return;
+    char *of = why_of_task(t);
+    why_add(w, "undefined", xprintf("%s%s has no value at %d of %d evaluations: %s", of, t->metric, none, t->evals, reason), "evaluations",
+            (double)none, "of", (double)t->evals, NULL);
+    free(of);
+}
+
+static void invalid_answers(const struct why_run *r, const struct why_task *t, struct why *w) {
+    double share = t->rows ? t->invalid / (double)t->rows : NAN;
+    (void)r;
+    if (!(share >= 0.2)) return;
+    char *of = why_of_task(t);
+    why_add(w, "invalid-answers", xprintf("%s%.0f %% of the answers of the last evaluation name no class (%.0f of %lld)", of, 100 * share,
+                                          t->invalid, (long long)t->rows),
+            "invalid", t->invalid, "rows", (double)t->rows, NULL);
+    free(of);
+}
+
+static void below_dev(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *best = best_of(t);
+    (void)r;
+    if (!best || !isfinite(t->test) || !why_is_share(t->metric) || !t->rows) return;
+    double gap = best->value - t->test, error = why_share_error(best->value, t->rows);
+    if (gap <= 3 * error) return;
+    char *of = why_of_task(t);
+    why_add(w, "below-dev", xprintf("%s%s %.4f on the test rows, %.4f on %s, where it is the best of %d evaluations", of, t->metric,
+                                    t->test,
+                                    best->value, t->split, t->evals),
+            "test", t->test, "dev", best->value, "evaluations", (double)t->evals, NULL);
+    free(of);
+}
+
+why_task_rule *const why_score_rules[WHY_SCORE_KINDS + 1] = { one_class, no_better, few_rows, swapped, overfit, still_rising,
+                                                              best_first, score_undefined, invalid_answers, below_dev, NULL };

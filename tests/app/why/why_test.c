@@ -1,0 +1,318 @@
+/* Each kind of sentence about a run: a record that has it, and one that falls just short of it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/why/why.h"
+#include "core/base/mem.h"
+#include "core/train/complete.h"
+#include "core/train/config.h"
+#include "tests/store/support.h"
+
+static struct store *history;
+
+/* A record as it is to be. */
+struct record {
+    const char *option[8];      /* pairs: "lr", "3" */
+    const char *report[2];      /* of train and dev */
+    enum store_state state;
+    const char *reason;
+    int64_t step, steps;        /* 0: as many as points; as step */
+    int points;
+    double (*loss)(int i), (*norm)(int i);
+    int evals;
+    const char *metric, *rows;  /* of the evaluations, "accuracy", "dev 200" */
+    double value[8], eval_loss[8], majority;
+    bool constant_from[8];      /* of each evaluation, whether it is constant */
+    const char *undefined;      /* of the last evaluation */
+    const char *beside;         /* a further metric of each evaluation, and its value */
+    double beside_value;
+    const char *same_sha;       /* of both files */
+    const char *test_metric;
+    double test;
+    const char *moved[4];       /* numbers of the run's end */
+    double moved_value[4];
+};
+
+static void add_points(int64_t id, const struct record *x) {
+    int loss = key_of(history, "loss", -1), norm = key_of(history, "grad_norm", 0);
+    for (int i = 0; i < x->points; i++) {
+        point(history, id, i + 1, loss, x->loss ? x->loss(i) : 1.0 / (i + 2));
+        point(history, id, i + 1, norm, x->norm ? x->norm(i) : 0.5);
+    }
+}
+
+static void add_split(int64_t id, int64_t step, const char *split, const char *rows, const struct store_metric *m, int count, bool constant,
+                      bool best) {
+    const struct store_evaluation v = { .run = id, .step = step, .split = split, .rows = rows, .constant = constant, .best = best,
+                                        .count = count, .metric = m };
+    assert_int_equal(store_evaluation(history, &v), 0);
+}
+
+static void add_evals(int64_t id, const struct record *x) {
+    const char *metric = x->metric ? x->metric : "accuracy";
+    for (int i = 0; i < x->evals; i++) {
+        struct store_metric m[4] = { { metric, x->value[i], i + 1 == x->evals ? x->undefined : NULL, 1 },
+                                     { "loss", x->eval_loss[i] ? x->eval_loss[i] : 0.5, NULL, -1 },
+                                     { "majority", x->majority ? x->majority : 0.4, NULL, 0 },
+                                     { x->beside, x->beside_value, NULL, 0 } };
+        add_split(id, 10 * (i + 1), "dev", x->rows ? x->rows : "dev 400", m, x->beside ? 4 : 3, x->constant_from[i], false);
+    }
+    if (x->test_metric) add_split(id, 1000, "test", "test 400", &(struct store_metric){ x->test_metric, x->test, NULL, 1 }, 1, false,
+                                  false);
+    for (int i = 0; i < 4 && x->moved[i]; i++)
+        add_split(id, 1000, "moved", "since step 0", &(struct store_metric){ x->moved[i], x->moved_value[i], NULL, 0 }, 1, false, false);
+}
+
+static struct why looked_at(const struct record *x) {
+    struct err e = ERR_INIT;
+    struct run_config c;
+    struct why w;
+    int64_t id = 0;
+    config_init(&c);
+    c.lr = config_default_lr(&c.method, NULL);
+    c.steps = x->steps ? x->steps : x->step ? x->step : x->points;
+    for (int i = 0; i < 8 && x->option[i]; i += 2) test_ok(config_set(&c, x->option[i], x->option[i + 1], &e), &e);
+    if (x->same_sha) xreplace(&c.train_sha256, x->same_sha), xreplace(&c.dev_sha256, x->same_sha);
+    char *config = config_json(&c);
+    struct store_new_run n = plain_run();
+    n.config = config;
+    n.steps = c.steps;
+    n.metric = x->metric ? x->metric : "accuracy";
+    n.report = x->report;
+    n.reports = x->report[1] ? 2 : x->report[0] ? 1 : 0;
+    test_ok(store_create_run(history, &n, &id, &e), &e);
+    change(history, id, STORE_RUNNING, NULL);
+    add_points(id, x);
+    add_evals(id, x);
+    const struct store_change over = { .run = id, .step = x->step ? x->step : x->points, .state = x->state ? x->state : STORE_FINISHED,
+                                       .seconds = -1, .reason = x->reason };
+    assert_int_equal(store_change(history, &over), 0);
+    flush_it(history);
+    struct store_run r = whole(history, id);
+    test_ok(why_of_run(history, &r, &w, &e), &e);
+    store_run_release(&r);
+    config_release(&c);
+    free(config);
+    return w;
+}
+
+static const char *sentence(const struct why *w, const char *kind) {
+    for (int i = 0; i < w->count; i++)
+        if (!strcmp(w->of[i].kind, kind)) return w->of[i].text;
+    return NULL;
+}
+
+/* `has` says it, in words that hold `words`; `short_of` does not. */
+static void told(const char *kind, const char *words, const struct record *has, const struct record *short_of) {
+    struct why w = looked_at(has);
+    const char *text = sentence(&w, kind);
+    if (!text) fail_msg("%s: not found (%d found, the first: %s)", kind, w.count, w.count ? w.of[0].text : "");
+    if (!strstr(text, words)) fail_msg("%s: \"%s\" has no \"%s\"", kind, text, words);
+    why_release(&w);
+    w = looked_at(short_of);
+    text = sentence(&w, kind);
+    if (text) fail_msg("%s: \"%s\" is said of what falls short", kind, text);
+    why_release(&w);
+}
+
+/* ---- curves ---- */
+
+static double rising(int i) { return i < 3 ? 0.69 : 26; }
+static double falling(int i) { return 1.0 / (i + 2); }
+static double flat(int i) { return 0.5 + 0 * i; }
+static double slowly(int i) { return 0.5 - 0.001 * i; }
+static double doubling(int i) { return i < 60 ? 0.5 : 1.1; }
+static double nearly(int i) { return i < 60 ? 0.5 : 0.9; }
+static double guess(int i) { return i < 60 ? 0.9 : 0.694; }
+static double below_guess(int i) { return i < 60 ? 0.9 : 0.68; }
+static double jumping(int i) { return i == 50 ? 9 : 0.3; }
+static double hopping(int i) { return i == 50 ? 2.9 : 0.3; }
+static double large_norm(int i) { return 14 + 0 * i; }
+static double norm_of_nine(int i) { return 9.9 + 0 * i; }
+static double no_norm(int i) { return i < 20 ? 1 : 0; }
+static double nearly_no_norm(int i) { return i < 20 ? 1 : i < 119 ? 0 : 1; }
+static double broken(int i) { return i == 40 ? NAN : 0.5; }
+
+static const char two_classes[] = "a/train.tsv (sha256 0123…)\n1000 rows from 1000 lines\nclass 0: no, 500 rows\nclass 1: yes, 500 rows\n";
+
+static void of_the_curves(void **state) {
+    (void)state;
+    told("rate-high", "times this method's own", &(struct record){ .option = { "lr", "10" }, .points = 10, .loss = rising },
+         &(struct record){ .option = { "lr", "0.01" }, .points = 10, .loss = rising });
+    told("rate-low", "one 6,000th", &(struct record){ .option = { "lr", "5e-7" }, .points = 40, .loss = flat },
+         &(struct record){ .option = { "lr", "5e-7" }, .points = 40, .loss = falling });
+    told("loss-rose", "1.1 at the end", &(struct record){ .points = 100, .loss = doubling }, &(struct record){ .points = 100,
+            .loss = nearly });
+    told("diverged", "step 4: the loss is not a number",
+         &(struct record){ .points = 4, .state = STORE_FAILED, .reason = "step 4: the loss is not a number" },
+         &(struct record){ .points = 4, .state = STORE_FAILED, .reason = "step 4: no memory" });
+    told("not-learning", "0.5 at the end", &(struct record){ .points = 100, .loss = flat }, &(struct record){ .points = 100,
+            .loss = slowly });
+    told("guessing", "ln 2 = 0.6931", &(struct record){ .points = 100, .loss = guess, .report = { two_classes } },
+         &(struct record){ .points = 100, .loss = below_guess, .report = { two_classes } });
+    told("spike", "9 at step 51, where 0.3", &(struct record){ .points = 100, .loss = jumping }, &(struct record){ .points = 100,
+            .loss = hopping });
+    told("clipped", "in 100 % of the steps", &(struct record){ .points = 30, .norm = large_norm }, &(struct record){ .points = 30,
+            .norm = norm_of_nine });
+    told("no-gradient", "for 100 steps, to step 120", &(struct record){ .points = 120, .norm = no_norm },
+         &(struct record){ .points = 120, .norm = nearly_no_norm });
+    told("points-not-finite", "1 of 100 points", &(struct record){ .points = 100, .loss = broken }, &(struct record){ .points = 100,
+            .loss = flat });
+}
+
+/* ---- scores ---- */
+
+static void of_the_scores(void **state) {
+    (void)state;
+    told("one-class", "since step 20", &(struct record){ .points = 40, .evals = 3, .value = { 0.6, 0.5, 0.5 }, .constant_from = { 0, 1,
+            1 } },
+         &(struct record){ .points = 40, .evals = 3, .value = { 0.6, 0.5, 0.5 }, .constant_from = { 0, 1, 0 } });
+    told("no-better", "0.5500", &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.55 }, .majority = 0.55 },
+         &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.56 }, .majority = 0.55 });
+    told("few-rows", "40 rows: \u00B1 15 points", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 40" },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100" });
+    told("swapped", "0.21 here, 0.79 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
+                                                                      .report = { two_classes } },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.44 }, .report = { two_classes } });
+    told("overfit", "least at step 20", &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6,
+            0.4, 0.5, 0.7 } },
+         &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6, 0.4, 0.5, 0.59 } });
+    told("still-rising", "more steps may give more", &(struct record){ .points = 50, .evals = 5, .value = { 0.5, 0.55, 0.6, 0.65, 0.8 } },
+         &(struct record){ .points = 50, .evals = 5, .value = { 0.5, 0.55, 0.6, 0.65, 0.7 } });
+    told("best-first", "0.8000 at step 10, 0.7000", &(struct record){ .points = 50, .evals = 5, .value = { 0.8, 0.75, 0.7, 0.7, 0.7 } },
+         &(struct record){ .points = 50, .evals = 5, .value = { 0.8, 0.75, 0.7, 0.7, 0.76 } });
+    told("undefined", "at 1 of 2 evaluations: constant predictions",
+         &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .undefined = "constant predictions", .value = { 0.1, 0 } },
+         &(struct record){ .points = 40, .evals = 2, .metric = "matthews", .value = { 0.1, 0 } });
+    told("invalid-answers", "20 % of the answers", &(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .beside = "invalid",
+                                                                     .beside_value = 80 },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .beside = "invalid", .beside_value = 79 });
+    told("below-dev", "0.7000 on the test rows", &(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .test_metric = "accuracy",
+                                                                   .test = 0.7 },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .test_metric = "accuracy", .test = 0.75 });
+}
+
+/* ---- rows ---- */
+
+#define TRAIN "a/train.tsv (sha256 0123…)\n1000 rows from 1000 lines\n"
+#define DEV "a/dev.tsv (sha256 4567…)\n200 rows from 200 lines\n"
+
+static void of_rows(const char *kind, const char *words, const char *train, const char *dev, const char *less_train, const char *less_dev) {
+    told(kind, words, &(struct record){ .points = 40, .report = { train, dev } },
+         &(struct record){ .points = 40, .report = { less_train, less_dev } });
+}
+
+static void of_the_rows(void **state) {
+    (void)state;
+    of_rows("cut", "92 % of rows were cut at 64 tokens", TRAIN "920 rows cut to 64 tokens: 9000 tokens\n", DEV,
+            TRAIN "329 rows cut to 64 tokens: 9000 tokens\n", DEV);
+    of_rows("cut", "(70 of 200 rows of dev)", TRAIN, DEV "70 rows cut to 64 tokens: 9000 tokens\n", TRAIN,
+            DEV "65 rows cut to 64 tokens: 9 tokens\n");
+    of_rows("text-cut-away", "10 of 1,000", TRAIN "warning: in 10 rows a whole text was cut away\n", DEV,
+            TRAIN "warning: in 9 rows a whole text was cut away\n", DEV);
+    of_rows("unknown-tokens", "5.0 %", TRAIN "20000 tokens, 5.00 % unknown\n", DEV, TRAIN "20000 tokens, 4.99 % unknown\n", DEV);
+    of_rows("leak", "4 of 200 rows of dev", TRAIN, DEV "warning: 3 rows also in train, 1 more but for case and blanks (lines 1, 2, 3)\n",
+            TRAIN,
+            DEV "warning: 2 rows also in train, 1 more but for case and blanks (lines 1, 2)\n");
+    of_rows("contradicting", "20 of 1,000", TRAIN "warning: 20 of the repeats have another label than the first (lines 1)\n", DEV,
+            TRAIN "warning: 19 of the repeats have another label than the first (lines 1)\n", DEV);
+    of_rows("one-sided", "of class no, or so", TRAIN "class 0: no, or so, 900 rows\nclass 1: yes, 100 rows\n", DEV,
+            TRAIN "class 0: no, or so, 899 rows\nclass 1: yes, 101 rows\n", DEV);
+    of_rows("unlearnable", "class maybe has no training row, and 7 of 200", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 0 rows\n",
+            DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 1 row\n",
+            DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n");
+    of_rows("cut-targets", "5 % of the training targets", TRAIN "warning: 50 targets cut to 12 tokens: 60 tokens\n", DEV,
+            TRAIN "warning: 49 targets cut to 12 tokens: 60 tokens\n", DEV);
+    told("same-file", "the training file itself", &(struct record){ .points = 40, .same_sha = "abcdefabcdefabcdef" },
+         &(struct record){ .points = 40 });
+}
+
+/* ---- the plan, and what moved ---- */
+
+static void of_the_plan(void **state) {
+    (void)state;
+    told("part-of-rows", "at most 480 of 1,000", &(struct record){ .points = 15, .option = { "batch", "32" }, .report = { TRAIN } },
+         &(struct record){ .points = 16, .option = { "batch", "32" }, .report = { TRAIN } });
+    told("many-passes", "over 100 times", &(struct record){ .points = 20, .step = 3125, .option = { "batch", "32" }, .report = { TRAIN } },
+         &(struct record){ .points = 20, .step = 3124, .option = { "batch", "32" }, .report = { TRAIN } });
+    told("batch-beyond-rows", "a batch of 1001", &(struct record){ .points = 20, .option = { "batch", "1001" }, .report = { TRAIN } },
+         &(struct record){ .points = 20, .option = { "batch", "1000" }, .report = { TRAIN } });
+    told("long-warmup", "50 of 100 steps", &(struct record){ .points = 100, .option = { "warmup", "0.5" } },
+         &(struct record){ .points = 100, .option = { "warmup", "0.49" } });
+    told("unfinished", "step 40 of 200", &(struct record){ .points = 40, .steps = 200, .state = STORE_STOPPED },
+         &(struct record){ .points = 40 });
+    told("stopped-early", "step 50 of 200", &(struct record){ .points = 50, .steps = 200, .option = { "early-stop", "2" } },
+         &(struct record){ .points = 51, .steps = 200, .option = { "early-stop", "2" } });
+    told("module-still", "was zero for 100 steps",
+         &(struct record){ .points = 120, .moved = { "module1_tensors", "module1_still" }, .moved_value = { 2, 100 } },
+         &(struct record){ .points = 120, .moved = { "module1_tensors", "module1_still" }, .moved_value = { 2, 99 } });
+    told("unmoved", "no value of the head changed since step 0",
+         &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 2 } },
+         &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 1 } });
+    told("thawed", "something wrote into them",
+         &(struct record){ .points = 20, .moved = { "frozen_values", "frozen_same" }, .moved_value = { 1000, 0 } },
+         &(struct record){ .points = 20, .moved = { "frozen_values", "frozen_same" }, .moved_value = { 1000, 1 } });
+}
+
+static void other_numbers_after_a_resume(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct why w;
+    int64_t id = new_run(history);
+    int loss = key_of(history, "loss", -1);
+    point(history, id, 1, loss, 0.5);
+    flush_it(history);
+    point(history, id, 1, loss, 0.625);
+    change(history, id, STORE_FINISHED, NULL);
+    flush_it(history);
+    struct store_run r = whole(history, id);
+    test_ok(why_of_run(history, &r, &w, &e), &e);
+    assert_non_null(sentence(&w, "differs"));
+    store_run_release(&r);
+    why_release(&w);
+}
+
+static void as_json(void **state) {
+    (void)state;
+    struct why w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .rows = "dev 25" });
+    struct buf b = BUF_INIT;
+    why_json(&w, &b);
+    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"dev has 25 rows: \u00B1 20 points\",\"figures\":{\"rows\":25,"
+                                      "\"half_width\":0.196}}]");
+    buf_release(&b);
+    why_release(&w);
+    w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .moved = { "head_tensors", "head_from", "head_to",
+            "frozen_same" },
+                                    .moved_value = { 2, 1, 3, 1 } });
+    assert_int_equal(w.count, 0);
+    assert_int_equal(w.facts, 2);
+    assert_string_equal(w.fact[0], "moved since step 0: the head: norm 3, was 1; 2 of 2 tensors changed");
+    why_release(&w);
+}
+
+static int open_history(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    history = open_at(path, STORE_WRITE);
+    free(path);
+    return 0;
+}
+
+static int close_history(void **state) {
+    (void)state;
+    close_it(history);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_the_curves),
+        cmocka_unit_test(of_the_scores),
+        cmocka_unit_test(of_the_rows),
+        cmocka_unit_test(of_the_plan),
+        cmocka_unit_test(other_numbers_after_a_resume),
+        cmocka_unit_test(as_json),
+    };
+    return cmocka_run_group_tests(tests, open_history, close_history);
+}
