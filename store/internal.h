@@ -45,6 +45,8 @@ struct store {
     pthread_mutex_t owning; /* guards the list of owned runs */
     struct owned *owned;
     size_t owned_count, owned_room;
+    int64_t *lost;  /* runs whose owner was found gone, since opening */
+    size_t lost_count, lost_room;
     int holds; /* of the file whose bytes are held (sweep.c); -1: not open */
 };
 

@@ -21,6 +21,8 @@ int64_t store_now(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+bool store_is_readonly(const struct store *s) { return s->mode == STORE_READ; }
+
 const char *store_path(const struct store *s) { return s->path; }
 
 char *store_run_folder(const struct store *s, int64_t run) {
@@ -59,6 +61,7 @@ static void open_release(struct store *s) {
     pthread_mutex_destroy(&s->owning);
     keys_free(s);
     free(s->owned);
+    free(s->lost);
     free(s->path);
     free(s->folder);
     free(s->lock_path);

@@ -295,7 +295,21 @@ static int reap_one(struct store *s, int64_t run, int *count, struct err *e) {
     free(path);
     free(folder);
     if (i.changed && count) ++*count;
+    if (i.changed) {
+        pthread_mutex_lock(&s->owning);
+        GROW(s->lost, s->lost_room, s->lost_count + 1);
+        s->lost[s->lost_count++] = run;
+        pthread_mutex_unlock(&s->owning);
+    }
     return rc;
+}
+
+size_t store_lost(struct store *s, int64_t *run, size_t room) {
+    pthread_mutex_lock(&s->owning);
+    size_t n = s->lost_count;
+    for (size_t i = 0; i < n && i < room; i++) run[i] = s->lost[i];
+    pthread_mutex_unlock(&s->owning);
+    return n;
 }
 
 int store_reap(struct store *s, int *count, struct err *e) {

@@ -50,6 +50,7 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
  * records that could not be written or had to be left out) the store is closed as well. */
 int store_close(struct store *s, struct err *e);
 const char *store_path(const struct store *s);
+bool store_is_readonly(const struct store *s); /* opened with STORE_READ */
 /* Where a run's files go (PATH-files/ID); caller frees. */
 char *store_run_folder(const struct store *s, int64_t run);
 
@@ -199,6 +200,9 @@ int store_key(struct store *s, const char *name, int direction, bool timing, str
 
 /* Live runs whose lock is free become interrupted; *count (may be NULL): how many. */
 int store_reap(struct store *s, int *count, struct err *e);
+/* Runs that were found so since this store was opened, its opening among it; returns how many, and fills in `room` of
+ * them. */
+size_t store_lost(struct store *s, int64_t *run, size_t room);
 
 /* ---- requests from other processes ---- */
 

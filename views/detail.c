@@ -252,6 +252,7 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
         if (run->state <= RUN_PAUSED) ui_ask_stop(ui, run->id);
         else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run->id, run_state_name(run->state));
         return true;
+    case REQ_WATCH: ui_watch(ui, out); return true;
     case REQ_EXPORT: ui_ask_export(ui, run->id); return true;
     case REQ_COPY:
         out->kind = EFFECT_COPY;
@@ -322,7 +323,7 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
 
 static const enum request detail_keys[] = {
     REQ_STOP, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO, REQ_REDO, REQ_CLONE,
-    REQ_RUN, REQ_TRASH, REQ_EXPORT, REQ_COPY, REQ_NONE
+    REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_EXPORT, REQ_COPY, REQ_NONE
 };
 
 const struct screen screen_detail = {

@@ -20,6 +20,8 @@ enum effect_kind {
     EFFECT_RESTORE,       /* run[0…] */
     EFFECT_UNDO,          /* the last trash or restore */
     EFFECT_REDO,
+    EFFECT_WATCH,         /* run[0] into ui->train, wherever and whenever it was trained */
+    EFFECT_OTHERS,        /* what other processes train, as it stands now, into ui->train */
     EFFECT_FOCUS,         /* fill ui->train's series for run[0] */
     EFFECT_OPEN_RUN,      /* fill ui->detail for run[0] */
     EFFECT_CLONE,         /* put run[0]'s method and options into ui->compose */

@@ -93,6 +93,7 @@ static const struct key_entry views_keys_table[] = {
     {REQ_BEST, 'X', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "to the best finished run of this task, metric and rows"},
     {REQ_RESEED, 'Z', {0}, false, KEYS_RUNS, 0, 0, NULL, "run again with another seed: the next that is not used"},
+    {REQ_WATCH, 'W', {0}, false, KEYS_RUNS, 0, 0, NULL, "watch: its curves on Train, whoever trains it, or trained it"},
     {REQ_COPY, 'y', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},
 

@@ -404,6 +404,7 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_BEST: to_best(ui); return true;
     case REQ_RESEED: out->kind = EFFECT_RESEED; return true;
+    case REQ_WATCH: ui_watch(ui, out); return true;
     case REQ_RUN:
         if (v->marks || runs_can_go(ui, row)) out->kind = EFFECT_AGAIN;
         return true;

@@ -195,6 +195,11 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
         return;
     }
     int left = r.x + r.w - x - 1;
+    if (j->elsewhere) {
+        snprintf(text, sizeof text, "%s elsewhere", run_state_name(j->state));
+        canvas_right(c, x, y, left < 25 ? left : 25, INK_DIM, text);
+        return;
+    }
     if (j->state == RUN_RUNNING && j->to_score > 0) {
         snprintf(text, sizeof text, "evaluating %lld/%lld", (long long)j->scored, (long long)j->to_score);
         canvas_right(c, x, y, left < 25 ? left : 25, INK_TEXT, text);
@@ -345,6 +350,13 @@ static void train_draw_need(const struct ui *ui, const struct layout_frame *f, s
 
 static int64_t train_draw_run(const struct ui *ui) { return ui->train.focus; }
 
+/* Runs of other processes have no event here: the history is looked at. */
+static bool train_draw_refresh(struct ui *ui, struct effect *out) {
+    (void)ui;
+    out->kind = EFFECT_OTHERS;
+    return true;
+}
+
 static const char *train_draw_hint(const struct ui *ui, const struct key_entry *k) {
     const struct train_view *v = &ui->train;
     const struct job_row *job = train_focused(v);
@@ -375,8 +387,8 @@ static const enum request train_draw_keys[] = {
 const struct screen screen_train = {
     .name = "train",
     .about = "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
-             "jobs of this process. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
+             "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
     .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
-    .init = train_draw_init, .changed = train_draw_changed, .request = train_request, .run = train_draw_run,
+    .init = train_draw_init, .changed = train_draw_changed, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
     .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
 };

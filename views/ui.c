@@ -89,6 +89,13 @@ void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, 
     ui->flush = true;
 }
 
+void ui_watch(struct ui *ui, struct effect *out) {
+    out->kind = EFFECT_WATCH;
+    ui->train.focus = out->run[0];
+    ui->train.cursor = -1;
+    ui_show(ui, SCREEN_TRAIN);
+}
+
 void ui_ask_stop(struct ui *ui, int64_t run) {
     ui_ask(ui, ASK_STOP, run,
            "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on",

@@ -9,6 +9,7 @@
 #include "app/history/task_results.h"
 #include "app/history/test_results.h"
 #include "app/jobs/jobs.h"
+#include "app/session/others.h"
 #include "app/session/page_few.h"
 #include "core/model/arch.h"
 #include "store/store.h"
@@ -35,6 +36,7 @@ enum background_kind {
     BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
+    BACKGROUND_OTHERS,  /* runs that others train, and run[0] (0: none) */
     BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
@@ -111,6 +113,7 @@ struct background_answer {
     char message[900];     /* "" none */
     struct history_rows *runs;
     struct run_page *detail;
+    struct other_runs *others; /* BACKGROUND_OTHERS; NULL where they could not be read */
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
     struct source_facts *source;
     struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */

@@ -135,7 +135,20 @@ static void loop(struct session *s) {
     }
 }
 
-static void session_begin(struct session *s) {
+/* Runs that ended while nobody looked: this opening found them, so it is said once. */
+static void say_lost(struct session *s) {
+    int64_t first = 0;
+    size_t n = store_lost(s->store, &first, 1);
+    if (n == 1)
+        ui_say(&s->ui, SAY_WARNING, "run #%lld was interrupted while nobody looked: 3 lists it, R there resumes it", (long long)first);
+    else if (n)
+        ui_say(&s->ui, SAY_WARNING,
+               "%zu runs were interrupted while nobody looked (#%lld and others): 3 lists them, R there resumes one", n,
+               (long long)first);
+}
+
+/* `watch`: begins on Train; NULL: where work begins. */
+static void session_begin(struct session *s, const struct session_start *watch) {
     struct first_view *f = &s->ui.first;
     struct term_abilities t;
     term_abilities(&t);
@@ -152,7 +165,14 @@ static void session_begin(struct session *s) {
         store_runs_release(&runs);
     }
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
+    if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);
     session__ask_runs(s);
+    say_lost(s);
+    if (!watch) return;
+    s->following = !watch->run;
+    s->watched = s->ui.train.focus = watch->run;
+    ui_show(&s->ui, SCREEN_TRAIN);
+    session__ask_others(s);
 }
 
 static void session_release(struct session *s) {
@@ -165,7 +185,8 @@ static void session_release(struct session *s) {
     source_facts_free(s->source);
     insight_map_free(s->map);
     insight_heat_free(s->heat);
-    for (size_t i = 0; i < s->shown_count; i++) job_view_release(&s->view[i]);
+    for (size_t i = 0; i < s->view_count; i++) job_view_release(&s->view[i]);
+    other_runs_free(s->others);
     free(s->view);
     free(s->shown);
     for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
@@ -204,7 +225,7 @@ static void finish_runs(struct session *s) {
 }
 
 int session_run(const struct session_start *with, struct err *e) {
-    struct session s = { .store = with->store };
+    struct session s = { .store = with->store, .look_only = with->look_only };
     int rc = term_start(&with->terminal, e);
     if (rc) {
         struct err ignored = ERR_INIT;
@@ -220,7 +241,7 @@ int session_run(const struct session_start *with, struct err *e) {
     s.background = background_new(s.store, s.jobs, notify, NULL);
     s.sweeping = sweeping_new(s.store, s.jobs);
     background_work_on(s.background, s.sweeping);
-    s.insight = insight_new(s.store, true, jobs_crew(s.jobs), notify, NULL);
+    s.insight = insight_new(s.store, !s.look_only, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     config_take_model(&s.ui.compose.config, with->model);
     config_take_task(&s.ui.compose.config, with->task);
@@ -228,7 +249,7 @@ int session_run(const struct session_start *with, struct err *e) {
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
     ui_resize(&s.ui, w, h);
-    session_begin(&s);
+    session_begin(&s, with->watch ? with : NULL);
     loop(&s);
     if (!session_hung_up) term_stop();
     store_on_wait(told_before);

@@ -53,7 +53,7 @@ static void pause(struct session *s, int64_t id) {
 
 /* Whether the run trains in this process. */
 static bool is_ours(const struct session *s, int64_t id) {
-    for (size_t i = 0; i < s->shown_count; i++)
+    for (size_t i = 0; i < s->view_count; i++)
         if (s->shown[i].id == id && s->shown[i].state <= RUN_PAUSED) return true;
     return false;
 }
@@ -280,7 +280,40 @@ static void look_inside(struct session *s, const struct effect *x) {
     if (x->keep) insight_matrices(s->insight, -1);
 }
 
+/* What leaves everything as it is. */
+static bool only_looks(enum effect_kind kind) {
+    switch (kind) {
+    case EFFECT_TRAIN:
+    case EFFECT_TRAIN_FIRST:
+    case EFFECT_PAUSE:
+    case EFFECT_STOP:
+    case EFFECT_RESUME:
+    case EFFECT_AGAIN:
+    case EFFECT_RESEED:
+    case EFFECT_QUEUE:
+    case EFFECT_TRASH:
+    case EFFECT_RESTORE:
+    case EFFECT_UNDO:
+    case EFFECT_REDO:
+    case EFFECT_SWEEP_NEW:
+    case EFFECT_SWEEP_GO:
+    case EFFECT_SWEEP_STOP:
+    case EFFECT_SWEEP_EXTEND: return false;
+    default: return true;
+    }
+}
+
+static void session_effects_watch(struct session *s, const struct effect *x) {
+    s->following = false;
+    s->watched = s->ui.train.focus = x->run[0];
+    session__ask_others(s);
+}
+
 void session__effect(struct session *s, const struct effect *x) {
+    if (s->look_only && !only_looks(x->kind)) {
+        ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
+        return;
+    }
     switch (x->kind) {
     case EFFECT_NONE:
     case EFFECT_KINDS: break;
@@ -296,7 +329,12 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_RESTORE: order_runs(s, BACKGROUND_RESTORE, x); break;
     case EFFECT_UNDO: undo(s, false); break;
     case EFFECT_REDO: undo(s, true); break;
-    case EFFECT_FOCUS: session__fill_jobs(s); break;
+    case EFFECT_FOCUS:
+        s->following = false;
+        session__fill_jobs(s);
+        break;
+    case EFFECT_WATCH: session_effects_watch(s, x); break;
+    case EFFECT_OTHERS: session__ask_others(s); break;
     case EFFECT_OPEN_RUN: order_runs(s, BACKGROUND_PAGE, x); break;
     case EFFECT_CLONE: order_runs(s, BACKGROUND_CLONE, x); break;
     case EFFECT_ROWS: session__ask_facts(s); break;

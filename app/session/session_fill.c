@@ -32,11 +32,11 @@ static struct job_row job_of(const struct job_view *v) {
     };
 }
 
-static void clear_jobs(struct session *s, size_t count) {
-    for (size_t i = 0; i < count; i++) job_view_release(&s->view[i]);
+static void clear_jobs(struct session *s) {
+    for (size_t i = 0; i < s->view_count; i++) job_view_release(&s->view[i]);
     free(s->view);
     s->view = NULL;
-    s->shown_count = 0;
+    s->view_count = s->shown_count = 0;
 }
 
 /* The focused run's series grow by what has come since the last frame.  What came before this process took
@@ -50,7 +50,7 @@ static void fill_series(struct session *s) {
         s->stored = SERIES_HERE;
     }
     bool before = focus != 0; /* a run that is not of this process is in the store alone */
-    for (size_t i = 0; i < s->shown_count; i++)
+    for (size_t i = 0; i < s->view_count; i++)
         if (s->view[i].id == focus) before = s->view[i].resumed;
     if (before && s->stored == SERIES_HERE) {
         s->stored = SERIES_ASKED;
@@ -80,6 +80,11 @@ static void started(struct session *s, const struct job_row *j) {
 
 /* Says how a run ended, once, when its row turns from live to over. */
 static void ended(struct session *s, const struct job_row *j, enum run_state before) {
+    if (j->elsewhere) {
+        if (before <= RUN_PAUSED && state_rank(j->state) == 2) ui_say(&s->ui, SAY_INFO, "run #%lld is %s", (long long)j->id,
+                                                                      run_state_name(j->state));
+        return;
+    }
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
     if (!was_live || state_rank(j->state) < 2) return;
     long long id = (long long)j->id;
@@ -101,18 +106,29 @@ static void tell_changes(struct session *s, const struct job_row *before, size_t
             if (before[k].id == s->shown[i].id) ended(s, &s->shown[i], before[k].state);
 }
 
+/* Below this process's own. */
+static void fill_others(struct session *s) {
+    for (int i = 0; s->others && i < s->others->rows; i++) {
+        const struct job_row *row = &s->others->row[i];
+        bool ours = false;
+        for (size_t k = 0; k < s->view_count; k++) ours = ours || s->view[k].id == row->id;
+        if (!ours) s->shown[s->shown_count++] = *row;
+    }
+}
+
 void session__fill_jobs(struct session *s) {
     struct job_row *before = s->shown;
     size_t count = s->shown_count;
     s->shown = NULL;
-    clear_jobs(s, count);
+    clear_jobs(s);
     int64_t *ids;
     size_t n = jobs_ids(s->jobs, &ids);
     s->view = xcalloc(n, sizeof *s->view);
-    s->shown = xcalloc(n, sizeof *s->shown);
-    for (size_t i = 0; i < n; i++) s->shown_count += jobs_view(s->jobs, ids[i], &s->view[s->shown_count]);
+    s->shown = xcalloc(n + OTHERS_MOST + 1, sizeof *s->shown);
+    for (size_t i = 0; i < n; i++) s->view_count += jobs_view(s->jobs, ids[i], &s->view[s->view_count]);
     free(ids);
-    qsort(s->view, s->shown_count, sizeof *s->view, by_rank);
+    s->shown_count = s->view_count;
+    qsort(s->view, s->view_count, sizeof *s->view, by_rank);
     int running = 0, queued = 0;
     const struct job_row *newest = NULL;
     for (size_t i = 0; i < s->shown_count; i++) {
@@ -123,6 +139,7 @@ void session__fill_jobs(struct session *s) {
         if (job->id > s->last_id && (!newest || job->id > newest->id)) newest = job;
     }
     if (newest) started(s, newest);
+    fill_others(s);
     tell_changes(s, before, count);
     free(before);
     s->ui.train.job = s->shown;
@@ -143,6 +160,10 @@ void session__ask_runs(struct session *s) {
     const struct runs_view *v = &s->ui.runs;
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_RUNS, .trash = v->trash,
                                                               .by_task = v->by_task, .text = v->filter });
+}
+
+void session__ask_others(struct session *s) {
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = &s->watched, .runs = 1 });
 }
 
 void session__ask_sweeps(struct session *s) {
@@ -272,6 +293,30 @@ static void take_sweep_work(struct session *s, struct background_answer *a) {
     if (news) session__ask_sweeps(s);
 }
 
+/* The newest living run comes into focus by itself until another is chosen; the one in focus is read anew while its
+ * history grows. */
+static void take_others(struct session *s, struct background_answer *a) {
+    struct train_view *v = &s->ui.train;
+    struct other_runs *before = s->others;
+    const struct job_row *newest = a->others->rows ? &a->others->row[0] : NULL;
+    const struct job_row *was = other_runs_find(before, v->focus);
+    s->others = a->others;
+    a->others = NULL;
+    if (s->following && newest && newest->state <= RUN_PAUSED && v->focus != newest->id) {
+        v->focus = s->watched = newest->id; /* it stays when it is over */
+        ui_say(&s->ui, SAY_INFO, "watching run #%lld", (long long)newest->id);
+    }
+    if (s->following && !newest && !v->focus) ui_say(&s->ui, SAY_INFO, "no run is living: waiting for one to begin (q leaves)");
+    const struct job_row *now = other_runs_find(s->others, v->focus);
+    bool grown = now && (!was || was->step != now->step || was->state != now->state);
+    if (grown && s->stored == SERIES_READ && s->series && s->series->view.run == v->focus) {
+        s->stored = SERIES_ASKED;
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &v->focus, .runs = 1 });
+    }
+    session__fill_jobs(s);
+    other_runs_free(before);
+}
+
 static void take_answer(struct session *s, struct background_answer *a) {
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
     if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
@@ -289,6 +334,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->kind >= BACKGROUND_SWEEP_NEW && a->kind <= BACKGROUND_SWEEP_STEP) take_sweep_work(s, a);
     if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
     if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);
+    if (a->kind == BACKGROUND_OTHERS && a->others) take_others(s, a);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);
     if (a->kind == BACKGROUND_PAGE && a->detail) {
         int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;

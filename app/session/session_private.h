@@ -50,7 +50,12 @@ struct session {
     struct insight_heat *heat;
     struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */
     struct job_row *shown;     /* the same as rows of the job list */
+    size_t view_count;     /* of this process; others follow in `shown` */
     size_t shown_count;
+    struct other_runs *others;
+    int64_t watched;       /* the run asked for beside what others train; 0: none */
+    bool look_only;        /* the history was opened for reading: nothing is begun or changed */
+    bool following;        /* the newest living run is in focus, until another is chosen */
     struct job_cursor cursor; /* what of it has been taken from the jobs */
     enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */
     int64_t last_id;       /* newest run of this process already focused */
@@ -68,6 +73,8 @@ void session__fill_jobs(struct session *s);
 void session__answers(struct session *s);
 void session__ask_runs(struct session *s);
 void session__ask_sweeps(struct session *s);
+/* What others train, and the run asked for, as they stand now. */
+void session__ask_others(struct session *s);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
 void session__ask_source(struct session *s, const struct run_config *c);
 /* The same of what Compose holds: only the facts are taken. */

@@ -1,9 +1,11 @@
 /* petri alone: opens the terminal workbench. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/files/paths.h"
 #include "app/session/session.h"
 #include "app/verbs/verbs.h"
+#include "core/base/clock.h"
 #include "core/base/mem.h"
 
 static const struct option_spec OPTIONS[] = {
@@ -12,6 +14,7 @@ static const struct option_spec OPTIONS[] = {
     { "workers", "N", "worker threads (default: the cores)" },
     { "no-color", NULL, "no colours (NO_COLOR does the same)" },
     { "ascii", NULL, "only ASCII characters" },
+    { "readonly", NULL, "look only: the history is opened for reading, and nothing is begun or changed" },
     { NULL, NULL, NULL },
 };
 static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
@@ -23,7 +26,33 @@ static int open_screen(const struct args *a, struct err *e) {
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
     int rc = verb_workers(a, &with.workers, e);
-    if (!rc) rc = verb_store(a, STORE_WRITE, &with.store, e);
+    with.look_only = args_flag(a, "readonly");
+    if (!rc) rc = verb_store(a, with.look_only ? STORE_READ : STORE_WRITE, &with.store, e);
+    return rc ? rc : session_run(&with, e);
+}
+
+/* A run that is yet to begin may be the history's first. */
+static int wait_for_history(const struct args *a, struct store **s, struct err *e) {
+    enum { LOOK_MS = 500 };
+    bool said = false;
+    int rc;
+    while ((rc = verb_store(a, STORE_READ, s, e)) == ERR_NOT_FOUND) {
+        if (!said) fprintf(stderr, "petri: %s; waiting for the first run (^C leaves)\n", e->text);
+        said = true;
+        *e = (struct err)ERR_INIT;
+        clock_sleep_ms(LOOK_MS);
+    }
+    return rc;
+}
+
+int verb_watch(const struct args *a, struct err *e) {
+    struct session_start with = {
+        .model = DEFAULT_MODEL, .task = DEFAULT_TASK, .workers = 1, .look_only = true, .watch = true,
+        .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
+    };
+    int rc = wait_for_history(a, &with.store, e);
+    if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
+    if (rc && with.store) return verb_close(with.store, rc, e);
     return rc ? rc : session_run(&with, e);
 }
 

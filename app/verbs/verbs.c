@@ -222,6 +222,8 @@ static const struct option_spec RUNS[] = { { "sort", "COLUMN", "by a column, an 
                                            { "limit", "N", "at most N" },
                                            { "trash", NULL, "those in the trash" },
                                            END };
+static const struct option_spec WATCH[] = { { "no-color", NULL, "no colours (NO_COLOR does the same)" }, { "ascii", NULL,
+        "only ASCII characters" }, END };
 static const struct option_spec SHOW[] = { { "why", NULL, "what looks wrong with it, a sentence each with its figures" }, END };
 static const struct option_spec PURGE[] = { { "all", NULL, "all that are in the trash" },
                                             { "yes", NULL, "do not ask (no terminal: needed)" },
@@ -393,6 +395,7 @@ static const struct verb VERBS[] = {
       "texts from a model that writes, or a run on it", GENERATE, 0, 1, verb_generate },
     { "encode", "--text TEXT", "token ids and vectors of a text", ENCODE, 0, 0, verb_encode },
     { "runs", "[FILTER…]", "the history: task=reviews state=finished lora", RUNS, 0, -1, verb_runs },
+    { "watch", "[RUN]", "a run's curves on the screen, from another terminal: reads only; the newest living one", WATCH, 0, 1, verb_watch },
     { "show", "RUN", "everything about one run; --why: what looks wrong with it", SHOW, 1, 1, verb_show },
     { "trash", "RUN…", "put runs into the trash", NULL, 1, -1, verb_trash },
     { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },

@@ -230,6 +230,11 @@ static void the_best_again_with_another_seed(void **state) {
     struct effect x = scene_press(&ui, 'Z');
     assert_int_equal(x.kind, EFFECT_RESEED);
     assert_int_equal(x.run[0], 5);
+    x = scene_press(&ui, 'W'); /* and its curves */
+    assert_int_equal(x.kind, EFFECT_WATCH);
+    assert_int_equal(x.run[0], 5);
+    assert_int_equal(ui.screen, SCREEN_TRAIN);
+    assert_int_equal(ui.train.focus, 5);
     ui_release(&ui);
 }
 

@@ -1,4 +1,6 @@
 /* The real program in a real terminal: the first minute, sizes, leaving, kinds of terminals. */
+#include <signal.h>
+
 #include "tests/app/session/terminal.h"
 
 /* The shell's line settings, told by `stty -a`. */
@@ -180,6 +182,58 @@ static void a_closed_terminal_ends_no_run(void **state) {
     json_decref(v);
 }
 
+/* ---- from another terminal ---- */
+
+/* It is there before the history is, follows what begins, changes nothing, and stays when the run is over. */
+static void a_run_is_watched(void **state) {
+    (void)state;
+    need_tmux();
+    char *line = xprintf("\"%s watch --db '%s'; echo left=\\$?\" Enter", petri, stage.db);
+    type(line);
+    free(line);
+    await("waiting for the first run", true);
+    pid_t pid = begin_a_long_run(1, "400000");
+    await("running elsewhere", true);
+    await("\xe2\x94\xa4", true);
+    type("K");
+    await("stop #1?", true);
+    nanosleep(&(struct timespec){ 0, 700000000 }, NULL); /* what is typed ahead of a question is no answer */
+    type("y");
+    await("this petri only looks", true);
+    free(stage_out(0, "stop 1 --db '%s'", stage.db));
+    command_wait(pid, 20);
+    await("stopped", true);
+    type("3");
+    await(" 1  stopped", true);
+    type("d");
+    await("this petri only looks", true);
+    assert_int_equal(run_count(), 1);
+    type("W");
+    await("jobs ", true);
+    await("stopped", true);
+    type("q");
+    await("left=0", true);
+}
+
+/* A run whose process was killed is told at the next start, once. */
+static void an_interrupted_run_is_told(void **state) {
+    (void)state;
+    need_tmux();
+    pid_t pid = begin_a_long_run(1, "15000");
+    kill(pid, SIGKILL);
+    command_wait(pid, 20);
+    start("", "");
+    await("run #1 was interrupted while nobody looked", true);
+    type("q");
+    await("left=0", true);
+    type("clear Enter");
+    start("", "");
+    await("Compose", true);
+    assert_false(shows("while nobody looked"));
+    type("q");
+    await("left=0", true);
+}
+
 /* ---- terminals ---- */
 
 static void other_terminals(void **state) {
@@ -248,6 +302,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(any_size_will_do, make, close_shell),
         cmocka_unit_test_setup_teardown(every_way_out_restores_the_terminal, make, close_shell),
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_run_is_watched, make, close_shell),
+        cmocka_unit_test_setup_teardown(an_interrupted_run_is_told, make, close_shell),
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
         cmocka_unit_test_setup_teardown(a_dumb_terminal_is_told, make, close_shell),
     };

@@ -1,0 +1,68 @@
+#include "app/session/others.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+
+struct living {
+    int64_t id[OTHERS_MOST + 1];
+    int count;
+};
+
+static int others_take_id(void *self, int count, const struct store_cell *cell) {
+    struct living *f = self;
+    (void)count;
+    if (f->count < OTHERS_MOST) f->id[f->count++] = cell[0].integer;
+    return 0;
+}
+
+static struct job_row others_row(const struct store_run *r) {
+    return (struct job_row){
+        .id = r->id, .state = (enum run_state)r->state, .method = r->method, .task = r->task, .seed = r->seed,
+        .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best.measured ? r->best.v : NAN,
+        .loss = r->loss.measured ? r->loss.v : NAN, .reason = r->reason, .constant = r->constant,
+        .none_valid = r->none_valid, .elsewhere = true,
+    };
+}
+
+static int by_state(const void *a, const void *b) {
+    const struct store_run *x = a, *y = b;
+    int over = !store_state_is_live(x->state) - !store_state_is_live(y->state);
+    return over ? over : (x->id < y->id) - (x->id > y->id);
+}
+
+int other_runs_read(struct store *s, int64_t asked, struct other_runs **out, struct err *e) {
+    struct living f = { 0 };
+    bool there = false;
+    int rc = store_sql(s, "SELECT id FROM v_runs WHERE state IN ('queued','running','paused') ORDER BY id DESC",
+                       (struct store_rows){ .self = &f, .row = others_take_id }, e);
+    if (rc) return rc;
+    for (int i = 0; i < f.count; i++) there = there || f.id[i] == asked;
+    if (asked && !there) f.id[f.count++] = asked;
+    struct other_runs *o = xcalloc(1, sizeof *o);
+    o->stored = xcalloc((size_t)f.count + 1, sizeof *o->stored);
+    o->row = xcalloc((size_t)f.count + 1, sizeof *o->row);
+    for (int i = 0; i < f.count; i++) {
+        struct err gone = ERR_INIT; /* purged since */
+        if (!store_run(s, f.id[i], &o->stored[o->rows], &gone)) o->rows++;
+    }
+    qsort(o->stored, (size_t)o->rows, sizeof *o->stored, by_state);
+    for (int i = 0; i < o->rows; i++) o->row[i] = others_row(&o->stored[i]);
+    *out = o;
+    return 0;
+}
+
+void other_runs_free(struct other_runs *o) {
+    if (!o) return;
+    for (int i = 0; i < o->rows; i++) store_run_release(&o->stored[i]);
+    free(o->stored);
+    free(o->row);
+    free(o);
+}
+
+const struct job_row *other_runs_find(const struct other_runs *o, int64_t run) {
+    for (int i = 0; o && i < o->rows; i++)
+        if (o->row[i].id == run) return &o->row[i];
+    return NULL;
+}

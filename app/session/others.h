@@ -1,0 +1,22 @@
+/* Runs that this process does not train, as rows of Train's list: those that others train now, and one that was asked for. */
+#ifndef APP_SESSION_OTHERS_H
+#define APP_SESSION_OTHERS_H
+
+#include "store/store.h"
+#include "views/train.h"
+
+enum { OTHERS_MOST = 32 };
+
+struct other_runs {
+    struct store_run *stored; /* what the rows' strings point into */
+    struct job_row *row;      /* living ones first, newest first */
+    int rows;
+};
+/* The newest living runs of the history, OTHERS_MOST at most, this process's among them, and run `asked` (0: none).
+ * other_runs_free. */
+int other_runs_read(struct store *s, int64_t asked, struct other_runs **out, struct err *e);
+void other_runs_free(struct other_runs *o); /* NULL is let pass */
+/* The run's row, or NULL. */
+const struct job_row *other_runs_find(const struct other_runs *o, int64_t run);
+
+#endif
