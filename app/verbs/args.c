@@ -16,6 +16,9 @@ static const struct option_spec COMMON[] = {
     { NULL, NULL, NULL },
 };
 
+/* "DIR, again and again" */
+static bool args_repeats(const struct option_spec *o) { return o->value && text_ends(o->value, ARGS_AGAIN); }
+
 static const struct option_spec *find_in(const struct option_spec *list, const char *name) {
     for (; list->name; list++)
         if (!strcmp(list->name, name)) return list;
@@ -84,7 +87,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc) value = argv[++i];
         else if (o->value) rc = err_set(e, ERR_USAGE, "--%s needs a value: %s", name, o->value);
-        if (!rc && args_get(a, name)) rc = err_set(e, ERR_USAGE, "--%s is given twice", name);
+        if (!rc && !args_repeats(o) && args_get(a, name)) rc = err_set(e, ERR_USAGE, "--%s is given twice", name);
         if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
         free(name);
         if (rc) return rc;
@@ -101,6 +104,13 @@ const char *args_get(const struct args *a, const char *name) {
     for (int i = 0; i < a->given; i++)
         if (!strcmp(a->option[i].spec->name, name)) return a->option[i].value;
     return NULL;
+}
+
+int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTIONS]) {
+    int n = 0;
+    for (int i = 0; i < a->given; i++)
+        if (!strcmp(a->option[i].spec->name, name)) value[n++] = a->option[i].value;
+    return n;
 }
 
 bool args_flag(const struct args *a, const char *name) { return args_get(a, name) != NULL; }

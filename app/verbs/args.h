@@ -42,10 +42,13 @@ struct args {
 /* Where the verb is in argv: the first word that is no option nor an option's value; -1: none. */
 int args_verb_at(int argc, char *const *argv);
 /* argv without the verb.  ERR_USAGE names the option and the nearest known one.  An option
- * given twice is refused. */
+ * given twice is refused, but where it may be given again and again. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e);
-/* NULL when not given. */
+/* How the placeholder of an option ends that may be given again and again; and all that were given, returns how many. */
+#define ARGS_AGAIN " (again and again)"
+int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTIONS]);
+/* NULL when not given; the first of several. */
 const char *args_get(const struct args *a, const char *name);
 bool args_flag(const struct args *a, const char *name);
 /* *out is untouched when the option is not given.  ERR_USAGE outside lo…hi. */

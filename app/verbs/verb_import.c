@@ -32,7 +32,7 @@ static int read_petri(const struct args *a, const char *file, struct imported *x
 static struct model *find_base(const struct args *a, const char *folder, struct err *e) {
     const char *given = args_get(a, "model");
     if (given) return model_share(given, e);
-    char *base = import_base(folder), *last = base ? file_base_name(base) : NULL;
+    char *base = import_is_fusion(folder) ? import_fusion_base(folder) : import_base(folder), *last = base ? file_base_name(base) : NULL;
     struct err first = ERR_INIT;
     struct model *m = base ? model_share(base, &first) : NULL;
     if (!m && base && first.code == ERR_NOT_FOUND) m = model_share(last, e);
@@ -53,11 +53,21 @@ static int read_adapter(const struct args *a, const char *folder, struct importe
     return m ? (hub ? import_hub : import_peft)(folder, m, x, e) : e->code;
 }
 
+static int read_fusion(const struct args *a, const char *folder, struct imported *x, struct err *e) {
+    const char *adapter[ARGS_OPTIONS];
+    struct model *m = find_base(a, folder, e);
+    return m ? import_fusion(folder, adapter, args_all(a, "adapter", adapter), m, x, e) : e->code;
+}
+
 static int verb_import_read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
     if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
-    char *own = import_petri_file(path), *adapter = own ? NULL : import_adapter_folder(path, e);
+    bool fusion = import_is_fusion(path);
+    if (args_get(a, "adapter") && !fusion)
+        return err_set(e, ERR_USAGE, "--adapter: %s has no adapter_fusion_config.json: nothing in it joins adapters", path);
+    char *own = import_petri_file(path), *adapter = own || fusion ? NULL : import_adapter_folder(path, e);
     int rc = e->code;
-    if (own) rc = read_petri(a, own, x, e);
+    if (fusion) rc = read_fusion(a, path, x, e);
+    else if (own) rc = read_petri(a, own, x, e);
     else if (adapter) rc = read_adapter(a, adapter, x, e);
     else if (!rc)
         rc = err_set(e, ERR_INPUT,

@@ -354,6 +354,7 @@ static const struct option_spec EXPORT[] = {
 };
 static const struct option_spec IMPORT[] = {
     { "model", "DIR|NAME", "the model that it is for (default: as it says itself)" },
+    { "adapter", "DIR" ARGS_AGAIN, "an adapter that DIR's fusion joins; may be given for each (default: those in DIR or beside it)" },
     { "note", "TEXT", "kept with the run" },
     END,
 };

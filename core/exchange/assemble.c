@@ -12,6 +12,7 @@ void assembly_init(struct assembly *a, const struct model *m) {
 
 void assembly_release(struct assembly *a) {
     free(a->piece);
+    free(a->map);
     free(a->weight);
     *a = (struct assembly){ 0 };
 }
@@ -51,6 +52,11 @@ void assembly_network(struct assembly *a, enum slot slot, const real *values, si
     a->network[a->networks].slot = slot;
     a->network[a->networks].values = values;
     a->network[a->networks++].size = size;
+}
+
+void assembly_map(struct assembly *a, const struct fusion_value *map) {
+    GROW(a->map, a->map_room, a->maps + 1);
+    a->map[a->maps++] = *map;
 }
 
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size) {
@@ -239,7 +245,7 @@ static int add_pieces(struct assembly *a, const char *path, struct method *out, 
 }
 
 int assembly_method(struct assembly *a, const char *path, struct method *out, struct err *e) {
-    *out = (struct method){ .head = METHOD_HEAD_TRAINED, .classifier = a->classifier };
+    *out = (struct method){ .head = METHOD_HEAD_TRAINED, .classifier = a->classifier, .fusion = a->fusion };
     int rc = add_weights(a, path, out, e);
     if (!rc) rc = add_pieces(a, path, out, e);
     if (rc) return rc;
@@ -280,7 +286,22 @@ static const real *head_value(const struct assembly *a, const struct plan_tensor
     return NULL;
 }
 
+static bool is_map(const struct plan_tensor *t) {
+    return t->kind == PLAN_NETWORK && t->role >= SLOT_FUSION_QUERY_W && t->role <= SLOT_FUSION_VALUE;
+}
+
+static const real *map_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
+    for (size_t i = 0; i < a->maps; i++) {
+        const struct fusion_value *x = &a->map[i];
+        if ((int)x->slot != t->role || x->stack != t->stack || x->site != t->site || x->layer != t->layer || x->tap != t->place) continue;
+        *size = x->size;
+        return x->values;
+    }
+    return NULL;
+}
+
 static const real *network_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
+    if (is_map(t)) return map_value(a, t, size);
     for (int i = 0; i < a->networks; i++)
         if ((int)a->network[i].slot == t->role) {
             *size = a->network[i].size;
@@ -291,9 +312,9 @@ static const real *network_value(const struct assembly *a, const struct plan_ten
 
 /* Each value of a piece has its tensor. */
 static int check_pieces(const struct assembly *a, const char *path, const struct plan *p, struct err *e) {
-    size_t values = a->rule != NULL, places = 0;
+    size_t values = (a->rule != NULL) + a->maps, places = 0;
     for (size_t i = 0; i < a->pieces; i++) values += (size_t)a->piece[i].count;
-    for (int i = 0; i < p->tensors; i++) places += p->tensor[i].kind == PLAN_OWN;
+    for (int i = 0; i < p->tensors; i++) places += p->tensor[i].kind == PLAN_OWN || is_map(&p->tensor[i]);
     return values == places ? 0
                             : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, where the method they make has %zu", path,
                                       values, places);
@@ -307,7 +328,7 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
                         : t->kind == PLAN_NETWORK ? network_value(a, t, &size)
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : assemble_value_of(a, p, t, &size);
-        if (!v && t->kind == PLAN_OWN) return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
+        if (!v && (t->kind == PLAN_OWN || is_map(t))) return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
         if (v && size != t->count)
             return err_set(e, ERR_INPUT, "%s: %zu values for %s, where the model has %d × %d", path, size, t->name,
                            t->rows, t->cols);

@@ -35,6 +35,14 @@ struct assembly {
         size_t size;
     } network[2];
     int networks;
+    struct fusion_value { /* of its fusion: a map at a place */
+        enum slot slot;
+        int stack, site, layer, tap;
+        const real *values;
+        size_t size;
+    } *map;
+    size_t maps, map_room;
+    struct fusion fusion; /* of the method; off: none */
     const real *rule; /* the A_i that all Kronecker products have, and how many values; NULL: there are none */
     size_t rule_size;
     struct classifier classifier; /* of the method; off: the family's */
@@ -46,9 +54,10 @@ void assembly_release(struct assembly *a);
 struct placed *assembly_piece(struct assembly *a, const struct module *m, int stack, int site, int layer);
 void piece_add(struct placed *p, enum slot slot, const real *values, size_t size);
 void assembly_network(struct assembly *a, enum slot slot, const real *values, size_t size);
+void assembly_map(struct assembly *a, const struct fusion_value *map);
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size);
 
-/* The method, in the order that its text gives it.  ERR_INPUT, after `path`, for values that no module can hold or
+/* The method, in the order that its text gives it; modules that say runs (from_run) are other ones than those without.  ERR_INPUT, after `path`, for values that no module can hold or
  * too many modules. */
 int assembly_method(struct assembly *a, const char *path, struct method *out, struct err *e);
 /* Values into the plan's block, which holds its start values; what of the plan got none goes by its start, but

@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/exchange/hub.h"
+#include "core/exchange/hub_reader.h"
 #include "core/method/classifier.h"
 
 /* The path before ".INFIX.NAME." and what follows it, or NULL; caller frees. */
@@ -23,8 +23,7 @@ static char *hub_read_split(const struct hub_reader *r, const char *name, const 
 
 /* ---- bottlenecks ---- */
 
-/* The map behind which adapters of this path stand, or NULL. */
-static const struct tensor_info *map_before(const struct model *m, const char *path) {
+const struct tensor_info *hub_reader_map(const struct model *m, const char *path) {
     static const char *const ends[][2] = {
         { "", ".dense" }, { "", ".SelfAttention.o" }, { "", ".EncDecAttention.o" }, { "", ".DenseReluDense.wo" },
         { ".cross_attention_adapters", ".encoder_attn.out_proj" }, { ".attention_adapters", ".self_attn.out_proj" },
@@ -166,7 +165,7 @@ static size_t width_of(struct hub_reader *r, const struct bag_tensor *down, cons
 
 static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
     const char *own = down_name(r), *bias;
-    const struct tensor_info *at = map_before(r->in.m, path);
+    const struct tensor_info *at = hub_reader_map(r->in.m, path);
     struct module m;
     if (!at) return reading_refuse(&r->in, down, "the model has no such place", e);
     if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
@@ -273,7 +272,7 @@ static void fill_bias(struct hub_reader *r, const json_t *c) {
     notes_add(&r->in.out->assumed, "the head's bias, which it has not, is 0 and trained from then on");
 }
 
-static int hub_read_head(struct hub_reader *r, const char *folder, struct err *e) {
+int hub_reader_head(struct hub_reader *r, const char *folder, const char *otherwise, struct err *e) {
     static const char *const files[] = { "model_head.safetensors", "pytorch_model_head.bin" };
     char *path = file_join(folder, "head_config.json");
     int64_t layers = 1;
@@ -293,7 +292,7 @@ static int hub_read_head(struct hub_reader *r, const char *folder, struct err *e
     char *weights = file_join(folder, file);
     int rc = config ? hub_read_check_head(r, path, c, &layers, e) : e->code;
     if (!rc) rc = bag_open(weights, &r->head, e);
-    for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], name ? name : r->hub.name, layers, e);
+    for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], name ? name : otherwise, layers, e);
     if (!rc) fill_bias(r, c);
     if (!rc) rc = hub_read_labels(r, c, e);
     if (!rc) notes_add(&r->in.out->read, "head_config.json");
@@ -323,7 +322,7 @@ static int hub_read_take_tensor(struct hub_reader *r, struct bag_tensor *t, stru
     return rc;
 }
 
-static int hub_read_folder(struct hub_reader *r, const char *folder, struct err *e) {
+int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) {
     int rc = hub_open(folder, &r->hub, e);
     if (rc) return rc;
     char *path = file_join(folder, "adapter.safetensors");
@@ -344,24 +343,34 @@ static int hub_read_folder(struct hub_reader *r, const char *folder, struct err 
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter");
     if (!rc && json_is_string(inverse)) notes_add(&r->in.out->ignored, "inv_adapter: %s, without tensors", json_string_value(inverse));
-    if (!rc) rc = hub_read_head(r, folder, e);
-    return rc ? rc : reading_build(&r->in, json_string_value(json_object_get(r->hub.config, "model_name")), e);
+    return rc;
+}
+
+void hub_reader_init(struct hub_reader *r, struct model *m, struct imported *out) {
+    *r = (struct hub_reader){ .in = { .m = m, .out = out } };
+    assembly_init(&r->in.to, m);
+}
+
+void hub_reader_release(struct hub_reader *r) {
+    for (int i = 0; r->in.label && i < r->in.classes; i++) free(r->in.label[i]);
+    free(r->in.label);
+    for (size_t i = 0; i < r->mades; i++) free(r->made[i]);
+    free(r->made);
+    assembly_release(&r->in.to);
+    bag_release(&r->in.bag);
+    bag_release(&r->head);
+    hub_close(&r->hub);
 }
 
 int import_hub(const char *folder, struct model *m, struct imported *out, struct err *e) {
-    struct hub_reader r = { .in = { .m = m, .out = out } };
+    struct hub_reader r;
     *out = (struct imported){ .format = "adapterhub", .model = m };
-    assembly_init(&r.in.to, m);
-    int rc = hub_read_folder(&r, folder, e);
+    hub_reader_init(&r, m, out);
+    int rc = hub_reader_adapter(&r, folder, e);
+    if (!rc) rc = hub_reader_head(&r, folder, r.hub.name, e);
+    if (!rc) rc = reading_build(&r.in, json_string_value(json_object_get(r.hub.config, "model_name")), e);
     if (!rc) out->origin = xstrdup(r.hub.text);
-    for (int i = 0; r.in.label && i < r.in.classes; i++) free(r.in.label[i]);
-    free(r.in.label);
-    for (size_t i = 0; i < r.mades; i++) free(r.made[i]);
-    free(r.made);
-    assembly_release(&r.in.to);
-    bag_release(&r.in.bag);
-    bag_release(&r.head);
-    hub_close(&r.hub);
+    hub_reader_release(&r);
     if (rc) import_release(out);
     return rc;
 }

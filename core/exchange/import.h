@@ -48,5 +48,11 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
 /* The same of a folder of AdapterHub. */
 bool import_is_hub(const char *folder);
 int import_hub(const char *folder, struct model *m, struct imported *out, struct err *e);
+/* A folder in which AdapterHub's fusion of adapters lies (adapter_fusion_config.json), and what it says of its model, or
+ * NULL; caller frees. */
+bool import_is_fusion(const char *folder);
+char *import_fusion_base(const char *folder);
+/* With the adapters from the folders that are said, or from those in the fusion's or beside it whose config has their names. */
+int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m, struct imported *out, struct err *e);
 
 #endif

@@ -184,22 +184,37 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
     return assembly_method(&r->to, r->bag.path, &c->method, e);
 }
 
+/* The same values of modules that are told apart by no run any more (assembly_method). */
+static int reading_untell(struct adapter_reading *r, const struct predictor_parts *parts, struct err *e) {
+    struct method *m = &r->out->config.method;
+    int run[METHOD_MODULES];
+    if (!method_runs(m, run)) return 0;
+    for (int i = 0; i < m->count; i++) m->module[i].from_run = 0;
+    struct predictor *told = r->out->predictor;
+    r->out->predictor = predictor_new(parts, e);
+    if (r->out->predictor)
+        memcpy(predictor_values(r->out->predictor), predictor_params(told), predictor_plan(told)->trained * sizeof(real));
+    predictor_free(told);
+    return r->out->predictor ? 0 : e->code;
+}
+
 int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
     char **label = NULL;
     int rc = reading_describe(r, base, &label, e);
+    bool writes = r->out->config.form == FORM_TEXT;
+    const struct predictor_parts parts = {
+        .m = r->m, .c = &r->out->config,
+        .gold = writes ? DATA_TEXT : r->classes == 1 ? DATA_REGRESSION : DATA_CLASSES,
+        .labels = !writes && r->classes > 1 ? r->classes : 0, .label = label,
+    };
     if (!rc) {
-        bool writes = r->out->config.form == FORM_TEXT;
         r->out->config.max_len = method_longest(&r->out->config.method, &r->m->arch);
-        const struct predictor_parts parts = {
-            .m = r->m, .c = &r->out->config,
-            .gold = writes ? DATA_TEXT : r->classes == 1 ? DATA_REGRESSION : DATA_CLASSES,
-            .labels = !writes && r->classes > 1 ? r->classes : 0, .label = label,
-        };
         r->out->predictor = predictor_new(&parts, e);
         rc = r->out->predictor ? 0 : err_prefix(e, "%s", r->bag.path);
     }
     if (!rc)
         rc = assembly_fill(&r->to, r->bag.path, predictor_plan(r->out->predictor), predictor_values(r->out->predictor), e);
+    if (!rc) rc = reading_untell(r, &parts, e);
     for (int i = 0; label && i < r->classes; i++) free(label[i]);
     free(label);
     return rc;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the library adapters (AdapterHub) computes with adapters of many settings, on the tiny models here.
 
-    make_hub_truth.py                       writes tests/reference/adapters/truth/NAME/
+    make_hub_truth.py                       writes tests/reference/adapters/truth/NAME/ and, of fused adapters, tests/reference/adapters/fused/NAME/
     make_hub_truth.py --random N DIR [FROM] writes N settings that are drawn, DIR/NNN-FAMILY/, from number FROM on
 
 A folder is an adapter as the library saves it (its head beside it where the model has none of its own), of values moved
@@ -9,6 +9,9 @@ from their start, with truth.safetensors: `logits` (rows × classes, or of each 
 in the model's expected.safetensors.  A folder of the first kind holds two more adapters: grad/, whose values are the
 loss's gradients, and after/, the values after ten steps of Adam (rate 0.01, no decay) on those rows.  So a reader of the
 first reads all three.
+
+In fused/NAME lie the fusion of two or three adapters, its head, and the adapters a, b, c in folders of their own; grad/ and
+after/ hold the fusion's maps and the head alone.  The loss there is the rows' and 0.01 Σ ‖I − V‖² where the fusion has it.
 
 PETRI_HUB_RANDOM=DIR build/tests/exchange/hub_dtest compares petri with what was drawn.
 Needs the library adapters 1.3.0 with the transformers that it wants.
@@ -149,6 +152,86 @@ def make(folder, family, config, seed, whole):
     save(model, folder / "after", heads, shared)
 
 
+def save_fusion(model, folder, names):
+    folder.mkdir(parents=True, exist_ok=True)
+    model.float()
+    model.save_adapter_fusion(folder, names, with_head=NAME, use_safetensors=True)
+    model.double()
+    for file in folder.glob("*config.json"):
+        told = json.loads(file.read_text())
+        told["model_name"] = os.path.basename(told["model_name"])
+        file.write_text(json.dumps(told, indent=2, sort_keys=True))
+
+
+def penalty(model, fusion):
+    return model.get_fusion_regularization_loss() if fusion["regularization"] else 0
+
+
+def make_fusion(folder, family, configs, fusion, seed):
+    from adapters.composition import Fuse
+
+    shutil.rmtree(folder, ignore_errors=True)
+    torch.manual_seed(seed)
+    model, names = load(family), ["a", "b", "c"][:len(configs)]
+    for name, config in zip(names, configs):
+        model.add_adapter(name, config=config)
+    model.add_adapter_fusion(Fuse(*names), fusion)
+    model.add_classification_head(NAME, num_labels=3, layers=2)
+    model.double()
+    model.train_adapter_fusion(Fuse(*names))
+    model.active_adapters = Fuse(*names)
+    model.active_head = NAME
+    values = [p for n, p in model.named_parameters() if p.requires_grad and ("head" not in n or f".{NAME}." in n)]
+    adapters_own = [p for n, p in model.named_parameters() if ".adapters." in n]
+    with torch.no_grad():
+        for p in values + adapters_own:
+            p += 0.2 * torch.randn_like(p)
+            p.copy_(p.float())
+    model.eval()
+    call, labels = call_of(model, family)
+    logits, loss = compute(model, call, labels)
+    save_fusion(model, folder, ",".join(names))
+    model.float()
+    for name in names:
+        model.save_adapter(folder / name, name, with_head=False, use_safetensors=True)
+        file = folder / name / "adapter_config.json"
+        told = json.loads(file.read_text())
+        told["model_name"] = os.path.basename(told["model_name"])
+        file.write_text(json.dumps(told, indent=2, sort_keys=True))
+    model.double()
+    save_file({"logits": logits.detach().contiguous(), "loss": loss.detach().reshape(1)}, folder / "truth.safetensors")
+    start = [p.detach().clone() for p in values]
+    for p in values:
+        p.grad = None
+    (compute(model, call, labels)[1] + penalty(model, fusion)).backward()
+    with torch.no_grad():
+        for p in values:
+            p.copy_(p.grad if p.grad is not None else torch.zeros_like(p))
+    save_fusion(model, folder / "grad", ",".join(names))
+    with torch.no_grad():
+        for p, s in zip(values, start):
+            p.copy_(s)
+    steps = torch.optim.Adam(values, lr=RATE)
+    for _ in range(STEPS):
+        steps.zero_grad()
+        (compute(model, call, labels)[1] + penalty(model, fusion)).backward()
+        steps.step()
+    save_fusion(model, folder / "after", ",".join(names))
+
+
+def fusions():
+    from adapters import AdapterFusionConfig
+
+    sequential = dict(original_ln_before=True, original_ln_after=True, residual_before_ln=True)
+    one, two = BnConfig(**BASE, **sequential), BnConfig(**dict(BASE, reduction_factor=8, non_linearity="gelu"), **sequential, scaling=2.0)
+    houlsby = [BnConfig(**dict(BASE, mh_adapter=True, reduction_factor=rf, non_linearity=act), original_ln_before=False,
+                        original_ln_after=True, residual_before_ln=True) for rf, act in ((5, "swish"), (10, "relu"), (10, "tanh"))]
+    dynamic = AdapterFusionConfig.load("dynamic")
+    return {"dynamic": ([one, two], dynamic), "static": (houlsby, AdapterFusionConfig.load("static")),
+            "inside": ([one, two], AdapterFusionConfig.load("dynamic", query_before_ln=True, residual_before=True,
+                                                            value_before_softmax=False))}
+
+
 def draw(dice, family):
     """One setting that the library can run."""
     before, parallel = dice.random() < 0.5, dice.random() < 0.3
@@ -176,6 +259,10 @@ def main():
     for number, (name, (family, config)) in enumerate(CASES.items()):
         if not sys.argv[1:] or name in sys.argv[1:]:
             make(OUT / name, family, config, number, True)
+            print(name)
+    for number, (name, (configs, fusion)) in enumerate(fusions().items()):
+        if not sys.argv[1:] or name in sys.argv[1:]:
+            make_fusion(OUT.parent / "fused" / name, "bert", configs, fusion, 40 + number)
             print(name)
 
 

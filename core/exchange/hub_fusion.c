@@ -1,0 +1,265 @@
+/* A folder of AdapterHub that fuses adapters: its maps, and the adapters from their own folders. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/exchange/hub_reader.h"
+
+enum { FUSED_MOST = MIX_MOST };
+
+struct hub_fused {
+    struct hub_reader whole;           /* the maps, the head, and all pieces */
+    struct hub_reader part[FUSED_MOST]; /* the adapters */
+    char *folder[FUSED_MOST];
+    int parts;
+    char *path, *text; /* of adapter_fusion_config.json */
+    json_t *config;
+    const char *name;  /* "a,b" */
+};
+
+static const char hub_fusion_file[] = "adapter_fusion_config.json";
+
+static char *hub_fusion_config(const char *folder) { return file_join(folder, hub_fusion_file); }
+
+bool import_is_fusion(const char *folder) {
+    char *path = hub_fusion_config(folder);
+    bool is = file_exists(path);
+    free(path);
+    return is;
+}
+
+static json_t *hub_fusion_read(const char *path, char **text, struct err *e) {
+    struct buf bytes = BUF_INIT;
+    json_t *config = file_read(path, CONFIG_BYTES, &bytes, e) ? NULL : json_parse(path, buf_text(&bytes), bytes.size, e);
+    *text = text_string(buf_text(&bytes), bytes.size);
+    buf_release(&bytes);
+    if (!config || json_is_object(config)) return config;
+    err_set(e, ERR_INPUT, "%s: not a JSON object", path);
+    json_decref(config);
+    return NULL;
+}
+
+char *import_fusion_base(const char *folder) {
+    struct err ignored = ERR_INIT;
+    char *path = hub_fusion_config(folder), *text = NULL;
+    json_t *config = hub_fusion_read(path, &text, &ignored);
+    const char *base = json_string_value(json_object_get(config, "model_name"));
+    char *out = base ? xstrdup(base) : NULL;
+    json_decref(config);
+    free(path);
+    free(text);
+    return out;
+}
+
+/* ---- the config ---- */
+
+static const struct key_rule of_fusion[] = {
+    { "key", NULL }, { "query", NULL }, { "value", NULL }, { "query_before_ln", NULL }, { "regularization", NULL },
+    { "residual_before", NULL }, { "value_initialized", NULL },
+    { "value_before_softmax", NULL }, /* V is linear: the same on either side of the sum */
+    { "dropout_prob", NULL },         /* while it trains */
+    { NULL, NULL },
+};
+static const struct key_rule nothing_more[] = { { NULL, NULL } };
+
+static bool is_yes(const json_t *c, const char *key) {
+    const json_t *v = json_object_get(c, key);
+    return json_is_true(v) || (json_is_string(v) && !strcmp(json_string_value(v), "True"));
+}
+
+static int take_config(struct hub_fused *x, struct err *e) {
+    const json_t *c = json_object_get(x->config, "config"), *warm = json_object_get(c, "temperature");
+    if (!json_is_object(c)) return err_set(e, ERR_INPUT, "%s: \"config\" is no object", x->path);
+    if (json_is_true(warm))
+        return reading_refuse_key(x->path, "temperature", warm, "the library cools it with each call and does not save how far it is", e);
+    if (reading_check_keys(x->path, c, of_fusion, nothing_more, e)) return e->code;
+    x->whole.in.to.fusion = (struct fusion){
+        .on = true, .query = is_yes(c, "query"), .key = is_yes(c, "key"), .value = is_yes(c, "value"),
+        .of = is_yes(c, "query_before_ln") ? FUSION_OF_WRITTEN : FUSION_OF_READ,
+        .residual = is_yes(c, "residual_before") ? FUSION_INSIDE : FUSION_AFTER,
+        .start = is_yes(c, "value_initialized") ? FUSION_IDENTITY : FUSION_DRAWN,
+        .weight = is_yes(c, "regularization") ? 0.01 : 0,
+    };
+    return 0;
+}
+
+/* ---- the adapters ---- */
+
+/* Whether the folder's adapter is called so. */
+static bool is_called(const char *folder, const char *name, size_t n) {
+    struct err ignored = ERR_INIT;
+    char *path = file_join(folder, "adapter_config.json");
+    json_t *config = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
+    const char *own = json_string_value(json_object_get(config, "name"));
+    bool is = own && strlen(own) == n && !memcmp(own, name, n);
+    json_decref(config);
+    free(path);
+    return is;
+}
+
+/* The folder below `parent` with the adapter of that name, or NULL; caller frees. */
+static char *search(const char *parent, const char *name, size_t n) {
+    DIR *d = opendir(parent);
+    char *found = NULL;
+    for (struct dirent *x; d && !found && (x = readdir(d));) {
+        char *one = *x->d_name == '.' ? NULL : file_join(parent, x->d_name);
+        if (one && is_called(one, name, n)) found = one;
+        else free(one);
+    }
+    if (d) closedir(d);
+    return found;
+}
+
+/* Where an adapter lies: where it was said, else below the fusion's folder, else beside it. */
+static char *locate(const char *folder, const char *const *given, int count, const char *name, size_t n) {
+    for (int i = 0; i < count; i++)
+        if (is_called(given[i], name, n)) return xstrdup(given[i]);
+    char *below = search(folder, name, n);
+    if (below) return below;
+    char *up = file_join(folder, ".."), *beside = search(up, name, n);
+    free(up);
+    return beside;
+}
+
+static int locate_all(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
+    for (const char *at = x->name; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t n = strcspn(at, ",");
+        if (x->parts == FUSED_MOST) return err_set(e, ERR_INPUT, "%s: it fuses more than %d adapters", x->path, FUSED_MOST);
+        x->folder[x->parts] = locate(folder, given, count, at, n);
+        if (!x->folder[x->parts++])
+            return err_set(e, ERR_NOT_FOUND, "%s: its adapter \"%.*s\" is neither in a folder of it nor beside it; --adapter DIR names where "
+                                             "it is", x->path, (int)n, at);
+    }
+    for (int i = 0; i < count; i++) {
+        bool used = false;
+        for (int k = 0; k < x->parts; k++) used |= !strcmp(x->folder[k], given[i]);
+        if (!used) return err_set(e, ERR_USAGE, "--adapter %s: is none of those that are fused (%s)", given[i], x->name);
+    }
+    return 0;
+}
+
+/* An adapter's pieces, told apart from the others' by their number. */
+static int take_part(struct hub_fused *x, int part, struct err *e) {
+    struct hub_reader *r = &x->part[part];
+    struct assembly *to = &x->whole.in.to;
+    if (hub_reader_adapter(r, x->folder[part], e)) return e->code;
+    for (size_t i = 0; i < r->in.to.pieces; i++) {
+        struct placed *p = &r->in.to.piece[i];
+        if (p->module.fn != FN_BOTTLENECK || p->module.source != SOURCE_FREE)
+            return err_set(e, ERR_INPUT, "%s: fused adapters are bottlenecks, without Kronecker products", r->hub.path);
+        if (p->module.read == TAP_F_IN || p->module.read == TAP_A_IN || p->module.read == TAP_F_RES || p->module.read == TAP_A_RES)
+            return err_set(e, ERR_INPUT, "%s: \"is_parallel\" is true: the library adds the stream before the sublayer twice where it fuses "
+                                         "such adapters, which petri does not", r->hub.path);
+        p->module.source = SOURCE_FUSION;
+        p->module.from_run = part + 1;
+        struct placed *q = assembly_piece(to, &p->module, p->stack, p->site, p->layer);
+        for (int k = 0; k < p->count; k++) piece_add(q, p->value[k].slot, p->value[k].values, p->value[k].size);
+    }
+    return 0;
+}
+
+/* ---- the maps ---- */
+
+static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
+    static const struct {
+        const char *name;
+        enum slot slot;
+    } parts[] = { { "query.weight", SLOT_FUSION_QUERY_W }, { "query.bias", SLOT_FUSION_QUERY_B }, { "key.weight", SLOT_FUSION_KEY_W },
+                  { "key.bias", SLOT_FUSION_KEY_B }, { "value.weight", SLOT_FUSION_VALUE } };
+    struct hub_reader *r = &x->whole;
+    char *mark = xprintf(".adapter_fusion_layer.%s.", x->name);
+    const char *at = strstr(t->name, mark), *rest = at ? at + strlen(mark) : "";
+    char *path = at ? xstrndup(t->name, (size_t)(at - t->name)) : NULL;
+    const struct tensor_info *map = path ? hub_reader_map(r->in.m, path) : NULL;
+    size_t k = 0, d = (size_t)r->in.m->arch.width;
+    free(mark);
+    free(path);
+    if (!map) return reading_refuse(&r->in, t, "the model has no such place", e);
+    while (k < COUNT_OF(parts) && strcmp(parts[k].name, rest)) k++;
+    if (k == COUNT_OF(parts)) return reading_refuse(&r->in, t, "is no part of a fusion", e);
+    bool vector = parts[k].slot == SLOT_FUSION_QUERY_B || parts[k].slot == SLOT_FUSION_KEY_B;
+    if (vector ? t->rank != 1 || t->count != d : t->rank != 2 || t->shape[0] != d || t->shape[1] != d)
+        return reading_refuse(&r->in, t, "its shape is not the model's width", e);
+    t->used = true;
+    assembly_map(&r->in.to, &(struct fusion_value){ parts[k].slot, map->stack, map->sublayer, map->layer,
+                                                    map->role == ROLE_O_W ? TAP_A_OUT : TAP_F_OUT, t->values, t->count });
+    return 0;
+}
+
+static int take_maps(struct hub_fused *x, const char *folder, struct err *e) {
+    static const char *const files[] = { "model_adapter_fusion.safetensors", "pytorch_model_adapter_fusion.bin" };
+    struct hub_reader *r = &x->whole;
+    char *path = file_join(folder, files[0]);
+    bool packed = file_exists(path);
+    if (!packed) {
+        free(path);
+        path = file_join(folder, files[1]);
+    }
+    int rc = bag_open(path, &r->in.bag, e);
+    free(path);
+    for (size_t i = 0; !rc && i < r->in.bag.count; i++) rc = take_map(x, &r->in.bag.tensor[i], e);
+    if (!rc) notes_add(&r->in.out->read, "%s", hub_fusion_file);
+    if (!rc) notes_add(&r->in.out->read, "%s", files[!packed]);
+    return rc;
+}
+
+/* ---- all ---- */
+
+/* Its config and those of its adapters, as they were: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]}; caller frees. */
+static char *origin_of(const struct hub_fused *x) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "fusion", x->text);
+    json_add_key(&b, "adapters");
+    buf_putc(&b, '[');
+    for (int i = 0; i < x->parts; i++) json_member_string(&b, NULL, x->part[i].hub.text);
+    buf_puts(&b, "]}");
+    return buf_take(&b);
+}
+
+static int read_fusion(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
+    struct imported *out = x->whole.in.out;
+    x->path = hub_fusion_config(folder);
+    x->config = hub_fusion_read(x->path, &x->text, e);
+    if (!x->config) return e->code;
+    const char *version = "";
+    if (!json_get_string(x->config, x->path, "name", &x->name, e)) return e->code ? e->code : err_set(e, ERR_INPUT, "%s: \"name\" is not there", x->path);
+    if (!json_get_string(x->config, x->path, "version", &version, e) && e->code) return e->code;
+    if (*version) out->version = xstrdup(version);
+    int rc = take_config(x, e);
+    if (!rc) rc = locate_all(x, folder, given, count, e);
+    if (!rc) rc = take_maps(x, folder, e);
+    for (int i = 0; !rc && i < x->parts; i++) {
+        char *was = out->version; /* the adapters' own is not the fusion's */
+        hub_reader_init(&x->part[i], x->whole.in.m, out);
+        rc = take_part(x, i, e);
+        if (out->version != was) free(out->version);
+        out->version = was;
+    }
+    if (!rc) rc = hub_reader_head(&x->whole, folder, x->name, e);
+    if (!rc) rc = reading_build(&x->whole.in, json_string_value(json_object_get(x->config, "model_name")), e);
+    if (!rc) out->origin = origin_of(x);
+    return rc;
+}
+
+int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m, struct imported *out, struct err *e) {
+    struct hub_fused *x = xcalloc(1, sizeof *x);
+    *out = (struct imported){ .format = "adapterhub", .model = m };
+    hub_reader_init(&x->whole, m, out);
+    int rc = read_fusion(x, folder, adapter, adapters, e);
+    for (int i = 0; i < x->parts; i++) {
+        hub_reader_release(&x->part[i]);
+        free(x->folder[i]);
+    }
+    hub_reader_release(&x->whole);
+    json_decref(x->config);
+    free(x->path);
+    free(x->text);
+    free(x);
+    if (rc) import_release(out);
+    return rc;
+}
