@@ -57,7 +57,8 @@ void assembly_network(struct assembly *a, enum slot slot, const real *values, si
 void assembly_map(struct assembly *a, const struct fusion_value *map);
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size);
 
-/* The method, in the order that its text gives it; modules that say runs (from_run) are other ones than those without.  ERR_INPUT, after `path`, for values that no module can hold or
+/* The method, in the order that its text gives it; modules that say runs (from_run) are others than those
+ * without.  ERR_INPUT, after `path`, for values that no module can hold or
  * too many modules. */
 int assembly_method(struct assembly *a, const char *path, struct method *out, struct err *e);
 /* Values into the plan's block, which holds its start values; what of the plan got none goes by its start, but

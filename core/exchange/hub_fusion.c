@@ -102,7 +102,7 @@ static bool is_called(const char *folder, const char *name, size_t n) {
 }
 
 /* The folder below `parent` with the adapter of that name, or NULL; caller frees. */
-static char *search(const char *parent, const char *name, size_t n) {
+static char *hub_fusion_search(const char *parent, const char *name, size_t n) {
     DIR *d = opendir(parent);
     char *found = NULL;
     for (struct dirent *x; d && !found && (x = readdir(d));) {
@@ -118,9 +118,9 @@ static char *search(const char *parent, const char *name, size_t n) {
 static char *locate(const char *folder, const char *const *given, int count, const char *name, size_t n) {
     for (int i = 0; i < count; i++)
         if (is_called(given[i], name, n)) return xstrdup(given[i]);
-    char *below = search(folder, name, n);
+    char *below = hub_fusion_search(folder, name, n);
     if (below) return below;
-    char *up = file_join(folder, ".."), *beside = search(up, name, n);
+    char *up = file_join(folder, ".."), *beside = hub_fusion_search(up, name, n);
     free(up);
     return beside;
 }
@@ -131,8 +131,8 @@ static int locate_all(struct hub_fused *x, const char *folder, const char *const
         if (x->parts == FUSED_MOST) return err_set(e, ERR_INPUT, "%s: it fuses more than %d adapters", x->path, FUSED_MOST);
         x->folder[x->parts] = locate(folder, given, count, at, n);
         if (!x->folder[x->parts++])
-            return err_set(e, ERR_NOT_FOUND, "%s: its adapter \"%.*s\" is neither in a folder of it nor beside it; --adapter DIR names where "
-                                             "it is", x->path, (int)n, at);
+            return err_set(e, ERR_NOT_FOUND, "%s: its adapter \"%.*s\" is neither in a folder of it nor beside it; --adapter DIR names "
+                                             "where it is", x->path, (int)n, at);
     }
     for (int i = 0; i < count; i++) {
         bool used = false;
@@ -152,8 +152,8 @@ static int take_part(struct hub_fused *x, int part, struct err *e) {
         if (p->module.fn != FN_BOTTLENECK || p->module.source != SOURCE_FREE)
             return err_set(e, ERR_INPUT, "%s: fused adapters are bottlenecks, without Kronecker products", r->hub.path);
         if (p->module.read == TAP_F_IN || p->module.read == TAP_A_IN || p->module.read == TAP_F_RES || p->module.read == TAP_A_RES)
-            return err_set(e, ERR_INPUT, "%s: \"is_parallel\" is true: the library adds the stream before the sublayer twice where it fuses "
-                                         "such adapters, which petri does not", r->hub.path);
+            return err_set(e, ERR_INPUT, "%s: \"is_parallel\" is true: the library adds the stream before the sublayer twice where it "
+                                         "fuses such adapters, which petri does not", r->hub.path);
         p->module.source = SOURCE_FUSION;
         p->module.from_run = part + 1;
         struct placed *q = assembly_piece(to, &p->module, p->stack, p->site, p->layer);
@@ -210,10 +210,16 @@ static int take_maps(struct hub_fused *x, const char *folder, struct err *e) {
 /* ---- all ---- */
 
 /* Its config and those of its adapters, as they were: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]}; caller frees. */
-static char *origin_of(const struct hub_fused *x) {
+static char *origin_of(const struct hub_fused *x, const char *folder) {
     struct buf b = BUF_INIT;
+    struct err ignored = ERR_INIT;
+    char *path = file_join(folder, "head_config.json");
+    json_t *head = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
     buf_putc(&b, '{');
     json_member_string(&b, "fusion", x->text);
+    json_member_string(&b, "head", json_string_value(json_object_get(head, "name")));
+    json_decref(head);
+    free(path);
     json_add_key(&b, "adapters");
     buf_putc(&b, '[');
     for (int i = 0; i < x->parts; i++) json_member_string(&b, NULL, x->part[i].hub.text);
@@ -221,13 +227,14 @@ static char *origin_of(const struct hub_fused *x) {
     return buf_take(&b);
 }
 
-static int read_fusion(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
+static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
     struct imported *out = x->whole.in.out;
     x->path = hub_fusion_config(folder);
     x->config = hub_fusion_read(x->path, &x->text, e);
     if (!x->config) return e->code;
     const char *version = "";
-    if (!json_get_string(x->config, x->path, "name", &x->name, e)) return e->code ? e->code : err_set(e, ERR_INPUT, "%s: \"name\" is not there", x->path);
+    if (!json_get_string(x->config, x->path, "name", &x->name, e))
+        return e->code ? e->code : err_set(e, ERR_INPUT, "%s: \"name\" is not there", x->path);
     if (!json_get_string(x->config, x->path, "version", &version, e) && e->code) return e->code;
     if (*version) out->version = xstrdup(version);
     int rc = take_config(x, e);
@@ -242,7 +249,7 @@ static int read_fusion(struct hub_fused *x, const char *folder, const char *cons
     }
     if (!rc) rc = hub_reader_head(&x->whole, folder, x->name, e);
     if (!rc) rc = reading_build(&x->whole.in, json_string_value(json_object_get(x->config, "model_name")), e);
-    if (!rc) out->origin = origin_of(x);
+    if (!rc) out->origin = origin_of(x, folder);
     return rc;
 }
 
@@ -250,7 +257,7 @@ int import_fusion(const char *folder, const char *const *adapter, int adapters, 
     struct hub_fused *x = xcalloc(1, sizeof *x);
     *out = (struct imported){ .format = "adapterhub", .model = m };
     hub_reader_init(&x->whole, m, out);
-    int rc = read_fusion(x, folder, adapter, adapters, e);
+    int rc = hub_fusion_folder(x, folder, adapter, adapters, e);
     for (int i = 0; i < x->parts; i++) {
         hub_reader_release(&x->part[i]);
         free(x->folder[i]);

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/exchange/export.h"
 #include "core/exchange/hub.h"
+#include "core/exchange/hub_writer.h"
 #include "core/method/classifier.h"
 #include "core/method/functions.h"
 #include "core/method/slots.h"
@@ -21,7 +22,7 @@ struct hub_out {
     const struct plan *plan;
     const struct model *m;
     const real *params;
-    const char *name, *base;
+    const struct hub_job *job;
     struct adapter_writing to;
     int bottleneck, lora, scale, prefix; /* the first module of each kind, or -1 */
     bool at_attention, at_ffn;
@@ -56,7 +57,14 @@ static const char *bottleneck_trouble(const struct module *m, const struct arch 
     return m->act == ACT_NONE ? "it has no activation" : NULL;
 }
 
-static const char *trouble(const struct module *m, const struct arch *a) {
+/* Whether a module is of the adapter that is written. */
+static bool hub_write_is_part(const struct hub_out *o, int module) {
+    return !o->job->parts || o->job->parts->of[module] == o->job->part;
+}
+
+static const char *trouble(const struct module *m, const struct arch *a, bool fused) {
+    if (fused && m->source == SOURCE_FUSION && is_parallel(m)) return "the library adds the stream twice where it fuses such adapters";
+    if (fused && m->source == SOURCE_FUSION) return bottleneck_trouble(m, a);
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED && m->source != SOURCE_KRONECKER) return "its weights are made by a network";
     switch (m->fn) {
     case FN_BOTTLENECK: return bottleneck_trouble(m, a);
@@ -109,7 +117,7 @@ static int hub_write_check_layers(const struct hub_out *o, struct err *e) {
 
 static int note_module(struct hub_out *o, int module, struct err *e) {
     const struct module *m = &o->plan->method.module[module];
-    const char *why = trouble(m, &o->m->arch);
+    const char *why = trouble(m, &o->m->arch, o->job->parts != NULL);
     if (why) return hub_write_refuse(module, m, why, e);
     if (m->fn == FN_BOTTLENECK) return note_bottleneck(o, module, e);
     int *first = m->fn == FN_LINEAR ? &o->lora : m->fn == FN_SCALE ? &o->scale : m->fn == FN_SOFTMAX ? &o->prefix : NULL;
@@ -127,7 +135,7 @@ static int hub_write_check(struct hub_out *o, struct err *e) {
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: only of encoders (BERT, RoBERTa) so far");
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
     for (int i = 0; i < o->plan->method.count; i++)
-        if (note_module(o, i, e)) return e->code;
+        if (hub_write_is_part(o, i) && note_module(o, i, e)) return e->code;
     if (hub_write_check_layers(o, e)) return e->code;
     if (o->lora >= 0 && o->scale >= 0) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
     if (o->bottleneck < 0 && o->lora < 0 && o->scale < 0 && o->prefix < 0)
@@ -177,7 +185,7 @@ static void add_rule(struct hub_out *o) {
         const struct plan_tensor *t = &o->plan->tensor[i];
         size_t n = (size_t)t->cols;
         if (t->kind == PLAN_OWN && t->role == SLOT_KRON_A)
-            writing_add3(&o->to, xprintf("%sshared_parameters.%s.phm_rule", family_prefix(o->m->arch.family), o->name), n, n, n,
+            writing_add3(&o->to, xprintf("%sshared_parameters.%s.phm_rule", family_prefix(o->m->arch.family), o->job->name), n, n, n,
                          o->params + t->offset);
     }
 }
@@ -186,7 +194,7 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
     const struct module *m = &o->plan->method.module[module];
     size_t d = (size_t)o->m->arch.width;
     char *at = xprintf("%sencoder.layer.%d.%soutput.adapters.%s", family_prefix(o->m->arch.family), layer,
-                       is_attention(m) ? "attention." : "", o->name);
+                       is_attention(m) ? "attention." : "", o->job->name);
     static const char *const befores[] = { "adapter_norm_before", "adapter_down.0" }; /* the library saves it twice */
     for (int i = 0; i < 2 && m->norm_before; i++) {
         writing_add(&o->to, xprintf("%s.%s.weight", at, befores[i]), 0, d, values(o, module, SLOT_BEFORE_W, layer));
@@ -205,7 +213,7 @@ static void add_bottleneck(struct hub_out *o, int module, int layer) {
 static void add_beside_map(struct hub_out *o, int module, int layer) {
     const struct module *m = &o->plan->method.module[module];
     const struct arch *a = &o->m->arch;
-    char *map = writing_map(o->m, m->write, STACK_ENCODER, hub_write_site_of(m), layer), *at = xprintf("%s.loras.%s", map, o->name);
+    char *map = writing_map(o->m, m->write, STACK_ENCODER, hub_write_site_of(m), layer), *at = xprintf("%s.loras.%s", map, o->job->name);
     bool scale = m->fn == FN_SCALE;
     if (!scale)
         writing_add(&o->to, xprintf("%s.lora_A", at), (size_t)m->size, (size_t)tap_width(a, m->read),
@@ -230,15 +238,15 @@ static void add_prefix(struct hub_out *o) {
     for (int i = 0; i < o->m->arch.encoder_layers; i++)
         writing_add(&o->to,
                     xprintf("%sencoder.layer.%d.attention.self.prefix_tuning.pool.prefix_tunings.%s.self_prefix.control_trans",
-                            before, i, o->name), 0, l * n, o->flat);
-    writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.self_prefix.control_trans", before, o->name), 0, l * n, o->flat);
+                            before, i, o->job->name), 0, l * n, o->flat);
+    writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.self_prefix.control_trans", before, o->job->name), 0, l * n, o->flat);
 }
 
 static void hub_write_add_modules(struct hub_out *o) {
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
         struct span span[SPANS];
-        int n = module_spans(m, &o->m->arch, span);
+        int n = hub_write_is_part(o, i) ? module_spans(m, &o->m->arch, span) : 0;
         for (int k = 0; k < n && m->fn != FN_SOFTMAX; k++)
             for (int layer = span[k].first; layer < span[k].end; layer++) {
                 if (m->fn == FN_BOTTLENECK) add_bottleneck(o, i, layer);
@@ -370,12 +378,15 @@ static json_t *adapter_config(const struct hub_out *o) {
     return one;
 }
 
-/* What stands around a config; `config` is taken over. */
-static char *hub_write_wrapped(const struct hub_out *o, json_t *config) {
-    json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", o->m->arch.width, "model_class",
-                            o->m->arch.family == FAMILY_BERT ? "BertAdapterModel" : "RobertaAdapterModel", "model_name", o->base,
-                            "model_type", family_name(o->m->arch.family), "name", o->name, "version", "adapters.1.3.0");
+char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *const *names, int count) {
+    const struct arch *a = &predictor_model(job->p)->arch;
+    json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", a->width, "model_class",
+                            a->family == FAMILY_BERT ? "BertAdapterModel" : "RobertaAdapterModel", "model_name", job->base,
+                            "model_type", family_name(a->family), "name", job->name, "version", "adapters.1.3.0");
     BUG_IF(!all);
+    json_t *list = count ? json_array() : NULL;
+    for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));
+    if (list) json_object_set_new(all, "adapter_names", list);
     char *text = json_dumps(all, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(all);
     return text;
@@ -387,10 +398,10 @@ static char *head_config(const struct hub_out *o) {
     int n = predictor_classes(o->p);
     for (int i = 0; i < n; i++)
         json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
-    return hub_write_wrapped(o, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
-                                          activation(c ? c->act : ACT_TANH), "bias", 1,
-                                          "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
-                                          "num_labels", n, "use_pooler", c && c->pooler));
+    return hub_writer_wrapped(o->job, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
+                                                activation(c ? c->act : ACT_TANH), "bias", 1,
+                                                "dropout_prob", "head_type", "classification", "label2id", ids, "layers",
+                                                c ? c->layers : 2, "num_labels", n, "use_pooler", c && c->pooler), NULL, 0);
 }
 
 /* ---- the head: the dense map that a first token goes through, where there is one, and the classifier ---- */
@@ -415,10 +426,10 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     if ((two && (!dense(o, false) || !dense(o, true))) || !w || !b)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
     struct adapter_writing to = { 0 };
-    if (two) writing_add(&to, xprintf("heads.%s.1.bias", o->name), 0, d, dense(o, true));
-    if (two) writing_add(&to, xprintf("heads.%s.1.weight", o->name), d, d, dense(o, false));
-    writing_add(&to, xprintf("heads.%s.%d.bias", o->name, two ? 4 : 1), 0, n, o->params + b->offset);
-    writing_add(&to, xprintf("heads.%s.%d.weight", o->name, two ? 4 : 1), n, d, o->params + w->offset);
+    if (two) writing_add(&to, xprintf("heads.%s.1.bias", o->job->name), 0, d, dense(o, true));
+    if (two) writing_add(&to, xprintf("heads.%s.1.weight", o->job->name), d, d, dense(o, false));
+    writing_add(&to, xprintf("heads.%s.%d.bias", o->job->name, two ? 4 : 1), 0, n, o->params + b->offset);
+    writing_add(&to, xprintf("heads.%s.%d.weight", o->job->name, two ? 4 : 1), n, d, o->params + w->offset);
     int rc = st_save(path, to.tensor, to.tensors, NULL, 0, e);
     writing_release(&to);
     return rc;
@@ -426,51 +437,75 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
 
 /* ---- writing ---- */
 
-static int hub_write_files(struct hub_out *o, const char *config, const char *folder, struct err *e) {
-    static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
-    char *path[COUNT_OF(files)], *head = head_config(o);
-    for (size_t i = 0; i < COUNT_OF(files); i++) path[i] = file_join(folder, files[i]);
-    int made = writing_order(&o->to, "AdapterHub", e);
-    if (!made) made = export_folder(folder, e);
-    int rc = made;
-    if (!rc) rc = st_save(path[0], o->to.tensor, o->to.tensors, NULL, 0, e);
-    if (!rc) rc = write_head(o, path[1], e);
-    if (!rc) rc = file_write(path[2], head, strlen(head), e);
-    if (!rc) rc = file_write(path[3], config, strlen(config), e);
-    for (size_t i = 0; i < COUNT_OF(files); i++) {
-        if (rc && !made) unlink(path[i]);
-        free(path[i]);
-    }
-    if (rc && !made) rmdir(folder);
-    free(head);
+static struct hub_out out_of(const struct hub_job *job) {
+    return (struct hub_out){ .p = job->p, .plan = predictor_plan(job->p), .m = predictor_model(job->p),
+                             .params = predictor_params(job->p), .job = job, .bottleneck = -1, .lora = -1, .scale = -1, .prefix = -1 };
+}
+
+/* A file in the folder, not left there when it cannot be whole. */
+static int save_text(const char *folder, const char *name, const char *text, struct err *e) {
+    char *path = file_join(folder, name);
+    int rc = file_write(path, text, strlen(text), e);
+    free(path);
     return rc;
 }
 
-/* `was`: the config that came with the values, NULL: none of AdapterHub's.  It still holds, but for a prefix behind a
- * network, which is flat here. */
-static char *hub_write_config_text(const struct hub_out *o, const json_t *was, const char *origin) {
-    bool holds = was && (o->prefix < 0 || strstr(origin, "\"flat\": true"));
-    return holds ? xstrdup(origin) : hub_write_wrapped(o, adapter_config(o));
+/* The config that came still holds, but for a prefix behind a network, which is flat here. */
+static char *hub_write_config_text(const struct hub_out *o, const char *came) {
+    if (came && (o->prefix < 0 || strstr(came, "\"flat\": true"))) return xstrdup(came);
+    return hub_writer_wrapped(o->job, adapter_config(o), NULL, 0);
 }
 
-int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e) {
-    const char *origin = predictor_origin(p);
-    int rc = predictor_make_plain(p, e);
+int hub_writer_adapter(const struct hub_job *job, const char *config, const char *folder, struct err *e) {
+    struct hub_out o = out_of(job);
+    int rc = hub_write_check(&o, e);
     if (rc) return rc;
-    struct hub_out o = { .p = p, .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base,
-                         .bottleneck = -1, .lora = -1, .scale = -1, .prefix = -1 };
-    rc = hub_write_check(&o, e);
-    if (rc) return rc;
-    json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
-    const json_t *was = json_is_string(json_object_get(came, "model_type")) ? came : NULL;
-    const char *name = json_string_value(json_object_get(was, "name"));
-    o.name = name ? name : "petri";
     hub_write_add_modules(&o);
-    char *config = hub_write_config_text(&o, was, origin);
-    rc = hub_write_files(&o, config, folder, e);
-    free(config);
-    if (came) json_decref(came);
+    char *text = hub_write_config_text(&o, config), *path = file_join(folder, "adapter.safetensors");
+    rc = writing_order(&o.to, "AdapterHub", e);
+    if (!rc) rc = st_save(path, o.to.tensor, o.to.tensors, NULL, 0, e);
+    if (!rc) rc = save_text(folder, "adapter_config.json", text, e);
+    free(text);
+    free(path);
     writing_release(&o.to);
     free(o.flat);
     return rc;
+}
+
+int hub_writer_head(const struct hub_job *job, const char *folder, struct err *e) {
+    struct hub_out o = out_of(job);
+    char *path = file_join(folder, "model_head.safetensors"), *text = head_config(&o);
+    int rc = write_head(&o, path, e);
+    if (!rc) rc = save_text(folder, "head_config.json", text, e);
+    free(text);
+    free(path);
+    return rc;
+}
+
+static int hub_export_one(struct predictor *p, const char *base, const char *folder, struct err *e) {
+    static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
+    const char *origin = predictor_origin(p);
+    json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
+    const json_t *was = json_is_string(json_object_get(came, "model_type")) ? came : NULL;
+    const char *name = json_string_value(json_object_get(was, "name"));
+    const struct hub_job job = { .p = p, .name = name ? name : "petri", .base = base };
+    struct hub_out looked = out_of(&job);
+    int rc = hub_write_check(&looked, e), made = rc ? rc : export_folder(folder, e);
+    if (!made) rc = hub_writer_adapter(&job, was ? origin : NULL, folder, e);
+    if (!made && !rc) rc = hub_writer_head(&job, folder, e);
+    if (made) rc = made;
+    for (size_t i = 0; rc && !made && i < COUNT_OF(files); i++) {
+        char *path = file_join(folder, files[i]);
+        unlink(path);
+        free(path);
+    }
+    if (rc && !made) rmdir(folder);
+    if (came) json_decref(came);
+    return rc;
+}
+
+int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e) {
+    int rc = predictor_make_plain(p, e);
+    if (rc) return rc;
+    return (predictor_plan(p)->method.fusion.on ? hub_export_fusion : hub_export_one)(p, base, folder, e);
 }

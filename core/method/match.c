@@ -254,6 +254,7 @@ static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (prompts_of(run, n) != SOURCE_FREE && prompts_of(run, n) != prompts_of(p->method.module, p->method.count)) return false;
     const struct module *own = p->method.module;
     if (match_has_source(own, p->method.count, SOURCE_TASK) && !match_has_source(run, n, SOURCE_TASK)) return false;
+    if (match_has_source(run, n, SOURCE_FUSION) && match_has_source(own, p->method.count, SOURCE_KRONECKER)) return false;
     return match_by_task(run, n) || !match_by_task(own, p->method.count);
 }
 

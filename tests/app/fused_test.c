@@ -137,10 +137,64 @@ static void what_cannot_be_fused_is_refused(void **state) {
     free(own.db);
 }
 
+/* A folder of the library adapters with a fusion of two or three goes out as it came, file by file; an adapter that is not
+ * beside it is named.  A run's own comes back with the same answers. */
+static void a_fusion_of_adapterhub_goes_there_and_back(void **state) {
+    (void)state;
+    static const char *const names[] = { "dynamic", "static", "inside" };
+    char *db = file_join(stage.folder, "hub.db"), *base = test_path("tests/reference/bert-tiny");
+    for (int i = 0; i < 3; i++) {
+        char *inside = xprintf("tests/reference/adapters/fused/%s", names[i]), *folder = test_path(inside);
+        char *out = file_join(stage.folder, names[i]);
+        json_t *run = stage_json("import '%s' --model '%s' --json --db '%s'", folder, base, db);
+        free(stage_out(0, "export %d --to hub '%s' --db '%s'", 2 * i + 1, out, db));
+        char *command = xprintf("diff -r -x grad -x after -x truth.safetensors '%s' '%s'", folder, out);
+        assert_int_equal(system(command), 0);
+        json_t *again = stage_json("import '%s' --model '%s' --json --db '%s'", out, base, db);
+        assert_string_equal(stage_text(run, "weights_sha256"), stage_text(again, "weights_sha256"));
+        json_decref(run);
+        json_decref(again);
+        free(inside);
+        free(folder);
+        free(out);
+        free(command);
+    }
+    char *fused = file_join(stage.folder, "dynamic"), *apart = file_join(stage.folder, "apart");
+    char *command = xprintf("mkdir '%s' && mv '%s/a' '%s/elsewhere'", apart, fused, apart);
+    assert_int_equal(system(command), 0);
+    stage_refused(3, "its adapter \"a\" is neither", "import '%s' --model '%s' --db '%s'", fused, base, db);
+    stage_refused(2, "is none of those that are fused",
+                  "import '%s' --model '%s' --adapter '%s/elsewhere' --adapter '%s/static/c' --db '%s'", fused, base, apart, stage.folder,
+                  db);
+    json_t *named = stage_json("import '%s' --model '%s' --adapter '%s/elsewhere' --json --db '%s'", fused, base, apart, db);
+    json_t *first = stage_json("show 1 --json --db '%s'", db);
+    assert_string_equal(stage_text(named, "weights_sha256"), stage_text(first, "weights_sha256"));
+    struct stage own = two_adapters("own.db");
+    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-2 --method 'fusion(runs=1|2)'"));
+    char *out = file_join(stage.folder, "of-runs");
+    free(stage_out(0, "export 3 --to hub '%s' --db '%s'", out, own.db));
+    json_decref(stage_json("import '%s' --model '%s' --json --db '%s'", out, own.model, own.db));
+    char *was = stage_out(0, "predict 3 --text 'good film' --db '%s'", own.db);
+    char *now = stage_out(0, "predict 4 --text 'good film' --db '%s'", own.db);
+    assert_string_equal(now, was);
+    json_decref(named);
+    json_decref(first);
+    free(db);
+    free(base);
+    free(fused);
+    free(apart);
+    free(command);
+    free(own.db);
+    free(out);
+    free(was);
+    free(now);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_of_runs_are_joined),
         cmocka_unit_test(what_cannot_be_fused_is_refused),
+        cmocka_unit_test(a_fusion_of_adapterhub_goes_there_and_back),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

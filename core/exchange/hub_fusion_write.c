@@ -1,0 +1,180 @@
+/* A run that fuses adapters as folders of AdapterHub: the fusion's maps and the head, and below it a folder for each adapter. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/exchange/export.h"
+#include "core/exchange/hub_writer.h"
+#include "core/method/slots.h"
+
+struct hub_fusion {
+    struct predictor *p;
+    const struct plan *plan;
+    const char *base, *folder;
+    struct hub_parts parts;
+    json_t *came;                  /* configs that came with the values (hub_fusion.c), or NULL */
+    char *name[METHOD_MODULES];    /* of the adapters */
+    char *below[METHOD_MODULES];   /* their folders */
+    char *joined;                  /* "a,b" */
+};
+
+/* ---- which adapters there are ---- */
+
+static bool share_a_place(const struct module *x, const struct module *y, const struct arch *a) {
+    struct span s[SPANS];
+    int n = x->write == y->write ? module_spans(x, a, s) : 0;
+    for (int k = 0; k < n; k++)
+        for (int layer = s[k].first; layer < s[k].end; layer++)
+            if (module_covers(y, a, s[k].stack, s[k].site, layer)) return true;
+    return false;
+}
+
+/* Where runs are said they tell; else the first adapter that has nothing at the module's places yet has it. */
+void hub_parts_of(const struct method *m, const struct arch *a, struct hub_parts *out) {
+    int run[METHOD_MODULES], runs = method_runs(m, run);
+    *out = (struct hub_parts){ .count = runs };
+    for (int i = 0; i < m->count; i++) {
+        int part = 0;
+        out->of[i] = -1;
+        if (m->module[i].source != SOURCE_FUSION) continue;
+        if (m->module[i].from_run) {
+            while (run[part] != m->module[i].from_run) part++;
+        } else {
+            for (int k = 0; k < i; k++)
+                if (out->of[k] == part && share_a_place(&m->module[k], &m->module[i], a)) part++, k = -1;
+        }
+        out->of[i] = part;
+        if (part >= out->count) out->count = part + 1;
+    }
+}
+
+static int check_rest(const struct hub_fusion *x, struct err *e) {
+    const struct method *m = &x->plan->method;
+    for (int i = 0; i < m->count; i++)
+        if (x->parts.of[i] < 0)
+            return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d stands beside the fused adapters, which the library "
+                                         "has no form for; --to petri keeps it whole", i + 1);
+    return 0;
+}
+
+/* ---- names ---- */
+
+static const char *came_text(const struct hub_fusion *x, int part) {
+    return json_string_value(json_array_get(json_object_get(x->came, "adapters"), (size_t)part));
+}
+
+/* An adapter's name is that which it came with, or its run's. */
+static char *name_of(const struct hub_fusion *x, int part) {
+    const char *text = came_text(x, part);
+    json_t *config = text ? json_loads(text, 0, NULL) : NULL;
+    const char *own = json_string_value(json_object_get(config, "name"));
+    char *name = own && file_name_is_safe(own) ? xstrdup(own) : NULL;
+    json_decref(config);
+    for (int i = 0; !name && i < x->plan->method.count; i++)
+        if (x->parts.of[i] == part && x->plan->method.module[i].from_run) name = xprintf("run%d", x->plan->method.module[i].from_run);
+    return name ? name : xprintf("adapter%d", part + 1);
+}
+
+static void name_all(struct hub_fusion *x) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < x->parts.count; i++) {
+        x->name[i] = name_of(x, i);
+        x->below[i] = file_join(x->folder, x->name[i]);
+        buf_printf(&b, "%s%s", i ? "," : "", x->name[i]);
+    }
+    x->joined = buf_take(&b);
+}
+
+/* ---- files ---- */
+
+static int write_maps(const struct hub_fusion *x, const char *path, struct err *e) {
+    static const char *const parts[] = { "query.weight", "query.bias", "key.weight", "key.bias", "value.weight" };
+    struct adapter_writing to = { 0 };
+    const struct model *m = predictor_model(x->p);
+    for (int i = 0; i < x->plan->tensors; i++) {
+        const struct plan_tensor *t = &x->plan->tensor[i];
+        if (t->kind != PLAN_NETWORK || t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE) continue;
+        bool vector = t->rows == 1;
+        writing_add(&to, xprintf("%sencoder.layer.%d.%soutput.adapter_fusion_layer.%s.%s", family_prefix(m->arch.family), t->layer,
+                                 t->place == TAP_A_OUT ? "attention." : "", x->joined, parts[t->role - SLOT_FUSION_QUERY_W]),
+                    vector ? 0 : (size_t)t->rows, (size_t)t->cols, predictor_params(x->p) + t->offset);
+    }
+    int rc = writing_order(&to, "AdapterHub", e);
+    if (!rc) rc = st_save(path, to.tensor, to.tensors, NULL, 0, e);
+    writing_release(&to);
+    return rc;
+}
+
+static json_t *fusion_config(const struct fusion *f) {
+    return json_pack("{s:n,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "dropout_prob", "key", f->key, "query", f->query, "query_before_ln",
+                     f->of == FUSION_OF_WRITTEN, "regularization", f->weight > 0, "residual_before", f->residual == FUSION_INSIDE,
+                     "temperature", 0, "value", f->value, "value_before_softmax", 1, "value_initialized", f->start == FUSION_IDENTITY);
+}
+
+static int hub_fusion_write_config(const struct hub_fusion *x, const struct hub_job *job, const char *path, struct err *e) {
+    const char *came = json_string_value(json_object_get(x->came, "fusion"));
+    char *text = came ? xstrdup(came)
+                      : hub_writer_wrapped(job, fusion_config(&x->plan->method.fusion), (const char *const *)x->name, x->parts.count);
+    int rc = file_write(path, text, strlen(text), e);
+    free(text);
+    return rc;
+}
+
+static const char *const fusion_files[] = { "adapter_fusion_config.json", "model_adapter_fusion.safetensors", "head_config.json",
+                                            "model_head.safetensors" };
+static const char *const part_files[] = { "adapter_config.json", "adapter.safetensors" };
+
+static void remove_files(const char *folder, const char *const *files, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        char *path = file_join(folder, files[i]);
+        unlink(path);
+        free(path);
+    }
+    rmdir(folder);
+}
+
+static int write_all(const struct hub_fusion *x, struct err *e) {
+    const char *head = json_string_value(json_object_get(x->came, "head"));
+    const struct hub_job whole = { .p = x->p, .name = x->joined, .base = x->base };
+    const struct hub_job of_head = { .p = x->p, .name = head ? head : x->joined, .base = x->base };
+    char *config = file_join(x->folder, fusion_files[0]), *maps = file_join(x->folder, fusion_files[1]);
+    int rc = 0;
+    for (int i = 0; !rc && i < x->parts.count; i++) {
+        const struct hub_job job = { .p = x->p, .name = x->name[i], .base = x->base, .parts = &x->parts, .part = i };
+        rc = file_make_folder(x->below[i], e);
+        if (!rc) rc = hub_writer_adapter(&job, came_text(x, i), x->below[i], e);
+    }
+    if (!rc) rc = write_maps(x, maps, e);
+    if (!rc) rc = hub_writer_head(&of_head, x->folder, e);
+    if (!rc) rc = hub_fusion_write_config(x, &whole, config, e);
+    free(config);
+    free(maps);
+    return rc;
+}
+
+int hub_export_fusion(struct predictor *p, const char *base, const char *folder, struct err *e) {
+    const char *origin = predictor_origin(p);
+    json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
+    struct hub_fusion x = { .p = p, .plan = predictor_plan(p), .base = base, .folder = folder };
+    if (json_is_string(json_object_get(came, "fusion"))) x.came = came;
+    hub_parts_of(&x.plan->method, &predictor_model(p)->arch, &x.parts);
+    int rc = check_rest(&x, e);
+    if (!rc) rc = export_folder(folder, e);
+    if (!rc) {
+        name_all(&x);
+        rc = write_all(&x, e);
+        for (int i = 0; rc && i < x.parts.count; i++) remove_files(x.below[i], part_files, COUNT_OF(part_files));
+        if (rc) remove_files(folder, fusion_files, COUNT_OF(fusion_files));
+    }
+    for (int i = 0; i < x.parts.count; i++) {
+        free(x.name[i]);
+        free(x.below[i]);
+    }
+    free(x.joined);
+    json_decref(came);
+    return rc;
+}
