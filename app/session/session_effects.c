@@ -4,6 +4,7 @@
 
 #include "app/files/outfile.h"
 #include "app/history/fused.h"
+#include "app/history/spot.h"
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/assets.h"
@@ -188,9 +189,12 @@ static void session_effects_choose(struct session *s, const char *model, const c
 static void method_text_typed(struct session *s, const char *text) {
     struct method m;
     struct err e = ERR_INIT;
-    char *whole = fused_text(s->store, text, &e);
+    struct buf said = BUF_INIT;
+    char *fused = fused_text(s->store, text, &e), *whole = fused ? spot_text(s->store, fused, &said, &e) : NULL;
     int rc = whole ? method_parse(whole, &m, &e) : e.code;
+    free(fused);
     free(whole);
+    buf_release(&said);
     say_error(s, rc, &e);
     if (!rc) compose_take_method(&s->ui.compose, &m);
 }

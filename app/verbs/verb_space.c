@@ -7,6 +7,7 @@
 
 #include "app/files/paths.h"
 #include "app/history/fused.h"
+#include "app/history/spot.h"
 #include "app/verbs/output.h"
 #include "core/base/assets.h"
 #include "core/base/file.h"
@@ -128,10 +129,15 @@ static int verb_space_read_classes(const char *text, int tasks, int *out, struct
 
 char *verb_method(const struct args *a, const char *text, struct err *e) {
     int says = fused_says(text, e);
-    if (says <= 0) return says ? NULL : xstrdup(text);
+    if (says < 0) return NULL;
+    if (!says && !spot_says(text)) return xstrdup(text);
     struct store *s;
     if (verb_store(a, STORE_READ, &s, e)) return NULL;
-    char *whole = fused_text(s, text, e);
+    struct buf said = BUF_INIT;
+    char *fused = fused_text(s, text, e), *whole = fused ? spot_text(s, fused, &said, e) : NULL;
+    free(fused);
+    if (whole && said.size) out_report(buf_text(&said));
+    buf_release(&said);
     return verb_close(s, whole ? 0 : e->code, e) ? NULL : whole;
 }
 

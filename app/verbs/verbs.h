@@ -53,8 +53,8 @@ int verb_explain(const struct args *a, struct err *e);
 struct arch;
 struct method;
 struct plan;
-/* A method's text as it was said, with a fusion's runs of the verb's database written out (fused.h), caller frees, NULL with *e;
- * and what it means. */
+/* A method's text as it was said, with what is of runs of the verb's database written out (fused.h, spot.h), caller frees, NULL
+ * with *e; and what it means. */
 char *verb_method(const struct args *a, const char *text, struct err *e);
 int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e);
 /* The plan of as many tasks as --tasks says, with heads as --classes says; plan_free. */

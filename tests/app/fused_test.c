@@ -1,4 +1,4 @@
-/* fusion(runs=…): adapters of other runs, joined by attention, in a run that needs those no more. */
+/* Methods that use other runs: fusion(runs=…) joins their adapters by attention, spot(runs=…) begins as the nearest prompt. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +80,7 @@ static void adapters_of_runs_are_joined(void **state) {
     assert_non_null(strstr(page, "a = softmax_n((Q x + b_q)"));
     /* The others may go; the same is trained again from the copies, and goes on where it was stopped. */
     char *was = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
-    const char *more = "--steps 1500 --eval-every 500 --lr 1e-3 --method "
+    const char *more = "--steps 800 --eval-every 400 --lr 1e-3 --method "
                        "'adapter-pfeiffer(r=2,source=fusion,init=run(1)) + adapter-pfeiffer(r=3,s=2,source=fusion,init=run(2)) + fusion'";
     char *line = stage_line(&own, more);
     json_t *whole = stage_train(&own, 0, more);
@@ -190,11 +190,50 @@ static void a_fusion_of_adapterhub_goes_there_and_back(void **state) {
     free(now);
 }
 
+/* The prompt that another run began and went on with a little is the most like it, by either measure; the new run begins so. */
+static void a_prompt_begins_as_the_most_like_one(void **state) {
+    (void)state;
+    struct stage own = stage;
+    own.db = file_join(stage.folder, "spot.db");
+    json_decref(stage_train(&own, 0, "--steps 1 --lr 1e-4 --seed 1 --method 'prompt(l=3,init=normal)'"));
+    json_decref(stage_train(&own, 0, "--steps 1 --lr 1e-4 --seed 2 --method 'prompt(l=4,init=normal)'"));
+    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-4 --method 'prompt(l=4,init=run(2))'"));
+    json_decref(stage_train(&own, 0, "--steps 1 --method 'lora(r=2)'"));
+    json_t *run = stage_train(&own, 0, "--steps 1 --lr 1e-30 --method 'spot(runs=1|2, run=3)'");
+    assert_string_equal(stage_text(run, "method"), "prompt-tuning(l=4,init=run(2))");
+    assert_int_equal(json_integer_value(stage_at(run, "parent")), 2);
+    const char *by[] = { "", ", by=tokens" };
+    for (int i = 0; i < 2; i++) {
+        struct command c;
+        command_run(&c, NULL, "explain 'spot(runs=1|2, run=3%s)' --model '%s' --db '%s'", by[i], own.model, own.db);
+        command_expect(&c, 0);
+        assert_non_null(strstr(buf_text(&c.err), "begins as that of run 2, which is most like run 3's"));
+        assert_non_null(strstr(buf_text(&c.err), "(run 1 "));
+        command_release(&c);
+    }
+    static const struct {
+        int status;
+        const char *method, *part;
+    } cases[] = {
+        { 2, "spot(runs=1|2)", "run= is missing" },
+        { 2, "spot(run=3)", "runs= is missing" },
+        { 2, "spot(runs=1|4, run=3)", "run 4 has no prompt" },
+        { 3, "spot(runs=9)", "run 9" },
+        { 2, "spot(runs=1, by=length)", "is mean or tokens" },
+        { 2, "spot(runs=1, of=3)", "spot has no 'of'" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        stage_refused(cases[i].status, cases[i].part, "count --model '%s' --method '%s' --db '%s'", own.model, cases[i].method, own.db);
+    json_decref(run);
+    free(own.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_of_runs_are_joined),
         cmocka_unit_test(what_cannot_be_fused_is_refused),
         cmocka_unit_test(a_fusion_of_adapterhub_goes_there_and_back),
+        cmocka_unit_test(a_prompt_begins_as_the_most_like_one),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
