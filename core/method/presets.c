@@ -62,6 +62,7 @@ EMBED(vera, "vera")
 EMBED(ln_tuning, "ln-tuning")
 EMBED(adalora, "adalora")
 EMBED(unipelt, "unipelt")
+EMBED(mpt, "mpt")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -109,6 +110,7 @@ static const struct {
     ROW(ln_tuning, "ln-tuning"),
     ROW(adalora, "adalora"),
     ROW(unipelt, "unipelt"),
+    ROW(mpt, "mpt"),
 };
 enum { PRESETS = COUNT_OF(files) };
 

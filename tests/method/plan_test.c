@@ -77,6 +77,8 @@ static const struct row base_rows[] = {
     {"lora(r=16)", 589824, 0},
     {"adapter-houlsby(r=16,norms=no,biases=no)", 589824, 0},
     {"unipelt", 1410672, 0},
+    {"mpt", 16148, 0},        /* as PEFT's of one task */
+    {"mpt(l=100)", 77668, 0}, /* of the paper's T5-base, which is as wide */
     {"unipelt(mlp=512)", 11083376, 1410672},
     {"head", 0, 0},
 };
