@@ -232,7 +232,9 @@ int shelf_write(struct shelf *s, size_t i, const void *record, struct err *e) {
     if (!shelf_take(s, SUM + n, e)) return e->code;
     record_sum(s, i, record, sum);
     const struct iovec part[] = { { sum, SUM }, { (void *)(uintptr_t)record, n } };
-    if (pwritev(s->fd, part, 2, record_place(s, i)) == (ssize_t)(SUM + n)) return 0;
+    ssize_t written = pwritev(s->fd, part, 2, record_place(s, i));
+    if (written == (ssize_t)(SUM + n)) return 0;
+    if (written >= 0) errno = ENOSPC; /* a part of it: the disk is full */
     pthread_mutex_lock(&s->lock);
     bool told = s->full;
     s->full = true;

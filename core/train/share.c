@@ -56,8 +56,7 @@ void share_tell(struct run *r) {
     struct err e = ERR_INIT;
     for (int i = 0; i < r->frozens; i++) {
         if (!frozen_trouble(r->frozen[i], &e) || r->share_told) continue;
-        char *text = xprintf("--share-frozen on: what frozen layers make of rows is not kept any more, the numbers stay the "
-                             "same: %.360s", e.text);
+        char *text = xprintf("--share-frozen on: no further rows are kept, the numbers stay the same: %.400s", e.text);
         run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
         free(text);
         r->share_told = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -323,6 +324,53 @@ static void tasks_and_texts_share_too(void **state) {
     }
 }
 
+/* ---- what it is worth ---- */
+
+/* The first rows of a split of reviews as a file; caller frees. */
+static char *few_rows(const char *folder, const char *split, int rows) {
+    char *from = test_path("assets/tasks/reviews"), *to = xprintf("%s/%s.tsv", folder, split);
+    char *line = xprintf("head -n %d %s/%s.tsv | sed '1s/sentence/text/' > %s", rows + 1, from, split, to);
+    assert_int_equal(system(line), 0);
+    free(from);
+    free(line);
+    return to;
+}
+
+/* Twelve runs of three epochs over MiniLM's top two layers, filling included, in turns with what they cost without. */
+static void twelve_runs_cost_about_half(void **state) {
+    (void)state;
+    if (!test_slow()) test_skip("twelve runs on MiniLM are in make test-slow");
+    test_needs("assets/models/all-MiniLM-L6-v2");
+    test_needs("assets/tasks/reviews");
+    char *folder = test_folder(), *model = test_path("assets/models/all-MiniLM-L6-v2");
+    char *rows = few_rows(folder, "train", 48), *dev = few_rows(folder, "dev", 24);
+    struct ground g;
+    double seconds[2] = { 0 };
+    ground_open(&g, model, rows, dev, 128);
+    for (int i = 0; i < 12; i++)
+        for (int share = 0; share < 2; share++) {
+            struct run_config c = ground_config(&g, "lora(r=8,layers=5-6)", 16, 9);
+            struct trained t;
+            c.share_frozen = share;
+            c.dropout = -1;
+            c.seed = 1 + (uint64_t)i % 4;
+            c.lr = 1e-3 / (1 + i / 4);
+            c.eval_every = 3;
+            clock_t from = clock();
+            train(&g, &c, NULL, 1, &t);
+            seconds[share] += (double)(clock() - from) / CLOCKS_PER_SEC;
+            trained_release(&t);
+            config_release(&c);
+        }
+    print_message("%.1f s of processor without, %.1f with: %.3f\n", seconds[0], seconds[1], seconds[1] / seconds[0]);
+    assert_true(seconds[1] <= 0.55 * seconds[0]);
+    ground_release(&g);
+    free(rows);
+    free(dev);
+    free(model);
+    free(folder);
+}
+
 /* ---- what is shared ---- */
 
 /* On 2 layers, and 2 and 2. */
@@ -447,6 +495,7 @@ int main(void) {
         cmocka_unit_test_setup(a_stopped_run_goes_on_the_same, fresh_cache),
         cmocka_unit_test_setup(losses_are_those_of_a_run_without, fresh_cache),
         cmocka_unit_test_setup(tasks_and_texts_share_too, fresh_cache),
+        cmocka_unit_test_setup(twelve_runs_cost_about_half, fresh_cache),
         cmocka_unit_test_setup(who_shares_how_much, fresh_cache),
         cmocka_unit_test_setup(where_nothing_is_shared_it_is_told, fresh_cache),
         cmocka_unit_test_setup(it_is_in_the_record_where_it_is_on, fresh_cache),

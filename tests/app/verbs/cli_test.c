@@ -174,6 +174,12 @@ static void doctor_tells_the_machine(void **state) {
     char *text = stage_out(0, "doctor --db '%s/none.db'", stage.folder);
     assert_non_null(strstr(text, "self_test"));
     free(text);
+    free(stage_out(0, "train --model '%s' --train '%s' --text text --label label --method 'lora(r=2,layers=2-)' --steps 1 "
+                      "--share-frozen on --db '%s/shared.db'", stage.model, stage.toy, stage.folder));
+    v = stage_json("doctor --json --db '%s/none.db'", stage.folder);
+    assert_true(json_number_value(stage_at(v, "cache.files")) == 1);
+    assert_true(json_number_value(stage_at(v, "cache.bytes")) > 0);
+    json_decref(v);
 }
 
 /* ---- a run through every verb ---- */
