@@ -230,6 +230,7 @@ tasks: ## unpack three further tasks, and make one of this machine's package lis
 PREFIX ?= /usr/local
 TO = $(DESTDIR)$(PREFIX)
 MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_petri fish/vendor_completions.d/petri.fish
+FETCHED := fetch t5 more-tasks
 EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
 
 install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
@@ -242,12 +243,15 @@ install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/us
 	$(Q)for f in $(MADE); do install -D -m 644 "$(OUT)/share/$$f" "$(TO)/share/$$f" || exit 1; done
 	$(Q)for f in $(EXPERIMENTS); do \
 		install -D -m 644 "assets/experiments/$$f" "$(TO)/share/petri/experiments/$$f" || exit 1; done
+	$(Q)for f in $(FETCHED); do install -D -m 755 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
+	$(Q)install -D -m 644 assets/tasks/reviews.sha256 '$(TO)/share/petri/tasks/reviews.sha256'
 
 # Folders that others use too stay, and models or tasks that somebody put beside what was installed.
 uninstall: ## remove what `make install` put there
 	$(Q)rm -f '$(TO)/bin/petri' $(foreach f,$(MADE),'$(TO)/share/$(f)') \
-		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)')
-	$(Q)for d in share/petri/experiments share/petri; do \
+		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)') \
+		$(foreach f,$(FETCHED) tasks/reviews.sha256,'$(TO)/share/petri/$(f)')
+	$(Q)for d in share/petri/experiments share/petri/tasks share/petri; do \
 		[ ! -d "$(TO)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TO)/$$d" || exit 1; done
 
 clean: ## remove what was built

@@ -40,10 +40,10 @@ char *paths_database(bool *guessed, struct err *e) {
 }
 
 const char *paths_fetch(void) {
-    char *script = assets_find("fetch"); /* it is in a clone alone */
+    char *script = assets_find("packages"); /* it is in a clone alone */
     bool clone = script != NULL;
     free(script);
-    return clone ? "make fetch" : "petri --model DIR --task FOLDER";
+    return clone ? "make fetch" : "petri fetch";
 }
 
 const char *paths_version(void) { return "petri 0.1.0"; }

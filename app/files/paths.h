@@ -14,7 +14,7 @@
  * as good as not set.  Without HOME the account's home is taken and *guessed set; NULL with ERR_USAGE
  * when it has none.  Caller frees. */
 char *paths_database(bool *guessed, struct err *e);
-/* What brings the default model and task: `make fetch` in a clone; an installed petri is told where they are. */
+/* What brings the default model and task: `make fetch` in a clone, else `petri fetch`. */
 const char *paths_fetch(void);
 /* The program's version, "petri 0.1.0". */
 const char *paths_version(void);

@@ -353,7 +353,7 @@ int verb_models(const struct args *a, struct err *e) {
     buf_putc(&b, ']');
     if (json) out_line(&b);
     else if (!n)
-        printf("No model at hand: in a clone `make fetch` brings the default one; --model DIR takes any folder.\n");
+        printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n", paths_fetch());
     buf_release(&b);
     return 0;
 }

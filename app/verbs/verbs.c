@@ -409,6 +409,7 @@ static const struct verb VERBS[] = {
     { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
     { "tasks", "[A,B,C | FILE.json [--sampling RULE]]", "the tasks known by name, or what a batch of several holds",
       TASKS, 0, 1, verb_tasks },
+    { "fetch", "[model|tasks|t5]", "the default model and task, more tasks or flan-t5-small", NULL, 0, 1, verb_fetch },
     { "models", "", "the models at hand", NULL, 0, 0, verb_models },
     { "embed", "--task T[,T…] [--model DIR | --run RUN] | --list", "keep vectors of tasks' rows", EMBED, 0, 0, verb_embed },
     { "map", "SET | --run RUN [--steps] | --model DIR --task T | --vectors FILE [--labels COLUMN]",

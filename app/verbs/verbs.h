@@ -80,6 +80,7 @@ int verb_predict(const struct args *a, struct err *e);
 int verb_generate(const struct args *a, struct err *e);
 /* verb_runs.c */
 int verb_runs(const struct args *a, struct err *e);
+int verb_fetch(const struct args *a, struct err *e);
 int verb_watch(const struct args *a, struct err *e);
 int verb_show(const struct args *a, struct err *e);
 int verb_trash(const struct args *a, struct err *e);

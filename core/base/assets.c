@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 
 /* Names that are not absolute are as good as not set. */
-static char *data_root(void) {
+char *assets_own_root(void) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (data && data[0] == '/') return file_join(data, "petri");
     return home && home[0] == '/' ? file_join(home, ".local/share/petri") : NULL;
@@ -20,7 +20,7 @@ size_t assets_roots(char ***out) {
     size_t n = 0;
     roots[n++] = xstrdup("assets");
     for (size_t i = 0; i < COUNT_OF(near); i++) {
-        char *root = !near[i] ? data_root() : program ? file_join(program, near[i]) : NULL;
+        char *root = !near[i] ? assets_own_root() : program ? file_join(program, near[i]) : NULL;
         if (root) roots[n++] = root;
     }
     free(program);

@@ -8,6 +8,8 @@
  * it, as in a clone; $XDG_DATA_HOME/petri, or ~/.local/share/petri; ../share/petri of the program, as it is installed.
  * They need not exist.  Owned: assets_free. */
 size_t assets_roots(char ***out);
+/* The user's own among them; NULL where neither variable names a folder.  Caller frees. */
+char *assets_own_root(void);
 /* The first root/inside that exists ("models/NAME"); NULL: none.  Caller frees. */
 char *assets_find(const char *inside);
 /* What has `marker` (NULL: anything) in a folder of its own below KIND of any root, sorted, each name once, none that

@@ -153,6 +153,18 @@ static void installed_petri_works_and_goes_without_remains(void **state) {
     assert_non_null(strstr(said, "finished"));
     free(said);
     free(line);
+    /* its scripts fetch into the user's folder; what python3 is asked is looked at here, not the network */
+    line = xprintf("mkdir -p '%s/fake'; printf '#!/bin/sh\\necho \"$@ into $PETRI_ASSETS\"\\n' "
+                   ">'%s/fake/python3' && chmod +x '%s/fake/python3'; "
+                   "cd '%s/else' && PATH='%s/fake':$PATH XDG_DATA_HOME='%s/data' '%s/usr/bin/petri' fetch tasks",
+                   stage.folder, stage.folder, stage.folder, stage.folder, stage.folder, stage.folder, to);
+    said = shell_says(line);
+    free(line);
+    line = xprintf("share/petri/fetch task into %s/data/petri\n", stage.folder);
+    assert_non_null(strstr(said, line));
+    assert_non_null(strstr(said, "share/petri/more-tasks into "));
+    free(said);
+    free(line);
     line = xprintf("rm -r '%s/usr/share/petri/models'", to);
     free(shell_says(line));
     free(line);
