@@ -95,6 +95,7 @@ static int begin_config(struct shots *x, const struct shots_request *r, struct e
     if (open_parent(x, r->model, &parent, e)) return e->code;
     if (!r->method_said) {
         x->c = parent;
+        method_forget_runs(&x->c.method); /* they begin with the run's values */
         return 0;
     }
     config_copy(&x->c, r->base);

@@ -19,6 +19,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/carry.h"
 
 /* ---- options ---- */
 
@@ -312,7 +313,7 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
     rc = verb_close(s, rc, e);
     if (rc) return rc;
     c->method = from->method;
-    for (int i = 0; i < c->method.count; i++) c->method.module[i].from_run = 0; /* they begin with that run's values */
+    method_forget_runs(&c->method); /* they begin with that run's values */
     config_take_model(c, from->model_folder ? from->model_folder : from->model);
     c->max_len = from->max_len;
     return 0;

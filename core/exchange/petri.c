@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/exchange/export.h"
 #include "core/exchange/import.h"
+#include "core/method/carry.h"
 #include "core/model/safetensors.h"
 #include "core/train/checkpoint.h"
 #include "core/train/regime.h"
@@ -15,7 +16,7 @@ static const char own_name[] = "petri.safetensors";
 
 /* What says nothing in another history: the number of a run, and how the draws were made of which this is one. */
 static void forget_history(struct run_config *c) {
-    for (int i = 0; i < c->method.count; i++) c->method.module[i].from_run = 0;
+    method_forget_runs(&c->method);
     if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL);
 }
 

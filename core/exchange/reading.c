@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/carry.h"
 #include "core/method/classifier.h"
 
 /* The model's tensor of a name as the base model has it, or -1. */
@@ -189,7 +190,7 @@ static int reading_untell(struct adapter_reading *r, const struct predictor_part
     struct method *m = &r->out->config.method;
     int run[METHOD_MODULES];
     if (!method_runs(m, run)) return 0;
-    for (int i = 0; i < m->count; i++) m->module[i].from_run = 0;
+    method_forget_runs(m);
     struct predictor *told = r->out->predictor;
     r->out->predictor = predictor_new(parts, e);
     if (r->out->predictor)

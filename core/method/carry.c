@@ -55,14 +55,25 @@ void carry_method(const struct method *m, struct method *out) {
     out->retriever.prototype = PROTOTYPE_NONE;
 }
 
+void method_forget_runs(struct method *m) {
+    for (int i = 0; i < m->count; i++) m->module[i].from_run = 0;
+}
+
+/* Whose values a module began with says nothing of what it is. */
+static bool is_same_module(const struct module *a, const struct module *b) {
+    struct module x = *a, y = *b;
+    x.from_run = y.from_run = 0;
+    return module_equal(&x, &y);
+}
+
 /* The module of `from` that is p's module: a method written anew may have them in another order. */
 static int module_origin(const struct plan *p, const struct plan *from, int module) {
     const struct method *m = &p->method;
     int before = 0;
     if (module < 0) return module;
-    for (int i = 0; i < module; i++) before += module_equal(&m->module[i], &m->module[module]);
+    for (int i = 0; i < module; i++) before += is_same_module(&m->module[i], &m->module[module]);
     for (int i = 0; i < from->method.count; i++)
-        if (module_equal(&from->method.module[i], &m->module[module]) && !before--) return i;
+        if (is_same_module(&from->method.module[i], &m->module[module]) && !before--) return i;
     return -2;
 }
 

@@ -23,6 +23,8 @@ size_t plan_train_only(struct plan *p, unsigned parts);
 
 /* The method as one task learns it from the first step on: without what serves training together alone. */
 void carry_method(const struct method *m, struct method *out);
+/* What modules begin with is no run's any more (module.from_run): of values that come from elsewhere. */
+void method_forget_runs(struct method *m);
 /* Values of `from` (its method carried) for p, a plan of one task: what each task has for itself is task number
  * `task`'s, or with CARRY_MEAN the mean over all; the head's stay as they are. */
 enum { CARRY_MEAN = -1 };

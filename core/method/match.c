@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/backbone.h"
+#include "core/method/carry.h"
 #include "core/method/keys.h"
 #include "core/method/network.h"
 #include "core/method/sources.h"
@@ -347,7 +348,7 @@ const struct preset *method_preset(const struct method *m) {
     struct match found = {NULL, false};
     if (x.head != METHOD_HEAD_TRAINED) return NULL;
     if (x.count == 0) return networks_on(&x) ? NULL : preset_find("head");
-    for (int i = 0; i < x.count; i++) x.module[i].from_run = 0; /* the method is the same */
+    method_forget_runs(&x); /* the method is the same */
     method_normalise(&x);
     if (networks_on(&x)) free(match_networks(&x, &found));
     else free(match_run(x.module, x.count, &found));

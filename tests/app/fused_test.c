@@ -97,6 +97,10 @@ static void adapters_of_runs_are_joined(void **state) {
     json_decref(whole);
     json_decref(stage_json("eval 3 --file '%s' --json --db '%s'", own.toy, own.db));
     free(stage_out(0, "train --from 3 --steps 1 --db '%s'", own.db));
+    char *task = stage_task(&own, "few", 0); /* on few rows its adapters stay as they are, too */
+    free(stage_out(0, "adapt 3 --task '%s' --text text --label label --k 2 --draws 1 --steps 2 --eval-rows 8 --db '%s'", task, own.db));
+    free(stage_out(0, "fewshot --from 3 --tasks '%s' --k 2 --draws 1 --steps 2 --eval-rows 8 --db '%s'", task, own.db));
+    free(task);
     json_decref(second);
     json_decref(run);
     json_decref(counts);
