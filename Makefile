@@ -71,7 +71,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks install uninstall clean help
+.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks install uninstall deb clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -155,6 +155,7 @@ test-slow: petri ## the tests that take hours, all of them for memory, races on 
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) asan
 	$(Q)$(MAKE) tsan T=session/terminal
 	$(Q)tests/fresh
+	$(Q)$(MAKE) deb && tests/deb $(OUT)/deb/*.deb
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
 
 bench: petri ## speed: petri alone, then beside PyTorch where its environment is there
@@ -245,6 +246,12 @@ install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/us
 		install -D -m 644 "assets/experiments/$$f" "$(TO)/share/petri/experiments/$$f" || exit 1; done
 	$(Q)for f in $(FETCHED); do install -D -m 755 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
 	$(Q)install -D -m 644 assets/tasks/reviews.sha256 '$(TO)/share/petri/tasks/reviews.sha256'
+
+deb: $(OUT)/petri ## make a Debian package of petri in build/deb
+	$(Q)command -v dpkg-deb >/dev/null || { echo 'make deb: dpkg-deb is missing: this makes packages of Debian and its kin'; exit 1; }
+	$(Q)rm -rf $(OUT)/deb
+	$(Q)$(MAKE) --no-print-directory install PREFIX=/usr DESTDIR=$(OUT)/deb/root
+	$(Q)assets/deb $(OUT)/petri $(OUT)/deb
 
 # Folders that others use too stay, and models or tasks that somebody put beside what was installed.
 uninstall: ## remove what `make install` put there
