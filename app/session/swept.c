@@ -226,6 +226,16 @@ static int read_line(const char *line, struct typed_line *out, struct err *e) {
     return rc;
 }
 
+/* Lets go of what is done by now, so that it may be begun anew at once. */
+static int settle_done(struct sweeping *w, struct err *e) {
+    int left;
+    char *said = NULL;
+    int rc = sweeping_step(w, &left, &said, e);
+    if (said) say(w, said); /* told by the next step */
+    free(said);
+    return rc;
+}
+
 int sweeping_begin(struct sweeping *w, const char *line, int64_t *id, struct err *e) {
     struct sweep_spec spec;
     struct sweep_plan p = { 0 };
@@ -259,6 +269,7 @@ static int sweeping_extend(struct sweeping *w, struct sweep_plan *p, const char 
 
 int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e) {
     struct sweep_plan p;
+    if (settle_done(w, e)) return e->code;
     for (int i = 0; i < w->count; i++)
         if (w->of[i].plan->id == id)
             return err_set(e, ERR_USAGE, "sweep %lld is worked on here already: K stops it first", (long long)id);

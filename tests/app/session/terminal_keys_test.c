@@ -238,8 +238,68 @@ static void several_tasks_by_keys(void **state) {
     free(go);
 }
 
+/* ---- a sweep ---- */
+
+static void type_text(const char *text) { free(tmux("send-keys -t t -l -- '%s'", text)); }
+
+/* Marks in Compose become a sweep, whose line is edited first; on its page it is looked at, extended by a seed and by a
+ * value, and Compare puts its cells side by side; a long one is stopped, and its line taken for another. */
+static void sweeps_by_keys(void **state) {
+    (void)state;
+    need_tmux();
+    first_page();
+    type("1");
+    await("Enter train", true);
+    type("Space");
+    await("marked for a sweep: 1 method", true);
+    type("j Space");
+    await("marked for a sweep: 2 methods", true);
+    type("A");
+    await("petri sweep ", true);
+    type_text(" --steps 4 --batch 2 --seeds 1,2");
+    type("Enter");
+    await("4 of 4 runs", true);
+    assert_int_equal(run_count(), 4);
+    type("Enter"); /* a cell's runs */
+    await("filter: id=", true);
+    type("5");
+    await("4 of 4 runs", true);
+    type("+");
+    await("extend by", true);
+    type_text("3");
+    type("Enter");
+    await("6 of 6 runs", true);
+    type("+");
+    await("extend by", true);
+    type_text("--batch 4");
+    type("Enter");
+    await("12 of 12 runs", true);
+    assert_int_equal(run_count(), 12);
+    type("4"); /* its cells side by side */
+    await("4 groups", true);
+    type("5 A"); /* another of the marks, which is long, and stopped */
+    await("petri sweep ", true);
+    type_text(" --steps 100000000 --batch 2 --seeds 9");
+    type("Enter");
+    await("in work", true);
+    await_state(13, "running");
+    type("K");
+    await("stop all who work on sweep 2?", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes nothing typed ahead */
+    type("y");
+    await_state(13, "stopped");
+    await("R goes on", true);
+    type("C"); /* its line, for another one */
+    await("petri sweep ", true);
+    type("Escape");
+    await("Enter take", false);
+    type("q");
+    await("left=0", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(sweeps_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(several_tasks_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),
         cmocka_unit_test_setup_teardown(messages_offer_what_works, make, close_shell),
