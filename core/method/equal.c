@@ -16,6 +16,7 @@ static bool of_rows(const struct module *m) { return function_of(m)->form == FOR
 static bool of_product(const struct module *m) { return m->source == SOURCE_PRODUCT; }
 static bool equal_of_prompt(const struct module *m) { return source_is_prompt(m->source); }
 static bool of_products(const struct module *m) { return m->source == SOURCE_KRONECKER; }
+static bool fused(const struct module *m) { return m->source == SOURCE_FUSION; }
 static bool generated(const struct module *m) { return source_is_generated(m->source); }
 
 static bool before_out(const struct module *m) {
@@ -56,6 +57,7 @@ static const struct equality equalities[] = {
     {"E21", "what is made of a task's prompt = the flat prefix with the made values", equal_of_prompt},
     {"E22", "what the generator makes for a task = modules of its own with the made values", generated},
     {"E23", "what Kronecker products make = a free bottleneck with the made maps", of_products},
+    {"E24", "a fusion of adapters that are equal, with V = I = one of them", fused},
 };
 
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }

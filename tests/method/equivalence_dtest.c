@@ -564,6 +564,31 @@ static void a_prompt_depends_on_the_text(void **state) {
     drop(a);
 }
 
+/* E24 */
+static void equal_adapters_fused_are_one(void **state) {
+    (void)state;
+    struct point a = point("adapter-pfeiffer(r=3,source=fusion) + adapter-pfeiffer(r=3,source=fusion) + fusion", 0.4),
+                 b = point("adapter-pfeiffer(r=3)", 0.4);
+    char twin[PLAN_NAME + 4];
+    for (int i = 0; i < b.p->tensors; i++) {
+        const struct plan_tensor *t = &b.p->tensor[i];
+        const char *last = strrchr(t->name, '.');
+        if (t->kind != PLAN_OWN) continue;
+        memcpy(a.x + rig_tensor(a.p, t->name)->offset, b.x + t->offset, t->count * sizeof(real));
+        snprintf(twin, sizeof twin, "%.*s.2%s", (int)(last - t->name), t->name, last);
+        memcpy(a.x + rig_tensor(a.p, twin)->offset, b.x + t->offset, t->count * sizeof(real));
+    }
+    for (int i = 0; i < a.p->tensors; i++) {
+        const struct plan_tensor *t = &a.p->tensor[i];
+        size_t n = strlen(t->name);
+        if (t->kind != PLAN_NETWORK || strcmp(t->name + n - 2, ".V")) continue;
+        for (int k = 0; k < t->rows * t->cols; k++) a.x[t->offset + (size_t)k] = k % (t->cols + 1) == 0;
+    }
+    same("E24", a, b);
+    drop(a);
+    drop(b);
+}
+
 static void dropout_is_for_training_alone(void **state) {
     (void)state;
     static const char *const texts[][2] = {
@@ -598,6 +623,7 @@ int main(void) {
         cmocka_unit_test(a_made_prefix_is_a_flat_one),
         cmocka_unit_test(a_made_prompt_is_a_flat_one),
         cmocka_unit_test(a_prompt_depends_on_the_text),
+        cmocka_unit_test(equal_adapters_fused_are_one),
         cmocka_unit_test(dropout_is_for_training_alone),
     };
     int failed = 0;
