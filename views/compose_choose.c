@@ -246,12 +246,12 @@ static void list_positions(struct compose_view *v, const struct module *m) {
         {TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide."},
         {TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual."},
         {TAP_EMBED, "The embedding's output, below the first layer."},
-        {TAP_EMBED_WORDS, "Beside the word embeddings, before position and norm: the tokens' positions move on."},
+        {TAP_EMBED_WORDS, "The word embeddings, before position and norm. Rows of a prompt stand beside them and move the tokens on."},
     };
-    bool rows = function_of(m)->form == FORM_ROWS;
+    bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
         struct module n = *m;
-        if (taps[i].tap == TAP_EMBED_WORDS && !rows) continue;
+        if (taps[i].tap == TAP_EMBED_WORDS ? !rows && !words : words) continue;
         if (rows && taps[i].tap != TAP_EMBED_WORDS && taps[i].tap != TAP_EMBED) continue;
         /* one matrix with the heads, for what works head by head */
         bool keys = function_of(m)->form == FORM_KEYS;

@@ -22,6 +22,7 @@ struct reader {
     int *rank;
     size_t modules, module_room, rank_room;
     real *folded;        /* a pooler's map with its change, owned */
+    real *rows;          /* of the word embeddings' change, a row a token, owned */
 };
 
 /* ---- names ---- */
@@ -104,6 +105,40 @@ static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *mod
     if (!length) return 0;
     length->used = true;
     piece_add(p, SLOT_LENGTH, length->values, length->count);
+    return 0;
+}
+
+/* lora_embedding_A has a column a token. */
+static int peft_read_take_lookup(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
+    char *other = xprintf("base_model.model.%s.lora_embedding_B", module);
+    struct bag_tensor *b = bag_find(&r->in.bag, other);
+    const struct tensor_info *t = reading_map(r->in.m, module);
+    size_t rank = a->rank == 2 ? a->shape[0] : 0;
+    double s;
+    free(other);
+    if (!b) return reading_refuse(&r->in, a, "there is no lora_embedding_B beside it", e);
+    if (!t) return reading_refuse(&r->in, a, "the model has no such embedding", e);
+    if (t->role != ROLE_EMBED_WORD) return reading_refuse(&r->in, a, "petri has LoRA of the word embeddings alone", e);
+    if (arch_generates(&r->in.m->arch))
+        return reading_refuse(&r->in, a, "on a model with a decoder the library changes some of what looks words up there; petri "
+                                         "reads it on encoders alone", e);
+    if (json_is_true(json_object_get(r->peft.config, "use_dora")))
+        return reading_refuse(&r->in, a, "DoRA of an embedding, which petri does not have", e);
+    if (!rank || rank > (size_t)t->rows + (size_t)t->cols || r->rows)
+        return reading_refuse(&r->in, a, "its rank is not one that an embedding may have", e);
+    if (reading_shape(&r->in, a, rank, (size_t)t->rows, e) || reading_shape(&r->in, b, (size_t)t->cols, rank, e)) return e->code;
+    if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
+    r->rows = mem_try(a->count, sizeof *r->rows);
+    if (!r->rows) return err_set(e, ERR_SYSTEM, "no memory for the rows of the word embeddings' change");
+    for (size_t i = 0; i < a->count; i++) r->rows[i % (size_t)t->rows * rank + i / (size_t)t->rows] = a->values[i];
+    a->used = b->used = true;
+    struct module m = module_default(FN_LOOKUP);
+    m.comp = COMP_SCALED;
+    m.scale = s;
+    m.size = (int)rank;
+    struct placed *p = assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1);
+    piece_add(p, SLOT_DOWN_W, r->rows, a->count);
+    piece_add(p, SLOT_UP_W, b->values, b->count);
     return 0;
 }
 
@@ -248,8 +283,6 @@ static bool is_copy(struct reader *r, struct bag_tensor *t, const char *name) {
 
 static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
-        { ".lora_embedding_A", "LoRA on an embedding, which petri does not have yet" },
-        { ".lora_embedding_B", "LoRA on an embedding, which petri does not have yet" },
         { ".lora_B.bias", "a bias behind LoRA (lora_bias), which petri does not have" },
         { ".trainable_tokens_delta", "tokens that are trained (trainable_token_indices), which petri does not have" },
     };
@@ -264,6 +297,10 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     if (r->peft.type == PEFT_LORA && (module = peft_read_without(name, ".lora_A.weight"))) {
         know_module(r, module, (int)t->shape[0]);
         return peft_read_take_lora(r, t, module, e);
+    }
+    if (r->peft.type == PEFT_LORA && (module = peft_read_without(name, ".lora_embedding_A"))) {
+        know_module(r, module, (int)t->shape[0]);
+        return peft_read_take_lookup(r, t, module, e);
     }
     if (r->peft.type == PEFT_IA3 && (module = peft_read_without(name, ".ia3_l"))) {
         know_module(r, module, 0);
@@ -280,7 +317,8 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     }
     if (r->peft.type == PEFT_ADALORA && (text_ends(name, ".lora_B") || text_ends(name, ".lora_E"))) return 0;
     if (text_ends(name, ".vera_lambda_b")) return 0; /* with its vera_lambda_d, or left over */
-    if (text_ends(name, ".lora_B.weight") || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
+    bool second = text_ends(name, ".lora_B.weight") || text_ends(name, ".lora_embedding_B");
+    if (second || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
     char *wrapped = peft_read_without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias", wrapped)
@@ -332,6 +370,7 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     free(r.module);
     free(r.rank);
     free(r.folded);
+    free(r.rows);
     assembly_release(&r.in.to);
     bag_release(&r.in.bag);
     peft_close(&r.peft);

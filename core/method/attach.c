@@ -263,7 +263,7 @@ static bool works_at(const struct attach *a, int module, const struct site *site
 /* What a module reads where the tap that it writes holds `value` by now. */
 static node read_of(const struct forward *f, struct site *site, const struct module *m, bool key_side,
                     node value) {
-    if (m->read == m->write) return value;
+    if (m->read == m->write || m->read == TAP_NONE) return value;
     if (m->read == TAP_F_NORM || m->read == TAP_A_NORM) return site_norm(f, site);
     return m->read == TAP_A_IN && key_side ? site->source : site->value[m->read];
 }
@@ -276,6 +276,7 @@ static node attach_apply(struct attach *a, struct tape *t, const struct forward 
     u.value = value;
     u.fused = &a->fused;
     u.attention_dropout = f->attention_dropout;
+    if (site->sublayer == SUB_EMBED) u.ids = site->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids;
     if (attach_by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
     if (by_row(a, module))
         u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));

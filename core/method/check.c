@@ -61,8 +61,15 @@ static void check_write(struct check *c, const struct module *m) {
                   tap_name(m->write));
         return;
     }
-    bool rows = function_of(m)->form == FORM_ROWS;
-    if (rows && m->write != TAP_EMBED && m->write != TAP_EMBED_WORDS)
+    bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
+    if (words && m->write != TAP_EMBED_WORDS)
+        ERROR(c, "V38", "a %s is of the tokens' word embeddings, at embed.words, not at %s: leave write= out", function_of(m)->name,
+              tap_name(m->write));
+    else if (words && (m->first != 1 || m->last))
+        ERROR(c, "V13", "the embedding is below all layers: leave layers= out");
+    else if (words)
+        return;
+    else if (rows && m->write != TAP_EMBED && m->write != TAP_EMBED_WORDS)
         ERROR(c, "V38", "rows of a prompt join at embed.words or behind the embedding, at embed, not at %s", tap_name(m->write));
     else if (!rows && m->write == TAP_EMBED_WORDS)
         ERROR(c, "V38", "embed.words is where rows of a prompt join: write embed, the embedding's output");

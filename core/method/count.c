@@ -112,7 +112,7 @@ static void add_where(struct buf *b, const struct module *m, const struct arch *
         buf_printf(b, ": %s%s", m->target == TARGET_ALL ? "" : target_name(m->target),
                    m->target == TARGET_ALL ? (vectors ? "biases" : "every tensor")
                                            : (vectors ? " biases" : ""));
-    else if (m->read == m->write) buf_printf(b, ": %s", tap_name(m->write));
+    else if (m->read == m->write || m->read == TAP_NONE) buf_printf(b, ": %s", tap_name(m->write));
     else buf_printf(b, ": %s to %s", tap_name(m->read), tap_name(m->write));
 }
 

@@ -85,6 +85,7 @@ struct function {
     unsigned comps;       /* COMPS_… that it has */
     struct module usual;  /* a module with usual values (module_default); layers and places are all */
     enum init made_init;  /* usual start where a network makes the values; 0: as otherwise */
+    bool of_words;        /* changes what the tokens' words are looked up as, at embed.words, and nothing else */
     bool linear;          /* in what it reads: over one map it is a change of that map's weight */
     bool vectors_only;    /* FORM_IN_WEIGHT: of the existing tensors the additive vectors alone */
     bool per_head;        /* may work head by head */

@@ -36,8 +36,10 @@ int module_spans(const struct module *m, const struct arch *a, struct span out[S
 
 int method_longest(const struct method *m, const struct arch *a) {
     int longest = arch_longest(a);
-    for (int i = 0; i < m->count; i++)
-        if (m->module[i].write == TAP_EMBED_WORDS && a->positions) longest -= m->module[i].size;
+    for (int i = 0; i < m->count; i++) {
+        bool rows = function_of(&m->module[i])->form == FORM_ROWS;
+        if (rows && m->module[i].write == TAP_EMBED_WORDS && a->positions) longest -= m->module[i].size;
+    }
     return longest < 1 ? 1 : longest;
 }
 

@@ -179,7 +179,7 @@ static void space_leave_out(struct module *m) {
 /* What is read where the function leaves no choice. */
 static enum tap fixed_read(const struct module *m) {
     switch (function_of(m)->form) {
-    case FORM_CHANGE: return m->write;
+    case FORM_CHANGE: return function_of(m)->of_words ? TAP_NONE : m->write; /* the tokens themselves */
     case FORM_KEYS: return TAP_A_Q;
     case FORM_IN_WEIGHT: case FORM_ROWS: break;
     }

@@ -29,6 +29,7 @@
     X(SOFTMAX, softmax)       /* softmax(x W_q P_kᵀ/√d_h) P_v */                                   \
     X(SCALE, scale)           /* x ⊙ l */                                                          \
     X(PROMPT, prompt)         /* learned rows that join every sequence of the encoder */           \
+    X(LOOKUP, lookup)         /* a row of W_d for each token, times W_u: LoRA of the word embeddings */ \
     X(BIAS, bias)             /* the existing additive vectors, trained */                         \
     X(FULL, full)             /* the existing tensors, trained */
 #define FUNCTION_CONSTANT(constant, file) FN_##constant,

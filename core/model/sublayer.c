@@ -39,7 +39,7 @@ node sublayer_norm(const struct forward *f, const struct site *s, node x, node r
 
 /* ---- taps ---- */
 
-static bool wanted(const struct forward *f, const struct site *s, enum tap tap) {
+bool sublayer_wants(const struct forward *f, const struct site *s, enum tap tap) {
     const struct hooks *h = f->hooks;
     return h && h->write && (!h->wants || h->wants(h->self, s, tap));
 }
@@ -47,7 +47,7 @@ static bool wanted(const struct forward *f, const struct site *s, enum tap tap) 
 node sublayer_offer(const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage,
                   node value) {
     s->value[tap] = value;
-    if (!wanted(f, s, tap)) return value;
+    if (!sublayer_wants(f, s, tap)) return value;
     return s->value[tap] = f->hooks->write(f->hooks->self, f->tape, f, s, tap, stage, value);
 }
 
@@ -199,7 +199,7 @@ static node activate(const struct forward *f, struct site *s, node in) {
     const struct arch *a = &f->model->arch;
     struct tape *t = f->tape;
     node act;
-    if (wanted(f, s, TAP_F_PRE)) {
+    if (sublayer_wants(f, s, TAP_F_PRE)) {
         act =
             op_act(t, offer_both(f, s, TAP_F_PRE, linear(f, s, in, ROLE_F1_W, ROLE_F1_B)), a->act);
     } else {

@@ -14,6 +14,8 @@ node weight_at(const struct forward *f, enum tensor_role role, const struct site
 /* The family's norm over x (+ residual). */
 node sublayer_norm(const struct forward *f, const struct site *s, node x, node residual,
                    enum tensor_role w, enum tensor_role b);
+/* Whether a method reads or writes the tap there. */
+bool sublayer_wants(const struct forward *f, const struct site *s, enum tap tap);
 /* What a method makes of a tap's value; notes the value in the site. */
 node sublayer_offer(const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage,
                     node value);

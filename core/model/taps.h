@@ -32,7 +32,7 @@ enum tap {
     TAP_F_NORM, /* n×d  LN(f.out + f.res), not yet adapted: what Pfeiffer's adapter reads */
     TAP_F_END,  /* n×d */
     TAP_EMBED,  /* n×d  the embedding stack's output */
-    TAP_EMBED_WORDS, /* n×d  the word embeddings alone, before position, type and norm */
+    TAP_EMBED_WORDS, /* n×d  the word embeddings alone, before position, type and norm, as BART and mBART scale them */
     TAP_COUNT
 };
 /* "a.q", "f.out", … */
@@ -72,7 +72,7 @@ struct joined_rows {
 
 /* A method's side of the taps.  Any member may be NULL.
  *
- * Offered for writing: embed, a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out.
+ * Offered for writing: embed.words, embed, a.q, a.k, a.v, a.head, a.ctx, a.out, f.pre, f.act, f.out.
  * While a tap is offered, site->value[tap] is the value offered; site->sublayer tells
  * the sublayer.  Where no value of a layer needs a gradient its memory is used again
  * after it: a hook keeps no node that it made itself past the layer it made it for. */

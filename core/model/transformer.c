@@ -72,15 +72,17 @@ static int place_tables(const struct forward *f, const struct site *s, struct em
 }
 
 /* The sum of word, position and type. */
-static node sum_embeddings(const struct forward *f, const struct site *s) {
+static node sum_embeddings(const struct forward *f, struct site *s) {
     struct embed_table table[EMBED_TABLES];
     int tables = place_tables(f, s, table + 1);
     int n = s->stack == STACK_DECODER ? f->batch->target_tokens : s->rows->start[s->rows->count];
-    if (!f->model->arch.embed_scale && !joins(f, s, true)) { /* at once */
+    bool changed = sublayer_wants(f, s, TAP_EMBED_WORDS);
+    if (!f->model->arch.embed_scale && !joins(f, s, true) && !changed) { /* at once */
         table[0] = word_table(f, s);
         return op_embed_sum(f->tape, n, table, tables + 1);
     }
     node word = embed_words(f, s);
+    if (changed) word = sublayer_offer(f, s, TAP_EMBED_WORDS, TAP_DONE, word);
     if (joins(f, s, true)) word = joined_put(f, word, word);
     return tables ? op_add(f->tape, word, op_embed_sum(f->tape, n, table + 1, tables)) : word;
 }

@@ -13,7 +13,7 @@
 
 static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3",
                                     "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora",
-                                    "vera", "vera-seed", "ln-tuning", "adalora" };
+                                    "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
                                    "hub-prefix", "hub-prefix-flat", "hub-mam",
@@ -23,6 +23,7 @@ static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel"
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
     static const char *const always[] = { "prompt", "mpt", "hub-prompt-after", "hub-unipelt", "hub-dora", "hub-vera",
+                                          "lora-embedding",
                                           "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
                                           "hub-head-one", "hub-head-pooled" };
     for (size_t i = 0; i < COUNT_OF(always); i++)
@@ -162,7 +163,7 @@ static void exported_it_is_what_was_imported(void **state) {
     (void)state;
     static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3", "prompt",
                                          "p-tuning", "dora",
-                                    "vera", "vera-seed", "ln-tuning", "adalora" };
+                                    "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "round.db"), *again;
         char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);

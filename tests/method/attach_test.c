@@ -206,7 +206,10 @@ static void what_can_be_folded_is(void **state) {
     folds("ia3");
     folds("ia3(at=q+k+v+ctx+o+pre+act+out)");
     if (rig.m->arch.embed_norm) folds("ia3(at=q+k+v+ctx+o+pre+act+out+embed)");
-    if (!rig.m->arch.decoder_layers) return;
+    if (!rig.m->arch.decoder_layers) {
+        folds("lookup(r=2,s=0.5) + lora");
+        return;
+    }
     folds("lora(r=2,at=q+k+v+o,site=cross)");
     folds("lora(stack=decoder) + ia3(site=self) + full(target=norms, stack=encoder)");
     folds("lora(at=q+k+v+o+w1+w2,layers=2-) + ia3(peft) + bitfit");

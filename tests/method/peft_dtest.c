@@ -209,6 +209,7 @@ static const struct {
                           "budget(target=2, begin=2, end=3, every=2, orthogonal=0.1)"},
     {"dora.bert-tiny", "dora(r=3,alpha=6,at=q+o+w1)"},
     {"dora.t5-odd", "dora(r=3,alpha=6)"},
+    {"lora-embedding.bert-tiny", "lookup(r=3, alpha=6) + linear(r=3; write=a.v, alpha=6)"},
 };
 
 static void open_tuned(const char *file) {

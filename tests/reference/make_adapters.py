@@ -31,6 +31,7 @@ ADAPTERS = {
     "lora-layers": LoraConfig(r=2, target_modules=["key", "dense"], layers_to_transform=[0, 2], layers_pattern="layer", **HEAD),
     "lora-all": LoraConfig(r=2, bias="all", target_modules="all-linear", **HEAD),
     "lora-words": LoraConfig(r=1, target_modules=["value"], modules_to_save=["word_embeddings"], **HEAD),
+    "lora-embedding": LoraConfig(r=2, lora_alpha=3, target_modules=["word_embeddings", "query"], **HEAD),
     "dora": LoraConfig(r=2, lora_alpha=3, use_dora=True, target_modules=["query", "dense"], exclude_modules=["bert.pooler.dense"], **HEAD),
     "vera": VeraConfig(r=4, target_modules=["query", "intermediate.dense"], projection_prng_key=5, **HEAD),
     "vera-seed": VeraConfig(r=4, target_modules=["query", "value"], save_projection=False, **HEAD),

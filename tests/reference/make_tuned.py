@@ -91,6 +91,15 @@ def lora_patterns(family, task):
                       rank_pattern={"layer.1.attention.self.query": 2}, alpha_pattern={"value": 3})
 
 
+def embedding(family, task):
+    return LoraConfig(task_type=task, r=3, lora_alpha=6, target_modules=["word_embeddings", "value"])
+
+
+def embedding_name(path):
+    m = re.search(r"\.lora_embedding_([AB])\.default$", path)
+    return "enc.embed/lookup." + dict(A="W_d", B="W_u")[m.group(1)] if m else lora_name(path)
+
+
 def dora(family, task):
     targets = [r"attention.output.dense", "query", "intermediate.dense"] if family == "bert" else QV[family]
     return LoraConfig(task_type=task, r=3, lora_alpha=6, use_dora=True, target_modules=targets)
@@ -136,6 +145,7 @@ METHODS = {
     "ln-tuning": (norms, norm_name, ("bert-tiny", "t5-odd")),
     "adalora": (adalora, adalora_name, ("bert-tiny",)),
     "dora": (dora, dora_name, ("bert-tiny", "t5-odd")),
+    "lora-embedding": (embedding, embedding_name, ("bert-tiny",)),
 }
 
 
@@ -177,6 +187,7 @@ def tune(method, name):
     for n, p in trained.items():
         ours = head_name(n) or name_of(n)
         for kind, value in (("value", p), ("grad", p.grad)):
+            value = value.T if "lora_embedding_A" in n else value  # petri's has a row a token
             out[f"{kind}.{ours}"] = value.detach().reshape(1, -1).clone() if p.dim() == 1 or n.split(".")[-2] == "lora_E" else value.detach().clone()
     matrices = [p for p in trained.values() if p.dim() > 1 and 1 not in p.shape]
     vectors = [p for p in trained.values() if p.dim() == 1 or 1 in p.shape]

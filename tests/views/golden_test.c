@@ -259,6 +259,21 @@ static void ascii_at_80x24(void **state) {
     draw_all(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
+/* The README's picture of Compose, between its titles and what depends on the machine, is what is drawn. */
+static void the_readme_shows_what_is_drawn(void **state) {
+    (void)state;
+    char *root = test_path("."), *readme = test_text(root, "README.md"),
+         *drawn = test_text(root, "tests/views/golden/compose-mam-80x24.txt");
+    const char *from = strstr(drawn, "Method "), *end = strstr(drawn, "Run \u2500");
+    assert_true(from && end);
+    char *part = xstrndup(from, (size_t)(end - from));
+    if (!strstr(readme, part)) fail_msg("README.md shows Compose otherwise; this is drawn:\n%s", part);
+    free(part);
+    free(root);
+    free(readme);
+    free(drawn);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sweep_parts_at_all_sizes), cmocka_unit_test(at_80x24),
@@ -268,6 +283,7 @@ int main(void) {
         cmocka_unit_test(tasks_at_all_sizes),
         cmocka_unit_test(two_stacks_at_all_sizes),
         cmocka_unit_test(retriever_at_all_sizes),
+        cmocka_unit_test(the_readme_shows_what_is_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

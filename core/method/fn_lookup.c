@@ -1,0 +1,106 @@
+/* W_d[token] W_u: a change of low rank of the word embeddings, whose W_d has a row a token. */
+#include <stdio.h>
+
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/method/check.h"
+#include "core/method/count.h"
+#include "core/method/fn.h"
+#include "core/method/merge.h"
+
+static bool lookup_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){a->vocabulary, m->size, false};
+    return true;
+}
+
+static bool lookup_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    *out = (struct slot_shape){a->width, m->size, false};
+    return true;
+}
+
+static const struct function_slot lookup_slots[] = {
+    {SLOT_DOWN_W, "W_d", false, START_ZERO, lookup_shape_down},
+    {SLOT_UP_W, "W_u", false, START_DRAWN, lookup_shape_up},
+    {0},
+};
+
+static node lookup_apply(struct tape *t, const struct use *u) {
+    node scale;
+    double s = use_factor(u, &scale);
+    const struct embed_table rows = {use_slot(u, SLOT_DOWN_W), u->ids, 0};
+    node x = op_embed_sum(t, tape_rows_of(t, u->value), &rows, 1);
+    return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, NULL);
+}
+
+/* ---- rules, counts, texts ---- */
+
+static bool lookup_check(struct check *c, const struct module *m) {
+    if (m->init == INIT_LORA)
+        ERROR(c, "V42", "init=lora: a lookup's rows start at 0 and its W_u is drawn; use normal or bert");
+    return true;
+}
+
+static void lookup_advise(struct check *c, const struct module *m) {
+    double d = c->a->width, v = c->a->vocabulary, values = m->size * (d + v);
+    if (values >= d * v)
+        WARN(c, "V17", "rank %d has %.0f values where the word embeddings have %.0f: full(target=embeddings) is smaller", m->size,
+             values, d * v);
+}
+
+static void lookup_terms(struct terms *t, const struct module *m, const struct arch *a) {
+    terms_add(t, "r·(V+d)", "%d·(%d+%d)", m->size, a->vocabulary, a->width);
+}
+
+static void lookup_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)x;
+    (void)place;
+    snprintf(out, 160, "Δh%s = W_d[token] W_u", sub);
+}
+
+static void lookup_label(const struct module *m, const struct arch *a, char out[64]) {
+    if (a) snprintf(out, 64, "%d→%d→%d", a->vocabulary, m->size, a->width);
+    else snprintf(out, 64, "r %d", m->size);
+}
+
+/* ---- merging ---- */
+
+static const char *lookup_unmergeable(const struct plan *p, const struct module *m) {
+    (void)m;
+    return p->decoder ? "the word table of this model is more than what the module changes: both stacks look words up in it" : NULL;
+}
+
+/* E += s·W_d W_uᵀ. */
+static int lookup_merge(struct merge *x, const struct merge_at *at, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    int i = merge_tensor(x, at, ROLE_EMBED_WORD);
+    const struct tensor_info *t = &x->m->tensor[i];
+    const real *learned = merge_values(x, at, SLOT_SCALE);
+    real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = merge_copy(x, i, e);
+    if (!w) return ERR_SYSTEM;
+    blas_gemm(false, true, t->rows, t->cols, m->size, s, merge_values(x, at, SLOT_DOWN_W), m->size, merge_values(x, at, SLOT_UP_W),
+              m->size, 1, w, t->cols);
+    return 0;
+}
+
+const struct function function_lookup = {
+    .name = "lookup",
+    .title = "word rows",
+    .says = "A row of r values for each token of the vocabulary, times a matrix: W_d[token] W_u. What LoRA on the word embeddings "
+            "trains; on an encoder it can be folded into them.",
+    .form = FORM_CHANGE,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_COMP | TAKES_INIT,
+    .comps = COMPS_ADDING,
+    .usual = {.size = 8, .write = TAP_EMBED_WORDS, .init = INIT_NORMAL},
+    .of_words = true,
+    .slots = lookup_slots,
+    .apply = lookup_apply,
+    .check = lookup_check,
+    .advise = lookup_advise,
+    .terms = lookup_terms,
+    .formula = lookup_formula,
+    .label = lookup_label,
+    .unmergeable = lookup_unmergeable,
+    .merge = lookup_merge,
+    .turn = MERGE_ADDS,
+};
