@@ -279,6 +279,7 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
 int stages_check(const struct run_config *c, struct err *e) {
     struct stages *s = config_stages(c);
     int rc = 0;
+    if (s && c->share_frozen) rc = err_set(e, ERR_USAGE, "--share-frozen on: what is frozen changes from stage to stage; leave it out");
     for (int k = 0; s && !rc && k < s->count; k++) rc = check_one(c, s, k, e);
     stages_free(s);
     return rc;
