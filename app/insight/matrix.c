@@ -263,8 +263,10 @@ static const struct dataset *matrix_place_of(const struct probe *p, int row, siz
     return p->task[task].d;
 }
 
-/* Numbered, since a word may stand twice. */
-static char *token_name(const struct probe *p, const struct dataset *d, size_t row, int token) {
+/* Numbered, since a word may stand twice; a prompt's rows for themselves. */
+static char *token_name(const struct probe *p, const struct dataset *d, size_t row, const struct attention_map *map, int token) {
+    if (token >= map->joined_at && token < map->joined_at + map->joined) return xprintf("prompt %d", token - map->joined_at + 1);
+    if (token >= map->joined_at + map->joined) token -= map->joined;
     const char *text = tokenizer_token(p->opened.model->tokenizer, d->ids[d->start[row] + (size_t)token]);
     return xprintf("%d %s", token + 1, text ? text : "?");
 }
@@ -283,14 +285,15 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     int rc = attention_of_row(model, p->opened.predictor, d, at, layer, &map, e);
     if (rc) return rc;
     int columns = map.extra + map.tokens, lines = head == ATTENTION_FIRST ? map.heads : map.tokens;
+    int own = map.joined && !map.joined_at ? map.joined : 0; /* the text's first token */
     matrix_new(m, OF_ATTENTION, "share", lines, columns);
     for (int i = 0; i < lines; i++) {
-        size_t from = head == ATTENTION_FIRST ? (size_t)i * (size_t)map.tokens : (size_t)(head * map.tokens + i);
+        size_t from = head == ATTENTION_FIRST ? (size_t)(i * map.tokens + own) : (size_t)(head * map.tokens + i);
         memcpy(m->value + (size_t)i * (size_t)columns, map.p + from * (size_t)columns, (size_t)columns * sizeof *map.p);
-        m->row_name[i] = head == ATTENTION_FIRST ? xprintf("head %d", i + 1) : token_name(p, d, at, i);
+        m->row_name[i] = head == ATTENTION_FIRST ? xprintf("head %d", i + 1) : token_name(p, d, at, &map, i);
     }
     for (int j = 0; j < columns; j++)
-        m->column_name[j] = j < map.extra ? xprintf("prefix %d", j + 1) : token_name(p, d, at, j - map.extra);
+        m->column_name[j] = j < map.extra ? xprintf("prefix %d", j + 1) : token_name(p, d, at, &map, j - map.extra);
     attention_map_release(&map);
     struct buf about = BUF_INIT;
     matrix_describe(m, &p, 1, layer, &about);

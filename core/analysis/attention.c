@@ -52,7 +52,10 @@ int attention_of_row(const struct model *m, const struct predictor *p, const str
     const uint32_t rows[1] = { (uint32_t)row };
     tape_reset(t, false, 0, 0);
     batch_pack(&b, arena, &m->arch, d, NULL, rows, 1, false);
-    forward_init(&f, t, m, &b, a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL) : NULL);
+    const struct hooks *hooks = a ? attach_begin(a, t, predictor_params(p), predictor_made(p), NULL) : NULL;
+    out->joined = hooks ? hooks->joined.count : 0;
+    out->joined_at = hooks && hooks->joined.count && hooks->joined.after_first ? 1 : 0;
+    forward_init(&f, t, m, &b, hooks);
     f.attention_seen = analysis_attention_seen;
     f.seen_self = &look;
     forward_encode(&f);

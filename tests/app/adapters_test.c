@@ -186,6 +186,32 @@ static void exported_it_is_what_was_imported(void **state) {
     }
 }
 
+/* On the picture of attention a prompt's rows have names of their own, and the text's tokens theirs. */
+static void rows_of_a_prompt_are_named(void **state) {
+    (void)state;
+    char *task = stage_task(&stage, "named", 0);
+    json_decref(import_named("prompt", "named.db"));
+    json_t *one = stage_json("similarity 1 --of attention --row 3 --layer 2 --head 1 --task '%s' --json --db '%s/named.db'", task,
+                             stage.folder),
+           *all = stage_json("similarity 1 --of attention --row 3 --layer 2 --task '%s' --json --db '%s/named.db'", task, stage.folder);
+    json_t *lines = stage_at(one, "rows"), *columns = stage_at(one, "columns");
+    size_t n = json_array_size(lines);
+    assert_true(n > 4 && n == json_array_size(columns));
+    assert_string_equal(json_string_value(json_array_get(lines, 0)), "prompt 1");
+    assert_string_equal(json_string_value(json_array_get(columns, 2)), "prompt 3");
+    assert_string_equal(json_string_value(json_array_get(columns, 3)), "1 [CLS]");
+    assert_non_null(strstr(json_string_value(json_array_get(lines, n - 1)), "[SEP]"));
+    /* "first" is the text's own first token */
+    for (size_t j = 0; j < n; j++) {
+        double x = json_number_value(json_array_get(json_array_get(stage_at(one, "values"), 3), j)),
+               y = json_number_value(json_array_get(json_array_get(stage_at(all, "values"), 0), j));
+        assert_true(x > y - 1e-9 && x < y + 1e-9);
+    }
+    json_decref(one);
+    json_decref(all);
+    free(task);
+}
+
 static void hub_folders_go_out_and_come_back(void **state) {
     (void)state;
     static const char *const some[] = { "hub-houlsby", "hub-mam", "hub-head-one", "hub-head-pooled", "hub-compacter" };
@@ -346,6 +372,7 @@ int main(void) {
         cmocka_unit_test(hub_answers_are_the_librarys),
         cmocka_unit_test(an_imported_run_is_used_as_any_other),
         cmocka_unit_test(exported_it_is_what_was_imported),
+        cmocka_unit_test(rows_of_a_prompt_are_named),
         cmocka_unit_test(hub_folders_go_out_and_come_back),
         cmocka_unit_test(a_trained_run_goes_there_and_back),
         cmocka_unit_test(what_a_library_has_no_place_for_is_refused),
