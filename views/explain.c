@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/apart.h"
 #include "core/method/attach.h"
 #include "core/method/equal.h"
 #include "core/method/fusion.h"
@@ -167,6 +168,12 @@ static void add_equals(struct explain_page *page, const struct method *m, const 
             add(page, EXPLAIN_EQUALS, "%s is another word for %s", preset_at(i)->name, is->name);
     for (int i = 0; (q = equality_at(i)); i++)
         if (equality_applies(q, m)) add(page, EXPLAIN_EQUALS, "%s: %s", q->id, q->text);
+    const struct preset *near = method_nearest_preset_but(m, is);
+    if (near) {
+        char *from = xprintf("from %s: ", near->name);
+        add_taken(page, EXPLAIN_EQUALS, from, method_apart(m, &near->method));
+        free(from);
+    }
     add_taken(page, EXPLAIN_EQUALS, is ? "nearest to it among the others: " : "nearest published: ", method_nearest_but(m, is));
 }
 

@@ -8,6 +8,7 @@
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/method/apart.h"
 #include "core/method/plan.h"
 #include "core/model/model.h"
 #include "views/explain.h"
@@ -26,7 +27,7 @@ static void print_page(const struct explain_page *page) {
 
 static void verb_explain_print_json(const struct explain_page *page, const struct method *m,
                                     const struct preset *named, const struct plan *p,
-                                    const struct arch *arch) {
+                                    const struct arch *arch, const char *beside) {
     const struct preset *is = named ? named : method_preset(m);
     char *text = method_text(m), *counts = p ? plan_counts_json(p, arch) : xstrdup("null");
     struct buf b = BUF_INIT;
@@ -36,6 +37,7 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
     explain_json(page, &b);
     json_add_key(&b, "counts");
     buf_puts(&b, counts);
+    if (beside) json_member_string(&b, "beside", beside);
     buf_putc(&b, '}');
     out_line(&b);
     buf_release(&b);
@@ -43,18 +45,33 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
     free(counts);
 }
 
+/* --beside: "2 axes apart: function, composition"; NULL where none was asked for.  Caller frees. */
+static int beside_text(const struct args *a, const struct method *m, char **out, struct err *e) {
+    const char *other = args_get(a, "beside");
+    struct method b;
+    *out = NULL;
+    if (!other) return 0;
+    int rc = method_parse(other, &b, e);
+    if (!rc) *out = method_apart(m, &b);
+    return rc;
+}
+
 int verb_explain(const struct args *a, struct err *e) {
     struct method m;
     struct arch arch;
     struct finding first;
     const struct preset *named = preset_find(a->positional[0]);
+    char *beside;
     int rc = verb_method_of(a, a->positional[0], &m, e);
+    if (!rc) rc = beside_text(a, &m, &beside, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
-    if (!folder) return e->code;
-    rc = arch_read(folder, &arch, NULL, e);
+    rc = folder ? arch_read(folder, &arch, NULL, e) : e->code;
     free(folder);
-    if (rc) return rc;
+    if (rc) {
+        free(beside);
+        return rc;
+    }
     /* What cannot be on this model is explained too, with the reason. */
     bool can = !method_check(&m, &arch, &first, 1) || first.level != LEVEL_ERROR;
     struct plan *p = can ? verb_plan(&m, &arch, a, e) : NULL;
@@ -63,11 +80,13 @@ int verb_explain(const struct args *a, struct err *e) {
     } else {
         struct explain_page page;
         explain_fill(&page, &m, named, p, &arch);
-        if (args_flag(a, "json")) verb_explain_print_json(&page, &m, named, p, &arch);
+        if (args_flag(a, "json")) verb_explain_print_json(&page, &m, named, p, &arch, beside);
         else print_page(&page);
+        if (beside && !args_flag(a, "json")) printf("\nbeside %s\n  %s\n", args_get(a, "beside"), beside);
         explain_release(&page);
     }
     plan_free(p);
     arch_release(&arch);
+    free(beside);
     return rc;
 }

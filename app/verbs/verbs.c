@@ -254,6 +254,7 @@ static const struct option_spec EXPLAIN[] = { MODEL,
                                               { "classes", "N[,N…]", "outputs of the head (default 2), or of each task's" },
                                               { "tasks", "N", "of a run of so many tasks (default 1)" },
                                               { "regime", "TEXT", "how it is learned, where that counts: meta" },
+                                              { "beside", "NAME|METHOD", "and how far that one is from it: the axes that differ" },
                                               END };
 /* Of a run's options those that say what a batch of several tasks holds. */
 static const struct option_spec TASKS[] = {

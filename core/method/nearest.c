@@ -189,11 +189,13 @@ static const struct preset *nearest_of_presets(const struct method *m, const str
     return best;
 }
 
-const struct preset *method_nearest_preset(const struct method *given) {
+const struct preset *method_nearest_preset(const struct method *m) { return method_nearest_preset_but(m, NULL); }
+
+const struct preset *method_nearest_preset_but(const struct method *given, const struct preset *but) {
     struct method m = *given;
     int partner[METHOD_MODULES];
     method_normalise(&m);
-    return m.count ? nearest_of_presets(&m, NULL, partner) : NULL;
+    return m.count ? nearest_of_presets(&m, but, partner) : NULL;
 }
 
 char *method_nearest_but(const struct method *given, const struct preset *but) {

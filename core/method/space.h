@@ -350,6 +350,7 @@ char *method_generator_formula(const struct method *m, int generator);
 char *method_nearest(const struct method *m);
 /* That preset. */
 const struct preset *method_nearest_preset(const struct method *m);
+const struct preset *method_nearest_preset_but(const struct method *m, const struct preset *but);
 /* The same among the others. */
 char *method_nearest_but(const struct method *m, const struct preset *but);
 

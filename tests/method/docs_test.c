@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/apart.h"
 #include "core/method/equal.h"
 #include "core/method/plan.h"
 #include "tests/method/shapes.h"
@@ -98,6 +99,9 @@ static void every_rule_is_listed(void **state) {
         rules_in(buf_text(&b), "\"V", i ? "\"" : ":", used); /* parse.c puts them before its message */
         buf_release(&b);
     }
+    struct buf budget = file_text("core/method/budget.c");
+    rules_in(buf_text(&budget), "\"V", ":", used);
+    buf_release(&budget);
     for (int i = 0; i < 100; i++)
         if (listed[i] != used[i])
             fail_msg("V%d is %s", i, used[i] ? "not listed" : "listed but not used");
@@ -201,6 +205,45 @@ static void the_schema_has_every_word(void **state) {
     free(path);
 }
 
+/* "| `prefix` | `lora` | 2: function, composition |": what is said of two methods. */
+static void distances_are_as_listed(void **state) {
+    (void)state;
+    const char *table = strstr(buf_text(&page), "| from | to | apart |");
+    int rows = 0;
+    assert_non_null(table);
+    for (const char *line = strstr(table, "\n| `"); line && line[1] == '|'; line = strchr(line + 1, '\n')) {
+        char from[64], to[64], apart[96];
+        struct method a, b;
+        struct err e = ERR_INIT;
+        if (sscanf(line, "\n| `%63[^`]` | `%63[^`]` | %95[^|]", from, to, apart) != 3) break;
+        apart[strlen(apart) - 1] = '\0';
+        test_ok(method_parse(from, &a, &e), &e);
+        test_ok(method_parse(to, &b, &e), &e);
+        int n = (int)strtol(apart, NULL, 10);
+        char *said = method_apart(&a, &b), *back = method_apart(&b, &a),
+             *want = xprintf("%d %s apart%s", n, n == 1 ? "axis" : "axes", strchr(apart, ':'));
+        assert_string_equal(said, want);
+        assert_string_equal(back, want);
+        assert_int_equal(method_apart_count(&a, &b), n);
+        free(said);
+        free(back);
+        free(want);
+        rows++;
+    }
+    assert_int_equal(rows, 5);
+    struct method a, b;
+    struct err e = ERR_INIT;
+    test_ok(method_parse("mam", &a, &e), &e);
+    test_ok(method_parse("mam(r=3)", &b, &e), &e);
+    char *same = method_apart(&a, &b);
+    assert_string_equal(same, "the same on every axis");
+    free(same);
+    test_ok(method_parse("prefix", &b, &e), &e);
+    same = method_apart(&a, &b);
+    assert_string_equal(same, "with a further bottleneck at f.out");
+    free(same);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_read),
@@ -208,6 +251,7 @@ int main(void) {
         cmocka_unit_test(every_equality_is_listed),
         cmocka_unit_test(every_preset_is_listed_with_its_values),
         cmocka_unit_test(the_schema_has_every_word),
+        cmocka_unit_test(distances_are_as_listed),
     };
     return cmocka_run_group_tests_name("method docs", tests, open_page, close_page);
 }
