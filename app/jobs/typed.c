@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "core/base/mem.h"
 #include "core/train/regime.h"
 
 static bool is_given(const struct typed_option *o, int n, const char *name) {
@@ -31,14 +32,20 @@ static int check_stages_method(const struct typed_option *o, int n, const struct
     return rc;
 }
 
-static int set_all(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
+static int check_spellings(const struct typed_option *o, int n, struct err *e) {
     for (int i = 0; i < n; i++) {
         const char *name = config_option_name(o[i].spelling);
         for (int k = 0; name && k < i; k++)
             if (!strcmp(name, config_option_name(o[k].spelling)))
                 return err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", o[k].spelling, o[i].spelling);
-        if (typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
     }
+    return 0;
+}
+
+static int set_all(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
+    if (check_spellings(o, n, e)) return e->code;
+    for (int i = 0; i < n; i++)
+        if (typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
     for (int i = 0; i < n; i++)
         if (!typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
     return check_stages_method(o, n, c, e);
@@ -61,4 +68,34 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
     if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
     if (!c->train_file && !c->task && !c->episodes) return config_set(c, "task", DEFAULT_TASK, e);
     return 0;
+}
+
+/* What takes the place of all that hangs on it. */
+static bool typed_takes_place(const char *name) { return name && (!strcmp(name, "model") || !strcmp(name, "task") || !strcmp(name,
+        "tasks")); }
+
+static int put_in_place(const char *name, const char *value, struct run_config *c, struct err *e) {
+    if (!strcmp(name, "tasks")) return config_take_tasks(c, value, e);
+    if (!strcmp(name, "model")) config_take_model(c, value);
+    else config_take_task(c, value);
+    return 0;
+}
+
+int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
+    int rows = is_given(o, n, "task") + is_given(o, n, "train") + is_given(o, n, "tasks"), rc = check_spellings(o, n, e);
+    if (!rc && rows > 1) rc = err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
+    if (!rc && is_given(o, n, "steps") && is_given(o, n, "epochs")) rc = err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
+    if (!rc && is_given(o, n, "train")) {
+        config_take_task(c, "");
+        xreplace(&c->task, NULL);
+    }
+    /* places first, then what stages say of the run, then the rest */
+    for (int turn = 0; turn < 3; turn++)
+        for (int i = 0; i < n && !rc; i++) {
+            const char *name = config_option_name(o[i].spelling);
+            int of = typed_takes_place(name) ? 0 : typed_is_first(&o[i]) ? 1 : 2;
+            if (of == turn) rc = turn ? config_set(c, o[i].spelling, o[i].value, e) : put_in_place(name, o[i].value, c, e);
+        }
+    if (!rc && c->tasks) config_tell_each(c);
+    return rc ? rc : check_stages_method(o, n, c, e);
 }

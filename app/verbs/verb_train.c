@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/history/moved.h"
 #include "app/jobs/jobs.h"
 #include "app/jobs/shots.h"
 #include "app/jobs/typed.h"
@@ -20,11 +21,12 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/carry.h"
+#include "core/train/complete.h"
 
 /* ---- options ---- */
 
-/* Every option of a run that was given, under whichever spelling. */
-static int verb_train_read_config(const struct args *a, struct run_config *c, struct err *e) {
+/* Every option of a run that was given, under whichever spelling.  `onto`: on what another run was made with. */
+static int verb_train_read_config(const struct args *a, bool onto, struct run_config *c, struct err *e) {
     struct typed_option typed[ARGS_OPTIONS];
     int n = 0;
     const char *said = args_get(a, "method");
@@ -35,7 +37,7 @@ static int verb_train_read_config(const struct args *a, struct run_config *c, st
         const char *value = o->value ? a->option[i].value : "on";
         if (config_option_name(o->name)) typed[n++] = (struct typed_option){ o->name, value == said ? method : value };
     }
-    int rc = typed_config(typed, n, c, e);
+    int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);
     free(method);
     if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
         rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
@@ -319,6 +321,26 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
     return 0;
 }
 
+/* --like: all that a run was made with, before what else was said; *parent: its number. */
+static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
+    struct store *s;
+    struct store_run run;
+    if (!args_get(a, "like")) return 0;
+    if (args_get(a, "from")) return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, args_get(a, "like"), parent, e);
+    if (!rc && !(rc = store_run(s, *parent, &run, e))) {
+        config_release(c);
+        rc = config_from_json(run.config, strlen(run.config), c, e);
+        if (rc) config_init(c);
+        else moved_rows(c, store_path(s), NULL);
+        store_run_release(&run);
+    }
+    if (!rc) config_reuse(c);
+    return verb_close(s, rc, e);
+}
+
 /* The rows of that run, where no others were said. */
 static void take_rows_of(const struct args *a, struct run_config *c, const struct run_config *from) {
     static const char *const rows[] = { "task", "train", "tasks" };
@@ -335,9 +357,10 @@ int verb_train(const struct args *a, struct err *e) {
     int seeds = 0, workers;
     config_init(&r.config);
     int rc = begin_from(a, &r.config, &from, &r.parent, e);
-    if (!rc) rc = verb_train_read_config(a, &r.config, e);
-    if (!rc && r.parent) take_rows_of(a, &r.config, &from);
-    r.from_parent = r.parent != 0;
+    if (!rc) rc = begin_like(a, &r.config, &r.parent, e);
+    if (!rc) rc = verb_train_read_config(a, args_get(a, "like") != NULL, &r.config, e);
+    r.from_parent = args_get(a, "from") != NULL;
+    if (!rc && r.from_parent) take_rows_of(a, &r.config, &from);
     config_release(&from);
     if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc && args_get(a, "seeds")) {

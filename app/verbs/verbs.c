@@ -34,6 +34,7 @@ static const struct option_spec TRAIN_MORE[] = {
     { "seeds", "N,N,\u2026", "one run a seed" },
     WORKERS,
     { "note", "TEXT", "kept with the run" },
+    { "like", "RUN", "take every option of this run; what is said beside it replaces its own" },
     { "from", "RUN", "begin with this run's values, by its method unless one is given, on its model and rows unless others are" },
 };
 enum { TRAIN_ROOM = 128 };

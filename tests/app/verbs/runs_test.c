@@ -262,9 +262,40 @@ static void what_looks_wrong_is_said(void **state) {
     json_decref(list);
 }
 
+/* A run of another's options, some replaced; equal ones come to the same weights. */
+static void a_run_like_another(void **state) {
+    (void)state;
+    json_t *a = stage_json("show 1 --db '%s' --json", stage.db);
+    free(stage_out(0, "train --like 1 --db '%s'", stage.db));
+    json_t *b = stage_json("show last --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(a, "weights_sha256"), stage_text(b, "weights_sha256"));
+    assert_int_equal(json_integer_value(stage_at(b, "parent")), 1);
+    json_decref(b);
+    free(stage_out(0, "train --like 1 --lr 0.25 --epochs 1 --method 'lora(r=1)' --note other --db '%s'", stage.db));
+    b = stage_json("show last --db '%s' --json", stage.db);
+    json_t *was = stage_at(a, "config"), *now = stage_at(b, "config");
+    assert_true(json_number_value(json_object_get(now, "lr")) == 0.25);
+    assert_true(json_number_value(json_object_get(now, "epochs")) == 1);
+    assert_string_equal(stage_text(b, "method"), "lora(r=1)");
+    static const char *const kept[] = { "schedule", "weight_decay", "seed", "eval_rows", "train_file", "dev_file", "batch" };
+    for (size_t i = 0; i < COUNT_OF(kept); i++)
+        if (!json_equal(json_object_get(was, kept[i]), json_object_get(now, kept[i]))) fail_msg("%s was not taken", kept[i]);
+    json_decref(a);
+    json_decref(b);
+    char *other = xprintf("train --like 1 --train '%s' --text text --label label --db '%s'", stage.toy, stage.db);
+    free(stage_out(0, "%s", other));
+    free(other);
+    b = stage_json("show last --db '%s' --json", stage.db);
+    assert_true(json_is_null(json_object_get(stage_at(b, "config"), "dev_file")));
+    json_decref(b);
+    stage_refused(2, "not both", "train --like 1 --from 1 --db '%s'", stage.db);
+    stage_refused(2, "not two of them", "train --like 1 --train a --task b --db '%s'", stage.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_looks_wrong_is_said),
+        cmocka_unit_test(a_run_like_another),
         cmocka_unit_test(every_option_is_a_column),
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
