@@ -71,8 +71,9 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
 }
 
 /* What takes the place of all that hangs on it. */
-static bool typed_takes_place(const char *name) { return name && (!strcmp(name, "model") || !strcmp(name, "task") || !strcmp(name,
-        "tasks")); }
+static bool typed_takes_place(const char *name) {
+    return name && (!strcmp(name, "model") || !strcmp(name, "task") || !strcmp(name, "tasks"));
+}
 
 static int put_in_place(const char *name, const char *value, struct run_config *c, struct err *e) {
     if (!strcmp(name, "tasks")) return config_take_tasks(c, value, e);
