@@ -204,6 +204,11 @@ static struct predictor *open_start(struct job_record *job, int64_t run, bool sa
                                     struct err *e) {
     int lacking = -1;
     char *path = opened_checkpoint(job->jobs->store, run, NULL, NULL, e);
+    if (!path && said && e->code == ERR_NOT_FOUND) {
+        char *why = xstrdup(e->text);
+        err_set(e, ERR_NOT_FOUND, "%s; a run that began with its values keeps a copy: petri train --from that one", why);
+        free(why);
+    }
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
     free(path);
     if (from && p->tasks > 1)

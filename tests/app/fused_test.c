@@ -88,6 +88,10 @@ static void adapters_of_runs_are_joined(void **state) {
     while (!stage_stop_midway(&own, command_start(own.folder, "%s", line), id, 20)) id++;
     lose(&own, 1);
     lose(&own, 2);
+    free(stage_out(0, "purge 1 --yes --db '%s'", own.db));
+    stage_refused(3, "a run that began with its values keeps a copy: petri train --from that one",
+                  "train --model '%s' --train '%s' --text text --label label --steps 1 --method 'adapter-pfeiffer(r=2,init=run(1))' "
+                  "--db '%s'", own.model, own.toy, own.db);
     char *now = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
     assert_string_equal(now, was);
     free(stage_out(0, "resume %d --db '%s'", id, own.db));
