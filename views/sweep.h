@@ -27,6 +27,7 @@ struct sweep_tile {       /* a cell */
     int64_t trained;
     const int64_t *run;
     int runs;
+    const double *rung;   /* of page.rungs, the means there; NaN: it did not come so far; NULL: none */
 };
 struct sweep_worth {      /* of a level of an axis */
     const char *axis, *level; /* level NULL: a slope */
@@ -43,6 +44,7 @@ struct sweep_page {
     const char *const *axis;
     const int *shown_axis; /* those that a reader chooses from: no part of another */
     int axes, shown_axes;
+    int rungs;            /* where its cells stop and the best go on, the last is the end; 0: they go through */
     const struct sweep_tile *tile;
     int tiles;
     const struct sweep_worth *worth;

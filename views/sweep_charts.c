@@ -139,9 +139,17 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
 
 /* ---- all cells as lines ---- */
 
-/* Where the cells stand on the axes, 0 … 1 from below, cells × (axes + 1): the last is the value, NaN: none. */
+/* Behind the axes: the values at the rungs, of which the last is the end, or the value alone. */
+static int sweep_charts_values(const struct sweep_page *p) { return p->rungs ? p->rungs : 1; }
+
+static double value_there(const struct sweep_page *p, int tile, int at) {
+    const struct sweep_tile *t = &p->tile[tile];
+    return p->rungs ? t->rung ? t->rung[at] : NAN : t->mean;
+}
+
+/* Where the cells stand on the axes, 0 … 1 from below, cells × (axes + values); NaN: none. */
 static double *sweep_charts_places(const struct sweep_page *p, const struct bar_scale *s) {
-    int n = p->shown_axes + 1, *level = xcalloc((size_t)p->tiles + 1, sizeof *level);
+    int values = sweep_charts_values(p), n = p->shown_axes + values, *level = xcalloc((size_t)p->tiles + 1, sizeof *level);
     const char **name = xcalloc((size_t)p->tiles + 1, sizeof *name);
     double *place = xcalloc((size_t)p->tiles * (size_t)n + 1, sizeof *place);
     for (int k = 0; k < p->shown_axes; k++) {
@@ -149,8 +157,10 @@ static double *sweep_charts_places(const struct sweep_page *p, const struct bar_
         for (int i = 0; i < p->tiles; i++) place[i * n + k] = levels > 1 ? (double)level[i] / (levels - 1) : 0.5;
     }
     for (int i = 0; i < p->tiles; i++) {
-        double mean = p->tile[i].mean;
-        place[i * n + n - 1] = !isfinite(mean) ? NAN : s->hi > s->lo ? (mean - s->lo) / (s->hi - s->lo) : 0.5;
+        for (int k = 0; k < values; k++) {
+            double v = value_there(p, i, k);
+            place[i * n + p->shown_axes + k] = !isfinite(v) ? NAN : s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : 0.5;
+        }
     }
     free(level), free(name);
     return place;
@@ -171,10 +181,11 @@ static void trace(struct canvas *c, const struct plot_frame *f, const double *pl
 static void draw_levels(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, const double *place, int at,
                         int x, int room) {
     const char *before = NULL;
+    int n = p->shown_axes + sweep_charts_values(p);
     for (int i = 0; i < p->tiles; i++) {
         const char *v = sweep_value_at(p, i, p->shown_axis[at]);
         if (before && !strcmp(before, v)) continue;
-        canvas_fit(c, x, f->inside.y + plot_row(f, place[i * (p->shown_axes + 1) + at]) / f->py, room, INK_TEXT, v);
+        canvas_fit(c, x, f->inside.y + plot_row(f, place[i * n + at]) / f->py, room, INK_TEXT, v);
         before = v;
     }
 }
@@ -183,9 +194,11 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     const struct sweep_page *p = &v->page;
     struct bar_scale s = {0, 0, false};
     char lo[32], hi[32];
-    for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
-    canvas_rule(c, r.x, r.y, r.w, "each cell a line over the axes", p->mixed ? "values of several kinds: not drawn" : p->metric);
-    int n = p->shown_axes + 1, label = 12;
+    for (int i = 0; i < p->tiles; i++)
+        for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
+    canvas_rule(c, r.x, r.y, r.w, p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
+                 p->mixed ? "values of several kinds: not drawn" : p->metric);
+    int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
     struct plot_frame f = {.inside = {r.x + 2, r.y + 2, r.w - label - 4, r.h - 3}, .from = 0, .to = n > 1 ? n - 1 : 1,
                            .y = {0, 1, 1, false, true}};
     if (f.inside.w < 8 || f.inside.h < 2 || p->mixed) return;
@@ -200,9 +213,11 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
         int room = k + 1 < n ? f.inside.w / n - 2 : label + 1;
         if (room > 16) room = 16;
         for (int y = 0; y < f.inside.h; y++) canvas_text(c, x, f.inside.y + y, INK_DIM, "\u2502");
-        const char *head = k + 1 < n ? p->axis[p->shown_axis[k]] : p->metric ? p->metric : "value";
-        canvas_fit(c, x, r.y + 1, room, k + 1 < n ? INK_DIM : INK_TITLE, head);
-        if (k + 1 < n) draw_levels(p, c, &f, place, k, x + 1, room);
+        char rung[32];
+        snprintf(rung, sizeof rung, "rung %d", k - axes + 1);
+        const char *head = k < axes ? p->axis[p->shown_axis[k]] : k + 1 < n ? rung : p->metric ? p->metric : "value";
+        canvas_fit(c, x, r.y + 1, room, k < axes ? INK_DIM : INK_TITLE, head);
+        if (k < axes) draw_levels(p, c, &f, place, k, x + 1, room);
     }
     free(place);
     if (!s.set) return;

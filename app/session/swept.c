@@ -55,6 +55,7 @@ static void fill_tile(struct swept_page *p, int i) {
         .axis = (const char *const *)g->axis, .valid = g->valid, .front = comparison_on_front(c, i, COST_TRAINED), .kind = g->kind,
         .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd, .low = v.low, .high = v.high,
         .seconds = comparison_seconds(g), .rank = comparison_rank(c, i), .trained = g->trained, .run = p->run[i], .runs = g->runs,
+        .rung = g->rungs ? g->rung : NULL,
     };
 }
 
@@ -105,6 +106,7 @@ static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const
     for (int i = 0; i < c->groups; i++) fill_tile(p, i);
     fill_progress(p, plan);
     fill_worth(p);
+    page->rungs = plan->spec.halving ? COMPARED_RUNGS : 0;
     page->id = c->id;
     page->text = c->title;
     page->metric = c->kinds == 1 ? c->kind[0].metric : NULL;

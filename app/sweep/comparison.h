@@ -26,6 +26,7 @@ struct compared_run {
     char *kernel; /* of the matrix library and processor, or NULL */
 };
 enum { KIND_NONE = -1, KIND_SEVERAL = -2 };
+enum { COMPARED_RUNGS = 3 };
 struct compared_group {
     char *name;  /* what a reader calls it */
     char **axis; /* of each axis of the comparison, its value; NULL: it has none */
@@ -40,6 +41,7 @@ struct compared_group {
     char *size, *sized; /* its size beside the one asked for, likewise; NULL: none was */
     char *stands;       /* in place of its runs' state: "stopped at rung 1 of 3"; NULL: that */
     char *rungs, *runged; /* its values at the rungs, as JSON and in a line; NULL: it has none */
+    double rung[COMPARED_RUNGS]; /* their means, where it has any; NaN: it did not come so far */
     char *tune, *tuned; /* how its learning rate was found, as JSON and in a line; NULL: it was said */
 };
 struct compared_kind {

@@ -302,11 +302,12 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
     buf_putc(&b, '[');
     for (int rung = 0; rung < HALVING_RUNGS; rung++) {
         struct spread s = values_at(p, r, rung);
+        g->rung[rung] = s.n ? s.mean : NAN;
         json_add_key(&b, NULL);
         buf_putc(&b, '{');
         json_member_int(&b, "step", (long long)r->step[rung]);
         json_member_int(&b, "n", (long long)s.n);
-        json_member_measured(&b, "mean", s.n ? s.mean : NAN);
+        json_member_measured(&b, "mean", g->rung[rung]);
         buf_putc(&b, '}');
         if (s.n)
             buf_printf(&line, "%smean %.2f at rung %d (step %lld, n %zu)", line.size ? ", " : "",

@@ -11,7 +11,7 @@
 
 #include "app/sweep/sweep_runs.h"
 
-enum { HALVING_RUNGS = 3 };
+enum { HALVING_RUNGS = COMPARED_RUNGS };
 
 /* A seed's run at the rungs. */
 struct halved_run {

@@ -235,7 +235,7 @@ static inline void scene_sweep(struct ui *ui) {
         tiles[i] = (struct sweep_tile){names[i], i < 5 ? "finished" : "invalid", "1, 2, 3", i < 5 ? NULL : "bitfit: no such bias", value[i],
                                        i < 5, i == 0 || i == 2, i < 5 ? 0 : -1, i < 5 ? 3 : 0, means[i], i < 5 ? 0.0104 : NAN,
                                        means[i] - 0.0258, means[i] + 0.0258, 30, i < 5 ? i + 1 : NAN, i < 2 ? 18432 : i < 4 ? 73728 : 26112,
-                                       runs[i], i < 5 ? 3 : 0};
+                                       runs[i], i < 5 ? 3 : 0, NULL};
     static const struct sweep_worth worths[] = {{"method", "lora(r=2)", NULL, 0, 6, 0.8073, 0.7951, 0.8195},
                                                 {"method", "lora(r=8)", NULL, 0, 6, 0.8199, 0.8077, 0.8321},
                                                 {"lr", NULL, NULL, 2, 15, -0.0124, -0.0301, 0.0053},

@@ -450,6 +450,10 @@ static void the_best_third_goes_on(void **state) {
     free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
     again = ask(how_all_stand);
     assert_string_equal(again, halved);
+    /* the rungs are drawn, the end in the metric's name */
+    char *lines = stage_out(0, "render --screen sweep --sweep 1 --part lines --size 120x40 --db '%s'", stage.db);
+    assert_true(strstr(lines, "rung 1") && strstr(lines, "rung 2") && !strstr(lines, "rung 3"));
+    free(lines);
     make(NULL); /* the same in one go */
     json_decref(sweep("--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-every 1 --seeds 1,2"));
     char *straight = ask(how_all_stand), *rest = straight, *row;
