@@ -54,6 +54,9 @@ int64_t store_now(void); /* UTC milliseconds */
 extern const char first_split[]; /* that evaluations are of when none is named */
 
 /* ---- owned runs (owner.c) ---- */
+/* A history that was deleted while its runs' folders stayed left files of other runs under the numbers that come next:
+ * the next run's number passes them over, and nothing of them is touched. */
+int owner_pass_strangers(struct store *s, sqlite3 *db, struct err *e);
 bool store_owns(struct store *s, int64_t run);
 char *store_lock_of(const struct store *s, int64_t run); /* caller frees */
 /* Whether some process (this one too) holds the run's lock. */

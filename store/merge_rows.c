@@ -132,7 +132,8 @@ int merge_words(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struc
 }
 
 int merge_new_run(struct merger *m, sqlite3 *db, int64_t from, const char *uid, int64_t *id, struct err *e) {
-    int rc = merge_rows_copy_rows(m, db, "run", "id=?", from, 0, e);
+    int rc = owner_pass_strangers(m->into, db, e);
+    if (!rc) rc = merge_rows_copy_rows(m, db, "run", "id=?", from, 0, e);
     *id = sqlite3_last_insert_rowid(db);
     char *lock = store_lock_of(m->into, *id);
     if (!rc)

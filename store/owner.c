@@ -107,12 +107,28 @@ static int insert_run(sqlite3 *db, const struct store_new_run *n, int64_t key, i
     return rc;
 }
 
+int owner_pass_strangers(struct store *s, sqlite3 *db, struct err *e) {
+    int64_t last = 0, next;
+    int rc = db_int(db, e, &last, -1, "SELECT seq FROM sqlite_sequence WHERE name='run'", "");
+    bool first = last < 0;
+    for (next = first ? 0 : last; !rc; next++) {
+        char *folder = store_run_folder(s, next + 1);
+        bool taken = file_exists(folder);
+        free(folder);
+        if (!taken) break;
+    }
+    if (rc || next == (first ? 0 : last)) return rc;
+    return first ? db_run(db, e, "INSERT INTO sqlite_sequence(name,seq) VALUES('run',?)", "i", next)
+                 : db_run(db, e, "UPDATE sqlite_sequence SET seq=? WHERE name='run'", "i", next);
+}
+
 static int create(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct creation *c = arg;
     int64_t key = 0;
     int rc = 0;
     const char *split = c->n->split ? c->n->split : first_split;
     if (c->n->metric) rc = key_intern(db, split, c->n->metric, c->n->direction, false, &key, e);
+    if (!rc) rc = owner_pass_strangers(s, db, e);
     if (!rc) rc = insert_run(db, c->n, key, &c->id, e);
     char *folder = store_run_folder(s, c->id), *lock = store_lock_of(s, c->id);
     if (!rc)

@@ -377,10 +377,32 @@ static void a_run_without_an_owner_takes_no_records(void **state) {
     free(path);
 }
 
+/* The database was deleted, and not what its runs left. */
+static void what_others_left_is_passed_over(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    struct err e = ERR_INIT;
+    for (int i = 1; i <= 3; i++) {
+        char *folder = store_run_folder(s, i);
+        if (i < 3) test_ok(file_make_folder(folder, &e), &e);
+        free(folder);
+    }
+    assert_int_equal(new_run(s), 3);
+    assert_int_equal(new_run(s), 4);
+    char *folder = store_run_folder(s, 5);
+    test_ok(file_make_folder(folder, &e), &e);
+    free(folder);
+    assert_int_equal(new_run(s), 6);
+    close_it(s);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_comes_back_as_it_went_in),
         cmocka_unit_test(ids_are_never_used_twice),
+        cmocka_unit_test(what_others_left_is_passed_over),
         cmocka_unit_test(numbers_that_are_not_finite_are_kept),
         cmocka_unit_test(the_best_follows_the_metrics_direction),
         cmocka_unit_test(a_replayed_step_stays_one_point),
