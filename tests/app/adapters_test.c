@@ -132,10 +132,10 @@ static void an_imported_run_is_used_as_any_other(void **state) {
     free(file);
 }
 
-/* Every tensor of one file is in the other with the same bytes. */
-static void holds_the_same(const char *folder, const char *other) {
+/* Every tensor of one folder's file is in the other's with the same bytes. */
+static void holds_the_same(const char *folder, const char *other, const char *file) {
     struct err e = ERR_INIT;
-    char *a_path = file_join(folder, "adapter_model.safetensors"), *b_path = file_join(other, "adapter_model.safetensors");
+    char *a_path = file_join(folder, file), *b_path = file_join(other, file);
     struct st_file *a = st_open(a_path, &e), *b = st_open(b_path, &e);
     assert_non_null(a);
     assert_non_null(b);
@@ -173,7 +173,7 @@ static void exported_it_is_what_was_imported(void **state) {
         assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
         assert_string_equal(stage_text(again, "method"), stage_text(run, "method"));
         if (strcmp(some[i], "lora-all")) { /* whose pooler's LoRA was folded */
-            holds_the_same(folder, out);
+            holds_the_same(folder, out, "adapter_model.safetensors");
             char *was = test_text(folder, "adapter_config.json"), *now = test_text(out, "adapter_config.json");
             assert_string_equal(now, was);
             free(was);
@@ -214,16 +214,28 @@ static void rows_of_a_prompt_are_named(void **state) {
 
 static void hub_folders_go_out_and_come_back(void **state) {
     (void)state;
-    static const char *const some[] = { "hub-houlsby", "hub-mam", "hub-head-one", "hub-head-pooled", "hub-compacter" };
+    static const struct {
+        const char *name;
+        bool same; /* config and tensors, else what was made by a network is flat */
+    } some[] = { { "hub-houlsby", true }, { "hub-mam", false }, { "hub-head-one", true }, { "hub-head-pooled", true },
+                 { "hub-compacter", true }, { "hub-gate", true }, { "hub-dora", true }, { "hub-prompt", true }, { "hub-unipelt", false } };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
-        json_t *run = import_named(some[i], "hubs.db"), *again;
-        char *out = xprintf("%s/out-%s", stage.folder, some[i]);
+        json_t *run = import_named(some[i].name, "hubs.db"), *again;
+        char *out = xprintf("%s/out-%s", stage.folder, some[i].name), *folder = adapter(some[i].name);
         free(stage_out(0, "export last --to hub '%s' --db '%s/hubs.db'", out, stage.folder));
         again = stage_json("import '%s' --model '%s' --json --db '%s/hubs.db'", out, base, stage.folder);
         assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
         assert_string_equal(stage_text(again, "method"), stage_text(run, "method"));
+        if (some[i].same) {
+            holds_the_same(folder, out, "adapter.safetensors");
+            char *was = test_text(folder, "adapter_config.json"), *now = test_text(out, "adapter_config.json");
+            assert_string_equal(now, was);
+            free(was);
+            free(now);
+        }
         json_decref(run);
         json_decref(again);
+        free(folder);
         free(out);
     }
     char *out = xprintf("%s/out-trained", stage.folder);
@@ -272,6 +284,10 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
         { "linear(r=2; write=a.q) + linear(r=3; write=a.q)", "peft", "two modules are at one place" },
         { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules are at one place" },
         { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules are at one place" },
+        { "lora(at=o,r=2)", "hub", "the library changes q, k, v and the FFN's maps, not W_o" },
+        { "dora(r=2)", "hub", "the library's length is over the bias too" },
+        { "dora(r=2,length=output)", "peft", "its length is over the bias too" },
+        { "prompt(l=2; pool=row0)", "hub", "the library's rows join behind the embedding's norm" },
         { "bottleneck(r=2; write=a.out, layers=1) + bottleneck(r=2; write=f.out, layers=2)", "hub",
           "layer 1 has bottlenecks of width 2 behind attention and 0 behind the FFN" },
     };

@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/engine/optim.h"
+#include "core/exchange/export.h"
 #include "core/exchange/import.h"
 #include "core/method/fusion.h"
 #include "core/method/slots.h"
@@ -123,6 +124,20 @@ static void learns_alike(struct rig *r, const char *folder, const struct importe
     free(v);
 }
 
+/* Written and read again an adapter has the same method and the same values. */
+static void check_back(const char *folder) {
+    struct err e = ERR_INIT;
+    struct imported x;
+    char *at = test_folder(), *out = file_join(at, "out"), *base = import_base(folder);
+    read_adapter(folder, &x);
+    if (export_hub(x.predictor, base, out, &e)) fail_msg("%s: %s", folder, e.text);
+    same_values(out, ".", predictor_plan(x.predictor), predictor_params(x.predictor), 0);
+    import_release(&x);
+    free(base);
+    free(out);
+    free(at);
+}
+
 static double check_folder(const char *folder, bool whole) {
     struct rig r;
     struct imported x;
@@ -132,6 +147,7 @@ static double check_folder(const char *folder, bool whole) {
     read_adapter(folder, &x);
     double apart = answers_alike(&r, folder, &x);
     if (whole) learns_alike(&r, folder, &x);
+    if (whole) check_back(folder);
     import_release(&x);
     rig_close(&r);
     return apart;

@@ -1,0 +1,175 @@
+/* The configs of a folder of AdapterHub, of a run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/exchange/hub_out.h"
+#include "core/method/classifier.h"
+
+static const char *hub_describe_activation(enum act act) {
+    static const char *const names[ACT_COUNT] = { [ACT_RELU] = "relu", [ACT_GELU] = "gelu", [ACT_GELU_TANH] = "gelu_new",
+                                                  [ACT_SILU] = "swish", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid" };
+    return names[act];
+}
+
+/* A factor that gives this width: the library takes ⌊d / factor⌋. */
+static json_t *factor_of(int d, int width) { return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width); }
+
+static json_t *factors(const struct hub_out *o, json_t *left_out) {
+    int d = o->m->arch.width, usual = 0;
+    json_t *map = json_object();
+    for (int i = 0; i < hub_layers(o); i++) {
+        char layer[16];
+        int width = 0;
+        for (int site = 0; site < HUB_SITES; site++) width = width ? width : o->width[site][i];
+        snprintf(layer, sizeof layer, "%d", i);
+        if (!width) json_array_append_new(left_out, json_integer(i));
+        else if (!usual) usual = width;
+        if (width && width != usual) json_object_set_new(map, layer, factor_of(d, width));
+    }
+    if (!json_object_size(map)) {
+        json_decref(map);
+        return factor_of(d, usual);
+    }
+    json_object_set_new(map, "default", factor_of(d, usual));
+    return map;
+}
+
+/* The keys that are the same for all that is written. */
+static const char usual_bottleneck[] =
+    "{\"dropout\":0.0,"
+    "\"factorized_phm_rule\":false,\"hypercomplex_nonlinearity\":\"glorot-uniform\",\"init_weights\":\"bert\","
+    "\"init_weights_seed\":null,\"inv_adapter\":null,\"inv_adapter_reduction_factor\":null,\"learn_phm\":true,"
+    "\"phm_c_init\":\"normal\","
+    "\"phm_init_range\":0.0001,"
+    "\"shared_W_phm\":false,\"stochastic_depth\":0.0}";
+
+static json_t *bottleneck_config(const struct hub_out *o) {
+    const struct module *m = &o->plan->method.module[o->bottleneck];
+    json_t *left_out = json_array(), *by_width = factors(o, left_out);
+    bool given = m->comp == COMP_SCALED || m->comp == COMP_GATE;
+    json_t *scaling = m->comp == COMP_LEARNED ? json_string("learned") : json_real(given ? m->scale : 1);
+    json_t *c = json_loads(usual_bottleneck, 0, NULL);
+    BUG_IF(!c);
+    json_object_set_new(c, "mh_adapter", json_boolean(hub_has_bottlenecks(o, HUB_SELF)));
+    json_object_set_new(c, "cross_adapter", json_boolean(hub_has_bottlenecks(o, HUB_CROSS)));
+    json_object_set_new(c, "output_adapter", json_boolean(hub_has_bottlenecks(o, HUB_FFN)));
+    json_object_set_new(c, "is_parallel", json_boolean(hub_is_parallel(m)));
+    json_object_set_new(c, "leave_out", left_out);
+    json_object_set_new(c, "non_linearity", json_string(hub_describe_activation(m->act)));
+    json_object_set_new(c, "original_ln_before", json_boolean(hub_is_behind_norm(m)));
+    bool products = m->source == SOURCE_KRONECKER;
+    json_object_set_new(c, "phm_layer", json_boolean(products));
+    json_object_set_new(c, "phm_dim", json_integer(products ? m->mid : 4));
+    json_object_set_new(c, "phm_rank", json_integer(products && m->factor ? m->factor : 1));
+    json_object_set_new(c, "phm_bias", json_boolean(m->biases));
+    json_object_set_new(c, "factorized_phm_W", json_boolean(!products || m->factor));
+    json_object_set_new(c, "shared_phm_rule", json_boolean(!m->own_rule));
+    json_object_set_new(c, "original_ln_after", json_boolean(m->ending == END_MODEL));
+    json_object_set_new(c, "ln_before", json_boolean(m->norm_before));
+    json_object_set_new(c, "ln_after", json_boolean(m->norm != NORM_NONE));
+    json_object_set_new(c, "adapter_residual_before_ln", json_boolean(m->norm == NORM_SUM));
+    json_object_set_new(c, "residual_before_ln", m->residual == RESIDUAL_STREAM ? json_string("post_add")
+                                                                               : json_boolean(m->residual == RESIDUAL_WRITTEN));
+    json_object_set_new(c, "reduction_factor", by_width);
+    json_object_set_new(c, "scaling", scaling);
+    json_object_set_new(c, "use_gating", json_boolean(m->comp == COMP_GATE));
+    return c;
+}
+
+/* Where LoRA or scales are, as the library asks for them. */
+static json_t *lora_config(const struct hub_out *o) {
+    static const struct {
+        enum tap tap;
+        const char *word;
+    } of[] = { { TAP_A_Q, "q" }, { TAP_A_K, "k" }, { TAP_A_V, "v" }, { TAP_A_OUT, "o" } };
+    bool scale = o->scale >= 0, at[COUNT_OF(of)] = { false }, inner = false, outer = false;
+    const struct module *first = &o->plan->method.module[scale ? o->scale : o->low];
+    json_t *maps = json_array(), *left_out = json_array();
+    for (int i = 0; i < o->plan->method.count; i++) {
+        const struct module *m = &o->plan->method.module[i];
+        if (m->fn != FN_LINEAR && m->fn != FN_DECOMPOSED && m->fn != FN_SCALE) continue;
+        inner = inner || m->write == TAP_F_PRE;
+        outer = outer || m->write == TAP_F_OUT;
+        for (size_t k = 0; k < COUNT_OF(of); k++) at[k] = at[k] || m->write == of[k].tap;
+    }
+    for (size_t k = 0; k < COUNT_OF(of); k++)
+        if (at[k]) json_array_append_new(maps, json_string(of[k].word));
+    for (int i = 0; i < hub_layers(o); i++)
+        if (!o->low_at[i]) json_array_append_new(left_out, json_integer(i));
+    double alpha = scale ? 1 : (first->comp == COMP_SCALED ? first->scale : 1) * first->size;
+    return json_pack("{s:o,s:s,s:o,s:s,s:f,s:n,s:s,s:n,s:b,s:o,s:b,s:i,s:b,s:b,s:b,s:n,s:n}", "alpha",
+                     alpha == (double)(int)alpha ? json_integer((int)alpha) : json_real(alpha), "architecture", "lora", "attn_matrices",
+                     maps, "composition_mode", scale ? "scale" : "add", "dropout", first->dropout, "dtype", "init_weights",
+                     scale ? "ia3" : "lora", "init_weights_seed", "intermediate_lora", inner, "leave_out", left_out, "output_lora", outer,
+                     "r", scale ? 1 : first->size, "selfattn_lora", json_array_size(maps) > 0, "use_dora", first->fn == FN_DECOMPOSED,
+                     "use_gating", first->comp == COMP_GATE, "vera_b", "vera_d");
+}
+
+static json_t *prefix_config(const struct hub_out *o) {
+    const struct module *m = &o->plan->method.module[o->prefix];
+    bool decoder = o->m->arch.decoder_layers > 0;
+    json_t *left_out = json_array();
+    for (int i = 0; i < o->m->arch.encoder_layers && !decoder; i++)
+        if (!o->keys[STACK_ENCODER][0][i]) json_array_append_new(left_out, json_integer(i));
+    return json_pack("{s:s,s:i,s:b,s:f,s:b,s:b,s:n,s:o,s:s,s:i,s:b,s:b}", "architecture", "prefix_tuning", "bottleneck_size", 512,
+                     "cross_prefix", !decoder || o->keys[STACK_DECODER][1][0], "dropout", 0.0, "encoder_prefix",
+                     !decoder || o->keys[STACK_ENCODER][0][0], "flat", 1, "init_weights_seed", "leave_out", left_out,
+                     "non_linearity", "tanh", "prefix_length", m->size, "shared_gating", m->comp != COMP_GATES, "use_gating",
+                     comp_gates(m->comp) > 0);
+}
+
+static json_t *prompt_config(const struct hub_out *o) {
+    const struct module *m = &o->plan->method.module[o->prompt];
+    return json_pack("{s:s,s:s,s:n,s:s,s:n,s:i}", "architecture", "prompt_tuning", "combine",
+                     m->place == PLACE_FIRST ? "prefix" : "prefix_after_bos", "init_weights_seed", "prompt_init", "random_uniform",
+                     "prompt_init_text", "prompt_length", m->size);
+}
+
+static json_t *adapter_config(const struct hub_out *o) {
+    json_t *list = json_array(), *one;
+    if (o->low >= 0 || o->scale >= 0) json_array_append_new(list, lora_config(o));
+    if (o->prefix >= 0) json_array_append_new(list, prefix_config(o));
+    if (o->bottleneck >= 0) json_array_append_new(list, bottleneck_config(o));
+    if (o->prompt >= 0) json_array_append_new(list, prompt_config(o));
+    if (json_array_size(list) > 1) return json_pack("{s:s,s:o}", "architecture", "union", "configs", list);
+    one = json_incref(json_array_get(list, 0));
+    json_decref(list);
+    return one;
+}
+
+static const char *model_class(enum family f) {
+    static const char *const names[FAMILY_COUNT] = { [FAMILY_BERT] = "BertAdapterModel", [FAMILY_ROBERTA] = "RobertaAdapterModel",
+        [FAMILY_BART] = "BartForConditionalGeneration", [FAMILY_MBART] = "MBartForConditionalGeneration",
+        [FAMILY_T5] = "T5ForConditionalGeneration" };
+    return names[f];
+}
+
+char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *const *names, int count) {
+    const struct arch *a = &predictor_model(job->p)->arch;
+    json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", a->width, "model_class",
+                            model_class(a->family), "model_name", job->base,
+                            "model_type", family_name(a->family), "name", job->name, "version", "adapters.1.3.0");
+    BUG_IF(!all);
+    json_t *list = count ? json_array() : NULL;
+    for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));
+    if (list) json_object_set_new(all, "adapter_names", list);
+    char *text = json_dumps(all, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+    json_decref(all);
+    return text;
+}
+
+char *hub_describe(const struct hub_out *o) { return hub_writer_wrapped(o->job, adapter_config(o), NULL, 0); }
+
+char *hub_describe_head(const struct hub_out *o) {
+    json_t *ids = json_object();
+    const struct classifier *c = classifier_of(&o->plan->method, &o->m->arch);
+    int n = predictor_classes(o->p);
+    for (int i = 0; i < n; i++)
+        json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
+    return hub_writer_wrapped(o->job, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
+                                hub_describe_activation(c ? c->act : ACT_TANH), "bias", 1,
+                                "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
+                                "num_labels", n, "use_pooler", c && c->pooler), NULL, 0);
+}

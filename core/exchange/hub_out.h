@@ -1,0 +1,45 @@
+/* A run on its way into a folder of AdapterHub: what of it can go there and its tensors (hub_write.c), and its configs
+ * (hub_describe.c).  Private to core/exchange. */
+#ifndef CORE_EXCHANGE_HUB_OUT_H
+#define CORE_EXCHANGE_HUB_OUT_H
+
+#include <jansson.h>
+
+#include "core/exchange/hub.h"
+#include "core/exchange/hub_writer.h"
+#include "core/exchange/writing.h"
+#include "core/method/plan.h"
+#include "core/train/predict.h"
+
+/* The library counts a decoder's layers behind the encoder's. */
+enum { HUB_ALL_LAYERS = 2 * HUB_LAYERS };
+/* Where attentions and FFNs are told apart: of the encoder alone its own attention is HUB_SELF. */
+enum hub_site { HUB_SELF, HUB_CROSS, HUB_FFN, HUB_SITES };
+
+struct hub_out {
+    const struct predictor *p;
+    const struct plan *plan;
+    const struct model *m;
+    const real *params;
+    const struct hub_job *job;
+    struct adapter_writing to;
+    int bottleneck, low, scale, prefix, prompt; /* the first module of each kind, or -1; low: LoRA and what goes as it */
+    int width[HUB_SITES][HUB_ALL_LAYERS];       /* of bottlenecks, by layer; 0: none there */
+    bool low_at[HUB_ALL_LAYERS];                /* layers that have LoRA or scales */
+    int keys[2][2][HUB_LAYERS];                 /* 1 and the module of a prefix, by stack and whether it is across; 0: none */
+    real **flat;                                /* prefixes of all layers, owned */
+    size_t flats, flat_room;
+};
+
+/* Of all layers of both stacks. */
+int hub_layer(const struct hub_out *o, int stack, int layer);
+int hub_layers(const struct hub_out *o);
+bool hub_has_bottlenecks(const struct hub_out *o, enum hub_site site);
+bool hub_is_parallel(const struct module *m);
+bool hub_is_behind_norm(const struct module *m);
+
+/* adapter_config.json and head_config.json; caller frees. */
+char *hub_describe(const struct hub_out *o);
+char *hub_describe_head(const struct hub_out *o);
+
+#endif
