@@ -12,7 +12,7 @@ const char *axis_name(enum axis a) {
     static const char *const names[] = {
         "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
         "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases",
-        "learn", "norm before", "norm", "residual", "end", "length",
+        "learn", "norm before", "norm", "residual", "end", "length", "shift",
         "place", "row read", "rows kept"};
     _Static_assert(COUNT_OF(names) == AXIS_COUNT, "a name for each axis");
     return names[a];
@@ -48,6 +48,7 @@ bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) 
     case AXIS_NORM_BEFORE: case AXIS_NORM: return module_takes(m, TAKES_NORM);
     case AXIS_RESIDUAL: case AXIS_ENDING: return module_takes(m, TAKES_RESIDUAL);
     case AXIS_LENGTH: return module_takes(m, TAKES_LENGTH);
+    case AXIS_SHIFT: return module_takes(m, TAKES_SHIFT) && arch && arch->positions && !decoder;
     case AXIS_HEADS: return function_of(m)->per_head;
     case AXIS_LAYERS: return function_of(m)->form != FORM_ROWS;
     case AXIS_PLACE: return module_takes(m, TAKES_ROWS);
@@ -133,6 +134,7 @@ void axis_value(const struct module *m, enum axis a, char out[64]) {
     case AXIS_RESIDUAL: text = residual_name(m->residual); break;
     case AXIS_ENDING: text = ending_name(m->ending); break;
     case AXIS_LENGTH: text = length_name(m->length); break;
+    case AXIS_SHIFT: text = m->shift ? "yes" : "no"; break;
     case AXIS_PLACE: text = prompt_place_name(m->place); break;
     case AXIS_POOL: text = prompt_pool_name(m->pool); break;
     case AXIS_ROWS: text = prompt_rows_name(m->rows); break;
@@ -353,6 +355,8 @@ static void list_ends(struct compose_view *v, const struct module *m) {
                                             "\u0394h is added to what the module reads."};
     static const char *const ends[] = {"The model's residual and norm follow.",
                                        "Nothing follows: what is written is the sublayer's end."};
+    static const char *const shifts[] = {"The text's positions stay as they are.",
+                                         "The text's positions begin behind l that stay free, as PEFT has it."};
     static const char *const lengths[] = {"Of W + s W_u W_d; the bias is added behind it.",
                                           "Of W + W_u W_d, and over the bias too, as AdapterHub has it."};
     struct module n = *m;
@@ -371,6 +375,11 @@ static void list_ends(struct compose_view *v, const struct module *m) {
         for (int i = 0; i < END_COUNT; i++) {
             n.ending = (enum ending)i;
             compose_choose_add(v, ending_name(n.ending), ends[i], &n)->current = m->ending == n.ending;
+        }
+    else if (v->axis == AXIS_SHIFT)
+        for (int i = 0; i < 2; i++) {
+            n.shift = i;
+            compose_choose_add(v, i ? "yes" : "no", shifts[i], &n)->current = m->shift == n.shift;
         }
     else if (v->axis == AXIS_LENGTH)
         for (int i = 0; i < LENGTH_COUNT; i++) {
@@ -541,7 +550,7 @@ void compose_list(struct compose_view *v) {
     case AXIS_INSERTION: list_insertions(v, m); break;
     case AXIS_COMPOSITION: list_compositions(v, m); break;
     case AXIS_SOURCE: list_sources(v, m); break;
-    case AXIS_NORM_BEFORE: case AXIS_NORM: case AXIS_RESIDUAL: case AXIS_ENDING: case AXIS_LENGTH: list_ends(v, m); break;
+    case AXIS_NORM_BEFORE: case AXIS_NORM: case AXIS_RESIDUAL: case AXIS_ENDING: case AXIS_LENGTH: case AXIS_SHIFT: list_ends(v, m); break;
     default: list_details(v, m); break;
     }
     int current = 0;

@@ -422,7 +422,8 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     a->m = m;
     a->rows = rows_new(p);
     a->hooks = (struct hooks){a, hook_wants, hook_weight, hook_write, hook_keys, hook_reached,
-                              a->rows ? hyper_of_rows(&p->method)->passes : 1, joined_rows(&p->method), hook_rows};
+                              a->rows ? hyper_of_rows(&p->method)->passes : 1, joined_rows(&p->method), method_moved(&p->method),
+                              hook_rows};
     a->layers = m->arch.encoder_layers;
     if (a->layers < m->arch.decoder_layers) a->layers = m->arch.decoder_layers;
     a->places = (size_t)STACK_ALL * SITE_ALL * ((size_t)a->layers + 1);

@@ -43,7 +43,22 @@ static bool fn_softmax_check(struct check *c, const struct module *m) {
     return false;
 }
 
+/* Positions that stay free in front of the text, with which the library PEFT was trained. */
+static void check_shift(struct check *c, const struct module *m) {
+    const struct arch *a = c->a;
+    if (!a->positions || a->decoder_layers)
+        ERROR(c, "V76", "shift=yes moves learned positions of an encoder's tokens, which this model does not have alone");
+    else if (m->size + 3 > arch_longest(a))
+        ERROR(c, "V76", "l = %d positions are left free and the model has %d: no text fits behind them", m->size, arch_longest(a));
+    else if (method_moved(c->m) != m->size)
+        ERROR(c, "V76", "a text's positions move on once: all prefixes with shift=yes have one length");
+    for (int i = 0; i < c->m->count; i++)
+        if (function_of(&c->m->module[i])->form == FORM_ROWS && c->m->module[i].write == TAP_EMBED_WORDS)
+            ERROR(c, "V76", "module %d moves the text's positions too: drop one of the two", i + 1);
+}
+
 static void fn_softmax_advise(struct check *c, const struct module *m) {
+    if (m->shift) check_shift(c, m);
     if (m->size > c->a->head_width)
         INFO(c, "V20",
              "l = %d is above the head width %d: the change of a head has rank %d at most", m->size,
@@ -92,7 +107,8 @@ const struct function function_softmax = {
     .says = "l learned keys and values that every query attends to: softmax(x W_q P_kᵀ/√d_h) P_v. "
             "What a prefix is.",
     .form = FORM_KEYS,
-    .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
+    .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT |
+            TAKES_SHIFT,
     .comps = COMPS_ADDING | COMPS_GATED | COMPS_GATE | COMPS_GATES,
     .usual = {.size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT},
     /* The embedding behind a prefix's network must tell the prefix's places apart from the start: at 0.02 all

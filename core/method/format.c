@@ -90,6 +90,7 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     if (m->norm != NORM_NONE) format_pair(b, "norm", norm_name(m->norm));
     if (m->residual != RESIDUAL_WRITTEN) format_pair(b, "residual", residual_name(m->residual));
     if (m->ending != END_MODEL) format_pair(b, "end", ending_name(m->ending));
+    if (m->shift) format_pair(b, "shift", "yes");
     if (m->length != LENGTH_MAP) format_pair(b, "length", length_name(m->length));
     if (m->seed) format_number(b, "seed", m->seed);
     char init[INIT_TEXT];

@@ -36,6 +36,7 @@ enum {
     TAKES_RESIDUAL = 1 << 20, /* residual, end */
     TAKES_SEED = 1 << 21,
     TAKES_LENGTH = 1 << 24,
+    TAKES_SHIFT = 1 << 25,
     TAKES_SIZE = TAKES_R | TAKES_L
 };
 

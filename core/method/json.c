@@ -38,6 +38,7 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     if (m->norm != NORM_NONE) word(b, "norm", norm_name(m->norm));
     if (m->residual != RESIDUAL_WRITTEN) word(b, "residual", residual_name(m->residual));
     if (m->ending != END_MODEL) word(b, "end", ending_name(m->ending));
+    if (m->shift) buf_puts(b, ",\"shift\":true");
     if (m->length != LENGTH_MAP) word(b, "length", length_name(m->length));
     if (in_weight) word(b, "target", target_name(m->target));
     if (m->read != TAP_NONE) word(b, "read", tap_name(m->read));
@@ -189,6 +190,7 @@ static int read_numbers(const json_t *o, const char *where, struct module *m, st
     if (!json_get_double(o, where, "scale", &m->scale, e) && e->code) return e->code;
     if (!json_get_double(o, where, "dropout", &m->dropout, e) && e->code) return e->code;
     if (!json_get_bool(o, where, "biases", &m->biases, e) && e->code) return e->code;
+    if (!json_get_bool(o, where, "shift", &m->shift, e) && e->code) return e->code;
     if (!json_get_bool(o, where, "norm_before", &m->norm_before, e) && e->code) return e->code;
     if (!(m->dropout >= 0 && m->dropout < 1))
         return err_set(e, ERR_INPUT, "%s: \"dropout\" must be at least 0 and below 1", where);
@@ -217,7 +219,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
         "function", "size",  "activation", "biases", "target",         "read",
         "write",    "scale", "insertion",  "heads",  "composition",    "source",
         "mid",      "init",  "dropout",    "layers", "mid_activation", "stack", "site",
-        "norm",     "learn", "norm_before", "residual", "end", "length", "place", "pool", "rows", "seed",
+        "norm",     "learn", "norm_before", "residual", "end", "length", "shift", "place", "pool", "rows", "seed",
         "rank", "rule"};
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "%s: must be an object", where);
     if (json_known_keys(o, where, known, COUNT_OF(known), e)) return e->code;

@@ -126,6 +126,8 @@ static int set_ending(struct module *m, const char *v, struct err *e) {
     return i < 0 ? ERR_USAGE : 0;
 }
 
+static int set_shift(struct module *m, const char *v, struct err *e) { return yes_no("shift", v, &m->shift, e); }
+
 static int set_length(struct module *m, const char *v, struct err *e) {
     int i = key_word("length", v, keys_length_at, LENGTH_COUNT, e);
     if (i >= 0) m->length = (enum length)i;
@@ -376,6 +378,7 @@ static const struct key keys_table[] = {
     {"residual", TAKES_RESIDUAL, false, set_residual},
     {"end", TAKES_RESIDUAL, false, set_ending},
     {"length", TAKES_LENGTH, false, set_length},
+    {"shift", TAKES_SHIFT, false, set_shift},
     {"read", TAKES_READ, true, set_read},
     {"write", TAKES_PLACE, true, set_write},
     {"target", TAKES_TARGET, true, set_target},

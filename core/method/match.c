@@ -109,6 +109,8 @@ static void add_switches(struct call_text *c, const struct module *run, const st
         match_add(c, "residual", residual_name(x->residual), FAR_SWITCH);
     if (takers("end", run, base, n, &x, &y) && x->ending != y->ending)
         match_add(c, "end", ending_name(x->ending), FAR_SWITCH);
+    if (takers("shift", run, base, n, &x, &y) && x->shift != y->shift)
+        match_add(c, "shift", x->shift ? "yes" : "no", FAR_SWITCH);
     if (takers("length", run, base, n, &x, &y) && x->length != y->length)
         match_add(c, "length", length_name(x->length), FAR_SWITCH);
     if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&

@@ -135,6 +135,7 @@ static void differences(struct buf *b, const struct module *x, const struct modu
         phrase(b, " as residual at ", residual_name(x->residual), nearest_where(x));
     if (x->ending != y->ending && x->fn == y->fn) phrase(b, " end at ", ending_name(x->ending),
                                                          nearest_where(x));
+    if (x->shift != y->shift && x->fn == y->fn) phrase(b, "", x->shift ? "positions moved on" : "positions not moved", "");
     if (x->length != y->length && x->fn == y->fn) phrase(b, " as what the length is of at ", length_name(x->length),
                                                          nearest_where(x));
     if (x->place != y->place && x->fn == y->fn) phrase(b, " at ", prompt_place_name(x->place),

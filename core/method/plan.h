@@ -135,6 +135,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a);
 enum { PLAN_RATE = 24 };
 void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]);
 /* The longest text in tokens that such a method leaves room for: rows of a prompt take positions of their own. */
+/* By how many learned positions its prefixes move the text (shift=yes). */
+int method_moved(const struct method *m);
 int method_longest(const struct method *m, const struct arch *a);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);

@@ -34,8 +34,15 @@ int module_spans(const struct module *m, const struct arch *a, struct span out[S
     return n;
 }
 
+int method_moved(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].shift) return m->module[i].size;
+    return 0;
+}
+
 int method_longest(const struct method *m, const struct arch *a) {
     int longest = arch_longest(a);
+    if (a->positions) longest -= method_moved(m);
     for (int i = 0; i < m->count; i++) {
         bool rows = function_of(&m->module[i])->form == FORM_ROWS;
         if (rows && m->module[i].write == TAP_EMBED_WORDS && a->positions) longest -= m->module[i].size;

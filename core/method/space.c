@@ -159,6 +159,7 @@ static void space_leave_out(struct module *m) {
     if (!module_takes(m, TAKES_RESIDUAL)) m->residual = usual->residual;
     if (!module_takes(m, TAKES_RESIDUAL)) m->ending = usual->ending;
     if (!module_takes(m, TAKES_LENGTH)) m->length = usual->length;
+    if (!module_takes(m, TAKES_SHIFT)) m->shift = usual->shift;
     if (!module_takes(m, TAKES_SIZE)) m->size = usual->size;
     if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
     if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
@@ -252,6 +253,7 @@ bool module_equal(const struct module *a, const struct module *b) {
            a->heads == b->heads && a->source == b->source && a->size == b->size &&
            a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
            a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending && a->length == b->length &&
+           a->shift == b->shift &&
            a->factor == b->factor && a->own_rule == b->own_rule &&
            a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
            a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn &&

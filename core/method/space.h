@@ -132,6 +132,7 @@ struct module {
     enum source source;
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
     int factor;           /* of Kronecker products: k of the factors L_i, R_i; 0: the products themselves are trained */
+    bool shift;           /* of a prefix: the tokens' positions move on by its length, as the library PEFT has it */
     bool own_rule;        /* and each map has its own A_i, where else all have one set */
     int mid;              /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
     enum act mid_act;     /* tanh */

@@ -11,6 +11,7 @@ static int untouched_below(const struct plan *p, const struct module *m, const s
     struct span span[SPANS];
     int lowest = a->encoder_layers, n = module_spans(m, a, span);
     if (module_in_weight(m)) return p->lowest_layer;
+    if (m->shift) return -1; /* the text's positions are others */
     for (int i = 0; i < n; i++)
         if (span[i].stack == STACK_ENCODER && span[i].first < lowest) lowest = span[i].first;
     return lowest;

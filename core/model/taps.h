@@ -96,6 +96,8 @@ struct hooks {
     /* 2: the encoder runs twice, the first time only to be told of; `reached` hears of both. */
     int passes;
     struct joined_rows joined;
+    /* Learned positions of the encoder's tokens move on by as many, without rows that stand at those left free. */
+    int moved;
     /* The rows that join: blocks of *each rows, of which sequence i takes the first joined.count of block (*block)[i]
      * (NULL: all take the first).  `words`: the tokens' word embeddings, of the batch's own rows, where they are read. */
     node (*rows)(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block);

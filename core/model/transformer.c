@@ -65,7 +65,7 @@ static int place_tables(const struct forward *f, const struct site *s, struct em
                                                decoder ? b->target_positions
                                                : moved ? joined_positions(f)
                                                        : b->positions,
-                                               a->position_offset};
+                                               a->position_offset + (!decoder && f->hooks ? f->hooks->moved : 0)};
     if (a->types)
         table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_TYPE, s), moved ? joined_types(f) : b->types, 0};
     return tables;
