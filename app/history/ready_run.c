@@ -1,10 +1,12 @@
 #include "app/history/ready_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/data/metrics.h"
 
 /* The description says which model it is, as that of a run which was trained here. */
 static void name_model(struct imported *x) {
@@ -16,6 +18,32 @@ static void name_model(struct imported *x) {
     c->model_folder = full ? full : xstrdup(m->folder);
     xreplace(&c->model_sha256, m->sha256);
     xreplace(&c->model_facts, m->facts);
+}
+
+/* A step of a training elsewhere; what was told before a step that is there already has been replayed. */
+static void keep_step(struct store *s, int64_t id, const struct curve_entry *x) {
+    struct store_step step = { .run = id, .step = x->step };
+    for (int i = 0; i < x->count && step.count < STORE_STEP_VALUES; i++) {
+        int key = store_key(s, x->name[i], strcmp(x->name[i], "loss") ? 0 : -1, false, NULL);
+        if (key < 0) continue;
+        step.key[step.count] = key;
+        step.value[step.count++] = x->value[i];
+    }
+    if (step.count) store_step(s, &step);
+}
+
+static void keep_evaluation(struct store *s, int64_t id, const struct curve_entry *x) {
+    struct store_metric metric[CURVE_VALUES];
+    for (int i = 0; i < x->count; i++) {
+        int known = metric_find(x->name[i]);
+        metric[i] = (struct store_metric){ x->name[i], x->value[i], NULL, known < 0 ? 0 : metric_direction((enum metric_id)known) };
+    }
+    store_evaluation(s, &(struct store_evaluation){ .run = id, .step = x->step, .rows = "of the Trainer", .count = x->count,
+                                                    .metric = metric });
+}
+
+static void keep_curve(struct store *s, int64_t id, const struct curve *c) {
+    for (size_t i = 0; i < c->count; i++) (c->entry[i].evaluation ? keep_evaluation : keep_step)(s, id, &c->entry[i]);
 }
 
 /* Its values, in the folder of a run that has its row. */
@@ -44,6 +72,7 @@ int ready_run(struct store *s, struct imported *x, const struct history_row *mor
     struct err closing = ERR_INIT;
     int rc = run_row_create(s, &x->config, predictor_plan(x->predictor), &row, id, e);
     if (!rc) {
+        keep_curve(s, *id, &x->curve);
         rc = keep_values(s, *id, x, e);
         int closed = store_disown(s, *id, &closing);
         if (!rc && closed) {

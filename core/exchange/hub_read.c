@@ -370,6 +370,7 @@ int import_hub(const char *folder, struct model *m, struct imported *out, struct
     if (!rc) rc = hub_reader_head(&r, folder, r.hub.name, e);
     if (!rc) rc = reading_build(&r.in, json_string_value(json_object_get(r.hub.config, "model_name")), e);
     if (!rc) out->origin = xstrdup(r.hub.text);
+    if (!rc) curve_read(folder, &out->curve, &out->read, &out->ignored);
     hub_reader_release(&r);
     if (rc) import_release(out);
     return rc;

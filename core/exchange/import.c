@@ -31,6 +31,7 @@ void import_release(struct imported *x) {
     free(x->version);
     free(x->parents);
     free(x->origin);
+    curve_release(&x->curve);
     notes_release(&x->read);
     notes_release(&x->ignored);
     notes_release(&x->assumed);

@@ -3,6 +3,7 @@
 #ifndef CORE_EXCHANGE_IMPORT_H
 #define CORE_EXCHANGE_IMPORT_H
 
+#include "core/exchange/curve.h"
 #include "core/train/predict.h"
 
 /* Lines of text in their order. */
@@ -20,6 +21,7 @@ struct imported {
     struct predictor *predictor; /* on it; without made values */
     struct run_config config; /* completed; its method is the predictor's plan's */
     char *parents;            /* JSON, an array: the runs that it was joined of; NULL: none */
+    struct curve curve;       /* of its training, where that left one */
     char *origin;             /* the config that came with it, as it was; NULL: none */
 };
 void import_release(struct imported *x);

@@ -328,6 +328,28 @@ static char *changed(const char *name, const char *from, const char *to) {
     return own;
 }
 
+/* What a Trainer left beside the adapter is its curve. */
+static void a_trainers_curve_comes_along(void **state) {
+    (void)state;
+    static const char told[] = "{\"log_history\":[{\"epoch\":0.5,\"loss\":0.9,\"learning_rate\":0.001,\"step\":10},"
+                               "{\"eval_loss\":0.8,\"eval_accuracy\":0.25,\"eval_runtime\":3.5,\"step\":10},"
+                               "{\"loss\":0.7,\"grad_norm\":1.5,\"step\":20},{\"train_runtime\":9.0,\"step\":20}]}";
+    char *folder = changed("lora", "\"r\": 2", "\"r\": 2");
+    test_put(folder, "trainer_state.json", told);
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/curve.db'", folder, base, stage.folder);
+    char *read = json_dumps(stage_at(run, "imported.read"), JSON_COMPACT);
+    char *points = stage_out(0, "export 1 --to csv --db '%s/curve.db'", stage.folder);
+    assert_non_null(strstr(read, "trainer_state.json"));
+    assert_non_null(strstr(points, "\"loss\",10,0.9"));
+    assert_non_null(strstr(points, "\"loss\",20,0.7"));
+    assert_non_null(strstr(points, "\"dev.accuracy\",10,0.25"));
+    assert_null(strstr(points, "runtime"));
+    free(read);
+    free(points);
+    free(folder);
+    json_decref(run);
+}
+
 static void what_is_not_computed_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -394,6 +416,7 @@ int main(void) {
         cmocka_unit_test(what_a_library_has_no_place_for_is_refused),
         cmocka_unit_test(what_is_not_computed_is_refused),
         cmocka_unit_test(the_tensors_say_places_and_ranks),
+        cmocka_unit_test(a_trainers_curve_comes_along),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -1,0 +1,28 @@
+/* The curve that a Trainer of the library transformers left beside an adapter, in trainer_state.json. */
+#ifndef CORE_EXCHANGE_CURVE_H
+#define CORE_EXCHANGE_CURVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct notes;
+
+enum { CURVE_VALUES = 8, CURVE_NAME = 48 };
+/* What was told at a step: of training ("loss", "lr", "grad_norm"), or of an evaluation ("accuracy", …). */
+struct curve_entry {
+    int64_t step;
+    bool evaluation;
+    int count;
+    char name[CURVE_VALUES][CURVE_NAME];
+    double value[CURVE_VALUES];
+};
+struct curve {
+    struct curve_entry *entry;
+    size_t count, room;
+};
+/* In the order of the file; says that it was read, or why not: an adapter is one without its curve, too. */
+void curve_read(const char *folder, struct curve *out, struct notes *read, struct notes *ignored);
+void curve_release(struct curve *c);
+
+#endif
