@@ -69,6 +69,7 @@ static const char *prompt_trouble(const struct module *m, const struct arch *a) 
 }
 
 static const char *prefix_trouble(const struct module *m, const struct arch *a) {
+    if (m->shift) return "the library's prefix does not move the text's positions; --to peft has shift=yes";
     if (a->buckets) return "on T5 the library moves the relative positions by a prefix's length";
     return m->comp != COMP_GATED && !comp_gates(m->comp) ? "the library's prefix is gated: it is in the attention's own softmax" : NULL;
 }
@@ -140,10 +141,12 @@ static int hub_write_check_layers(const struct hub_out *o, struct err *e) {
 
 /* Prefixes are of one config too; of a model with a decoder in all layers of an attention, and at the decoder's own. */
 static int note_prefix(struct hub_out *o, int module, struct err *e) {
-    const struct module *m = &o->plan->method.module[module], *first = &o->plan->method.module[o->prefix < 0 ? module : o->prefix];
+    const struct module *m = &o->plan->method.module[module];
+    const struct module *first = &o->plan->method.module[o->prefix < 0 ? module : o->prefix];
     struct span span[SPANS];
     int n = module_spans(m, &o->m->arch, span);
-    if (first->size != m->size || first->comp != m->comp) return hub_write_refuse(module, m, "the library has one prefix, of one length", e);
+    if (first->size != m->size || first->comp != m->comp)
+        return hub_write_refuse(module, m, "the library has one prefix, of one length", e);
     if (o->prefix < 0) o->prefix = module;
     for (int k = 0; k < n; k++)
         for (int i = span[k].first; i < span[k].end; i++) o->keys[span[k].stack][span[k].site == SUB_CROSS][i] = module + 1;
@@ -208,20 +211,20 @@ static int hub_write_check(struct hub_out *o, struct err *e) {
 /* ---- tensors ---- */
 
 /* A place of a module. */
-struct hub_at {
+struct hub_place {
     int module, stack, site, layer;
 };
 
-static const real *values(const struct hub_out *o, const struct hub_at *at, enum slot slot) {
+static const real *values(const struct hub_out *o, const struct hub_place *at, enum slot slot) {
     const struct plan_tensor *t = plan_slot(o->plan, at->module, slot, at->stack, at->site, at->layer);
     BUG_IF(!t);
     return o->params + t->offset;
 }
 
-static const struct module *module_of(const struct hub_out *o, const struct hub_at *at) { return &o->plan->method.module[at->module]; }
+static const struct module *module_of(const struct hub_out *o, const struct hub_place *at) { return &o->plan->method.module[at->module]; }
 
 /* What Kronecker products make a map of. */
-static void add_factors(struct hub_out *o, const char *name, const struct hub_at *at, bool up) {
+static void add_factors(struct hub_out *o, const char *name, const struct hub_place *at, bool up) {
     const struct module *m = module_of(o, at);
     size_t n = (size_t)m->mid, k = (size_t)m->factor, r = (size_t)m->size, d = (size_t)o->m->arch.width, in = up ? r : d, out = up ? d : r;
     char *map = up ? xprintf("%s.adapter_up", name) : xprintf("%s.adapter_down.%d", name, m->norm_before);
@@ -234,7 +237,7 @@ static void add_factors(struct hub_out *o, const char *name, const struct hub_at
     free(map);
 }
 
-static void add_maps(struct hub_out *o, const char *name, const struct hub_at *at) {
+static void add_maps(struct hub_out *o, const char *name, const struct hub_place *at) {
     const struct module *m = module_of(o, at);
     size_t r = (size_t)m->size, d = (size_t)o->m->arch.width;
     writing_add(&o->to, xprintf("%s.adapter_down.%d.weight", name, m->norm_before), r, d, values(o, at, SLOT_DOWN_W));
@@ -243,7 +246,7 @@ static void add_maps(struct hub_out *o, const char *name, const struct hub_at *a
     writing_add(&o->to, xprintf("%s.adapter_up.bias", name), 0, d, values(o, at, SLOT_UP_B));
 }
 
-static void hub_write_add_gate(struct hub_out *o, char *name, const struct hub_at *at) {
+static void hub_write_add_gate(struct hub_out *o, char *name, const struct hub_place *at) {
     const struct module *m = module_of(o, at);
     size_t gates = (size_t)comp_gates(m->comp);
     if (gates) writing_add(&o->to, xprintf("%s.weight", name), gates, (size_t)tap_width(&o->m->arch, gate_reads(m)),
@@ -264,7 +267,7 @@ static void add_rule(struct hub_out *o) {
 }
 
 /* Where the library has adapters of that place; caller frees. */
-static char *hub_write_place(const struct hub_out *o, const struct hub_at *at) {
+static char *hub_write_place(const struct hub_out *o, const struct hub_place *at) {
     const struct arch *a = &o->m->arch;
     const char *before = family_prefix(a->family), *stack = stack_name(at->stack);
     bool ffn = at->site == SUB_FFN, decoder = at->stack == STACK_DECODER;
@@ -277,7 +280,7 @@ static char *hub_write_place(const struct hub_out *o, const struct hub_at *at) {
                    ffn ? "output" : at->site == SUB_CROSS ? "cross_attention" : "attention", o->job->name);
 }
 
-static void add_bottleneck(struct hub_out *o, const struct hub_at *at) {
+static void add_bottleneck(struct hub_out *o, const struct hub_place *at) {
     static const char *const befores[] = { "adapter_norm_before", "adapter_down.0" }; /* the library saves it twice */
     const struct module *m = module_of(o, at);
     size_t d = (size_t)o->m->arch.width;
@@ -297,7 +300,7 @@ static void add_bottleneck(struct hub_out *o, const struct hub_at *at) {
     free(name);
 }
 
-static void add_beside_map(struct hub_out *o, const struct hub_at *at) {
+static void add_beside_map(struct hub_out *o, const struct hub_place *at) {
     const struct module *m = module_of(o, at);
     const struct arch *a = &o->m->arch;
     char *map = writing_map(o->m, m->write, at->stack, at->site, at->layer), *name = xprintf("%s.loras.%s", map, o->job->name);
@@ -331,7 +334,7 @@ static void add_keys(struct hub_out *o, int stack, bool cross, const char *key) 
     GROW(o->flat, o->flat_room, o->flats + 1);
     o->flat[o->flats++] = flat;
     for (int layer = 0; layer < arch_layers(a, stack); layer++) {
-        const struct hub_at at = { o->keys[stack][cross][layer] - 1, stack, cross ? SUB_CROSS : SUB_SELF, layer };
+        const struct hub_place at = { o->keys[stack][cross][layer] - 1, stack, cross ? SUB_CROSS : SUB_SELF, layer };
         if (at.module < 0) continue;
         for (size_t t = 0; t < l; t++)
             for (size_t k = 0; k < 2; k++)
@@ -345,11 +348,12 @@ static void add_keys(struct hub_out *o, int stack, bool cross, const char *key) 
         for (int layer = 0; layer < arch_layers(a, s); layer++)
             for (int c = 0; c <= s; c++) {
                 char *name = attention_name(o, s, c, layer);
-                writing_add(&o->to, xprintf("%s.prefix_tuning.pool.prefix_tunings.%s.%s.control_trans", name, o->job->name, key), 0, l * n, flat);
+                writing_add(&o->to, xprintf("%s.prefix_tuning.pool.prefix_tunings.%s.%s.control_trans", name, o->job->name, key), 0, l * n,
+                            flat);
                 free(name);
             }
-    writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.%s.control_trans", family_prefix(a->family), o->job->name, key), 0, l * n,
-                flat);
+    writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.%s.control_trans", family_prefix(a->family), o->job->name, key),
+                0, l * n, flat);
 }
 
 static void add_prefix(struct hub_out *o) {
@@ -360,8 +364,9 @@ static void add_prefix(struct hub_out *o) {
 }
 
 static void add_prompt(struct hub_out *o) {
-    const struct hub_at at = { o->prompt, STACK_ENCODER, SUB_EMBED, -1 };
-    writing_add(&o->to, xprintf("%sprompt_tuning.prompt_tunings.%s.prompt_embedding.weight", family_prefix(o->m->arch.family), o->job->name),
+    const struct hub_place at = { o->prompt, STACK_ENCODER, SUB_EMBED, -1 };
+    writing_add(&o->to,
+                xprintf("%sprompt_tuning.prompt_tunings.%s.prompt_embedding.weight", family_prefix(o->m->arch.family), o->job->name),
                 (size_t)module_of(o, &at)->size, (size_t)o->m->arch.width, values(o, &at, SLOT_OWN));
 }
 
@@ -372,7 +377,7 @@ static void hub_write_add_modules(struct hub_out *o) {
         int n = hub_write_is_part(o, i) ? module_spans(m, &o->m->arch, span) : 0;
         for (int k = 0; k < n; k++)
             for (int layer = span[k].first; layer < span[k].end; layer++) {
-                const struct hub_at at = { i, span[k].stack, span[k].site, layer };
+                const struct hub_place at = { i, span[k].stack, span[k].site, layer };
                 if (m->fn == FN_BOTTLENECK) add_bottleneck(o, &at);
                 else if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_SCALE) add_beside_map(o, &at);
             }

@@ -7,7 +7,9 @@
 
 #include "core/exchange/import.h"
 
-enum peft_type { PEFT_LORA, PEFT_IA3, PEFT_PROMPT, PEFT_P_TUNING, PEFT_MULTITASK, PEFT_VERA, PEFT_LN, PEFT_ADALORA, PEFT_TYPES };
+enum peft_type {
+    PEFT_LORA, PEFT_IA3, PEFT_PREFIX, PEFT_PROMPT, PEFT_P_TUNING, PEFT_MULTITASK, PEFT_VERA, PEFT_LN, PEFT_ADALORA, PEFT_TYPES
+};
 const char *peft_type_name(enum peft_type t); /* "LORA" */
 
 struct peft {

@@ -10,6 +10,7 @@
 #include "core/exchange/reading.h"
 
 static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3",
+    [PEFT_PREFIX] = "PREFIX_TUNING",
     [PEFT_PROMPT] = "PROMPT_TUNING", [PEFT_P_TUNING] = "P_TUNING", [PEFT_MULTITASK] = "MULTITASK_PROMPT_TUNING",
     [PEFT_VERA] = "VERA", [PEFT_LN] = "LN_TUNING", [PEFT_ADALORA] = "ADALORA" };
 
@@ -33,7 +34,8 @@ static const struct key_rule of_prompt[] = {
     { "num_transformer_submodules", NULL }, { "prompt_tuning_init", NULL }, { "prompt_tuning_init_text", NULL },
     { "prompt_tuning_init_state_dict_path", NULL }, { "prompt_tuning_init_task", NULL }, { "tokenizer_name_or_path", NULL },
     { "tokenizer_kwargs", NULL }, { "encoder_hidden_size", NULL }, { "encoder_num_layers", NULL }, { "encoder_dropout", NULL },
-    { "encoder_reparameterization_type", NULL }, { "num_ranks", NULL }, { "num_tasks", NULL }, { NULL, NULL },
+    { "encoder_reparameterization_type", NULL }, { "num_ranks", NULL }, { "num_tasks", NULL },
+    { "prefix_projection", NULL }, { "init_weights", NULL }, { NULL, NULL },
 };
 static const struct key_rule of_vera[] = {
     { "r", NULL }, { "d_initial", NULL }, { "projection_prng_key", NULL }, { "save_projection", NULL }, { "vera_dropout", NULL },
@@ -49,7 +51,7 @@ static const struct key_rule of_adalora[] = {
 static const struct key_rule of_norms[] = { { NULL, NULL } };
 static const struct key_rule *const rules[PEFT_TYPES] = {
     [PEFT_LORA] = peft_config_of_lora, [PEFT_IA3] = of_ia3,
-    [PEFT_PROMPT] = of_prompt, [PEFT_P_TUNING] = of_prompt, [PEFT_MULTITASK] = of_prompt,
+    [PEFT_PREFIX] = of_prompt, [PEFT_PROMPT] = of_prompt, [PEFT_P_TUNING] = of_prompt, [PEFT_MULTITASK] = of_prompt,
     [PEFT_VERA] = of_vera, [PEFT_LN] = of_norms, [PEFT_ADALORA] = of_adalora };
 
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */

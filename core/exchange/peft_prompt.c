@@ -6,8 +6,11 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/slots.h"
 
-bool peft_is_prompt(enum peft_type type) { return type == PEFT_PROMPT || type == PEFT_P_TUNING || type == PEFT_MULTITASK; }
+bool peft_is_prompt(enum peft_type type) {
+    return type == PEFT_PREFIX || type == PEFT_PROMPT || type == PEFT_P_TUNING || type == PEFT_MULTITASK;
+}
 
 /* ---- reading ---- */
 
@@ -84,9 +87,54 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
     return 0;
 }
 
+/* ---- keys and values of all layers: l rows of 2·layers·d, a layer's keys and then its values ---- */
+
+/* From one order into the other: rows of everything, or of each layer's keys and values the rows. */
+static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, bool by_part, real *to) {
+    for (size_t k = 0; k < parts; k++)
+        for (size_t t = 0; t < l; t++) {
+            size_t whole = (t * parts + k) * d, part = (k * l + t) * d;
+            memcpy(to + (by_part ? part : whole), from + (by_part ? whole : part), d * sizeof *to);
+        }
+}
+
+static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows, struct err *e) {
+    const struct arch *a = &in->m->arch;
+    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)(a->heads * a->head_width), l = rows->rank == 2 ? rows->shape[0] : 0;
+    if (a->decoder_layers || !a->positions)
+        return reading_refuse(in, rows, "of a model with a decoder: the library's decoder layers read every second layer's part of such a "
+                                        "prefix and move what it attends to, which petri does not have", e);
+    if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
+        return reading_refuse(in, rows, "its shape is not rows × (2 · layers · the attention's width)", e);
+    real *made = mem_try(rows->count, sizeof *made);
+    if (!made) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
+    prefix_reorder(rows->values, l, parts, d, true, made);
+    memcpy(rows->values, made, rows->count * sizeof *made);
+    free(made);
+    struct module m = module_default(FN_SOFTMAX);
+    m.size = (int)l;
+    m.shift = true;
+    for (size_t i = 0; i < parts / 2; i++) {
+        struct placed *at = assembly_piece(&in->to, &m, STACK_ENCODER, SUB_SELF, (int)i);
+        piece_add(at, SLOT_KEY, rows->values + 2 * i * l * d, l * d);
+        piece_add(at, SLOT_VALUE, rows->values + (2 * i + 1) * l * d, l * d);
+    }
+    if (json_is_true(json_object_get(p->config, "prefix_projection")))
+        notes_add(&in->out->assumed, "the network behind the prefix is not in such a file: its keys and values are free");
+    rows->used = true;
+    return 0;
+}
+
+static int peft_prompt_take_others(struct adapter_reading *in, struct err *e) {
+    for (size_t i = 0; i < in->bag.count; i++)
+        if (take_other(in, &in->bag.tensor[i], e)) return e->code;
+    return 0;
+}
+
 int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct err *e) {
     struct bag_tensor *rows = bag_find(&in->bag, "prompt_embeddings");
     if (!rows) return err_set(e, ERR_INPUT, "%s: has no prompt_embeddings", in->bag.path);
+    if (p->type == PEFT_PREFIX) return peft_prompt_take_prefix(in, p, rows, e) ? e->code : peft_prompt_take_others(in, e);
     struct module m = module_default(FN_PROMPT);
     if (find_length(in, p, rows, &m, e)) return e->code;
     m.pool = POOL_ROW0;
@@ -97,35 +145,60 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     piece_add(at, SLOT_OWN, rows->values, rows->count);
     if (p->type == PEFT_P_TUNING)
         notes_add(&in->out->assumed, "the network behind the prompt is not in such a file: its rows are free");
-    for (size_t i = 0; i < in->bag.count; i++)
-        if (take_other(in, &in->bag.tensor[i], e)) return e->code;
-    return 0;
+    return peft_prompt_take_others(in, e);
 }
 
 /* ---- writing ---- */
 
 int peft_prompt_of(const struct method *m) {
     for (int i = 0; i < m->count; i++)
-        if (m->module[i].fn == FN_PROMPT) return i;
+        if (m->module[i].fn == FN_PROMPT || m->module[i].fn == FN_SOFTMAX) return i;
     return -1;
+}
+
+static const char *prefix_why_not(const struct method *method, const struct arch *a) {
+    const struct module *m = &method->module[0];
+    if (a->decoder_layers) return "the library's decoder layers read every second layer's part of a prefix, which petri does not";
+    if (m->comp != COMP_GATED) return "PEFT's prefix is in the attention's own softmax, without gates of the input";
+    if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT's prefix is in all layers";
+    return m->shift ? NULL : "PEFT's prefix moves the text's positions (shift=yes); --to hub has one that does not";
 }
 
 const char *peft_prompt_why_not(const struct method *method, const struct arch *a) {
     const struct module *m = &method->module[peft_prompt_of(method)];
-    if (method->count > 1) return "PEFT has a prompt by itself, not beside other modules";
-    if (m->source != SOURCE_FREE) return "its rows are made by a network";
+    bool prefix = m->fn == FN_SOFTMAX;
+    if (method->count > 1)
+        return prefix ? "PEFT has a prefix by itself, not beside other modules" : "PEFT has a prompt by itself, not beside other modules";
+    if (m->source != SOURCE_FREE) return prefix ? "its keys and values are not each layer's own" : "its rows are made by a network";
+    if (prefix) return prefix_why_not(method, a);
     if (m->write != TAP_EMBED_WORDS) return "PEFT's rows join the word embeddings (write=embed.words); --to hub has write=embed";
     if (m->place != PLACE_FIRST) return "PEFT's rows stand before the text (place=first)";
     if (m->pool != POOL_ROW0 && !a->decoder_layers) return "PEFT's classifier reads row 0, the prompt's (pool=row0)";
     return NULL;
 }
 
-void peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model, const real *params) {
+static real *write_prefix(struct adapter_writing *to, const struct plan *p, const struct model *model, const real *params) {
+    const struct arch *a = &model->arch;
+    size_t l = (size_t)p->method.module[0].size, d = (size_t)tap_width(a, TAP_A_K), parts = 2 * (size_t)a->encoder_layers;
+    real *own = xcalloc(2 * l * parts * d, sizeof *own), *rows = own + l * parts * d;
+    for (size_t k = 0; k < parts; k++) {
+        const struct plan_tensor *t = plan_slot(p, 0, k % 2 ? SLOT_VALUE : SLOT_KEY, STACK_ENCODER, SUB_SELF, (int)(k / 2));
+        BUG_IF(!t || t->count != l * d);
+        memcpy(own + k * l * d, params + t->offset, l * d * sizeof *own);
+    }
+    prefix_reorder(own, l, parts, d, false, rows);
+    writing_add(to, xstrdup("prompt_embeddings"), l, parts * d, rows);
+    return own;
+}
+
+real *peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model, const real *params) {
     const struct module *m = &p->method.module[peft_prompt_of(&p->method)];
+    if (m->fn == FN_SOFTMAX) return write_prefix(to, p, model, params);
     const struct plan_tensor *t = plan_slot(p, 0, SLOT_OWN, STACK_ENCODER, SUB_EMBED, -1);
     size_t kept = (size_t)m->size * (m->rows == ROWS_PEFT && model->arch.decoder_layers ? 2 : 1);
     BUG_IF(!t || t->count != kept * (size_t)model->arch.width);
     writing_add(to, xstrdup("prompt_embeddings"), kept, (size_t)model->arch.width, params + t->offset);
+    return NULL;
 }
 
 void peft_prompt_keys(json_t *c, const struct plan *p, const struct model *model) {
@@ -137,6 +210,11 @@ void peft_prompt_keys(json_t *c, const struct plan *p, const struct model *model
     json_object_set_new(c, "num_layers", json_integer(a->encoder_layers));
     json_object_set_new(c, "num_attention_heads", json_integer(a->heads));
     json_object_set_new(c, "num_transformer_submodules", json_integer(m->rows == ROWS_PEFT && a->decoder_layers ? 2 : 1));
+    if (m->fn == FN_SOFTMAX) {
+        json_object_set_new(c, "encoder_hidden_size", json_integer(a->width));
+        json_object_set_new(c, "prefix_projection", json_false());
+        return;
+    }
     json_object_set_new(c, "prompt_tuning_init", json_string("RANDOM"));
     for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
 }

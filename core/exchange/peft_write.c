@@ -76,8 +76,9 @@ static bool norms_alone(const struct plan *p) {
 static int check_written_prompt(struct out *o, int module, struct err *e) {
     const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
     if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch)) why = "the classifier is not the one that the model's class has";
-    if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (prompt): %s", module + 1, why);
-    o->type = PEFT_PROMPT;
+    if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", module + 1,
+                            function_of(&o->plan->method.module[module])->name, why);
+    o->type = o->plan->method.module[module].fn == FN_SOFTMAX ? PEFT_PREFIX : PEFT_PROMPT;
     return 0;
 }
 
@@ -505,7 +506,7 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base };
     rc = peft_write_check(&o, e);
     if (rc) return rc;
-    if (prompt >= 0) peft_prompt_write(&o.to, o.plan, o.m, o.params);
+    real *made = prompt < 0 ? NULL : peft_prompt_write(&o.to, o.plan, o.m, o.params);
     for (int i = 0; i < o.plan->method.count && prompt < 0; i++) peft_write_add_module(&o, i);
     for (int i = 0; i < o.plan->tensors; i++)
         if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
@@ -516,6 +517,7 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     char *config = origin_holds(&o, origin) ? xstrdup(origin) : peft_write_config_text(&o);
     if (!rc) rc = peft_write_files(&o, config, folder, e);
     free(config);
+    free(made);
     for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);
     for (size_t i = 0; i < o.saves; i++) free(o.saved[i]);
     writing_release(&o.to);

@@ -13,7 +13,7 @@
 
 static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3",
                                     "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora",
-                                    "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding" };
+                                    "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding", "prefix", "prefix-projection" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
                                    "hub-prefix", "hub-prefix-flat", "hub-mam",
@@ -23,7 +23,7 @@ static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel"
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
     static const char *const always[] = { "prompt", "mpt", "hub-prompt-after", "hub-unipelt", "hub-dora", "hub-vera",
-                                          "lora-embedding",
+                                          "lora-embedding", "prefix",
                                           "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
                                           "hub-head-one", "hub-head-pooled" };
     for (size_t i = 0; i < COUNT_OF(always); i++)
@@ -163,7 +163,7 @@ static void exported_it_is_what_was_imported(void **state) {
     (void)state;
     static const char *const some[] = { "lora-patterns", "lora-words", "lora-all", "ia3", "prompt",
                                          "p-tuning", "dora",
-                                    "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding" };
+                                    "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding", "prefix" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "round.db"), *again;
         char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);
@@ -285,6 +285,7 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
         { "scale(write=f.act) + scale(write=f.out)", "peft", "two modules are at one place" },
         { "bottleneck(r=2; write=f.out) + bottleneck(r=2; write=f.out)", "hub", "two modules are at one place" },
         { "lora(at=o,r=2)", "hub", "the library changes q, k, v and the FFN's maps, not W_o" },
+        { "prefix(l=2)", "peft", "PEFT's prefix moves the text's positions" },
         { "dora(r=2)", "hub", "the library's length is over the bias too" },
         { "dora(r=2,length=output)", "peft", "its length is over the bias too" },
         { "prompt(l=2; pool=row0)", "hub", "the library's rows join behind the embedding's norm" },
