@@ -14,22 +14,17 @@
 
 enum { TURN_WARM = 2, TURN_STEPS = 2 }; /* uncounted and counted steps of one before the next has its turn */
 
-struct bench_side {
-    struct bench_work work;
-    struct bench_times times;
-};
-
 static int bench_ratios_turn(struct bench_side *s, struct err *e) {
     struct bench_times now;
     s->work.warm = TURN_WARM;
     s->work.steps = TURN_STEPS;
     int rc = bench_train(&s->work, 0, &now, e);
+    s->times.tokens = now.tokens;
     for (int i = 0; i < now.steps && s->times.steps < BENCH_STEPS; i++) s->times.second[s->times.steps++] = now.second[i];
     return rc;
 }
 
-/* Twice each at least. */
-static int turns(struct bench_side *s, int n, double seconds, struct err *e) {
+int bench_turns(struct bench_side *s, int n, double seconds, struct err *e) {
     double until = clock_seconds() + seconds;
     int rc = 0;
     for (int round = 0; !rc && (round < 2 || (clock_seconds() < until && round * TURN_STEPS < BENCH_STEPS)); round++)
@@ -38,7 +33,7 @@ static int turns(struct bench_side *s, int n, double seconds, struct err *e) {
     return rc;
 }
 
-static double over(const struct bench_side *a, const struct bench_side *b) { return a->times.median / b->times.median; }
+double bench_over(const struct bench_side *a, const struct bench_side *b) { return a->times.median / b->times.median; }
 
 /* ---- several tasks: heads on MiniLM's shapes ---- */
 
@@ -55,11 +50,11 @@ static int of_tasks(double seconds, struct bench_ratio *mixed, struct bench_rati
     side[1].work.sampling = side[3].work.sampling = "proportional";
     side[2].work.method = "shared-adapter(r=48)";
     side[3].work.method = "adapter-per-task(r=48)";
-    int rc = turns(side, COUNT_OF(side), seconds, e);
+    int rc = bench_turns(side, COUNT_OF(side), seconds, e);
     *mixed = (struct bench_ratio){ "mixed_tasks", "a batch of four tasks, of one of one task; lora",
-                                   over(&side[1], &side[0]), 1.05 };
+                                   bench_over(&side[1], &side[0]), 1.05 };
     *each = (struct bench_ratio){ "adapters_per_task", "the same with an adapter a task, of one adapter",
-                                  over(&side[3], &side[2]), 1.10 };
+                                  bench_over(&side[3], &side[2]), 1.10 };
     for (int i = 0; i < HEADS; i++) bench_task_free(&t[i]);
     bench_model_free(m);
     return rc;
@@ -183,13 +178,13 @@ static int of_networks(double seconds, struct bench_ratio *share, struct bench_r
     side[2].work.join = JOIN_TWICE;
     side[3].work.method = "hyperformer++(r=16)";
     double made = 0, encoder = 0;
-    int rc = turns(side, COUNT_OF(side), 0.8 * seconds, e);
+    int rc = bench_turns(side, COUNT_OF(side), 0.8 * seconds, e);
     if (!rc) rc = time_alone(&side[3].work, bench_ratios_make_weights, 0.05 * seconds, &made, e);
     if (!rc) rc = time_alone(&side[2].work, bench_ratios_encode, 0.15 * seconds, &encoder, e);
     *share = (struct bench_ratio){ "made_share", "hyperformer++'s made weights, forward and back, of its step",
                                    made / side[3].times.median, 0.10 };
     *held = (struct bench_ratio){ "join_held", "pha with tapes held until the join, of pha without the losses",
-                                  over(&side[1], &side[0]), 1.03 };
+                                  bench_over(&side[1], &side[0]), 1.03 };
     *twice = (struct bench_ratio){ "join_twice", "what running the encoder twice adds, of its way forward alone",
                                    (side[2].times.median - side[0].times.median) / encoder, 1.05 };
     for (int i = 0; i < BENCH_TASKS; i++) bench_task_free(&t[i]);

@@ -7,6 +7,7 @@
 #include "app/verbs/bench_episodes.h"
 #include "app/verbs/bench_history.h"
 #include "app/verbs/bench_made.h"
+#include "app/verbs/bench_methods.h"
 #include "app/verbs/bench_peer.h"
 #include "app/verbs/bench_ratios.h"
 #include "app/verbs/output.h"
@@ -116,8 +117,33 @@ static int bench_a_history(const struct args *a, struct err *e) {
     return 0;
 }
 
+/* --methods: a step of each beside one of LoRA or of a prefix. */
+static int bench_the_methods(const struct args *a, struct err *e) {
+    int64_t seconds = 80;
+    int rc = args_int(a, "seconds", 5, 3600, &seconds, e), n = bench_methods_count();
+    bool json = args_flag(a, "json");
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (!rc && !json) printf("MiniLM's shapes, 32 rows of 32 tokens, one worker; prompts a token, their own rows counted\n");
+    for (int i = 0; i < n && !rc; i++) {
+        struct bench_method m;
+        rc = bench_method(i, (double)seconds / n, &m, e);
+        char *what = rc ? NULL
+                        : xprintf("%s beside %s, %.2f times its values, %d steps of each (bound %.3g)", m.method, m.beside, m.values,
+                                  m.steps,
+                                  m.bound);
+        if (!rc) verb_bench_say(a, m.key, m.ratio, "\u00D7", what, &b);
+        if (!json) fflush(stdout);
+        free(what);
+    }
+    if (!rc) close_object(a, &b);
+    else buf_release(&b);
+    return rc;
+}
+
 int verb_bench(const struct args *a, struct err *e) {
     if (args_flag(a, "history")) return bench_a_history(a, e);
+    if (args_flag(a, "methods")) return bench_the_methods(a, e);
     const char *peer = args_get(a, "peer-work");
     if (peer) return peer_work(a, peer, e);
     int64_t seconds = 80;

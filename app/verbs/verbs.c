@@ -373,6 +373,7 @@ static const struct option_spec MERGE_ADAPTERS[] = {
 static const struct option_spec BENCH[] = {
     { "seconds", "N", "about how long (default 80)" },
     { "history", NULL, "in place of that: a made history, opened, sorted, filtered, grouped and drawn" },
+    { "methods", NULL, "in place of that: a step of each method beside one of LoRA, or of a prefix" },
     { "runs", "N", "runs of that history (10000)" },
     { "points", "N", "points of its long run (1000000)" },
     { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
