@@ -263,7 +263,8 @@ static int tell_why(struct store *s, const struct store_run *run, struct err *e)
     return 0;
 }
 
-static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
+/* *left: whether a later resume would go on with it. */
+static int show_result(struct store *s, int64_t id, bool json, bool *left, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
@@ -276,6 +277,7 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
         printf(", %.1f s\n", run.seconds);
         rc = tell_why(s, &run, e);
     }
+    *left = *left || run.state != STORE_FINISHED;
     if (run.state == STORE_FAILED)
         rc = err_set(e, ERR_FAILED, "run %lld failed: %s", (long long)id, run.reason ? run.reason : "");
     store_run_release(&run);
@@ -284,17 +286,17 @@ static int show_result(struct store *s, int64_t id, bool json, struct err *e) {
 
 static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json,
                              struct err *e) {
-    bool stopped = verb_wait(j, id, n);
+    bool stopped = verb_wait(j, id, n), left = false;
     int rc = 0;
     for (int i = 0; !rc && i < n; i++) rc = jobs_failure(j, id[i], e);
     jobs_free(j, true);
     if (rc) return rc;
     rc = store_flush(s, e);
     for (int i = 0; i < n; i++) {
-        int one = show_result(s, id[i], json, e);
+        int one = show_result(s, id[i], json, &left, e);
         if (!rc) rc = one;
     }
-    if (!rc && stopped) rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
+    if (!rc && stopped && left) rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
     return rc;
 }
 
