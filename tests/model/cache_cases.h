@@ -208,7 +208,8 @@ static void test_family(const char *family) {
         b.name = known ? known->name : more[i];
         if (!strcmp(b.name, "head")) continue;
         if (give_method(&b, b.name, &e)) run(&b, c);
-        else if (!strstr(e.text, "V11") && !strstr(e.text, "V25")) /* biases to train, a width that four divides */
+        else if (!strstr(e.text, "V11") && !strstr(e.text, "V25") && !strstr(e.text, "V73"))
+            /* biases to train, a width that four divides, gates in a decoder */
             fail_msg("%s: %s: %s", family, b.name, e.text);
         take_method(&b);
     }

@@ -157,7 +157,7 @@ static void add_attention(struct buf *b, const char *stack, int layer, const cha
 
 static void add_stack(struct buf *b, const char *stack, int layers, bool cross) {
     static const char *const taps[] = {"f.pre", "f.act", "f.out"};
-    buf_printf(b, "%s.-1.embed embed\n", stack);
+    buf_printf(b, "%s.-1.embed embed.words\n%s.-1.embed embed\n", stack, stack);
     for (int i = 0; i < layers; i++) {
         add_attention(b, stack, i, "self");
         if (cross) add_attention(b, stack, i, "cross");

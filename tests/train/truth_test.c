@@ -75,7 +75,7 @@ static void presets_train_what_they_declare(void **state) {
     (void)state;
     for (int i = 0; i < preset_count(); i++) {
         const char *name = preset_at(i)->name;
-        bool rows = !strcmp(name, "prompt-tuning") || !strcmp(name, "p-tuning");
+        bool rows = !strcmp(name, "prompt-tuning") || !strcmp(name, "p-tuning") || !strcmp(name, "mpt");
         if (!strcmp(name, "pha") || preset_at(i)->regime || rows) continue; /* of several tasks; over episodes; below */
         trains_what_it_declares(&ground, name);
     }
@@ -85,6 +85,7 @@ static void presets_train_what_they_declare(void **state) {
     ground_open(&short_texts, model, toy, NULL, 14);
     trains_what_it_declares(&short_texts, "prompt-tuning(l=2)");
     trains_what_it_declares(&short_texts, "p-tuning(l=2)");
+    trains_what_it_declares(&short_texts, "mpt(l=2)");
     ground_release(&short_texts);
     free(model);
     free(toy);
