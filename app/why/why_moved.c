@@ -119,10 +119,9 @@ void why_moved_facts(const struct why_run *r, struct why *w) {
     for (int i = 0; i < m.groups; i++) {
         const struct why_group *g = &m.group[i];
         add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed", m.since ? m.since : "", g->name, g->to,
-                            g->from,
-                            g->tensors - g->same, g->tensors));
+                            g->from, g->tensors - g->same, g->tensors));
     }
-    if (m.unchanged == 1) {
+    if (m.unchanged == 1 && m.frozen >= 0) {
         text_thousands((int64_t)m.frozen, values);
         add_fact(w, xprintf("stayed frozen: the %s values of %s, with the same SHA-256 before and after (%.12s\u2026)", values,
                             *r->run->model ? r->run->model : "the model", r->run->model_sha256 ? r->run->model_sha256 : ""));

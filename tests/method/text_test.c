@@ -300,7 +300,7 @@ static void ten_thousand_come_back(void **state) {
         free(text);
         free(json);
     }
-    assert_in_range(named, 400 / TEST_PATIENCE, 9000 / TEST_PATIENCE);
+    assert_in_range(named, 300 / TEST_PATIENCE, 9000 / TEST_PATIENCE);
 }
 
 /* Whatever is typed is read or refused with a reason. */

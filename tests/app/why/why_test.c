@@ -282,12 +282,12 @@ static void as_json(void **state) {
                                       "\"half_width\":0.196}}]");
     buf_release(&b);
     why_release(&w);
-    w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .moved = { "head_tensors", "head_from", "head_to",
-            "frozen_same" },
-                                    .moved_value = { 2, 1, 3, 1 } });
+    w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 },
+                                    .moved = { "head_tensors", "head_to", "frozen_values", "frozen_same" },
+                                    .moved_value = { 2, 3, 1000, 1 } });
     assert_int_equal(w.count, 0);
     assert_int_equal(w.facts, 2);
-    assert_string_equal(w.fact[0], "moved since step 0: the head: norm 3, was 1; 2 of 2 tensors changed");
+    assert_string_equal(w.fact[0], "moved since step 0: the head: norm 3, was 0; 2 of 2 tensors changed");
     why_release(&w);
 }
 
