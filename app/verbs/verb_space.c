@@ -153,7 +153,7 @@ int verb_method_of(const struct args *a, const char *text, struct method *out, s
 
 /* The tasks are called 1, 2, …. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
-    char names[RUN_TASKS][8];
+    char names[RUN_TASKS][16];
     const char *name[RUN_TASKS], *classes = args_get(a, "classes");
     int outputs[RUN_TASKS];
     int64_t tasks = 1;
