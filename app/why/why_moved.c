@@ -71,37 +71,31 @@ void why_moved_release(struct why_moved *m) {
 }
 
 static void no_module_gradient(const struct why_run *r, struct why *w) {
-    struct why_moved m;
-    why_moved_read(r, &m);
-    for (int i = 0; i < m.groups; i++) {
-        const struct why_group *g = &m.group[i];
+    const struct why_moved *m = &r->moved;
+    for (int i = 0; i < m->groups; i++) {
+        const struct why_group *g = &m->group[i];
         if (g->still >= STILL_STEPS)
             why_add(w, "module-still", xprintf("the gradient of %s was zero for %.0f steps", g->name, g->still), "steps", g->still, NULL);
     }
-    why_moved_release(&m);
 }
 
 static void unmoved(const struct why_run *r, struct why *w) {
-    struct why_moved m;
-    why_moved_read(r, &m);
-    for (int i = 0; i < m.groups; i++) {
-        const struct why_group *g = &m.group[i];
+    const struct why_moved *m = &r->moved;
+    for (int i = 0; i < m->groups; i++) {
+        const struct why_group *g = &m->group[i];
         if (g->tensors > 0 && g->same == g->tensors && r->run->step > 2)
             why_add(w, "unmoved", xprintf("no value of %s changed %s: it was listed to train, and did not", g->name,
-                                          m.since ? m.since : ""), "tensors",
+                                          m->since ? m->since : ""), "tensors",
                     g->tensors, NULL);
     }
-    why_moved_release(&m);
 }
 
 static void thawed(const struct why_run *r, struct why *w) {
-    struct why_moved m;
-    why_moved_read(r, &m);
-    if (m.unchanged == 0)
+    const struct why_moved *m = &r->moved;
+    if (m->unchanged == 0)
         why_add(w, "thawed", xprintf("the model's own values are not what they were %s: something wrote into them",
-                                     m.since ? m.since : ""), "values",
-                m.frozen, NULL);
-    why_moved_release(&m);
+                                     m->since ? m->since : ""), "values",
+                m->frozen, NULL);
 }
 
 why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1] = { no_module_gradient, unmoved, thawed, NULL };
@@ -113,18 +107,16 @@ static void add_fact(struct why *w, char *text) {
 }
 
 void why_moved_facts(const struct why_run *r, struct why *w) {
-    struct why_moved m;
+    const struct why_moved *m = &r->moved;
     char values[32];
-    why_moved_read(r, &m);
-    for (int i = 0; i < m.groups; i++) {
-        const struct why_group *g = &m.group[i];
-        add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed", m.since ? m.since : "", g->name, g->to,
+    for (int i = 0; i < m->groups; i++) {
+        const struct why_group *g = &m->group[i];
+        add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed", m->since ? m->since : "", g->name, g->to,
                             g->from, g->tensors - g->same, g->tensors));
     }
-    if (m.unchanged == 1 && m.frozen >= 0) {
-        text_thousands((int64_t)m.frozen, values);
+    if (m->unchanged == 1 && m->frozen >= 0) {
+        text_thousands((int64_t)m->frozen, values);
         add_fact(w, xprintf("stayed frozen: the %s values of %s, with the same SHA-256 before and after (%.12s\u2026)", values,
                             *r->run->model ? r->run->model : "the model", r->run->model_sha256 ? r->run->model_sha256 : ""));
     }
-    why_moved_release(&m);
 }

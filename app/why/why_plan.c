@@ -62,7 +62,7 @@ static void long_warmup(const struct why_run *r, struct why *w) {
 }
 
 static void unfinished(const struct why_run *r, struct why *w) {
-    double rate = r->lr.count ? r->lr.value[r->lr.count - 1] : NAN;
+    double rate = r->last_rate;
     const struct store_run *x = r->run;
     if (!plan_is_over(r) || x->state == STORE_FINISHED || x->state == STORE_FAILED || x->step >= x->steps || !x->step) return;
     struct buf b = BUF_INIT;

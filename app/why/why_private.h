@@ -38,19 +38,36 @@ struct why_task {
     const struct report_facts *train, *dev; /* NULL: not kept */
 };
 
+/* What the run told of its modules when it was over (core/train/moved.h), of each its name: "module 2 (lora(r=8))". */
+struct why_group {
+    char *name;
+    double from, to, tensors, same, still;
+};
+struct why_moved {
+    int groups;
+    struct why_group *group;
+    char *since;              /* "since step 0"; points into the evaluations */
+    double frozen, unchanged; /* values of the model, and whether they are what they were; NaN: not told */
+};
 struct why_run {
     const struct store_run *run;
     struct run_config config;
     struct store_evals evals; /* what the tasks' strings point into */
-    struct why_curve loss, lr, norm;
+    struct why_curve loss, norm;
+    double last_rate;      /* NaN: none was told */
     int tasks;
     struct why_task *task;
     int reports;
     struct report_facts *report;
+    struct why_moved moved;
     int64_t differs;       /* points that a resumed run computed otherwise */
 };
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e);
 void why_run_release(struct why_run *r);
+/* Of evaluations that are read already; why_moved_release frees. */
+void why_moved_read(const struct why_run *r, struct why_moved *out);
+void why_moved_release(struct why_moved *m);
+void why_moved_facts(const struct why_run *r, struct why *w);
 
 /* Adds a finding.  `figures`: "rate", 10.0, "own", 0.003, NULL. */
 void why_add(struct why *w, const char *kind, char *text, ...) __attribute__((sentinel));
@@ -64,21 +81,6 @@ double why_last(const struct why_curve *c);
 double why_share_error(double p, int64_t n);
 /* Whether the metric is a share of the rows: then its error is known. */
 bool why_is_share(const char *metric);
-
-/* What the run told of its modules when it was over (core/train/moved.h), of each its name: "module 2 (lora(r=8))". */
-struct why_group {
-    char *name;
-    double from, to, tensors, same, still;
-};
-struct why_moved {
-    int groups;
-    struct why_group *group;
-    char *since;              /* "since step 0"; points into the evaluations */
-    double frozen, unchanged; /* values of the model, and whether they are what they were; NaN: not told */
-};
-void why_moved_read(const struct why_run *r, struct why_moved *out);
-void why_moved_release(struct why_moved *m);
-void why_moved_facts(const struct why_run *r, struct why *w);
 
 typedef void why_rule(const struct why_run *r, struct why *w);
 typedef void why_task_rule(const struct why_run *r, const struct why_task *t, struct why *w);

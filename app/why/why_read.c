@@ -129,10 +129,11 @@ static int read_differs(struct store *s, struct why_run *r, struct err *e) {
 }
 
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e) {
-    *out = (struct why_run){ .run = run };
+    *out = (struct why_run){ .run = run, .last_rate = NAN };
+    for (size_t i = 0; i < run->value_count; i++)
+        if (!strcmp(run->value[i].name, "lr")) out->last_rate = run->value[i].last.v;
     int rc = config_from_json(run->config, strlen(run->config), &out->config, e);
     if (!rc) rc = why_read_curve(s, run->id, "loss", &out->loss, e);
-    if (!rc) rc = why_read_curve(s, run->id, "lr", &out->lr, e);
     if (!rc) rc = why_read_curve(s, run->id, "grad_norm", &out->norm, e);
     if (!rc) rc = store_evaluations(s, run->id, &out->evals, e);
     if (!rc) rc = read_differs(s, out, e);
@@ -143,6 +144,7 @@ int why_read(struct store *s, const struct store_run *run, struct why_run *out, 
         for (int i = 0; i < c->tasks; i++) why_read_task(out, &out->task[i], c->of[i].task_name, c->of[i].metric);
         if (!c->tasks) why_read_task(out, &out->task[0], "", run->metric);
         take_reports(out);
+        why_moved_read(out, &out->moved);
     }
     if (rc) why_run_release(out);
     return rc;
@@ -157,7 +159,7 @@ void why_run_release(struct why_run *r) {
     for (int i = 0; i < r->reports; i++) report_facts_release(&r->report[i]);
     free(r->report);
     free(r->loss.step), free(r->loss.value);
-    free(r->lr.step), free(r->lr.value);
+    why_moved_release(&r->moved);
     free(r->norm.step), free(r->norm.value);
     store_evals_release(&r->evals);
     config_release(&r->config);
