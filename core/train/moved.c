@@ -12,6 +12,9 @@
 
 enum { HASH = 65, NAME = 32 };
 
+/* What a group had in a step. */
+enum had { NOTHING_TO_MOVE, NO_GRADIENT, A_GRADIENT };
+
 /* Modules come first, then the head, then what makes modules' weights. */
 struct moved {
     int64_t from;        /* the step at which it looked first */
@@ -19,6 +22,7 @@ struct moved {
     double *norm;        /* of each group, before */
     char (*hash)[HASH];  /* of each tensor, before */
     int64_t *still, *longest; /* of each group: steps without a gradient, now and at most */
+    enum had *had;       /* of each group, in the step in hand */
     char (*name)[NAME];  /* of numbers, for as long as they are told */
 };
 
@@ -47,6 +51,7 @@ struct moved *moved_new(const struct run *r) {
     m->norm = xcalloc((size_t)m->groups, sizeof *m->norm);
     m->still = xcalloc((size_t)m->groups, sizeof *m->still);
     m->longest = xcalloc((size_t)m->groups, sizeof *m->longest);
+    m->had = xcalloc((size_t)m->groups, sizeof *m->had);
     m->hash = xcalloc((size_t)r->plan->tensors + 1, sizeof *m->hash);
     for (int g = 0; g < m->groups; g++) m->norm[g] = moved_norm(r, g);
     for (int i = 0; i < r->plan->tensors; i++) {
@@ -61,6 +66,7 @@ void moved_free(struct moved *m) {
     free(m->norm);
     free(m->still);
     free(m->longest);
+    free(m->had);
     free(m->hash);
     free(m->name);
     free(m);
@@ -74,14 +80,14 @@ static bool has_gradient(const struct run *r, const struct plan_tensor *t) {
 
 void moved_step(struct moved *m, const struct run *r) {
     const struct plan *p = r->plan;
+    for (int g = 0; g < m->groups; g++) m->had[g] = NOTHING_TO_MOVE;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        enum had *had = &m->had[moved_group(p, t)];
+        if (*had != A_GRADIENT && can_move(t)) *had = has_gradient(r, t) ? A_GRADIENT : NO_GRADIENT;
+    }
     for (int g = 0; g < m->groups; g++) {
-        bool any = false, has = false;
-        for (int i = 0; i < p->tensors && !has; i++) {
-            if (moved_group(p, &p->tensor[i]) != g || !can_move(&p->tensor[i])) continue;
-            any = true;
-            has = has_gradient(r, &p->tensor[i]);
-        }
-        m->still[g] = any && !has ? m->still[g] + 1 : 0;
+        m->still[g] = m->had[g] == NO_GRADIENT ? m->still[g] + 1 : 0;
         if (m->still[g] > m->longest[g]) m->longest[g] = m->still[g];
     }
 }
