@@ -42,34 +42,6 @@ static int check_spellings(const struct typed_option *o, int n, struct err *e) {
     return 0;
 }
 
-static int set_all(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
-    if (check_spellings(o, n, e)) return e->code;
-    for (int i = 0; i < n; i++)
-        if (typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
-    for (int i = 0; i < n; i++)
-        if (!typed_is_first(&o[i]) && config_set(c, o[i].spelling, o[i].value, e)) return e->code;
-    return check_stages_method(o, n, c, e);
-}
-
-int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
-    if (set_all(o, n, c, e)) return e->code;
-    if (regime_is_fewshot(c->regime))
-        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are "
-                                     "its regimes", c->regime);
-    if (!c->model) config_take_model(c, DEFAULT_MODEL);
-    if (is_given(o, n, "steps") && is_given(o, n, "epochs"))
-        return err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
-    if (c->train_file && c->task)
-        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
-    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
-    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
-    if (c->tasks_given && (c->train_file || c->task))
-        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
-    if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
-    if (!c->train_file && !c->task && !c->episodes) return config_set(c, "task", DEFAULT_TASK, e);
-    return 0;
-}
-
 /* What takes the place of all that hangs on it. */
 static bool typed_takes_place(const char *name) {
     return name && (!strcmp(name, "model") || !strcmp(name, "task") || !strcmp(name, "tasks"));
@@ -82,21 +54,52 @@ static int put_in_place(const char *name, const char *value, struct run_config *
     return 0;
 }
 
+/* `onto` what another run was made with: what takes the place of something first, then what stages say of the run, then
+ * the rest. */
+static int set_all(const struct typed_option *o, int n, bool onto, struct run_config *c, struct err *e) {
+    if (check_spellings(o, n, e)) return e->code;
+    for (int turn = 0; turn < 3; turn++)
+        for (int i = 0; i < n; i++) {
+            const char *name = config_option_name(o[i].spelling);
+            int of = onto && typed_takes_place(name) ? 0 : typed_is_first(&o[i]) ? 1 : 2;
+            if (of == turn && (turn ? config_set(c, o[i].spelling, o[i].value, e) : put_in_place(name, o[i].value, c, e))) return e->code;
+        }
+    return check_stages_method(o, n, c, e);
+}
+
+static int check_length(const struct typed_option *o, int n, struct err *e) {
+    bool both = is_given(o, n, "steps") && is_given(o, n, "epochs");
+    return both ? err_set(e, ERR_USAGE, "give --steps or --epochs, not both") : 0;
+}
+
+int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
+    if (set_all(o, n, false, c, e)) return e->code;
+    if (regime_is_fewshot(c->regime))
+        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are "
+                                     "its regimes", c->regime);
+    if (!c->model) config_take_model(c, DEFAULT_MODEL);
+    if (check_length(o, n, e)) return e->code;
+    if (c->train_file && c->task)
+        return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
+    if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
+    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
+    if (c->tasks_given && (c->train_file || c->task))
+        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
+    if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
+    if (!c->train_file && !c->task && !c->episodes) return config_set(c, "task", DEFAULT_TASK, e);
+    return 0;
+}
+
 int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
-    int rows = is_given(o, n, "task") + is_given(o, n, "train") + is_given(o, n, "tasks"), rc = check_spellings(o, n, e);
-    if (!rc && rows > 1) rc = err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
-    if (!rc && is_given(o, n, "steps") && is_given(o, n, "epochs")) rc = err_set(e, ERR_USAGE, "give --steps or --epochs, not both");
-    if (!rc && is_given(o, n, "train")) {
+    int rows = is_given(o, n, "task") + is_given(o, n, "train") + is_given(o, n, "tasks");
+    if (check_spellings(o, n, e)) return e->code;
+    if (rows > 1) return err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
+    if (check_length(o, n, e)) return e->code;
+    if (is_given(o, n, "train")) {
         config_take_task(c, "");
         xreplace(&c->task, NULL);
     }
-    /* places first, then what stages say of the run, then the rest */
-    for (int turn = 0; turn < 3; turn++)
-        for (int i = 0; i < n && !rc; i++) {
-            const char *name = config_option_name(o[i].spelling);
-            int of = typed_takes_place(name) ? 0 : typed_is_first(&o[i]) ? 1 : 2;
-            if (of == turn) rc = turn ? config_set(c, o[i].spelling, o[i].value, e) : put_in_place(name, o[i].value, c, e);
-        }
-    if (!rc && c->tasks) config_tell_each(c);
-    return rc ? rc : check_stages_method(o, n, c, e);
+    if (set_all(o, n, true, c, e)) return e->code;
+    if (c->tasks) config_tell_each(c);
+    return 0;
 }

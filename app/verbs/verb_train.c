@@ -300,22 +300,29 @@ static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id,
     return rc;
 }
 
-/* --from: the method and model of a run, before what else was said; *parent: its number. */
-static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent, struct err *e) {
+/* What the run of --OPTION was made with, `moved`: its rows wherever they lie now; *parent: its number.  config_release,
+    also on failure. */
+static int options_of(const struct args *a, const char *option, bool moved, struct run_config *c, int64_t *parent,
+                      struct err *e) {
     struct store *s;
     struct store_run run;
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, args_get(a, option), parent, e);
+    if (!rc && !(rc = store_run(s, *parent, &run, e))) {
+        rc = config_from_json(run.config, strlen(run.config), c, e);
+        store_run_release(&run);
+    }
+    if (!rc && moved) moved_rows(c, store_path(s), NULL);
+    return verb_close(s, rc, e);
+}
+
+/* --from: the method and model of a run, before what else was said; *parent: its number. */
+static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent, struct err *e) {
     if (!args_get(a, "from")) return 0;
     if (args_get(a, "model"))
         return err_set(e, ERR_USAGE, "--from: the run's values are of its own model; leave --model out");
-    int rc = verb_store(a, STORE_READ, &s, e);
-    if (rc) return rc;
-    rc = store_find(s, args_get(a, "from"), parent, e);
-    if (!rc && !(rc = store_run(s, *parent, &run, e))) {
-        rc = config_from_json(run.config, strlen(run.config), from, e);
-        store_run_release(&run);
-    }
-    rc = verb_close(s, rc, e);
-    if (rc) return rc;
+    if (options_of(a, "from", false, from, parent, e)) return e->code;
     c->method = from->method;
     method_forget_runs(&c->method); /* they begin with that run's values */
     config_take_model(c, from->model_folder ? from->model_folder : from->model);
@@ -325,22 +332,17 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
 
 /* --like: all that a run was made with, before what else was said; *parent: its number. */
 static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
-    struct store *s;
-    struct store_run run;
+    struct run_config like = { 0 };
     if (!args_get(a, "like")) return 0;
     if (args_get(a, "from")) return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
-    int rc = verb_store(a, STORE_READ, &s, e);
-    if (rc) return rc;
-    rc = store_find(s, args_get(a, "like"), parent, e);
-    if (!rc && !(rc = store_run(s, *parent, &run, e))) {
-        config_release(c);
-        rc = config_from_json(run.config, strlen(run.config), c, e);
-        if (rc) config_init(c);
-        else moved_rows(c, store_path(s), NULL);
-        store_run_release(&run);
+    if (options_of(a, "like", true, &like, parent, e)) {
+        config_release(&like);
+        return e->code;
     }
-    if (!rc) config_reuse(c);
-    return verb_close(s, rc, e);
+    config_release(c);
+    *c = like;
+    config_reuse(c);
+    return 0;
 }
 
 /* The rows of that run, where no others were said. */
