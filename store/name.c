@@ -24,3 +24,8 @@ const char *store_name_metric(const char *name, const char *task) {
     const char *dot = strncmp(name, task, n) || name[n] != '/' ? NULL : strrchr(name + n, '.');
     return dot ? dot + 1 : NULL;
 }
+
+int64_t store_rows_said(const char *rows) {
+    const char *space = rows ? strchr(rows, ' ') : NULL;
+    return space ? strtoll(space + 1, NULL, 10) : 0;
+}

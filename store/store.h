@@ -194,6 +194,9 @@ char *store_name(const char *split, const char *metric);
 char *store_name_beside(const char *name, const char *metric);
 /* Of "TASK/SPLIT.METRIC", where that is the task: METRIC; else NULL. */
 const char *store_name_metric(const char *name, const char *task);
+/* How many rows an evaluation says it is of: 40 of "dev 40 of 856 (seed 0)"; 0 of NULL and where no number follows the
+ * split's name, as of episodes. */
+int64_t store_rows_said(const char *rows);
 /* The number of a point's name ("loss", "lr", …) in this store, < 0 when it was opened for reading.
  * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
 int store_key(struct store *s, const char *name, int direction, bool timing, struct err *e);

@@ -37,12 +37,6 @@ static bool task_results_is_of(const char *name, const char *task, const char *m
     return found && !strcmp(found, metric);
 }
 
-/* The rows of "dev 40 of 856 (seed 0)". */
-static int64_t task_results_rows_of(const char *text) {
-    const char *space = text ? strchr(text, ' ') : NULL;
-    return space ? strtoll(space + 1, NULL, 10) : 0;
-}
-
 /* The last row of the task's deciding metric that counts; its first split comes first. */
 static const struct store_eval_row *task_results_find(const struct store_evals *v,
                                                       const struct task_result *t, int64_t step) {
@@ -62,7 +56,7 @@ static void task_results_fill(struct task_result *t, const struct store_evals *v
     t->value = t->majority = NAN;
     if (!r) return;
     t->step = r->step;
-    t->rows = task_results_rows_of(r->rows);
+    t->rows = store_rows_said(r->rows);
     t->value = r->value.v;
     if (r->value.undefined) t->undefined = xstrdup(r->value.undefined);
     for (size_t i = 0; i < v->count; i++)

@@ -24,13 +24,6 @@ static struct why_eval *eval_at(struct why_task *t, int64_t step) {
     return &t->eval[t->evals++];
 }
 
-/* How many rows "dev 200 of 692 (seed 0)" says. */
-static int64_t rows_said(const char *text) {
-    const char *at = text ? strpbrk(text, "0123456789") : NULL;
-    while (at && at > text && at[-1] != ' ') at = strpbrk(at + 1, "0123456789"); /* a split's name may hold digits */
-    return at ? strtoll(at, NULL, 10) : 0;
-}
-
 /* The metric's name, where the point is of this split. */
 static const char *metric_in(const char *name, const char *split) {
     size_t n = strlen(split);
@@ -48,7 +41,7 @@ static void take_eval(struct why_task *t, const struct store_eval_row *v) {
     e->constant = v->constant;
     e->none_valid = v->none_valid;
     e->best = v->best;
-    if (v->rows) t->rows = rows_said(v->rows);
+    if (v->rows) t->rows = store_rows_said(v->rows);
     if (!strcmp(metric, "invalid")) t->invalid = v->value.v;
     if (!strcmp(metric, "loss")) {
         e->loss = v->value.v;

@@ -6,7 +6,6 @@
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
-#include "core/train/regime.h"
 
 enum { FEW_ROWS = 100, ENOUGH = 5 /* evaluations, to tell how they go */ };
 
@@ -60,7 +59,8 @@ static void no_better(const struct why_run *r, const struct why_task *t, struct 
 
 static void few_rows(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *best = best_of(t);
-    if (!t->rows || t->rows >= FEW_ROWS || !best || config_is_meta(&r->config)) return; /* episodes are no rows */
+    (void)r;
+    if (!t->rows || t->rows >= FEW_ROWS || !best) return;
     char *of = why_of_task(t);
     double half = 1.96 * why_share_error(best->value, t->rows);
     if (why_is_share(t->metric))
