@@ -31,7 +31,7 @@ static void wake_now(void) {
 static void session_on_signal(int n) {
     int saved = errno;
     if (n == SIGHUP) session_hung_up = 1;
-    else told_to_end = n;
+    else if (n != SIGWINCH) told_to_end = n;
     wake_now();
     errno = saved;
 }
@@ -126,9 +126,10 @@ static void loop(struct session *s) {
             session__answers(s);
             dirty = true;
         }
-        if (n < 0 || fd[0].revents) { /* keys are answered at once */
-            if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) session_hung_up = 1;
-            handle_input(s);
+        bool keys = n < 0 || fd[0].revents;
+        if (n > 0 && fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) session_hung_up = 1;
+        if (keys || (n > 0 && fd[1].revents)) handle_input(s); /* the size may be another one */
+        if (keys) { /* are answered at once */
             if (!session_hung_up) session_draw(s);
             dirty = true;
         }
@@ -197,10 +198,13 @@ static void session_release(struct session *s) {
     close(s->wake);
 }
 
+/* A change of size wakes the loop as everything does: the terminal library's own handler only notes it, which
+ * nobody sees when the signal finds a worker's thread, or this one on its way to wait. */
 static void catch_signals(void) {
     struct sigaction act = { .sa_handler = session_on_signal };
     sigaction(SIGHUP, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGWINCH, &act, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
 
