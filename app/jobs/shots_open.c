@@ -266,8 +266,16 @@ static int check_rule(const struct shots *x, const struct shots_request *r, stru
     return 0;
 }
 
+/* A draw is one classifier's training: what makes heads of episodes is learned before. */
+static int check_head(const struct shots *x, struct err *e) {
+    if (by_rule(x) || !x->c.method.generated.on) return 0;
+    return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode, which a run learns first: "
+                                 "petri train --regime meta with this method, then petri fewshot --from RUN; or leave + "
+                                 "generated-head out");
+}
+
 static int shots_open_make(struct shots *x, const struct shots_request *r, struct err *e) {
-    if (begin_config(x, r, e) || check_rule(x, r, e)) return e->code;
+    if (begin_config(x, r, e) || check_rule(x, r, e) || check_head(x, e)) return e->code;
     if (x->from && !r->start_said) x->how.start = retrieve_has_prototypes(x->from) ? FEWSHOT_VOTE : FEWSHOT_LOWEST;
     set_options(x, r);
     if (find_rows(x, r, e)) return e->code;

@@ -223,7 +223,7 @@ static void from_a_preset_of_episodes(void **state) {
     assert_string_equal(stage_text(alpha, "metric"), "accuracy");
     assert_true(json_is_number(stage_at(alpha, "mean")));
     json_decref(v);
-    stage_refused(2, "its generated head is made for the classes of an episode", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
+    stage_refused(2, "which a run learns first: petri train --regime meta", "fewshot --db '%s' --k 2 --tasks '%s/alpha' "
                   "--from %d --method 'meta-adapters(m=2)'", stage.db, leopard, id);
     json_decref(run);
     free(toy);
