@@ -71,7 +71,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks install uninstall deb clean help
+.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks miniature install uninstall deb clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -226,6 +226,11 @@ t5: ## fetch flan-t5-small (68 MB) as a model folder
 
 tasks: ## unpack three further tasks, and make one of this machine's package lists
 	$(Q)assets/more-tasks
+
+miniature: ## make again, of apt's package lists, assets/tasks/sections and the text for petri-mini (build/miniature/corpus.txt)
+	$(Q)mkdir -p $(OUT)/miniature
+	$(Q)assets/miniature sections
+	$(Q)assets/miniature corpus $(OUT)/miniature/corpus.txt
 
 # ---- installation: below PREFIX, packed below DESTDIR ----
 PREFIX ?= /usr/local

@@ -1,4 +1,5 @@
-/* assets/more-tasks: the task that is made of a machine's package lists, with an apt-cache of the test's own. */
+/* assets/more-tasks and assets/miniature: what is made of package lists, with an apt of the test's own; and the task that is
+ * committed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +26,10 @@ static char *make_folder(const char *name) {
     return path;
 }
 
-/* The two scripts in an assets folder of their own. */
+/* The scripts in an assets folder of their own. */
 static int set_up(void **state) {
     (void)state;
-    static const char *const script[] = { "fetch", "more-tasks" };
+    static const char *const script[] = { "fetch", "more-tasks", "miniature" };
     struct err e = ERR_INIT;
     home = test_folder();
     char *assets = make_folder("assets"), *bin = make_folder("bin");
@@ -44,6 +45,9 @@ static int set_up(void **state) {
     struct buf apt = BUF_INIT;
     buf_printf(&apt, "#!/bin/sh\n[ \"$1\" = dumpavail ] && exec cat '%s/list'\n", home);
     put(bin, "apt-cache", &apt);
+    buf_clear(&apt); /* no network, and no long descriptions */
+    buf_puts(&apt, "#!/bin/sh\nexit 1\n");
+    put(bin, "apt-get", &apt);
     buf_release(&apt);
     free(bin);
     free(assets);
@@ -65,19 +69,20 @@ static void put_list(bool backwards) {
         for (int p = 0; p < 2; p++) {
             buf_printf(&b, "Package: s%dx%d-%d\n", section, source, p);
             if (p) buf_printf(&b, "Source: s%dx%d-0 (1.%d)\n", section, source, i);
-            buf_printf(&b, "Description: does%dx%d thing %d\n more of it: not read\nSection: %ssec%02d\n\n", section, source, p,
-                       p ? "" : "contrib/", section);
+            buf_printf(&b, "Description: does%dx%d thing %d\n more of does%dx%d: not read\nSection: %ssec%02d\n\n", section, source, p,
+                       section, source, p ? "" : "contrib/", section);
         }
     }
     buf_puts(&b, "Package: s0x0-0\nVersion: 2\nDescription: does0x0 thing 0\nSection: sec00\n\n");
     buf_puts(&b, "Package: odd\nDescription: has no section\n\n");
+    buf_puts(&b, "Package: bold\nDescription: with a control \x1b[1m character\n\n");
     free(test_file(home, "list", b.data, b.size));
     buf_release(&b);
 }
 
-/* Runs the script; its output, the caller's. */
-static char *run_script(void) {
-    char *line = xprintf("PATH='%s/bin':\"$PATH\" python3 '%s/assets/more-tasks' sections 2>&1", home, home);
+/* Runs a script; its output, the caller's. */
+static char *run_script(const char *command) {
+    char *line = xprintf("PATH='%s/bin':\"$PATH\" python3 '%s/assets/'%s 2>&1", home, home, command);
     FILE *f = popen(line, "r");
     struct buf b = BUF_INIT;
     char part[256];
@@ -92,7 +97,7 @@ static char *run_script(void) {
 static void open_sections(struct task *t) {
     struct err e = ERR_INIT;
     char *assets = file_join(home, "assets");
-    test_ok(task_open(t, &(struct task_source){ .where = "sections", .assets = assets }, &e), &e);
+    test_ok(task_open(t, &(struct task_source){ .where = "sections12", .assets = assets }, &e), &e);
     free(assets);
 }
 
@@ -100,16 +105,16 @@ static void sections_come_out_of_package_lists(void **state) {
     (void)state;
     if (system("command -v python3 >/dev/null")) test_skip("there is no python3");
     struct task t[2];
-    char *folder = xprintf("%s/assets/tasks/sections", home), *train = file_join(folder, "train.tsv"),
+    char *folder = xprintf("%s/assets/tasks/sections12", home), *train = file_join(folder, "train.tsv"),
          *dev = file_join(folder, "dev.tsv");
     for (int i = 0; i < 2; i++) {
         put_list(i);
-        char *said = run_script();
+        char *said = run_script("more-tasks sections12");
         assert_non_null(strstr(said, "12 sections: sec00, sec01"));
         open_sections(&t[i]);
         free(said);
-        said = run_script();
-        assert_non_null(strstr(said, "tasks/sections is there"));
+        said = run_script("more-tasks sections12");
+        assert_non_null(strstr(said, "tasks/sections12 is there"));
         free(said);
         assert_int_equal(remove(train) || remove(dev) || remove(folder), 0);
     }
@@ -136,17 +141,102 @@ static void without_lists_it_is_left_out(void **state) {
     (void)state;
     if (system("command -v python3 >/dev/null")) test_skip("there is no python3");
     free(test_file(home, "list", "", 0));
-    char *said = run_script(), *folder = xprintf("%s/assets/tasks/sections", home);
+    char *said = run_script("more-tasks sections12"), *folder = xprintf("%s/assets/tasks/sections12", home);
     assert_non_null(strstr(said, "is left out: this machine has no Debian package lists"));
     assert_false(file_is_folder(folder));
     free(folder);
     free(said);
 }
 
+/* The side of a source package. */
+static bool in_dev(const char *source) {
+    char hex[65];
+    sha256_hex(source, strlen(source), hex);
+    return strncmp(hex, "33", 2) < 0; /* the first byte below 51 */
+}
+
+/* The text to pretrain on: each line once, and nothing of what is on dev's side. */
+static void the_corpus_keeps_dev_out(void **state) {
+    (void)state;
+    if (system("command -v python3 >/dev/null")) test_skip("there is no python3");
+    char *text[2];
+    for (int i = 0; i < 2; i++) {
+        struct err e = ERR_INIT;
+        put_list(i);
+        char *command = xprintf("miniature corpus '%s/corpus'", home), *said = run_script(command), *path = file_join(home, "corpus");
+        assert_non_null(strstr(said, "this machine's own lists serve"));
+        struct buf b;
+        test_ok(file_read(path, 1 << 20, &b, &e), &e);
+        text[i] = buf_take(&b);
+        free(path);
+        free(said);
+        free(command);
+    }
+    assert_string_equal(text[0], text[1]);
+    int out = 0;
+    for (int section = 0; section < SECTIONS - 1; section++)
+        for (int source = 0; source < SOURCES; source++) {
+            char *name = xprintf("s%dx%d-0", section, source), *line = xprintf("does%dx%d thing 0\n", section, source),
+                 *more = xprintf("more of does%dx%d:", section, source);
+            char *first = strstr(text[0], line);
+            assert_int_equal(!first, in_dev(name));
+            assert_int_equal(!strstr(text[0], more), in_dev(name));
+            assert_true(!first || !strstr(first + 1, line));
+            out += !first;
+            free(more);
+            free(line);
+            free(name);
+        }
+    assert_true(out > 12 * SOURCES / 10);
+    assert_null(strchr(text[0], '\x1b')); /* put_list has one in a synopsis */
+    assert_non_null(strstr(text[0], "with a control [1m character\n"));
+    for (int i = 0; i < 2; i++) free(text[i]);
+}
+
+/* assets/tasks/sections: as large as its card says, each class as often, each source package once and on its side. */
+static void the_committed_task(void **state) {
+    (void)state;
+    static const char *const file[] = { "assets/tasks/sections/train.tsv", "assets/tasks/sections/dev.tsv" };
+    char *assets = test_path("assets");
+    struct err e = ERR_INIT;
+    struct task t;
+    test_ok(task_open(&t, &(struct task_source){ .where = "sections", .assets = assets }, &e), &e);
+    assert_int_equal(t.classes, 8);
+    assert_int_equal(t.train.rows, 2401);
+    assert_int_equal(t.dev[0].rows, 599);
+    int of_class[8] = { 0 };
+    for (int i = 0; i < 2; i++) {
+        const struct dataset *s = i ? &t.dev[0] : &t.train;
+        for (size_t r = 0; r < s->rows; r++) of_class[s->row[r].label]++;
+    }
+    for (int c = 0; c < 8; c++) assert_int_equal(of_class[c], 375);
+    task_release(&t);
+    size_t bytes = 0;
+    for (int i = 0; i < 2; i++) {
+        struct buf b;
+        char *path = test_path(file[i]), *before = NULL, *save = NULL;
+        test_ok(file_read(path, 1 << 20, &b, &e), &e);
+        bytes += b.size;
+        strtok_r((char *)buf_text(&b), "\n", &save);
+        for (char *line; (line = strtok_r(NULL, "\n", &save));) {
+            char *source = strrchr(line, '\t') + 1;
+            if (in_dev(source) != (i == 1)) fail_msg("%s has %s", file[i], source);
+            if (before && strcmp(before, source) >= 0) fail_msg("%s: %s does not come after %s", file[i], source, before);
+            before = source;
+        }
+        buf_release(&b);
+        free(path);
+    }
+    assert_true(bytes < 300000);
+    free(assets);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_come_out_of_package_lists),
         cmocka_unit_test(without_lists_it_is_left_out),
+        cmocka_unit_test(the_corpus_keeps_dev_out),
+        cmocka_unit_test(the_committed_task),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

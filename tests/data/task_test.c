@@ -320,7 +320,7 @@ static void further_tasks(void **state) {
     } want[] = {{"subjectivity", "plot", 2, 1748, 446},
                 {"debates", "Democratic", 3, 907, 215},
                 {"conventions", "democrat", 2, 162, 27},
-                {"sections", NULL, 12, 0, 0}};
+                {"sections12", NULL, 12, 0, 0}};
     char *assets = test_path("assets");
     for (size_t i = 0; i < COUNT_OF(want) - 1; i++) {
         char *folder = xprintf("assets/tasks/%s", want[i].name);

@@ -163,8 +163,8 @@ static void meta_training_pays(void **state) {
     (void)state;
     if (!test_slow()) test_skip("200 outer steps of MiniLM are made in make test-slow");
     test_needs("assets/models/all-MiniLM-L6-v2");
-    test_needs("assets/tasks/sections/train.tsv");
-    char *model = test_path("assets/models/all-MiniLM-L6-v2"), *sections = test_path("assets/tasks/sections");
+    test_needs("assets/tasks/sections12/train.tsv");
+    char *model = test_path("assets/models/all-MiniLM-L6-v2"), *sections = test_path("assets/tasks/sections12");
     free(stage_out(0, "train --model '%s' --task '%s' --method 'meta-adapters(m=8)' --regime 'meta(inner=6, support=72, query=24, "
                       "tasks=2, inner-lr=learned(0.5), clip=1)' --steps 200 --max-len 24 --lr 1e-3 --eval-every 200 --seed 1 --db %s",
                    model, sections, stage.db));
