@@ -53,6 +53,16 @@ static int export_all_runs(struct store *s, int64_t **ids, size_t *n, struct err
     return rc;
 }
 
+/* The runs that are named; `placed`: each with its place among them. */
+static void add_named(struct buf *sql, bool placed, const int64_t *runs, size_t n) {
+    buf_puts(sql, placed ? " JOIN (SELECT 0 AS id, 0 AS place" : " WHERE r.id IN (");
+    for (size_t i = 0; i < n; i++) {
+        if (placed) buf_printf(sql, "%s(%lld,%zu)", i ? "," : " UNION ALL VALUES", (long long)runs[i], i);
+        else buf_printf(sql, "%s%lld", i ? "," : "", (long long)runs[i]);
+    }
+    buf_puts(sql, placed ? ") named ON named.id=r.id" : ")");
+}
+
 int store_export(struct store *s, enum store_what what, enum store_format format,
                  const int64_t *runs, size_t n, struct store_sink sink, struct err *e) {
     if (what == STORE_EXPORT_RUNS && format == STORE_JSON) {
@@ -67,12 +77,9 @@ int store_export(struct store *s, enum store_what what, enum store_format format
     buf_puts(&sql, what == STORE_EXPORT_RUNS     ? runs_sql
                    : what == STORE_EXPORT_POINTS ? points_sql
                                                  : evaluations_sql);
-    if (!runs) buf_puts(&sql, " WHERE r.trashed IS NULL");
-    else buf_puts(&sql, " WHERE r.id IN (");
-    for (size_t i = 0; runs && i < n; i++)
-        buf_printf(&sql, "%s%lld", i ? "," : "", (long long)runs[i]);
-    if (runs) buf_putc(&sql, ')');
-    buf_puts(&sql, what == STORE_EXPORT_RUNS     ? " ORDER BY r.id"
+    if (runs) add_named(&sql, what == STORE_EXPORT_RUNS, runs, n);
+    else buf_puts(&sql, " WHERE r.trashed IS NULL");
+    buf_puts(&sql, what == STORE_EXPORT_RUNS     ? runs ? " ORDER BY named.place" : " ORDER BY r.id"
                    : what == STORE_EXPORT_POINTS ? " ORDER BY m.run, m.key, m.step"
                                                  : " ORDER BY e.run, e.step, e.split, k.id");
     int rc = store_sql_text(s, sql.data, format, sink, e);

@@ -189,6 +189,22 @@ static void json_cell(struct buf *b, const struct store_cell *c) {
     }
 }
 
+static void markdown_cell(struct buf *b, const struct store_cell *c) {
+    char number[32];
+    buf_putc(b, ' ');
+    switch (c->type) {
+    case STORE_NULL: break;
+    case STORE_INTEGER: buf_printf(b, "%lld", (long long)c->integer); break;
+    case STORE_REAL:
+        text_from_double(c->real, number);
+        buf_puts(b, number);
+        break;
+    case STORE_TEXT: text_markdown(b, c->text); break;
+    case STORE_BLOB: add_hex(b, c); break;
+    }
+    buf_puts(b, " |");
+}
+
 static int send_line(struct texter *t) {
     buf_putc(&t->line, '\n');
     int rc = t->sink.write(t->sink.self, t->line.data, t->line.size);
@@ -200,23 +216,31 @@ static int text_columns(void *self, int count, const char *const *names) {
     struct texter *t = self;
     t->count = count;
     t->names = xcalloc((size_t)count + 1, sizeof *t->names);
+    for (int i = 0; i < count; i++) t->names[i] = xstrdup(names[i]);
+    if (t->format == STORE_JSON) return 0;
+    if (t->format == STORE_MARKDOWN) buf_putc(&t->line, '|');
     for (int i = 0; i < count; i++) {
-        t->names[i] = xstrdup(names[i]);
-        if (i) buf_putc(&t->line, ',');
-        csv_text(&t->line, names[i], strlen(names[i]));
+        const struct store_cell name = { .type = STORE_TEXT, .text = names[i], .size = strlen(names[i]) };
+        if (t->format == STORE_MARKDOWN) markdown_cell(&t->line, &name);
+        else if (i) buf_putc(&t->line, ',');
+        if (t->format == STORE_CSV) csv_cell(&t->line, &name);
     }
-    if (t->format == STORE_CSV) return send_line(t);
-    buf_clear(&t->line);
-    return 0;
+    int rc = send_line(t);
+    if (rc || t->format != STORE_MARKDOWN) return rc;
+    buf_putc(&t->line, '|');
+    for (int i = 0; i < count; i++) buf_puts(&t->line, "---|");
+    return send_line(t);
 }
 
 static int text_row(void *self, int count, const struct store_cell *cells) {
     struct texter *t = self;
-    bool json = t->format == STORE_JSON;
-    if (json) buf_putc(&t->line, '{');
+    bool json = t->format == STORE_JSON, markdown = t->format == STORE_MARKDOWN;
+    if (json || markdown) buf_putc(&t->line, json ? '{' : '|');
     for (int i = 0; i < count; i++) {
-        if (i) buf_putc(&t->line, ',');
-        if (json) {
+        if (i && !markdown) buf_putc(&t->line, ',');
+        if (markdown) {
+            markdown_cell(&t->line, &cells[i]);
+        } else if (json) {
             json_add_string(&t->line, t->names[i]);
             buf_putc(&t->line, ':');
             json_cell(&t->line, &cells[i]);

@@ -498,10 +498,10 @@ struct store_sink {
     void *self;
     int (*write)(void *self, const char *bytes, size_t n);
 };
-enum store_format { STORE_CSV, STORE_JSON }; /* JSON: one object a line */
+enum store_format { STORE_CSV, STORE_JSON, STORE_MARKDOWN }; /* JSON: one object a line */
 enum store_what { STORE_EXPORT_RUNS, STORE_EXPORT_POINTS, STORE_EXPORT_EVALUATIONS };
-/* Runs, points (run, key, step, value, kind) or evaluations of the named runs (NULL: all
- * that are not in the trash). */
+/* Runs, in the order in which they are named, points (run, key, step, value, kind) or evaluations of the named runs
+ * (NULL: all that are not in the trash). */
 int store_export(struct store *s, enum store_what what, enum store_format format,
                  const int64_t *runs, size_t n, struct store_sink sink, struct err *e);
 
@@ -525,7 +525,7 @@ struct store_rows {
  * anything that writes, attaches, sets, or is more than one statement, and for SQL that
  * SQLite refuses.  A callback's error ends it and is returned. */
 int store_sql(struct store *s, const char *sql, struct store_rows rows, struct err *e);
-/* The same as CSV with a head line, or JSON with one object a line. */
+/* The same as CSV with a head line, JSON with one object a line, or a Markdown table. */
 int store_sql_text(struct store *s, const char *sql, enum store_format format,
                    struct store_sink sink, struct err *e);
 

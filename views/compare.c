@@ -159,9 +159,6 @@ static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
         if (v->runs) compare_ask(v, out);
         break;
     case REQ_OPEN: to_runs(ui, out); return true;
-    case REQ_EXPORT:
-        if (v->data.groups) ui_ask_picture(ui);
-        return true;
     default: return false;
     }
     compare_settle(ui);
@@ -200,20 +197,25 @@ static const char *compare_hint(const struct ui *ui, const struct key_entry *k) 
     case REQ_BESIDE: return v->mixed ? "same rows" : v->data.mixed ? "other rows" : NULL;
     case REQ_TASKS: return v->data.kinds > 1 ? "next kind" : NULL;
     case REQ_TERMS: return v->losses ? "metric's" : "losses";
-    case REQ_EXPORT: return "export";
     case REQ_DOWN: return "group";
     default: return k->hint;
     }
 }
 
-static const char *compare_pictured(const struct ui *ui) {
+static void compare_pictured(const struct ui *ui, struct buf *out) {
     const struct compare_view *v = &ui->compare;
-    return v->data.groups ? v->data.group[0].name : "";
+    for (int i = 0; i < v->runs && i < 6; i++) buf_printf(out, "%s%lld", i ? "-" : "runs-", (long long)v->run[i]);
+    if (v->runs > 6) buf_printf(out, "-and-%d", v->runs - 6);
+}
+
+static void compare_table(const struct ui *ui, char out[120]) {
+    int n = ui->compare.data.groups;
+    if (n) snprintf(out, 120, n == 1 ? "the group" : "the %d groups", n);
 }
 
 static const enum request compare_keys[] = {
     REQ_OPEN, REQ_NEXT_PART, REQ_PREV_PART, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV,
-    REQ_EXPORT, REQ_TASKS, REQ_TERMS, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG, REQ_BESIDE, REQ_NONE
+    REQ_TASKS, REQ_TERMS, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG, REQ_BESIDE, REQ_NONE
 };
 
 const struct screen screen_compare = {
@@ -225,5 +227,5 @@ const struct screen screen_compare = {
     .init = compare_init, .release = compare_release, .changed = compare_settle, .request = compare_request,
     .run = compare_run, .refresh = compare_refresh,
     .panes = layout_compare, .need = compare_need, .draw = compare_draw, .readout = compare_readout, .hint = compare_hint,
-    .pictured = compare_pictured,
+    .pictured = compare_pictured, .table = compare_table,
 };

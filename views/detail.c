@@ -253,7 +253,6 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
         else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run->id, run_state_name(run->state));
         return true;
     case REQ_WATCH: ui_watch(ui, out); return true;
-    case REQ_EXPORT: ui_ask_export(ui, run->id); return true;
     case REQ_COPY:
         out->kind = EFFECT_COPY;
         snprintf(out->text, sizeof out->text, "%s", run->method);
@@ -300,6 +299,11 @@ static void detail_back(struct ui *ui) { ui_show(ui, ui->before); }
 
 static int64_t detail_run(const struct ui *ui) { return ui->detail.run.id; }
 
+static void detail_pictured(const struct ui *ui, struct buf *out) {
+    const struct run_row *r = &ui->detail.run;
+    if (r->id) buf_printf(out, "run%lld %s %s", (long long)r->id, r->method, r->task);
+}
+
 /* The page of a run that trains. */
 static bool detail_refresh(struct ui *ui, struct effect *out) {
     const struct run_row *r = &ui->detail.run;
@@ -323,7 +327,7 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
 
 static const enum request detail_keys[] = {
     REQ_STOP, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO, REQ_REDO, REQ_CLONE,
-    REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_EXPORT, REQ_COPY, REQ_NONE
+    REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_COPY, REQ_NONE
 };
 
 const struct screen screen_detail = {
@@ -331,4 +335,5 @@ const struct screen screen_detail = {
     .about = "A run's page: what became of it, what it was trained with, and what it left.",
     .keys = detail_keys, .under = &screen_runs, .back = detail_back,
     .request = detail_request, .run = detail_run, .refresh = detail_refresh, .draw = detail_draw, .hint = detail_hint,
+    .pictured = detail_pictured,
 };

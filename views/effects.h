@@ -34,7 +34,7 @@ enum effect_kind {
     EFFECT_MODEL,         /* use the model named in text */
     EFFECT_TASK,          /* use the task named in text */
     EFFECT_METHOD_TEXT,   /* parse text as a method into ui->compose, say why not */
-    EFFECT_EXPORT,        /* run[0…] as text: "csv", "json", "hf" */
+    EFFECT_EXPORT,        /* run[0]'s points in the form that text names, "csv", "json", "markdown"; or its model, "hf" */
     EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
     EFFECT_INSPECT,       /* rows of run[0…1] (none: of the model alone); `keep`: matrices too; `by`: of
                            * several tasks which one, from 0; INSPECT_USUAL; text: and rows of these tasks */
@@ -58,8 +58,8 @@ enum effect_kind {
     EFFECT_SWEEP_GO,      /* what sweep run[0] lacks */
     EFFECT_SWEEP_STOP,    /* all who work on sweep run[0] are asked to stop */
     EFFECT_SWEEP_EXTEND,  /* sweep run[0] by the seeds or options in text; then what lacks */
-    EFFECT_PICTURE,       /* the screen as an SVG file */
-    EFFECT_TABLE,         /* what it shows as a CSV file */
+    EFFECT_PICTURE,       /* the screen as a file; text: "svg", "text", "ansi" */
+    EFFECT_TABLE,         /* its table as one; text: "csv", "json", "markdown" */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
     EFFECT_SUSPEND,
     EFFECT_REDRAW,

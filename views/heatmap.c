@@ -122,7 +122,6 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LAYER_MORE: attend(ui, EFFECT_ATTENTION_LAYER, r == REQ_LAYER_MORE ? 1 : -1, out); break;
     case REQ_EARLIER:
     case REQ_LATER: attend(ui, EFFECT_ATTENTION_HEAD, r == REQ_LATER ? 1 : -1, out); break;
-    case REQ_EXPORT: out->kind = EFFECT_PICTURE; return true;
     default: return false;
     }
     heatmap_settle(ui);
@@ -215,14 +214,14 @@ static const char *heatmap_hint(const struct ui *ui, const struct key_entry *k) 
     }
 }
 
-static const char *heatmap_pictured(const struct ui *ui) {
+static void heatmap_pictured(const struct ui *ui, struct buf *out) {
     const struct heat_matrix *m = heatmap_matrix(&ui->heatmap);
-    return m ? m->title : "";
+    if (m) buf_puts(out, m->title);
 }
 
 static const enum request heatmap_keys[] = {
     REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
-    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SORT, REQ_EXPORT, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,
+    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SORT, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,
     REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
 };
 

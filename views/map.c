@@ -333,7 +333,6 @@ bool map_request(struct ui *ui, enum request r, struct effect *out) {
         else out->kind = EFFECT_MAP_MOMENT;
         out->by = r == REQ_EARLIER ? -1 : 1;
         break;
-    case REQ_EXPORT: out->kind = EFFECT_PICTURE; break;
     default: return false;
     }
     return true;

@@ -325,11 +325,13 @@ static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k)
     }
 }
 
-static const char *map_draw_pictured(const struct ui *ui) { return ui->map.data.training ? "training" : ""; }
+static void map_draw_pictured(const struct ui *ui, struct buf *out) {
+    if (ui->map.data.training) buf_puts(out, "training");
+}
 
 static const enum request map_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP,
-    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_EXPORT, REQ_FAST_LEFT,
+    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_FAST_LEFT,
     REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_STEP, REQ_REWIND,
     REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
 };

@@ -30,6 +30,7 @@ void picker_add(struct picker *p, const char *name, const char *note, bool dim) 
     snprintf(item->name, sizeof item->name, "%s", name);
     snprintf(item->note, sizeof item->note, "%s", note ? note : "");
     item->dim = dim;
+    item->tag = 0;
 }
 
 void picker_draw(const struct picker *p, struct canvas *c, struct rect area) {

@@ -13,9 +13,10 @@ struct pick_item {
     char name[256];   /* what the effect carries */
     char note[160];   /* shown beside it */
     bool dim;         /* cannot be taken; the note says why */
+    int tag;          /* what its kind of list makes of it */
 };
 
-enum pick_kind { PICK_WHICH, PICK_PRESET, PICK_MODEL, PICK_TASK };
+enum pick_kind { PICK_WHICH, PICK_PRESET, PICK_MODEL, PICK_TASK, PICK_WRITE };
 
 struct picker {
     bool open;

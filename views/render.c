@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/text.h"
+#include "views/svg.h"
 
 int render_size(const char *text, int *w, int *h, struct err *e) {
     char head[16];
@@ -24,11 +25,35 @@ int render_size(const char *text, int *w, int *h, struct err *e) {
                    text, CANVAS_SIDE);
 }
 
-void render_ui(const struct ui *ui, bool ansi, struct buf *out) {
+static const struct {
+    const char *word, *end;
+} render_forms[RENDER_FORMS] = {
+    [RENDER_TEXT] = {"text", ".txt"},
+    [RENDER_ANSI] = {"ansi", ".ans"},
+    [RENDER_SVG] = {"svg", ".svg"},
+};
+
+bool render_form_named(const char *word, enum render_form *form) {
+    for (int i = 0; i < RENDER_FORMS; i++) {
+        if (strcmp(word, render_forms[i].word)) continue;
+        *form = (enum render_form)i;
+        return true;
+    }
+    return false;
+}
+
+const char *render_end(enum render_form form) { return render_forms[form].end; }
+
+void render_canvas(const struct canvas *c, enum render_form form, struct buf *out) {
+    if (form == RENDER_SVG) canvas_to_svg(c, out);
+    else if (form == RENDER_ANSI) canvas_to_ansi(c, out);
+    else canvas_to_text(c, out);
+}
+
+void render_ui(const struct ui *ui, enum render_form form, struct buf *out) {
     struct canvas c;
     canvas_init(&c, ui->w, ui->h, ui->glyphs, ui->colours);
     ui_draw(ui, &c);
-    if (ansi) canvas_to_ansi(&c, out);
-    else canvas_to_text(&c, out);
+    render_canvas(&c, form, out);
     canvas_release(&c);
 }

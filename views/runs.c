@@ -416,7 +416,6 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
         if (row->state <= RUN_PAUSED) ui_ask_stop(ui, row->id);
         else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)row->id, run_state_name(row->state));
         return true;
-    case REQ_EXPORT: ui_ask_export(ui, row->id); return true;
     case REQ_COPY:
         out->kind = EFFECT_COPY;
         snprintf(out->text, sizeof out->text, "%s", row->method);

@@ -235,6 +235,17 @@ static int marked(const struct ui *ui, const int64_t **ids) {
     return ui->runs.marks;
 }
 
+static void runs_draw_pictured(const struct ui *ui, struct buf *out) {
+    const struct runs_view *v = &ui->runs;
+    buf_printf(out, "%s%s", v->trash ? "trash " : "", v->filter);
+    if (v->grouped) buf_printf(out, " by %s", runs_column_name[v->group_by]);
+}
+
+static void runs_draw_table(const struct ui *ui, char out[120]) {
+    int n = ui->runs.shown;
+    if (n) snprintf(out, 120, n == 1 ? "the run shown" : "the %d runs shown", n);
+}
+
 static bool runs_draw_refresh(struct ui *ui, struct effect *out) {
     (void)ui;
     out->kind = EFFECT_FILTER;
@@ -262,7 +273,7 @@ static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k
 static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
-    REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_EXPORT, REQ_COPY, REQ_TASKS, REQ_GROUP,
+    REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_COPY, REQ_TASKS, REQ_GROUP,
     REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_NONE
 };
 
@@ -276,4 +287,5 @@ const struct screen screen_runs = {
     .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .request = runs_request,
     .run = runs_draw_run, .marked = marked,
     .refresh = runs_draw_refresh, .panes = layout_runs, .draw = draw_runs_screen, .readout = runs_draw_readout, .hint = runs_draw_hint,
+    .pictured = runs_draw_pictured, .table = runs_draw_table,
 };

@@ -41,7 +41,8 @@ struct screen {
     void (*readout)(const struct ui *ui, struct buf *out);   /* above the hints: what the cursor is on; may be NULL */
     /* What a key's hint says here and now; NULL: not shown.  May be NULL: what the table of keys says. */
     const char *(*hint)(const struct ui *ui, const struct key_entry *k);
-    const char *(*pictured)(const struct ui *ui); /* what a picture of it is called by, beside it; may be NULL */
+    void (*pictured)(const struct ui *ui, struct buf *out); /* what is on it, in the names of files of it; may be NULL */
+    void (*table)(const struct ui *ui, char out[120]); /* what its table is of, "the 12 runs shown"; "": none; may be NULL */
 };
 
 #define SCREEN_TABLE(NAME, name) extern const struct screen screen_##name;

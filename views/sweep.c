@@ -262,9 +262,6 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
         break;
     }
     case REQ_OPEN: sweep_to_runs(ui, out); return true;
-    case REQ_EXPORT:
-        if (v->page.tiles) ui_ask_picture(ui);
-        return true;
     case REQ_BACK:
         v->open = 0;
         break;
@@ -354,19 +351,23 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_EARLIER: return v->open && v->part == PART_GRID && v->page.shown_axes > 1 ? "axes" : NULL;
     case REQ_NEXT: return NULL;
     case REQ_NEXT_PART: return v->open ? k->hint : NULL;
-    case REQ_EXPORT: return v->open && any ? "export" : NULL;
     default: return any ? k->hint : NULL;
     }
 }
 
-static const char *pictured(const struct ui *ui) {
+static void pictured(const struct ui *ui, struct buf *out) {
     static const char *const names[] = {"grid", "effects", "front", "lines"};
-    return names[ui->sweep.part];
+    if (ui->sweep.open) buf_printf(out, "%lld %s", (long long)ui->sweep.open, names[ui->sweep.part]);
+}
+
+static void table(const struct ui *ui, char out[120]) {
+    int n = ui->sweep.open ? ui->sweep.page.tiles : 0;
+    if (n) snprintf(out, 120, n == 1 ? "the cell" : "the %d cells", n);
 }
 
 static const enum request keys[] = {
     REQ_OPEN, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST,
-    REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SWEEP, REQ_CLONE, REQ_RUN, REQ_EXPORT, REQ_MORE, REQ_NONE
+    REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SWEEP, REQ_CLONE, REQ_RUN, REQ_MORE, REQ_NONE
 };
 
 const struct screen screen_sweep = {
@@ -377,4 +378,5 @@ const struct screen screen_sweep = {
     .keys = keys, .tab = "5 Sweep", .to = REQ_TO_SWEEP, .show = show,
     .init = init, .changed = settle, .request = sweep_request, .run = run, .refresh = refresh,
     .panes = layout_sweep, .need = sweep_need, .draw = sweep_draw, .readout = sweep_readout, .hint = hint, .pictured = pictured,
+    .table = table,
 };

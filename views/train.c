@@ -185,7 +185,6 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = EFFECT_OPEN_RUN;
         ui_show(ui, SCREEN_DETAIL);
         break;
-    case REQ_EXPORT: ui_ask_export(ui, job->id); break;
     case REQ_COPY:
         out->kind = EFFECT_COPY;
         strncpy(out->text, job->method, sizeof out->text - 1);

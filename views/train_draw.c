@@ -350,6 +350,13 @@ static void train_draw_need(const struct ui *ui, const struct layout_frame *f, s
 
 static int64_t train_draw_run(const struct ui *ui) { return ui->train.focus; }
 
+static void train_draw_pictured(const struct ui *ui, struct buf *out) {
+    const struct train_view *v = &ui->train;
+    const struct job_row *job = train_focused(v);
+    if (v->focus > 0) buf_printf(out, "run%lld", (long long)v->focus);
+    if (job) buf_printf(out, " %s %s", job->method, job->task);
+}
+
 /* Runs of other processes have no event here: the history is looked at. */
 static bool train_draw_refresh(struct ui *ui, struct effect *out) {
     (void)ui;
@@ -379,7 +386,7 @@ static const char *train_draw_hint(const struct ui *ui, const struct key_entry *
 
 static const enum request train_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
-    REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_EXPORT, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
+    REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
     REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW, REQ_TEXTS, REQ_TASKS,
     REQ_TERMS, REQ_FOLLOW, REQ_NONE
 };
@@ -391,4 +398,5 @@ const struct screen screen_train = {
     .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
     .init = train_draw_init, .changed = train_draw_changed, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
     .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
+    .pictured = train_draw_pictured,
 };

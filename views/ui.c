@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "views/compose_edit.h"
 #include "views/ui_parts.h"
+#include "views/write.h"
 
 /* A question opened this recently takes no answer: the key was typed before it was read. */
 static const int64_t ask_grace_ms = 250;
@@ -102,14 +103,6 @@ void ui_ask_stop(struct ui *ui, int64_t run) {
            (long long)run);
 }
 
-void ui_ask_export(struct ui *ui, int64_t run) {
-    ui_ask(ui, ASK_EXPORT, run,
-           "export #%lld as   c csv of its points   j json   h Hugging Face folder   Esc not",
-           (long long)run);
-}
-
-void ui_ask_picture(struct ui *ui) { ui_ask(ui, ASK_PICTURE, 0, "write   s SVG picture of the screen   c CSV of its table   Esc not"); }
-
 static void ask_stop_press(struct ui *ui, uint32_t code, struct effect *out) {
     struct ask asked = ui->ask;
     if (asked.kind == ASK_STOP && code == 'x') {
@@ -141,20 +134,6 @@ static void ask_press(struct ui *ui, const struct press *p, struct effect *out) 
             out->kind = EFFECT_QUIT;
             out->keep = code == 'y';
         }
-        return;
-    case ASK_EXPORT: {
-        const char *form = code == 'c' ? "csv" : code == 'j' ? "json" : code == 'h' ? "hf" : NULL;
-        ui->ask.kind = ASK_NONE;
-        if (!form) return;
-        out->kind = EFFECT_EXPORT;
-        out->run = ui->ask.run;
-        out->runs = 1;
-        snprintf(out->text, sizeof out->text, "%s", form);
-        return;
-    }
-    case ASK_PICTURE:
-        ui->ask.kind = ASK_NONE;
-        if (code == 's' || code == 'c') out->kind = code == 's' ? EFFECT_PICTURE : EFFECT_TABLE;
         return;
     case ASK_SWEEP_STOP:
         ui->ask.kind = ASK_NONE;
@@ -219,6 +198,10 @@ static void ui_picked(struct ui *ui, struct effect *out) {
     if (p->kind == PICK_PRESET) {
         compose_take_preset(&ui->compose, item->name);
         ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
+        return;
+    }
+    if (p->kind == PICK_WRITE) {
+        write_picked(ui, out);
         return;
     }
     if (p->kind == PICK_WHICH) {
@@ -312,6 +295,7 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
         }
         return true;
     case REQ_INTERRUPT: ui_quit(ui, out); return true;
+    case REQ_EXPORT: write_open(ui); return true;
     case REQ_GLYPHS:
         if (!ui->ascii_only) ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
         ui_say(ui, SAY_INFO, "marks: %s%s", glyphs_name(ui->glyphs),

@@ -24,7 +24,7 @@
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 
 /* A question with single-key answers; anything else is no. */
-enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_EXPORT, ASK_PICTURE, ASK_SWEEP_STOP };
+enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_SWEEP_STOP };
 struct ask {
     enum ask_kind kind;
     char text[200];

@@ -8,6 +8,7 @@
 #include "core/base/text.h"
 #include "views/compose_edit.h"
 #include "views/ui_parts.h"
+#include "views/write.h"
 
 enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW,
                CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_HELP,
@@ -109,12 +110,8 @@ static void run_command(struct ui *ui, enum command command, const char *rest,
     case CMD_HELP: ui_show(ui, SCREEN_HELP); return;
     case CMD_QUIT: ui_quit(ui, out); return;
     case CMD_EXPORT:
-        if (strcmp(rest, "csv") && strcmp(rest, "json") && strcmp(rest, "hf")) {
-            ui_say(ui, SAY_ERROR, "export: csv, json or hf, of the run under the cursor");
-            return;
-        }
-        about_run(ui, command, "", out);
-        if (out->runs) out->kind = EFFECT_EXPORT;
+        if (*rest) write_named(ui, rest, out);
+        else write_open(ui);
         return;
     case CMD_TRASH:
         if (*rest) break;

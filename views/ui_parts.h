@@ -20,11 +20,8 @@ void ui_in_sight(int *top, int cursor, int rows);
 void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void ui_ask_stop(struct ui *ui, int64_t run);
-void ui_ask_export(struct ui *ui, int64_t run);
 /* out->run[0] on Train. */
 void ui_watch(struct ui *ui, struct effect *out);
-/* An SVG of the screen, or its table as CSV. */
-void ui_ask_picture(struct ui *ui);
 /* Leaves, asking when runs go. */
 void ui_quit(struct ui *ui, struct effect *out);
 /* What the screens do when asked, and draw where it is a file of its own. */

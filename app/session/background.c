@@ -9,6 +9,7 @@
 #include "app/files/outfile.h"
 #include "app/history/export_hf.h"
 #include "app/history/moved.h"
+#include "app/history/run_table.h"
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
 #include "app/session/swept.h"
@@ -16,6 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/model/model.h"
 #include "core/train/complete.h"
@@ -199,26 +201,38 @@ static int background_move(struct background *d, const struct background_order *
     return 0;
 }
 
+/* A run's model as a new folder. */
+static int background_export_folder(struct background *d, int64_t run, const struct outfile_guard *g, const char *path, struct err *e) {
+    double worst;
+    int rc = outfile_check_folder(g, path, e);
+    return rc ? rc : export_hf(d->store, run, NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
+}
+
+/* Points, or runs as a table, into a new file. */
+static int background_export_text(struct background *d, const struct background_order *o, enum store_format form,
+                       const struct outfile_guard *g, const char *path, struct err *e) {
+    struct outfile_sink f = { .e = e };
+    const struct store_sink sink = { &f, outfile_sink_add };
+    int rc = outfile_open(&f.file, g, path, e);
+    if (rc) return rc;
+    rc = o->kind == BACKGROUND_TABLE ? run_table_write(d->store, o->run, (size_t)o->runs, form, sink, e)
+                                     : store_export(d->store, STORE_EXPORT_POINTS, form, o->run, (size_t)o->runs, sink, e);
+    return outfile_end(&f.file, rc, e);
+}
+
 static int export(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
-    bool hf = !strcmp(o->text, "hf"), json = !strcmp(o->text, "json");
-    char *stem = xprintf("petri-run-%lld%s", (long long)o->run[0], hf ? "-hf" : "");
-    char *path = outfile_new_name(stem, hf ? "" : json ? ".json" : ".csv");
+    bool table = o->kind == BACKGROUND_TABLE, folder = !table && !strcmp(o->text, "hf");
+    enum store_format form = STORE_CSV;
+    for (int i = STORE_CSV; i <= STORE_MARKDOWN && table; i++)
+        if (text_ends(o->text, run_table_end((enum store_format)i))) form = (enum store_format)i;
+    if (!table) run_table_form(o->text, &form);
+    const char *end = folder ? "" : form == STORE_JSON && !table ? ".jsonl" : run_table_end(form);
+    char *stem = table ? xstrndup(o->text, strlen(o->text) - strlen(end))
+                       : xprintf("petri-run%lld-%s", (long long)o->run[0], folder ? "hf" : "points");
+    char *path = outfile_new_name(stem, end);
     struct outfile_guard g;
     outfile_guard_init(&g, store_path(d->store), false);
-    int rc;
-    if (hf) {
-        double worst;
-        rc = outfile_check_folder(&g, path, e);
-        if (!rc) rc = export_hf(d->store, o->run[0], NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
-    } else {
-        struct outfile_sink f = { .e = e };
-        rc = outfile_open(&f.file, &g, path, e);
-        if (!rc) {
-            rc = store_export(d->store, STORE_EXPORT_POINTS, json ? STORE_JSON : STORE_CSV, o->run,
-                              (size_t)o->runs, (struct store_sink){ &f, outfile_sink_add }, e);
-            rc = outfile_end(&f.file, rc, e);
-        }
-    }
+    int rc = folder ? background_export_folder(d, o->run[0], &g, path, e) : background_export_text(d, o, form, &g, path, e);
     outfile_guard_release(&g);
     free(stem);
     if (!rc) background_say(a, SAY_GOOD, "written: %s", path);
@@ -346,6 +360,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_STOP: return background_stop(d, o, a, e);
     case BACKGROUND_TRASH:
     case BACKGROUND_RESTORE: return background_move(d, o, a, e);
+    case BACKGROUND_TABLE:
     case BACKGROUND_EXPORT: return export(d, o, a, e);
     case BACKGROUND_SOURCE: return source(o, a, e);
     case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), background_measure, &a->gflops); return 0;

@@ -31,7 +31,8 @@ enum background_kind {
     BACKGROUND_RESUME,  /* resume, and nothing else; answers with a message */
     BACKGROUND_STOP,    /* ask the process that trains the run to stop it; answers with a message */
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
-    BACKGROUND_EXPORT,  /* text: csv, json, hf; answers with a message */
+    BACKGROUND_EXPORT,  /* text: csv, json, markdown (points), hf; answers with a message */
+    BACKGROUND_TABLE,   /* these runs as a table; text: the file's name, its end says the form; answers with a message */
     BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other rows too */
     BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */

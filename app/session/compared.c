@@ -137,8 +137,6 @@ int compared_page_read(struct store *s, const int64_t *run, int runs, const char
     return rc;
 }
 
-void compared_page_csv(const struct compared_page *p, struct buf *out) { comparison_csv(&p->groups.of, out); }
-
 void compared_page_free(struct compared_page *p) {
     if (!p) return;
     for (int i = 0; i < p->groups.of.groups && p->run; i++) free(p->run[i]);

@@ -25,7 +25,5 @@ struct compared_page {
 int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,
                        struct compared_page **out, struct err *e);
 void compared_page_free(struct compared_page *p); /* NULL is no work */
-/* The groups as CSV. */
-void compared_page_csv(const struct compared_page *p, struct buf *out);
 
 #endif

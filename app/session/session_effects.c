@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/files/outfile.h"
 #include "app/history/fused.h"
 #include "app/history/spot.h"
 #include "app/files/paths.h"
@@ -10,7 +9,6 @@
 #include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "views/svg.h"
 
 static void session_effects_train(struct session *s) {
     struct job_request r = { 0 };
@@ -199,44 +197,6 @@ static void method_text_typed(struct session *s, const char *text) {
     if (!rc) compose_take_method(&s->ui.compose, &m);
 }
 
-/* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine": screen, what of, which matrix. */
-static char *picture_stem(const struct session *s) {
-    const struct map_view *v = &s->ui.map;
-    struct buf b = BUF_INIT;
-    buf_printf(&b, "petri-%s", screen_at(s->ui.screen)->name);
-    bool inside = screen_at(s->ui.screen)->inside;
-    for (int i = 0; i < v->subjects && inside; i++)
-        buf_printf(&b, "-%s%lld", v->sets ? "set" : "run", (long long)v->subject[i]);
-    char *base = file_base_name(s->ui.compose.config.model), *model = outfile_slug(base);
-    if (!v->subjects && *model && inside) buf_printf(&b, "-%s", model);
-    const struct screen *shown = screen_at(s->ui.screen);
-    char *kind = outfile_slug(shown->pictured ? shown->pictured(&s->ui) : "");
-    if (*kind) buf_printf(&b, "-%.60s", kind);
-    free(kind);
-    free(model);
-    free(base);
-    return buf_take(&b);
-}
-
-/* What a screen shows as a table, in a new file. */
-static void session_effects_table(struct session *s) {
-    struct err e = ERR_INIT;
-    struct outfile_guard g;
-    struct buf csv = BUF_INIT;
-    if (s->ui.screen == SCREEN_COMPARE && s->compared) compared_page_csv(s->compared, &csv);
-    else if (s->ui.screen == SCREEN_SWEEP && s->swept) swept_page_csv(s->swept, &csv);
-    else return;
-    outfile_guard_init(&g, store_path(s->store), false);
-    char *stem = picture_stem(s), *path = outfile_new_name(stem, ".csv");
-    int rc = outfile_write(&g, path, buf_text(&csv), csv.size, &e);
-    say_error(s, rc, &e);
-    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
-    buf_release(&csv);
-    outfile_guard_release(&g);
-    free(stem);
-    free(path);
-}
-
 static void session_effects_sweep(struct session *s, enum background_kind kind, const struct effect *x) {
     background_ask(s->background, &(struct background_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text });
 }
@@ -244,27 +204,6 @@ static void session_effects_sweep(struct session *s, enum background_kind kind, 
 static void session_effects_compare(struct session *s, const struct effect *x) {
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COMPARE, .run = (int64_t *)x->run,
                                                               .runs = x->runs, .text = x->text, .trash = x->keep });
-}
-
-/* The screen as it is, as a new picture in the working folder. */
-static void picture(struct session *s) {
-    struct err e = ERR_INIT;
-    struct canvas c;
-    struct buf svg = BUF_INIT;
-    struct outfile_guard g;
-    outfile_guard_init(&g, store_path(s->store), false);
-    char *stem = picture_stem(s), *path = outfile_new_name(stem, ".svg");
-    canvas_init(&c, s->ui.w, s->ui.h, s->ui.glyphs, s->ui.colours);
-    ui_draw(&s->ui, &c);
-    canvas_to_svg(&c, &svg);
-    int rc = outfile_write(&g, path, buf_text(&svg), svg.size, &e);
-    say_error(s, rc, &e);
-    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
-    canvas_release(&c);
-    buf_release(&svg);
-    outfile_guard_release(&g);
-    free(stem);
-    free(path);
 }
 
 static void look_inside(struct session *s, const struct effect *x) {
@@ -374,8 +313,8 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_SWEEP_GO: session_effects_sweep(s, BACKGROUND_SWEEP_GO, x); break;
     case EFFECT_SWEEP_STOP: session_effects_sweep(s, BACKGROUND_SWEEP_STOP, x); break;
     case EFFECT_SWEEP_EXTEND: session_effects_sweep(s, BACKGROUND_SWEEP_EXTEND, x); break;
-    case EFFECT_PICTURE: picture(s); break;
-    case EFFECT_TABLE: session_effects_table(s); break;
+    case EFFECT_PICTURE: session__picture(s, x->text); break;
+    case EFFECT_TABLE: session__table(s, x->text); break;
     case EFFECT_QUIT:
         s->leaving = true;
         s->finish = x->keep;

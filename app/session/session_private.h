@@ -1,4 +1,4 @@
-/* What session.c, session_effects.c and session_fill.c share. */
+/* What session.c, session_effects.c, session_fill.c and written.c share. */
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
@@ -81,6 +81,9 @@ void session__ask_source(struct session *s, const struct run_config *c);
 void session__ask_facts(struct session *s);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
+/* written.c: the screen, or its table, in a form that is named, as a new file. */
+void session__picture(struct session *s, const char *form);
+void session__table(struct session *s, const char *form);
 /* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */
 void session__move(struct session *s, bool trash, const int64_t *run, int runs);
 void session__moved(struct session *s);

@@ -135,8 +135,6 @@ int swept_page_read(struct store *s, int64_t id, const struct sweeping *work, st
     return rc;
 }
 
-void swept_page_csv(const struct swept_page *p, struct buf *out) { comparison_csv(&p->cells, out); }
-
 void swept_page_free(struct swept_page *p) {
     if (!p) return;
     for (int i = 0; i < p->cells.groups && p->run; i++) free(p->run[i]);

@@ -24,7 +24,6 @@ struct sweeping;
 /* id 0: the list alone.  `work` (may be NULL) says which are worked on here. */
 int swept_page_read(struct store *s, int64_t id, const struct sweeping *work, struct swept_page **out, struct err *e);
 void swept_page_free(struct swept_page *p); /* NULL is no work */
-void swept_page_csv(const struct swept_page *p, struct buf *out);
 
 /* The sweeps that this process works on; one thread.  Freed when their runs are over or the jobs are gone. */
 struct sweeping *sweeping_new(struct store *s, struct jobs *j);

@@ -6,6 +6,7 @@
 
 #include "app/files/outfile.h"
 #include "app/history/export_hf.h"
+#include "app/history/run_table.h"
 #include "app/verbs/open.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
@@ -14,15 +15,15 @@
 #include "core/base/text.h"
 #include "core/exchange/export.h"
 
-/* Points as CSV, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
-static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, bool json, const char *path,
+/* Points as CSV or Markdown, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
+static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, enum store_format form, const char *path,
                        struct err *e) {
     struct outfile_sink f = { .e = e };
     struct store_sink sink = { NULL, verb_to_stdout };
     int rc = path ? outfile_open(&f.file, g, path, e) : 0;
     if (rc) return rc;
     if (path) sink = (struct store_sink){ &f, outfile_sink_add };
-    if (json) {
+    if (form == STORE_JSON) {
         struct store_run run;
         struct buf b = BUF_INIT;
         rc = store_run(s, id, &run, e);
@@ -33,10 +34,8 @@ static int export_text(const struct outfile_guard *g, struct store *s, int64_t i
             store_run_release(&run);
         }
         buf_release(&b);
-        if (!rc) rc = store_export(s, STORE_EXPORT_POINTS, STORE_JSON, &id, 1, sink, e);
-    } else {
-        rc = store_export(s, STORE_EXPORT_POINTS, STORE_CSV, &id, 1, sink, e);
     }
+    if (!rc) rc = store_export(s, STORE_EXPORT_POINTS, form, &id, 1, sink, e);
     return path ? outfile_end(&f.file, rc, e) : rc;
 }
 
@@ -61,6 +60,7 @@ static const struct destination {
 } destinations[] = {
     { "csv", TO_STDOUT_OR_FILE },
     { "json", TO_STDOUT_OR_FILE },
+    { "markdown", TO_STDOUT_OR_FILE },
     { "hf", TO_FOLDER },
     { "petri", TO_FILE_OR_FOLDER },
     { "peft", TO_FOLDER },
@@ -78,7 +78,7 @@ static bool is_folder(const struct destination *to, const char *path) {
 }
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
-    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, hf, petri, peft or hub");
+    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, markdown, hf, petri, peft or hub");
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
@@ -155,7 +155,9 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
     if (!strcmp(to->name, "hf"))
         return write_folder(a, s, id, path, e);
     if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft") || !strcmp(to->name, "hub")) return export_values(a, s, id, path, e);
-    return export_text(g, s, id, !strcmp(to->name, "json"), path, e);
+    enum store_format form = STORE_CSV;
+    run_table_form(to->name, &form);
+    return export_text(g, s, id, form, path, e);
 }
 
 int verb_export(const struct args *a, struct err *e) {

@@ -10,14 +10,13 @@
 #include "app/insight/insight.h"
 #include "app/session/background_private.h"
 #include "app/session/session_private.h"
+#include "app/verbs/drawing.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 #include "core/model/model.h"
-#include "views/render.h"
-#include "views/svg.h"
 
 /* Everything that a drawn screen may point into. */
 struct scene {
@@ -207,32 +206,27 @@ static int place_sweep(struct scene *s, struct store *store, const struct args *
 }
 
 /* The screen with its size, and its rows (or the picture) as one text. */
-static void verb_render_print_json(const struct ui *ui, const struct args *a, const char *drawn) {
+static void verb_render_print_json(const struct ui *ui, const char *form, const char *drawn) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     json_member_string(&b, "screen", screen_at(ui->screen)->name);
     json_member_int(&b, "columns", ui->w);
     json_member_int(&b, "rows", ui->h);
-    json_member_string(&b, args_flag(a, "svg") ? "svg" : args_flag(a, "ansi") ? "ansi" : "text", drawn);
+    json_member_string(&b, form, drawn);
     buf_putc(&b, '}');
     out_line(&b);
     buf_release(&b);
 }
 
-static void verb_render_print(const struct ui *ui, const struct args *a) {
+static int verb_render_print(const struct ui *ui, enum render_form form, const struct args *a, struct err *e) {
+    static const char *const names[RENDER_FORMS] = { "text", "ansi", "svg" };
     struct buf out = BUF_INIT;
-    if (args_flag(a, "svg")) {
-        struct canvas c;
-        canvas_init(&c, ui->w, ui->h, ui->glyphs, ui->colours);
-        ui_draw(ui, &c);
-        canvas_to_svg(&c, &out);
-        canvas_release(&c);
-    } else {
-        render_ui(ui, args_flag(a, "ansi"), &out);
-    }
-    if (args_flag(a, "json")) verb_render_print_json(ui, a, buf_text(&out));
-    else fwrite(buf_text(&out), 1, out.size, stdout);
+    int rc = 0;
+    render_ui(ui, form, &out);
+    if (args_flag(a, "json") && !args_get(a, "out")) verb_render_print_json(ui, names[form], buf_text(&out));
+    else rc = drawing_put(a, &out, e);
     buf_release(&out);
+    return rc;
 }
 
 static int unknown_screen(struct err *e) {
@@ -251,10 +245,11 @@ int verb_render(const struct args *a, struct err *e) {
     enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
     if (screen == SCREEN_COUNT)
         return unknown_screen(e);
+    enum render_form form;
     int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
+    if (!rc) rc = drawing_form(a, &form, e);
     if (rc) return rc;
-    ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE,
-            args_flag(a, "ansi") || args_flag(a, "svg") ? COLOURS_256 : COLOURS_NONE);
+    ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
     struct store *store = NULL;
     struct err absent = ERR_INIT;
     char *path = verb_database(a, &absent);
@@ -280,7 +275,7 @@ int verb_render(const struct args *a, struct err *e) {
         ui_resize(&s.ui, w, h);
         ui_changed(&s.ui);
         ui_show(&s.ui, screen);
-        verb_render_print(&s.ui, a);
+        rc = verb_render_print(&s.ui, form, a, e);
     }
     if (store) store_close(store, &absent);
     free(path);

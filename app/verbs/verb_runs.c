@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/files/paths.h"
+#include "app/history/run_table.h"
 #include "app/history/task_results.h"
 #include "app/verbs/output.h"
 #include "app/verbs/shots_table.h"
@@ -112,35 +113,31 @@ static void verb_runs_value_text(const struct store_value *v, char out[32]) {
     else snprintf(out, 32, "%.4f", v->v);
 }
 
-/* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
- * worth. */
-static const char *remark(const struct store_run *r) {
-    if (r->reason && (r->state == STORE_FAILED || r->state == STORE_INTERRUPTED)) return r->reason;
-    return r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "";
-}
-
 static void print_runs(const struct store_runs *runs) {
-    static const char *const heading[] = { "id",   "state", "method",  "task",   "metric", "best", "rows",
-                                           "step", "lr",    "trained", "time s", "seed",   "" };
     struct table t;
-    table_init(&t, COUNT_OF(heading), heading, "rlllrrrrrrrrl");
+    table_init(&t, RUN_TABLE_COLUMNS, run_table_heading, "rlllrrrrrrrrl");
     for (size_t i = 0; i < runs->count; i++) {
-        const struct store_run *r = &runs->run[i];
-        char id[32], best[32], rows[32] = "-", step[48], lr[32] = "-", trained[32], seconds[32], seed[32];
-        snprintf(id, sizeof id, "%lld", (long long)r->id);
-        verb_runs_value_text(&r->best, best);
-        if (r->rows) text_thousands(r->rows, rows);
-        snprintf(step, sizeof step, "%lld/%lld", (long long)r->step, (long long)r->steps);
-        if (!isnan(r->lr)) snprintf(lr, sizeof lr, "%g", r->lr);
-        text_thousands(r->trained, trained);
-        snprintf(seconds, sizeof seconds, "%.1f", r->seconds);
-        snprintf(seed, sizeof seed, "%llu", (unsigned long long)r->seed);
-        table_add(&t, (const char *[]){ id, store_state_name(r->state), r->method, r->task, r->metric, best,
-                                        rows, step, lr, trained, seconds, seed,
-                                        remark(r) });
+        struct run_table_cells cells;
+        run_table_cells(&runs->run[i], &cells);
+        table_add(&t, cells.cell);
     }
     table_print(&t);
     printf("%zu of %lld runs\n", runs->count, (long long)runs->all);
+}
+
+static int verb_runs_print_table(struct store *s, const struct store_runs *runs, enum store_format form, struct err *e) {
+    int64_t *id = xcalloc(runs->count + 1, sizeof *id);
+    for (size_t i = 0; i < runs->count; i++) id[i] = runs->run[i].id;
+    int rc = run_table_write(s, id, runs->count, form, (struct store_sink){ NULL, verb_to_stdout }, e);
+    free(id);
+    return rc;
+}
+
+int verb_one_form(const struct args *a, enum store_format *form, struct err *e) {
+    bool csv = args_flag(a, "csv"), markdown = args_flag(a, "markdown"), json = args_flag(a, "json");
+    if (csv + markdown + json > 1) return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
+    *form = csv ? STORE_CSV : markdown ? STORE_MARKDOWN : STORE_JSON;
+    return 0;
 }
 
 int verb_runs(const struct args *a, struct err *e) {
@@ -149,7 +146,9 @@ int verb_runs(const struct args *a, struct err *e) {
     for (int i = 0; i < a->count; i++) buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
     struct store_list list = { .filter = buf_text(&filter), .sort = args_get(a, "sort"),
                                .trash = args_flag(a, "trash") };
+    enum store_format form;
     int rc = args_int(a, "limit", 1, INT32_MAX, &list.limit, e);
+    if (!rc) rc = verb_one_form(a, &form, e);
     if (!rc) rc = open_to_read(a, &s, e);
     if (rc) {
         buf_release(&filter);
@@ -168,6 +167,8 @@ int verb_runs(const struct args *a, struct err *e) {
         buf_putc(&b, ']');
         if (!rc) out_line(&b);
         buf_release(&b);
+    } else if (!rc && form != STORE_JSON) {
+        rc = verb_runs_print_table(s, &runs, form, e);
     } else if (!rc) {
         print_runs(&runs);
     }
@@ -390,9 +391,12 @@ int verb_to_stdout(void *self, const char *bytes, size_t n) {
 
 int verb_sql(const struct args *a, struct err *e) {
     struct store *s;
-    int rc = open_to_read(a, &s, e);
+    enum store_format form;
+    int rc = verb_one_form(a, &form, e);
+    if (!rc) rc = open_to_read(a, &s, e);
     if (rc) return rc;
-    rc = store_sql_text(s, a->positional[0], args_flag(a, "json") ? STORE_JSON : STORE_CSV,
+    if (form == STORE_JSON && !args_flag(a, "json")) form = STORE_CSV;
+    rc = store_sql_text(s, a->positional[0], form,
                         (struct store_sink){ NULL, verb_to_stdout }, e);
     return verb_close(s, rc, e);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "app/verbs/drawing.h"
 #include "core/base/mem.h"
 #include "core/train/config.h"
 
@@ -222,7 +223,12 @@ static const struct option_spec ENCODE[] = { MODEL,
 static const struct option_spec RUNS[] = { { "sort", "COLUMN", "by a column, an option or a metric; -COLUMN: descending" },
                                            { "limit", "N", "at most N" },
                                            { "trash", NULL, "those in the trash" },
+                                           { "csv", NULL, "all that is known of each, a line a run" },
+                                           { "markdown", NULL, "the list as a Markdown table" },
                                            END };
+static const struct option_spec SQL[] = { { "csv", NULL, "a head line, then a line a row (this is usual)" },
+                                          { "markdown", NULL, "a Markdown table" },
+                                          END };
 static const struct option_spec WATCH[] = { { "no-color", NULL, "no colours (NO_COLOR does the same)" }, { "ascii", NULL,
         "only ASCII characters" }, END };
 static const struct option_spec SHOW[] = { { "why", NULL, "what looks wrong with it, a sentence each with its figures" }, END };
@@ -285,8 +291,7 @@ static const struct option_spec RENDER[] = {
     { "unseen", "NAME|FOLDER,…", "of map and heatmap: and rows of tasks that a run of several tasks was not trained on" },
     { "loss", "parts|tasks|NAME", "of train: the loss by its parts or tasks, or one of them (loss.instance, reviews)" },
     { "ascii", NULL, "only ASCII" },
-    { "ansi", NULL, "with colours as ANSI sequences" },
-    { "svg", NULL, "as an SVG picture" },
+    DRAWING_OPTIONS,
     END,
 };
 static const struct option_spec EMBED[] = {
@@ -347,8 +352,9 @@ static const struct option_spec MAP[] = {
 };
 static const struct option_spec EXPORT[] = {
     OF_TASK,
-    { "to", "csv|json|hf|petri|peft|hub", "points as CSV; the run, then its points, as JSON Lines; a Hugging Face folder; a file "
-                                      "for `petri import`; or a folder of PEFT or AdapterHub" },
+    { "to", "csv|json|markdown|hf|petri|peft|hub",
+      "points as CSV or Markdown; the run, then its points, as JSON Lines; a Hugging Face folder; a file "
+      "for `petri import`; or a folder of PEFT or AdapterHub" },
     { "base", "NAME", "with --to peft and hub: what its config calls the model (default: as the run does)" },
     { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
     MOVED,
@@ -406,7 +412,7 @@ static const struct verb VERBS[] = {
     { "purge", "RUN… | --all", "delete runs in the trash for good, with their files", PURGE, 0, -1, verb_purge },
     { "tag", "RUN… TAG… [--remove]", "tag runs, or take tags away: petri runs tag=good", TAG, 2, -1, verb_tag },
     { "note", "RUN TEXT", "a run's note in place of the one it has; \"\" takes it away", NULL, 2, 2, verb_note },
-    { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", NULL, 1, 1, verb_sql },
+    { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", SQL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
     { "explain", "NAME | METHOD", "what a method is, what it costs on a model, what equals it", EXPLAIN, 1, 1, verb_explain },
     { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
@@ -421,7 +427,7 @@ static const struct verb VERBS[] = {
       "a matrix of similarities, kept",
       SIMILARITY, 0, 2, verb_similarity },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
-    { "export", "RUN --to csv|json|hf|petri|peft|hub [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
+    { "export", "RUN --to csv|json|markdown|hf|petri|peft|hub [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },
     { "merge-adapters", "RUN RUN… [--weights W,W] [--how concat|linear|ties]", "adapters of runs joined into one, a run of its own",

@@ -276,3 +276,12 @@ void text_csv(struct buf *b, const char *s) {
     if (!plain) buf_putc(b, '"');
     free(shown);
 }
+
+void text_markdown(struct buf *b, const char *s) {
+    char *shown = text_visible(s, strlen(s));
+    for (const char *c = shown; *c; c++) {
+        if (*c == '|') buf_putc(b, '\\');
+        buf_putc(b, *c);
+    }
+    free(shown);
+}

@@ -46,6 +46,8 @@ void text_shell_word(struct buf *b, const char *word);
 char *text_word(const char **at);
 /* A field of a CSV line, made visible, quoted where it must be. */
 void text_csv(struct buf *b, const char *s);
+/* A cell of a Markdown table, made visible, its bars escaped. */
+void text_markdown(struct buf *b, const char *s);
 
 /* Whole-string numbers, without locale, without surrounding blanks.  false when s
  * is not a finite number (or not an integer) or out of range. */

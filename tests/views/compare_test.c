@@ -59,10 +59,62 @@ static void more_is_asked_for(void **state) {
     x = scene_press(&ui, 'x');
     assert_true(x.keep);
     assert_int_equal(x.runs, 2);
-    scene_press(&ui, 'e');
-    assert_int_equal(scene_press(&ui, 'c').kind, EFFECT_TABLE);
-    scene_press(&ui, 'e');
-    assert_int_equal(scene_press(&ui, 's').kind, EFFECT_PICTURE);
+    ui_release(&ui);
+}
+
+/* What e lists on a screen, each with the effect and form that it asks for. */
+static void writes(enum screen_id screen, const char *const *item, int items) {
+    struct ui ui;
+    struct buf name = BUF_INIT;
+    begin(&ui, 80, 24);
+    for (int i = 0; i < items; i++) {
+        ui_show(&ui, screen);
+        scene_press(&ui, 'e');
+        assert_true(ui.picker.open);
+        assert_int_equal(ui.picker.count, items);
+        for (int k = 0; k < i; k++) scene_press(&ui, 'j');
+        buf_clear(&name);
+        buf_printf(&name, "%s: ", ui.picker.item[i].name);
+        struct effect x = scene_press(&ui, PRESS_ENTER);
+        buf_printf(&name, "%s %s", x.kind == EFFECT_TABLE ? "table" : x.kind == EFFECT_EXPORT ? "run" : "screen", x.text);
+        assert_string_equal(buf_text(&name), item[i]);
+        assert_int_equal(x.runs, x.kind == EFFECT_EXPORT);
+        assert_false(ui.picker.open);
+    }
+    buf_release(&name);
+    ui_release(&ui);
+}
+
+static struct effect compare_typed(struct ui *ui, const char *line) {
+    for (; *line; line++) scene_press(ui, (uint32_t)*line);
+    return scene_press(ui, PRESS_ENTER);
+}
+
+static void all_that_is_shown_can_be_written(void **state) {
+    (void)state;
+    static const char *const help[] = {"the screen as an SVG picture: screen svg", "the screen as text: screen text",
+                                       "the screen as text with colours: screen ansi"};
+    static const char *const train[] = {
+        "the points of #3 as CSV: run csv", "the points of #3 as JSON Lines: run json", "the points of #3 as Markdown: run markdown",
+        "#3 as a Hugging Face folder: run hf", "the screen as an SVG picture: screen svg", "the screen as text: screen text",
+        "the screen as text with colours: screen ansi"};
+    writes(SCREEN_HELP, help, (int)COUNT_OF(help));
+    writes(SCREEN_MAP, help, (int)COUNT_OF(help));
+    writes(SCREEN_TRAIN, train, (int)COUNT_OF(train));
+    struct ui ui;
+    begin(&ui, 80, 24);
+    ui_show(&ui, SCREEN_RUNS);
+    struct effect x = compare_typed(&ui, ":export markdown");
+    assert_int_equal(x.kind, EFFECT_TABLE); /* the screen's table comes before the run's points */
+    assert_string_equal(x.text, "markdown");
+    x = compare_typed(&ui, ":export ansi");
+    assert_int_equal(x.kind, EFFECT_PICTURE);
+    x = compare_typed(&ui, ":export png");
+    assert_int_equal(x.kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "svg, text or ansi"));
+    ui_show(&ui, SCREEN_MAP);
+    compare_typed(&ui, ":export csv");
+    assert_non_null(strstr(ui.message, "nothing to write as csv"));
     ui_release(&ui);
 }
 
@@ -240,7 +292,8 @@ static void the_best_again_with_another_seed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
-                                       cmocka_unit_test(more_is_asked_for), cmocka_unit_test(a_cell_leads_to_its_runs),
+                                       cmocka_unit_test(more_is_asked_for),
+                                       cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
                                        cmocka_unit_test(runs_are_joined_by_a_column), cmocka_unit_test(fewer_groups_stay_in_sight),
                                        cmocka_unit_test(the_best_again_with_another_seed)};

@@ -179,7 +179,7 @@ static void two_stacks_fit_any_window(void **state) {
                 ui.compose.arch = &a;
                 scene_method(&ui, methods[i]);
                 ui_show(&ui, SCREEN_COMPOSE);
-                render_ui(&ui, false, &b);
+                render_ui(&ui, RENDER_TEXT, &b);
                 assert_true(b.size > 0);
                 buf_release(&b);
                 ui_release(&ui);

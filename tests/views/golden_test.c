@@ -11,7 +11,7 @@ static void golden(const struct ui *ui, const char *name) {
     char path[200];
     snprintf(path, sizeof path, "tests/views/golden/%s.txt", name);
     char *full = test_path(path);
-    render_ui(ui, false, &text);
+    render_ui(ui, RENDER_TEXT, &text);
     const char *mode = getenv("PETRI_GOLDEN");
     if (mode && !strcmp(mode, "update")) {
         test_ok(file_write(full, text.data, text.size, &e), &e);

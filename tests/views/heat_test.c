@@ -129,21 +129,22 @@ static void the_screen_reads_cells(void **state) {
     scene_press(&ui, 'j');
     scene_press(&ui, 'l');
     scene_press(&ui, 'l');
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "layer 1 \u00D7 layer 2 = 0.7700"));
     buf_clear(&b);
     scene_press(&ui, 'G');
     scene_press(&ui, 'h');
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "layer 3 \u00D7 layer 2 = undefined: an update is zero"));
     buf_clear(&b);
     scene_press(&ui, ']');
     scene_press(&ui, 's');
     assert_true(ui.heatmap.cluster && ui.heatmap.shown == 1);
     scene_press(&ui, 'j');
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "12 row \u00D7 0 row")); /* the second in the order by cluster */
-    assert_int_equal(scene_press(&ui, 'e').kind, EFFECT_PICTURE);
+    scene_press(&ui, 'e');
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_PICTURE);
     buf_release(&b);
     ui_release(&ui);
 }

@@ -70,7 +70,7 @@ static void hint_line(enum screen_id screen, char out[400]) {
     struct buf b = BUF_INIT;
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
     ui_show(&ui, screen);
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     char *last = strrchr(b.data, '\n');
     *last = 0;
     last = strrchr(b.data, '\n') + 1;
@@ -107,7 +107,7 @@ static void nothing_is_promised_that_does_not_work(void **state) {
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
     ui.first.model_ready = false;
     ui.first.fetch = "make fetch";
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_null(strstr(b.data, "Enter train"));
     assert_non_null(strstr(b.data, "make fetch"));
     struct effect out = scene_press(&ui, PRESS_ENTER);
@@ -123,7 +123,7 @@ static void help_searches(void **state) {
     scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
     for (const char *p = "?/smooth"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "smooth the curve more"));
     assert_null(strstr(b.data, "to the trash"));
     buf_release(&b);
@@ -144,14 +144,14 @@ static void a_method_is_explained(void **state) {
     ui_show(&ui, SCREEN_COMPOSE);
     scene_press(&ui, 'E');
     assert_int_equal(ui.screen, SCREEN_EXPLAIN);
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "what it is"));
     assert_non_null(strstr(b.data, "reads a.out, writes a.out: sequential"));
     assert_non_null(strstr(b.data, "lines 1–"));
     scene_press(&ui, 'G');
     assert_true(ui.explain.top > 0);
     buf_clear(&b);
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "what the published code does otherwise"));
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.screen, SCREEN_COMPOSE);

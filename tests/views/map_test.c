@@ -5,7 +5,7 @@
 
 static char *text_of(const struct ui *ui) {
     struct buf b = BUF_INIT;
-    render_ui(ui, false, &b);
+    render_ui(ui, RENDER_TEXT, &b);
     return buf_take(&b);
 }
 

@@ -95,7 +95,7 @@ static void too_small_says_so(void **state) {
     struct buf b = BUF_INIT;
     scene_init(&ui, 40, 3, GLYPHS_BRAILLE, COLOURS_256);
     ui_show(&ui, SCREEN_TRAIN);
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "#3 241 0.431"));
     assert_non_null(strstr(b.data, "window too small: 20x5 needed"));
     buf_release(&b);

@@ -244,7 +244,7 @@ static void ten_thousand(void **state) {
     type(&ui, "/mam");
     scene_press(&ui, PRESS_ENTER);
     struct buf b = BUF_INIT;
-    render_ui(&ui, false, &b);
+    render_ui(&ui, RENDER_TEXT, &b);
     print_message("10,000 runs shown, sorted, marked, filtered, drawn: %.0f ms\n", (seconds() - start) * 1e3);
     assert_true(ui.runs.shown > 1400 && ui.runs.shown < 1500);
     assert_int_equal(ui.runs.marks, MANY);

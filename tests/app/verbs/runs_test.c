@@ -8,6 +8,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/train/config.h"
 #include "store/store.h"
 #include "tests/support/stage.h"
@@ -136,6 +137,40 @@ static void everything_about_a_run_is_kept_and_shown(void **state) {
 }
 
 /* ---- what people make of runs ---- */
+
+/* Tables for other programs, and drawings into files whose names say the form. */
+static void tables_and_pictures_go_into_files(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct buf bytes = BUF_INIT;
+    char *text = stage_out(0, "runs --csv --db '%s'", stage.db);
+    assert_true(text_starts(text, "\"id\",\"state\","));
+    assert_non_null(strstr(text, "\n2,\"finished\"")); /* newest first, as the list is */
+    assert_non_null(strstr(strstr(text, "\n2,"), "\n1,\"finished\""));
+    free(text);
+    text = stage_out(0, "runs --markdown --sort id --db '%s'", stage.db);
+    assert_true(text_starts(text, "| id | state | method |"));
+    assert_non_null(strstr(text, "---|\n| 1 | finished |"));
+    free(text);
+    text = stage_out(0, "sql --markdown \"SELECT 'a|b' AS x, 1 AS n\" --db '%s'", stage.db);
+    assert_string_equal(text, "| x | n |\n|---|---|\n| a\\|b | 1 |\n");
+    free(text);
+    text = stage_out(0, "export 1 --to markdown --db '%s'", stage.db);
+    assert_true(text_starts(text, "| run | key | step | value | kind |\n"));
+    free(text);
+    stage_refused(2, "one of --csv, --json and --markdown", "runs --csv --json --db '%s'", stage.db);
+    char *path = file_join(stage.folder, "runs.svg");
+    free(stage_out(0, "render --screen runs --out '%s' --db '%s'", path, stage.db));
+    test_ok(file_read(path, 1 << 20, &bytes, &e), &e);
+    assert_true(text_starts(buf_text(&bytes), "<svg "));
+    stage_refused(2, "exists", "render --screen runs --out '%s' --db '%s'", path, stage.db);
+    free(stage_out(0, "render --screen runs --out '%s' --overwrite --db '%s'", path, stage.db));
+    stage_refused(2, "another form", "render --screen runs --ansi --out '%s' --overwrite --db '%s'", path, stage.db);
+    stage_refused(2, "draws no PNG", "render --screen runs --out '%s/runs.png' --db '%s'", stage.folder, stage.db);
+    stage_refused(2, ".txt, .ans", "render --screen runs --out '%s/runs.jpg' --db '%s'", stage.folder, stage.db);
+    buf_release(&bytes);
+    free(path);
+}
 
 static void tags_come_and_go(void **state) {
     (void)state;
@@ -299,6 +334,7 @@ int main(void) {
         cmocka_unit_test(every_option_is_a_column),
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
+        cmocka_unit_test(tables_and_pictures_go_into_files),
         cmocka_unit_test(tags_come_and_go),
         cmocka_unit_test(a_note_is_replaced),
         cmocka_unit_test(merging_tells_what_it_did),

@@ -1,0 +1,25 @@
+/* Runs as a table for other programs: all that a list knows of each, in the order in which they are named. */
+#ifndef APP_HISTORY_RUN_TABLE_H
+#define APP_HISTORY_RUN_TABLE_H
+
+#include "store/store.h"
+
+/* The end of a table's file, with its point: ".csv", ".json", ".md"; and the form that a word ("csv", "json",
+ * "markdown") names, false: none. */
+const char *run_table_end(enum store_format form);
+bool run_table_form(const char *word, enum store_format *form);
+
+/* CSV and JSON (one array) have every column, Markdown those that `petri runs` prints. */
+int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
+                    struct err *e);
+/* The number of a run's dev rows that "best" was measured on, its remark and the like as `petri runs` prints them. */
+enum { RUN_TABLE_COLUMNS = 13 };
+extern const char *const run_table_heading[RUN_TABLE_COLUMNS];
+/* The cells of a run, each at most 48 bytes but for those that point into it. */
+struct run_table_cells {
+    char text[RUN_TABLE_COLUMNS][48];
+    const char *cell[RUN_TABLE_COLUMNS];
+};
+void run_table_cells(const struct store_run *r, struct run_table_cells *out);
+
+#endif

@@ -1,0 +1,64 @@
+#include "app/verbs/drawing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/outfile.h"
+#include "app/verbs/output.h"
+#include "app/verbs/verbs.h"
+#include "core/base/json.h"
+#include "core/base/text.h"
+
+static int form_of_name(const char *path, enum render_form *form, struct err *e) {
+    for (int i = 0; i < RENDER_FORMS; i++) {
+        *form = (enum render_form)i;
+        if (text_ends(path, render_end(*form))) return 0;
+    }
+    if (text_ends(path, ".png"))
+        return err_set(e, ERR_USAGE, "--out %s: petri draws no PNG; write a .svg, which browsers show and rsvg-convert or "
+                       "Inkscape turn into PNG of any size", path);
+    return err_set(e, ERR_USAGE, "--out %s: its end says the form: .txt, .ans (text with colours) or .svg", path);
+}
+
+int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
+    bool ansi = args_flag(a, "ansi"), svg = args_flag(a, "svg");
+    const char *path = args_get(a, "out");
+    enum render_form asked = svg ? RENDER_SVG : RENDER_ANSI;
+    if (ansi && svg) return err_set(e, ERR_USAGE, "--ansi or --svg, not both");
+    if (!path && args_flag(a, "overwrite")) return err_set(e, ERR_USAGE, "--overwrite is for --out FILE");
+    *form = ansi || svg ? asked : RENDER_TEXT;
+    if (!path) return 0;
+    int rc = form_of_name(path, form, e);
+    if (!rc && (ansi || svg) && *form != asked)
+        rc = err_set(e, ERR_USAGE, "--out %s: its end says another form than --%s", path, svg ? "svg" : "ansi");
+    return rc;
+}
+
+int drawing_put(const struct args *a, const struct buf *drawn, struct err *e) {
+    const char *path = args_get(a, "out"), *bytes = drawn->data ? drawn->data : "";
+    if (!path) {
+        fwrite(bytes, 1, drawn->size, stdout);
+        return 0;
+    }
+    struct outfile_guard g;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    int rc = outfile_write(&g, path, bytes, drawn->size, e);
+    outfile_guard_release(&g);
+    free(database);
+    if (rc) return rc;
+    if (args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        json_member_string(&b, "file", path);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+    } else {
+        out_text(path);
+        puts(": written");
+    }
+    return 0;
+}
