@@ -29,6 +29,10 @@ enum effect_kind {
     EFFECT_FILTER,        /* ui->runs.filter has changed: fill rows anew */
     EFFECT_BY_TASK,       /* ui->runs.by_task has changed: fill rows anew */
     EFFECT_ROWS,          /* ui->compose may have other rows: its facts about them anew */
+    EFFECT_FOLDER,        /* list the folder named in text ("": where the program is) into ui->data.here */
+    EFFECT_LOOK,          /* look at the file, task folder or list named in text, into ui->data.look; data_looked */
+    EFFECT_IMPORT,        /* read the rows of ui->data.config into ui->data.read */
+    EFFECT_OWN_ROWS,      /* the rows of ui->data.config into Compose, and show that */
     EFFECT_LIST_MODELS,   /* fill the picker with models (ui_pick); answer: EFFECT_MODEL */
     EFFECT_LIST_TASKS,
     EFFECT_MODEL,         /* use the model named in text */

@@ -73,7 +73,7 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         y += low ? 2 : 3;
     }
     y = first_line(c, r, y, "c", "compose a method of your own", NULL);
-    y = first_line(c, r, y, "T", "choose another model or task", NULL);
+    y = first_line(c, r, y, "T", "your own data, another task or model", NULL);
     y = first_line(c, r, y, "?", "keys", NULL);
     y = first_line(c, r, y, "q", "leave", NULL);
     if (y + 3 < r.h) y += low ? 0 : 2;

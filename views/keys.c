@@ -136,8 +136,8 @@ static const struct key_entry views_keys_table[] = {
     {REQ_PERPLEXITY_MORE, ')', {0}, false, KEYS_MAP, 0, 0, NULL, "greater perplexity"},
 
     {REQ_COMPOSE, 'c', {0}, false, KEYS_COMPOSE, 0, 2, "compose", "compose a method of your own"},
-    {REQ_CHOOSE, 'T', {0}, false, KEYS_COMPOSE, 0, 8, "model, task",
-     "choose another model or task"},
+    {REQ_CHOOSE, 'T', {0}, false, KEYS_COMPOSE, 0, 8, "data, model",
+     "choose rows of your own (a file, a folder, a list of tasks), a task by name, or another model"},
     {REQ_PRESETS, 'P', {0}, false, KEYS_COMPOSE, 0, 4, "presets",
      "published methods, to start from"},
     {REQ_DESCRIBE, 'D', {0}, false, KEYS_COMPOSE, 0, 6, "describe",

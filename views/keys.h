@@ -36,6 +36,7 @@ struct press {
     _(MAP, map)                                                                                     \
     _(DETAIL, detail)                                                                               \
     _(EXPLAIN, explain)                                                                             \
+    _(DATA, data)                                                                                   \
     _(HELP, help)
 
 #define SCREEN_ID(NAME, name) SCREEN_##NAME,

@@ -7,6 +7,7 @@
 
 #include "core/base/mem.h"
 #include "views/compose_edit.h"
+#include "views/data_parts.h"
 #include "views/ui_parts.h"
 #include "views/write.h"
 
@@ -204,10 +205,6 @@ static void ui_picked(struct ui *ui, struct effect *out) {
         write_picked(ui, out);
         return;
     }
-    if (p->kind == PICK_WHICH) {
-        out->kind = p->cursor ? EFFECT_LIST_TASKS : EFFECT_LIST_MODELS;
-        return;
-    }
     out->kind = p->kind == PICK_MODEL ? EFFECT_MODEL : EFFECT_TASK;
     snprintf(out->text, sizeof out->text, "%s", item->name);
 }
@@ -241,10 +238,13 @@ static void prompt_changed(struct ui *ui, struct effect *out) {
     } else if (ui->use == USE_SEARCH) {
         snprintf(ui->help.search, sizeof ui->help.search, "%.127s", ui->prompt.text);
         ui->help.top = 0;
+    } else if (ui->use == USE_FILES) {
+        data_files_typed(ui);
     }
 }
 
 static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out) {
+    if (ui->use == USE_FILES && data_files_press(ui, p, out)) return;
     enum prompt_result r = prompt_press(&ui->prompt, p);
     if (r == PROMPT_CANCELLED && (ui->use == USE_FILTER || ui->use == USE_SEARCH))
         prompt_set(&ui->prompt, "");
@@ -304,9 +304,7 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
     case REQ_REDRAW: out->kind = EFFECT_REDRAW; return true;
     case REQ_SUSPEND: out->kind = EFFECT_SUSPEND; return true;
     case REQ_CHOOSE:
-        picker_open(&ui->picker, PICK_WHICH, "choose another");
-        picker_add(&ui->picker, "model", ui->compose.model, false);
-        picker_add(&ui->picker, "task", ui->compose.task, false);
+        data_find(ui, out);
         return true;
     default: return false;
     }

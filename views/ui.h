@@ -7,6 +7,7 @@
 
 #include "views/compare.h"
 #include "views/compose.h"
+#include "views/data.h"
 #include "views/effects.h"
 #include "views/explain.h"
 #include "views/first.h"
@@ -32,7 +33,7 @@ struct ask {
     int64_t run[1];
 };
 
-enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE };
+enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES };
 
 struct ui {
     int w, h;

@@ -129,9 +129,12 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
     static const char *const list[] = {"Enter", "take", "j/k", "choice", "Esc", "back", NULL};
     static const char *const line[] = {"Enter", "take", "Esc", "cancel", NULL};
     static const char *const command[] = {"Enter", "do", "Tab", "complete", "Esc", "cancel", NULL};
+    static const char *const files[] = {"Enter", "open", "Up Down", "choice", "letters", "narrow", "Left Right", "folders", "Esc",
+                                        "back", NULL};
     static const char *const ask[] = {"Esc", "no", NULL};
     const char *const *own = ui->ask.kind                                   ? ask
                              : ui->prompt.open && ui->use == USE_COMMAND ? command
+                             : ui->prompt.open && ui->use == USE_FILES      ? files
                              : ui->prompt.open                               ? line
                              : ui->picker.open                               ? list
                                                                              : NULL;
@@ -174,7 +177,7 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
     static const enum ink inks[] = {INK_TEXT, INK_GOOD, INK_WARN, INK_BAD};
     if (ui->ask.kind) {
         canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
-    } else if (ui->prompt.open) {
+    } else if (ui->prompt.open && !(ui->use == USE_FILES && *ui->message)) {
         prompt_draw(&ui->prompt, c, r.x + 1, r.y, r.w - 2);
         if (ui->use == USE_COMMAND) {
             int best = ui_command_best(ui->prompt.text);

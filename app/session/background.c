@@ -12,6 +12,7 @@
 #include "app/history/run_table.h"
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
+#include "app/session/own_data.h"
 #include "app/session/swept.h"
 #include "app/why/why.h"
 #include "core/base/clock.h"
@@ -363,6 +364,12 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_TABLE:
     case BACKGROUND_EXPORT: return export(d, o, a, e);
     case BACKGROUND_SOURCE: return source(o, a, e);
+    case BACKGROUND_FOLDER: a->folder = own_folder_list(o->text); return 0;
+    case BACKGROUND_LOOK:
+        a->look = own_look_at(o->text, o->config);
+        if (a->look->view.folder && a->look->view.failed) a->folder = own_folder_list(o->text);
+        return 0;
+    case BACKGROUND_IMPORT: a->read = own_read_rows(o->config, o->run[0]); return 0;
     case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), background_measure, &a->gflops); return 0;
     }
     BUG("order %d", o->kind);
@@ -467,6 +474,9 @@ void background_answer_free(struct background_answer *a) {
     compared_page_free(a->compared);
     swept_page_free(a->swept);
     source_facts_free(a->source);
+    own_folder_free(a->folder);
+    own_look_free(a->look);
+    own_read_free(a->read);
     if (a->config) config_release(a->config);
     free(a->config);
     free(a->run);

@@ -40,6 +40,10 @@ enum background_kind {
     BACKGROUND_OTHERS,  /* runs that others train, and run[0] (0: none) */
     BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
+    BACKGROUND_FOLDER,  /* text: a folder; what is in it */
+    BACKGROUND_LOOK,    /* text: a file, a task's folder or a list; config: how its first line is read, or NULL; a folder that is
+                         * no task is listed */
+    BACKGROUND_IMPORT,  /* config: its rows, read as training would read them; run[0]: handed back with the answer */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
 
@@ -105,6 +109,9 @@ struct source_facts {
 };
 
 struct compared_page; /* compared.h */
+struct own_folder;    /* own_data.h, as the two below */
+struct own_look;
+struct own_read;
 struct swept_page;    /* swept.h */
 
 struct background_answer {
@@ -122,6 +129,9 @@ struct background_answer {
     int64_t sweep;             /* BACKGROUND_SWEEP_NEW: its number */
     int working;               /* BACKGROUND_SWEEP_…: sweeps that are worked on here */
     struct run_config *config; /* BACKGROUND_CLONE */
+    struct own_folder *folder; /* BACKGROUND_FOLDER */
+    struct own_look *look;     /* BACKGROUND_LOOK */
+    struct own_read *read;     /* BACKGROUND_IMPORT */
     int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE: what was moved */
     int moved;
     double gflops;

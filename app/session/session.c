@@ -184,6 +184,9 @@ static void session_release(struct session *s) {
     swept_page_free(s->swept);
     sweeping_free(s->sweeping);
     source_facts_free(s->source);
+    own_folder_free(s->folder);
+    own_look_free(s->look);
+    own_read_free(s->read);
     insight_map_free(s->map);
     insight_heat_free(s->heat);
     for (size_t i = 0; i < s->view_count; i++) job_view_release(&s->view[i]);

@@ -184,6 +184,16 @@ static void session_effects_choose(struct session *s, const char *model, const c
     config_release(&c);
 }
 
+static void session_effects_own_rows(struct session *s) {
+    struct run_config c;
+    config_copy(&c, &s->ui.compose.config);
+    config_take_rows(&c, &s->ui.data.config);
+    session__ask_source(s, &c);
+    config_release(&c);
+    ui_show(&s->ui, SCREEN_COMPOSE);
+    ui_say(&s->ui, SAY_GOOD, "these rows are taken: Enter trains on them");
+}
+
 static void method_text_typed(struct session *s, const char *text) {
     struct method m;
     struct err e = ERR_INIT;
@@ -284,6 +294,15 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_TRASH_VIEW:
     case EFFECT_BY_TASK:
     case EFFECT_FILTER: session__ask_runs(s); break;
+    case EFFECT_FOLDER:
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_FOLDER, .text = x->text });
+        break;
+    case EFFECT_LOOK:
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LOOK, .text = x->text,
+                                                                  .config = s->ui.data.again ? &s->ui.data.config : NULL });
+        break;
+    case EFFECT_IMPORT: session__ask_import(s); break;
+    case EFFECT_OWN_ROWS: session_effects_own_rows(s); break;
     case EFFECT_LIST_MODELS: list_models(s); break;
     case EFFECT_LIST_TASKS: list_tasks(s); break;
     case EFFECT_MODEL: session_effects_choose(s, x->text, NULL); break;

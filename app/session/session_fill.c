@@ -7,6 +7,7 @@
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
+#include "views/data_parts.h"
 
 static int state_rank(enum run_state state) {
     return state == RUN_RUNNING || state == RUN_PAUSED ? 0 : state == RUN_QUEUED ? 1 : 2;
@@ -317,7 +318,42 @@ static void take_others(struct session *s, struct background_answer *a) {
     other_runs_free(before);
 }
 
+/* Own data: a folder's list, what was chosen, how it reads; each in place of the one before. */
+static void take_own(struct session *s, struct background_answer *a) {
+    struct data_view *v = &s->ui.data;
+    if (a->folder) {
+        own_folder_free(s->folder);
+        s->folder = a->folder;
+        v->here = s->folder->view;
+        a->folder = NULL;
+        if (a->look) data_listed(&s->ui);
+    } else if (a->look) {
+        own_look_free(s->look);
+        s->look = a->look;
+        v->look = s->look->view;
+        a->look = NULL;
+        data_looked(v, &s->ui.compose.config);
+        v->asked++;
+        session__ask_import(s);
+    }
+    if (a->read && a->read->view.asked == v->asked) {
+        own_read_free(s->read);
+        s->read = a->read;
+        v->read = s->read->view;
+        v->report_top = 0;
+        a->read = NULL;
+    }
+}
+
+void session__ask_import(struct session *s) {
+    struct data_view *v = &s->ui.data;
+    if (v->look.failed) return;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_IMPORT, .config = &v->config, .run = &v->asked,
+                                                              .runs = 1 });
+}
+
 static void take_answer(struct session *s, struct background_answer *a) {
+    take_own(s, a);
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
     if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
     if (a->kind == BACKGROUND_SOURCE && a->source) take_source(s, a);

@@ -6,6 +6,7 @@
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
 #include "app/session/compared.h"
+#include "app/session/own_data.h"
 #include "app/session/swept.h"
 #include "views/term.h"
 #include "views/ui.h"
@@ -46,6 +47,9 @@ struct session {
     int sweeps;                /* worked on here */
     bool stepping;             /* a step of these is asked for */
     struct source_facts *source;
+    struct own_folder *folder;
+    struct own_look *look;
+    struct own_read *read;
     struct insight_map *map;
     struct insight_heat *heat;
     struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */
@@ -79,6 +83,8 @@ void session__ask_others(struct session *s);
 void session__ask_source(struct session *s, const struct run_config *c);
 /* The same of what Compose holds: only the facts are taken. */
 void session__ask_facts(struct session *s);
+/* Reads the rows of ui.data's config. */
+void session__ask_import(struct session *s);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
 /* written.c: the screen, or its table, in a form that is named, as a new file. */

@@ -35,21 +35,49 @@ int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct
     return rc;
 }
 
+/* A regular file, into *fd; *size: its bytes. */
+static int file_open_regular(const char *path, int *fd, uint64_t *size, struct err *e) {
+    struct stat st;
+    int rc = 0;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0) return file_system_error(e, "cannot be opened", path);
+    if (fstat(*fd, &st)) rc = file_system_error(e, "cannot be examined", path);
+    else if (!S_ISREG(st.st_mode)) rc = err_set(e, ERR_INPUT, "%s: is not a regular file", path);
+    else *size = (uint64_t)st.st_size;
+    if (rc) close(*fd);
+    return rc;
+}
+
 int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
     *out = (struct buf)BUF_INIT;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return file_system_error(e, "cannot be opened", path);
-    int rc = 0;
-    struct stat st;
-    if (fstat(fd, &st)) {
-        rc = file_system_error(e, "cannot be examined", path);
-    } else if (!S_ISREG(st.st_mode)) {
-        rc = err_set(e, ERR_INPUT, "%s: is not a regular file", path);
-    } else if ((uint64_t)st.st_size > limit) {
-        rc = err_set(e, ERR_INPUT, "%s: has %lld bytes, at most %zu are read", path,
-                     (long long)st.st_size, limit);
-    }
+    uint64_t size;
+    int fd, rc = file_open_regular(path, &fd, &size, e);
+    if (rc) return rc;
+    if (size > limit)
+        rc = err_set(e, ERR_INPUT, "%s: has %lld bytes, at most %zu are read", path, (long long)size, limit);
     if (!rc) rc = file_read_fd(fd, path, limit, out, e);
+    close(fd);
+    return rc;
+}
+
+int file_read_start(const char *path, size_t most, struct buf *out, bool *whole, struct err *e) {
+    *out = (struct buf)BUF_INIT;
+    *whole = false;
+    uint64_t size;
+    int fd, rc = file_open_regular(path, &fd, &size, e);
+    if (rc) return rc;
+    char *chunk = xmalloc(most + 1);
+    size_t have = 0;
+    while (!rc && have <= most) { /* one byte more tells whether there is one */
+        ssize_t n = read(fd, chunk + have, most + 1 - have);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) rc = file_system_error(e, "cannot be read", path);
+        if (n <= 0) break;
+        have += (size_t)n;
+    }
+    *whole = have <= most;
+    if (!rc) buf_add(out, chunk, have < most ? have : most);
+    free(chunk);
     close(fd);
     return rc;
 }

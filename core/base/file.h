@@ -12,6 +12,8 @@
 /* Reads a regular file of at most `limit` bytes.  On success the caller owns
  * *out (buf_release). */
 int file_read(const char *path, size_t limit, struct buf *out, struct err *e);
+/* The first `most` bytes of it; *whole: those are all.  *out ends with a NUL that is no part of it. */
+int file_read_start(const char *path, size_t most, struct buf *out, bool *whole, struct err *e);
 /* The same of an open file of any kind, to its end; `name` stands in messages.  fd stays open. */
 int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct err *e);
 

@@ -108,7 +108,7 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
         .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line};
 }
 
-static int format_of(const char *path, struct err *e) {
+int format_by_name(const char *path) {
     static const struct {
         const char *end;
         enum data_format format;
@@ -117,10 +117,7 @@ static int format_of(const char *path, struct err *e) {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < COUNT_OF(known); i++)
         if (!strcasecmp(dot, known[i].end)) return (int)known[i].format;
-    return err_set(e, ERR_USAGE,
-                   "%s: the name does not tell the format; .tsv, .csv and .jsonl are read, any table "
-                   "with --delimiter",
-                   path);
+    return -1;
 }
 
 /* A .txt may be either; the first byte tells. */
@@ -171,10 +168,13 @@ static int no_rows(const struct dataset *d, struct err *e) {
 static int find_format(struct import *m, struct err *e) {
     const struct dataset_options *o = m->o;
     struct dataset *d = m->d;
-    struct err unknown = ERR_INIT;
-    int format = o->format ? (int)o->format : format_of(d->path, &unknown);
+    int format = o->format ? (int)o->format : format_by_name(d->path);
     if (format < 0 && o->delimiter) format = DATA_CSV;
-    if (format < 0) return err_set(e, unknown.code, "%s", unknown.text);
+    if (format < 0)
+        return err_set(e, ERR_USAGE,
+                       "%s: the name does not tell the format; .tsv, .csv and .jsonl are read, any table "
+                       "with --delimiter",
+                       d->path);
     d->format = (enum data_format)format;
     if (!o->format && txt_of_json(d)) {
         d->format = DATA_JSONL;

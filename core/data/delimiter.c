@@ -39,6 +39,12 @@ const char *delimiter_option(char c) {
     return NULL;
 }
 
+const char *delimiter_name(char c) {
+    for (size_t i = 0; i < COUNT_OF(delimiter_usual); i++)
+        if (delimiter_usual[i].c == c) return delimiter_usual[i].name;
+    return NULL;
+}
+
 /* Whether one of the parts between c, without blanks and quotes at its ends, is `name`. */
 static bool has_part(const struct field *f, char c, const char *name) {
     size_t size = strlen(name);

@@ -57,11 +57,15 @@ int records_start(struct records *r, const char *delimiter, struct buf *notes, s
 int records_next(struct records *r, enum record_kind *kind, struct err *e);
 void records_release(struct records *r);
 
+/* The format that a file's name tells, or -1. */
+int format_by_name(const char *path);
+
 /* ---- what stands between the columns ---- */
 /* One character, or "tab", "semicolon", "comma", "pipe"; ERR_USAGE. */
 int delimiter_parse(const char *text, char *out, struct err *e);
 /* "--delimiter ';'"; NULL for a character that is not often one. */
 const char *delimiter_option(char c);
+const char *delimiter_name(char c); /* "semicolon" */
 /* The option with which the first record would have the column `name`, or, where the record
  * is one field, with which it would have more; NULL. */
 const char *delimiter_hint(const struct records *r, const char *name);

@@ -25,7 +25,7 @@ int run_max_target(const struct run_config *c, const struct model *m);
 double run_dropout(const struct run_config *c, double published);
 /* Makes a task that was just opened ready for runs with this config: a labelled one is put as text
  * where the config or the model wants it, then all splits are encoded.  ERR_USAGE, saying what
- * would work, when model, task and --form do not go together. */
+ * would work, when model, task and --form do not go together.  Of m shape, tokenizer and name are asked for. */
 int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e);
 
 /* Outputs of the head of a run on a prepared task: classes, 1 for scores, 0 (none) for texts. */

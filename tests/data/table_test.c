@@ -1,5 +1,6 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/data/peek.h"
 #include "tests/data/reading.h"
 
 #define ROWS "good film\tpos\nbad film\tneg\nvery good\tpos\n"
@@ -160,11 +161,76 @@ static void rows_whose_bytes_are_odd(void **state) {
     dataset_release(&d);
 }
 
+/* What a file is taken for before it is read: columns, rows, and what each probably is. */
+static void a_look_guesses_columns(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *bytes, *roles; /* a letter a column: t text, u the second, l label, s source, g target, - none */
+        bool header;
+        const char *delimiter;
+    } cases[] = {
+        {"a.csv", "id,review,stars\n1,a good film,5\n2,a bad film,1\n3,so so film,5\n4,fine old film,1\n", "-tl", true, NULL},
+        {"a.csv", "n,remark,mood\n1,a good film,up\n2,a bad film,down\n3,a good film,up\n4,a bad film,down\n", "-tl", true, NULL},
+        {"a.csv", "text;label\na film;1\nno film;0\n", "tl", true, "semicolon"},
+        {"a.tsv", "a good film\t1\nno good\t0\nso so\t1\nfine one\t0\n", "tl", false, NULL},
+        {"a.tsv", "premise\thypothesis\tlabel\nit is so\tis it\tyes\nit is not\tis it so\tno\n", "tul", true, NULL},
+        {"a.csv", "document,summary\na long text,short\nanother text,shorter\n", "sg", true, NULL},
+        {"a.csv", "english,german\nthe house,das Haus\nthe old man,der alte Mann\n", "sg", true, NULL},
+        {"a.jsonl", "{\"text\":\"a b\",\"n\":1,\"label\":true}\n{\"text\":\"c d\",\"label\":false}\n", "t-l", false, NULL},
+        {"a.csv", "\"quoted, name\",label\n\"two\nlines\",x\n", "-l", true, NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct peek p;
+        struct err e = ERR_INIT;
+        char *folder = test_folder(), *path = test_file(folder, cases[i].name, cases[i].bytes, strlen(cases[i].bytes)), roles[16] = "";
+        test_ok(peek_file(&p, path, &(struct peek_how){0}, &e), &e);
+        for (int c = 0; c < p.columns; c++) roles[c] = "-tulsg"[p.column[c].role];
+        assert_string_equal(roles, cases[i].roles);
+        assert_int_equal(p.header, cases[i].header);
+        assert_true(p.whole);
+        if (cases[i].delimiter) assert_string_equal(p.delimiter, cases[i].delimiter);
+        else assert_null(p.delimiter);
+        peek_release(&p);
+        free(path);
+        free(folder);
+    }
+    struct peek p;
+    struct err e = ERR_INIT;
+    char *folder = test_folder(), *path = test_file(folder, "a.data", "x", 1);
+    test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_USAGE, &e, "does not tell the format");
+    free(path);
+    path = test_file(folder, "b.csv", "PK\x03\x04zip", 7);
+    test_refused(peek_file(&p, path, &(struct peek_how){0}, &e), ERR_INPUT, &e, "b.csv");
+    free(path);
+    free(folder);
+}
+
+/* A file that is longer than what is looked at: its last record is not taken for a broken one. */
+static void a_look_stops_within_a_record(void **state) {
+    (void)state;
+    struct buf b = BUF_INIT;
+    struct peek p;
+    struct err e = ERR_INIT;
+    buf_puts(&b, "text,label\n\"a\nb\",x\n\"");
+    for (int i = 0; i < 300000; i++) buf_puts(&b, "words\n");
+    buf_puts(&b, "\",y\n");
+    char *folder = test_folder(), *path = test_file(folder, "long.csv", b.data, b.size);
+    test_ok(peek_file(&p, path, &(struct peek_how){0}, &e), &e);
+    assert_int_equal(p.rows, 1);
+    assert_false(p.whole);
+    assert_string_equal(p.column[1].cell[0], "x");
+    peek_release(&p);
+    buf_release(&b);
+    free(path);
+    free(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_by_number),   cmocka_unit_test(other_delimiters),
         cmocka_unit_test(declared_delimiter),  cmocka_unit_test(what_is_no_table_is_named),
         cmocka_unit_test(unclosed_quotes),     cmocka_unit_test(rows_whose_bytes_are_odd),
+        cmocka_unit_test(a_look_guesses_columns), cmocka_unit_test(a_look_stops_within_a_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

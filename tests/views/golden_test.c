@@ -246,6 +246,31 @@ static void tasks_at_all_sizes(void **state) {
     composed_tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
+/* Own data: finding a file, and what is in it. */
+static void own_data(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    struct ui ui;
+    char name[100];
+    scene_init(&ui, w, h, g, k);
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_press(&ui, 'T');
+    scene_folder(&ui);
+    snprintf(name, sizeof name, "data-files-%s", suffix);
+    golden(&ui, name);
+    scene_own(&ui);
+    scene_press(&ui, 'j');
+    snprintf(name, sizeof name, "data-columns-%s", suffix);
+    golden(&ui, name);
+    ui_release(&ui);
+}
+
+static void own_data_at_all_sizes(void **state) {
+    (void)state;
+    own_data(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    own_data(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
+    own_data(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    own_data(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 static void at_80x24(void **state) {
     (void)state;
     draw_all(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
@@ -283,6 +308,7 @@ int main(void) {
         cmocka_unit_test(tasks_at_all_sizes),
         cmocka_unit_test(two_stacks_at_all_sizes),
         cmocka_unit_test(retriever_at_all_sizes),
+        cmocka_unit_test(own_data_at_all_sizes),
         cmocka_unit_test(the_readme_shows_what_is_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

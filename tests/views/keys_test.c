@@ -183,6 +183,87 @@ static void help_is_of_the_screen(void **state) {
     ui_release(&ui);
 }
 
+/* ---- own data ---- */
+
+static void a_file_is_found_by_typing(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_COMPOSE);
+    struct effect x = scene_press(&ui, 'T');
+    assert_int_equal(x.kind, EFFECT_FOLDER);
+    assert_string_equal(x.text, "");
+    scene_folder(&ui);
+    assert_true(scene_shows(&ui, "\u25B8 model"));
+    assert_true(scene_shows(&ui, "old\u241B[2J/")); /* no control character reaches the screen */
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_LIST_MODELS);
+    assert_int_equal(ui.screen, SCREEN_COMPOSE);
+    scene_press(&ui, 'T');
+    scene_press(&ui, PRESS_DOWN);
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_LIST_TASKS);
+    scene_press(&ui, 'T');
+    for (const char *p = "notes"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    assert_false(scene_shows(&ui, "mine.csv"));
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    assert_true(scene_shows(&ui, "does not tell a format"));
+    for (int i = 0; i < 5; i++) scene_press(&ui, PRESS_BACKSPACE);
+    x = scene_press(&ui, PRESS_BACKSPACE); /* nothing is typed: the folder above */
+    assert_int_equal(x.kind, EFFECT_FOLDER);
+    assert_string_equal(x.text, "/home/ada");
+    for (const char *p = "mi"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_LOOK);
+    assert_string_equal(x.text, "/home/ada/data/mine.csv");
+    assert_false(ui.prompt.open);
+    ui_release(&ui);
+}
+
+static void columns_are_given_their_meaning(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_press(&ui, 'T');
+    scene_folder(&ui);
+    scene_own(&ui);
+    struct data_view *v = &ui.data;
+    assert_string_equal(v->config.label_column, "mood");
+    assert_string_equal(v->config.dev_file, "/home/ada/data/dev.csv"); /* named as dev rows */
+    assert_true(v->config.split == 0);
+    struct effect x = scene_press(&ui, 'l'); /* n is the text: what was it is nothing now */
+    assert_int_equal(x.kind, EFFECT_IMPORT);
+    assert_string_equal(v->config.text_column, "n");
+    assert_int_equal(v->role[1], PEEK_NONE);
+    assert_true(scene_shows(&ui, "reading them")); /* the report is of before */
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    scene_press(&ui, 'h');
+    scene_press(&ui, 'j');
+    for (int i = 0; i < 4; i++) scene_press(&ui, 'l'); /* a source: no label beside it */
+    assert_string_equal(v->config.source_column, "remark\x1b[2J");
+    assert_null(v->config.label_column);
+    scene_press(&ui, 'j');
+    scene_press(&ui, 'h');
+    assert_string_equal(v->config.target_column, "mood");
+    scene_press(&ui, 'j'); /* dev rows: a share held out, in place of the file */
+    scene_press(&ui, 'l');
+    assert_null(v->config.dev_file);
+    assert_true(v->config.split == 0.1);
+    scene_press(&ui, 'G'); /* what stands between columns: looked at anew */
+    x = scene_press(&ui, 'l');
+    assert_int_equal(x.kind, EFFECT_LOOK);
+    assert_string_equal(v->config.delimiter, "tab");
+    v->read.asked = v->asked;
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_OWN_ROWS);
+    v->read.ok = false;
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    scene_press(&ui, 'q');
+    assert_true(scene_shows(&ui, "mine.csv"));
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.screen, SCREEN_COMPOSE);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_has_a_key_and_help),
@@ -194,6 +275,8 @@ int main(void) {
         cmocka_unit_test(help_searches),
         cmocka_unit_test(a_method_is_explained),
         cmocka_unit_test(help_is_of_the_screen),
+        cmocka_unit_test(a_file_is_found_by_typing),
+        cmocka_unit_test(columns_are_given_their_meaning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

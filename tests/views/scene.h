@@ -8,6 +8,7 @@
 
 #include "core/base/mem.h"
 #include "views/compose_edit.h"
+#include "views/data_parts.h"
 #include "views/render.h"
 #include "views/ui.h"
 
@@ -380,6 +381,40 @@ static inline struct effect scene_press(struct ui *ui, uint32_t code) {
 }
 
 /* Whether the text stands on the screen as it is drawn now. */
+/* A folder to find a file in. */
+static inline void scene_folder(struct ui *ui) {
+    static const struct data_entry entries[] = {
+        {"folk", true, true, false, 0}, {"old\x1b[2J", true, false, false, 0}, {"dev.csv", false, false, true, 812},
+        {"mine.csv", false, false, true, 1234567}, {"\u597D.tsv", false, false, true, 93}, {"notes.pdf", false, false, false, 48211}};
+    ui->data.here = (struct data_folder){.path = "/home/ada/data", .entry = entries, .entries = COUNT_OF(entries)};
+}
+
+/* A file that was looked at and read. */
+static inline void scene_own(struct ui *ui) {
+    static const char *const beside[] = {"/home/ada/data/dev.csv", "/home/ada/data/other.csv"};
+    static const char *const lines[] = {"mine: single texts, classes, scored by accuracy",
+                                        "train: /home/ada/data/mine.csv (sha256 01234567\u2026)",
+                                        "38 rows from 41 lines, 1 of them the header", "2 rows skipped:", "  line 12: 2 fields, not 3",
+                                        "  line 30: no label", "class 0: down, 20 rows", "class 1: up, 18 rows",
+                                        "warning: 1 of the repeats has another label than the first (line 9)",
+                                        "412 tokens, 0.24 % unknown", "3 rows cut to 128 tokens: 61 tokens"};
+    static struct peek peek;
+    static char *names[] = {"n", "remark\x1b[2J", "mood"}, *cells[] = {"0", "a good film", "up", "1",
+                                                                       "no way to tell who is who, and long enough to be cut",
+                                                                     "down", "2", "\u597D", "up"};
+    peek = (struct peek){.format = DATA_CSV, .header = true, .columns = 3, .rows = 3};
+    for (int i = 0; i < 3; i++) {
+        peek.column[i].name = names[i];
+        peek.column[i].role = i == 1 ? PEEK_TEXT : i == 2 ? PEEK_LABEL : PEEK_NONE;
+        for (int r = 0; r < 3; r++) peek.column[i].cell[r] = cells[3 * r + i];
+    }
+    ui->data.look = (struct data_look){.path = "/home/ada/data/mine.csv", .peek = &peek, .beside = beside, .besides = 2, .likely = 1};
+    data_looked(&ui->data, &ui->compose.config);
+    ui->data.asked = 1;
+    ui->data.read = (struct data_read){.asked = 1, .ok = true, .line = lines, .lines = COUNT_OF(lines)};
+    ui->prompt.open = false;
+}
+
 static inline bool scene_shows(const struct ui *ui, const char *text) {
     struct buf b = BUF_INIT;
     render_ui(ui, false, &b);

@@ -153,7 +153,7 @@ static void lists_name_their_command(void **state) {
     first_page();
     for (size_t i = 0; i < COUNT_OF(name); i++) {
         char *said = xprintf("(:%s ", name[i]), *typed = xprintf("\":%s\" Enter", name[i]);
-        type(i ? "T j Enter" : "T Enter");
+        type(i ? "T Down Enter" : "T Enter");
         await(said, true);
         type("Escape");
         await(said, false);
@@ -238,9 +238,60 @@ static void several_tasks_by_keys(void **state) {
     free(go);
 }
 
-/* ---- a sweep ---- */
-
 static void type_text(const char *text) { free(tmux("send-keys -t t -l -- '%s'", text)); }
+
+/* ---- own data ---- */
+
+/* A file is found by its path, a column's meaning is set, the report is read, and what trains is what the command line
+ * with the same options trains. */
+static void own_rows_by_keys(void **state) {
+    (void)state;
+    need_tmux();
+    struct buf rows = BUF_INIT;
+    buf_puts(&rows, "n;remark;mood\n");
+    for (int i = 0; i < 40; i++) buf_printf(&rows, "%d;a %s film;%s\n", i, i % 2 ? "good" : "bad", i % 2 ? "up" : "down");
+    buf_puts(&rows, "40;cut off\n");
+    char *path = test_file(stage.folder, "mine.csv", buf_text(&rows), rows.size);
+    first_page();
+    type("T");
+    await("Enter lists those that are here", true);
+    type_text(path);
+    type("Enter");
+    await("remark", true);
+    await("2 fields, not 3", true);
+    type("j h"); /* remark is no text: that cannot be read, and is said */
+    await("They cannot be read so", true);
+    type("l");
+    await("2 fields, not 3", true);
+    type("Enter");
+    await("mine 36 / 4 rows", true);
+    type("R");
+    await_state(1, "finished");
+    type("3");
+    await(" 1  finished", true);
+    type("Enter");
+    await("trained, accuracy", true);
+    for (int i = 0; i < 12 && !shows("2 fields, not 3"); i++) { /* the report is kept */
+        type("C-d");
+        nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+    }
+    await("2 fields, not 3", true);
+    type("q q");
+    await("left=0", true);
+    json_t *v = stage_json("show 1 --db '%s' --json", stage.db);
+    free(stage_out(0, "train --db '%s' --model '%s' --train '%s' --split 10%% --text remark --label mood --delimiter semicolon "
+                   "--method lora --lr 0.003 --seed 1", stage.db, stage.model, path));
+    json_t *w = stage_json("show 2 --db '%s' --json", stage.db);
+    static const char *const same[] = { "weights_sha256", "train_sha256", "regime" };
+    for (size_t i = 0; i < COUNT_OF(same); i++) assert_string_equal(stage_text(v, same[i]), stage_text(w, same[i]));
+    assert_true(json_equal(stage_at(v, "config"), stage_at(w, "config")));
+    json_decref(v);
+    json_decref(w);
+    buf_release(&rows);
+    free(path);
+}
+
+/* ---- a sweep ---- */
 
 /* Marks in Compose become a sweep, whose line is edited first; on its page it is looked at, extended by a seed and by a
  * value, and Compare puts its cells side by side; a long one is stopped, and its line taken for another. */
@@ -299,6 +350,7 @@ static void sweeps_by_keys(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(own_rows_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(sweeps_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(several_tasks_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),

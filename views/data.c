@@ -1,0 +1,217 @@
+#include "views/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/data_parts.h"
+
+/* ---- what is asked ---- */
+
+static int data_lines(const struct data_view *v) {
+    int line[DATA_OPTIONS];
+    return data_columns(v) + data_options(v, line);
+}
+
+static void data_read_anew(struct data_view *v, struct effect *out) {
+    v->asked++;
+    out->kind = EFFECT_IMPORT;
+}
+
+static void data_change(struct ui *ui, int by, struct effect *out) {
+    struct data_view *v = &ui->data;
+    int line[DATA_OPTIONS], options = data_options(v, line), columns = data_columns(v), at = v->at - columns;
+    if (v->at < columns) {
+        data_give(v, v->at, (enum peek_role)(((int)v->role[v->at] + by + PEEK_ROLES) % PEEK_ROLES));
+        data_read_anew(v, out);
+    } else if (at < options && data_option_step(v, line[at], by)) {
+        v->again = true;
+        out->kind = EFFECT_LOOK;
+        snprintf(out->text, sizeof out->text, "%s", v->look.path);
+    } else if (at < options) {
+        data_read_anew(v, out);
+    }
+}
+
+static bool data_is_read(const struct data_view *v) { return v->read.asked && v->read.asked == v->asked; }
+
+static void data_take(struct ui *ui, struct effect *out) {
+    const struct data_view *v = &ui->data;
+    if (!data_is_read(v)) ui_say(ui, SAY_INFO, "the rows are still being read");
+    else if (!v->read.ok) ui_say(ui, SAY_WARNING, "they cannot be read so: %.700s", v->read.lines ? v->read.line[0] : "");
+    else out->kind = EFFECT_OWN_ROWS;
+}
+
+static void data_scroll(const struct ui *ui, struct data_view *v, int by) {
+    (void)ui;
+    int last = v->read.lines - 1;
+    v->report_top += by;
+    if (v->report_top > last) v->report_top = last;
+    if (v->report_top < 0) v->report_top = 0;
+}
+
+static bool data_request(struct ui *ui, enum request r, struct effect *out) {
+    struct data_view *v = &ui->data;
+    switch (r) {
+    case REQ_DOWN: v->at++; break;
+    case REQ_UP: v->at--; break;
+    case REQ_FIRST: v->at = 0; break;
+    case REQ_LAST: v->at = data_lines(v) - 1; break;
+    case REQ_PAGE_DOWN: data_scroll(ui, v, 8); return true;
+    case REQ_PAGE_UP: data_scroll(ui, v, -8); return true;
+    case REQ_RIGHT: data_change(ui, 1, out); return true;
+    case REQ_LEFT: data_change(ui, -1, out); return true;
+    case REQ_OPEN: data_take(ui, out); return true;
+    default: return false;
+    }
+    v->at = ui_into(v->at, data_lines(v) - 1);
+    return true;
+}
+
+/* Back to the files, from which Esc leads to where T was pressed. */
+static void data_back(struct ui *ui) {
+    struct effect none = {0};
+    data_find(ui, &none);
+    *ui->message = 0;
+}
+
+/* ---- drawing ---- */
+
+enum { DATA_NAME = 18, DATA_ROLE = 10 };
+
+static void data_column_row(const struct data_view *v, struct canvas *c, struct rect r, int y, int i) {
+    const struct peek_column *k = &v->look.peek->column[i];
+    bool here = i == v->at;
+    int x = r.x + 3 + DATA_NAME + 2 + DATA_ROLE;
+    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, k->name);
+    canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE, v->role[i] == PEEK_NONE ? INK_DIM : INK_TITLE, peek_role_name(v->role[i]));
+    if (here) canvas_paint(c, (struct rect){r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, 1}, canvas_style(c, INK_CURSOR));
+    int room = r.x + r.w - 1 - x, each = room / 2;
+    for (int n = 0; n < v->look.peek->rows && x < r.x + r.w - 4; n++) { /* as many rows as there is room for */
+        if (!k->cell[n]) continue;
+        int w = r.x + r.w - 1 - x < each ? r.x + r.w - 1 - x : each;
+        x += canvas_fit(c, x, y, w, INK_DIM, k->cell[n]);
+        if (x < r.x + r.w - 4) x += canvas_text(c, x, y, INK_DIM, " \u00B7 ");
+    }
+}
+
+static void data_option_row(const struct data_view *v, struct canvas *c, struct rect r, int y, int i, int line) {
+    const char *name;
+    char value[160];
+    bool here = i == v->at;
+    data_option_words(v, line, &name, value);
+    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, name);
+    int used = canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, r.w - DATA_NAME - 6, INK_TITLE, value);
+    if (here) canvas_paint(c, (struct rect){r.x + 3 + DATA_NAME + 1, y, used, 1}, canvas_style(c, INK_CURSOR));
+}
+
+/* Columns, then what is said of the file as a whole; returns the rows used. */
+static int data_draw_lines(const struct data_view *v, struct canvas *c, struct rect r) {
+    int line[DATA_OPTIONS], options = data_options(v, line), columns = data_columns(v), all = columns + options;
+    int rows = all < r.h ? all : r.h, top = v->first;
+    ui_in_sight(&top, v->at, rows);
+    if (top + rows > all) top = all - rows;
+    for (int i = 0; i < rows; i++) {
+        if (top + i < columns) data_column_row(v, c, r, r.y + i, top + i);
+        else data_option_row(v, c, r, r.y + i, top + i, line[top + i - columns]);
+    }
+    return rows;
+}
+
+static enum ink data_report_ink(const struct data_read *k, const char *line) {
+    if (!k->ok) return INK_BAD;
+    return strstr(line, "warning") || strstr(line, "skipped") ? INK_WARN : INK_TEXT;
+}
+
+static void data_draw_report(const struct data_view *v, struct canvas *c, struct rect r) {
+    const struct data_read *k = &v->read;
+    char right[80] = "";
+    int y = r.y + 1, last = r.y + r.h;
+    if (k->lines > r.h - 1) snprintf(right, sizeof right, "from line %d of %d: ^d ^u", v->report_top + 1, k->lines);
+    canvas_rule(c, r.x, r.y, r.w, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows", right);
+    if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading them\u2026");
+    for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)
+        y += canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, last - y}, data_report_ink(k, k->line[i]), k->line[i]);
+}
+
+static const char *data_kind_words(const struct data_look *k) {
+    if (k->list) return "a list of tasks";
+    if (k->folder) return k->known ? "a task of a known layout" : "a task's folder";
+    if (!k->peek) return "";
+    return k->peek->format == DATA_CSV ? "CSV" : k->peek->format == DATA_TSV ? "TSV" : "JSON Lines";
+}
+
+static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
+    const struct data_view *v = &ui->data;
+    if (!v->look.path) {
+        data_files_draw(v, ui, c, r);
+        return;
+    }
+    canvas_rule(c, r.x, r.y, r.w, v->look.path, data_kind_words(&v->look));
+    if (v->look.failed) {
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_BAD, v->look.failed);
+        return;
+    }
+    struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
+    if (v->look.peek) {
+        canvas_text(c, r.x + 3, in.y, INK_DIM, "column");
+        canvas_text(c, r.x + 3 + DATA_NAME + 1, in.y, INK_DIM, "is read as");
+        canvas_text(c, r.x + 3 + DATA_NAME + 2 + DATA_ROLE, in.y++, INK_DIM, "first rows");
+        in.h--;
+    }
+    in.h = in.h * 3 / 5; /* the report keeps the rest, and what the lines leave */
+    if (in.h < 2) in.h = 2;
+    int y = in.y + data_draw_lines(v, c, in);
+    if (y < r.y + r.h) data_draw_report(v, c, (struct rect){r.x, y, r.w, r.y + r.h - y});
+}
+
+/* What is trained on, as options. */
+static void data_readout(const struct ui *ui, struct buf *out) {
+    const struct data_view *v = &ui->data;
+    const struct run_config *c = &v->config;
+    const struct {
+        const char *name, *value;
+    } said[] = {{"text", c->text_column}, {"text-b", c->text_b_column}, {"label", c->label_column},
+                {"source", c->source_column}, {"target", c->target_column}, {"delimiter", c->delimiter}};
+    if (!v->look.path || v->look.failed) return;
+    buf_puts(out, v->look.list ? "--tasks " : v->look.folder ? "--task " : "--train ");
+    char *name = file_base_name(v->look.path);
+    text_shell_word(out, name);
+    free(name);
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        if (!said[i].value) continue;
+        buf_printf(out, " --%s ", said[i].name);
+        text_shell_word(out, said[i].value);
+    }
+    if (c->split > 0) buf_printf(out, " --split %g%%", 100 * c->split);
+}
+
+static const char *data_hint(const struct ui *ui, const struct key_entry *k) {
+    (void)ui;
+    switch (k->request) {
+    case REQ_OPEN: return "take";
+    case REQ_LEFT: return "other";
+    case REQ_DOWN: return "column";
+    case REQ_CHOOSE: return "other file";
+    default: return k->hint;
+    }
+}
+
+static void data_init(struct ui *ui) { config_init(&ui->data.config); }
+static void data_release(struct ui *ui) { config_release(&ui->data.config); }
+
+static const enum request data_keys[] = {
+    REQ_OPEN, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_CHOOSE, REQ_NONE
+};
+
+const struct screen screen_data = {
+    .name = "data",
+    .about = "Your own data: find a file, say what its columns are, see what was read before anything trains.",
+    .keys = data_keys, .under = &screen_compose, .back = data_back, .init = data_init, .release = data_release,
+    .request = data_request, .draw = data_draw, .readout = data_readout, .hint = data_hint,
+};
