@@ -238,6 +238,7 @@ TO = $(DESTDIR)$(PREFIX)
 MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_petri fish/vendor_completions.d/petri.fish
 FETCHED := fetch t5 more-tasks
 EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
+LESSONS := $(notdir $(wildcard assets/lessons/*.lesson))
 
 install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
 	$(Q)mkdir -p $(addprefix $(OUT)/share/,$(dir $(MADE)))
@@ -249,6 +250,7 @@ install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/us
 	$(Q)for f in $(MADE); do install -D -m 644 "$(OUT)/share/$$f" "$(TO)/share/$$f" || exit 1; done
 	$(Q)for f in $(EXPERIMENTS); do \
 		install -D -m 644 "assets/experiments/$$f" "$(TO)/share/petri/experiments/$$f" || exit 1; done
+	$(Q)for f in $(LESSONS); do install -D -m 644 "assets/lessons/$$f" "$(TO)/share/petri/lessons/$$f" || exit 1; done
 	$(Q)for f in $(FETCHED); do install -D -m 755 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
 	$(Q)install -D -m 644 assets/tasks/reviews.sha256 '$(TO)/share/petri/tasks/reviews.sha256'
 
@@ -262,8 +264,9 @@ deb: $(OUT)/petri ## make a Debian package of petri in build/deb
 uninstall: ## remove what `make install` put there
 	$(Q)rm -f '$(TO)/bin/petri' $(foreach f,$(MADE),'$(TO)/share/$(f)') \
 		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)') \
+		$(foreach f,$(LESSONS),'$(TO)/share/petri/lessons/$(f)') \
 		$(foreach f,$(FETCHED) tasks/reviews.sha256,'$(TO)/share/petri/$(f)')
-	$(Q)for d in share/petri/experiments share/petri/tasks share/petri; do \
+	$(Q)for d in share/petri/experiments share/petri/lessons share/petri/tasks share/petri; do \
 		[ ! -d "$(TO)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TO)/$$d" || exit 1; done
 
 clean: ## remove what was built

@@ -339,6 +339,7 @@ static int compare_member(struct filter *f, const struct filter_field *d, const 
                           const char *value, struct err *e) {
     bool size = !strcmp(d->sql, "size");
     const char *not = *op == '!' ? "NOT " : "";
+    if (d->kind == FIELD_TAG && *op != '!' && !strcmp(value, STORE_LESSON_TAG)) f->lessons = true;
     if (d->kind == FIELD_MODULE_JSON)
         buf_printf(&f->where, "%sEXISTS(SELECT 1 FROM json_each(iif(json_valid(r.method_json),"
                               " r.method_json, '{}'), '$.modules') WHERE ", not);

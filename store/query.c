@@ -158,9 +158,15 @@ void store_runs_release(struct store_runs *l) {
     memset(l, 0, sizeof *l);
 }
 
+/* Among which runs the list is, as SQL: those of lessons are there for who asks for them, and in the trash. */
+#define NO_LESSONS "NOT EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name='" STORE_LESSON_TAG "')"
+static const char *listed_among(const struct store_list *list, const struct filter *f) {
+    return list->trash ? "r.trashed IS NOT NULL" : f->lessons ? "r.trashed IS NULL" : "r.trashed IS NULL AND " NO_LESSONS;
+}
+
 /* f NULL: all of them. */
-static int count_runs(struct store *s, const struct filter *f, const char *trashed, int64_t *out, struct err *e) {
-    char *sql = xprintf("SELECT count(*)%s WHERE r.trashed IS %s AND %s", f ? RUN_TABLES : " FROM run r", trashed,
+static int count_runs(struct store *s, const struct filter *f, const char *among, int64_t *out, struct err *e) {
+    char *sql = xprintf("SELECT count(*)%s WHERE %s AND %s", f ? RUN_TABLES : " FROM run r", among,
                         f ? f->where.data : "1");
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);
@@ -173,28 +179,28 @@ static int count_runs(struct store *s, const struct filter *f, const char *trash
 }
 
 /* What a list without a limit does not tell by itself is asked for. */
-static int count_listed(struct store *s, const struct store_list *list, const struct filter *f, const char *trashed,
+static int count_listed(struct store *s, const struct store_list *list, const struct filter *f, const char *among,
                         struct store_runs *out, struct err *e) {
     bool whole = list->limit <= 0 && !list->offset, any = filter_is_any(f);
     int rc = 0;
     if (whole)
         for (size_t i = 0; i < out->count; i++) out->total += !out->run[i].unfit;
-    else rc = count_runs(s, any ? NULL : f, trashed, &out->total, e);
+    else rc = count_runs(s, any ? NULL : f, among, &out->total, e);
     if (any) out->all = out->total;
     else if (whole && list->mark) out->all = (int64_t)out->count;
-    else if (!rc) rc = count_runs(s, NULL, trashed, &out->all, e);
+    else if (!rc) rc = count_runs(s, NULL, among, &out->all, e);
     return rc;
 }
 
 static int list_runs(struct store *s, const struct store_list *list, const struct filter *f,
-                     const char *trashed, struct store_runs *out, struct err *e) {
+                     const char *among, struct store_runs *out, struct err *e) {
     const char *where = list->mark ? "1" : f->where.data, *fits = list->mark ? f->where.data : "1";
     char *sql = xprintf("SELECT " RUN_COLUMNS ", o.%s_value, %s, %s, o.%s_step, (%s) IS NOT TRUE" RUN_TABLES
                         " LEFT JOIN summary o ON o.run=r.id AND o.key=%s"
-                        " WHERE r.trashed IS %s AND %s ORDER BY %s LIMIT %lld OFFSET %lld",
+                        " WHERE %s AND %s ORDER BY %s LIMIT %lld OFFSET %lld",
                         f->sort_best ? "best" : "last", f->sort_best ? "NULL" : "o.last_kind",
                         f->sort_best ? "NULL" : "o.last_reason", f->sort_best ? "best" : "last",
-                        fits, f->sort_key, trashed, where, f->order.data,
+                        fits, f->sort_key, among, where, f->order.data,
                         (long long)(list->limit > 0 ? list->limit : -1), (long long)list->offset);
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
     free(sql);
@@ -218,15 +224,15 @@ int store_list(struct store *s, const struct store_list *list, struct store_runs
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     memset(out, 0, sizeof *out);
-    const char *trashed = list->trash ? "NOT NULL" : "NULL";
     pthread_mutex_lock(&s->reading);
     struct filter f;
     int rc = db_exec(s->reader, "BEGIN", e);
     if (!rc) {
         rc = filter_read(&f, s->reader, list->filter, list->sort, e);
         if (!rc) {
-            rc = list_runs(s, list, &f, trashed, out, e);
-            if (!rc) rc = count_listed(s, list, &f, trashed, out, e);
+            const char *among = listed_among(list, &f);
+            rc = list_runs(s, list, &f, among, out, e);
+            if (!rc) rc = count_listed(s, list, &f, among, out, e);
             filter_release(&f);
         }
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
@@ -247,7 +253,7 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
         return err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, or \"last\"", typed);
     pthread_mutex_lock(&s->reading);
     int rc = last ? db_int(s->reader, e, run, -1,
-                           "SELECT max(id) FROM run WHERE trashed IS NULL HAVING max(id)", "")
+                           "SELECT max(id) FROM run r WHERE trashed IS NULL AND " NO_LESSONS " HAVING max(id)", "")
                   : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
     pthread_mutex_unlock(&s->reading);
     if (!rc && *run < 0)

@@ -119,6 +119,9 @@ struct store_new_run {
     const char *imported; /* JSON: where it came from; NULL: it is to be trained here */
 };
 
+/* The tag of runs that a lesson made: no list has them but one that asks for that tag, and "last" is none of them. */
+#define STORE_LESSON_TAG "lesson"
+
 /* Adds a queued run, makes its folder and takes its lock, which the store holds until
  * store_disown.  *id is never used twice. */
 int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id, struct err *e);
@@ -351,7 +354,7 @@ struct store_runs {
     int64_t all;   /* in the history (or the trash) without filter */
 };
 struct store_list {
-    const char *filter; /* NULL: all.  Grammar in docs/schema.md: "task=reviews acc>0.8 word" */
+    const char *filter; /* NULL: all but lessons' runs, which "tag=lesson" lists.  Grammar in docs/schema.md: "task=reviews acc>0.8 word" */
     const char *sort;   /* NULL: newest first.  A column or metric, '-' before it: descending */
     bool trash;         /* the trash instead of the history */
     bool mark;          /* what the filter leaves out is listed too, and marked (unfit) */

@@ -166,27 +166,43 @@ static int must_be_trashed(struct store *s, int64_t id, struct err *e) {
     return err_set(e, ERR_USAGE, "run %lld is not in the trash; petri trash %lld puts it there", (long long)id, (long long)id);
 }
 
+/* What a list has, added to *id. */
+static int add_listed(struct store *s, const struct store_list *list, int64_t **id, size_t *n, struct err *e) {
+    struct store_runs runs;
+    int rc = store_list(s, list, &runs, e);
+    if (rc) return rc;
+    *id = xrealloc(*id, *n + runs.count + 1, sizeof **id);
+    for (size_t i = 0; i < runs.count; i++) (*id)[(*n)++] = runs.run[i].id;
+    store_runs_release(&runs);
+    return 0;
+}
+
+/* The runs that lessons made, in the trash or not. */
+static int lessons_to_purge(struct store *s, int64_t **id, size_t *n, struct err *e) {
+    static const char tag[] = "tag=" STORE_LESSON_TAG;
+    int rc = add_listed(s, &(struct store_list){ .filter = tag }, id, n, e);
+    if (!rc) rc = add_listed(s, &(struct store_list){ .filter = tag, .trash = true }, id, n, e);
+    return rc || *n ? rc : err_set(e, ERR_NOT_FOUND, "no run is a lesson's");
+}
+
 /* The runs named, or all in the trash; *id is the caller's. */
 static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, size_t *n, struct err *e) {
-    struct store_runs runs;
     *id = NULL;
     *n = 0;
+    if (args_flag(a, "lessons")) return lessons_to_purge(s, id, n, e);
     if (!args_flag(a, "all")) {
         *id = xcalloc((size_t)a->count, sizeof **id);
         int rc = find_typed(s, a->positional, a->count, *id, n, e);
         for (size_t i = 0; !rc && i < *n; i++) rc = must_be_trashed(s, (*id)[i], e);
         return rc;
     }
-    int rc = store_list(s, &(struct store_list){ .trash = true }, &runs, e);
-    if (rc) return rc;
-    *id = xcalloc(runs.count + 1, sizeof **id);
-    for (size_t i = 0; i < runs.count; i++) (*id)[(*n)++] = runs.run[i].id;
-    store_runs_release(&runs);
-    return *n ? 0 : err_set(e, ERR_NOT_FOUND, "no run is in the trash");
+    int rc = add_listed(s, &(struct store_list){ .trash = true }, id, n, e);
+    return rc || *n ? rc : err_set(e, ERR_NOT_FOUND, "no run is in the trash");
 }
 
 int verb_purge(const struct args *a, struct err *e) {
-    if (!a->count == !args_flag(a, "all")) return err_set(e, ERR_USAGE, "petri purge takes runs, or --all of the trash");
+    if ((a->count > 0) + args_flag(a, "all") + args_flag(a, "lessons") != 1)
+        return err_set(e, ERR_USAGE, "petri purge takes runs, or --all of the trash, or --lessons");
     struct store *s;
     struct purge_sum sum;
     int64_t *id, typed;
@@ -196,6 +212,7 @@ int verb_purge(const struct args *a, struct err *e) {
     rc = runs_to_purge(a, s, &id, &n, e);
     if (!rc) rc = purge_count(s, id, n, &sum, e);
     if (!rc) rc = ask_to_purge(a, n, &sum, &typed, e);
+    if (!rc && args_flag(a, "lessons")) rc = store_trash(s, id, n, e);
     if (!rc) rc = purge_runs(s, id, n, typed, &sum, e);
     rc = verb_close(s, rc, e);
     if (!rc) print_purged(a, id, n, &sum);

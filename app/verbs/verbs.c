@@ -233,6 +233,7 @@ static const struct option_spec WATCH[] = { { "no-color", NULL, "no colours (NO_
         "only ASCII characters" }, END };
 static const struct option_spec SHOW[] = { { "why", NULL, "what looks wrong with it, a sentence each with its figures" }, END };
 static const struct option_spec PURGE[] = { { "all", NULL, "all that are in the trash" },
+                                            { "lessons", NULL, "all that lessons made, in the trash or not" },
                                             { "yes", NULL, "do not ask (no terminal: needed)" },
                                             END };
 static const struct option_spec HELP[] = { { "man", NULL, "all of it as a page for man" },
@@ -389,6 +390,15 @@ static const struct option_spec BENCH[] = {
     END,
 };
 
+static const struct option_spec LEARN[] = {
+    { "list", NULL, "all lessons, with what they take and what was done" },
+    { "auto", NULL, "replay it without questions and print its checks; fails unless all are in their bands" },
+    { "model", "DIR|NAME", "in place of the lesson's" },
+    { "task", "NAME|FOLDER", "in place of the lesson's" },
+    WORKERS,
+    END,
+};
+
 static const struct verb VERBS[] = {
     { "train", "[options]", "train a method on a task; the run is kept", TRAIN, 0, 0, verb_train },
     { "stop", "RUN", "stop a run that trains; it keeps a checkpoint", NULL, 1, 1, verb_stop },
@@ -409,7 +419,7 @@ static const struct verb VERBS[] = {
     { "show", "RUN", "everything about one run; --why: what looks wrong with it", SHOW, 1, 1, verb_show },
     { "trash", "RUN…", "put runs into the trash", NULL, 1, -1, verb_trash },
     { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
-    { "purge", "RUN… | --all", "delete runs in the trash for good, with their files", PURGE, 0, -1, verb_purge },
+    { "purge", "RUN… | --all | --lessons", "delete runs in the trash for good, with their files", PURGE, 0, -1, verb_purge },
     { "tag", "RUN… TAG… [--remove]", "tag runs, or take tags away: petri runs tag=good", TAG, 2, -1, verb_tag },
     { "note", "RUN TEXT", "a run's note in place of the one it has; \"\" takes it away", NULL, 2, 2, verb_note },
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", SQL, 1, 1, verb_sql },
@@ -439,6 +449,7 @@ static const struct verb VERBS[] = {
     { "compare", "RUN… | FILTER", "runs side by side: means, intervals, differences", COMPARE, 1, -1, verb_compare },
     { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
       verb_replicate },
+    { "learn", "NAME | FILE | --list", "lessons that run the real engine (docs/lessons.md)", LEARN, 0, 1, verb_learn },
     { "help", "[VERB] | --man | --completion SHELL", "all verbs, or one with its options", HELP, 0, 1, verb_help },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
     { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },

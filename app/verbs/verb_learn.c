@@ -1,0 +1,166 @@
+/* learn: lessons, listed, on the screen, or replayed without questions. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/lesson/play.h"
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- the list ---- */
+
+/* How far somebody is in it, by what is kept beside the history; "" where nothing is. */
+static const char *lesson_done(const struct lesson *l, const char *database) {
+    struct lesson_progress p;
+    struct err ignored = ERR_INIT;
+    lesson_progress_init(&p, l);
+    lesson_keep_read(&p, l, database, &ignored);
+    const char *done = p.whole ? "done" : p.furthest ? "begun" : "";
+    lesson_progress_release(&p);
+    return done;
+}
+
+static void list_json(const struct lesson *list, int n, const char *database) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (int i = 0; i < n; i++) {
+        const struct lesson *l = &list[i];
+        if (i) buf_putc(&b, ',');
+        buf_putc(&b, '{');
+        json_member_string(&b, "lesson", l->name);
+        json_member_string(&b, "title", l->title);
+        json_member_string(&b, "about", l->about);
+        json_member_int(&b, "minutes", l->minutes);
+        json_member_int(&b, "seconds", l->seconds);
+        json_member_string(&b, "model", l->model);
+        json_member_string(&b, "task", l->task);
+        json_member_string(&b, "done", lesson_done(l, database));
+        json_member_string(&b, "file", l->path);
+        buf_putc(&b, '}');
+    }
+    buf_putc(&b, ']');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static int list_lessons(const struct args *a, struct err *e) {
+    static const char *const heading[] = { "lesson", "min", "computing", "needs", "", "" };
+    struct lesson *list;
+    struct err unread = ERR_INIT;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    int n = lesson_list(&list, &unread);
+    if (unread.code) out_report(unread.text);
+    if (args_flag(a, "json")) {
+        list_json(list, n, database);
+    } else {
+        struct table t;
+        table_init(&t, COUNT_OF(heading), heading, "lrrlll");
+        for (int i = 0; i < n; i++) {
+            const struct lesson *l = &list[i];
+            char minutes[16], seconds[16];
+            snprintf(minutes, sizeof minutes, "%d", l->minutes);
+            snprintf(seconds, sizeof seconds, "%d s", l->seconds);
+            char *needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "", l->task ? l->task : "");
+            table_add(&t, (const char *[]){ l->name, minutes, seconds, needs, l->title, lesson_done(l, database) });
+            free(needs);
+        }
+        table_print(&t);
+    }
+    lesson_list_free(list, n);
+    free(database);
+    return 0;
+}
+
+/* ---- replayed ---- */
+
+static void check_json(const struct lesson *l, int step, const struct lesson_result *r) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, "lesson", l->name);
+    json_member_int(&b, "step", step + 1);
+    json_member_string(&b, "check", l->step[step].name);
+    json_member_double(&b, "value", r->value);
+    json_member_double(&b, "low", r->low);
+    json_member_double(&b, "high", r->high);
+    json_member_bool(&b, "ok", r->ok);
+    buf_putc(&b, '}');
+    out_line(&b);
+    buf_release(&b);
+}
+
+static void check_text(const struct lesson *l, int step, const struct lesson_result *r) {
+    char value[32], band[80];
+    lesson_value_text(r->value, value);
+    lesson_band_text(r, band);
+    printf("%-6s step %2d  %-16s %-14s (%s)\n", r->ok ? "ok" : "NOT OK", step + 1, l->step[step].name, value, band);
+}
+
+/* What it trains is told where somebody looks on. */
+static int replay_run(struct lesson_play *p, int step, bool json, struct err *e) {
+    const struct lesson_result *r = &p->progress->of[step];
+    int rc = lesson_begin(p, step, e);
+    bool stopping = false;
+    if (!rc && !json) fprintf(stderr, "run %lld: %s %s\n", (long long)r->run[0], p->lesson->step[step].name, p->lesson->step[step].head);
+    while (!rc && !lesson_over(p, step, 0.1)) {
+        if (!verb_interrupted() || stopping) continue;
+        stopping = true;
+        struct err ignored = ERR_INIT;
+        for (int i = 0; i < r->runs; i++) jobs_stop(p->jobs, r->run[i], &ignored);
+    }
+    if (stopping) return err_set(e, ERR_INTERRUPTED, "stopped");
+    return !rc && r->state == LESSON_FAILED ? err_set(e, ERR_FAILED, "%s:%d: %s", p->lesson->path, p->lesson->step[step].line, r->why) : rc;
+}
+
+static int replay(struct lesson_play *p, bool json, struct err *e) {
+    const struct lesson *l = p->lesson;
+    int rc = 0, all, ok;
+    for (int i = 0; !rc && i < l->steps; i++) {
+        enum lesson_kind kind = l->step[i].kind;
+        if (verb_interrupted()) return err_set(e, ERR_INTERRUPTED, "stopped");
+        if (kind == LESSON_RUN) rc = replay_run(p, i, json, e);
+        if (kind == LESSON_LET || kind == LESSON_CHECK) rc = lesson_measure(p, i, e);
+        if (!rc && kind == LESSON_CHECK) (json ? check_json : check_text)(l, i, &p->progress->of[i]);
+        fflush(stdout);
+    }
+    lesson_checks(l, p->progress, &all, &ok);
+    if (!rc && ok < all) rc = err_set(e, ERR_FAILED, "%s: %d of %d checks are not in their bands", l->name, all - ok, all);
+    return rc;
+}
+
+static int replay_lesson(const struct args *a, const struct lesson *l, struct err *e) {
+    struct lesson_progress progress;
+    struct store *s;
+    int workers, rc = verb_workers(a, &workers, e);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    verb_train_signals();
+    lesson_progress_init(&progress, l);
+    struct lesson_play p = { .lesson = l, .progress = &progress, .store = s, .model = args_get(a, "model"), .task = args_get(a, "task"),
+                             .jobs = jobs_new(s, workers, (struct jobs_hook){ 0 }) };
+    rc = replay(&p, args_flag(a, "json"), e);
+    lesson_play_release(&p);
+    jobs_free(p.jobs, false);
+    lesson_progress_release(&progress);
+    return verb_close(s, rc, e);
+}
+
+int verb_learn(const struct args *a, struct err *e) {
+    struct lesson l;
+    if (args_flag(a, "list")) return a->count ? err_set(e, ERR_USAGE, "--list takes no lesson") : list_lessons(a, e);
+    if (!a->count) return err_set(e, ERR_USAGE, "petri learn takes a lesson; petri learn --list has them");
+    char *path = lesson_file(a->positional[0], e);
+    int rc = path ? lesson_read(&l, path, e) : e->code;
+    free(path);
+    if (rc) return rc;
+    if (args_flag(a, "auto")) rc = replay_lesson(a, &l, e);
+    else rc = err_set(e, ERR_USAGE, "petri learn %s --auto replays the lesson without questions and prints its checks", l.name);
+    lesson_release(&l);
+    return rc;
+}

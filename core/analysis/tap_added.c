@@ -1,0 +1,114 @@
+#include "core/analysis/tap_added.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/analysis/passes.h"
+#include "core/base/mem.h"
+
+/* A pass's hooks with an ear at `write`: everything else goes straight through. */
+struct tap_added_pass {
+    struct hooks outer;
+    const struct hooks *inner;
+    int layers;
+    struct tap_added_layer *layer; /* of this pass */
+};
+
+struct tap_added_rows {
+    int layers;
+    struct tap_added_pass *pass; /* one a unit, so that sums come in one order */
+};
+
+static bool added_wants(void *self, const struct site *site, enum tap tap) {
+    const struct tap_added_pass *a = self;
+    return !a->inner->wants || a->inner->wants(a->inner->self, site, tap);
+}
+
+static node added_weight(void *self, struct tape *t, int tensor) {
+    const struct tap_added_pass *a = self;
+    return a->inner->weight ? a->inner->weight(a->inner->self, t, tensor) : NODE_NONE;
+}
+
+static int added_keys(void *self, struct tape *t, const struct forward *f, struct site *site, struct kv_set *set, int room) {
+    const struct tap_added_pass *a = self;
+    return a->inner->keys ? a->inner->keys(a->inner->self, t, f, site, set, room) : 0;
+}
+
+static bool added_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
+    const struct tap_added_pass *a = self;
+    return a->inner->reached && a->inner->reached(a->inner->self, t, f, layer, x);
+}
+
+static node added_joined(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
+    const struct tap_added_pass *a = self;
+    return a->inner->rows(a->inner->self, t, f, words, each, block);
+}
+
+static void add_up(struct tap_added_layer *l, const real *before, const real *after, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double was = (double)before[i], by = (double)after[i] - was;
+        if (!(fabs(by) <= l->largest)) l->largest = fabs(by); /* a NaN stays */
+        l->added += by * by;
+        l->was += was * was;
+    }
+}
+
+static node added_write(void *self, struct tape *t, const struct forward *f, struct site *site, enum tap tap, enum tap_stage stage,
+                        node value) {
+    struct tap_added_pass *a = self;
+    if (!a->inner->write) return value;
+    const real *before = tape_value(t, value);
+    node after = a->inner->write(a->inner->self, t, f, site, tap, stage, value);
+    bool here = after != value && site->stack == STACK_ENCODER && site->layer >= 0 && site->layer < a->layers;
+    if (here) add_up(&a->layer[site->layer], before, tape_value(t, after), (size_t)tape_rows_of(t, after) * (size_t)tape_cols_of(t, after));
+    return after;
+}
+
+static void listen_to_taps(const struct row_passes *all, const struct row_pass *x) {
+    const struct tap_added_rows *rows = all->self;
+    struct tap_added_pass *a = &rows->pass[x->unit];
+    a->inner = x->f->hooks;
+    a->layers = rows->layers;
+    a->layer = xcalloc((size_t)rows->layers + 1, sizeof *a->layer);
+    if (!a->inner) return;
+    a->outer = *a->inner;
+    a->outer.self = a;
+    a->outer.wants = added_wants;
+    a->outer.weight = added_weight;
+    a->outer.write = added_write;
+    a->outer.keys = added_keys;
+    a->outer.reached = added_reached;
+    a->outer.rows = a->inner->rows ? added_joined : NULL;
+    x->f->hooks = &a->outer;
+}
+
+int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew, struct tap_added *out,
+                  struct err *e) {
+    BUG_IF(!d->rows || !d->max_len);
+    struct tap_added_rows rows = { .layers = m->arch.encoder_layers };
+    struct row_passes passes = { .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_taps, .self = &rows };
+    int units = row_passes_units(&passes), rc = 0;
+    rows.pass = xcalloc((size_t)units, sizeof *rows.pass);
+    *out = (struct tap_added){ rows.layers, xcalloc((size_t)rows.layers + 1, sizeof *out->layer) };
+    row_passes_run(&passes, crew);
+    for (int u = 0; u < units; u++) {
+        for (int l = 0; l < rows.layers; l++) {
+            const struct tap_added_layer *from = &rows.pass[u].layer[l];
+            struct tap_added_layer *to = &out->layer[l];
+            if (!(from->largest <= to->largest)) to->largest = from->largest;
+            to->added += from->added;
+            to->was += from->was;
+        }
+        free(rows.pass[u].layer);
+    }
+    free(rows.pass);
+    for (int l = 0; !rc && l < rows.layers; l++)
+        if (!isfinite(out->layer[l].added)) rc = err_set(e, ERR_FAILED, "what the method adds in layer %d is not finite", l + 1);
+    if (rc) tap_added_release(out);
+    return rc;
+}
+
+void tap_added_release(struct tap_added *a) {
+    free(a->layer);
+    *a = (struct tap_added){ 0 };
+}

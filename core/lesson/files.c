@@ -1,0 +1,85 @@
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/assets.h"
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/lesson/lesson.h"
+
+static const char ending[] = ".lesson";
+
+static bool has_name(char **name, size_t n, const char *one) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name[i], one)) return true;
+    return false;
+}
+
+/* The names of all lessons below the assets' roots, each once; owned: assets_free. */
+static size_t lesson_names(char ***out) {
+    char **root, **name = NULL;
+    size_t roots = assets_roots(&root), n = 0, room = 0;
+    for (size_t i = 0; i < roots; i++) {
+        char *folder = file_join(root[i], "lessons");
+        DIR *d = opendir(folder);
+        for (struct dirent *entry; d && (entry = readdir(d));) {
+            if (*entry->d_name == '.' || !text_ends(entry->d_name, ending)) continue;
+            char *one = xstrndup(entry->d_name, strlen(entry->d_name) - strlen(ending));
+            if (has_name(name, n, one)) {
+                free(one);
+                continue;
+            }
+            GROW(name, room, n + 1);
+            name[n++] = one;
+        }
+        if (d) closedir(d);
+        free(folder);
+    }
+    assets_free(root, roots);
+    *out = name;
+    return n;
+}
+
+char *lesson_file(const char *typed, struct err *e) {
+    if (file_exists(typed) && !file_is_folder(typed)) return xstrdup(typed);
+    char *inside = xprintf("lessons/%s%s", typed, ending), *found = strchr(typed, '/') ? NULL : assets_find(inside);
+    free(inside);
+    if (found) return found;
+    char **name;
+    size_t n = lesson_names(&name);
+    const char *near = text_nearest(typed, (const char *const *)name, n);
+    err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor a lesson%s%s%s", typed, near ? "; is \"" : " (petri learn --list has them)",
+            near ? near : "", near ? "\" meant?" : "");
+    assets_free(name, n);
+    return NULL;
+}
+
+static int lesson_by_order(const void *a, const void *b) {
+    const struct lesson *x = a, *y = b;
+    return x->order != y->order ? (x->order < y->order ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+int lesson_list(struct lesson **out, struct err *e) {
+    char **name;
+    size_t n = lesson_names(&name);
+    struct lesson *list = xcalloc(n + 1, sizeof *list);
+    int count = 0;
+    struct err *first = e;
+    for (size_t i = 0; i < n; i++) {
+        struct err why = ERR_INIT;
+        char *path = lesson_file(name[i], &why);
+        if (path && !lesson_read(&list[count], path, &why)) count++;
+        else if (first) *first = why, first = NULL;
+        free(path);
+    }
+    assets_free(name, n);
+    qsort(list, (size_t)count, sizeof *list, lesson_by_order);
+    *out = list;
+    return count;
+}
+
+void lesson_list_free(struct lesson *l, int n) {
+    for (int i = 0; i < n; i++) lesson_release(&l[i]);
+    free(l);
+}

@@ -1,0 +1,206 @@
+#include "core/lesson/progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+void lesson_progress_init(struct lesson_progress *p, const struct lesson *l) {
+    *p = (struct lesson_progress){ .steps = l->steps, .of = xcalloc((size_t)l->steps + 1, sizeof *p->of) };
+}
+
+void lesson_progress_release(struct lesson_progress *p) {
+    for (int i = 0; i < p->steps; i++) free(p->of[i].why);
+    free(p->of);
+    *p = (struct lesson_progress){ 0 };
+}
+
+bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step) {
+    switch (l->step[step].kind) {
+    case LESSON_ASK: return p->of[step].chosen != 0;
+    case LESSON_RUN:
+    case LESSON_LET:
+    case LESSON_CHECK: return p->of[step].state == LESSON_DONE;
+    default: return true;
+    }
+}
+
+bool lesson_choose(const struct lesson *l, struct lesson_progress *p, int step, char letter) {
+    const struct lesson_step *s = &l->step[step];
+    struct lesson_result *r = &p->of[step];
+    int i = 0;
+    while (i < s->choices && s->choice[i].letter != letter) i++;
+    if (s->kind != LESSON_ASK || i == s->choices) return false;
+    if (r->chosen) r->given[r->chosen - 'a']--;
+    r->given[i]++;
+    r->chosen = letter;
+    return true;
+}
+
+void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low, double high) {
+    struct lesson_result *r = &p->of[step];
+    r->state = LESSON_DONE;
+    r->value = value;
+    r->low = low;
+    r->high = high;
+    r->ok = l->step[step].strict ? value > low && value < high : value >= low && value <= high; /* not of NaN */
+}
+
+void lesson_set_failed(struct lesson_progress *p, int step, const char *why) {
+    p->of[step].state = LESSON_FAILED;
+    xreplace(&p->of[step].why, why);
+}
+
+void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int *all, int *ok) {
+    *all = *ok = 0;
+    for (int i = 0; i < l->steps; i++) {
+        bool check = l->step[i].kind == LESSON_CHECK;
+        *all += check;
+        *ok += check && p->of[i].state == LESSON_DONE && p->of[i].ok;
+    }
+}
+
+/* ---- texts ---- */
+
+void lesson_value_text(double v, char out[32]) {
+    if (isfinite(v) && v == floor(v) && fabs(v) < 1e15) text_thousands((int64_t)v, out);
+    else snprintf(out, 32, "%.4g", v);
+}
+
+void lesson_band_text(const struct lesson_result *r, char out[80]) {
+    char low[32], high[32];
+    lesson_value_text(r->low, low);
+    lesson_value_text(r->high, high);
+    if (r->low == r->high) snprintf(out, 80, "is %s", low);
+    else if (isinf(r->high)) snprintf(out, 80, "above %s", low);
+    else if (isinf(r->low)) snprintf(out, 80, "below %s", high);
+    else snprintf(out, 80, "%s to %s", low, high);
+}
+
+static void add_filled(const struct lesson_result *r, bool run, bool percent, struct buf *b) {
+    char text[32];
+    if (run && r->runs) buf_printf(b, "#%lld", (long long)r->run[0]);
+    else if (run || r->state != LESSON_DONE) buf_puts(b, "\u2026");
+    else if (percent) buf_printf(b, "%.1f %%", 100 * r->value);
+    else lesson_value_text(r->value, text), buf_puts(b, text);
+}
+
+char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text) {
+    struct buf b = BUF_INIT;
+    while (*text) {
+        char name[LESSON_NAME];
+        bool percent;
+        size_t n = lesson_placeholder(text, name, &percent);
+        int of = n ? lesson_named(l, step, name) : -1;
+        if (of >= 0) {
+            add_filled(&p->of[of], l->step[of].kind == LESSON_RUN, percent, &b);
+            text += n;
+        } else {
+            buf_putc(&b, *text++);
+        }
+    }
+    char *out = xstrdup(buf_text(&b));
+    buf_release(&b);
+    return out;
+}
+
+/* ---- kept ---- */
+
+static void read_result(struct lesson_result *r, const struct lesson_step *s, const json_t *v) {
+    const json_t *runs = json_object_get(v, "runs"), *given = json_object_get(v, "given");
+    const char *chosen = json_string_value(json_object_get(v, "chosen"));
+    if (s->kind == LESSON_RUN && json_array_size(runs) <= LESSON_SEEDS)
+        for (size_t i = 0; i < json_array_size(runs); i++) r->run[r->runs++] = json_integer_value(json_array_get(runs, i));
+    if (s->kind == LESSON_RUN && r->runs) r->state = LESSON_DONE;
+    for (size_t i = 0; s->kind == LESSON_ASK && i < json_array_size(given) && i < (size_t)s->choices; i++) {
+        json_int_t n = json_integer_value(json_array_get(given, i));
+        r->given[i] = n > 0 && n < 1000000 ? (int)n : 0;
+    }
+    if (s->kind == LESSON_ASK && chosen && chosen[0] >= 'a' && chosen[0] < 'a' + s->choices && !chosen[1] && r->given[chosen[0] - 'a'] > 0)
+        r->chosen = chosen[0];
+}
+
+/* What a computed value and its band are: infinite ends are absent. */
+static void read_value(const struct lesson *l, struct lesson_progress *p, int step, const json_t *v) {
+    const json_t *value = json_object_get(v, "value"), *low = json_object_get(v, "low"), *high = json_object_get(v, "high");
+    if (!json_is_number(value)) return;
+    lesson_set_value(l, p, step, json_number_value(value), json_is_number(low) ? json_number_value(low) : -INFINITY,
+                     json_is_number(high) ? json_number_value(high) : INFINITY);
+}
+
+static int limited(const json_t *v, int most) {
+    json_int_t n = json_integer_value(v);
+    return n < 0 ? 0 : n > most ? most : (int)n;
+}
+
+void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n) {
+    struct err unused = ERR_INIT;
+    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object_get(all, l->name);
+    const char *sha256 = json_string_value(json_object_get(own, "sha256"));
+    if (sha256 && !strcmp(sha256, l->sha256)) {
+        const json_t *steps = json_object_get(own, "steps");
+        p->at = limited(json_object_get(own, "at"), l->steps - 1);
+        p->furthest = limited(json_object_get(own, "furthest"), l->steps - 1);
+        p->whole = json_is_true(json_object_get(own, "whole"));
+        for (int i = 0; i < l->steps; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "%d", i + 1);
+            const json_t *v = json_object_get(steps, key);
+            if (!json_is_object(v)) continue;
+            read_result(&p->of[i], &l->step[i], v);
+            if (l->step[i].kind == LESSON_LET || l->step[i].kind == LESSON_CHECK) read_value(l, p, i, v);
+        }
+    }
+    json_decref(all);
+}
+
+static json_t *result_json(const struct lesson_result *r, const struct lesson_step *s) {
+    json_t *v = json_object();
+    if (s->kind == LESSON_ASK) {
+        json_t *given = json_array();
+        for (int i = 0; i < s->choices; i++) json_array_append_new(given, json_integer(r->given[i]));
+        json_object_set_new(v, "given", given);
+        if (r->chosen) json_object_set_new(v, "chosen", json_stringn(&r->chosen, 1));
+    }
+    if (r->state != LESSON_DONE) return v;
+    if (s->kind == LESSON_RUN) {
+        json_t *runs = json_array();
+        for (int i = 0; i < r->runs; i++) json_array_append_new(runs, json_integer(r->run[i]));
+        json_object_set_new(v, "runs", runs);
+    } else if (isfinite(r->value)) {
+        json_object_set_new(v, "value", json_real(r->value));
+        if (isfinite(r->low)) json_object_set_new(v, "low", json_real(r->low));
+        if (isfinite(r->high)) json_object_set_new(v, "high", json_real(r->high));
+    }
+    return v;
+}
+
+void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json, size_t n, struct buf *out) {
+    struct err unused = ERR_INIT;
+    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object(), *steps = json_object();
+    if (!json_is_object(all)) {
+        json_decref(all);
+        all = json_object();
+    }
+    for (int i = 0; i < l->steps; i++) {
+        char key[16];
+        json_t *v = result_json(&p->of[i], &l->step[i]);
+        snprintf(key, sizeof key, "%d", i + 1);
+        if (json_object_size(v)) json_object_set(steps, key, v);
+        json_decref(v);
+    }
+    json_object_set_new(own, "sha256", json_string(l->sha256));
+    json_object_set_new(own, "at", json_integer(p->at));
+    json_object_set_new(own, "furthest", json_integer(p->furthest));
+    json_object_set_new(own, "whole", json_boolean(p->whole));
+    json_object_set_new(own, "steps", steps);
+    json_object_set_new(all, l->name, own);
+    char *text = json_dumps(all, JSON_INDENT(1) | JSON_SORT_KEYS);
+    buf_puts(out, text ? text : "{}");
+    free(text);
+    json_decref(all);
+}

@@ -1,0 +1,55 @@
+/* How far somebody is in a lesson: what its steps came to, what was answered, where the reader is; and as a text that
+ * brings it all back. */
+#ifndef CORE_LESSON_PROGRESS_H
+#define CORE_LESSON_PROGRESS_H
+
+#include <stdint.h>
+
+#include "core/lesson/lesson.h"
+
+enum lesson_state { LESSON_OPEN, LESSON_BUSY, LESSON_DONE, LESSON_FAILED };
+
+struct lesson_result {
+    enum lesson_state state;  /* of run, let and check; else LESSON_OPEN */
+    double value, low, high;  /* low, high: the band, infinite where it has no such end */
+    bool ok;                  /* of a check: it lies in its band */
+    int runs;                 /* of a run: one a seed */
+    int64_t run[LESSON_SEEDS];
+    char chosen;              /* of an ask: the letter, or 0 */
+    int given[LESSON_CHOICES]; /* how often each choice was given so far, the present answer among them */
+    char *why;                /* LESSON_FAILED: what went wrong; owned */
+};
+
+struct lesson_progress {
+    int steps;
+    struct lesson_result *of; /* of each step */
+    int at, furthest;         /* the step shown, and the last one that was */
+    bool whole;               /* its end was reached */
+};
+void lesson_progress_init(struct lesson_progress *p, const struct lesson *l);
+void lesson_progress_release(struct lesson_progress *p);
+
+/* Whether the lesson can go on from a step: a question is answered, a run or a value is there. */
+bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step);
+/* A choice of an ask, in place of the one before where there was one; false: there is no such choice. */
+bool lesson_choose(const struct lesson *l, struct lesson_progress *p, int step, char letter);
+/* The value of a let or check with what its band makes of it. */
+void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low, double high);
+void lesson_set_failed(struct lesson_progress *p, int step, const char *why);
+/* How many checks there are and how many of them are computed and lie in their bands. */
+void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int *all, int *ok);
+
+/* The text of a step with every {name} filled in; what is not computed yet is "…".  Caller frees. */
+char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text);
+/* A value as texts have it: a whole number with thousands, else four digits. */
+void lesson_value_text(double v, char out[32]);
+/* "0 to 1e-04", "is 24,576", "above 0"; what the step's band is. */
+void lesson_band_text(const struct lesson_result *r, char out[80]);
+
+/* What is kept of lessons, all of them in one text: JSON, {"NAME":{…}}.  Takes what it says of this lesson, as long as it is
+ * the same file; what cannot be read is as if it were not there. */
+void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n);
+/* Puts this lesson's into such a text (empty: a new one). */
+void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json, size_t n, struct buf *out);
+
+#endif

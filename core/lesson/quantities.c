@@ -1,0 +1,61 @@
+#include "core/lesson/quantities.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+#define N QUANTITY_NUMBER
+#define R QUANTITY_RUN
+#define M QUANTITY_METHOD
+#define S QUANTITY_SUBJECT
+#define W QUANTITY_WORD
+
+static const struct quantity_row rows[QUANTITIES] = {
+    [QUANTITY_WIDTH] = { "width", { 0 }, 0, "width()", "values of a token's vector h" },
+    [QUANTITY_LAYERS] = { "layers", { 0 }, 0, "layers()", "layers of the model's encoder" },
+    [QUANTITY_HEADS] = { "heads", { 0 }, 0, "heads()", "heads of an attention" },
+    [QUANTITY_INNER] = { "inner", { 0 }, 0, "inner()", "inner width of the FFN" },
+    [QUANTITY_VALUES] = { "values", { 0 }, 0, "values()", "values of the model, each tensor once" },
+    [QUANTITY_COUNT] = { "count", { M }, 1, "count(\"METHOD\")", "values that the method trains on the model, without the head" },
+    [QUANTITY_TRAINED] = { "trained", { R }, 1, "trained(RUN)", "values that the run trained, without the head" },
+    [QUANTITY_STEPS] = { "steps", { R }, 1, "steps(RUN)", "steps that it made" },
+    [QUANTITY_BEST] = { "best", { R }, 1, "best(RUN)", "the best value of the metric that decides; of several seeds the mean" },
+    [QUANTITY_LOSS] = { "loss", { R, N }, 2, "loss(RUN, STEP)", "the training loss at a step" },
+    [QUANTITY_LOSS_MEAN] = { "loss_mean", { R, N, N }, 3, "loss_mean(RUN, FROM, TO)", "its mean over these steps" },
+    [QUANTITY_RECORD] = { "record", { R, W }, 2, "record(RUN, \"NAME\")",
+                          "the last value of any name in the run's record: \"dev.accuracy\", "
+                          "\"moved.frozen_same\" (`petri show RUN --json` lists them)" },
+    [QUANTITY_SAME] = { "same", { R, R }, 2, "same(RUN, RUN)", "1 where both ended with the same bits in every trained value, else 0" },
+    [QUANTITY_DELTA] = { "delta", { S, N }, 2, "delta(RUN|\"METHOD\", LAYER)",
+                         "max|Δh|: the largest that the method adds to any value of a tap "
+                         "that it writes in that layer, over the rows" },
+    [QUANTITY_DELTA_SHARE] = { "delta_share", { S, N }, 2, "delta_share(RUN|\"METHOD\", LAYER)",
+                               "|Δh|/|h|: the length of what is added beside the "
+                               "length of what was there" },
+    [QUANTITY_DW] = { "dw", { R, N }, 2, "dw(RUN, LAYER)",
+                      "|ΔW|: the Frobenius norm of what folding adds to the layer's first changed matrix" },
+    [QUANTITY_UV] = { "uv", { R, N }, 2, "uv(RUN, LAYER)", "|W_u W_d|: that of the two trained matrices' product, without the scale" },
+    [QUANTITY_RANK] = { "rank", { R, N }, 2, "rank(RUN, LAYER)", "rank of that ΔW: independent rows down to 1/1000 of the largest" },
+    [QUANTITY_FOLDED] = { "folded", { R }, 1, "folded(RUN)",
+                          "largest difference of an output (logit) between the run and its folder with the method "
+                          "folded into the weights" },
+};
+
+const struct quantity_row *quantity_row(enum quantity q) {
+    BUG_IF(q < 0 || q >= QUANTITIES);
+    return &rows[q];
+}
+
+enum quantity quantity_by_name(const char *name) {
+    int i = 0;
+    while (i < QUANTITIES && strcmp(rows[i].name, name) != 0) i++;
+    return (enum quantity)i;
+}
+
+const char *quantity_nearest(const char *name) {
+    const char *names[QUANTITIES];
+    for (int i = 0; i < QUANTITIES; i++) names[i] = rows[i].name;
+    return text_nearest(name, names, QUANTITIES);
+}

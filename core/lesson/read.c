@@ -1,0 +1,468 @@
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/lesson/lesson.h"
+
+enum { FILE_BYTES = 1 << 18, STEPS = 200, LINE_BYTES = 600 };
+
+static const char *const kinds[LESSON_KINDS] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code" };
+
+const char *lesson_kind_name(enum lesson_kind k) {
+    BUG_IF(k < 0 || k >= LESSON_KINDS);
+    return kinds[k];
+}
+
+struct lesson_reader {
+    struct lesson *l;
+    const char *path;
+    int line;
+    char *text;      /* the line in hand */
+    bool gap;        /* an empty line came before it: a new paragraph */
+    struct err *e;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int lesson_refuse(struct lesson_reader *r, const char *format, ...) {
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return err_set(r->e, ERR_INPUT, "%s:%d: %s", r->path, r->line, text);
+}
+
+static struct lesson_step *last_step(struct lesson_reader *r) { return &r->l->step[r->l->steps - 1]; }
+
+/* ---- names ---- */
+
+int lesson_find(const struct lesson *l, int before, enum lesson_kind kind, const char *name) {
+    for (int i = before; i-- > 0;)
+        if (l->step[i].kind == kind && l->step[i].name && !strcmp(l->step[i].name, name)) return i;
+    return -1;
+}
+
+int lesson_named(const struct lesson *l, int at, const char *name) {
+    static const enum lesson_kind of[] = { LESSON_LET, LESSON_CHECK, LESSON_RUN };
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        int found = lesson_find(l, at + 1 < l->steps ? at + 1 : l->steps, of[i], name);
+        if (found >= 0) return found;
+    }
+    return -1;
+}
+
+static int find_name(void *self, const char *name, bool run) {
+    const struct lesson_reader *r = self;
+    int before = r->l->steps - 1; /* not the step itself */
+    if (run) return lesson_find(r->l, before, LESSON_RUN, name);
+    int let = lesson_find(r->l, before, LESSON_LET, name);
+    return let >= 0 ? let : lesson_find(r->l, before, LESSON_CHECK, name);
+}
+
+static const char *nearest_name(void *self, const char *name, bool run) {
+    const struct lesson_reader *r = self;
+    const char *names[STEPS];
+    size_t n = 0;
+    for (int i = 0; i + 1 < r->l->steps; i++) {
+        const struct lesson_step *s = &r->l->step[i];
+        bool value = s->kind == LESSON_LET || s->kind == LESSON_CHECK;
+        if (s->name && (run ? s->kind == LESSON_RUN : value)) names[n++] = s->name;
+    }
+    return text_nearest(name, names, n);
+}
+
+/* The next word of *at, with blanks around it passed over; NULL at the end.  Caller frees. */
+static char *lesson_word(const char **at) {
+    const char *s = *at + strspn(*at, " ");
+    size_t n = strcspn(s, " ");
+    *at = s + n + strspn(s + n, " ");
+    return n ? xstrndup(s, n) : NULL;
+}
+
+/* Letters, digits and "_", a small letter first; unlike those before it, where questions are apart from values and runs. */
+static int lesson_take_name(struct lesson_reader *r, const char **at, struct lesson_step *s) {
+    s->name = lesson_word(at);
+    if (!s->name) return lesson_refuse(r, "\"%s\" is followed by a name", kinds[s->kind]);
+    size_t n = strlen(s->name);
+    bool fine = islower((unsigned char)s->name[0]) && n < LESSON_NAME;
+    for (size_t i = 0; fine && i < n; i++) fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) ||
+        s->name[i] == '_';
+    if (!fine) return lesson_refuse(r, "\"%.60s\" is no name: small letters, digits and _, a letter first, fewer than %d", s->name,
+                                    LESSON_NAME);
+    if (s->kind == LESSON_ANSWER) return 0;
+    bool ask = s->kind == LESSON_ASK;
+    for (int i = 0; i + 1 < r->l->steps; i++)
+        if (r->l->step[i].name && r->l->step[i].kind != LESSON_ANSWER && (r->l->step[i].kind == LESSON_ASK) == ask &&
+            !strcmp(r->l->step[i].name, s->name))
+            return lesson_refuse(r, "\"%s\" is the name of line %d too", s->name, r->l->step[i].line);
+    return 0;
+}
+
+/* ---- expressions ---- */
+
+static int take_expression(struct lesson_reader *r, char *text, struct expression **out) {
+    const struct expression_names names = { r, find_name, nearest_name };
+    struct err why = ERR_INIT;
+    if (!expression_read(out, text, &names, &why)) return 0;
+    return lesson_refuse(r, "%s", why.text);
+}
+
+/* Where the word stands by itself outside of quotes and parentheses, or NULL. */
+static char *find_word(char *text, const char *word) {
+    size_t n = strlen(word);
+    int depth = 0;
+    bool quoted = false;
+    for (char *c = text; *c; c++) {
+        if (*c == '"') quoted = !quoted;
+        if (quoted) continue;
+        depth += (*c == '(') - (*c == ')');
+        if (!depth && *c == ' ' && !strncmp(c + 1, word, n) && c[n + 1] == ' ') return c;
+    }
+    return NULL;
+}
+
+/* EXPRESSION is X | in X to Y | above X | below X. */
+static int take_band(struct lesson_reader *r, char *text, struct lesson_step *s) {
+    static const char *const bands[] = { "is", "in", "above", "below" };
+    int kind = -1;
+    char *at = NULL;
+    for (int i = 0; i < (int)COUNT_OF(bands) && !at; i++)
+        if ((at = find_word(text, bands[i]))) kind = i;
+    if (!at) return lesson_refuse(r, "a check ends with its band: is X, in X to Y, above X or below X");
+    char *band = at + strlen(bands[kind]) + 2, *to = NULL;
+    *at = '\0';
+    if (kind == 1 && !(to = find_word(band, "to"))) return lesson_refuse(r, "\"in %s\": a band is in X to Y", band);
+    if (to) *to = '\0';
+    s->strict = kind > 1;
+    int rc = take_expression(r, text, &s->value);
+    if (!rc && kind != 3) rc = take_expression(r, band, &s->low);
+    if (!rc && kind == 3) rc = take_expression(r, band, &s->high);
+    if (!rc && kind == 0) rc = take_expression(r, band, &s->high);
+    if (!rc && to) rc = take_expression(r, to + 4, &s->high);
+    return rc;
+}
+
+/* ---- keywords ---- */
+
+static int take_equals(struct lesson_reader *r, const char **at, const struct lesson_step *s) {
+    char *word = lesson_word(at);
+    bool fine = word && !strcmp(word, "=");
+    int rc = fine ? 0 : lesson_refuse(r, "\"%s\": \"=\" is expected behind \"%s %s\"", word ? word : "the line's end", kinds[s->kind],
+                                      s->name);
+    free(word);
+    return rc;
+}
+
+static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesson_step *s) {
+    if (text_starts(at, "again ")) {
+        at += 6;
+        char *of = lesson_word(&at);
+        s->of = of ? lesson_find(r->l, r->l->steps - 1, LESSON_RUN, of) : -1;
+        int rc = 0;
+        if (s->of < 0) {
+            const char *near = of ? nearest_name(r, of, true) : NULL;
+            rc = lesson_refuse(r, "\"%s\": no run of that name stands before this%s%s%s", of ? of : "", near ? "; is \"" : "",
+                               near ? near : "",
+                               near ? "\" meant?" : "");
+        }
+        free(of);
+        if (rc) return rc;
+    }
+    if (*at && *at != '-') {
+        char *word = lesson_word(&at);
+        int rc = lesson_refuse(r, "\"%s\": a run is options of petri train, \"--steps 40\", or \"again NAME\" with some", word);
+        free(word);
+        return rc;
+    }
+    s->head = xstrdup(at);
+    return s->of < 0 && !*at ? lesson_refuse(r, "\"run %s =\" is followed by options of petri train", s->name) : 0;
+}
+
+static int take_shown(struct lesson_reader *r, const char *at, struct lesson_step *s) {
+    static const char *const screens[] = { "compose", "train", "runs", "compare", "heatmap", "map", "detail" };
+    char *word = s->head = lesson_word(&at);
+    size_t i = 0;
+    while (word && i < COUNT_OF(screens) && strcmp(word, screens[i])) i++;
+    if (!word || i == COUNT_OF(screens)) {
+        const char *near = word ? text_nearest(word, screens, COUNT_OF(screens)) : NULL;
+        return lesson_refuse(r, "\"%s\" is no screen that a lesson shows: compose, train, runs, compare, heatmap, map or detail%s%s%s",
+                             word ? word : "", near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+    }
+    for (char *run; (run = lesson_word(&at));) {
+        int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
+        if (step < 0) rc = lesson_refuse(r, "\"%s\": no run of that name stands before this", run);
+        else if (s->shows == LESSON_SHOWN) rc = lesson_refuse(r, "\"%s\": at most %d runs are shown", run, LESSON_SHOWN);
+        else s->show[s->shows++] = step;
+        free(run);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+static int lesson_take_right(struct lesson_reader *r, const char *at, struct lesson_step *s) {
+    s->of = lesson_find(r->l, r->l->steps - 1, LESSON_ASK, s->name);
+    if (s->of < 0) return lesson_refuse(r, "\"%s\": no question of that name stands before this", s->name);
+    const struct lesson_step *ask = &r->l->step[s->of];
+    for (int i = 0; i < ask->choices; i++)
+        if (at[0] == ask->choice[i].letter && !at[1]) {
+            s->right = at[0];
+            return 0;
+        }
+    return lesson_refuse(r, "\"%s\": the right answer is the letter of one of %s's %d choices", at, s->name, ask->choices);
+}
+
+/* What follows the keyword of a step. */
+static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char *rest) {
+    if (r->l->steps == STEPS) return lesson_refuse(r, "a lesson has at most %d steps", STEPS);
+    GROW(r->l->step, r->l->room, r->l->steps + 1);
+    r->l->step[r->l->steps++] = (struct lesson_step){ .kind = kind, .line = r->line, .of = -1 };
+    struct lesson_step *s = last_step(r);
+    const char *at = rest;
+    if (kind == LESSON_TEXT || kind == LESSON_CODE || kind == LESSON_CHANGE) {
+        s->head = *rest ? xstrdup(rest) : NULL;
+        return kind == LESSON_CODE && !*rest ? lesson_refuse(r, "\"code\" is followed by a file and a function") : 0;
+    }
+    if (kind == LESSON_SHOW) return take_shown(r, at, s);
+    int rc = lesson_take_name(r, &at, s);
+    if (rc) return rc;
+    if (kind == LESSON_ASK) return *at ? lesson_refuse(r, "\"%s\": the question stands in the lines below, indented", at) : 0;
+    rc = take_equals(r, &at, s);
+    if (rc || kind == LESSON_RUN) return rc ? rc : lesson_take_run(r, at, s);
+    if (kind == LESSON_ANSWER) return lesson_take_right(r, at, s);
+    char *copy = xstrdup(at);
+    rc = kind == LESSON_CHECK ? take_band(r, copy, s) : take_expression(r, copy, &s->value);
+    free(copy);
+    return rc;
+}
+
+static int lesson_take_number(struct lesson_reader *r, const char *key, const char *text, int most, int *out) {
+    int64_t v;
+    if (!text_to_int(text, &v) || v < 0 || v > most) return lesson_refuse(r, "\"%s\": %s is a whole number up to %d", text, key, most);
+    *out = (int)v;
+    return 0;
+}
+
+/* A line before the first step; *taken false: it is none of these. */
+static int take_header(struct lesson_reader *r, const char *key, const char *rest, bool *taken) {
+    struct lesson *l = r->l;
+    static const char *const names[] = { "lesson", "about", "model", "task" };
+    char **const texts[] = { &l->title, &l->about, &l->model, &l->task };
+    static const char *const counts[] = { "minutes", "seconds", "order" };
+    int *const numbers[] = { &l->minutes, &l->seconds, &l->order };
+    *taken = true;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcmp(key, names[i])) {
+            if (!*rest) return lesson_refuse(r, "\"%s\" is followed by a text", key);
+            if (*texts[i]) return lesson_refuse(r, "\"%s\" stands here for the second time", key);
+            if (i < 2 || strcmp(rest, "default")) *texts[i] = xstrdup(rest);
+            return 0;
+        }
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if (!strcmp(key, counts[i])) return lesson_take_number(r, key, rest, 1000, numbers[i]);
+    *taken = false;
+    return 0;
+}
+
+static int take_keyword(struct lesson_reader *r) {
+    static const char *const all[] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code",
+                                       "lesson", "about", "model", "task", "minutes", "seconds", "order" };
+    const char *at = r->text;
+    char *key = lesson_word(&at);
+    bool taken = false;
+    int rc = 0, kind = 0;
+    while (kind < LESSON_KINDS && strcmp(kinds[kind], key)) kind++;
+    if (kind < LESSON_KINDS) {
+        if (r->l->title) rc = take_step(r, (enum lesson_kind)kind, at);
+        else rc = lesson_refuse(r, "a lesson begins with \"lesson TITLE\", not with \"%s\"", key);
+        taken = true;
+    } else if (!r->l->steps) {
+        rc = take_header(r, key, at, &taken);
+    }
+    if (!taken) {
+        const char *near = text_nearest(key, all, COUNT_OF(all));
+        rc = lesson_refuse(r, "\"%.60s\" begins no step%s%s%s", key, near ? "; is \"" : " (text is indented by two blanks)",
+                           near ? near : "",
+                           near ? "\" meant?" : "");
+    }
+    free(key);
+    return rc;
+}
+
+/* ---- bodies ---- */
+
+size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent) {
+    size_t n = 1;
+    if (*at != '{') return 0;
+    while (islower((unsigned char)at[n]) || isdigit((unsigned char)at[n]) || at[n] == '_') n++;
+    *percent = at[n] == '%';
+    if (at[n + *percent] != '}' || n == 1 || n > LESSON_NAME) return 0;
+    memcpy(name, at + 1, n - 1);
+    name[n - 1] = '\0';
+    return n + 1 + *percent;
+}
+
+/* Every {name} of a line is of a value or run of this step or before it. */
+static int check_placeholders(struct lesson_reader *r, const char *text) {
+    for (const char *at = text; (at = strchr(at, '{')); at++) {
+        char name[LESSON_NAME];
+        bool percent;
+        if (!lesson_placeholder(at, name, &percent))
+            return lesson_refuse(r, "\"%.20s\": a brace is {name} or {name%%} of a value before this", at);
+        if (lesson_named(r->l, r->l->steps - 1, name) < 0) {
+            const char *near = nearest_name(r, name, false);
+            return lesson_refuse(r, "\"{%s}\": no value or run of that name stands here or before%s%s%s", name, near ? "; is \"" : "",
+                                 near ? near : "", near ? "\" meant?" : "");
+        }
+    }
+    return 0;
+}
+
+static void join_text(char **text, const char *more) {
+    char *joined = *text ? xprintf("%s %s", *text, more) : xstrdup(more);
+    free(*text);
+    *text = joined;
+}
+
+/* "a) …": a choice of a question, or the one before it goes on. */
+static int take_choice(struct lesson_reader *r, struct lesson_step *s, const char *at) {
+    bool begins = islower((unsigned char)at[0]) && at[1] == ')' && (at[2] == ' ' || !at[2]);
+    if (begins) {
+        const char *text = at + 2 + strspn(at + 2, " ");
+        if (s->choices == LESSON_CHOICES) return lesson_refuse(r, "\"%.2s\": a question has at most %d choices", at, LESSON_CHOICES);
+        if (at[0] != 'a' + s->choices) return lesson_refuse(r, "\"%.2s\": the next choice is %c)", at, 'a' + s->choices);
+        if (!*text) return lesson_refuse(r, "\"%.2s\" is followed by the choice", at);
+        s->choice = xrealloc(s->choice, (size_t)s->choices + 1, sizeof *s->choice);
+        s->choice[s->choices++] = (struct lesson_choice){ at[0], xstrdup(text) };
+    } else {
+        join_text(&s->choice[s->choices - 1].text, at);
+    }
+    return 0;
+}
+
+static int take_body(struct lesson_reader *r) {
+    const char *at = r->text + strspn(r->text, " ");
+    if (!r->l->steps) return lesson_refuse(r, "\"%.40s\": an indented line belongs to a step, and none has begun", at);
+    if (at - r->text < 2) return lesson_refuse(r, "\"%.40s\": a step's lines are indented by two blanks or more", at);
+    struct lesson_step *s = last_step(r);
+    int rc = check_placeholders(r, at);
+    if (rc) return rc;
+    bool choice = s->kind == LESSON_ASK && (s->choices || (islower((unsigned char)at[0]) && at[1] == ')'));
+    if (choice) return take_choice(r, s, at);
+    bool kept = *at == '|';
+    struct lesson_paragraph *last = s->paragraphs ? &s->paragraph[s->paragraphs - 1] : NULL;
+    if (last && !kept && !last->kept && !r->gap) {
+        join_text(&last->text, at);
+        return 0;
+    }
+    s->paragraph = xrealloc(s->paragraph, (size_t)s->paragraphs + 1, sizeof *s->paragraph);
+    s->paragraph[s->paragraphs++] = (struct lesson_paragraph){ kept, xstrdup(kept ? at + 1 : at) };
+    return 0;
+}
+
+/* ---- the file ---- */
+
+/* A step that is over: what it must have. */
+static int check_step(struct lesson_reader *r, const struct lesson_step *s) {
+    bool silent = s->kind == LESSON_LET || s->kind == LESSON_CHECK || s->kind == LESSON_RUN;
+    int at = r->line;
+    r->line = s->line;
+    int rc = 0;
+    if (s->kind == LESSON_ASK && s->choices < 2) rc = lesson_refuse(r, "\"%s\": a question has two choices or more, \"a) …\"", s->name);
+    else if (!silent && !s->paragraphs) rc = lesson_refuse(r, "\"%s\": what it says stands in the lines below, indented by two blanks",
+                                                           kinds[s->kind]);
+    r->line = at;
+    return rc;
+}
+
+static int take_line(struct lesson_reader *r) {
+    size_t n = strlen(r->text);
+    if (n > LINE_BYTES) return lesson_refuse(r, "a line of %zu bytes; at most %d", n, LINE_BYTES);
+    for (const char *c = r->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            return lesson_refuse(r, "holds the control character %d; lines are indented by blanks", *c);
+    while (n && r->text[n - 1] == ' ') r->text[--n] = '\0';
+    if (!n) {
+        r->gap = true;
+        return 0;
+    }
+    if (*r->text == '#') return 0;
+    int rc = 0;
+    if (*r->text != ' ' && r->l->steps) rc = check_step(r, last_step(r));
+    if (!rc) rc = *r->text == ' ' ? take_body(r) : take_keyword(r);
+    r->gap = false;
+    return rc;
+}
+
+static int lesson_check_whole(struct lesson_reader *r) {
+    if (!r->l->title) return lesson_refuse(r, "a lesson begins with \"lesson TITLE\"");
+    if (!r->l->steps) return lesson_refuse(r, "a lesson has steps; this one has none");
+    int rc = check_step(r, last_step(r));
+    for (int i = 0; !rc && i < r->l->steps; i++) {
+        const struct lesson_step *s = &r->l->step[i];
+        bool answered = s->kind != LESSON_ASK;
+        for (int k = i + 1; k < r->l->steps; k++) answered |= r->l->step[k].kind == LESSON_ANSWER && r->l->step[k].of == i;
+        r->line = s->line;
+        if (!answered) rc = lesson_refuse(r, "\"%s\": no \"answer %s = …\" follows the question", s->name, s->name);
+    }
+    return rc;
+}
+
+static char *name_of_path(const char *path) {
+    char *name = file_base_name(path);
+    if (text_ends(name, ".lesson")) name[strlen(name) - strlen(".lesson")] = '\0';
+    return name;
+}
+
+int lesson_parse(struct lesson *out, const char *path, const char *bytes, size_t n, struct err *e) {
+    struct lesson_reader r = { .l = out, .path = path, .e = e };
+    *out = (struct lesson){ .name = name_of_path(path), .path = xstrdup(path) };
+    sha256_hex(bytes, n, out->sha256);
+    int rc = 0;
+    char *copy = xstrndup(bytes, n), *rest = copy;
+    if (strlen(copy) != n) rc = err_set(e, ERR_INPUT, "%s: holds a NUL byte", path);
+    else if (!utf8_valid(copy, n)) rc = err_set(e, ERR_INPUT, "%s: is not UTF-8", path);
+    while (!rc && (r.text = strsep(&rest, "\n"))) {
+        r.line++;
+        rc = take_line(&r);
+    }
+    free(copy);
+    if (!rc) rc = lesson_check_whole(&r);
+    if (rc) lesson_release(out);
+    return rc;
+}
+
+int lesson_read(struct lesson *out, const char *path, struct err *e) {
+    struct buf bytes = BUF_INIT;
+    int rc = file_read(path, FILE_BYTES, &bytes, e);
+    if (!rc) rc = lesson_parse(out, path, buf_text(&bytes), bytes.size, e);
+    buf_release(&bytes);
+    return rc;
+}
+
+void lesson_release(struct lesson *l) {
+    for (int i = 0; i < l->steps; i++) {
+        struct lesson_step *s = &l->step[i];
+        for (int k = 0; k < s->paragraphs; k++) free(s->paragraph[k].text);
+        for (int k = 0; k < s->choices; k++) free(s->choice[k].text);
+        free(s->paragraph);
+        free(s->choice);
+        free(s->name);
+        free(s->head);
+        expression_free(s->value);
+        expression_free(s->low);
+        expression_free(s->high);
+    }
+    free(l->step);
+    free(l->name);
+    free(l->path);
+    free(l->title);
+    free(l->about);
+    free(l->model);
+    free(l->task);
+    *l = (struct lesson){ 0 };
+}

@@ -1,0 +1,136 @@
+/* Lessons that come with petri, replayed by the real program on the tiny model, and their runs in the history. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/lesson/lesson.h"
+#include "tests/support/stage.h"
+#include "tests/support/test.h"
+
+static char *task;
+
+static int make(void **state) {
+    stage_make(state);
+    task = stage_task(&stage, "toys", 0);
+    return 0;
+}
+
+static int drop(void **state) {
+    free(task);
+    return stage_drop(state);
+}
+
+/* Replays it; every check's line is as the docs have it, and ok. */
+static int replay(const char *lesson) {
+    char *out = stage_out(0, "learn '%s' --auto --json --model '%s' --task '%s' --workers 2 --db '%s'", lesson, stage.model, task,
+                          stage.db),
+         *rest = out, *line;
+    int n = 0;
+    while ((line = strsep(&rest, "\n"))) {
+        if (!*line) continue;
+        json_t *v = json_loads(line, 0, NULL);
+        assert_non_null(v);
+        assert_true(json_is_true(json_object_get(v, "ok")));
+        assert_true(json_is_integer(json_object_get(v, "step")) && json_is_string(json_object_get(v, "check")));
+        assert_true(json_is_number(json_object_get(v, "value")));
+        assert_non_null(json_object_get(v, "low"));
+        assert_non_null(json_object_get(v, "high"));
+        json_decref(v);
+        n++;
+    }
+    free(out);
+    return n;
+}
+
+/* On a model of two layers too: what they say does not hang on the model. */
+static void lessons_hold_on_the_tiny_model(void **state) {
+    (void)state;
+    assert_int_equal(replay("delta-h"), 5);
+    assert_int_equal(replay("lora"), 6);
+}
+
+static void lessons_leave_the_history_alone(void **state) {
+    (void)state;
+    json_t *own = stage_train(&stage, 0, "--steps 1");
+    int id = (int)json_integer_value(json_object_get(own, "id"));
+    json_decref(own);
+    test_put(stage.folder, "short.lesson",
+             "lesson Short\nrun a = --method bitfit --steps 1 --batch 4 --seeds 1,2\ncheck n = steps(a) is 1\n");
+    char *file = xprintf("%s/short.lesson", stage.folder);
+    assert_int_equal(replay(file), 1);
+    free(file);
+    json_t *list = stage_json("runs --json --db '%s'", stage.db);
+    assert_int_equal(json_array_size(list), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(list, 0), "id")), id);
+    json_decref(list);
+    json_t *last = stage_json("show last --json --db '%s'", stage.db);
+    assert_int_equal(json_integer_value(json_object_get(last, "id")), id);
+    json_decref(last);
+    list = stage_json("runs tag=lesson 'seed=2' --json --db '%s'", stage.db);
+    assert_true(json_array_size(list) >= 1);
+    json_decref(list);
+    free(stage_out(0, "purge --lessons --yes --db '%s'", stage.db));
+    list = stage_json("runs tag=lesson --json --db '%s'", stage.db);
+    assert_int_equal(json_array_size(list), 0);
+    json_decref(list);
+    list = stage_json("runs --json --db '%s'", stage.db);
+    assert_int_equal(json_array_size(list), 1);
+    json_decref(list);
+    stage_refused(3, "no run is a lesson's", "purge --lessons --yes --db '%s'", stage.db);
+}
+
+static void what_fails_says_where(void **state) {
+    (void)state;
+    static const struct { const char *steps, *says; int status; } cases[] = {
+        { "run a = --methd x\n", "bad.lesson:2: \"--methd\" is no option", 2 },
+        { "run a = --method lora(q=1)\n", "bad.lesson:2: ", 2 },
+        { "let a = count(\"lorra\")\n", "bad.lesson:2: ", 2 },
+        { "let a = delta(\"lora\", 9)\n", "layer 9: the encoder's layers are 1 to 2", 2 },
+        { "run a = --method head --steps 1\nlet b = rank(a, 1)\n", "folding changes no matrix in layer 1", 2 },
+        { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "is \"dev.accuracy\" meant?", 2 },
+        { "text\n  a\n  {b}\n", "bad.lesson:4: ", 5 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *text = xprintf("lesson Bad\n%s", cases[i].steps), *file = xprintf("%s/bad.lesson", stage.folder);
+        test_put(stage.folder, "bad.lesson", text);
+        struct command c;
+        command_run(&c, NULL, "learn '%s' --auto --json --model '%s' --task '%s' --db '%s'", file, stage.model, task, stage.db);
+        if (c.status != cases[i].status || !strstr(buf_text(&c.err), cases[i].says))
+            fail_msg("%s: exit %d: %s", text, c.status, buf_text(&c.err));
+        command_release(&c);
+        free(text);
+        free(file);
+    }
+}
+
+static void a_check_outside_its_band_fails(void **state) {
+    (void)state;
+    test_put(stage.folder, "off.lesson", "lesson Off\ncheck w = width() below 8\n  {w}\ncheck l = layers() is 2\n");
+    struct command c;
+    command_run(&c, NULL, "learn '%s/off.lesson' --auto --model '%s' --task '%s' --db '%s'", stage.folder, stage.model, task, stage.db);
+    command_expect(&c, 1);
+    assert_non_null(strstr(buf_text(&c.out), "NOT OK"));
+    assert_non_null(strstr(buf_text(&c.err), "off: 1 of 2 checks are not in their bands"));
+    command_release(&c);
+    stage_refused(3, "is \"lora\" meant?", "learn lorra --db '%s'", stage.db);
+}
+
+static void all_are_listed(void **state) {
+    (void)state;
+    json_t *list = stage_json("learn --list --json --db '%s'", stage.db);
+    assert_true(json_array_size(list) >= 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "lesson")), "delta-h");
+    json_decref(list);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lessons_hold_on_the_tiny_model),
+        cmocka_unit_test(lessons_leave_the_history_alone),
+        cmocka_unit_test(what_fails_says_where),
+        cmocka_unit_test(a_check_outside_its_band_fails),
+        cmocka_unit_test(all_are_listed),
+    };
+    return cmocka_run_group_tests(tests, make, drop);
+}

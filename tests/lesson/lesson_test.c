@@ -1,0 +1,238 @@
+/* Lessons as files: what is read, what is refused and how, expressions, and what is kept of how far somebody is. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/lesson/progress.h"
+#include "tests/support/test.h"
+
+static const char head[] = "lesson A title\n";
+
+static int parse(struct lesson *l, const char *steps, struct err *e) {
+    char *whole = xprintf("%s%s", head, steps);
+    int rc = lesson_parse(l, "a/b/mine.lesson", whole, strlen(whole), e);
+    free(whole);
+    return rc;
+}
+
+static void refused(const char *steps, const char *part) {
+    struct lesson l;
+    struct err e = ERR_INIT;
+    test_refused(parse(&l, steps, &e), ERR_INPUT, &e, part);
+    assert_int_equal(l.steps, 0);
+}
+
+static void a_lesson_is_read(void **state) {
+    (void)state;
+    struct lesson l;
+    struct err e = ERR_INIT;
+    test_ok(parse(&l,
+                  "about Something\nminutes 4\nmodel default\ntask mine\n"
+                  "# a comment\n"
+                  "text Heading\n  one\n  two\n\n  three\n  |  kept  as is\n"
+                  "let a = 2 * (3 - 1)\n"
+                  "ask q\n  What?\n  a) this\n     or so\n  b) that\n"
+                  "run r = --steps 3\n"
+                  "run s = again r --seed 2\n"
+                  "check c = loss(s, 3) in a / 4 to 7\n  It is {c}, {a%} of {r}.\n"
+                  "answer q = b\n  Why.\n"
+                  "show compare r s\n  Look.\n"
+                  "code core/a.c f\n  There.\n", &e), &e);
+    assert_string_equal(l.name, "mine");
+    assert_string_equal(l.title, "A title");
+    assert_null(l.model);
+    assert_string_equal(l.task, "mine");
+    assert_int_equal(l.minutes, 4);
+    assert_int_equal(l.steps, 9);
+    assert_int_equal(l.step[0].paragraphs, 3);
+    assert_string_equal(l.step[0].paragraph[0].text, "one two");
+    assert_true(l.step[0].paragraph[2].kept);
+    assert_string_equal(l.step[0].paragraph[2].text, "  kept  as is");
+    assert_int_equal(l.step[2].choices, 2);
+    assert_string_equal(l.step[2].choice[0].text, "this or so");
+    assert_int_equal(l.step[4].of, 3);
+    assert_int_equal(l.step[6].right, 'b');
+    assert_int_equal(l.step[7].shows, 2);
+    lesson_release(&l);
+}
+
+static void slips_are_told_with_line_and_word(void **state) {
+    (void)state;
+    refused("txt\n  a\n", "a/b/mine.lesson:2: \"txt\" begins no step; is \"text\" meant?");
+    refused("text\n", "mine.lesson:2: \"text\": what it says stands in the lines below");
+    refused("text\n a\n", ":3: \"a\": a step's lines are indented by two blanks");
+    refused("  a\n", ":2: \"a\": an indented line belongs to a step");
+    refused("text\n\ta\n", ":3: holds the control character 9");
+    refused("text\n  a {b}\n", "\"{b}\": no value or run of that name");
+    refused("text\n  a { b }\n", "a brace is {name}");
+    refused("let A = 1\n", "\"A\" is no name");
+    refused("let a 1\n", "\"1\": \"=\" is expected behind \"let a\"");
+    refused("let a = 1\nlet a = 2\n", ":3: \"a\" is the name of line 2 too");
+    refused("let a = laers()\n", "\"laers\": there is no such quantity; is \"layers\" meant?");
+    refused("let a = 1 +\n", "\"the line's end\": a number, a name or \"(\" is expected here");
+    refused("let a = 1 2\n", "\"2\": an operator (+ - * /) or the line's end is expected here");
+    refused("let a = loss(r, 1)\n", "\"r\": no run of that name stands before this");
+    refused("run rate = --steps 3\nlet a = loss(rat, 1)\n", "is \"rate\" meant?");
+    refused("let a = count(lora)\n", "a text in quotes");
+    refused("run r = --steps 3\nlet a = loss(r)\n", "\"loss\" is written loss(RUN, STEP)");
+    refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "\"loss\" is written loss(RUN, STEP)");
+    refused("check a = 1\n", "a check ends with its band");
+    refused("check a = 1 in 2\n", "a band is in X to Y");
+    refused("run r = lora\n", "\"lora\": a run is options of petri train");
+    refused("run r = again s\n", "\"s\": no run of that name stands before this");
+    refused("ask q\n  What?\n  a) x\nanswer q = a\n  y\n", "two choices or more");
+    refused("ask q\n  What?\n  a) x\n  c) y\n", "\"c)\": the next choice is b)");
+    refused("ask q\n  What?\n  a) x\n  b) y\n", "no \"answer q = \xE2\x80\xA6\" follows");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = c\n  z\n", "\"c\": the right answer is the letter");
+    refused("show heatmp\n  x\n", "is \"heatmap\" meant?");
+    refused("", "a lesson has steps");
+    struct lesson l;
+    struct err e = ERR_INIT;
+    test_refused(lesson_parse(&l, "x", "text\n  a\n", 9, &e), ERR_INPUT, &e, "x:1: a lesson begins with \"lesson TITLE\"");
+    test_refused(lesson_parse(&l, "x", "lesson a\0b", 10, &e), ERR_INPUT, &e, "NUL");
+    test_refused(lesson_parse(&l, "x", "lesson \xFF", 8, &e), ERR_INPUT, &e, "not UTF-8");
+}
+
+/* Deep and long ones end, with a word for what is too deep. */
+static void nested_expressions_end(void **state) {
+    (void)state;
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "let a = ");
+    for (int i = 0; i < 200; i++) buf_putc(&b, '(');
+    buf_puts(&b, "1\n");
+    refused(buf_text(&b), "nested deeper than");
+    buf_release(&b);
+}
+
+static int no_value(void *self, int step, double *out, struct err *e) {
+    (void)self;
+    (void)e;
+    *out = step;
+    return 0;
+}
+
+static int sum_of_numbers(void *self, enum quantity q, const struct expression_argument *argument, const double *number, int count,
+                          double *out, struct err *e) {
+    (void)self;
+    (void)e;
+    (void)argument;
+    *out = q == QUANTITY_WIDTH ? 8 : 0;
+    for (int i = 0; i < count; i++) *out += number[i];
+    return 0;
+}
+
+static void expressions_have_values(void **state) {
+    (void)state;
+    static const struct { const char *text; double value; } cases[] = {
+        { "1 + 2 * 3", 7 },  { "(1 + 2) * 3", 9 },        { "8 / 2 / 2", 2 },      { "7 - 2 - 1", 4 },
+        { "-2 * -(1)", 2 },  { "2*width() + 1e-1", 16.1 }, { "loss(r, width() + 1)", 9 }, { "1e3", 1000 },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct lesson l;
+        struct err e = ERR_INIT;
+        char *text = xprintf("run r = --steps 1\nlet a = %s\n", cases[i].text);
+        test_ok(parse(&l, text, &e), &e);
+        double v;
+        test_ok(expression_value(l.step[1].value, &(struct expression_values){ NULL, no_value, sum_of_numbers }, &v, &e), &e);
+        assert_true(fabs(v - cases[i].value) < 1e-12);
+        free(text);
+        lesson_release(&l);
+    }
+}
+
+static void what_is_kept_comes_back(void **state) {
+    (void)state;
+    static const char steps[] = "let a = 1\nask q\n  What?\n  a) x\n  b) y\nrun r = --steps 1\ncheck c = a above 0\n  {c} {a%} {r}\n"
+                                "answer q = a\n  z\n";
+    struct lesson l;
+    struct lesson_progress p, q;
+    struct err e = ERR_INIT;
+    struct buf json = BUF_INIT;
+    test_ok(parse(&l, steps, &e), &e);
+    lesson_progress_init(&p, &l);
+    assert_false(lesson_passed(&l, &p, 1));
+    assert_true(lesson_choose(&l, &p, 1, 'a') && lesson_choose(&l, &p, 1, 'b'));
+    assert_false(lesson_choose(&l, &p, 1, 'c'));
+    assert_int_equal(p.of[1].given[0], 0); /* the first answer was taken back */
+    char *open = lesson_fill(&l, &p, 3, "{c}, {r}");
+    assert_string_equal(open, "\xE2\x80\xA6, \xE2\x80\xA6");
+    free(open);
+    lesson_set_value(&l, &p, 0, 0.25, -INFINITY, INFINITY);
+    lesson_set_value(&l, &p, 3, 12345, 0, INFINITY);
+    p.of[2].runs = 1;
+    p.of[2].run[0] = 7;
+    p.of[2].state = LESSON_DONE;
+    p.at = p.furthest = 3;
+    lesson_progress_write(&p, &l, "not json", 8, &json);
+    lesson_progress_init(&q, &l);
+    lesson_progress_read(&q, &l, buf_text(&json), json.size);
+    assert_int_equal(q.at, 3);
+    assert_int_equal(q.of[1].chosen, 'b');
+    assert_int_equal(q.of[1].given[1], 1);
+    char *text = lesson_fill(&l, &q, 3, "{c} {a%} {r} {x");
+    assert_string_equal(text, "12,345 25.0 % #7 {x");
+    free(text);
+    int all, ok;
+    lesson_checks(&l, &q, &all, &ok);
+    assert_true(all == 1 && ok == 1);
+    lesson_progress_release(&q);
+    l.sha256[0] ^= 1; /* another file: nothing of it */
+    lesson_progress_init(&q, &l);
+    lesson_progress_read(&q, &l, buf_text(&json), json.size);
+    assert_int_equal(q.at, 0);
+    assert_int_equal(q.of[0].state, LESSON_OPEN);
+    lesson_progress_release(&q);
+    lesson_progress_release(&p);
+    lesson_release(&l);
+    buf_release(&json);
+}
+
+/* Every lesson that comes with petri can be read; the example in the docs too, and they list every quantity. */
+static void what_comes_with_petri_is_read(void **state) {
+    (void)state;
+    struct lesson *list, l;
+    struct err e = ERR_INIT;
+    int n = lesson_list(&list, &e);
+    test_ok(e.code, &e);
+    assert_true(n >= 2);
+    for (int i = 0; i < n; i++) {
+        assert_non_null(list[i].about);
+        assert_true(list[i].minutes >= 1 && list[i].minutes <= 5 && list[i].seconds <= 60);
+    }
+    lesson_list_free(list, n);
+    char *docs = test_text(test_root(), "docs/lessons.md"), *from = strstr(docs, "# A line that begins"), *to = strstr(from, "```");
+    test_ok(lesson_parse(&l, "docs", from, (size_t)(to - from), &e), &e);
+    lesson_release(&l);
+    for (int q = 0; q < QUANTITIES; q++) {
+        char *name = xprintf("| `%s(", quantity_row((enum quantity)q)->name);
+        if (!strstr(docs, name)) fail_msg("docs/lessons.md lacks %s", name);
+        free(name);
+    }
+    free(docs);
+}
+
+static void a_name_leads_to_a_file(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    char *path = lesson_file("lora", &e);
+    assert_true(path && text_ends(path, "lessons/lora.lesson"));
+    free(path);
+    assert_null(lesson_file("lorra", &e));
+    test_refused(e.code, ERR_NOT_FOUND, &e, "is \"lora\" meant?");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lesson_is_read),
+        cmocka_unit_test(slips_are_told_with_line_and_word),
+        cmocka_unit_test(nested_expressions_end),
+        cmocka_unit_test(expressions_have_values),
+        cmocka_unit_test(what_is_kept_comes_back),
+        cmocka_unit_test(what_comes_with_petri_is_read),
+        cmocka_unit_test(a_name_leads_to_a_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
