@@ -6,7 +6,7 @@
 #include "app/history/opened.h"
 #include "core/train/complete.h"
 
-int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
+int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder, bool half,
               struct crew *crew, double *worst, struct buf *said, struct err *e) {
     enum { PROBE = 20 };
     struct opened o = { 0 };
@@ -23,7 +23,7 @@ int export_hf(struct store *s, int64_t run, const char *task, const char *model,
         bool encoded = probe && !dataset_encode(&t.train, o.model->tokenizer,
                                                 (size_t)predictor_max_len(o.predictor), 0,
                                                 o.model->arch.vocabulary, &ignored);
-        rc = predictor_export(o.predictor, folder, encoded ? &t.train : NULL, crew, worst, e);
+        rc = predictor_export(o.predictor, folder, half, encoded ? &t.train : NULL, crew, worst, e);
         if (!encoded) *worst = NAN;
         if (probe) {
             t.train.rows = rows;

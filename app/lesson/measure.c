@@ -247,7 +247,7 @@ static int folded_gap(struct lesson_play *p, const struct expression_argument *a
     int rc = mkdtemp(folder) ? 0 : err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
     if (!rc) {
         inside = file_join(folder, "folded");
-        rc = export_hf(p->store, r->run[0], NULL, NULL, inside, jobs_crew(p->jobs), out, NULL, e);
+        rc = export_hf(p->store, r->run[0], NULL, NULL, inside, false, jobs_crew(p->jobs), out, NULL, e);
         remove_made(inside);
         rmdir(folder);
     }

@@ -206,7 +206,7 @@ static int background_move(struct background *d, const struct background_order *
 static int background_export_folder(struct background *d, int64_t run, const struct outfile_guard *g, const char *path, struct err *e) {
     double worst;
     int rc = outfile_check_folder(g, path, e);
-    return rc ? rc : export_hf(d->store, run, NULL, NULL, path, jobs_crew(d->jobs), &worst, NULL, e);
+    return rc ? rc : export_hf(d->store, run, NULL, NULL, path, false, jobs_crew(d->jobs), &worst, NULL, e);
 }
 
 /* Points, or runs as a table, into a new file. */

@@ -168,6 +168,7 @@ static const struct {
     const char *verbs, *help;
 } OVERVIEW[] = {
     { "train, stop, resume", "train a method on a task; the run is kept" },
+    { "pretrain", "a model of texts alone, by masked words" },
     { "adapt, fewshot", "a new task, or many, from few rows" },
     { "runs, show, watch, sql", "the history, one run of it, its curves, SQL" },
     { "tag, note", "words of your own on runs" },

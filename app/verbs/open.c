@@ -39,6 +39,12 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
         opened_release(o);
         return rc;
     }
+    if (predictor_fills(o->predictor)) {
+        rc = err_set(e, ERR_USAGE, "run %lld guesses masked words and labels none: petri predict %lld --fill \"a text with a [MASK]\"",
+                     (long long)o->run, (long long)o->run);
+        opened_release(o);
+        return rc;
+    }
     o->names = predictor_labels(o->predictor);
     o->name = xcalloc((size_t)o->names, sizeof *o->name);
     for (int i = 0; i < o->names; i++) o->name[i] = predictor_label(o->predictor, i);

@@ -84,9 +84,19 @@ static int check_words(const struct args *a, const struct destination *to, const
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
     if (args_flag(a, "overwrite") && (!path || is_folder(to, path)))
         return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", path ? "; a folder must be new or empty" : "");
+    bool half;
+    if (args_get(a, "dtype") && strcmp(to->name, "hf")) return err_set(e, ERR_USAGE, "--dtype is for --to hf");
+    if (verb_half(a, &half, e)) return e->code;
     if (args_get(a, "base") && strcmp(to->name, "peft") && strcmp(to->name, "hub"))
         return err_set(e, ERR_USAGE, "--base is for --to peft and --to hub");
     return 0;
+}
+
+int verb_half(const struct args *a, bool *half, struct err *e) {
+    const char *type = args_get(a, "dtype");
+    *half = type && !strcmp(type, "f16");
+    if (!type || *half || !strcmp(type, "f32")) return 0;
+    return err_set(e, ERR_USAGE, "--dtype %s: must be f32 or f16", type);
 }
 
 /* One task's values for another program, or for another history. */
@@ -125,7 +135,9 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
 static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder, struct err *e) {
     double worst;
     struct buf said = BUF_INIT;
-    int rc = export_hf(s, run, args_get(a, "task"), args_get(a, "model"), folder, NULL, &worst, &said, e);
+    bool half;
+    int rc = verb_half(a, &half, e);
+    if (!rc) rc = export_hf(s, run, args_get(a, "task"), args_get(a, "model"), folder, half, NULL, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     if (rc) return rc;

@@ -9,6 +9,7 @@
 #include "app/verbs/verbs.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/train/fill.h"
 #include "core/train/score.h"
 
 static void print_prediction(const struct opened *o, const struct args *a, const struct dataset_row *row,
@@ -108,12 +109,76 @@ static int predict_rows(const struct opened *o, const struct args *a, struct dat
     return rc;
 }
 
+/* ---- words for masks ---- */
+
+static void fill_print(const struct args *a, const struct model *m, const char *text, const struct filled *f) {
+    struct buf b = BUF_INIT;
+    bool json = args_flag(a, "json");
+    if (json) {
+        buf_putc(&b, '{');
+        json_member_string(&b, "model", m->name);
+        json_member_string(&b, "text", text);
+        json_add_key(&b, "masks");
+        buf_putc(&b, '[');
+    }
+    for (int i = 0; i < f->masks; i++) {
+        if (i) json ? buf_putc(&b, ',') : (void)putchar('\n');
+        if (json) buf_putc(&b, '[');
+        for (int k = 0; k < f->words; k++) {
+            const struct filled_word *w = &f->word[i * f->words + k];
+            const char *word = tokenizer_token(m->tokenizer, w->id);
+            if (!json) {
+                out_text(word);
+                printf("\t%.4f\n", w->probability);
+                continue;
+            }
+            buf_puts(&b, k ? ",{" : "{");
+            json_member_string(&b, "word", word);
+            json_member_double(&b, "probability", w->probability);
+            buf_putc(&b, '}');
+        }
+        if (json) buf_putc(&b, ']');
+    }
+    if (json) {
+        buf_puts(&b, "]}");
+        out_line(&b);
+    }
+    buf_release(&b);
+}
+
+/* --fill: by a run of masked words, or by a model's own head of them. */
+static int predict_fill(const struct args *a, const char *text, struct err *e) {
+    struct opened o = { 0 };
+    struct filled f = { 0 };
+    struct crew *crew;
+    int64_t most = 5;
+    if (args_get(a, "text") || args_get(a, "file")) return err_set(e, ERR_USAGE, "give --fill, or --text or --file, not both");
+    int rc = args_int(a, "top", 1, 1000, &most, e);
+    if (!rc) rc = verb_crew(a, &crew, e);
+    if (rc) return rc;
+    if (a->count) {
+        rc = verb_open_typed(&o, a, a->positional[0], e);
+    } else {
+        o.model = model_share(verb_model(a), e);
+        o.predictor = o.model ? predictor_of_words(o.model, e) : NULL;
+        rc = o.predictor ? 0 : e->code;
+    }
+    if (!rc) rc = predictor_fill(o.predictor, text, strlen(text), (int)most, crew, &f, e);
+    if (!rc) fill_print(a, o.model, text, &f);
+    filled_release(&f);
+    opened_release(&o);
+    crew_free(crew);
+    return rc;
+}
+
 int verb_predict(const struct args *a, struct err *e) {
     struct opened o;
     struct input in;
     struct crew *crew;
+    if (args_get(a, "fill")) return predict_fill(a, args_get(a, "fill"), e);
+    if (args_get(a, "top")) return err_set(e, ERR_USAGE, "--top is for --fill");
     if (!args_get(a, "text") == !args_get(a, "file"))
-        return err_set(e, ERR_USAGE, "petri predict needs --text or --file");
+        return err_set(e, ERR_USAGE, "petri predict needs --text, --file or --fill");
     int rc = verb_crew(a, &crew, e);
     if (!rc && !(rc = verb_open(&o, a, e))) {
         rc = input_open(&in, a, opened_reader(&o), e);

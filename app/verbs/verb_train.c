@@ -1,5 +1,5 @@
 /* train, resume, stop: runs without a screen. */
-#include "app/verbs/verbs.h"
+#include "app/verbs/verb_train.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -353,11 +353,36 @@ static void take_rows_of(const struct args *a, struct run_config *c, const struc
     if (from->train_file || from->task) config_take_rows(c, from);
 }
 
+enum { SEEDS = 64 };
+
+int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed, int seeds, int64_t *first,
+                    struct err *e) {
+    int64_t id[SEEDS];
+    int started = 0, workers, rc = verb_workers(a, &workers, e);
+    *first = 0;
+    if (rc) return rc;
+    verb_train_signals();
+    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+                         .tty = isatty(STDERR_FILENO) };
+    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = verb_train_on_event,
+                                                             .report = on_report });
+    for (; !rc && started < seeds; started += !rc) {
+        r->config.seed = seed[started];
+        rc = jobs_start(j, r, &id[started], e);
+    }
+    struct err why = *e;
+    int ended = verb_train_finish(j, s, id, started, w.json, e);
+    if (started) *first = id[0];
+    if (!rc) return ended;
+    *e = why;
+    return rc;
+}
+
 int verb_train(const struct args *a, struct err *e) {
     struct job_request r = { .note = args_get(a, "note") };
     struct run_config from = { 0 };
-    enum { SEEDS = 64 };
     uint64_t seed[SEEDS];
+    int64_t first;
     int seeds = 0, workers;
     config_init(&r.config);
     int rc = begin_from(a, &r.config, &from, &r.parent, e);
@@ -378,21 +403,7 @@ int verb_train(const struct args *a, struct err *e) {
         return rc;
     }
     if (!seeds) seed[seeds++] = r.config.seed;
-    verb_train_signals();
-    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
-                         .tty = isatty(STDERR_FILENO) };
-    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = verb_train_on_event,
-                                                             .report = on_report });
-    int64_t id[SEEDS];
-    int started = 0;
-    for (; !rc && started < seeds; started += !rc) {
-        r.config.seed = seed[started];
-        rc = jobs_start(j, &r, &id[started], e);
-    }
-    struct err first = *e;
-    int ended = verb_train_finish(j, s, id, started, w.json, e);
-    if (rc) *e = first;
-    else rc = ended;
+    rc = verb_train_runs(a, s, &r, seed, seeds, &first, e);
     config_release(&r.config);
     return verb_close(s, rc, e);
 }

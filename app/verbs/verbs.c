@@ -9,6 +9,7 @@
 #include "app/verbs/drawing.h"
 #include "core/base/mem.h"
 #include "core/train/config.h"
+#include "core/train/pretrain.h"
 
 #define END { NULL, NULL, NULL }
 #define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ")" }
@@ -28,6 +29,7 @@
         { "kind", "classes|scores", "what the label is (default: decided and said)" },             \
         { "positive", "NAME", "the class that F1 is of" }, READER,                                  \
         { "no-gold", "LABEL", "the label of rows without one" }
+#define DTYPE { "dtype", "f32|f16", "how the weights are stored (f32)" }
 #define WORKERS { "workers", "N", "worker threads (default: the cores)" }
 
 /* What `petri train` has besides a run's options. */
@@ -40,6 +42,26 @@ static const struct option_spec TRAIN_MORE[] = {
 };
 enum { TRAIN_ROOM = 128 };
 static struct option_spec TRAIN[TRAIN_ROOM];
+
+/* What `petri pretrain` has besides some of them. */
+static const struct option_spec PRETRAIN_MORE[] = {
+    { "text", "FILE" ARGS_AGAIN, "texts, one a line" },
+    { "out", "DIR", "where the model goes, a new folder (transformers opens it too)" },
+    { "dev", "FILE", "texts to measure on, in place of --split" },
+    { "layers", "N", "of the transformer (4)" },
+    { "width", "N", "of it (128); the FFN's is four times that" },
+    { "heads", "N", "of attention (4)" },
+    { "vocab", "N", "tokens of the vocabulary at most (6000)" },
+    DTYPE,
+    WORKERS,
+    { "note", "TEXT", "kept with the run" },
+};
+static const char *const PRETRAIN_TAKES[] = {
+    "split", "split-seed", "lr", "batch", "accumulate", "epochs", "steps", "max-len", "schedule", "warmup", "optimiser", "beta1", "beta2",
+    "epsilon", "momentum", "weight-decay", "clip", "dropout", "eval-every", "eval-rows", "early-stop", "keep", "whole-words", "shards",
+    "seed",
+};
+static struct option_spec PRETRAIN[TRAIN_ROOM];
 
 /* What is told of runs side by side. */
 #define COMPARED                                                                                                     \
@@ -67,6 +89,29 @@ static const struct option_spec SWEEP_MORE[] = {
 };
 static struct option_spec SWEEP[TRAIN_ROOM];
 
+/* An option of a run, with its default. */
+static struct option_spec option_of_run(const struct run_config *usual, struct config_option o) {
+    char *value = config_get(usual, o.name);
+    bool told = o.values && *value && strcmp(value, "default") && strcmp(value, "auto");
+    struct option_spec out = { o.name, o.values, told ? xprintf("%s (%s)", o.help, value) : o.help };
+    free(value);
+    return out;
+}
+
+static void fill_pretrain(void) {
+    struct run_config usual;
+    size_t n = COUNT_OF(PRETRAIN_MORE);
+    config_init(&usual);
+    pretrain_usual(&usual);
+    memcpy(PRETRAIN, PRETRAIN_MORE, sizeof PRETRAIN_MORE);
+    for (size_t k = 0; k < COUNT_OF(PRETRAIN_TAKES); k++)
+        for (int i = 0; i < config_option_count(); i++) {
+            struct config_option o = config_option_at(i);
+            if (!strcmp(o.name, PRETRAIN_TAKES[k])) PRETRAIN[n++] = option_of_run(&usual, o);
+        }
+    config_release(&usual);
+}
+
 /* The table of a run's options (core/train/option.h), each with its default, then those. */
 static void fill_train(void) {
     struct run_config usual;
@@ -75,14 +120,10 @@ static void fill_train(void) {
     config_take_model(&usual, DEFAULT_MODEL);
     config_take_task(&usual, DEFAULT_TASK);
     for (int i = 0; i < config_option_count(); i++) {
-        struct config_option o = config_option_at(i);
-        char *value = config_get(&usual, o.name);
-        bool told = o.values && *value && strcmp(value, "default") && strcmp(value, "auto");
         BUG_IF(n == TRAIN_ROOM);
-        TRAIN[n++] = (struct option_spec){ o.name, o.values,
-                                           told ? xprintf("%s (%s)", o.help, value) : o.help };
-        free(value);
+        TRAIN[n++] = option_of_run(&usual, config_option_at(i));
     }
+    fill_pretrain();
     for (size_t i = 0; i < COUNT_OF(TRAIN_MORE); i++) TRAIN[n++] = TRAIN_MORE[i];
     const char *name, *spelling;
     for (int i = 0; (spelling = config_spelling_at(i, &name)); i++) TRAIN[n++] = (struct option_spec){ spelling, "X", NULL };
@@ -190,6 +231,8 @@ static const struct option_spec PREDICT[] = {
     { "text-b", "TEXT", "the second text of a pair (with --file: its column)" },
     { "file", "FILE", "a TSV with a header, or one text a line (- for standard input)" },
     { "column", "NAME", "the text's column in --file" },
+    { "fill", "TEXT", "words for each [MASK] of a text, by a run of masked words or a model's head of them" },
+    { "top", "N", "with --fill: how many (5)" },
     READER,
     { "max-len", "N", "tokens a row" },
     WORKERS,
@@ -358,6 +401,7 @@ static const struct option_spec EXPORT[] = {
       "for `petri import`; or a folder of PEFT or AdapterHub" },
     { "base", "NAME", "with --to peft and hub: what its config calls the model (default: as the run does)" },
     { "overwrite", NULL, "PATH may be a file that exists (never the database or what a run reads)" },
+    DTYPE,
     MOVED,
     END,
 };
@@ -401,6 +445,8 @@ static const struct option_spec LEARN[] = {
 
 static const struct verb VERBS[] = {
     { "train", "[options]", "train a method on a task; the run is kept", TRAIN, 0, 0, verb_train },
+    { "pretrain", "--text FILE --out DIR [options]", "a vocabulary and a model of texts alone, by masked words; a run like any other",
+      PRETRAIN, 0, -1, verb_pretrain },
     { "stop", "RUN", "stop a run that trains; it keeps a checkpoint", NULL, 1, 1, verb_stop },
     { "resume", "RUN", "go on with a run that stopped or was interrupted", RESUME, 1, 1, verb_resume },
     { "adapt", "RUN --task NEW [--k N,N,\u2026] [--draws N]", "a run on a few rows of a new task, drawn again and again", ADAPT, 1, 1,
@@ -409,7 +455,7 @@ static const struct verb VERBS[] = {
       FEWSHOT, 0, -1, verb_fewshot },
     { "eval", "RUN | --model DIR [--task T | --file F]", "score a run or a model on labelled rows",
       EVAL, 0, 1, verb_eval },
-    { "predict", "RUN --text TEXT | --file FILE", "labels and probabilities from a run", PREDICT, 0, 1,
+    { "predict", "RUN --text TEXT | --file FILE | --fill TEXT", "labels and probabilities from a run, or words for masks", PREDICT, 0, 1,
       verb_predict },
     { "generate", "RUN | --model DIR [--run RUN] --text TEXT | --file FILE",
       "texts from a model that writes, or a run on it", GENERATE, 0, 1, verb_generate },

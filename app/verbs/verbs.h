@@ -70,6 +70,8 @@ int verb_encode(const struct args *a, struct err *e);
 int verb_train(const struct args *a, struct err *e);
 int verb_resume(const struct args *a, struct err *e);
 int verb_stop(const struct args *a, struct err *e);
+/* verb_pretrain.c */
+int verb_pretrain(const struct args *a, struct err *e);
 /* verb_adapt.c */
 int verb_adapt(const struct args *a, struct err *e);
 int verb_fewshot(const struct args *a, struct err *e);
@@ -99,6 +101,8 @@ int verb_to_stdout(void *self, const char *bytes, size_t n);
 /* verb_merge.c */
 int verb_merge(const struct args *a, struct err *e);
 /* verb_export.c, verb_import.c */
+/* --dtype: whether weights are written in F16. */
+int verb_half(const struct args *a, bool *half, struct err *e);
 int verb_export(const struct args *a, struct err *e);
 int verb_import(const struct args *a, struct err *e);
 /* verb_merge_adapters.c */

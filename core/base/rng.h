@@ -14,7 +14,7 @@ struct rng_key {
 };
 
 /* What a stream is for; part of the key, so streams never meet. */
-enum rng_purpose { RNG_INIT = 1, RNG_ORDER, RNG_DROPOUT, RNG_DRAW, RNG_TEST, RNG_LAYOUT };
+enum rng_purpose { RNG_INIT = 1, RNG_ORDER, RNG_DROPOUT, RNG_DRAW, RNG_TEST, RNG_LAYOUT, RNG_MASK };
 
 /* `site` is rng_site("name"), or 0. */
 struct rng_key rng_key(uint64_t seed, enum rng_purpose purpose, uint64_t step, uint64_t site);

@@ -192,6 +192,7 @@ static int dataset_read_all(struct import *m, struct err *e) {
     if (!rc) rc = find_format(m, e);
     if (!rc)
         rc = d->format == DATA_LIST    ? json_list_read(m, e)
+             : d->format == DATA_LINES ? lines_read(m, e)
              : d->format == DATA_JSONL ? jsonl_read(m, e)
                                        : table_read(m, e);
     if (!rc) rc = labels_read(m, e);

@@ -33,8 +33,9 @@ enum data_shape {
 /* Whether a table's first line names the columns.  AUTO: not where every column that is asked
  * for is so by its number, and the report says it. */
 enum data_header { DATA_HEADER_AUTO, DATA_HEADER_YES, DATA_HEADER_NO };
-/* DATA_LIST, never by itself: one JSON list of objects, whose numbers in it stand for lines. */
-enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL, DATA_LIST };
+/* Never by themselves: DATA_LIST, one JSON list of objects, whose numbers in it stand for lines; DATA_LINES, a text a line
+ * (DATA_MASKED). */
+enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL, DATA_LIST, DATA_LINES };
 
 struct dataset_row {
     const char *a, *b;       /* texts, each followed by a NUL; b is NULL in a single-text split */

@@ -1,5 +1,5 @@
 /* The steps of reading a split, private to core/data: records (records.c), rows of a table
- * (table.c) or of JSON Lines (jsonl.c), labels (labels.c), repeats (repeats.c).
+ * (table.c), of JSON Lines (jsonl.c) or a text a line (lines.c), labels (labels.c), repeats (repeats.c).
  *
  * Also columns.c (which are read), delimiter.c, label_notes.c (what the report says of labels), superglue.c. */
 #ifndef CORE_DATA_IMPORT_H
@@ -117,6 +117,7 @@ void multirc_rows(struct import *m, size_t line, const json_t *o, const char *la
 int table_read(struct import *m, struct err *e);
 int jsonl_read(struct import *m, struct err *e);
 int json_list_read(struct import *m, struct err *e);
+int lines_read(struct import *m, struct err *e);
 /* Turns the label texts into classes or scores; drops or marks rows without one. */
 int labels_read(struct import *m, struct err *e);
 /* A label without what people do not see: lower case, no blanks at the ends, numbers as numbers

@@ -364,8 +364,8 @@ int labels_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     struct distinct x = {0};
     int rc = 0;
-    if (d->kind == DATA_TEXT) {
-        for (size_t i = 0; i < d->rows; i++) d->row[i].gold = d->row[i].target_text != NULL;
+    if (d->kind == DATA_TEXT || d->kind == DATA_MASKED) {
+        for (size_t i = 0; i < d->rows; i++) d->row[i].gold = d->kind == DATA_MASKED || d->row[i].target_text != NULL;
     } else if (m->o->label) {
         rc = labels_collect(m, &x, e);
         if (!rc) {

@@ -41,7 +41,7 @@ int metric_find(const char *name) {
 
 bool metric_fits(enum metric_id id, enum data_kind gold) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
-    return id == METRIC_LOSS || metrics_known[id].of == gold;
+    return id == METRIC_LOSS || metrics_known[id].of == gold || (gold == DATA_MASKED && id == METRIC_ACCURACY);
 }
 
 bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold) {
@@ -357,6 +357,16 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
     }
     m->value[METRIC_LOSS] = mean_loss(loss, counts, n);
     free(counts);
+}
+
+void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, double loss) {
+    memset(m, 0, sizeof *m);
+    m->rows = m->gold = n;
+    m->positive = -1;
+    undefine_all(m, masks ? "words are guessed, not classes" : "no token could be masked");
+    if (!masks) return;
+    m->value[METRIC_ACCURACY] = defined((double)right / (double)masks);
+    m->value[METRIC_LOSS] = defined(loss / (double)masks);
 }
 
 void metrics_release(struct metrics *m) {

@@ -91,6 +91,8 @@ struct metric_text {
 /* gold: texts to be written (NULL: the row counts in no score); text: what was written. */
 void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
                       const struct metric_text *text, const double *loss, size_t n);
+/* Of masked words: `masks` tokens of n rows, of which `right` were the likeliest, and their losses' sum. */
+void metrics_of_masked(struct metrics *m, size_t n, size_t masks, size_t right, double loss);
 /* Whether these have it, of rows that are labelled so: F1 is of a positive class. */
 bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold);
 void metrics_release(struct metrics *m);

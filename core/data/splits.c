@@ -11,6 +11,7 @@
 /* What the train split decided holds for the others. */
 static void splits_follow(struct dataset_options *o, const struct dataset *train) {
     o->guess_texts = false;
+    if (train->kind == DATA_MASKED) return;
     if (train->kind == DATA_TEXT) {
         o->text_a = train->field[0];
         o->target = train->target_field;

@@ -68,13 +68,13 @@ static int find_positive(struct task *t, const struct task_files *p, const struc
 const char *task_split(const struct task *t, int i) { return t->devs == 1 ? "dev" : t->dev_name[i]; }
 
 const char *task_kind_name(enum data_kind kind) {
-    static const char *const name[] = {"classes", "scores", "target texts"};
+    static const char *const name[] = {"classes", "scores", "target texts", "masked words"};
     return name[kind];
 }
 
 static int task_find_metric(struct task *t, const struct task_files *p, const struct task_source *s,
                             struct err *e) {
-    static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL};
+    static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL, METRIC_LOSS};
     t->metric = p->layout ? p->layout->metric : usual[t->kind];
     if (!s->metric) return 0;
     int id = metric_find(s->metric);

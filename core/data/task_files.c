@@ -97,6 +97,8 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
     if (s->no_dev && (s->official_dev || s->split_validation))
         return err_set(e, ERR_USAGE, "--no-dev leaves dev rows unread, and %s reads them; leave one of them out",
                        s->split_validation ? "--split-validation" : "--official-dev");
+    if (s->format == DATA_LINES)
+        return err_set(e, ERR_USAGE, "--form masked: takes a file with a text a line (--train FILE), not the task %s", s->where);
     char *folder = find_folder(s, e);
     if (!folder) return e->code;
     *name = file_base_name(folder);

@@ -570,6 +570,31 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     return op_linear(t, x, head_leaf(a, range.task, SLOT_HEAD_W), head_leaf(a, range.task, SLOT_HEAD_B));
 }
 
+/* ---- a head of masked words ---- */
+
+/* What the vocabulary is compared with. */
+static node attach_words_of(struct attach *a, const struct forward *f, node rows, node *table, node *bias) {
+    const struct model *m = a->m;
+    tape_site(a->tape, "head");
+    node x = op_linear_act(a->tape, rows, head_leaf(a, 0, SLOT_WORDS_W), head_leaf(a, 0, SLOT_WORDS_B), m->arch.act);
+    x = op_layernorm(a->tape, x, NODE_NONE, head_leaf(a, 0, SLOT_WORDS_NORM_W), head_leaf(a, 0, SLOT_WORDS_NORM_B),
+                     m->arch.norm_eps);
+    *table = forward_weight(f, arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1));
+    *bias = head_leaf(a, 0, SLOT_WORDS_BIAS);
+    return x;
+}
+
+node attach_words_loss(struct attach *a, struct forward *f, node rows, double *each) {
+    node table, bias, x = attach_words_of(a, f, rows, &table, &bias);
+    tape_site(a->tape, "loss");
+    return op_vocabulary_loss(a->tape, x, table, bias, f->batch->mask_id, f->batch->mask_weight, 0, each);
+}
+
+node attach_words_logits(struct attach *a, struct forward *f, node rows) {
+    node table, bias, x = attach_words_of(a, f, rows, &table, &bias);
+    return op_linear(a->tape, x, table, bias);
+}
+
 /* ---- a generated head ---- */
 
 void attach_inner(struct attach *a, bool inner) { a->inner = inner; }

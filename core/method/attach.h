@@ -39,6 +39,12 @@ node attach_pool(struct attach *a, struct forward *f, node encoded);
  * f->batch must outlive the tape's step. */
 node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout);
 
+/* Of a head of masked words (words.h): Σ weight·loss of the batch's masked tokens, whose encoder's rows are `rows`; `each`
+ * (may be NULL): where their weighted losses are left. */
+node attach_words_loss(struct attach *a, struct forward *f, node rows, double *each);
+/* The logits of such rows, n × vocabulary. */
+node attach_words_logits(struct attach *a, struct forward *f, node rows);
+
 /* Whether the shards to come want gradients of all tensors, or, in an inner loop, of those alone that it adapts: then the
  * others' places are left as they are.  All, at first. */
 void attach_inner(struct attach *a, bool inner);

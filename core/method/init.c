@@ -15,6 +15,7 @@
 #include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
+#include "core/method/words.h"
 
 void init_uniform(struct rng_key key, real *out, size_t n, double bound) {
     for (size_t i = 0; i < n; i++) out[i] = (real)((2 * rng_uniform(key, i) - 1) * bound);
@@ -134,6 +135,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);
         else if (t->kind == PLAN_HEAD && t->role >= SLOT_FEATURE_W1) generated_init(key, t, out);
+        else if (t->kind == PLAN_HEAD && t->role >= SLOT_WORDS_W && t->role <= SLOT_WORDS_BIAS) words_init(key, m, t, out);
         else if (t->kind == PLAN_HEAD) init_head(key, m, t, other ? NULL : row[t->task],
                                                  p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2 || t->role == SLOT_MLP_B3)

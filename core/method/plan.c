@@ -14,6 +14,7 @@
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
+#include "core/method/words.h"
 
 /* ---- names ---- */
 
@@ -330,10 +331,13 @@ static void plan_set_tasks(struct plan *p, const struct plan_tasks *tasks) {
     p->tasks = tasks->count;
     p->task = xcalloc((size_t)tasks->count, sizeof *p->task);
     p->outputs = xcalloc((size_t)tasks->count, sizeof *p->outputs);
+    p->words = tasks->outputs[0] == PLAN_WORDS;
+    BUG_IF(p->words && tasks->count > 1);
     for (int i = 0; i < tasks->count; i++) {
-        BUG_IF(tasks->outputs[i] < 0 || strlen(tasks->name[i]) >= PLAN_TASK);
+        int outputs = p->words ? 0 : tasks->outputs[i];
+        BUG_IF(outputs < 0 || strlen(tasks->name[i]) >= PLAN_TASK);
         strcpy(p->task[i], tasks->name[i]);
-        p->outputs[i] = tasks->outputs[i];
+        p->outputs[i] = outputs;
     }
     p->classes = p->outputs[0];
 }
@@ -367,6 +371,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     retriever_plan(&b);
     generated_plan(&b);
     for (int i = 0; i < p->tasks; i++) plan_add_head(&b, i, list, n);
+    if (p->words) words_plan(&b);
     learn_plan(&b);
     plan_sum_up(p, a, list, n);
     free(list);
@@ -432,7 +437,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
                                   const real *params, const real *made, real **own_params, real **own_made,
                                   struct err *e) {
     BUG_IF(task < 0 || task >= p->tasks);
-    struct plan *own = plan_new(m, a, p->outputs[task], e);
+    struct plan *own = plan_new(m, a, p->words ? PLAN_WORDS : p->outputs[task], e);
     if (!own) return NULL;
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
     *own_made = xcalloc(own->made_size + 1, sizeof **own_made);

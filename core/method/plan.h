@@ -68,6 +68,7 @@ struct plan {
     char (*task)[PLAN_TASK]; /* their names; "" with one that was given none */
     int *outputs;         /* of each task's head: classes, 1 for regression, 0 without a head */
     int classes;          /* of the first one */
+    bool words;           /* the head guesses masked words (words.h) */
     int tensors, made, by_row;
     struct plan_tensor *tensor;
     struct plan_made *made_tensor;
@@ -102,8 +103,10 @@ struct finding {
  * findings, errors first; returns how many there are. */
 int method_check(const struct method *m, const struct arch *a, struct finding *out, int room);
 
+/* In place of how many outputs a task's head has: it guesses masked words.  Of the only task. */
+enum { PLAN_WORDS = -1 };
 /* NULL with *e when method_check has an error.  `classes` 1 for regression, 0 for a model
- * that writes text: there is no head, and "head" then is the model as it is. */
+ * that writes text: there is no head, and "head" then is the model as it is; or PLAN_WORDS. */
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e);
 /* The same for a run of several tasks, each with a head of its own; tensors of source task have one
  * block a task, in this order.  With one task the names are those of plan_new. */

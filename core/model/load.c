@@ -184,6 +184,55 @@ static int load_read_head(struct loading *l) {
     return rc;
 }
 
+/* One tensor of the head of masked words into new memory. */
+static int read_words_part(struct loading *l, struct entry *x, int rows, int cols, real **to) {
+    int rc = check_shape(l, x, rows, cols, rows == 1);
+    if (rc) return rc;
+    *to = mem_try((size_t)rows * (size_t)cols, sizeof(real));
+    if (!*to) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", l->m->folder);
+    x->used = true;
+    return read_used(l, x, *to);
+}
+
+/* Whether the map to the words is the word embeddings, as it is where the file leaves it out. */
+static bool words_are_tied(struct loading *l, struct entry *decoder) {
+    const struct model *m = l->m;
+    int table = arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
+    size_t n = (size_t)m->arch.vocabulary * (size_t)m->arch.width;
+    if (!decoder) return true;
+    real *own = decoder->tensor->count == n ? mem_try(n, sizeof *own) : NULL;
+    bool tied = own && !st_read(decoder->file->st, decoder->tensor, own, NULL) && !memcmp(own, m->weight[table], n * sizeof *own);
+    free(own);
+    return tied;
+}
+
+/* BERT's head of masked words, where all of it is there. */
+static int read_words_head(struct loading *l) {
+    struct model *m = l->m;
+    struct words_head *h = &m->words;
+    const int d = m->arch.width;
+    const struct {
+        const char *name;
+        real **to;
+        int rows, cols;
+    } part[] = {
+        {"cls.predictions.transform.dense.weight", &h->w, d, d},
+        {"cls.predictions.transform.dense.bias", &h->b, 1, d},
+        {"cls.predictions.transform.LayerNorm.weight", &h->norm_w, 1, d},
+        {"cls.predictions.transform.LayerNorm.bias", &h->norm_b, 1, d},
+        {"cls.predictions.bias", &h->bias, 1, m->arch.vocabulary},
+    };
+    struct entry *x[COUNT_OF(part)], *decoder = find_entry(l, "cls.predictions.decoder.weight");
+    if (m->arch.family != FAMILY_BERT) return 0;
+    for (size_t i = 0; i < COUNT_OF(part); i++)
+        if (!(x[i] = find_entry(l, part[i].name))) return 0;
+    if (!words_are_tied(l, decoder)) return 0; /* told as unused */
+    if (decoder) decoder->used = true;
+    for (size_t i = 0; i < COUNT_OF(part); i++)
+        if (read_words_part(l, x[i], part[i].rows, part[i].cols, part[i].to)) return l->e->code;
+    return 0;
+}
+
 /* The constant on the logits of BART and mBART: almost always zeros, and then none. */
 static int read_logits_bias(struct loading *l) {
     struct model *m = l->m;
@@ -302,6 +351,7 @@ static void report_tensors(struct loading *l, size_t values) {
     if (m->head_rows)
         buf_printf(out, "head: classifier of the folder, %d output%s\n", m->head_rows,
                    m->head_rows == 1 ? "" : "s");
+    if (m->words.w) buf_puts(out, "head: masked words\n");
     if (m->arch.pooler_absent)
         buf_puts(out, "newly made: pooler (absent here; trained and counted with the head)\n");
 }
@@ -352,6 +402,7 @@ static int load(struct loading *l) {
     rc = check_tensors(l, &values);
     if (!rc) rc = load_read_values(l, values);
     if (!rc) rc = load_read_head(l);
+    if (!rc) rc = read_words_head(l);
     if (!rc) rc = read_logits_bias(l);
     if (rc) return rc;
     model_fill_buckets(m);

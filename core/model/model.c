@@ -18,6 +18,8 @@ static void free_model(struct model *m) {
     free(m->weight);
     free(m->values);
     free(m->head_w);
+    real *const words[] = { m->words.w, m->words.b, m->words.norm_w, m->words.norm_b, m->words.bias };
+    for (size_t i = 0; i < COUNT_OF(words); i++) free(words[i]);
     free(m->head_b);
     free(m->dense_w);
     free(m->dense_b);

@@ -23,6 +23,10 @@ struct model {
     real *head_w, *head_b;
     int head_rows;
     real *dense_w, *dense_b;     /* RoBERTa's head: the d×d map before it, 1×d; NULL: none */
+    /* Its head of masked words, when it has one: h ↦ LN(act(h W + b)) Eᵀ + bias, E the word embeddings. */
+    struct words_head {
+        real *w, *b, *norm_w, *norm_b, *bias; /* d×d, 1×d each, 1×vocabulary; NULL: none */
+    } words;
     real *logits_bias;           /* 1×vocabulary, added to the logits; NULL: none, or all 0 */
     int32_t *bucket[2];          /* by enum stack: the relative bias' buckets of the distances
                                   * -bucket_distance…bucket_distance; NULL without */
@@ -80,6 +84,11 @@ struct batch {
     int32_t *target_out;       /* target_tokens: the id to predict, or -1 (not in the loss) */
     int *target_start;         /* rows+1 */
     real *target_weight;       /* target_tokens: weight of each token in the loss */
+    /* Tokens that are masked (core/train/masking.h): the row of each, its place there, the id to guess and its weight in
+     * the loss. */
+    int masks;
+    int32_t *mask_row, *mask_at, *mask_id;
+    real *mask_weight;
 };
 
 /* One forward pass.  Plain data; lives on the stack. */

@@ -58,8 +58,8 @@ int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struc
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);
 
 /* Writes a file aside and renames it.  Tensors are stored in the order given as `type`: F32 from
- * real, F64 (optimiser state of the double build) and the types of integers as their bytes lie.
- * Nothing is rounded to F16 or BF16. */
+ * real, F16 rounded from real (to the nearest, ties to even), F64 (optimiser state of the double build) and the types of
+ * integers as their bytes lie.  Nothing is rounded to BF16. */
 struct st_write {
     const char *name;
     enum st_type type;
@@ -70,6 +70,8 @@ struct st_write {
 struct st_pair {
     const char *key, *value;
 };
+/* Whether all values are within F16's range; else *first is one that is not. */
+bool st_fits_half(const real *v, size_t n, real *first);
 int st_save(const char *path, const struct st_write *tensors, size_t n, const struct st_pair *meta,
             size_t metas, struct err *e);
 

@@ -51,9 +51,53 @@ static void write_header(struct buf *out, const struct st_write *tensors, size_t
     memcpy(out->data, &length, sizeof length);
 }
 
+/* IEEE half precision: 1 sign, 5 exponent, 10 fraction bits; to the nearest, ties to even. */
+static uint16_t half_of_float(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    int exponent = (int)(bits >> 23 & 0xFF) - 127 + 15;
+    uint32_t fraction = bits & 0x7FFFFF;
+    if (exponent == 0xFF - 127 + 15) return (uint16_t)(sign | 0x7C00 | (fraction ? 0x200 : 0));
+    if (exponent >= 31) return (uint16_t)(sign | 0x7C00);
+    int shift = 13;
+    if (exponent <= 0) { /* below the normal ones: the leading bit is written out */
+        if (exponent < -10) return sign;
+        fraction |= 0x800000;
+        shift += 1 - exponent;
+        exponent = 0;
+    }
+    uint32_t half = (uint32_t)exponent << 10 | fraction >> shift, rest = fraction & ((1u << shift) - 1), middle = 1u << (shift - 1);
+    if (rest > middle || (rest == middle && (half & 1))) half++; /* may carry into the exponent, which is right */
+    return (uint16_t)(sign | half);
+}
+
+bool st_fits_half(const real *v, size_t n, real *first) {
+    for (size_t i = 0; i < n; i++)
+        if ((half_of_float((float)v[i]) & 0x7C00) == 0x7C00) {
+            *first = v[i];
+            return false;
+        }
+    return true;
+}
+
+static int st_add_halves(struct file_aside *f, const struct st_write *w, struct err *e) {
+    const real *from = w->data;
+    size_t n = bytes_of(w) / sizeof(uint16_t);
+    uint16_t piece[1024];
+    int rc = 0;
+    for (size_t i = 0; !rc && i < n; i += COUNT_OF(piece)) {
+        size_t k = n - i < COUNT_OF(piece) ? n - i : COUNT_OF(piece);
+        for (size_t j = 0; j < k; j++) piece[j] = half_of_float((float)from[i + j]);
+        rc = file_aside_add(f, piece, k * sizeof *piece, e);
+    }
+    return rc;
+}
+
 /* F32 from real: as it lies in the float build, converted in pieces in the double one. */
 static int safetensors_save_add_values(struct file_aside *f, const struct st_write *w, struct err *e) {
     size_t bytes = bytes_of(w);
+    if (w->type == ST_F16) return st_add_halves(f, w, e);
     if (w->type != ST_F32 || !REAL_IS_DOUBLE) return file_aside_add(f, w->data, bytes, e);
     const real *from = w->data;
     size_t n = bytes / sizeof(float);
@@ -70,7 +114,7 @@ static int safetensors_save_add_values(struct file_aside *f, const struct st_wri
 int st_save(const char *path, const struct st_write *tensors, size_t n, const struct st_pair *meta,
             size_t metas, struct err *e) {
     for (size_t i = 0; i < n; i++)
-        BUG_IF(tensors[i].type == ST_F16 || tensors[i].type == ST_BF16);
+        BUG_IF(tensors[i].type == ST_BF16);
     struct file_aside f;
     int rc = file_aside_open(&f, path, e);
     if (rc) return rc;

@@ -276,3 +276,8 @@ const char *tokenizer_token(const struct tokenizer *t, int32_t id) {
 int32_t tokenizer_id(const struct tokenizer *t, const char *token) {
     return vocab_find(&t->vocab, token, strlen(token));
 }
+
+bool tokenizer_is_word(const struct tokenizer *t, int32_t id) {
+    if (id < 0 || (size_t)id >= t->vocab.ids || !t->vocab.token[id].used || t->vocab.token[id].special) return false;
+    return t->kind != MODEL_WORDPIECE || id != t->wordpiece.unknown;
+}

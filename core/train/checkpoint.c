@@ -88,7 +88,7 @@ static void add_labels(struct buf *b, char *const *label, int n) {
 }
 
 static const char *gold_name(enum data_kind gold) {
-    return gold == DATA_TEXT ? "text" : gold == DATA_REGRESSION ? "scores" : "classes";
+    return gold == DATA_TEXT ? "text" : gold == DATA_MASKED ? "masked" : gold == DATA_REGRESSION ? "scores" : "classes";
 }
 
 static char *checkpoint_tasks_json(const struct run *r) {

@@ -13,6 +13,7 @@
 #include "core/method/budget.h"
 #include "core/method/functions.h"
 #include "core/train/episodes.h"
+#include "core/train/masking.h"
 #include "core/train/option.h"
 #include "core/train/regime.h"
 #include "core/train/run.h"
@@ -43,6 +44,11 @@ static enum form form_of(const struct run_config *c, const struct model *m, cons
                          struct err *e) {
     bool writes = arch_generates(&m->arch);
     const char *family = family_name(m->arch.family);
+    if (t->gold == DATA_MASKED) {
+        struct masking *k = masking_new(m, c->whole_words, e);
+        masking_free(k);
+        return k ? FORM_MASKED : FORM_AUTO;
+    }
     if (t->gold == DATA_TEXT && !writes)
         err_set(e, ERR_USAGE,
                 "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
@@ -77,7 +83,7 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
 }
 
 int run_outputs(const struct task *t) {
-    return t->kind == DATA_TEXT ? 0 : t->kind == DATA_REGRESSION ? 1 : t->classes;
+    return t->kind == DATA_TEXT ? 0 : t->kind == DATA_MASKED ? PLAN_WORDS : t->kind == DATA_REGRESSION ? 1 : t->classes;
 }
 
 /* ---- what was left to defaults ---- */
@@ -118,7 +124,7 @@ struct task_source config_source(const struct run_config *c, const char *assets)
         .where = c->task_folder ? c->task_folder : files ? NULL : c->task,
         .train = files ? c->train_file : NULL,
         .dev = files ? c->dev_file : NULL,
-        .format = draws ? DATA_LIST : DATA_AUTO,
+        .format = c->form == FORM_MASKED ? DATA_LINES : draws ? DATA_LIST : DATA_AUTO,
         .assets = assets,
         .text = c->text_column,
         .text_b = c->text_b_column,
@@ -316,6 +322,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
         return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
         return err_set(e, ERR_USAGE, "--%s: no module starts from it: say prompt(init=text)", idle->name);
+    if (idle->scope == OPTION_OF_MASKED)
+        return err_set(e, ERR_USAGE, "--%s: is of masked words (--form masked)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)
         return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)", idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
@@ -362,6 +370,16 @@ static int check_regime(const struct run_config *c, struct err *e) {
     return 0;
 }
 
+/* What does not go with masked words, which are others at each step. */
+static int check_masked(const struct run_config *c, struct err *e) {
+    if (c->form != FORM_MASKED) return 0;
+    if (c->tasks) return err_set(e, ERR_USAGE, "--form masked: is of one file of texts, not of several tasks");
+    if (config_is_meta(c)) return err_set(e, ERR_USAGE, "--form masked: is not over episodes; --episodes smlmt:FILE masks words of those");
+    if (config_has_join(c)) return err_set(e, ERR_USAGE, "--form masked: has no loss across the batch; leave + retriever out");
+    if (c->share_frozen) return err_set(e, ERR_USAGE, "--share-frozen: masked words are others at each step; leave it off");
+    return 0;
+}
+
 static int check_prompt_text(const struct run_config *c, struct err *e) {
     if (!config_takes_prompt_text(c) || (c->prompt_text && *c->prompt_text)) return 0;
     return err_set(e, ERR_USAGE, "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
@@ -372,7 +390,7 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (check_draws(c, e) || check_regime(c, e) || check_prompt_text(c, e)) return e->code;
+    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e)) return e->code;
     if (stages_check(c, e)) return e->code;
     const char *fault = config_is_staged(c) ? NULL : budget_fault(&c->method, c->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);

@@ -21,8 +21,9 @@
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
 enum optimiser { OPTIMISER_ADAMW, OPTIMISER_SGD };
 enum { KEEP_BEST = 1, KEEP_LAST = 2 };
-/* How a task with labels is put: by a head over the encoder, or as text to text. */
-enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT };
+/* How a task with labels is put: by a head over the encoder, or as text to text.  Or a file of texts, a line each, of
+ * which words are masked and guessed. */
+enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT, FORM_MASKED };
 /* What the losses of a step's target tokens are divided by (docs/text.md). */
 enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
 /* Of several tasks: what "best" is of, their average or each task's own; and what the average takes, each
@@ -96,7 +97,8 @@ struct run_config {
     double epochs;  /* as given, 0 when steps were given */
     int max_len;    /* tokens a row, special ones included */
     /* text to text */
-    enum form form; /* resolved to FORM_TEXT or FORM_CLASSES */
+    enum form form; /* resolved to another than FORM_AUTO */
+    bool whole_words; /* masked words: those of several tokens are masked as one */
     bool prefix;    /* a labelled task's sources begin with its name */
     int max_target; /* tokens of a target, its end included; also of a text generated */
     enum loss_mean loss_mean;

@@ -24,7 +24,7 @@ bool evaluation_due(const struct run *r) {
 }
 
 static int split_units(const struct run *r, const struct run_split *s) {
-    return r->text ? text_scoring_units(&s->text) : s->scoring.chunks;
+    return r->masking ? s->masked.chunks : r->text ? text_scoring_units(&s->text) : s->scoring.chunks;
 }
 
 int evaluation_prepare(struct run *r) {
@@ -72,12 +72,14 @@ int64_t evaluation_rows(const struct run *r, int index) {
     if (at.split > r->splits) return samples_rows(r, at.unit);
     if (at.split == r->splits) return watch_rows(r, at.unit);
     const struct run_split *s = split_at(r, at.split);
+    if (r->masking) return masked_scoring_rows(&s->masked, at.unit);
     return r->text ? text_scoring_rows(&s->text, at.unit) : chunk_rows(&s->scoring, at.unit);
 }
 
 static bool evaluate_score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     struct attach *a = run_attach(r, w);
     const real *params = r->kept ? r->kept : r->params, *made = r->kept ? r->kept_made : r->made;
+    if (r->masking) return masked_scoring_chunk(&s->masked, unit, w->tape, w->arena, a, r->m, params, made, bad);
     if (r->text) return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, made, bad);
     return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, params, made, bad);
 }
@@ -223,7 +225,8 @@ static void evaluate_measure(struct run *r, struct run_split *s, struct metrics 
                              struct metric_value *tokens) {
     const struct task *t = r->of[s->task].task;
     *tokens = (struct metric_value){ 0 };
-    if (r->text) text_scoring_metrics(&s->text, t, m, tokens);
+    if (r->masking) masked_scoring_metrics(&s->masked, m);
+    else if (r->text) text_scoring_metrics(&s->text, t, m, tokens);
     else scoring_metrics(&s->scoring, t->positive, m);
 }
 

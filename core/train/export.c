@@ -102,17 +102,18 @@ static void set_tie(json_t *config, const struct arch *a) {
         json_object_set_new(config, "scale_decoder_outputs", json_boolean(scaled));
 }
 
-static int write_config(const struct predictor *p, const char *folder, struct err *e) {
+static int write_config(const struct predictor *p, const char *folder, bool half, struct err *e) {
+    const char *type = half ? "float16" : "float32";
     char *source = file_join(p->m->folder, "config.json"),
          *target = file_join(folder, "config.json");
     json_t *config = json_read(source, CONFIG_BYTES, e);
     int rc = config ? 0 : e->code;
     if (config) {
         json_object_set_new(config, "architectures",
-                            json_pack("[s]", architectures[p->m->arch.family]));
-        json_object_set_new(config, "torch_dtype", json_string("float32"));
+                            json_pack("[s]", p->plan->words ? "BertForMaskedLM" : architectures[p->m->arch.family]));
+        json_object_set_new(config, "torch_dtype", json_string(type));
         if (json_object_get(config, "dtype"))
-            json_object_set_new(config, "dtype", json_string("float32"));
+            json_object_set_new(config, "dtype", json_string(type));
         json_object_del(config, "_name_or_path");
         if (p->plan->classes) set_head(config, p);
         else set_tie(config, &p->m->arch);
@@ -164,6 +165,37 @@ static size_t export_add_head(const struct predictor *p, struct st_write *list) 
     return n;
 }
 
+/* The tensors of a head of masked words; the map to the words is tied, and not written. */
+static size_t export_add_words(const struct predictor *p, struct st_write *list) {
+    static const char *const parts[][2] = {
+        { "head.words.weight", "cls.predictions.transform.dense.weight" },
+        { "head.words.bias", "cls.predictions.transform.dense.bias" },
+        { "head.words.norm.weight", "cls.predictions.transform.LayerNorm.weight" },
+        { "head.words.norm.bias", "cls.predictions.transform.LayerNorm.bias" },
+        { "head.words.vocabulary.bias", "cls.predictions.bias" },
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT_OF(parts) && p->plan->words; i++) {
+        const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
+        BUG_IF(!t);
+        set_tensor(&list[n++], xstrdup(parts[i][1]), t->rows, t->cols, t->rows == 1, p->params + t->offset);
+    }
+    return n;
+}
+
+/* All in F16, where they fit. */
+static int export_halve(struct st_write *list, size_t n, const char *folder, struct err *e) {
+    for (size_t i = 0; i < n; i++) {
+        size_t values = list[i].shape[0] * (list[i].rank > 1 ? list[i].shape[1] : 1);
+        real bad;
+        if (!st_fits_half(list[i].data, values, &bad))
+            return err_set(e, ERR_USAGE, "%s: %s holds %g, which F16 cannot (65504 at most); write it as F32", folder, list[i].name,
+                           (double)bad);
+        list[i].type = ST_F16;
+    }
+    return 0;
+}
+
 static const real *values_of(const struct predictor *p, real **merged, int i) {
     const struct model *m = p->m;
     enum tensor_role role = m->tensor[i].role;
@@ -178,24 +210,27 @@ static const real *values_of(const struct predictor *p, real **merged, int i) {
     return made ? p->params + made->offset : NULL;
 }
 
-static int write_weights(const struct predictor *p, real **merged, const char *folder,
-                         struct err *e) {
+static int write_weights(const struct predictor *p, real **merged, const char *folder, bool half, struct err *e) {
     const struct model *m = p->m;
-    struct st_write *list = xcalloc((size_t)m->tensors + 5, sizeof *list);
+    struct st_write *list = xcalloc((size_t)m->tensors + 10, sizeof *list);
     size_t n = 0;
     int rc = 0;
     for (int i = 0; i < m->tensors && !rc; i++) {
         const struct tensor_info *t = &m->tensor[i];
         const char *prefix = t->role == ROLE_LM_HEAD ? "" : family_prefix(m->arch.family);
         const real *data = values_of(p, merged, i);
+        bool pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+        if (!data && pooler && p->plan->words) continue; /* nothing of it was learned */
         if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);
     }
     n += export_add_head(p, list + n);
+    n += export_add_words(p, list + n);
     if (m->logits_bias)
         set_tensor(&list[n++], xstrdup("final_logits_bias"), 1, m->arch.vocabulary, false, m->logits_bias);
     const struct st_pair meta = { "format", "pt" };
     char *path = file_join(folder, "model.safetensors");
+    if (!rc && half) rc = export_halve(list, n, folder, e);
     if (!rc) rc = st_save(path, list, n, &meta, 1, e);
     for (size_t i = 0; i < n; i++) free((char *)(uintptr_t)list[i].name);
     free(list);
@@ -203,20 +238,20 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
     return rc;
 }
 
-static int fill_folder(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
+static int fill_folder(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
                        double *worst, struct err *e) {
     real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
     int rc = attach_merge(p->plan, p->m, p->params, merged, e);
-    if (!rc) rc = write_weights(p, merged, folder, e);
-    if (!rc) rc = write_config(p, folder, e);
+    if (!rc) rc = write_weights(p, merged, folder, half, e);
+    if (!rc) rc = write_config(p, folder, half, e);
     if (!rc) rc = copy_tokenizer(p->m->folder, folder, e);
     for (int i = 0; i < p->m->tensors; i++) free(merged[i]);
     free(merged);
-    if (!rc && probe) rc = export_compare(p, folder, probe, crew, worst, e);
+    if (!rc && probe) rc = export_compare(p, folder, half, probe, crew, worst, e);
     return rc;
 }
 
-int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
+int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
                      double *worst, struct err *e) {
     struct err own = ERR_INIT;
     const char *why;
@@ -230,7 +265,7 @@ int predictor_export(struct predictor *p, const char *folder, const struct datas
         return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
     int rc = file_make_folder(aside, e);
-    if (!rc) rc = fill_folder(p, aside, probe, crew, &difference, e);
+    if (!rc) rc = fill_folder(p, aside, half, probe, crew, &difference, e);
     if (!rc && rename(aside, folder))
         rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
     if (rc) remove_folder(aside);

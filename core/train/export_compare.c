@@ -49,9 +49,11 @@ static void export_compare_read_rows(void *self) {
         size_t tokens = probe_tokens(d, row), n = tokens * (size_t)p->m->arch.vocabulary;
         tape_reset(w.tape, false, 0, 0);
         batch_pack(&b, w.arena, &p->m->arch, d, NULL, &row, 1, false);
-        give_target(&b, w.arena, tokens);
+        if (!p->plan->words) give_target(&b, w.arena, tokens);
         forward_init(&f, w.tape, p->m, &b, attach_begin(a, w.tape, p->params, p->made, NULL));
-        node x = forward_logits(&f, forward_decode(&f, forward_encode(&f)));
+        node encoded = forward_encode(&f);
+        node x = p->plan->words ? attach_words_logits(a, &f, op_rows(w.tape, encoded, 0, (int)tokens))
+                                : forward_logits(&f, forward_decode(&f, encoded));
         const real *v = tape_value(w.tape, x);
         for (size_t i = 0; i < n; i++) *logits++ = (double)v[i];
     }
@@ -61,30 +63,31 @@ static void export_compare_read_rows(void *self) {
 
 static size_t logit_count(const struct predictor *p, const struct dataset *d) {
     size_t tokens = 0;
-    if (!p->text) return d->rows * (size_t)p->plan->classes;
+    if (!p->text && !p->plan->words) return d->rows * (size_t)p->plan->classes;
     for (size_t i = 0; i < d->rows; i++) tokens += probe_tokens(d, i);
     return tokens * (size_t)p->m->arch.vocabulary;
 }
 
 static int logits_of(struct predictor *p, const struct dataset *d, struct crew *crew, double *logits, struct err *e) {
-    if (!p->text) return predictor_run(p, d, crew, NULL, logits, e);
+    if (!p->text && !p->plan->words) return predictor_run(p, d, crew, NULL, logits, e);
     crew_call(crew, export_compare_read_rows, &(struct logit_reading){ p, d, logits });
     return 0;
 }
 
-int export_compare(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
+int export_compare(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
                    double *worst, struct err *e) {
     size_t n = logit_count(p, probe);
     double *a = xmalloc(n * sizeof *a), *b = xmalloc(n * sizeof *b), size = 1;
     struct model *m = model_load(folder, e);
-    struct predictor *q = m ? predictor_of_model(m, e) : NULL;
+    struct predictor *q = !m ? NULL : p->plan->words ? predictor_of_words(m, e) : predictor_of_model(m, e);
     int rc = q ? logits_of(p, probe, crew, a, e) : e->code;
     if (!rc) rc = logits_of(q, probe, crew, b, e);
     for (size_t i = 0; i < n && !rc; i++) {
         *worst = fmax(*worst, fabs(a[i] - b[i]));
         size = fmax(size, fabs(a[i]));
     }
-    if (!rc && *worst > 1e-3 * size)
+    /* F16 keeps 11 bits of each weight */
+    if (!rc && *worst > (half ? 5e-2 : 1e-3) * size)
         rc = err_set(e, ERR_FAILED,
                      "%s: read back, its logits differ by %.3g from the run's, more than "
                      "rounding explains",

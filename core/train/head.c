@@ -79,7 +79,7 @@ static void say_taken(const struct task *t, char *const *label, bool named, enum
 
 bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report) {
     int outputs = run_outputs(t);
-    if (!m->head_w || !outputs) return false;
+    if (!m->head_w || outputs < 1) return false;
     char **label = head_labels(m);
     bool taken = m->head_rows == outputs;
     if (t->kind == DATA_CLASSES && taken) {

@@ -14,7 +14,7 @@ static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
 static const char *const optimisers[] = { "adamw", "sgd", NULL };
 /* regression is -1 … 1: the words' index less one. */
 static const char *const option_kinds[] = { "auto", "classes", "scores", NULL };
-static const char *const forms[] = { "auto", "classes", "text", NULL };
+static const char *const forms[] = { "auto", "classes", "text", "masked", NULL };
 static const char *const switches[] = { "off", "on", NULL };
 static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
 static const char *const option_joins[] = { "auto", "held", "twice", NULL };
@@ -158,7 +158,11 @@ static const struct option option_options[] = {
     { INTEGER(embed_rows, 4, 15000), .name = "embed-rows",
       HELP("4 … 15000", "rows of such a set, drawn evenly over the classes") },
     { WORD(form, forms), .name = "form", .is = OPTION_DECIDES | OPTION_READ,
-      HELP("auto|classes|text", "labels by a head, or as text to text; auto: as the model can") },
+      HELP("auto|classes|text|masked", "labels by a head, or as text to text (auto: as the model can); masked: words of a file of "
+                                       "a text a line are masked and guessed") },
+    { MEMBER(whole_words), .name = "whole-words", .kind = OPTION_SWITCH, .word = switches,
+      .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_MASKED,
+      HELP("on|off", "masked words: those of several tokens are masked as one") },
     { MEMBER(prefix), .name = "prefix", .kind = OPTION_SWITCH, .word = switches,
       .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
       HELP("on|off", "text form: the task's name before the text") },
@@ -249,6 +253,7 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_ROWS: return !config_is_meta(c);
     case OPTION_OF_PROMPT_TEXT: return config_takes_prompt_text(c);
     case OPTION_OF_SHARED: return c->share_frozen;
+    case OPTION_OF_MASKED: return c->form == FORM_MASKED;
     }
     BUG("scope %d", o->scope);
 }

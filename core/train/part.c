@@ -47,6 +47,7 @@ static void part_pack(const struct run *r, int index, struct arena *memory, stru
     for (int i = 0; i < n; i++) all[i] = part_row_of(r, rows[i]);
     batch_pack_rows(b, memory, &r->m->arch, all, n);
     if (r->text) batch_pack_targets(b, memory, &r->m->arch, all, n);
+    if (r->masking) masking_apply(r->masking, memory, b, r->c.seed, step_masks(r), r->masks > 0 ? r->masks : 1);
 }
 
 /* The losses of texts, summed over rows of a task. */
@@ -69,6 +70,10 @@ static int losses_of(struct run *r, struct attach *a, struct forward *f, const s
         tape_site(t, "loss");
         loss[0] = forward_lm_loss(f, decoded, r->c.smoothing);
         text_losses(part, b, each);
+        return 1;
+    }
+    if (r->masking) {
+        loss[0] = attach_words_loss(a, f, masking_rows(f, encoded), NULL);
         return 1;
     }
     node pooled = attach_pool(a, f, encoded);

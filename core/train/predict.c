@@ -31,7 +31,7 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
     for (int i = 0; i < k->tasks; i++) {
         const struct checkpoint_task *t = &k->task[i];
         name[i] = t->name;
-        outputs[i] = p->text ? 0 : t->gold == DATA_REGRESSION ? 1 : t->labels;
+        outputs[i] = p->text ? 0 : t->gold == DATA_MASKED ? PLAN_WORDS : t->gold == DATA_REGRESSION ? 1 : t->labels;
     }
     const struct plan_tasks all = { k->tasks, name, outputs, NULL };
     return plan_new_tasks(&k->method, &p->m->arch, &all, e);
@@ -209,6 +209,31 @@ struct predictor *predictor_of_model(struct model *m, struct err *e) {
     predictor_free(p);
     return NULL;
 }
+
+/* The folder's head of masked words, likewise. */
+static int predict_open_words(struct predictor *p, struct err *e) {
+    struct model *m = p->m;
+    if (!m->words.w)
+        return err_set(e, ERR_INPUT, "%s: has no head of masked words (cls.predictions.\u2026), so it can fill in none; petri pretrain "
+                                     "makes a model with one, and train --form masked trains one", m->folder);
+    p->max_len = arch_longest(&m->arch);
+    predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_MASKED }, 1);
+    p->plan = plan_new(&preset_find("head")->method, &m->arch, PLAN_WORDS, e);
+    if (!p->plan || predict_allocate(p, e)) return e->code;
+    plan_init(p->plan, m, 0, p->params);
+    return 0;
+}
+
+struct predictor *predictor_of_words(struct model *m, struct err *e) {
+    struct err own = ERR_INIT;
+    struct predictor *p = xcalloc(1, sizeof *p);
+    p->m = m;
+    if (!predict_open_words(p, e ? e : &own)) return p;
+    predictor_free(p);
+    return NULL;
+}
+
+bool predictor_fills(const struct predictor *p) { return p->plan->words; }
 
 void predictor_free(struct predictor *p) {
     if (!p) return;

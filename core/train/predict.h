@@ -45,6 +45,8 @@ const char *predictor_origin(const struct predictor *p);
 void predictor_set_origin(struct predictor *p, const char *text);
 /* The model as its folder gives it, with its own head; refused when it has none. */
 struct predictor *predictor_of_model(struct model *m, struct err *e);
+/* The model as its folder gives it, with its own head of masked words; refused when it has none. */
+struct predictor *predictor_of_words(struct model *m, struct err *e);
 void predictor_free(struct predictor *p);
 /* False for a run of before facts were kept (facts.h): its config and tokenizer are taken as they are
  * now, which is worth saying. */
@@ -62,6 +64,8 @@ bool predictor_is_regression(const struct predictor *p);
  * labelled with (a model with a decoder and no run: DATA_TEXT). */
 bool predictor_writes(const struct predictor *p);
 enum data_kind predictor_gold(const struct predictor *p);
+/* Whether it guesses masked words (fill.h): it labels and writes nothing. */
+bool predictor_fills(const struct predictor *p);
 /* The classes' names: none with scores and texts. */
 int predictor_labels(const struct predictor *p);
 const char *predictor_label(const struct predictor *p, int i); /* bytes as in the data */
@@ -136,13 +140,13 @@ int predictor_make_plain(struct predictor *p, struct err *e);
 int predictor_save(const struct predictor *p, const struct run_config *c, const char *path, char sha256[65],
                    struct err *e);
 
-/* Writes a Hugging Face folder (config.json, model.safetensors in F32, the tokenizer's
+/* Writes a Hugging Face folder (config.json, model.safetensors in F32, or with `half` F16, the tokenizer's
  * files), merged where the method can be, refused (ERR_USAGE) with the reason otherwise.
  * `folder` must not exist, or be empty.  It is read back before it gets its name: *worst is
  * the largest logit difference between run and folder on the rows of `probe` (NULL: not
  * compared), and one that rounding does not explain is ERR_FAILED.  The base folder is only
  * read. */
-int predictor_export(struct predictor *p, const char *folder, const struct dataset *probe, struct crew *crew,
+int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
                      double *worst, struct err *e);
 
 #endif

@@ -28,7 +28,8 @@ double run_dropout(const struct run_config *c, double published);
  * would work, when model, task and --form do not go together.  Of m shape, tokenizer and name are asked for. */
 int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e);
 
-/* Outputs of the head of a run on a prepared task: classes, 1 for scores, 0 (none) for texts. */
+/* Outputs of the head of a run on a prepared task: classes, 1 for scores, 0 (none) for texts, PLAN_WORDS for masked
+ * words. */
 int run_outputs(const struct task *t);
 
 /* Whether a run of this config can be made: what run_new refuses, but for want of memory. */

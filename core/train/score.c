@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/engine/kernel.h"
 #include "core/model/joined.h"
 #include "core/train/batch.h"
 #include "core/train/order.h"
@@ -53,6 +54,13 @@ int argmax(const double *v, int n) {
     for (int i = 1; i < n; i++)
         if (v[i] > v[best]) best = i;
     return best;
+}
+
+double token_loss(const real *logits, int n, int32_t label, bool *right) {
+    real top = kernel_largest((size_t)n, logits);
+    *right = logits[label] == top;
+    for (int32_t i = 0; i < label && *right; i++) *right = logits[i] < top;
+    return (double)top - (double)logits[label] + (double)kernel_log_sum((size_t)n, top, logits);
 }
 
 /* −log softmax(logits)[label], without making the probabilities. */

@@ -35,7 +35,8 @@ static void init_split(struct run *r, struct run_split *s, int task, int dev, co
     struct dataset *d = dev == SPLIT_TEST ? &t->test : &t->dev[dev];
     s->task = task;
     s->dev = dev;
-    if (r->text) text_scoring_init(&s->text, r->m, d, true, how);
+    if (r->masking) masked_scoring_init(&s->masked, r->masking, d);
+    else if (r->text) text_scoring_init(&s->text, r->m, d, true, how);
     else scoring_init(&s->scoring, d, r->plan->outputs[task]);
     s->text.task = s->scoring.task = task;
 }
@@ -93,6 +94,7 @@ static int setup_set_tasks(struct run *r, const struct run_tasks *tasks, struct 
     }
     r->sampler = sampler_new(&how, r->c.seed, tasks->count, rows, r->c.batch);
     r->text = tasks->task[0]->kind == DATA_TEXT;
+    if (tasks->task[0]->kind == DATA_MASKED && !(r->masking = masking_new(r->m, r->c.whole_words, e))) return e->code;
     return 0;
 }
 
@@ -279,6 +281,7 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
 static void release_split(struct run_split *s) {
     scoring_release(&s->scoring);
     text_scoring_release(&s->text);
+    masked_scoring_release(&s->masked);
 }
 
 void run_free(struct run *r) {
@@ -297,6 +300,7 @@ void run_free(struct run *r) {
     meta_release(r);
     if (r->plan) plan_free(r->plan);
     stages_free(r->stages);
+    masking_free(r->masking);
     sampler_free(r->sampler);
     free(r->of);
     free(r->first);

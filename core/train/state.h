@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "core/engine/optim.h"
+#include "core/train/masking.h"
 #include "core/train/moved.h"
 #include "core/train/order.h"
 #include "core/train/pool.h"
@@ -140,6 +141,7 @@ struct run_split {
     int task, dev;            /* which; dev 0 decides, SPLIT_TEST is the task's test split */
     struct scoring scoring;   /* classes and scores */
     struct text_scoring text; /* or texts */
+    struct masked_scoring masked; /* or masked words */
 };
 
 struct run {
@@ -153,6 +155,8 @@ struct run {
     struct event_sink sink;
     struct plan *plan;
     bool text;                /* text to text: no head */
+    struct masking *masking;  /* masked words; or NULL */
+    double masks;             /* of the step in hand */
     struct stages *stages;    /* or NULL; the rest is then of the one in hand (stages_run.c) */
     int stage;
     struct stage_span span_of; /* its steps and its rate; without stages the run's */
@@ -273,6 +277,8 @@ int run_task_of(const struct run *r, uint32_t row, uint32_t *own);
 /* What the mean over a task's rows counts in the step's loss, its weight apart; a sum counts as it is. */
 double run_task_share(const struct run *r, const struct run_task *of);
 void step_prepare(struct run *r);
+/* Which masks are drawn in the step in hand. */
+uint64_t step_masks(const struct run *r);
 /* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
  * failed (r->failure says why). */
 bool step_finish(struct run *r);

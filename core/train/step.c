@@ -1,8 +1,10 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
 #include "core/engine/kernel.h"
 #include "core/method/budget.h"
 #include "core/method/fusion.h"
@@ -35,8 +37,12 @@ double run_task_share(const struct run *r, const struct run_task *of) {
     return r->text && r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
 }
 
+uint64_t step_masks(const struct run *r) { return (uint64_t)r->step + 1; }
+
 /* Takes the step's rows, and counts what each task's loss is a mean over. */
 static void step_take_rows(struct run *r) {
+    struct masked *drawn = r->masking ? xmalloc((size_t)r->c.max_len * sizeof *drawn) : NULL;
+    r->masks = 0;
     r->rows = sampler_step(r->sampler, r->step, r->row);
     for (int t = 0; t < r->tasks; t++) {
         r->of[t].rows = 0;
@@ -52,8 +58,12 @@ static void step_take_rows(struct run *r) {
             tokens += target_length(d, row);
             target_count_row(&of->targets, d, row);
         }
+        if (drawn)
+            r->masks += (double)masking_draw(r->masking, masking_key(r->c.seed, step_masks(r), d->row[row].id), d->ids + d->start[row],
+                                             tokens, drawn);
         r->tokens[i] = (uint32_t)tokens;
     }
+    free(drawn);
 }
 
 void step_prepare(struct run *r) {
@@ -132,7 +142,7 @@ static bool diverged(struct run *r, double loss, double norm) {
                  "step %lld: the loss is %.4g: the run has diverged (every value is still finite; "
                  "the op is %s)",
                  (long long)r->step, loss,
-                 r->text                                    ? "vocabulary_loss"
+                 r->text || r->masking                      ? "vocabulary_loss"
                  : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
                                                             : "cross_entropy");
         return false;

@@ -6,9 +6,9 @@
 
 #include "core/base/mem.h"
 #include "core/data/text_form.h"
-#include "core/engine/kernel.h"
 #include "core/train/batch.h"
 #include "core/train/order.h"
+#include "core/train/score.h"
 #include "core/train/target.h"
 
 enum {
@@ -81,15 +81,6 @@ void text_scoring_release(struct text_scoring *s) {
 }
 
 int text_scoring_units(const struct text_scoring *s) { return s->chunks + s->generation.groups; }
-
-/* −log softmax(logits)[label]; NaN when a logit is not finite.  *right: whether the label is the first
- * of the greatest. */
-static double token_loss(const real *logits, int n, int32_t label, bool *right) {
-    real top = kernel_largest((size_t)n, logits);
-    *right = logits[label] == top;
-    for (int32_t i = 0; i < label && *right; i++) *right = logits[i] < top;
-    return (double)top - (double)logits[label] + (double)kernel_log_sum((size_t)n, top, logits);
-}
 
 static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct arena *arena,
                    struct attach *attach, const real *params, const real *made, uint64_t *bad) {

@@ -119,7 +119,7 @@ static void every_family_is_exported(void **state) {
                 char *out = file_join(home, "out");
                 struct predictor *p = made_up(m, methods[k]);
                 double worst = -1;
-                int rc = predictor_export(p, out, &d, NULL, &worst, &e);
+                int rc = predictor_export(p, out, false, &d, NULL, &worst, &e);
                 if (rc) fail_msg("%s, %s: %s", rig_folder(i), methods[k], e.text);
                 assert_true(worst >= 0 && worst < 1e-4);
                 names_are_the_familys(folder, out, strstr(folder, "t5-tiny"));
@@ -155,7 +155,7 @@ static void the_scale_is_kept(void **state) {
     assert_true(m->arch.tied && m->arch.decoded_scale == 1);
     struct predictor *p = made_up(m, "full");
     double worst = -1;
-    test_ok(predictor_export(p, out, &d, NULL, &worst, &e), &e);
+    test_ok(predictor_export(p, out, false, &d, NULL, &worst, &e), &e);
     assert_true(worst >= 0 && worst < 1e-4);
     predictor_free(p);
     model_release(m);

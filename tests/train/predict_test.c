@@ -202,7 +202,7 @@ static void exports_predict_as_the_run_does(void **state) {
              *weights = file_join(s.model, "model.safetensors");
         test_ok(file_sha256(weights, before, &e), &e);
         struct predictor *p = open_best(&s);
-        test_ok(predictor_export(p, out, &s.g.task.dev[0], NULL, &worst, &e), &e);
+        test_ok(predictor_export(p, out, false, &s.g.task.dev[0], NULL, &worst, &e), &e);
         assert_true(worst >= 0 && worst <= 1e-5);
         struct model *m = model_load(out, &e);
         if (!m) fail_msg("%s", e.text);
@@ -215,7 +215,7 @@ static void exports_predict_as_the_run_does(void **state) {
         check_config(out);
         test_ok(file_sha256(weights, after, &e), &e);
         assert_string_equal(before, after);
-        test_refused(predictor_export(p, out, NULL, NULL, NULL, &e), ERR_USAGE, &e, "not empty");
+        test_refused(predictor_export(p, out, false, NULL, NULL, NULL, &e), ERR_USAGE, &e, "not empty");
         predictor_free(q);
         model_release(m);
         predictor_free(p);
@@ -234,7 +234,7 @@ static void what_cannot_be_merged_is_refused(void **state) {
         train_and_save(&s, methods[i], NULL, 4);
         char *out = file_join(s.home, "out");
         struct predictor *p = open_best(&s);
-        test_refused(predictor_export(p, out, NULL, NULL, NULL, &e), ERR_USAGE, &e, "cannot be exported");
+        test_refused(predictor_export(p, out, false, NULL, NULL, NULL, &e), ERR_USAGE, &e, "cannot be exported");
         assert_false(file_exists(out));
         predictor_free(p);
         free(out);

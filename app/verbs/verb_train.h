@@ -1,0 +1,13 @@
+/* What verbs that train a run share: verb_train.c, verb_pretrain.c. */
+#ifndef APP_VERBS_VERB_TRAIN_H
+#define APP_VERBS_VERB_TRAIN_H
+
+#include "app/jobs/jobs.h"
+#include "app/verbs/verbs.h"
+
+/* Trains it in an open store, told as petri train tells it, for each of the seeds; *id: the first one's number, 0 where none
+ * was begun. */
+int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed, int seeds, int64_t *id,
+                    struct err *e);
+
+#endif

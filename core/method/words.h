@@ -1,0 +1,20 @@
+/* A head that guesses masked words, BERT's: of a token's vector h
+ *
+ *   t = LN(act(h W + b))    logits = t Eᵀ + c
+ *
+ * with the word embeddings E of the model, tied, and a bias c for each token.  Private to core/method, but for what
+ * attach.h says. */
+#ifndef CORE_METHOD_WORDS_H
+#define CORE_METHOD_WORDS_H
+
+#include "core/base/rng.h"
+#include "core/method/build.h"
+
+/* Adds its tensors to a plan: "head.words.weight" …, kept. */
+void words_plan(struct build *b);
+/* The model's own head where it has one, else N(0, 0.02), biases 0, the norm's weight 1. */
+void words_init(struct rng_key key, const struct model *m, const struct plan_tensor *t, real *out);
+/* What the model's own head has of this tensor's, or NULL. */
+const real *words_of_model(const struct model *m, int role);
+
+#endif
