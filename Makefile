@@ -239,6 +239,7 @@ MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_p
 FETCHED := fetch t5 more-tasks
 EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
 LESSONS := $(notdir $(wildcard assets/lessons/*.lesson))
+OWN := $(patsubst assets/%,%,$(wildcard assets/models/petri-mini/* assets/tasks/sections/*))
 
 install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
 	$(Q)mkdir -p $(addprefix $(OUT)/share/,$(dir $(MADE)))
@@ -252,7 +253,7 @@ install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/us
 		install -D -m 644 "assets/experiments/$$f" "$(TO)/share/petri/experiments/$$f" || exit 1; done
 	$(Q)for f in $(LESSONS); do install -D -m 644 "assets/lessons/$$f" "$(TO)/share/petri/lessons/$$f" || exit 1; done
 	$(Q)for f in $(FETCHED); do install -D -m 755 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
-	$(Q)install -D -m 644 assets/tasks/reviews.sha256 '$(TO)/share/petri/tasks/reviews.sha256'
+	$(Q)for f in $(OWN) tasks/reviews.sha256; do install -D -m 644 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
 
 deb: $(OUT)/petri ## make a Debian package of petri in build/deb
 	$(Q)command -v dpkg-deb >/dev/null || { echo 'make deb: dpkg-deb is missing: this makes packages of Debian and its kin'; exit 1; }
@@ -265,8 +266,8 @@ uninstall: ## remove what `make install` put there
 	$(Q)rm -f '$(TO)/bin/petri' $(foreach f,$(MADE),'$(TO)/share/$(f)') \
 		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)') \
 		$(foreach f,$(LESSONS),'$(TO)/share/petri/lessons/$(f)') \
-		$(foreach f,$(FETCHED) tasks/reviews.sha256,'$(TO)/share/petri/$(f)')
-	$(Q)for d in share/petri/experiments share/petri/lessons share/petri/tasks share/petri; do \
+		$(foreach f,$(FETCHED) $(OWN) tasks/reviews.sha256,'$(TO)/share/petri/$(f)')
+	$(Q)for d in $(sort $(patsubst %/,share/petri/%,$(dir $(OWN)))) $(addprefix share/petri/,experiments lessons models tasks) share/petri; do \
 		[ ! -d "$(TO)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TO)/$$d" || exit 1; done
 
 clean: ## remove what was built

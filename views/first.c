@@ -62,6 +62,7 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         if (v->seconds > 0)
             snprintf(time, sizeof time, "about %.0f s on this machine", ceil(v->seconds));
         y = first_line(c, r, y, "Enter", what, *time ? time : NULL);
+        if (v->stand_in && !low) canvas_fit(c, r.x + 12, r.y + y++, r.w - 13, INK_DIM, v->stand_in);
     } else {
         char what[160];
         snprintf(what, sizeof what, "The %s to start with %s not here yet. This fetches %s:",

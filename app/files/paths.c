@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/model.h"
 
 /* The account's home, where services and containers set no HOME; NULL when it has none. */
 static char *account_home(void) {
@@ -44,6 +45,33 @@ const char *paths_fetch(void) {
     bool clone = script != NULL;
     free(script);
     return clone ? "make fetch" : "petri fetch";
+}
+
+static bool have_model(const char *name) {
+    struct err ignored = ERR_INIT;
+    char *folder = model_find(name, &ignored);
+    free(folder);
+    return folder != NULL;
+}
+
+static bool have_task(const char *name) {
+    char *inside = xprintf("tasks/%s", name), *folder = assets_find(inside);
+    bool have = folder || file_is_folder(name); /* a name is a path too */
+    free(folder);
+    free(inside);
+    return have;
+}
+
+const char *paths_model(void) { return !have_model(DEFAULT_MODEL) && have_model(OWN_MODEL) ? OWN_MODEL : DEFAULT_MODEL; }
+const char *paths_task(void) { return !have_task(DEFAULT_TASK) && have_task(OWN_TASK) ? OWN_TASK : DEFAULT_TASK; }
+
+char *paths_stand_in(const char *model, const char *task) {
+    bool own_model = model && !strcmp(model, OWN_MODEL) && !have_model(DEFAULT_MODEL);
+    bool own_task = task && !strcmp(task, OWN_TASK) && !have_task(DEFAULT_TASK);
+    if (own_model && own_task)
+        return xprintf("%s and %s are petri's own; `%s` brings more", OWN_MODEL, OWN_TASK, paths_fetch());
+    return own_model || own_task ? xprintf("%s is petri's own; `%s` brings a larger one", own_model ? OWN_MODEL : OWN_TASK, paths_fetch())
+                                 : NULL;
 }
 
 const char *paths_version(void) { return "petri 0.1.0"; }

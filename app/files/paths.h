@@ -6,9 +6,19 @@
 
 #include "core/base/err.h"
 
-/* What is fetched on a new machine, and stands where nobody says another. */
+/* What is fetched on a new machine, and petri's own, which are part of the project. */
 #define DEFAULT_MODEL "all-MiniLM-L6-v2"
 #define DEFAULT_TASK "reviews"
+#define OWN_MODEL "petri-mini"
+#define OWN_TASK "sections"
+
+/* The name that stands where nobody says another: the fetched one's, or petri's own where that is not here; the fetched one's
+ * again where neither is, so that what is missing is named. */
+const char *paths_model(void);
+const char *paths_task(void);
+/* "petri-mini and sections are petri's own; `make fetch` brings more": of a model and a task (NULL: none) those that
+ * stand in for what is not fetched.  NULL when neither does; caller frees. */
+char *paths_stand_in(const char *model, const char *task);
 
 /* $XDG_DATA_HOME/petri/petri.db, or ~/.local/share/petri/petri.db; names that are not absolute are
  * as good as not set.  Without HOME the account's home is taken and *guessed set; NULL with ERR_USAGE

@@ -77,7 +77,7 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
     if (regime_is_fewshot(c->regime))
         return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are "
                                      "its regimes", c->regime);
-    if (!c->model) config_take_model(c, DEFAULT_MODEL);
+    if (!c->model) config_take_model(c, paths_model());
     if (check_length(o, n, e)) return e->code;
     if (c->train_file && c->task)
         return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
@@ -86,7 +86,7 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
     if (c->tasks_given && (c->train_file || c->task))
         return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
     if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
-    if (!c->train_file && !c->task && !c->episodes) return config_set(c, "task", DEFAULT_TASK, e);
+    if (!c->train_file && !c->task && !c->episodes) return config_set(c, "task", paths_task(), e);
     return 0;
 }
 

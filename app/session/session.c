@@ -187,6 +187,7 @@ static void session_release(struct session *s) {
     own_folder_free(s->folder);
     own_look_free(s->look);
     own_read_free(s->read);
+    free(s->stand_in);
     insight_map_free(s->map);
     insight_heat_free(s->heat);
     for (size_t i = 0; i < s->view_count; i++) job_view_release(&s->view[i]);

@@ -156,23 +156,23 @@ static void list_folders(struct session *s, const char *kind, const char *marker
     assets_free(name, n);
 }
 
-/* An empty list says what would fill it. */
-static void add_absent(struct session *s, const char *name) {
+/* A list that is empty, or has what stands in for this name alone, says what would bring it. */
+static void add_absent(struct session *s, const char *name, const char *usual) {
     char *said = xprintf("not here yet: %s", paths_fetch());
-    if (!s->ui.picker.count) picker_add(&s->ui.picker, name, said, true);
+    if (!s->ui.picker.count || strcmp(usual, name)) picker_add(&s->ui.picker, name, said, true);
     free(said);
 }
 
 static void list_models(struct session *s) {
     picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR takes any folder)");
     list_folders(s, "models", "config.json");
-    add_absent(s, DEFAULT_MODEL);
+    add_absent(s, DEFAULT_MODEL, paths_model());
 }
 
 static void list_tasks(struct session *s) {
     picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER takes any folder)");
     list_folders(s, "tasks", "train.tsv");
-    add_absent(s, DEFAULT_TASK);
+    add_absent(s, DEFAULT_TASK, paths_task());
 }
 
 static void session_effects_choose(struct session *s, const char *model, const char *task) {

@@ -220,6 +220,8 @@ static void take_source(struct session *s, struct background_answer *a) {
     s->ui.first.model_ready = new->ok;
     s->ui.first.task_ready = new->train_rows > 0;
     s->ui.first.fetch = new->ok && new->train_rows ? NULL : paths_fetch();
+    free(s->stand_in);
+    s->ui.first.stand_in = s->stand_in = paths_stand_in(new->model, new->task);
 }
 
 /* A clone: its model and rows are shown once they are read, and nothing else's meanwhile. */
@@ -230,7 +232,7 @@ static void session_fill_take_config(struct session *s, const struct run_config 
     v->classes = 0;
     v->texts = false;
     v->train_rows = v->dev_rows = 0;
-    s->ui.first.model = s->ui.first.task = NULL;
+    s->ui.first.model = s->ui.first.task = s->ui.first.stand_in = NULL;
     s->ui.first.model_ready = s->ui.first.task_ready = false;
     source_facts_free(s->source);
     s->source = NULL;

@@ -50,6 +50,7 @@ struct session {
     struct own_folder *folder;
     struct own_look *look;
     struct own_read *read;
+    char *stand_in; /* of the model and task shown: what the first page says of petri's own */
     struct insight_map *map;
     struct insight_heat *heat;
     struct job_view *view; /* what the jobs tell, owning the strings, in the order shown */

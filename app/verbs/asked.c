@@ -80,10 +80,11 @@ static int choose_own(struct asked *q, const struct opened *run, struct err *e) 
 }
 
 int asked_rows(struct asked *q, struct probe *p, struct err *e) {
-    const struct task_source standard = { .where = DEFAULT_TASK };
+    const struct task_source standard = { .where = paths_task() };
     const struct opened *run = q->draw.own ? q->draw.own : &p->opened;
     bool none = !q->sources && !run->run, own = run->all && run->several;
     int rc = own ? choose_own(q, run, e) : 0;
+    if (none && !own) verb_tell_own(NULL, standard.where);
     if (!rc && q->unseens && !own) rc = err_set(e, ERR_USAGE, "--unseen goes with a run of several tasks");
     if (!rc) rc = probe_rows(p, none ? &standard : q->source, none ? 1 : run->several ? 0 : q->sources, &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {

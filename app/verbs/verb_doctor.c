@@ -134,6 +134,8 @@ static void assets(struct doctor_page *p) {
     assets_free(roots, n);
     truth(p, "default_model", model != NULL);
     truth(p, "default_task", task != NULL);
+    verb_doctor_text(p, "model", paths_model()); /* those that stand where nobody says others */
+    verb_doctor_text(p, "task", paths_task());
     if (!model || !task) verb_doctor_text(p, "fetch", paths_fetch());
     free(model);
     free(task);

@@ -25,7 +25,7 @@ struct scene {
     bool have_arch;
     struct task task;
     bool have_task;
-    char *model;
+    char *model, *stand_in;
     struct history_rows *runs;
     struct run_page *detail;
     struct insight_map *map;
@@ -35,19 +35,26 @@ struct scene {
     struct job_row job;
 };
 
+/* As verb_model, but the page itself says what stands in. */
+static const char *verb_render_model(const struct args *a) {
+    const char *given = args_get(a, "model");
+    return given ? given : paths_model();
+}
+
 static int place_method(struct scene *s, const struct args *a, struct err *e) {
     struct method m;
     const char *text = args_get(a, "method");
     int rc = method_parse(text ? text : "lora", &m, e);
     if (rc) return rc;
     struct err missing = ERR_INIT;
-    char *folder = model_find(verb_model(a), &missing);
+    const char *model = verb_render_model(a);
+    char *folder = model_find(model, &missing);
     if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
-    const char *task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    const char *task = args_get(a, "task") ? args_get(a, "task") : paths_task();
     s->have_task = !task_open(&s->task, &(struct task_source){ .where = task }, &missing);
     struct compose_view *v = &s->ui.compose;
     v->arch = s->have_arch ? &s->arch : NULL;
-    v->model = verb_model(a);
+    v->model = model;
     v->task = task;
     config_take_model(&v->config, v->model);
     config_take_task(&v->config, task);
@@ -59,8 +66,8 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     }
     compose_take_method(v, &m);
     s->ui.first = (struct first_view){
-        .model = verb_model(a), .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
-        .fetch = s->have_arch && s->have_task ? NULL : paths_fetch(),
+        .model = model, .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
+        .fetch = s->have_arch && s->have_task ? NULL : paths_fetch(), .stand_in = s->stand_in = paths_stand_in(model, task),
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .kernel = blas_facts()->kernel,
         .terminal_colours = args_flag(a, "ansi") ? 256 : 0,
     };
@@ -147,14 +154,14 @@ static int place_insight(struct scene *s, struct store *store, const struct args
                          struct err *e) {
     int64_t id = 0, set[MAP_PANELS];
     bool map = screen == SCREEN_MAP, steps = args_flag(a, "steps");
-    struct insight_subject what = { .model = verb_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
+    struct insight_subject what = { .model = verb_render_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
     if (!rc && args_get(a, "matrix")) return place_matrix(s, store, a, screen, e);
     if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
     if (rc) return rc;
-    what.task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK;
+    what.task = args_get(a, "task") ? args_get(a, "task") : paths_task();
     what.runs = id > 0;
     what.run_task = id > 0 ? args_get(a, "task") : NULL;
     what.unseen = args_get(a, "unseen");
@@ -287,6 +294,7 @@ int verb_render(const struct args *a, struct err *e) {
     swept_page_free(s.swept);
     if (s.have_arch) arch_release(&s.arch);
     if (s.have_task) task_release(&s.task);
+    free(s.stand_in);
     ui_release(&s.ui);
     return rc;
 }

@@ -21,8 +21,8 @@ static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]
 
 static int open_screen(const struct args *a, struct err *e) {
     struct session_start with = {
-        .model = verb_model(a),
-        .task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK,
+        .model = args_get(a, "model") ? args_get(a, "model") : paths_model(),
+        .task = args_get(a, "task") ? args_get(a, "task") : paths_task(),
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
     int rc = verb_workers(a, &with.workers, e);
@@ -47,7 +47,7 @@ static int wait_for_history(const struct args *a, struct store **s, struct err *
 
 int verb_watch(const struct args *a, struct err *e) {
     struct session_start with = {
-        .model = DEFAULT_MODEL, .task = DEFAULT_TASK, .workers = 1, .look_only = true, .watch = true,
+        .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true, .watch = true,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
     int rc = wait_for_history(a, &with.store, e);

@@ -21,9 +21,19 @@
 #include "core/train/config.h"
 #include "core/train/regime.h"
 
+void verb_tell_own(const char *model, const char *task) {
+    static bool told_model, told_task;
+    char *said = paths_stand_in(told_model ? NULL : model, told_task ? NULL : task);
+    if (said) out_report(said);
+    free(said);
+    told_model |= model != NULL;
+    told_task |= task != NULL;
+}
+
 const char *verb_model(const struct args *a) {
-    const char *model = args_get(a, "model");
-    return model ? model : DEFAULT_MODEL;
+    const char *given = args_get(a, "model"), *model = given ? given : paths_model();
+    if (!given) verb_tell_own(model, NULL);
+    return model;
 }
 
 static int print_findings(const struct method *m, const struct arch *arch) {
@@ -355,7 +365,8 @@ int verb_models(const struct args *a, struct err *e) {
     assets_free(name, n);
     buf_putc(&b, ']');
     if (json) out_line(&b);
-    else if (!n)
+    else if (n) verb_tell_own(paths_model(), NULL);
+    else
         printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n", paths_fetch());
     buf_release(&b);
     return 0;

@@ -211,11 +211,20 @@ static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *
     return rc;
 }
 
+static void tell_what_stands_in(const struct sweep_plan *p) {
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    if (!p->cells.count) return;
+    if (!sweep_plan_config(p, 0, 1, &c, &ignored)) verb_tell_own(c.model, c.task);
+    config_release(&c);
+}
+
 static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int workers, struct err *e) {
     struct sweep_spec spec;
     struct sweep_plan p = { 0 };
     int rc = read_spec(a, &spec, e);
     if (!rc) rc = sweep_plan_make(&p, &spec, j, e);
+    if (!rc) tell_what_stands_in(&p);
     if (!rc)
         rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);
     sweep_release(&spec);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/paths.h"
 #include "app/verbs/output.h"
 #include "core/base/assets.h"
 #include "core/base/file.h"
@@ -40,6 +41,7 @@ static void list_known(bool json) {
     buf_putc(&b, ']');
     if (json) out_line(&b);
     else puts("Any TSV, CSV or JSON Lines: --train FILE --dev FILE --text COLUMN --label COLUMN");
+    if (!json) verb_tell_own(NULL, paths_task());
     buf_release(&b);
 }
 

@@ -39,6 +39,7 @@ static int verb_train_read_config(const struct args *a, bool onto, struct run_co
     }
     int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);
     free(method);
+    if (!rc && !onto) verb_tell_own(args_get(a, "model") ? NULL : c->model, args_get(a, "task") ? NULL : c->task);
     if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
         rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     return rc;

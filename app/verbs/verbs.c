@@ -12,7 +12,7 @@
 #include "core/train/pretrain.h"
 
 #define END { NULL, NULL, NULL }
-#define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ")" }
+#define MODEL { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ", else " OWN_MODEL ")" }
 /* How a table is read. */
 #define READER                                                                                     \
     { "header", NULL, "a table's first line names the columns, also where all are chosen by number" }, \
@@ -117,8 +117,8 @@ static void fill_train(void) {
     struct run_config usual;
     size_t n = 0;
     config_init(&usual);
-    config_take_model(&usual, DEFAULT_MODEL);
-    config_take_task(&usual, DEFAULT_TASK);
+    config_take_model(&usual, DEFAULT_MODEL ", else " OWN_MODEL);
+    config_take_task(&usual, DEFAULT_TASK ", else " OWN_TASK);
     for (int i = 0; i < config_option_count(); i++) {
         BUG_IF(n == TRAIN_ROOM);
         TRAIN[n++] = option_of_run(&usual, config_option_at(i));
@@ -174,7 +174,7 @@ static const struct option_spec FEWSHOT[] = {
     { "k", "N,N,\u2026", "rows a class, of texts and scores in all (4,8,16)" },
     { "draws", "N", "draws of each k (10)" },
     { "from", "RUN", "its method, options and values; with --method: its values as the start of what both have" },
-    { "model", "DIR|NAME", "a model folder or name (" DEFAULT_MODEL "); with --from: where the run's model lies now" },
+    { "model", "DIR|NAME", "a model folder or name (" DEFAULT_MODEL ", else " OWN_MODEL "); with --from: where the run's model lies now" },
     { "method", "TEXT", "a preset or modules (lora); {a,b}: several, a run each" },
     { "steps", "N", "steps of each draw" },
     { "stop-loss", "X", "or until a pass over the shots has a lower mean loss, at most 100 (1e-3 up to k = 4, else 1e-2)" },
@@ -218,7 +218,7 @@ static const struct option_spec EVAL[] = {
 };
 /* Rows of tasks to look at. */
 #define TASK_ROWS                                                                                                    \
-    { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK "), read as training reads them; " \
+    { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK ", else " OWN_TASK "), read as training reads them; " \
                                "of a run of several tasks: which of them (default: all)" },                        \
         COLUMNS, { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },                                       \
         { "split", "NAME", "dev (default), train, or a dev split's name" }

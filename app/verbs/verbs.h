@@ -10,8 +10,10 @@
 #include "core/data/task.h"
 #include "store/store.h"
 
-/* --model, or the default. */
+/* --model, or the usual one; that petri's own stands in is told. */
 const char *verb_model(const struct args *a);
+/* Tells, on standard error and once, which of both (NULL: none) are petri's own for want of what is fetched. */
+void verb_tell_own(const char *model, const char *task);
 /* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
  * is no place for it.  Caller frees. */
 char *verb_database(const struct args *a, struct err *e);

@@ -116,6 +116,19 @@ static void nothing_is_promised_that_does_not_work(void **state) {
     ui_release(&ui);
 }
 
+static void what_stands_in_is_said_whole(void **state) {
+    (void)state;
+    const char *said = "petri-mini and sections are petri's own; `petri fetch` brings more";
+    struct ui ui;
+    struct buf b = BUF_INIT;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui.first.stand_in = said;
+    render_ui(&ui, false, &b);
+    assert_non_null(strstr(b.data, said));
+    buf_release(&b);
+    ui_release(&ui);
+}
+
 static void help_searches(void **state) {
     (void)state;
     struct ui ui;
@@ -271,6 +284,7 @@ int main(void) {
         cmocka_unit_test(no_key_twice_on_a_screen),
         cmocka_unit_test(control_letters_are_harmless),
         cmocka_unit_test(hints_fit_80_columns),
+        cmocka_unit_test(what_stands_in_is_said_whole),
         cmocka_unit_test(nothing_is_promised_that_does_not_work),
         cmocka_unit_test(help_searches),
         cmocka_unit_test(a_method_is_explained),

@@ -259,7 +259,7 @@ static inline void scene_init(struct ui *ui, int w, int h, enum glyphs g, enum c
     ui->running = 1;
     ui->queued = 1;
     ui->total_runs = COUNT_OF(scene_rows);
-    ui->first = (struct first_view){"all-MiniLM-L6-v2", "reviews", true, true, NULL, 18, 2, "Zen", 76, 256};
+    ui->first = (struct first_view){"all-MiniLM-L6-v2", "reviews", true, true, NULL, 18, 2, "Zen", 76, 256, NULL};
     struct compose_view *c = &ui->compose;
     c->arch = &scene_arch;
     c->model = "all-MiniLM-L6-v2";

@@ -88,6 +88,44 @@ static void the_first_minute(void **state) {
     free(before);
 }
 
+/* With nothing fetched and an empty home, an installed petri trains its own model on its own task. */
+static void the_first_minute_without_a_network(void **state) {
+    (void)state;
+    need_tmux();
+    char *tasks = test_path("assets/tasks/sections"), *at = file_join(stage.folder, "alone");
+    char *line = xprintf("mkdir -p '%s/bin' '%s/home' '%s/share/petri/models' '%s/share/petri/tasks' && cp '%s' '%s/bin/petri' && "
+                         "cp -r '%s' '%s/share/petri/models/petri-mini' && cp -r '%s' '%s/share/petri/tasks'",
+                         at, at, at, at, petri, at, stage.model, at, tasks, at);
+    assert_int_equal(system(line), 0);
+    free(line);
+    line = xprintf("\"cd '%s/home' && env -u XDG_DATA_HOME -u HF_HUB_CACHE -u HF_HOME -u XDG_CACHE_HOME HOME='%s/home' '%s/bin/petri'; "
+                   "echo left=\\$?\" Enter", at, at, at);
+    type(line);
+    free(line);
+    await("train a LoRA on sections", true);
+    await("petri-mini and sections are petri's own; `petri fetch` brings more", true);
+    await("petri-mini \xe2\x9c\x93", true);
+    type("T"); /* what is here, and what would bring the others */
+    await("choose another", true);
+    type("Enter");
+    await("all-MiniLM-L6-v2", true);
+    await("not here yet: petri fetch", true);
+    type("Escape");
+    await("train a LoRA on sections", true);
+    type("Enter");
+    await("60/60", true);
+    type("3");
+    await(" 1  finished", true);
+    type("q");
+    await("left=0", true);
+    json_t *list = stage_json("runs --db '%s/home/.local/share/petri/petri.db' --json", at);
+    assert_int_equal(json_array_size(list), 1);
+    assert_string_equal(stage_text(json_array_get(list, 0), "model"), "petri-mini");
+    json_decref(list);
+    free(at);
+    free(tasks);
+}
+
 /* ---- sizes ---- */
 
 static void any_size_will_do(void **state) {
@@ -299,6 +337,7 @@ static void a_dumb_terminal_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_first_minute, make, close_shell),
+        cmocka_unit_test_setup_teardown(the_first_minute_without_a_network, make, close_shell),
         cmocka_unit_test_setup_teardown(any_size_will_do, make, close_shell),
         cmocka_unit_test_setup_teardown(every_way_out_restores_the_terminal, make, close_shell),
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),

@@ -115,12 +115,40 @@ static char *make_says(const char *target, const char *to) {
     return said;
 }
 
+/* Without anything fetched, every verb takes petri's own model and task, and says so. */
+static void own_model_and_task_serve(const char *to) {
+    static const char *const verb[] = {
+        "count --method lora", "explain lora", "encode --text good", "train --method 'lora(r=2)' --limit 8 --steps 1 --eval-rows 8 --json",
+        "predict last --text good", "embed --rows 8", "sweep --method 'lora(r={1,2})' --steps 1 --limit 8 --dry-run", "models", "tasks",
+        "fewshot --method head --tasks sections --k 1 --draws 1 --steps 1 --eval-rows 8",
+    };
+    char *line = xprintf("cd '%s/usr/share/petri/models' && { [ -d petri-mini ] || cp -r '%s' petri-mini; }", to, stage.model);
+    free(shell_says(line));
+    free(line);
+    for (size_t i = 0; i < COUNT_OF(verb); i++) {
+        bool of_run = strstr(verb[i], "last") != NULL;
+        line = xprintf("cd '%s/else' && HF_HUB_CACHE='%s/none' XDG_DATA_HOME='%s/none' '%s/usr/bin/petri' %s --db '%s/own.db' 2>&1",
+                       stage.folder, stage.folder, stage.folder, to, verb[i], stage.folder);
+        char *said = shell_says(line);
+        if (!of_run && !(strstr(said, " petri's own; `petri fetch` brings "))) fail_msg("%s: %s", verb[i], said);
+        free(said);
+        free(line);
+    }
+    line = xprintf("cd '%s/else' && HF_HUB_CACHE='%s/none' XDG_DATA_HOME='%s/none' '%s/usr/bin/petri' doctor --json --db '%s/own.db'",
+                   stage.folder, stage.folder, stage.folder, to, stage.folder);
+    char *said = shell_says(line);
+    assert_non_null(strstr(said, "\"default_model\":false"));
+    assert_non_null(strstr(said, "\"model\":\"petri-mini\",\"task\":\"sections\""));
+    free(said);
+    free(line);
+}
+
 /* Run from a folder without assets, petri finds what lies in the user's folder and what was installed. */
 static void installed_petri_works_and_goes_without_remains(void **state) {
     (void)state;
     static const char *const files[] = { "bin/petri", "share/man/man1/petri.1", "share/bash-completion/completions/petri",
                                          "share/zsh/site-functions/_petri", "share/fish/vendor_completions.d/petri.fish",
-                                         "share/petri/experiments/pha-parts.json" };
+                                         "share/petri/experiments/pha-parts.json", "share/petri/tasks/sections/train.tsv" };
     char *to = file_join(stage.folder, "a place"), *said = make_says("install", to);
     for (size_t i = 0; i < COUNT_OF(files); i++) {
         char *path = xprintf("%s/usr/%s", to, files[i]);
@@ -153,6 +181,7 @@ static void installed_petri_works_and_goes_without_remains(void **state) {
     assert_non_null(strstr(said, "finished"));
     free(said);
     free(line);
+    own_model_and_task_serve(to);
     /* its scripts fetch into the user's folder; what python3 is asked is looked at here, not the network */
     line = xprintf("mkdir -p '%s/fake'; printf '#!/bin/sh\\necho \"$@ into $PETRI_ASSETS\"\\n' "
                    ">'%s/fake/python3' && chmod +x '%s/fake/python3'; "
