@@ -56,7 +56,7 @@ static void draw_group(const struct compare_view *v, struct canvas *c, const str
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     char text[32], low[32], high[32], band[80];
     if (here) canvas_text(c, p->name - 3, y, INK_ACCENT, "\u25B8");
-    canvas_put(c, p->name - 2, y, scatter_style(c, group), train_mark(group));
+    canvas_put(c, p->name - 2, y, scatter_style(c, group), plot_mark(group));
     int w = canvas_fit(c, p->name, y, p->name_w - (g->other_rows ? 3 : 1), ink, g->name);
     if (g->other_rows) canvas_text(c, p->name + w + 1, y, INK_WARN, "\u2260");
     show_points(g->mean, points, text);
@@ -134,7 +134,7 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
         canvas_fit(c, r.x + 3, y, key - 1, here ? INK_TITLE : INK_DIM, d->key);
         for (int k = 0; k < fit && left + k < n; k++) {
             int group = shown[left + k], x = r.x + 3 + key + k * w;
-            canvas_put(c, x, y, scatter_style(c, group), train_mark(group));
+            canvas_put(c, x, y, scatter_style(c, group), plot_mark(group));
             canvas_fit(c, x + 2, y, w - 3, INK_TEXT, d->value[group] ? d->value[group] : "\u2013");
         }
     }
@@ -162,7 +162,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
         const struct compare_curve *k = &v->data.curve[i];
         struct plot_data d = losses ? k->loss : k->metric;
         if (!d.count || !has_curve(v, g, k, losses)) continue;
-        line[n++] = (struct plot_line){d, train_mark(k->group), scatter_style(c, k->group)};
+        line[n++] = (struct plot_line){d, plot_mark(k->group), scatter_style(c, k->group), k->group};
         if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
     }
     if (losses) snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth), v->log ? " \u00B7 log" : "");

@@ -7,6 +7,13 @@
 #include "core/base/mem.h"
 #include "views/plot_raster.h"
 
+static const struct {
+    const char *name, *unit;
+} plot_xs[PLOT_XS] = {{"step", "step"}, {"tokens", "tokens"}, {"time", "seconds"}, {"epoch", "epoch"}};
+
+const char *plot_x_name(enum plot_x x) { return plot_xs[x].name; }
+const char *plot_x_unit(enum plot_x x) { return plot_xs[x].unit; }
+
 double plot_smooth_weight(int level) {
     static const double weights[] = {0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99};
     return weights[level < 0 ? 0 : level > PLOT_SMOOTH_MAX ? PLOT_SMOOTH_MAX : level];
@@ -66,7 +73,7 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
         if (!positive) plot_extent(d, area.from, area.to, false, &lo, &hi);
         axis_fit(&y, lo, hi, positive);
     }
-    if (!plot_frame(c, r, area.from, area.to, &y, px, py, x_axis, &f)) return area;
+    if (!plot_frame(c, r, area.from, area.to, &y, px, py, look, x_axis, &f)) return area;
     area.inside = f.inside;
     canvas_push_clip(c, f.inside);
     size_t begin, end;
@@ -125,7 +132,7 @@ struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_
         }
         axis_fit(&y, lo, hi, false);
     }
-    if (!plot_frame(c, r, from, to, &y, 1, 1, x_axis, &f)) return area;
+    if (!plot_frame(c, r, from, to, &y, 1, 1, look, x_axis, &f)) return area;
     area.inside = f.inside;
     canvas_push_clip(c, f.inside);
     if (isfinite(baseline))

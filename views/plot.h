@@ -21,12 +21,20 @@ struct axis_range {
     bool set;
 };
 
+/* What a point's place from left to right is: the step, or what it took until then. */
+enum plot_x { PLOT_X_STEP, PLOT_X_TOKENS, PLOT_X_TIME, PLOT_X_EPOCH, PLOT_XS };
+/* "step", "tokens", "time", "epoch"; and as an axis says it, with its unit: "seconds". */
+const char *plot_x_name(enum plot_x x);
+const char *plot_x_unit(enum plot_x x);
+
 struct plot_look {
+    enum plot_x x;         /* names the x axis; the data are in it */
+    bool log_x;
     bool log;
     int smooth;            /* 0 none … PLOT_SMOOTH_MAX */
     bool raw;              /* envelope of the raw points */
     bool follow;           /* the window's end stays at the last point */
-    double from, to;       /* steps shown; from ≥ to: all */
+    double from, to;       /* stretch of x shown; from ≥ to: all */
     struct axis_range y, metric_y;
     const double *mark;    /* steps where something new begins: the second stage, the third … */
     int marks;

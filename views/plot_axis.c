@@ -103,7 +103,7 @@ void axis_label(double value, double step, char out[16]) {
 int plot_column(const struct plot_frame *f, double step) {
     int last = f->inside.w * f->px - 1;
     if (f->to <= f->from) return 0;
-    double x = (step - f->from) / (f->to - f->from) * last;
+    double x = f->log_x ? log(step / f->from) / log(f->to / f->from) * last : (step - f->from) / (f->to - f->from) * last;
     if (!(x > -1e6)) return -1000000;
     return x > 1e6 ? 1000000 : (int)floor(x + 0.5);
 }
@@ -127,7 +127,7 @@ void plot_window(const struct plot_look *look, const struct plot_data *d, double
     }
     *from = 0;
     *to = d->count ? d->step[d->count - 1] : 1;
-    if (*to < 10) *to = 10;
+    if (*to < 10 && look->x == PLOT_X_STEP) *to = 10;
     if (look->to > 0 && look->from >= look->to && *to < look->to) *to = look->to;
 }
 
@@ -170,46 +170,68 @@ static void y_ticks(struct canvas *c, const struct plot_frame *f) {
     }
 }
 
-static void x_axis(struct canvas *c, const struct plot_frame *f, bool labels) {
+/* What has been labelled so far of an x axis. */
+struct x_labels {
+    int free_from;
+};
+
+static void x_tick(struct canvas *c, const struct plot_frame *f, double at_x, double step, struct x_labels *l) {
+    char label[16];
+    int y = f->inside.y + f->inside.h, x = f->inside.x, at = plot_column(f, at_x) / f->px;
+    if (at < 0 || at >= f->inside.w) return;
+    canvas_put(c, x + at, y, canvas_style(c, INK_DIM), 0x252C);
+    axis_label(at_x, step, label);
+    int w = (int)strlen(label), left = x + at - w / 2;
+    if (left + w > x + f->inside.w) left = x + f->inside.w - w;
+    if (left < l->free_from) return;
+    canvas_text(c, left, y + 1, INK_DIM, label);
+    l->free_from = left + w + 1;
+}
+
+static void log_ticks(struct canvas *c, const struct plot_frame *f, struct x_labels *l) {
+    static const double marks[] = {1, 2, 5};
+    double ten = pow(10, floor(log10(f->from) + slack));
+    for (int i = 0; ten <= f->to * (1 + slack) && i < 600; i++) {
+        double v = marks[i % 3] * ten;
+        if (i % 3 == 2) ten *= 10;
+        if (v >= f->from * (1 - slack) && v <= f->to * (1 + slack)) x_tick(c, f, v, 0, l);
+    }
+}
+
+static void x_axis(struct canvas *c, const struct plot_frame *f) {
     struct style dim = canvas_style(c, INK_DIM);
     int y = f->inside.y + f->inside.h, x = f->inside.x;
+    struct x_labels l = {x - 2};
     canvas_put(c, x - 1, y, dim, 0x2514);
     for (int i = 0; i < f->inside.w; i++) canvas_put(c, x + i, y, dim, 0x2500);
     double step = axis_step(f->to - f->from, f->inside.w / 8 < 1 ? 1 : f->inside.w / 8);
-    if (step < 1) step = 1;
-    int free_from = x - 2, end = f->inside.w - 6;
+    bool whole = f->x == PLOT_X_STEP || f->x == PLOT_X_TOKENS;
+    if (whole && step < 1) step = 1;
     double first = ceil(f->from / step) * step;
-    for (int i = 0; first + i * step <= f->to * (1 + slack); i++) {
-        double s = first + i * step;
-        int at = plot_column(f, s) / f->px;
-        if (at < 0 || at >= f->inside.w) continue;
-        canvas_put(c, x + at, y, dim, 0x252C);
-        if (!labels) continue;
-        char label[16];
-        axis_label(s, step, label);
-        int w = (int)strlen(label), left = x + at - w / 2;
-        if (left + w > x + f->inside.w) left = x + f->inside.w - w;
-        if (left < free_from) continue;
-        canvas_text(c, left, y + 1, INK_DIM, label);
-        free_from = left + w + 1;
-    }
-    if (end > 8) canvas_text(c, x + end, y, INK_DIM, " step ");
+    if (f->log_x) log_ticks(c, f, &l);
+    for (int i = 0; !f->log_x && first + i * step <= f->to * (1 + slack); i++) x_tick(c, f, first + i * step, step, &l);
+    char unit[24];
+    snprintf(unit, sizeof unit, " %s ", plot_x_unit(f->x));
+    int end = f->inside.w - (int)strlen(unit);
+    if (end > 8) canvas_text(c, x + end, y, INK_DIM, unit);
 }
 
-bool plot_frame(struct canvas *c, struct rect r, double from, double to,
-                const struct axis_range *y, int px, int py, bool with_x, struct plot_frame *f) {
+bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px, int py,
+                const struct plot_look *look, bool with_x, struct plot_frame *f) {
     int below = with_x && r.h >= 5 ? 2 : 0;
     memset(f, 0, sizeof *f);
     f->inside = (struct rect){r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below};
     f->px = px;
     f->py = py;
-    f->from = from;
+    f->x = look ? look->x : PLOT_X_STEP;
+    f->log_x = look && look->log_x && to > 0;
+    f->from = f->log_x && !(from > 0) ? fmin(1, to / 1000) : from;
     f->to = to;
     f->y = *y;
     if (rect_empty(f->inside)) return false;
     struct style dim = canvas_style(c, INK_DIM);
     for (int i = 0; i < f->inside.h; i++) canvas_put(c, f->inside.x - 1, r.y + i, dim, 0x2502);
     y_ticks(c, f);
-    if (below) x_axis(c, f, true);
+    if (below) x_axis(c, f);
     return true;
 }

@@ -12,11 +12,14 @@ struct plot_frame {
     int px, py;          /* pixels a cell */
     double from, to;     /* steps of the first and last pixel column */
     struct axis_range y;
+    enum plot_x x;
+    bool log_x;          /* then from > 0 */
 };
 
-/* Draws the axes in r and fills *f; false when there is no room for a chart. */
-bool plot_frame(struct canvas *c, struct rect r, double from, double to,
-                const struct axis_range *y, int px, int py, bool x_axis, struct plot_frame *f);
+/* Draws the axes in r and fills *f; false when there is no room for a chart.  look: how x runs and what it is called,
+ * NULL: steps. */
+bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px, int py,
+                const struct plot_look *look, bool with_x, struct plot_frame *f);
 /* Pixel column of a step and pixel row of a value, not bounded. */
 int plot_column(const struct plot_frame *f, double step);
 int plot_row(const struct plot_frame *f, double value);

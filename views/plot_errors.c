@@ -90,7 +90,7 @@ void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line
     raster_pixels(c, &px, &py);
     double room = e.to > e.from ? 0.08 * (e.to - e.from) : 1; /* bars keep off the edges */
     struct rect chart = { r.x, r.y, r.w, r.h - 2 };
-    if (!plot_frame(c, chart, e.from - room, e.to + room, &y, px, py, false, &f)) return;
+    if (!plot_frame(c, chart, e.from - room, e.to + room, &y, px, py, NULL, false, &f)) return;
     draw_places(c, &f, line, lines, log_x, x_name);
     canvas_push_clip(c, f.inside);
     for (int i = 0; i < lines; i++) plot_errors_draw_line(c, &f, &line[i], i, log_x);

@@ -8,6 +8,11 @@
 
 enum { MARK_EVERY = 16 }; /* columns between a curve's marks */
 
+uint32_t plot_mark(int line) {
+    static const char marks[] = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return (uint32_t)(line < (int)sizeof marks - 1 ? marks[line] : '#');
+}
+
 static bool extent(const struct plot_line *line, int lines, double from, double to, bool positive, double *lo,
                    double *hi) {
     bool any = false;
@@ -56,18 +61,27 @@ static void draw_curve(struct canvas *c, const struct plot_frame *f, const struc
     struct raster curve = raster_new(f);
     struct plot_data data = { d->line->data.step, d->mean, d->end };
     raster_trace(&curve, f, &data, d->begin, d->end, true);
+    raster_dash(&curve, d->line->dash);
     raster_show(c, f, &curve, d->line->style, '.');
     free(curve.bits);
+}
+
+static void draw_raw(struct canvas *c, const struct plot_frame *f, const struct drawn *d) {
+    struct raster raw = raster_new(f);
+    raster_trace(&raw, f, &d->line->data, d->begin, d->end, false);
+    raster_show(c, f, &raw, canvas_style(c, INK_RAW), '.');
+    free(raw.bits);
 }
 
 /* At the curve's end and every so many columns, each line's at another place. */
 static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int which, int lines) {
     const struct plot_line *l = d->line;
     int last = -MARK_EVERY, first = MARK_EVERY * (which + 1) / (lines + 1);
+    bool few = (int)(d->end - d->begin) * 4 <= f->inside.w;
     for (size_t i = 0; i < d->end; i++) {
         if (!isfinite(d->mean[i]) || (f->y.log && d->mean[i] <= 0)) continue;
         int x = plot_column(f, l->data.step[i]), column = x / f->px;
-        bool now = i + 1 == d->end || (column >= first && column - last >= MARK_EVERY);
+        bool now = i + 1 == d->end || few || (column >= first && column - last >= MARK_EVERY);
         if (!now || x < 0) continue;
         plot_many_put_mark(c, f, l, x, plot_row(f, d->mean[i]));
         last = column;
@@ -82,14 +96,15 @@ struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_l
     struct plot_frame f;
     int px, py;
     raster_pixels(c, &px, &py);
-    if (!plot_frame(c, r, look->from, look->to, &y, px, py, x_axis, &f)) return area;
+    if (!plot_frame(c, r, look->from, look->to, &y, px, py, look, x_axis, &f)) return area;
     area.inside = f.inside;
     canvas_push_clip(c, f.inside);
     struct drawn *drawn = xcalloc((size_t)lines + 1, sizeof *drawn);
     for (int i = 0; i < lines; i++) {
         drawn[i] = smoothed(&f, &line[i], look->smooth);
-        draw_curve(c, &f, &drawn[i]);
+        if (look->raw && look->smooth) draw_raw(c, &f, &drawn[i]);
     }
+    for (int i = 0; i < lines; i++) draw_curve(c, &f, &drawn[i]);
     for (int i = 0; i < lines; i++) { /* over all curves */
         draw_curve_marks(c, &f, &drawn[i], i, lines);
         free(drawn[i].mean);
@@ -128,7 +143,7 @@ struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_l
     struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
     struct axis_range y = plot_many_range_of(&look->metric_y, line, lines, look, false);
     struct plot_frame f;
-    if (!plot_frame(c, r, look->from, look->to, &y, 1, 1, x_axis, &f)) return area;
+    if (!plot_frame(c, r, look->from, look->to, &y, 1, 1, look, x_axis, &f)) return area;
     area.inside = f.inside;
     canvas_push_clip(c, f.inside);
     for (int i = 0; i < lines; i++) {

@@ -77,6 +77,21 @@ void raster_trace(struct raster *r, const struct plot_frame *f, const struct plo
     if (have) set_span(r, column, lo, hi);
 }
 
+void raster_dash(struct raster *r, int dash) {
+    static const uint16_t on[] = {0xFFFF, 0x0FFF, 0x3333, 0x33FF}; /* of sixteen pixel columns, from the right */
+    uint16_t pattern = on[dash % 4];
+    for (int x = 0; x < r->w * r->px; x++) {
+        if (pattern >> (x % 16) & 1) continue;
+        int set = 0;
+        for (int pass = 0; pass < 2 && set <= 2; pass++)
+            for (int y = 0; y < r->h * r->py; y++) {
+                uint8_t *bits = &r->bits[y / r->py * r->w + x / r->px], bit = (uint8_t)(1u << ((y % r->py) * r->px + x % r->px));
+                if (!pass) set += (*bits & bit) != 0;
+                else *bits &= (uint8_t)~bit;
+            }
+    }
+}
+
 static uint32_t glyph(const struct raster *r, uint8_t bits, char ascii) {
     if (r->py == 4) {
         /* bit y·2+x → Unicode's order of braille dots */

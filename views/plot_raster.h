@@ -17,6 +17,8 @@ struct raster raster_new(const struct plot_frame *f);
 /* The least and greatest of every pixel column of points begin … end-1; `join`: lines between columns. */
 void raster_trace(struct raster *r, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end,
                   bool join);
+/* Breaks a curve's level parts by a pattern (plot_line's dash), so that curves stay apart without colours. */
+void raster_dash(struct raster *r, int dash);
 void raster_show(struct canvas *c, const struct plot_frame *f, const struct raster *r, struct style style, char ascii);
 /* A mark at the top for every column with a point that is no number. */
 void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end);

@@ -2,7 +2,7 @@
  * app, which replaces them between two draws; the cursor and what the chart shows belong
  * to the view.
  *
- * In train.c, train_tasks.c, train_terms.c and train_texts.c; drawn in train_draw.c. */
+ * In train.c, train_axis.c, train_tasks.c, train_terms.c and train_texts.c; drawn in train_draw.c. */
 #ifndef VIEWS_TRAIN_H
 #define VIEWS_TRAIN_H
 
@@ -66,6 +66,8 @@ struct series {
     int64_t run;           /* 0: none */
     size_t count;
     const double *step, *loss, *lr, *grad_norm;
+    const double *tokens, *seconds; /* until and with the step, in sum; NaN: not kept */
+    double epoch;          /* steps that take as many rows as there are; 0: not known, or there is no such thing */
     size_t evals;
     const double *eval_step, *eval_value; /* of `metric`; NaN: undefined */
     const char *metric;    /* "accuracy"; NULL before the first evaluation */
@@ -82,6 +84,14 @@ struct series {
     int terms;             /* 0: the loss has no named parts */
     const struct series_term *term;
 };
+
+/* Why the series has no such x, a whole sentence; NULL: it has. */
+const char *series_lacks(const struct series *s, enum plot_x x);
+/* Where a step lies on it: what it took until then.  Of a series that has it. */
+double series_x(const struct series *s, enum plot_x x, double step);
+/* The same of an array of steps of this series; the answer is steps itself, one of the series' arrays, or *own, which the
+ * caller frees (NULL otherwise). */
+const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count, double **own);
 
 struct train_view {
     /* set by the app */

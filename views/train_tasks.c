@@ -49,11 +49,6 @@ const char *train_tasks_hint(const struct train_view *v) {
     return v->shown_task < v->series.tasks ? "next task" : v->shown_task == v->series.tasks ? "all tasks" : "average";
 }
 
-uint32_t train_mark(int task) {
-    static const char marks[] = "123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    return (uint32_t)(task < (int)sizeof marks - 1 ? marks[task] : '#');
-}
-
 bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi) {
     bool window = losses && v->look.to > v->look.from;
     double from = window ? v->look.from : -INFINITY, to = window ? v->look.to : INFINITY, low, high;
@@ -86,8 +81,8 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
     int n = v->series.tasks;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){train_tasks_data_of(&v->series.task[i], losses), train_mark(i),
-                                     scatter_style(c, i)};
+        line[i] = (struct plot_line){train_tasks_data_of(&v->series.task[i], losses), plot_mark(i),
+                                     scatter_style(c, i), i};
     if (losses) plot_lines(c, r, line, n, look, (double)v->cursor, true);
     else plot_marks(c, r, line, n, look, (double)v->cursor, r.h >= 8);
     free(line);
@@ -136,7 +131,7 @@ static void draw_task(const struct train_view *v, struct canvas *c, const struct
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     char text[32];
     if (here) canvas_text(c, p->name - 3, y, INK_ACCENT, "\u25B8");
-    canvas_put(c, p->name - 2, y, scatter_style(c, i), train_mark(i));
+    canvas_put(c, p->name - 2, y, scatter_style(c, i), plot_mark(i));
     canvas_fit(c, p->name, y, p->name_w, ink, t->name);
     if (t->metric) canvas_fit(c, p->metric, y, p->metric_w, INK_DIM, t->metric);
     struct plot_data d = train_tasks_data_of(t, false);
@@ -186,6 +181,6 @@ void train_tasks_readout(const struct train_view *v, struct buf *out) {
         const struct series_task *t = &v->series.task[i];
         char value[32];
         show_value(value_at(v, t), value);
-        buf_printf(out, "   %c %s %s %s", (int)train_mark(i), t->name, t->metric ? t->metric : "", value);
+        buf_printf(out, "   %c %s %s %s", (int)plot_mark(i), t->name, t->metric ? t->metric : "", value);
     }
 }

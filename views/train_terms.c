@@ -53,15 +53,15 @@ void train_fit_terms(struct train_view *v) {
 void train_terms_title(const struct train_view *v, struct buf *out) {
     buf_puts(out, "loss by part");
     for (int i = 0; i < v->series.terms; i++)
-        buf_printf(out, "  %c %s", (int)train_mark(i), short_name(&v->series.term[i]));
+        buf_printf(out, "  %c %s", (int)plot_mark(i), short_name(&v->series.term[i]));
 }
 
 void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look) {
     int n = v->series.terms;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){train_terms_data_of(&v->series.term[i]), train_mark(i),
-                                     scatter_style(c, i)};
+        line[i] = (struct plot_line){train_terms_data_of(&v->series.term[i]), plot_mark(i),
+                                     scatter_style(c, i), i};
     plot_lines(c, r, line, n, look, (double)v->cursor, true);
     free(line);
 }
@@ -72,6 +72,6 @@ void train_terms_readout(const struct train_view *v, double step, struct buf *ou
         char value[32] = "\u2013";
         size_t at = d.count ? plot_nearest(&d, step) : 0;
         if (d.count && d.step[at] == step && isfinite(d.value[at])) snprintf(value, sizeof value, "%.4f", d.value[at]);
-        buf_printf(out, "   %c %s %s", (int)train_mark(i), short_name(&v->series.term[i]), value);
+        buf_printf(out, "   %c %s %s", (int)plot_mark(i), short_name(&v->series.term[i]), value);
     }
 }

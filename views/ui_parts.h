@@ -36,8 +36,6 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
  * all. */
 const struct series_task *train_task(const struct train_view *v);
 bool train_all_tasks(const struct train_view *v);
-/* The mark of a task or part: 1 … 9, a … z, A … Z, then one for all that are left. */
-uint32_t train_mark(int task);
 /* Widens *lo … *hi by what a curve (losses: smoothed, in the window) shows; the first one begins it. */
 bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi);
 

@@ -7,6 +7,9 @@
 #include "app/history/task_results.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/report_read.h"
+#include "core/train/complete.h"
+#include "core/train/regime.h"
 #include "core/train/stages.h"
 
 /* Of one task: what its view points to. */
@@ -62,6 +65,8 @@ void series_free(struct run_series *s) {
     free(s->loss);
     free(s->lr);
     free(s->norm);
+    free(s->tokens);
+    free(s->seconds);
     free(s->eval_step);
     free(s->eval_value);
     free(s->eval_loss);
@@ -78,18 +83,29 @@ static void series_grow(double **array[], size_t arrays, size_t *room, size_t co
     for (size_t i = 0; i < arrays; i++) *array[i] = xrealloc(*array[i], *room, sizeof **array[i]);
 }
 
-void series_point(struct run_series *s, int64_t step, double loss, double lr, double norm) {
+void series_point(struct run_series *s, const struct series_step *x) {
     struct series *v = &s->view;
-    if (v->count && (double)step <= s->step[v->count - 1]) return;
-    series_grow((double **[]){ &s->step, &s->loss, &s->lr, &s->norm }, 4, &s->room, v->count);
-    s->step[v->count] = (double)step;
-    s->loss[v->count] = loss;
-    s->lr[v->count] = lr;
-    s->norm[v->count++] = norm;
+    size_t n = v->count;
+    if (n && (double)x->step <= s->step[n - 1]) return;
+    series_grow((double **[]){ &s->step, &s->loss, &s->lr, &s->norm, &s->tokens, &s->seconds }, 6, &s->room, n);
+    s->step[n] = (double)x->step;
+    s->loss[n] = x->loss;
+    s->lr[n] = x->lr;
+    s->norm[n] = x->norm;
+    s->tokens[n] = x->tokens + (n ? s->tokens[n - 1] : 0);
+    s->seconds[n] = x->seconds;
+    v->count++;
     v->step = s->step;
     v->loss = s->loss;
     v->lr = s->lr;
     v->grad_norm = s->norm;
+    v->tokens = s->tokens;
+    v->seconds = s->seconds;
+}
+
+double series_epoch(const struct run_config *c, size_t rows) {
+    if (!rows || c->batch < 1 || config_is_meta(c) || config_is_staged(c)) return 0;
+    return (double)epoch_steps(1, rows, c->batch);
 }
 
 void series_evaluation(struct run_series *s, const struct series_evaluation *x) {
@@ -254,19 +270,45 @@ static double series_at(const struct store_points *p, size_t *k, int64_t step) {
 }
 
 static int read_points(struct run_series *s, struct store *store, struct err *e) {
-    static const char *const name[] = { "loss", "lr", "grad_norm" };
+    static const char *const name[] = { "loss", "lr", "grad_norm", "tokens", "seconds" };
     struct store_points p[COUNT_OF(name)] = { 0 };
+    size_t at[COUNT_OF(name)] = { 0 };
     int64_t from = s->view.count ? (int64_t)s->step[s->view.count - 1] + 1 : 0;
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(name); i++) rc = store_points(store, s->view.run, name[i], from, &p[i], e);
-    size_t lr = 0, norm = 0;
     for (size_t i = 0; !rc && i < p[0].count; i++) {
         int64_t step = p[0].step[i];
-        double rate = series_at(&p[1], &lr, step), length = series_at(&p[2], &norm, step);
-        series_point(s, step, p[0].value[i], rate, length);
+        series_point(s, &(struct series_step){ step, p[0].value[i], series_at(&p[1], &at[1], step), series_at(&p[2], &at[2], step),
+                                               series_at(&p[3], &at[3], step), series_at(&p[4], &at[4], step) });
     }
     for (size_t i = 0; i < COUNT_OF(name); i++) store_points_release(&p[i]);
     return rc;
+}
+
+/* Training rows of the run's tasks, as their reports have them, each task's first; 0: one is not known. */
+static size_t series_train_rows(const struct store_run *run, const struct run_config *c) {
+    size_t all = 0;
+    for (int i = 0; i < config_task_count(c); i++) {
+        char *start = c->tasks ? xprintf("task %s\n", c->of[i].task_name) : xstrdup("");
+        struct report_facts f = { 0 };
+        int at = 0;
+        while (at < run->reports && !text_starts(run->report[at], start)) at++;
+        if (at < run->reports) report_read(run->report[at], &f);
+        size_t rows = f.rows;
+        report_facts_release(&f);
+        free(start);
+        if (!rows) return 0;
+        all += rows;
+    }
+    return all;
+}
+
+static void read_epoch(struct run_series *s, const struct store_run *run) {
+    struct run_config c;
+    struct err ignored = ERR_INIT; /* a config that cannot be read tells no passes */
+    if (s->view.epoch > 0 || !run->config || config_from_json(run->config, strlen(run->config), &c, &ignored)) return;
+    s->view.epoch = series_epoch(&c, series_train_rows(run, &c));
+    config_release(&c);
 }
 
 /* Of the split that decides: what it is called, "dev.accuracy", and its loss and majority; a step's rows stand
@@ -382,6 +424,7 @@ static int read_stages(struct run_series *s, const struct store_run *run, struct
 int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e) {
     struct store_evals v = { 0 };
     int rc = read_points(s, store, e);
+    read_epoch(s, run);
     if (!rc) rc = store_evaluations(store, s->view.run, &v, e);
     if (!rc) rc = read_stages(s, run, &v, e);
     if (!rc) take_evaluations(s, run->decides, &v);

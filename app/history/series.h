@@ -14,7 +14,7 @@
 
 struct run_series {
     struct series view; /* its pointers are the arrays below; the same for as long as nothing is added */
-    double *step, *loss, *lr, *norm;
+    double *step, *loss, *lr, *norm, *tokens, *seconds;
     size_t room;
     double *eval_step, *eval_value, *eval_loss;
     size_t eval_room;
@@ -30,7 +30,14 @@ struct run_series {
 struct run_series *series_new(int64_t run);
 void series_free(struct run_series *s); /* NULL is no work */
 
-void series_point(struct run_series *s, int64_t step, double loss, double lr, double norm);
+/* tokens: of the step alone; seconds: of training until then.  NaN: not kept. */
+struct series_step {
+    int64_t step;
+    double loss, lr, norm, tokens, seconds;
+};
+void series_point(struct run_series *s, const struct series_step *x);
+/* Steps a pass of a run over so many training rows; 0: it makes none. */
+double series_epoch(const struct run_config *c, size_t rows);
 /* Values NaN: undefined, or not told.  metric, rows: copied. */
 struct series_evaluation {
     int64_t step;

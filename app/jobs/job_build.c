@@ -116,8 +116,11 @@ static void build_job(struct job_record *job) {
                                       &e)) run = job_build_make_run(job, &e);
     if (run) {
         struct run_series *told = tell_tasks(job);
+        size_t rows = 0;
+        for (int i = 0; i < config_task_count(&r->config); i++) rows += job->tasks.task[i]->train.rows;
         pthread_mutex_lock(&j->lock);
         job->told = told;
+        job->epoch = series_epoch(&r->config, rows);
         pthread_mutex_unlock(&j->lock);
         job_drop_request(job);
         set_to_work(job, run);

@@ -53,19 +53,15 @@ static void on_point(struct job_record *job, const struct event *e) {
     struct store_step step = {
         .run = job->id, .step = e->step, .seconds = e->seconds, .count = KEYS,
         .value = { [KEY_LOSS] = e->loss, [KEY_LR] = e->lr, [KEY_NORM] = e->grad_norm,
-                   [KEY_TOKENS] = e->tokens },
+                   [KEY_TOKENS] = e->tokens, [KEY_SECONDS] = e->seconds },
     };
     for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
     store_step(j->store, &step);
     keep_terms(job, e);
     if (e->step % 16 == 1) look_at_memory(job);
     pthread_mutex_lock(&j->lock);
-    GROW(job->point, job->points_room, 4 * (job->points + 1));
-    double *p = job->point + 4 * job->points++;
-    p[0] = (double)e->step;
-    p[1] = e->loss;
-    p[2] = e->lr;
-    p[3] = e->grad_norm;
+    GROW(job->point, job->points_room, job->points + 1);
+    job->point[job->points++] = (struct series_step){ e->step, e->loss, e->lr, e->grad_norm, e->tokens, e->seconds };
     for (int i = 0; i < e->terms && job->told; i++) {
         const struct event_term *x = &e->term[i];
         int at = x->task && !strcmp(x->name, "loss") ? series_task_find(job->told, x->task) : -1;

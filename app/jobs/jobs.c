@@ -75,11 +75,13 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
     static const struct {
         const char *name;
         int direction;
-    } keys[KEYS] = { [KEY_LOSS] = { "loss", -1 }, [KEY_LR] = { "lr", 0 },
-                     [KEY_NORM] = { "grad_norm", 0 }, [KEY_TOKENS] = { "tokens", 0 } };
+        bool timing;
+    } keys[KEYS] = { [KEY_LOSS] = { "loss", -1, false }, [KEY_LR] = { "lr", 0, false },
+                     [KEY_NORM] = { "grad_norm", 0, false }, [KEY_TOKENS] = { "tokens", 0, false },
+                     [KEY_SECONDS] = { "seconds", 0, true } };
     for (int i = 0; i < KEYS; i++) {
         struct err e = ERR_INIT;
-        j->key[i] = store_key(s, keys[i].name, keys[i].direction, false, &e);
+        j->key[i] = store_key(s, keys[i].name, keys[i].direction, keys[i].timing, &e);
         BUG_IF(j->key[i] < 0 && !store_is_readonly(s));
     }
     pthread_mutex_init(&j->lock, NULL);
@@ -337,10 +339,8 @@ void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_se
     pthread_mutex_lock(&j->lock);
     const struct job_record *job = jobs_shown(j, id);
     if (job && c->job != job) *c = (struct job_cursor){ .job = job };
-    for (; job && c->points < job->points; c->points++) {
-        const double *p = job->point + 4 * c->points;
-        series_point(out, (int64_t)p[0], p[1], p[2], p[3]);
-    }
+    for (; job && c->points < job->points; c->points++) series_point(out, &job->point[c->points]);
+    if (job && job->epoch > 0) out->view.epoch = job->epoch;
     for (; job && c->evaluations < job->evaluations; c->evaluations++) {
         const struct job_evaluation *v = &job->evaluation[c->evaluations];
         series_evaluation(out, &(struct series_evaluation){ v->step, job->metric, job->rows, v->value, v->loss,

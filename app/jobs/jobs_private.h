@@ -14,7 +14,7 @@
 #include "core/train/pool.h"
 
 enum { RETRY_MS = 5000 };
-enum { KEY_LOSS, KEY_LR, KEY_NORM, KEY_TOKENS, KEYS };
+enum { KEY_LOSS, KEY_LR, KEY_NORM, KEY_TOKENS, KEY_SECONDS, KEYS };
 
 /* A task read and encoded once for all runs that want the same rows. */
 struct shared_task {
@@ -81,7 +81,8 @@ struct job_record {
     uint64_t seed;
     struct run_progress last;    /* while it is not in work */
     size_t points, points_room;
-    double *point;               /* points × 4: step, loss, lr, norm */
+    struct series_step *point;
+    double epoch;                /* series_epoch */
     size_t evaluations, evaluations_room;
     struct job_evaluation *evaluation;
     size_t samples, samples_room;

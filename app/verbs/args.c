@@ -183,7 +183,7 @@ static const struct {
     { "merge, merge-adapters", "databases into one; adapters of runs into one" },
     { "sweep, compare", "runs over lists of values; runs side by side" },
     { "replicate", "a paper's experiment beside what it published" },
-    { "render", "print a screen as text" },
+    { "plot, render", "curves of runs, or a screen, as text or SVG" },
     { "doctor, bench", "check and measure this machine" },
 };
 

@@ -338,6 +338,19 @@ static const struct option_spec RENDER[] = {
     DRAWING_OPTIONS,
     END,
 };
+static const struct option_spec PLOT[] = {
+    { "key", "NAME", "what is drawn: loss (default), lr, grad_norm, accuracy or another point of the runs" },
+    { "x", "step|tokens|time|epoch", "over what (step); time: seconds of training" },
+    { "smooth", "X", "weight of what came before: 0, 0.5, 0.8, 0.9, 0.95, 0.98 or 0.99 (0.9; of evaluations 0)" },
+    { "raw", NULL, "the raw points behind the smoothed curves, which one run alone always has" },
+    { "log", NULL, "y logarithmic" },
+    { "log-x", NULL, "x logarithmic" },
+    { "size", "WxH", "columns and rows (default 80x24)" },
+    { "ascii", NULL, "only ASCII" },
+    DRAWING_OPTIONS,
+    { "csv", NULL, "in place of a drawing its numbers, raw and smoothed; --json too" },
+    END,
+};
 static const struct option_spec EMBED[] = {
     MODEL,
     { "run", "RUN", "a run's best weights; --model is then where its model lies now" },
@@ -483,6 +496,8 @@ static const struct verb VERBS[] = {
       "a matrix of similarities, kept",
       SIMILARITY, 0, 2, verb_similarity },
     { "render", "--screen NAME", "print a screen as text", RENDER, 0, 0, verb_render },
+    { "plot", "RUN\u2026 | FILTER [--key NAME] [--x step|tokens|time|epoch] [--out FILE.svg]",
+      "curves of runs in one chart, as text or SVG", PLOT, 1, -1, verb_plot },
     { "export", "RUN --to csv|json|markdown|hf|petri|peft|hub [PATH]", "points, record or weights of a run", EXPORT, 1, 2,
       verb_export },
     { "import", "FILE|DIR", "what was trained elsewhere becomes a run (docs/interchange.md)", IMPORT, 1, 1, verb_import },

@@ -127,6 +127,8 @@ int verb_compared_print(const struct args *a, const struct side_by_side *c, stru
 int verb_replicate(const struct args *a, struct err *e);
 /* verb_learn.c */
 int verb_learn(const struct args *a, struct err *e);
+/* verb_plot.c */
+int verb_plot(const struct args *a, struct err *e);
 /* verb_doctor.c, verb_bench.c, verb_render.c */
 int verb_doctor(const struct args *a, struct err *e);
 int verb_bench(const struct args *a, struct err *e);

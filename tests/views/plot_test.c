@@ -151,7 +151,7 @@ static void reads_out_a_logged_step(void **state) {
 static void several_lines_are_told_by_their_marks(void **state) {
     (void)state;
     double step[] = {1, 50, 100}, a[] = {0, 1, 0.5}, b[] = {1, 0, 0.5};
-    struct plot_line line[] = {{{step, a, 3}, '1', {1, -1, 0}}, {{step, b, 3}, '2', {2, -1, 0}}};
+    struct plot_line line[] = {{{step, a, 3}, '1', {1, -1, 0}, 0}, {{step, b, 3}, '2', {2, -1, 0}, 1}};
     struct plot_look look = {.from = 0, .to = 100};
     struct canvas c;
     struct buf text = BUF_INIT;
@@ -170,6 +170,65 @@ static void several_lines_are_told_by_their_marks(void **state) {
     plot_lines(&c, (struct rect){0, 0, 60, 12}, line, 2, &look, -1, false);
     canvas_to_text(&c, &text);
     assert_true(strchr(buf_text(&text), '1') && strchr(buf_text(&text), '2'));
+    buf_release(&text);
+    canvas_release(&c);
+}
+
+/* Cells of the chart's inside that a level line leaves blank, and whether a spike on it is whole. */
+static int gaps_of(int dash, double spike, bool *whole) {
+    enum { N = 400 };
+    static double step[N], v[N];
+    struct canvas c;
+    int gaps = 0;
+    for (int i = 0; i < N; i++) step[i] = i, v[i] = 0.5;
+    v[203] = spike;
+    struct plot_line line = {{step, v, N}, '1', {1, -1, 0}, dash};
+    struct plot_look look = {.from = 0, .to = N - 1, .y = {.lo = 0, .hi = 1, .step = 0.5, .set = true}};
+    canvas_init(&c, 60, 12, GLYPHS_BRAILLE, COLOURS_NONE);
+    struct plot_area at = plot_lines(&c, (struct rect){0, 0, 60, 12}, &line, 1, &look, -1, false);
+    *whole = false;
+    for (int x = at.inside.x; x < at.inside.x + at.inside.w; x++) {
+        bool any = false;
+        for (int y = 0; y < 12; y++) any |= canvas_at(&c, x, y)->cp != ' ';
+        gaps += !any;
+        *whole |= canvas_at(&c, x, 0)->cp != ' ';
+    }
+    canvas_release(&c);
+    return gaps;
+}
+
+/* Lines differ without colours and between their marks; no pattern breaks a spike. */
+static void lines_differ_without_colours(void **state) {
+    (void)state;
+    bool whole;
+    assert_int_equal(gaps_of(0, 0.5, &whole), 0);
+    assert_in_range(gaps_of(1, 0.5, &whole), 8, 20);
+    for (int dash = 0; dash < 5; dash++) {
+        gaps_of(dash, 1, &whole);
+        assert_true(whole);
+    }
+}
+
+/* Equal factors are equally far apart; the axis says what x is. */
+static void x_may_be_logarithmic(void **state) {
+    (void)state;
+    double step[] = {0.1, 1, 10}, v[] = {0, 1, 0};
+    struct plot_data d = {step, v, 3};
+    struct plot_look look = {.from = 0.1, .to = 10, .x = PLOT_X_EPOCH, .log_x = true};
+    struct canvas c;
+    struct buf text = BUF_INIT;
+    canvas_init(&c, 70, 9, GLYPHS_BRAILLE, COLOURS_NONE);
+    struct plot_area at = plot_points(&c, (struct rect){0, 0, 70, 9}, &d, &look, NAN, -1, 0.1, 10, true);
+    assert_int_equal(canvas_at(&c, at.inside.x + (at.inside.w - 1) / 2, 0)->cp, 0x25CF);
+    canvas_to_text(&c, &text);
+    assert_non_null(strstr(buf_text(&text), " epoch"));
+    assert_non_null(strstr(buf_text(&text), "0.2"));
+    look.log_x = false; /* parts of an epoch are ticks too */
+    canvas_clear(&c);
+    buf_clear(&text);
+    plot_points(&c, (struct rect){0, 0, 70, 9}, &d, &look, NAN, -1, 0, 1, true);
+    canvas_to_text(&c, &text);
+    assert_non_null(strstr(buf_text(&text), "0.4"));
     buf_release(&text);
     canvas_release(&c);
 }
@@ -205,12 +264,13 @@ static void odd_values_and_sizes(void **state) {
             v[i] = odd[(i * 7 + round * 3) % (1 + round % 10)];
         }
         struct plot_data d = {step, v, (size_t)(round % 41)};
-        struct plot_look look = {.log = round % 2, .smooth = round % 7, .raw = round % 3};
+        struct plot_look look = {.log = round % 2, .smooth = round % 7, .raw = round % 3, .log_x = round % 5 == 0,
+                                 .x = (enum plot_x)(round % PLOT_XS)};
         struct canvas c;
         canvas_init(&c, round % 50, round % 21, (enum glyphs)(round % 3), COLOURS_8);
         plot_curve(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, round, round % 5);
         plot_points(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, v[0], round, 0, round % 60, true);
-        struct plot_line line[] = {{d, '1', {1, -1, 0}}, {d, '2', {2, -1, 0}}};
+        struct plot_line line[] = {{d, '1', {1, -1, 0}, 0}, {d, '2', {2, -1, 0}, 1 + round % 3}};
         look.to = 1 + round % 60;
         plot_lines(&c, (struct rect){0, 0, c.w, c.h}, line, round % 3, &look, round, round % 5);
         plot_marks(&c, (struct rect){0, 0, c.w, c.h}, line, round % 3, &look, round, round % 5);
@@ -229,6 +289,8 @@ int main(void) {
         cmocka_unit_test(labels),
         cmocka_unit_test(reads_out_a_logged_step),
         cmocka_unit_test(several_lines_are_told_by_their_marks),
+        cmocka_unit_test(lines_differ_without_colours),
+        cmocka_unit_test(x_may_be_logarithmic),
         cmocka_unit_test(a_small_curve_has_its_shape),
         cmocka_unit_test(odd_values_and_sizes),
     };

@@ -109,7 +109,7 @@ static int place(struct jobs *j, int64_t id) {
 static double heap(struct jobs *j, int64_t training) {
     struct mallinfo2 all = mallinfo2();
     pthread_mutex_lock(&j->lock);
-    double points = 4.0 * sizeof(double) * (double)jobs__find(j, training)->points_room;
+    double points = (double)sizeof(struct series_step) * (double)jobs__find(j, training)->points_room;
     pthread_mutex_unlock(&j->lock);
     return (double)all.uordblks + (double)all.hblkhd - (double)sqlite3_memory_used() - points;
 }
@@ -378,8 +378,8 @@ static void the_trash_is_asked_for_at_once(void **state) {
 static void a_series_grows_by_what_is_new(void **state) {
     (void)state;
     struct run_series *s = series_new(7);
-    for (int64_t i = 1; i <= 200; i++) series_point(s, i, 1.0 / (double)i, 1, 2);
-    for (int64_t i = 150; i <= 210; i++) series_point(s, i, 1.0 / (double)i, 1, 2);
+    for (int64_t i = 1; i <= 200; i++) series_point(s, &(struct series_step){ i, 1.0 / (double)i, 1, 2, 3, (double)i });
+    for (int64_t i = 150; i <= 210; i++) series_point(s, &(struct series_step){ i, 1.0 / (double)i, 1, 2, 3, (double)i });
     assert_int_equal(s->view.count, 210);
     for (size_t i = 0; i < 210; i++) assert_true(s->view.step[i] == (double)i + 1 && s->view.loss[i] == 1.0 / ((double)i + 1));
     struct series_evaluation x = { 10, "accuracy", "dev 20", 0.5, 0.7, 0.4, true };

@@ -13,6 +13,7 @@
 #include "store/store.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
+#include "views/plot.h"
 
 static int make(void **state) {
     (void)state;
@@ -170,6 +171,39 @@ static void tables_and_pictures_go_into_files(void **state) {
     stage_refused(2, ".txt, .ans", "render --screen runs --out '%s/runs.jpg' --db '%s'", stage.folder, stage.db);
     buf_release(&bytes);
     free(path);
+}
+
+/* Several runs in one chart, over what each step took, with the numbers that are drawn. */
+static void runs_are_drawn(void **state) {
+    (void)state;
+    char *text = stage_out(0, "plot 1 2 --db '%s' --size 70x16", stage.db);
+    assert_true(text_starts(text, "loss \u2500"));
+    assert_non_null(strstr(text, "\n 1 #1 "));
+    assert_non_null(strstr(text, "\n 2 #2 "));
+    free(text);
+    for (int i = 0; i < PLOT_XS; i++) {
+        text = stage_out(0, "plot 1 --x %s --log --log-x --smooth 0 --db '%s'", plot_x_name((enum plot_x)i), stage.db);
+        char *unit = xprintf(" %s\n", plot_x_unit((enum plot_x)i));
+        assert_non_null(strstr(text, unit));
+        free(unit);
+        free(text);
+    }
+    json_t *v = stage_json("plot 1 --x tokens --json --db '%s'", stage.db), *run = json_array_get(stage_at(v, "runs"), 0);
+    assert_int_equal(json_array_size(json_object_get(run, "x")), 2);
+    double first = json_number_value(json_array_get(json_object_get(run, "x"), 0));
+    double both = json_number_value(json_array_get(json_object_get(run, "x"), 1));
+    assert_true(first > 0 && both > first); /* in sum */
+    json_decref(v);
+    v = stage_json("plot 1 --x epoch --json --db '%s'", stage.db);  /* 20 rows, two a step */
+    assert_true(json_number_value(json_array_get(json_object_get(json_array_get(stage_at(v, "runs"), 0), "x"), 1)) == 0.2);
+    json_decref(v);
+    text = stage_out(0, "plot 1 --key accuracy --csv --db '%s'", stage.db);
+    assert_true(text_starts(text, "run,step,value,smooth_0\n1,2,"));
+    free(text);
+    stage_refused(3, "it has ", "plot 1 --key nothing --db '%s'", stage.db);
+    stage_refused(2, "step, tokens, time or epoch", "plot 1 --x hours --db '%s'", stage.db);
+    stage_refused(2, "0.9", "plot 1 --smooth 0.7 --db '%s'", stage.db);
+    stage_refused(3, "no run passes", "plot method=nothing --db '%s'", stage.db);
 }
 
 static void tags_come_and_go(void **state) {
@@ -335,6 +369,7 @@ int main(void) {
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
         cmocka_unit_test(tables_and_pictures_go_into_files),
+        cmocka_unit_test(runs_are_drawn),
         cmocka_unit_test(tags_come_and_go),
         cmocka_unit_test(a_note_is_replaced),
         cmocka_unit_test(merging_tells_what_it_did),

@@ -1,0 +1,285 @@
+/* petri plot: points of runs as a chart, in text, ANSI or SVG; or what is drawn as numbers. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/series.h"
+#include "app/verbs/drawing.h"
+#include "app/verbs/output.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/plot_figure.h"
+
+enum { PLOT_RUNS = 60 };
+
+/* One run's curve; `data` points into the others. */
+struct plotted {
+    int64_t run;
+    struct run_series *series;
+    struct plot_data data; /* x, value */
+    double *step, *value, *own;
+    char *key, *name, *note;
+};
+
+struct plotting {
+    struct plotted of[PLOT_RUNS];
+    int count;
+    const char *key;
+    struct plot_look look;
+};
+
+static int plot_ask_smooth(const struct args *a, int *level, struct err *e) {
+    const char *typed = args_get(a, "smooth");
+    double weight;
+    *level = 3;
+    if (!typed) return 0;
+    bool number = text_to_double(typed, &weight);
+    for (*level = 0; number && *level <= PLOT_SMOOTH_MAX; ++*level)
+        if (plot_smooth_weight(*level) == weight) return 0;
+    struct buf known = BUF_INIT;
+    for (int i = 0; i <= PLOT_SMOOTH_MAX; i++)
+        buf_printf(&known, "%s%g", !i ? "" : i < PLOT_SMOOTH_MAX ? ", " : " or ", plot_smooth_weight(i));
+    err_set(e, ERR_USAGE, "--smooth %s: the weight of what came before is %s", typed, buf_text(&known));
+    buf_release(&known);
+    return e->code;
+}
+
+static int plot_ask_x(const struct args *a, enum plot_x *x, struct err *e) {
+    const char *typed = args_get(a, "x");
+    for (int i = 0; i < PLOT_XS; i++) {
+        *x = (enum plot_x)i;
+        if (!typed || !strcmp(typed, plot_x_name(*x))) return 0;
+    }
+    return err_set(e, ERR_USAGE, "--x is step, tokens, time or epoch, not \"%s\"", typed);
+}
+
+/* "dev.accuracy" where "accuracy" was said and the run has no points of that name. */
+static int find_key(const struct store_run *r, const char *asked, char **key, struct err *e) {
+    char *beside = r->decides && *r->decides ? store_name_beside(r->decides, asked) : NULL;
+    struct buf has = BUF_INIT;
+    *key = NULL;
+    for (size_t i = 0; i < r->value_count; i++) {
+        const char *name = r->value[i].name;
+        if (!strcmp(name, asked)) *key = xstrdup(name);
+        buf_printf(&has, "%s%s", i ? ", " : "", name);
+    }
+    for (size_t i = 0; i < r->value_count && !*key && beside; i++)
+        if (!strcmp(r->value[i].name, beside)) *key = xstrdup(beside);
+    if (!*key)
+        err_set(e, ERR_NOT_FOUND, "run %lld has no points of \"%s\": it has %s", (long long)r->id, asked,
+                has.size ? buf_text(&has) : "none");
+    free(beside);
+    buf_release(&has);
+    return *key ? 0 : e->code;
+}
+
+/* "last 0.4123, least 0.3801 at step 120"; what is better the greater has its most. */
+static char *plot_note(const struct store_run *r, const struct plotted *p) {
+    for (size_t i = 0; i < r->value_count; i++) {
+        const struct store_named_value *v = &r->value[i];
+        struct buf b = BUF_INIT;
+        if (strcmp(v->name, p->key)) continue;
+        buf_printf(&b, "last %.4g", v->last.v);
+        if (v->best.measured) buf_printf(&b, ", best %.4g at step %lld", v->best.v, (long long)v->best.step);
+        return buf_take(&b);
+    }
+    return NULL;
+}
+
+static int plot_points_of(struct plotted *p, struct store *s, const struct store_run *r, enum plot_x x, struct err *e) {
+    struct store_points points;
+    int rc = store_points(s, r->id, p->key, 0, &points, e);
+    if (rc) return rc;
+    size_t n = points.count;
+    p->step = xmalloc((n + 1) * sizeof *p->step);
+    p->value = xmalloc((n + 1) * sizeof *p->value);
+    for (size_t i = 0; i < n; i++) {
+        p->step[i] = (double)points.step[i];
+        p->value[i] = points.value[i];
+    }
+    store_points_release(&points);
+    const char *lacks = series_lacks(&p->series->view, x);
+    if (lacks) return err_set(e, ERR_NOT_FOUND, "run %lld has no --x %s: %s", (long long)r->id, plot_x_name(x), lacks);
+    p->data = (struct plot_data){ series_xs(&p->series->view, x, p->step, n, &p->own), p->value, n };
+    return 0;
+}
+
+static int plot_add(struct plotting *f, struct store *s, int64_t id, struct err *e) {
+    struct store_run r;
+    if (f->count == PLOT_RUNS) return err_set(e, ERR_USAGE, "at most %d runs are told apart in one chart", PLOT_RUNS);
+    int rc = store_run(s, id, &r, e);
+    if (rc) return rc;
+    struct plotted *p = &f->of[f->count++];
+    p->run = id;
+    p->series = series_new(id);
+    rc = find_key(&r, f->key, &p->key, e);
+    if (!rc) rc = series_read(p->series, s, &r, e);
+    if (!rc) rc = plot_points_of(p, s, &r, f->look.x, e);
+    if (!rc) {
+        p->name = xprintf("#%lld %s \u00B7 %s \u00B7 seed %llu", (long long)id, r.method, r.task, (unsigned long long)r.seed);
+        p->note = plot_note(&r, p);
+    }
+    store_run_release(&r);
+    return rc;
+}
+
+static int plot_add_filtered(struct plotting *f, struct store *s, const char *filter, struct err *e) {
+    struct store_runs list;
+    int rc = store_list(s, &(struct store_list){ .filter = filter, .sort = "id" }, &list, e);
+    if (rc) return rc;
+    if (!list.count) rc = err_set(e, ERR_NOT_FOUND, "no run passes \"%s\"", filter);
+    for (size_t i = 0; !rc && i < list.count; i++) rc = plot_add(f, s, list.run[i].id, e);
+    store_runs_release(&list);
+    return rc;
+}
+
+/* Runs by number, or those that pass a filter. */
+static int plot_add_named(struct plotting *f, struct store *s, const struct args *a, struct err *e) {
+    struct err ignored = ERR_INIT;
+    struct buf filter = BUF_INIT;
+    int64_t id;
+    bool numbers = true;
+    int rc = 0;
+    for (int i = 0; i < a->count; i++) {
+        numbers &= !store_find(s, a->positional[i], &id, &ignored);
+        buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
+    }
+    for (int i = 0; i < a->count && numbers && !rc; i++) {
+        rc = store_find(s, a->positional[i], &id, e);
+        if (!rc) rc = plot_add(f, s, id, e);
+    }
+    if (!numbers) rc = plot_add_filtered(f, s, buf_text(&filter), e);
+    buf_release(&filter);
+    return rc;
+}
+
+static double *plot_smoothed(const struct plotting *f, const struct plotted *p) {
+    double *mean = xmalloc((p->data.count + 1) * sizeof *mean);
+    plot_smooth(p->value, p->data.count, plot_smooth_weight(f->look.smooth), mean);
+    return mean;
+}
+
+/* A line a point: what is drawn, raw and smoothed. */
+static void plot_csv(const struct plotting *f, struct buf *out) {
+    buf_printf(out, "run,step,%s%svalue,smooth_%g\n", f->look.x ? plot_x_unit(f->look.x) : "", f->look.x ? "," : "",
+               plot_smooth_weight(f->look.smooth));
+    for (int i = 0; i < f->count; i++) {
+        const struct plotted *p = &f->of[i];
+        double *mean = plot_smoothed(f, p);
+        for (size_t k = 0; k < p->data.count; k++) {
+            char x[32], raw[32], smooth[32];
+            text_from_double(p->data.step[k], x);
+            text_from_double(p->value[k], raw);
+            text_from_double(mean[k], smooth);
+            buf_printf(out, "%lld,%.0f,%s%s%s,%s\n", (long long)p->run, p->step[k], f->look.x ? x : "", f->look.x ? "," : "", raw, smooth);
+        }
+        free(mean);
+    }
+}
+
+static void plot_numbers(struct buf *b, const char *key, const double *v, size_t n) {
+    json_add_key(b, key);
+    buf_putc(b, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i) buf_putc(b, ',');
+        json_add_double(b, v[i]);
+    }
+    buf_putc(b, ']');
+}
+
+static void plot_json(const struct plotting *f, struct buf *b) {
+    buf_putc(b, '{');
+    json_member_string(b, "key", f->key);
+    json_member_string(b, "x", plot_x_unit(f->look.x));
+    json_member_double(b, "smooth", plot_smooth_weight(f->look.smooth));
+    json_add_key(b, "runs");
+    buf_putc(b, '[');
+    for (int i = 0; i < f->count; i++) {
+        const struct plotted *p = &f->of[i];
+        double *mean = plot_smoothed(f, p);
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        json_member_int(b, "run", (long long)p->run);
+        json_member_string(b, "name", p->name);
+        json_member_string(b, "key", p->key);
+        plot_numbers(b, "step", p->step, p->data.count);
+        plot_numbers(b, "x", p->data.step, p->data.count);
+        plot_numbers(b, "value", p->value, p->data.count);
+        plot_numbers(b, "smoothed", mean, p->data.count);
+        buf_putc(b, '}');
+        free(mean);
+    }
+    buf_puts(b, "]}\n");
+}
+
+static void plot_draw(const struct plotting *f, struct canvas *c) {
+    struct figure_line line[PLOT_RUNS];
+    char right[120] = "";
+    size_t n = 0;
+    if (f->look.smooth)
+        n = (size_t)snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(f->look.smooth), f->look.raw ? ", raw behind" : "");
+    if (f->look.log) n += (size_t)snprintf(right + n, sizeof right - n, "%slog", n ? " \u00B7 " : "");
+    if (f->look.log_x) snprintf(right + n, sizeof right - n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
+    for (int i = 0; i < f->count; i++) line[i] = (struct figure_line){ f->of[i].data, f->of[i].name, f->of[i].note };
+    figure_draw(c, &(struct figure){ .title = f->of[0].key, .right = right, .look = f->look, .line = line, .lines = f->count });
+}
+
+static int plot_out(const struct plotting *f, const struct args *a, enum render_form form, int w, int h, struct err *e) {
+    struct buf out = BUF_INIT;
+    struct canvas c;
+    int rc = 0;
+    if (args_flag(a, "csv")) plot_csv(f, &out);
+    else if (args_flag(a, "json") && !args_get(a, "out")) plot_json(f, &out);
+    if (out.size) {
+        fwrite(out.data, 1, out.size, stdout);
+    } else {
+        canvas_init(&c, w, h, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+        plot_draw(f, &c);
+        render_canvas(&c, form, &out);
+        rc = drawing_put(a, &out, e);
+        canvas_release(&c);
+    }
+    buf_release(&out);
+    return rc;
+}
+
+static void plot_release(struct plotting *f) {
+    for (int i = 0; i < f->count; i++) {
+        struct plotted *p = &f->of[i];
+        series_free(p->series);
+        free(p->step);
+        free(p->value);
+        free(p->own);
+        free(p->key);
+        free(p->name);
+        free(p->note);
+    }
+}
+
+int verb_plot(const struct args *a, struct err *e) {
+    struct plotting f = { .key = args_get(a, "key") ? args_get(a, "key") : "loss" };
+    struct store *s = NULL;
+    enum render_form form;
+    int w = 80, h = 24;
+    f.look.log = args_flag(a, "log");
+    f.look.log_x = args_flag(a, "log-x");
+    int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
+    if (!rc) rc = drawing_form(a, &form, e);
+    if (!rc) rc = plot_ask_x(a, &f.look.x, e);
+    if (!rc) rc = plot_ask_smooth(a, &f.look.smooth, e);
+    if (!rc && args_flag(a, "csv") && (args_get(a, "out") || args_flag(a, "json")))
+        rc = err_set(e, ERR_USAGE, "--csv goes to standard output, alone: no --out and no --json beside it");
+    if (!rc) rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = plot_add_named(&f, s, a, e);
+    bool scored = !rc && strchr(f.of[0].key, '.') && !text_starts(f.of[0].key, "loss.");
+    if (scored && !args_get(a, "smooth")) f.look.smooth = 0; /* evaluations are few, and each is of many rows */
+    f.look.raw = f.count == 1 || args_flag(a, "raw");
+    if (!rc) rc = plot_out(&f, a, form, w, h, e);
+    plot_release(&f);
+    return verb_close(s, rc, e);
+}
