@@ -64,6 +64,8 @@ enum effect_kind {
     EFFECT_SWEEP_EXTEND,  /* sweep run[0] by the seeds or options in text; then what lacks */
     EFFECT_PICTURE,       /* the screen as a file; text: "svg", "text", "ansi" */
     EFFECT_TABLE,         /* its table as one; text: "csv", "json", "markdown" */
+    EFFECT_VERB,          /* text: a line of the command line; what it prints comes to ui->page, what trains becomes a job */
+    EFFECT_VERB_STOP,     /* the command that prints is stopped */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
     EFFECT_SUSPEND,
     EFFECT_REDRAW,

@@ -37,6 +37,7 @@ struct press {
     _(DETAIL, detail)                                                                               \
     _(EXPLAIN, explain)                                                                             \
     _(DATA, data)                                                                                   \
+    _(PAGE, page)                                                                                   \
     _(HELP, help)
 
 #define SCREEN_ID(NAME, name) SCREEN_##NAME,

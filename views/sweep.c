@@ -317,6 +317,8 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
     return v->open ? page_request(ui, r, out) : list_request(ui, r, out);
 }
 
+void sweep_show_list(struct ui *ui, struct effect *out) { sweep_ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out); }
+
 void sweep_typed(struct ui *ui, const char *text, bool more, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
     if (!*text) return;

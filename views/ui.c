@@ -235,6 +235,11 @@ static void prompt_changed(struct ui *ui, struct effect *out) {
         *ui->runs.filter_error = 0;
         out->kind = EFFECT_FILTER;
         runs_changed(&ui->runs);
+    } else if (ui->use == USE_COMMAND) {
+        ui_palette_changed(ui);
+    } else if (ui->use == USE_SEARCH && ui->screen == SCREEN_PAGE) {
+        snprintf(ui->page.search, sizeof ui->page.search, "%.127s", ui->prompt.text);
+        page_searched(ui);
     } else if (ui->use == USE_SEARCH) {
         snprintf(ui->help.search, sizeof ui->help.search, "%.127s", ui->prompt.text);
         ui->help.top = 0;
@@ -245,10 +250,11 @@ static void prompt_changed(struct ui *ui, struct effect *out) {
 
 static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out) {
     if (ui->use == USE_FILES && data_files_press(ui, p, out)) return;
+    if (ui->use == USE_COMMAND && ui_palette_press(ui, p)) return;
     enum prompt_result r = prompt_press(&ui->prompt, p);
     if (r == PROMPT_CANCELLED && (ui->use == USE_FILTER || ui->use == USE_SEARCH))
         prompt_set(&ui->prompt, "");
-    if (r == PROMPT_COMPLETE && ui->use == USE_COMMAND) ui_command_complete(ui);
+    if (r == PROMPT_COMPLETE && ui->use == USE_COMMAND) ui_palette_take(ui);
     if (r == PROMPT_CHANGED || r == PROMPT_CANCELLED) prompt_changed(ui, out);
     if (r != PROMPT_DONE) return;
     if (ui->use == USE_FILTER) {

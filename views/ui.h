@@ -15,6 +15,8 @@
 #include "views/heatmap.h"
 #include "views/keys.h"
 #include "views/map.h"
+#include "views/page.h"
+#include "views/palette.h"
 #include "views/picker.h"
 #include "views/prompt.h"
 #include "views/runs.h"
@@ -35,6 +37,15 @@ struct ask {
 
 enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES };
 
+struct ui;
+/* What the app knows of the command line. */
+struct ui_words {
+    void *self;
+    /* Offers words for the end of a line that is no command of the screens, or whose first word is typed, to ui->palette,
+     * and says there what the line does. */
+    void (*offer)(void *self, struct ui *ui, const char *line);
+};
+
 struct ui {
     int w, h;
     enum screen_id screen, before; /* before: the last one that lay over no other */
@@ -52,6 +63,8 @@ struct ui {
     /* above the hints */
     struct prompt prompt;
     enum prompt_use use;
+    struct palette palette; /* of a ':' line */
+    const struct ui_words *words; /* the app's; NULL: the screens' commands alone */
     struct picker picker;
     struct ask ask;
     char message[900];     /* holds a whole error */
@@ -80,7 +93,10 @@ void ui_say(struct ui *ui, enum say say, const char *format, ...)
 /* The canvas is brought to the interface's size and drawn whole. */
 void ui_draw(const struct ui *ui, struct canvas *c);
 
-/* Command i of the ':' line (ui_command_best). */
-const char *ui_command_name(int i);
+/* Words for a ':' line, for the app too: runs by their numbers, columns of runs with `after` behind each ("=" for a filter),
+ * what a column holds behind "COLUMN=". */
+void ui_offer_runs(struct ui *ui);
+void ui_offer_columns(struct ui *ui, const char *after);
+void ui_offer_filter(struct ui *ui);
 
 #endif

@@ -10,36 +10,78 @@
 #include "views/ui_parts.h"
 #include "views/write.h"
 
-enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW,
-               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_HELP,
-               CMD_QUIT, CMD_COUNT };
+enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW, CMD_WATCH, CMD_COMPARE, CMD_SWEEP,
+               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_SORT, CMD_GO,
+               CMD_PAGE, CMD_HELP, CMD_QUIT, CMD_COUNT };
 
-/* The verbs of the command line that work here, and a few of the screen's own. */
-static const char *const ui_command_names[CMD_COUNT] = {
-    "train", "method", "methods", "models", "tasks", "runs", "show", "stop", "resume", "clone",
-    "trash", "restore", "export", "map", "unseen", "help", "quit"};
+/* Verbs of the command line that the screens do themselves, and a few of the screens' own.  With more words than `most` or with
+ * options a line is the command line's, which prints on a page or trains as a job. */
+enum { ANY_WORDS = 1000 };
+static const struct ui_command {
+    const char *name;
+    enum command_takes takes;
+    int most;
+    const char *help;
+} ui_commands[CMD_COUNT] = {
+    [CMD_TRAIN] = {"train", TAKES_NOTHING, 0, "train what Compose holds; with options a run of its own, as on the command line"},
+    [CMD_METHOD] = {"method", TAKES_METHOD, ANY_WORDS, "a method into Compose: its name or text"},
+    [CMD_METHODS] = {"methods", TAKES_NOTHING, 0, "the published methods, to choose from"},
+    [CMD_MODELS] = {"models", TAKES_MODEL, 1, "another model: a name or folder; alone the list"},
+    [CMD_TASKS] = {"tasks", TAKES_TASK, 1, "another task: a name or folder; alone the list"},
+    [CMD_RUNS] = {"runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter"},
+    [CMD_SHOW] = {"show", TAKES_RUN, 1, "a run's page"},
+    [CMD_WATCH] = {"watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it"},
+    [CMD_COMPARE] = {"compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side"},
+    [CMD_SWEEP] = {"sweep", TAKES_SWEEP, 1, "Sweep: one of them by its number, or the list; with options a new one"},
+    [CMD_STOP] = {"stop", TAKES_RUN, 1, "stop a run: asks first"},
+    [CMD_RESUME] = {"resume", TAKES_RUN, 1, "go on with a run where it stopped"},
+    [CMD_CLONE] = {"clone", TAKES_RUN, 1, "a run's method and options into Compose"},
+    [CMD_TRASH] = {"trash", TAKES_RUN, 1, "a run into the trash (u undoes); alone: view the trash, or leave it"},
+    [CMD_RESTORE] = {"restore", TAKES_RUN, 1, "a run out of the trash"},
+    [CMD_EXPORT] = {"export", TAKES_FORM, 1, "the run under the cursor as csv, json or hf"},
+    [CMD_MAP] = {"map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets"},
+    [CMD_UNSEEN] = {"unseen", TAKES_TASK, 1, "Map: rows of tasks that the run was not trained on beside its own"},
+    [CMD_SORT] = {"sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round"},
+    [CMD_GO] = {"go", TAKES_SCREEN, 1, "to a screen by its name"},
+    [CMD_PAGE] = {"page", TAKES_NOTHING, 0, "what the last command printed"},
+    [CMD_HELP] = {"help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options"},
+    [CMD_QUIT] = {"quit", TAKES_NOTHING, 0, "leave"},
+};
 
-const char *ui_command_name(int i) { return ui_command_names[i]; }
-
-int ui_command_best(const char *typed) {
-    int best = -1, score = -1;
-    if (strchr(typed, ' ')) return -1;
-    for (int i = 0; i < CMD_COUNT; i++) {
-        int s = !strcmp(typed, ui_command_names[i]) ? 1 << 20 : prompt_match(typed, ui_command_names[i]);
-        if (s > score) {
-            score = s;
-            best = i;
-        }
+static int words_of(const char *line) {
+    int n = 0;
+    for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
+        n++;
+        line += strcspn(line, " ");
     }
-    return best;
+    return n;
 }
 
-void ui_command_complete(struct ui *ui) {
-    int best = ui_command_best(ui->prompt.text);
-    if (best < 0) return;
-    char text[32];
-    snprintf(text, sizeof text, "%s ", ui_command_names[best]);
-    prompt_set(&ui->prompt, text);
+/* The screens' command that a line is for; CMD_COUNT: none. */
+static enum command command_of(const char *line) {
+    line += strspn(line, " ");
+    size_t n = strcspn(line, " ");
+    for (int i = 0; i < CMD_COUNT; i++) {
+        const struct ui_command *k = &ui_commands[i];
+        if (strlen(k->name) != n || memcmp(line, k->name, n)) continue;
+        bool options = strstr(line, " --") != NULL;
+        return words_of(line + n) <= k->most && (!options || k->takes == TAKES_METHOD) ? (enum command)i : CMD_COUNT;
+    }
+    return CMD_COUNT;
+}
+
+bool ui_command_at(int i, const char **name, const char **help) {
+    if (i < 0 || i >= CMD_COUNT) return false;
+    *name = ui_commands[i].name;
+    *help = ui_commands[i].help;
+    return true;
+}
+
+const char *ui_command_of(const char *line, enum command_takes *takes) {
+    enum command k = command_of(line);
+    if (k == CMD_COUNT) return NULL;
+    *takes = ui_commands[k].takes;
+    return ui_commands[k].help;
 }
 
 /* The run a command is about: the number given, else the one under the cursor. */
@@ -55,8 +97,8 @@ static int64_t run_of(const struct ui *ui, const char *rest) {
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: which run? give its number, as in  :%s 3", ui_command_names[command],
-               ui_command_names[command]);
+        ui_say(ui, SAY_ERROR, "%s: which run? give its number, as in  :%s 3", ui_commands[command].name,
+               ui_commands[command].name);
         return;
     }
     ui->ask.run[0] = run;
@@ -67,6 +109,7 @@ static void about_run(struct ui *ui, enum command command, const char *rest, str
         out->kind = EFFECT_OPEN_RUN;
         ui_show(ui, SCREEN_DETAIL);
         break;
+    case CMD_WATCH: ui_watch(ui, out); break;
     case CMD_STOP: ui_ask_stop(ui, run); break;
     case CMD_RESUME: out->kind = EFFECT_RESUME; break;
     case CMD_CLONE: out->kind = EFFECT_CLONE; break;
@@ -95,7 +138,111 @@ static void map_sets(struct ui *ui, const char *rest, struct effect *out) {
     else inspect_show(ui, SCREEN_MAP, out);
 }
 
-static void run_command(struct ui *ui, enum command command, const char *rest,
+/* ":compare 3 5". */
+static void ui_command_compare(struct ui *ui, const char *rest, struct effect *out) {
+    enum { MOST = 64 };
+    int64_t run[MOST];
+    int n = 0;
+    char word[32];
+    for (const char *at = rest; *at; at += strspn(at, " ")) {
+        size_t size = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", size < sizeof word ? (int)size : 0, at + (*at == '#' && size > 1));
+        if (n == MOST || !text_to_int(word, &run[n]) || run[n] < 1) {
+            ui_say(ui, SAY_ERROR, "compare: numbers of at most %d runs, as in  :compare 3 5   (alone: what is marked)", MOST);
+            return;
+        }
+        n++;
+        at += size;
+    }
+    if (n) compare_runs(ui, run, n, out);
+    else screen_compare.show(ui, out);
+}
+
+/* ":runs task=reviews" filters as the command line does; alone it shows them all. */
+static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    ui_show(ui, SCREEN_RUNS);
+    if (!*rest && !*v->filter) return;
+    if (strlen(rest) >= sizeof v->filter) {
+        ui_say(ui, SAY_ERROR, "a filter has room for %zu bytes", sizeof v->filter - 1);
+        return;
+    }
+    snprintf(v->filter, sizeof v->filter, "%s", rest);
+    *v->filter_error = 0;
+    runs_changed(v);
+    out->kind = EFFECT_FILTER;
+}
+
+static void sort_runs(struct ui *ui, const char *rest) {
+    struct runs_view *v = &ui->runs;
+    for (int i = 0; i < COL_COUNT; i++) {
+        if (strcmp(rest, runs_column_name[i])) continue;
+        v->reverse = (int)v->sort == i ? !v->reverse : i == COL_ID || i == COL_BEST;
+        v->sort = (enum runs_column)i;
+        runs_changed(v);
+        ui_show(ui, SCREEN_RUNS);
+        return;
+    }
+    const char *near = text_nearest(rest, runs_column_name, COL_COUNT);
+    ui_say(ui, SAY_ERROR, "sort: by a column%s%s", near ? ", as in  :sort " : ": id, state, method, task, best, …", near ? near : "");
+}
+
+static void go_to(struct ui *ui, const char *rest, struct effect *out) {
+    enum screen_id id = screen_by_name(rest);
+    const struct screen *s = id == SCREEN_COUNT || id == SCREEN_DETAIL ? NULL : screen_at(id);
+    if (!s) ui_say(ui, SAY_ERROR, "go: to compose, train, runs, compare, sweep, heatmap, map or help");
+    else if (s->show) s->show(ui, out);
+    else ui_show(ui, id);
+}
+
+/* What a sweep's line asks of the screens; false: the command line's own (a plan, results as a table, a file). */
+static bool sweep_line(struct ui *ui, const char *rest, struct effect *out) {
+    static const char *const printed[] = {" --dry-run", " --slurm", " --json", " --csv", " --markdown", " --help"};
+    static const struct {
+        const char *word;
+        enum effect_kind kind;
+    } subs[] = {{"resume ", EFFECT_SWEEP_GO}, {"stop ", EFFECT_SWEEP_STOP}, {"extend ", EFFECT_SWEEP_EXTEND}};
+    char whole[PROMPT_ROOM + 1];
+    snprintf(whole, sizeof whole, " %s", rest);
+    for (size_t i = 0; i < COUNT_OF(printed); i++)
+        if (strstr(whole, printed[i])) return false;
+    for (size_t i = 0; i < COUNT_OF(subs); i++) {
+        int64_t id;
+        char number[24];
+        if (!text_starts(rest, subs[i].word)) continue;
+        const char *at = rest + strlen(subs[i].word);
+        size_t n = strcspn(at, " ");
+        snprintf(number, sizeof number, "%.*s", n < sizeof number ? (int)n : 0, at);
+        if (!text_to_int(number, &id) || id < 1) return false;
+        ui->ask.run[0] = id;
+        *out = (struct effect){.kind = subs[i].kind, .run = ui->ask.run, .runs = 1};
+        snprintf(out->text, sizeof out->text, "%s", at + n + strspn(at + n, " "));
+        sweep_open(&ui->sweep, id);
+        ui_show(ui, SCREEN_SWEEP);
+        return true;
+    }
+    if (!text_starts(rest, "--")) return false;
+    sweep_typed(ui, rest, false, out);
+    return true;
+}
+
+static bool show_sweep(struct ui *ui, const char *rest, struct effect *out) {
+    int64_t id = 0;
+    if (*rest && (!text_to_int(rest, &id) || id < 1)) return false;
+    ui_show(ui, SCREEN_SWEEP);
+    sweep_open(&ui->sweep, id);
+    sweep_show_list(ui, out);
+    return true;
+}
+
+/* The command line's, done by the app: a page, a job, or a reason why not. */
+static void as_verb(struct ui *ui, const char *line, struct effect *out) {
+    *out = (struct effect){.kind = EFFECT_VERB};
+    snprintf(out->text, sizeof out->text, "%s", line);
+    ui->ask.run[0] = 0;
+}
+
+static void run_command(struct ui *ui, enum command command, const char *line, const char *rest,
                         struct effect *out) {
     snprintf(out->text, sizeof out->text, "%s", rest);
     switch (command) {
@@ -104,7 +251,14 @@ static void run_command(struct ui *ui, enum command command, const char *rest,
     case CMD_METHODS: compose_presets(ui); return;
     case CMD_MODELS: out->kind = *rest ? EFFECT_MODEL : EFFECT_LIST_MODELS; return;
     case CMD_TASKS: out->kind = *rest ? EFFECT_TASK : EFFECT_LIST_TASKS; return;
-    case CMD_RUNS: ui_show(ui, SCREEN_RUNS); return;
+    case CMD_RUNS: show_runs(ui, rest, out); return;
+    case CMD_COMPARE: ui_command_compare(ui, rest, out); return;
+    case CMD_SWEEP:
+        if (!show_sweep(ui, rest, out)) as_verb(ui, line, out);
+        return;
+    case CMD_SORT: sort_runs(ui, rest); return;
+    case CMD_GO: go_to(ui, rest, out); return;
+    case CMD_PAGE: ui_show(ui, SCREEN_PAGE); return;
     case CMD_MAP: map_sets(ui, rest, out); return;
     case CMD_UNSEEN: inspect_unseen(ui, rest, out); return;
     case CMD_HELP: ui_show(ui, SCREEN_HELP); return;
@@ -129,6 +283,7 @@ void ui_command_open(struct ui *ui, const char *command, const char *words) {
     snprintf(text, sizeof text, "%s%s", command, words);
     prompt_open(&ui->prompt, ":", text, false);
     ui->use = USE_COMMAND;
+    ui_palette_changed(ui);
 }
 
 void ui_command(struct ui *ui, const char *line, struct effect *out) {
@@ -143,12 +298,7 @@ void ui_command(struct ui *ui, const char *line, struct effect *out) {
     char rest[PROMPT_ROOM];
     snprintf(rest, sizeof rest, "%s", line + n + strspn(line + n, " "));
     for (size_t end = strlen(rest); end && rest[end - 1] == ' '; end--) rest[end - 1] = 0;
-    for (int i = 0; i < CMD_COUNT; i++) {
-        if (strcmp(word, ui_command_names[i])) continue;
-        run_command(ui, (enum command)i, rest, out);
-        return;
-    }
-    const char *near = text_nearest(word, ui_command_names, CMD_COUNT);
-    if (near) ui_say(ui, SAY_ERROR, "no command \"%s\"; %s is one", word, near);
-    else ui_say(ui, SAY_ERROR, "no command \"%.40s\"; Tab completes, ? lists the keys", line);
+    enum command command = command_of(line);
+    if (command != CMD_COUNT) run_command(ui, command, line, rest, out);
+    else if (strcmp(word, "sweep") || !sweep_line(ui, rest, out)) as_verb(ui, line, out);
 }

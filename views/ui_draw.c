@@ -128,9 +128,9 @@ static int hint_width(const struct canvas *c, const struct key_entry *k, const c
 static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     static const char *const list[] = {"Enter", "take", "j/k", "choice", "Esc", "back", NULL};
     static const char *const line[] = {"Enter", "take", "Esc", "cancel", NULL};
-    static const char *const command[] = {"Enter", "do", "Tab", "complete", "Esc", "cancel", NULL};
     static const char *const files[] = {"Enter", "open", "Up Down", "choice", "letters", "narrow", "Left Right", "folders", "Esc",
                                         "back", NULL};
+    static const char *const command[] = {"Enter", "do", "Tab", "complete", "Up/Down", "choice", "Esc", "cancel", NULL};
     static const char *const ask[] = {"Esc", "no", NULL};
     const char *const *own = ui->ask.kind                                   ? ask
                              : ui->prompt.open && ui->use == USE_COMMAND ? command
@@ -179,12 +179,6 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
         canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
     } else if (ui->prompt.open && !(ui->use == USE_FILES && *ui->message)) {
         prompt_draw(&ui->prompt, c, r.x + 1, r.y, r.w - 2);
-        if (ui->use == USE_COMMAND) {
-            int best = ui_command_best(ui->prompt.text);
-            int x = r.x + 4 + canvas_width(c, ui->prompt.text);
-            if (best >= 0 && *ui->prompt.text && x < r.w - 12)
-                canvas_printf(c, x + 2, r.y, INK_DIM, "Tab: %s", ui_command_name(best));
-        }
     } else if (*ui->message) {
         /* a long one lies over the rows above until the next press: it is read to its end */
         int rows = canvas_wrap_rows(c, r.w - 2, ui->message);
@@ -246,6 +240,7 @@ void ui_draw(const struct ui *ui, struct canvas *c) {
     canvas_push_clip(c, f.body);
     if (ui->picker.open) picker_draw(&ui->picker, c, f.body);
     else s->draw(ui, c, f.body);
+    if (ui->prompt.open && ui->use == USE_COMMAND) palette_draw(&ui->palette, c, f.body);
     canvas_pop_clip(c);
     draw_readout(ui, c, f.readout);
     if (!rect_empty(f.hints)) draw_hints(ui, c, f.hints);

@@ -1,6 +1,6 @@
 /* Shared by the files of the interface; not for the app.
  *
- * In ui.c, ui_draw.c, ui_command.c, and the screens' own files, detail.c among them. */
+ * In ui.c, ui_draw.c, ui_command.c, ui_palette.c, ui_menu.c, and the screens' own files, detail.c among them. */
 #ifndef VIEWS_UI_PARTS_H
 #define VIEWS_UI_PARTS_H
 
@@ -139,10 +139,22 @@ extern const char method_about[];
 void ui_command_open(struct ui *ui, const char *command, const char *words);
 /* Carries out a line of the command prompt. */
 void ui_command(struct ui *ui, const char *line, struct effect *out);
-/* Tab: the best command for what was typed. */
-void ui_command_complete(struct ui *ui);
-/* The command that fits what was typed best, or -1. */
-int ui_command_best(const char *typed);
+/* What the screens' commands are followed by. */
+enum command_takes { TAKES_NOTHING, TAKES_METHOD, TAKES_MODEL, TAKES_TASK, TAKES_FILTER, TAKES_RUN, TAKES_RUNS, TAKES_SWEEP,
+                     TAKES_FORM, TAKES_SETS, TAKES_COLUMN, TAKES_SCREEN };
+/* Command i of the screens; false: there are no more. */
+bool ui_command_at(int i, const char **name, const char **help);
+/* What the screens do with a line; NULL: it is none of theirs. */
+const char *ui_command_of(const char *line, enum command_takes *takes);
+/* ui_palette.c: offers anew after the line has changed; the cursor's word into the line (Tab); a press in the list: false, it
+ * is none. */
+void ui_palette_changed(struct ui *ui);
+void ui_palette_take(struct ui *ui);
+bool ui_palette_press(struct ui *ui, const struct press *p);
+/* The page was searched for page.search. */
+void page_searched(struct ui *ui);
+/* Sweep's list anew, and the one that is open. */
+void sweep_show_list(struct ui *ui, struct effect *out);
 /* Where a change gave Compose other rows, the app is asked for what is known of them. */
 void compose_tell_rows(struct ui *ui, struct effect *out);
 /* Opens the list of published methods. */

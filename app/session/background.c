@@ -13,6 +13,7 @@
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
 #include "app/session/own_data.h"
+#include "app/session/session.h"
 #include "app/session/swept.h"
 #include "app/why/why.h"
 #include "core/base/clock.h"
@@ -42,6 +43,7 @@ struct background {
     struct background_answer *answers;
     struct result_cache tasks; /* the thread's own */
     struct sweeping *sweeping; /* the screen's; touched by this thread alone */
+    const struct session_verbs *verbs;
 };
 
 static void order_free(struct order *o) {
@@ -328,6 +330,16 @@ static int background_why(struct background *d, int64_t id, struct background_an
     return 0;
 }
 
+static int train_line(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+    struct line_meaning m;
+    int runs, rc = d->verbs->mean(o->text, store_path(d->store), &m, e);
+    if (rc) return rc;
+    rc = d->verbs->train(&m, d->jobs, &runs, e);
+    line_meaning_release(&m);
+    if (!rc) background_say(a, SAY_INFO, "preparing %d %s: reading model and rows", runs, runs == 1 ? "run" : "runs");
+    return rc;
+}
+
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
     int rc;
@@ -370,6 +382,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
         if (a->look->view.folder && a->look->view.failed) a->folder = own_folder_list(o->text);
         return 0;
     case BACKGROUND_IMPORT: a->read = own_read_rows(o->config, o->run[0]); return 0;
+    case BACKGROUND_LINE: return train_line(d, o, a, e);
     case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), background_measure, &a->gflops); return 0;
     }
     BUG("order %d", o->kind);
@@ -414,6 +427,7 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
 }
 
 void background_work_on(struct background *d, struct sweeping *w) { d->sweeping = w; }
+void background_verbs(struct background *d, const struct session_verbs *verbs) { d->verbs = verbs; }
 
 void background_ask(struct background *d, const struct background_order *o) {
     struct order *mine = xcalloc(1, sizeof *mine);

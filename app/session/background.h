@@ -44,6 +44,7 @@ enum background_kind {
     BACKGROUND_LOOK,    /* text: a file, a task's folder or a list; config: how its first line is read, or NULL; a folder that is
                          * no task is listed */
     BACKGROUND_IMPORT,  /* config: its rows, read as training would read them; run[0]: handed back with the answer */
+    BACKGROUND_LINE,    /* text: a line of the command line that trains: its runs become jobs; answers with a message */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
 
@@ -60,6 +61,9 @@ struct background_order {
 struct sweeping;
 /* What sweeps are worked on by, borrowed; before any order. */
 void background_work_on(struct background *d, struct sweeping *w);
+/* What knows the command line, borrowed; before any BACKGROUND_LINE. */
+struct session_verbs;
+void background_verbs(struct background *d, const struct session_verbs *verbs);
 void background_ask(struct background *d, const struct background_order *o);
 /* Orders taken since it was made. */
 int64_t background_orders(struct background *d);

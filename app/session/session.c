@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -116,9 +117,14 @@ static void loop(struct session *s) {
         }
         int wait = dirty ? (int)(FRAME_MS - (now - frame)) : moves ? IDLE_MS : -1;
         if (s->sweeps && (wait < 0 || wait > STEP_MS)) wait = STEP_MS;
-        struct pollfd fd[2] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN } };
-        int n = poll(fd, 2, wait < 0 && dirty ? 0 : wait);
+        struct pollfd fd[3] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN },
+                                { .fd = child_fd(s->child), .events = POLLIN } };
+        int n = poll(fd, 3, wait < 0 && dirty ? 0 : wait);
         if (n < 0 && errno != EINTR) break;
+        if (n > 0 && fd[2].revents) {
+            session__verb_news(s);
+            dirty = true;
+        }
         if (n > 0 && fd[1].revents) {
             uint64_t count;
             ssize_t ignored = read(s->wake, &count, sizeof count);
@@ -176,7 +182,19 @@ static void session_begin(struct session *s, const struct session_start *watch) 
     session__ask_others(s);
 }
 
+/* What a line for a shell has to say of the database. */
+static char *name_database(const char *path) {
+    bool guessed;
+    struct err ignored = ERR_INIT;
+    char *usual = paths_database(&guessed, &ignored);
+    bool is = usual && !strcmp(usual, path);
+    free(usual);
+    return is ? NULL : xstrdup(path);
+}
+
 static void session_release(struct session *s) {
+    free(s->named);
+    session__verb_release(s);
     history_rows_free(s->runs);
     run_page_free(s->detail);
     series_free(s->series);
@@ -233,7 +251,7 @@ static void finish_runs(struct session *s) {
 }
 
 int session_run(const struct session_start *with, struct err *e) {
-    struct session s = { .store = with->store, .look_only = with->look_only };
+    struct session s = { .store = with->store, .look_only = with->look_only, .verbs = with->verbs };
     int rc = term_start(&with->terminal, e);
     if (rc) {
         struct err ignored = ERR_INIT;
@@ -245,12 +263,18 @@ int session_run(const struct session_start *with, struct err *e) {
     s.wake = wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct store_wait told_before = store_on_wait((struct store_wait){ NULL, on_wait });
     s.database = file_base_name(store_path(s.store));
+    s.named = name_database(store_path(s.store));
     s.jobs = jobs_new(s.store, with->workers, (struct jobs_hook){ .notify = notify });
     s.background = background_new(s.store, s.jobs, notify, NULL);
     s.sweeping = sweeping_new(s.store, s.jobs);
     background_work_on(s.background, s.sweeping);
     s.insight = insight_new(s.store, !s.look_only, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
+    if (s.verbs) {
+        background_verbs(s.background, s.verbs);
+        s.words = (struct ui_words){ NULL, s.verbs->offer };
+        s.ui.words = &s.words;
+    }
     config_take_model(&s.ui.compose.config, with->model);
     config_take_task(&s.ui.compose.config, with->task);
     int w, h;

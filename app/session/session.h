@@ -6,8 +6,37 @@
 #include "core/base/err.h"
 #include "store/store.h"
 #include "views/term.h"
+#include "views/ui.h"
+
+/* What a line of the command line is to the screens. */
+enum line_kind {
+    LINE_READS,     /* it prints, and changes nothing of the history */
+    LINE_CHANGES,   /* it prints, and may change it */
+    LINE_TRAINS,    /* its runs become jobs */
+    LINE_ELSEWHERE, /* only a shell can do it */
+};
+struct line_meaning {
+    enum line_kind kind;
+    const char *why; /* LINE_ELSEWHERE */
+    char **word;     /* what stands behind the program's name, with --db; owned, line_meaning_release */
+    size_t words;
+};
+void line_meaning_release(struct line_meaning *m);
+
+/* The command line, as the screens need it: the verbs know the session, not the other way round. */
+struct jobs;
+struct session_verbs {
+    /* As ui_words.offer. */
+    void (*offer)(void *self, struct ui *ui, const char *line);
+    /* Of a line without the program's name; `database`: where the verb looks without --db.  ERR_USAGE as the command line says
+     * it; out needs no release then. */
+    int (*mean)(const char *line, const char *database, struct line_meaning *out, struct err *e);
+    /* LINE_TRAINS: asks the jobs for its runs; *runs: how many.  May read files and the database. */
+    int (*train)(const struct line_meaning *m, struct jobs *j, int *runs, struct err *e);
+};
 
 struct session_start {
+    const struct session_verbs *verbs; /* NULL: the ':' line has the screens' own commands alone */
     struct store *store;     /* open for writing; the session closes it, also on failure */
     int workers;
     const char *model, *task; /* to begin with */

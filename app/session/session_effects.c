@@ -262,9 +262,13 @@ static void session_effects_watch(struct session *s, const struct effect *x) {
     session__ask_others(s);
 }
 
+void session__only_looks(struct session *s) {
+    ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
+}
+
 void session__effect(struct session *s, const struct effect *x) {
     if (s->look_only && !only_looks(x->kind)) {
-        ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
+        session__only_looks(s);
         return;
     }
     switch (x->kind) {
@@ -334,6 +338,10 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_SWEEP_EXTEND: session_effects_sweep(s, BACKGROUND_SWEEP_EXTEND, x); break;
     case EFFECT_PICTURE: session__picture(s, x->text); break;
     case EFFECT_TABLE: session__table(s, x->text); break;
+    case EFFECT_VERB: session__verb(s, x->text); break;
+    case EFFECT_VERB_STOP:
+        if (s->child) child_stop(s->child);
+        break;
     case EFFECT_QUIT:
         s->leaving = true;
         s->finish = x->keep;

@@ -1,12 +1,14 @@
-/* What session.c, session_effects.c, session_fill.c and written.c share. */
+/* What session.c, session_effects.c, session_fill.c, session_verbs.c and written.c share. */
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
 #include "app/insight/insight.h"
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
+#include "app/session/child.h"
 #include "app/session/compared.h"
 #include "app/session/own_data.h"
+#include "app/session/session.h"
 #include "app/session/swept.h"
 #include "views/term.h"
 #include "views/ui.h"
@@ -70,6 +72,12 @@ struct session {
     bool moving;           /* a move into or out of the trash is not answered yet */
     int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
     struct wish *wishes;   /* asked for meanwhile, in order */
+    const struct session_verbs *verbs; /* NULL: none */
+    struct ui_words words;
+    struct child *child;   /* the last line that printed */
+    bool child_changes;    /* it may have changed the history */
+    char *child_line;      /* as a shell takes it */
+    char *named;           /* what --db has to name in a shell; NULL: it is the usual database */
     int64_t discard;       /* run to put into the trash when it is over */
 };
 
@@ -91,9 +99,16 @@ void session__effect(struct session *s, const struct effect *x);
 /* written.c: the screen, or its table, in a form that is named, as a new file. */
 void session__picture(struct session *s, const char *form);
 void session__table(struct session *s, const char *form);
+/* Says that nothing is changed here. */
+void session__only_looks(struct session *s);
 /* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */
 void session__move(struct session *s, bool trash, const int64_t *run, int runs);
 void session__moved(struct session *s);
 void session__drop_wishes(struct session *s);
+
+/* session_verbs.c: a line of the command line, done; what it has printed since, onto the page. */
+void session__verb(struct session *s, const char *line);
+void session__verb_news(struct session *s);
+void session__verb_release(struct session *s);
 
 #endif

@@ -8,7 +8,7 @@
 
 /* ---- what stands behind a word ---- */
 
-static bool takes_file(const char *placeholder) {
+bool shells_takes_file(const char *placeholder) {
     static const char *const parts[] = { "FILE", "DIR", "FOLDER", "PATH", "FROM", ".json", ".md" };
     for (size_t i = 0; placeholder && i < COUNT_OF(parts); i++)
         if (strstr(placeholder, parts[i])) return true;
@@ -33,7 +33,7 @@ static void add_choices(struct buf *b, const struct option_spec *o) {
     }
 }
 
-static struct buf choices_of(const struct option_spec *o) {
+struct buf shells_choices(const struct option_spec *o) {
     struct buf b = BUF_INIT;
     add_choices(&b, o);
     return b;
@@ -79,8 +79,8 @@ static void bash_option(struct buf *b, const struct verb *v, const struct option
 }
 
 static void bash_value(struct buf *b, const struct verb *v, const struct option_spec *o) {
-    struct buf words = choices_of(o);
-    if (o->value && takes_file(o->value)) buf_printf(b, "    %s:--%s) files=1 ;;\n", v->name, o->name);
+    struct buf words = shells_choices(o);
+    if (o->value && shells_takes_file(o->value)) buf_printf(b, "    %s:--%s) files=1 ;;\n", v->name, o->name);
     else if (words.size) buf_printf(b, "    %s:--%s) words='%s' ;;\n", v->name, o->name, buf_text(&words));
     else if (o->value) buf_printf(b, "    %s:--%s) return ;;\n", v->name, o->name);
     buf_release(&words);
@@ -91,7 +91,7 @@ static void bash_positional(struct buf *b, const struct verb *v) {
     positional_words(&words, v);
     buf_printf(b, "    %s) ", v->name);
     if (words.size) buf_printf(b, "words='%s' ", buf_text(&words));
-    buf_puts(b, takes_file(v->synopsis) ? "files=1 ;;\n" : ";;\n");
+    buf_puts(b, shells_takes_file(v->synopsis) ? "files=1 ;;\n" : ";;\n");
     buf_release(&words);
 }
 
@@ -140,14 +140,14 @@ void shells_bash(struct buf *b) {
 
 static void zsh_option(struct buf *b, const struct verb *v, const struct option_spec *o) {
     (void)v;
-    struct buf words = choices_of(o);
+    struct buf words = shells_choices(o);
     buf_printf(b, " \\\n      '--%s[", o->name);
     shell_quoted(b, o->help, "[]:\\");
     buf_putc(b, ']');
     if (o->value) {
         buf_putc(b, ':');
         shell_quoted(b, o->value, "[]:\\");
-        if (takes_file(o->value)) buf_puts(b, ":_files");
+        if (shells_takes_file(o->value)) buf_puts(b, ":_files");
         else if (words.size) buf_printf(b, ":(%s)", buf_text(&words));
         else buf_puts(b, ": ");
     }
@@ -161,7 +161,7 @@ static void zsh_verb(struct buf *b, const struct verb *v) {
     buf_printf(b, "    %s) _arguments", v->name);
     each_option(b, v, zsh_option);
     if (words.size) buf_printf(b, " \\\n      '*: :(%s)'", buf_text(&words));
-    else buf_puts(b, takes_file(v->synopsis) ? " \\\n      '*: :_files'" : " \\\n      '*: : '");
+    else buf_puts(b, shells_takes_file(v->synopsis) ? " \\\n      '*: :_files'" : " \\\n      '*: : '");
     buf_puts(b, " ;;\n");
     buf_release(&words);
 }
@@ -203,9 +203,9 @@ static void fish_quoted(struct buf *b, const char *s) {
 }
 
 static void fish_option(struct buf *b, const struct verb *v, const struct option_spec *o) {
-    struct buf words = choices_of(o);
+    struct buf words = shells_choices(o);
     buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
-    if (o->value) buf_puts(b, takes_file(o->value) ? " -rF" : " -x");
+    if (o->value) buf_puts(b, shells_takes_file(o->value) ? " -rF" : " -x");
     if (words.size) buf_printf(b, " -a '%s'", buf_text(&words));
     buf_puts(b, " -d '");
     fish_quoted(b, o->help);
@@ -219,7 +219,7 @@ static void fish_verb(struct buf *b, const struct verb *v) {
     buf_printf(b, "complete -c petri -n __fish_use_subcommand -a %s -d '", v->name);
     fish_quoted(b, v->help);
     buf_puts(b, "'\n");
-    if (takes_file(v->synopsis)) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -F\n", v->name);
+    if (shells_takes_file(v->synopsis)) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -F\n", v->name);
     if (words.size)
         buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -a '%s'\n", v->name, buf_text(&words));
     each_option(b, v, fish_option);

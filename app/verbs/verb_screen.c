@@ -4,6 +4,7 @@
 
 #include "app/files/paths.h"
 #include "app/session/session.h"
+#include "app/verbs/palette.h"
 #include "app/verbs/verbs.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -21,6 +22,7 @@ static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]
 
 static int open_screen(const struct args *a, struct err *e) {
     struct session_start with = {
+        .verbs = &palette_verbs,
         .model = args_get(a, "model") ? args_get(a, "model") : paths_model(),
         .task = args_get(a, "task") ? args_get(a, "task") : paths_task(),
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
@@ -47,6 +49,7 @@ static int wait_for_history(const struct args *a, struct store **s, struct err *
 
 int verb_watch(const struct args *a, struct err *e) {
     struct session_start with = {
+        .verbs = &palette_verbs,
         .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true, .watch = true,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };

@@ -354,11 +354,9 @@ static void take_rows_of(const struct args *a, struct run_config *c, const struc
     if (from->train_file || from->task) config_take_rows(c, from);
 }
 
-enum { SEEDS = 64 };
-
 int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed, int seeds, int64_t *first,
                     struct err *e) {
-    int64_t id[SEEDS];
+    int64_t id[VERB_SEEDS];
     int started = 0, workers, rc = verb_workers(a, &workers, e);
     *first = 0;
     if (rc) return rc;
@@ -379,31 +377,42 @@ int verb_train_runs(const struct args *a, struct store *s, struct job_request *r
     return rc;
 }
 
-int verb_train(const struct args *a, struct err *e) {
-    struct job_request r = { .note = args_get(a, "note") };
+int verb_train_request(const struct args *a, struct job_request *r, uint64_t seed[VERB_SEEDS], int *seeds, struct err *e) {
     struct run_config from = { 0 };
-    uint64_t seed[SEEDS];
-    int64_t first;
-    int seeds = 0, workers;
-    config_init(&r.config);
-    int rc = begin_from(a, &r.config, &from, &r.parent, e);
-    if (!rc) rc = begin_like(a, &r.config, &r.parent, e);
-    if (!rc) rc = verb_train_read_config(a, args_get(a, "like") != NULL, &r.config, e);
-    r.from_parent = args_get(a, "from") != NULL;
-    if (!rc && r.from_parent) take_rows_of(a, &r.config, &from);
+    *r = (struct job_request){ .note = args_get(a, "note") };
+    config_init(&r->config);
+    int rc = begin_from(a, &r->config, &from, &r->parent, e);
+    if (!rc) rc = begin_like(a, &r->config, &r->parent, e);
+    if (!rc) rc = verb_train_read_config(a, args_get(a, "like") != NULL, &r->config, e);
+    r->from_parent = args_get(a, "from") != NULL;
+    if (!rc && r->from_parent) take_rows_of(a, &r->config, &from);
     config_release(&from);
-    if (!rc) rc = verb_workers(a, &workers, e);
+    *seeds = 0;
     if (!rc && args_get(a, "seeds")) {
-        seeds = config_parse_seeds(args_get(a, "seeds"), seed, SEEDS, e);
-        rc = seeds < 0 ? seeds : 0;
+        *seeds = config_parse_seeds(args_get(a, "seeds"), seed, VERB_SEEDS, e);
+        rc = *seeds < 0 ? *seeds : 0;
     }
+    if (rc) {
+        config_release(&r->config);
+        return rc;
+    }
+    if (!*seeds) seed[(*seeds)++] = r->config.seed;
+    return 0;
+}
+
+int verb_train(const struct args *a, struct err *e) {
+    struct job_request r;
+    uint64_t seed[VERB_SEEDS];
+    int64_t first;
+    int seeds, workers, rc = verb_train_request(a, &r, seed, &seeds, e);
+    if (rc) return rc;
     struct store *s = NULL;
+    rc = verb_workers(a, &workers, e); /* before anything is opened */
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) {
         config_release(&r.config);
         return rc;
     }
-    if (!seeds) seed[seeds++] = r.config.seed;
     rc = verb_train_runs(a, s, &r, seed, seeds, &first, e);
     config_release(&r.config);
     return verb_close(s, rc, e);

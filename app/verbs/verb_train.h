@@ -10,4 +10,9 @@
 int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed, int seeds, int64_t *id,
                     struct err *e);
 
+enum { VERB_SEEDS = 64 };
+/* What the options of train ask for: a run with each of the seeds.  config_release(&r->config), not after a failure; strings
+ * are the arguments'. */
+int verb_train_request(const struct args *a, struct job_request *r, uint64_t seed[VERB_SEEDS], int *seeds, struct err *e);
+
 #endif

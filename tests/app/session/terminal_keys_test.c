@@ -175,13 +175,13 @@ static void pictures_are_new_files(void **state) {
     await("Enter    train", true);
     type("7");
     await("silhouette", true);
-    type("e");
+    type("e Enter");
     await("written: petri-map-tiny.svg", true);
-    type("e");
+    type("e Enter");
     await("written: petri-map-tiny-2.svg", true);
     type("6");
     await("layers: model", true);
-    type("e");
+    type("e Enter");
     await("written: petri-heatmap-tiny-", true);
     type("q");
     await("left=0", true);
@@ -348,6 +348,37 @@ static void sweeps_by_keys(void **state) {
     await("left=0", true);
 }
 
+/* The ':' line completes and does what the command line does: on a page, as a job, or refused with the line to copy. */
+static void the_command_line_is_inside(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2 --note 'the first of all'"));
+    start("", "");
+    await("Compose", true);
+    type("\":sho\" Tab");
+    await("a run's page", true);
+    type("\"1 --wh\" Tab");
+    await("prints on a page: everything about one run", true);
+    type("Enter");
+    await("it saw at most", true);
+    await(" done ", true);
+    type("\":sql 'SELECT note FROM v_runs'\" Enter");
+    await("the first of all", true);
+    type("\":bench\" Enter");
+    await("not inside the screens", true);
+    await("petri bench --db", true);
+    char *line = xprintf("\":train --steps 2 --batch 2 --model '%s' --task '%s' --meth\" Tab", stage.model, task);
+    type(line);
+    free(line);
+    type("bitf Tab");
+    await("trains as a job here", true);
+    type("Enter");
+    await("#2 bitfit", true);
+    await_state(2, "finished");
+    type("q");
+    await("left=0", true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(own_rows_by_keys, make, close_shell),
@@ -359,6 +390,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
         cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
+        cmocka_unit_test_setup_teardown(the_command_line_is_inside, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }

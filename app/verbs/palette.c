@@ -1,0 +1,242 @@
+#include "app/verbs/palette.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/jobs/jobs.h"
+#include "app/verbs/shells.h"
+#include "app/verbs/verb_train.h"
+#include "app/verbs/verbs.h"
+#include "core/base/assets.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/space.h"
+
+/* ---- what a line does ---- */
+
+/* What is not here prints on a page and may change the history. */
+static const struct {
+    const char *verb;
+    enum line_kind kind;
+    const char *why;
+} palette_kinds[] = {
+    { "runs", LINE_READS, NULL },     { "show", LINE_READS, NULL },     { "sql", LINE_READS, NULL },
+    { "eval", LINE_READS, NULL },     { "predict", LINE_READS, NULL },  { "generate", LINE_READS, NULL },
+    { "encode", LINE_READS, NULL },   { "count", LINE_READS, NULL },    { "explain", LINE_READS, NULL },
+    { "methods", LINE_READS, NULL },  { "tasks", LINE_READS, NULL },    { "models", LINE_READS, NULL },
+    { "render", LINE_READS, NULL },   { "compare", LINE_READS, NULL },  { "help", LINE_READS, NULL },
+    { "doctor", LINE_READS, NULL },   { "export", LINE_READS, NULL },
+    { "train", LINE_TRAINS, NULL },
+    { "resume", LINE_ELSEWHERE, "with options it trains in a process of its own; without them it goes on here" },
+    { "pretrain", LINE_ELSEWHERE, "it makes a model in a process of its own" },
+    { "adapt", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
+    { "fewshot", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
+    { "replicate", LINE_ELSEWHERE, "it trains a paper's runs in a process of its own" },
+    { "watch", LINE_ELSEWHERE, "it is a screen of its own; with a number alone it is shown here" },
+    { "bench", LINE_ELSEWHERE, "it measures the machine, and the screens would be measured too" },
+};
+
+/* A sweep that prints: its plan, tasks for Slurm, results.  One that is begun from a file trains beside the screens. */
+static enum line_kind kind_of_sweep(const struct args *a, const char **why) {
+    int64_t id;
+    const char *first = a->count ? a->positional[0] : NULL;
+    if (args_flag(a, "help") || args_flag(a, "dry-run")) return LINE_READS;
+    if (args_get(a, "slurm") || (first && (text_to_int(first, &id) || !strcmp(first, "status")))) return LINE_CHANGES;
+    *why = "a file's sweep and tasks of Slurm train in a process of their own; with options it is begun here";
+    return LINE_ELSEWHERE;
+}
+
+static enum line_kind kind_of(const struct args *a, const char **why) {
+    *why = NULL;
+    if (!strcmp(a->verb->name, "sweep")) return kind_of_sweep(a, why);
+    if (args_flag(a, "help")) return LINE_READS;
+    for (size_t i = 0; i < COUNT_OF(palette_kinds); i++) {
+        if (strcmp(palette_kinds[i].verb, a->verb->name)) continue;
+        *why = palette_kinds[i].why;
+        return palette_kinds[i].kind;
+    }
+    return LINE_CHANGES;
+}
+
+/* The line's words; *n of them. */
+static char **palette_split(const char *line, size_t *n) {
+    char **word = NULL, *one;
+    size_t room = 0;
+    *n = 0;
+    while ((one = text_word(&line))) {
+        GROW(word, room, *n + 4); /* --db and its file follow */
+        word[(*n)++] = one;
+    }
+    return word;
+}
+
+static int palette_mean(const char *line, const char *database, struct line_meaning *out, struct err *e) {
+    struct args a;
+    size_t n;
+    *out = (struct line_meaning){ .word = palette_split(line, &n) };
+    out->words = n;
+    const struct verb *v = n ? verb_find(out->word[0]) : NULL;
+    char **room = xcalloc(n + 1, sizeof *room);
+    int rc = !n ? err_set(e, ERR_USAGE, "nothing was typed") : !v ? verb_unknown(out->word[0], e) : 0;
+    if (!rc) rc = args_parse(&a, v, (int)n - 1, out->word + 1, room, e);
+    if (!rc) {
+        out->kind = kind_of(&a, &out->why);
+        bool other = args_get(&a, "db") != NULL;
+        if (other && out->kind == LINE_TRAINS)
+            rc = err_set(e, ERR_USAGE, "what trains here is kept in the screens' own database: leave --db out");
+        if (!rc && !other && database) {
+            out->word[out->words++] = xstrdup("--db");
+            out->word[out->words++] = xstrdup(database);
+        }
+    }
+    free(room);
+    if (rc) line_meaning_release(out);
+    return rc;
+}
+
+static int palette_train(const struct line_meaning *m, struct jobs *j, int *runs, struct err *e) {
+    struct args a;
+    struct job_request r;
+    uint64_t seed[VERB_SEEDS];
+    char **room = xcalloc(m->words + 1, sizeof *room);
+    *runs = 0;
+    int rc = args_parse(&a, verb_find("train"), (int)m->words - 1, m->word + 1, room, e);
+    if (!rc && (args_get(&a, "workers") || args_flag(&a, "json")))
+        rc = err_set(e, ERR_USAGE, "--workers and --json are of the command line: the screens have their workers already");
+    if (!rc) rc = verb_train_request(&a, &r, seed, runs, e);
+    for (int i = 0; !rc && i < *runs; i++) {
+        r.config.seed = seed[i];
+        jobs_start_later(j, &r);
+    }
+    if (!rc) config_release(&r.config);
+    free(room);
+    return rc;
+}
+
+/* ---- what is offered ---- */
+
+static void offer_verbs(struct ui *ui) {
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)); i++) palette_offer(&ui->palette, v->name, v->help);
+}
+
+static void offer_options(struct ui *ui, const struct verb *v) {
+    const struct option_spec *lists[] = { v->options, args_common() };
+    char word[64];
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        for (const struct option_spec *o = lists[i]; o && o->name; o++) {
+            if (!o->help) continue;
+            char *note = xprintf("%s%s%s", o->value ? o->value : "", o->value ? "   " : "", o->help);
+            snprintf(word, sizeof word, "--%s", o->name);
+            palette_offer(&ui->palette, word, note);
+            free(note);
+        }
+}
+
+static void palette_offer_presets(struct ui *ui) {
+    for (int i = 0; i < preset_count(); i++) palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
+}
+
+static void offer_assets(struct ui *ui, const char *kind, const char *marker) {
+    char **name;
+    size_t n = assets_names(kind, marker, &name);
+    for (size_t i = 0; i < n; i++) palette_offer(&ui->palette, name[i], "here");
+    assets_free(name, n);
+}
+
+/* What lies in the folder that the word so far names. */
+static void offer_files(struct ui *ui) {
+    enum { MOST = 2000 };
+    const char *typed = ui->palette.typed, *slash = strrchr(typed, '/');
+    char *folder = slash ? xstrndup(typed, (size_t)(slash - typed) + 1) : xstrdup("");
+    DIR *d = opendir(*folder ? folder : ".");
+    struct dirent *f;
+    for (int i = 0; d && i < MOST && (f = readdir(d)); i++) {
+        char *path = f->d_name[0] == '.' ? NULL : xprintf("%s%s%s", folder, f->d_name, f->d_type == DT_DIR ? "/" : "");
+        char *shown = path ? text_visible(path, strlen(path)) : NULL;
+        if (path && !strcmp(path, shown) && !strpbrk(path, " '\"\\")) palette_offer(&ui->palette, path, "");
+        free(path);
+        free(shown);
+    }
+    if (d) closedir(d);
+    free(folder);
+}
+
+static void offer_screen_names(struct ui *ui) {
+    for (int i = 0; i < SCREEN_COUNT; i++) palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, "a screen");
+}
+
+static void palette_offer_values(struct ui *ui, const struct option_spec *o) {
+    struct buf words = shells_choices(o);
+    const char *at = buf_text(&words);
+    char *one;
+    if (!strcmp(o->name, "method")) palette_offer_presets(ui);
+    else while ((one = text_word(&at))) {
+        palette_offer(&ui->palette, one, o->help);
+        free(one);
+    }
+    buf_release(&words);
+    if (!strcmp(o->name, "model")) offer_assets(ui, "models", "config.json");
+    if (!strcmp(o->name, "task") || !strcmp(o->name, "tasks")) offer_assets(ui, "tasks", "train.tsv");
+    if (!strcmp(o->name, "screen")) offer_screen_names(ui);
+    if (!strcmp(o->value, "RUN") || !strcmp(o->value, "ID")) ui_offer_runs(ui);
+    if (!strcmp(o->name, "by") || !strcmp(o->name, "columns")) ui_offer_columns(ui, "");
+    if (shells_takes_file(o->value)) offer_files(ui);
+}
+
+static const struct option_spec *palette_option(const struct verb *v, const char *word) {
+    const struct option_spec *lists[] = { v->options, args_common() };
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        for (const struct option_spec *o = lists[i]; o && o->name; o++)
+            if (!strcmp(o->name, word)) return o;
+    return NULL;
+}
+
+/* What stands beside the options. */
+static void offer_positional(struct ui *ui, const struct verb *v) {
+    if (!strcmp(v->name, "help")) offer_verbs(ui);
+    if (!strcmp(v->name, "explain")) palette_offer_presets(ui);
+    if (!strcmp(v->name, "runs") || !strcmp(v->name, "compare")) ui_offer_filter(ui);
+    if (strstr(v->synopsis, "RUN")) ui_offer_runs(ui);
+    if (shells_takes_file(v->synopsis)) offer_files(ui);
+}
+
+static void say_what_it_does(struct ui *ui, const char *line) {
+    static const char *const words[] = { "prints on a page", "prints on a page", "trains as a job here", "not inside the screens" };
+    struct palette *p = &ui->palette;
+    struct err e = ERR_INIT;
+    struct line_meaning m;
+    char first[32];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(line, " "), line);
+    const struct verb *v = verb_find(first);
+    if (!v && !strchr(line, ' ')) return; /* it is still being typed */
+    int rc = palette_mean(line, NULL, &m, &e);
+    p->refused = rc || m.kind == LINE_ELSEWHERE;
+    if (rc) snprintf(p->does, sizeof p->does, "%s", e.text);
+    else snprintf(p->does, sizeof p->does, "%s: %s", words[m.kind], m.why ? m.why : v->help);
+    if (!rc) line_meaning_release(&m);
+}
+
+static void palette_words(void *self, struct ui *ui, const char *line) {
+    (void)self;
+    size_t n;
+    char **word = palette_split(line, &n);
+    bool behind = !*ui->palette.typed; /* a new word begins */
+    size_t done = behind ? n : n ? n - 1 : 0;
+    const struct verb *v = done ? verb_find(word[0]) : NULL;
+    const char *before = done > 1 ? word[done - 1] : "";
+    const struct option_spec *o = v && text_starts(before, "--") ? palette_option(v, before + 2) : NULL;
+    if (!done) offer_verbs(ui);
+    else if (o && o->value) palette_offer_values(ui, o);
+    else if (v) {
+        if (*ui->palette.typed != '-') offer_positional(ui, v);
+        if (behind || *ui->palette.typed == '-') offer_options(ui, v);
+    }
+    for (size_t i = 0; i < n; i++) free(word[i]);
+    free(word);
+    say_what_it_does(ui, line);
+}
+
+const struct session_verbs palette_verbs = { .offer = palette_words, .mean = palette_mean, .train = palette_train };
