@@ -163,7 +163,8 @@ static void the_corpus_keeps_dev_out(void **state) {
     for (int i = 0; i < 2; i++) {
         struct err e = ERR_INIT;
         put_list(i);
-        char *command = xprintf("miniature corpus '%s/corpus'", home), *said = run_script(command), *path = file_join(home, "corpus");
+        char *command = xprintf("miniature corpus '%s/corpus' '%s/held'", home, home),
+             *said = run_script(command), *path = file_join(home, "corpus");
         assert_non_null(strstr(said, "this machine's own lists serve"));
         struct buf b;
         test_ok(file_read(path, 1 << 20, &b, &e), &e);
@@ -173,6 +174,10 @@ static void the_corpus_keeps_dev_out(void **state) {
         free(command);
     }
     assert_string_equal(text[0], text[1]);
+    struct err e = ERR_INIT;
+    struct buf held;
+    char *held_path = file_join(home, "held");
+    test_ok(file_read(held_path, 1 << 20, &held, &e), &e);
     int out = 0;
     for (int section = 0; section < SECTIONS - 1; section++)
         for (int source = 0; source < SOURCES; source++) {
@@ -181,6 +186,7 @@ static void the_corpus_keeps_dev_out(void **state) {
             char *first = strstr(text[0], line);
             assert_int_equal(!first, in_dev(name));
             assert_int_equal(!strstr(text[0], more), in_dev(name));
+            assert_int_equal(!strstr(buf_text(&held), more), !in_dev(name));
             assert_true(!first || !strstr(first + 1, line));
             out += !first;
             free(more);
@@ -190,6 +196,8 @@ static void the_corpus_keeps_dev_out(void **state) {
     assert_true(out > 12 * SOURCES / 10);
     assert_null(strchr(text[0], '\x1b')); /* put_list has one in a synopsis */
     assert_non_null(strstr(text[0], "with a control [1m character\n"));
+    buf_release(&held);
+    free(held_path);
     for (int i = 0; i < 2; i++) free(text[i]);
 }
 
