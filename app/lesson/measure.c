@@ -9,7 +9,7 @@
 #include "app/history/export_hf.h"
 #include "app/insight/probe.h"
 #include "app/jobs/typed.h"
-#include "app/lesson/play.h"
+#include "app/lesson/measure_private.h"
 #include "core/analysis/tap_added.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -72,9 +72,8 @@ static int open_trained(struct lesson_play *p, int64_t run, struct probe *probe,
     return rc ? rc : probe_rows(probe, NULL, 0, &lesson_draw, e);
 }
 
-/* The runs of the step that an argument names. */
-static int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a, const struct lesson_result **r,
-                                  struct err *e) {
+int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a, const struct lesson_result **r,
+                           struct err *e) {
     *r = &p->progress->of[a->run];
     if ((*r)->state == LESSON_DONE && (*r)->runs) return 0;
     return err_set(e, ERR_USAGE, "\"%s\" has not been run", p->lesson->step[a->run].name);
@@ -303,6 +302,17 @@ static int loss_mean(struct lesson_play *p, int64_t run, double from, double to,
     return rc;
 }
 
+static int recorded_at(struct lesson_play *p, int64_t run, const char *name, double step, double *out, struct err *e) {
+    struct store_points points = { 0 };
+    int rc = store_points(p->store, run, name, 0, &points, e);
+    bool found = false;
+    for (size_t i = 0; i < points.count; i++)
+        if ((double)points.step[i] == step) *out = points.value[i], found = true;
+    store_points_release(&points);
+    if (rc || found) return rc;
+    return err_set(e, ERR_USAGE, "run %lld has no \"%s\" at step %g", (long long)run, name, step);
+}
+
 static int recorded(const struct store_run *run, const char *name, double *out, struct err *e) {
     const char **names = xcalloc(run->value_count + 1, sizeof *names);
     size_t i = 0;
@@ -345,8 +355,8 @@ static int same_bits(struct lesson_play *p, int64_t one, const struct expression
     return rc;
 }
 
-static int record_value(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, double *out,
-                        struct err *e) {
+static int record_value(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, int count,
+                        double *out, struct err *e) {
     const struct lesson_result *r;
     struct store_run run;
     if (lesson_measure_runs_of(p, a, &r, e)) return e->code;
@@ -354,6 +364,7 @@ static int record_value(struct lesson_play *p, enum quantity q, const struct exp
     if (q == QUANTITY_LOSS) return loss_mean(p, r->run[0], number[1], number[1], out, e);
     if (q == QUANTITY_LOSS_MEAN) return loss_mean(p, r->run[0], number[1], number[2], out, e);
     if (q == QUANTITY_SAME) return same_bits(p, r->run[0], &a[1], out, e);
+    if (q == QUANTITY_RECORD && count > 2) return recorded_at(p, r->run[0], a[1].text, number[2], out, e);
     int rc = store_run(p->store, r->run[0], &run, e);
     if (rc) return rc;
     if (q == QUANTITY_RECORD) rc = recorded(&run, a[1].text, out, e);
@@ -365,7 +376,6 @@ static int record_value(struct lesson_play *p, enum quantity q, const struct exp
 int lesson_quantity(void *self, enum quantity q, const struct expression_argument *argument, const double *number, int count,
                     double *out, struct err *e) {
     struct lesson_play *p = self;
-    (void)count;
     switch (q) {
     case QUANTITY_WIDTH:
     case QUANTITY_LAYERS:
@@ -379,7 +389,14 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_LOSS:
     case QUANTITY_LOSS_MEAN:
     case QUANTITY_RECORD:
-    case QUANTITY_SAME: return record_value(p, q, argument, number, out, e);
+    case QUANTITY_SAME: return record_value(p, q, argument, number, count, out, e);
+    case QUANTITY_WHY: return lesson_measure_why(p, argument, out, e);
+    case QUANTITY_LOWEST:
+    case QUANTITY_HIGHEST: return lesson_measure_seeds(p, q, argument, count > 1 ? number[1] : INFINITY, out, e);
+    case QUANTITY_WINS:
+    case QUANTITY_GAP:
+    case QUANTITY_GAP_LOW:
+    case QUANTITY_GAP_HIGH: return lesson_measure_seeds(p, q, argument, count > 2 ? number[2] : INFINITY, out, e);
     case QUANTITY_DELTA:
     case QUANTITY_DELTA_SHARE: return added_value(p, argument, number[1], q == QUANTITY_DELTA_SHARE, out, e);
     case QUANTITY_DW:

@@ -10,7 +10,7 @@
 #include "core/base/err.h"
 #include "core/lesson/quantities.h"
 
-enum { EXPRESSION_ARGUMENTS = 4 };
+enum { EXPRESSION_ARGUMENTS = QUANTITY_MOST };
 
 /* An argument of a quantity; text or value by the quantity's own row of the table. */
 struct expression_argument {

@@ -214,6 +214,55 @@ static void what_comes_with_petri_is_read(void **state) {
     free(docs);
 }
 
+/* FILE FUNCTION: a line of the file begins a function or a table of that name. */
+static bool stands_in(const char *file, const char *name) {
+    char *path = xprintf("%s/%s", test_root(), file);
+    bool there = file_exists(path);
+    free(path);
+    if (!there) return false;
+    char *text = test_text(test_root(), file);
+    size_t n = strlen(name);
+    bool found = false;
+    for (char *at = text; !found && (at = strstr(at, name)); at += n) {
+        char *line = at;
+        while (line > text && line[-1] != '\n') line--;
+        bool word = at == line || !strchr("abcdefghijklmnopqrstuvwxyz_", at[-1]);
+        found = word && *line != ' ' && *line != '/' && *line != '#' && at[n] && (strchr("([", at[n]) || !strncmp(at + n, " =", 2));
+    }
+    free(text);
+    return found;
+}
+
+/* What lessons point at is there: functions of the code, kinds of sentences of `petri show --why`. */
+static void what_lessons_name_is_there(void **state) {
+    (void)state;
+    struct lesson *list;
+    struct err e = ERR_INIT;
+    int n = lesson_list(&list, &e);
+    char *why = test_text(test_root(), "docs/why.md");
+    test_ok(e.code, &e);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < list[i].steps; k++) {
+            const struct lesson_step *s = &list[i].step[k];
+            if (s->kind != LESSON_CODE) continue;
+            char *file = xstrdup(s->head), *name = strchr(file, ' ');
+            *name++ = '\0';
+            if (!stands_in(file, name)) fail_msg("%s:%d: %s has no %s", list[i].path, s->line, file, name);
+            free(file);
+        }
+        char *text = test_text("", list[i].path);
+        for (char *at = text; (at = strstr(at, "why(")); at++) {
+            char *from = strchr(at, '"'), *to = strchr(from + 1, '"'), *row = xprintf("| `%.*s` |", (int)(to - from - 1), from + 1);
+            if (!strstr(why, row)) fail_msg("%s: docs/why.md has no %s", list[i].path, row);
+            free(row);
+        }
+        free(text);
+    }
+    free(why);
+    lesson_list_free(list, n);
+    assert_false(stands_in("core/engine/optim.c", "optim_stp"));
+}
+
 static void a_name_leads_to_a_file(void **state) {
     (void)state;
     struct err e = ERR_INIT;
@@ -232,6 +281,7 @@ int main(void) {
         cmocka_unit_test(expressions_have_values),
         cmocka_unit_test(what_is_kept_comes_back),
         cmocka_unit_test(what_comes_with_petri_is_read),
+        cmocka_unit_test(what_lessons_name_is_there),
         cmocka_unit_test(a_name_leads_to_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,32 @@ static void lessons_leave_the_history_alone(void **state) {
     stage_refused(3, "no run is a lesson's", "purge --lessons --yes --db '%s'", stage.db);
 }
 
+/* What is computed over seeds is what the runs' own values give. */
+static void seeds_are_compared(void **state) {
+    (void)state;
+    test_put(stage.folder, "seeds.lesson",
+             "lesson Seeds\n"
+             "run a = --method lora --lr 0.02 --steps 6 --batch 4 --seeds 1,2,3\n"
+             "run b = --method bitfit --lr 0.02 --steps 6 --batch 4 --seeds 3,1,2\n"
+             "run low = again a --metric loss --seeds 1,2,3\n"
+             "run lower = again b --metric loss --seeds 1,2,3\n"
+             "let each = 1e-9\n"
+             "check mean = gap(low, lower) - (best(lower) - best(low)) in -each to each\n"
+             "check turned = gap(low, lower) + gap(lower, low) in -each to each\n"
+             "check middle = (gap_low(low, lower) + gap_high(low, lower)) / 2 - gap(low, lower) in -each to each\n"
+             "check ends = gap_high(low, lower) - gap_low(low, lower) above 0\n"
+             "check wins = wins(low, lower) + wins(lower, low) is 3\n"
+             "check first = gap(low, lower, 1) - (lowest(lower, 1) - lowest(low, 1)) in -each to each\n"
+             "check between = (highest(low) - best(low)) * (best(low) - lowest(low)) above 0\n"
+             "check higher = gap(a, b) - (best(a) - best(b)) in -each to each\n"
+             "check last = record(a, \"loss\", 6) - loss(a, 6) is 0\n"
+             "check few = why(a, \"few-rows\") is 1\n"
+             "check fine = why(a, \"rate-low\") is 0\n");
+    char *file = xprintf("%s/seeds.lesson", stage.folder);
+    assert_int_equal(replay(file), 11);
+    free(file);
+}
+
 static void what_fails_says_where(void **state) {
     (void)state;
     static const struct { const char *steps, *says; int status; } cases[] = {
@@ -89,6 +115,8 @@ static void what_fails_says_where(void **state) {
         { "let a = delta(\"lora\", 9)\n", "layer 9: the encoder's layers are 1 to 2", 2 },
         { "run a = --method head --steps 1\nlet b = rank(a, 1)\n", "folding changes no matrix in layer 1", 2 },
         { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "is \"dev.accuracy\" meant?", 2 },
+        { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "no interval of 1 pair of runs", 2 },
+        { "run a = --method head --steps 1\nlet b = record(a, \"loss\", 7)\n", "has no \"loss\" at step 7", 2 },
         { "text\n  a\n  {b}\n", "bad.lesson:4: ", 5 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -128,6 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lessons_hold_on_the_tiny_model),
         cmocka_unit_test(lessons_leave_the_history_alone),
+        cmocka_unit_test(seeds_are_compared),
         cmocka_unit_test(what_fails_says_where),
         cmocka_unit_test(a_check_outside_its_band_fails),
         cmocka_unit_test(all_are_listed),

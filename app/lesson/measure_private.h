@@ -1,0 +1,16 @@
+/* What measure.c's parts share: of several seeds, and what `why` says, in measure_seeds.c. */
+#ifndef APP_LESSON_MEASURE_PRIVATE_H
+#define APP_LESSON_MEASURE_PRIVATE_H
+
+#include "app/lesson/play.h"
+
+/* The runs of the step that an argument names. */
+int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a, const struct lesson_result **r,
+                           struct err *e);
+
+/* lowest … gap_high, over the first `most` seeds (INFINITY: all); and why. */
+int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double most, double *out,
+                         struct err *e);
+int lesson_measure_why(struct lesson_play *p, const struct expression_argument *a, double *out, struct err *e);
+
+#endif
