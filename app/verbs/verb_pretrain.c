@@ -88,14 +88,16 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
 static int pretrain_run(const struct args *a, struct store *s, const struct pretrain *p, struct job_request *r, struct err *e) {
     struct buf report = BUF_INIT;
     int64_t id = 0;
+    bool made;
     char *parent = xprintf("%s-files/models", store_path(s)), *name = file_base_name(args_get(a, "out"));
-    int rc = pretrain_begin(p, parent, name, &r->config, &report, e);
+    int rc = pretrain_begin(p, parent, name, &r->config, &made, &report, e);
     if (!rc) out_report(buf_text(&report));
     buf_release(&report);
     free(parent);
     free(name);
     const uint64_t seed = r->config.seed;
     if (!rc) rc = verb_train_runs(a, s, r, &seed, 1, &id, e);
+    if (rc && !id && made) pretrain_undo(&r->config); /* nothing was begun */
     if (rc && e->code == ERR_INTERRUPTED && id)
         return err_set(e, ERR_INTERRUPTED, "stopped; `petri resume %lld` goes on from there, and `petri export %lld --to hf %s` then "
                                            "writes the model", (long long)id, (long long)id, args_get(a, "out"));

@@ -128,8 +128,10 @@ static void fill_train(void) {
     const char *name, *spelling;
     for (int i = 0; (spelling = config_spelling_at(i, &name)); i++) TRAIN[n++] = (struct option_spec){ spelling, "X", NULL };
     BUG_IF(n + COUNT_OF(SWEEP_MORE) >= TRAIN_ROOM); /* the last is END */
-    memcpy(SWEEP, TRAIN, n * sizeof *SWEEP);
-    memcpy(SWEEP + n, SWEEP_MORE, sizeof SWEEP_MORE);
+    size_t sweep = 0;
+    for (size_t i = 0; i < n; i++) /* a sweep's runs begin with no other run */
+        if (strcmp(TRAIN[i].name, "like") && strcmp(TRAIN[i].name, "from")) SWEEP[sweep++] = TRAIN[i];
+    memcpy(SWEEP + sweep, SWEEP_MORE, sizeof SWEEP_MORE);
     config_release(&usual);
 }
 

@@ -102,7 +102,7 @@ static int fresh_fill(const struct fresh *f, const char *vocab, size_t n, const 
     return rc;
 }
 
-static void fresh_remove(const char *folder) {
+void fresh_remove(const char *folder) {
     static const char *const ours[] = {"config.json", "tokenizer_config.json", "vocab.txt", "model.safetensors"};
     for (size_t i = 0; i < COUNT_OF(ours); i++) {
         char *path = file_join(folder, ours[i]);

@@ -20,4 +20,7 @@ int fresh_check(const struct fresh *f, struct err *e);
  * whole; what stood there before is ERR_USAGE. */
 int fresh_write(const struct fresh *f, const char *vocab, size_t n, const char *folder, struct err *e);
 
+/* Takes such a folder's files away, and the folder where nothing else is in it. */
+void fresh_remove(const char *folder);
+
 #endif

@@ -72,7 +72,7 @@ static int read_task(const struct checkpoint *c, struct checkpoint_task *t, cons
     if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
     else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
     else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
-    else if (!strcmp(kind, "masked") && c->config.form == FORM_MASKED) t->gold = DATA_MASKED;
+    else if (!strcmp(kind, "masked")) t->gold = DATA_MASKED;
     else return checkpoint_read_wrong(c, "kind", e);
     if (!json_is_array(list) || (json_array_size(list) > 0) != (t->gold == DATA_CLASSES && !episodes))
         return checkpoint_read_wrong(c, "labels", e);

@@ -200,13 +200,14 @@ void config_take_task(struct run_config *c, const char *task) {
     char *copy = xstrdup(task);
     reset(c, OPTION_ROWS);
     c->task = copy;
+    if (c->form == FORM_MASKED) c->form = FORM_AUTO; /* it is of the rows */
 }
 
 void config_take_model(struct run_config *c, const char *model) {
     char *copy = xstrdup(model);
     reset(c, OPTION_MODEL);
     c->model = copy;
-    c->form = FORM_AUTO;
+    if (c->form != FORM_MASKED) c->form = FORM_AUTO;
 }
 
 static void config_take_part(struct run_config *c, const struct run_config *from, int which) {
@@ -218,6 +219,8 @@ static void config_take_part(struct run_config *c, const struct run_config *from
 
 void config_take_rows(struct run_config *c, const struct run_config *from) {
     config_take_part(c, from, OPTION_ROWS);
+    if (from->form == FORM_MASKED) c->form = FORM_MASKED;
+    else if (c->form == FORM_MASKED) c->form = FORM_AUTO;
     config_drop_tasks(c);
     copy_tasks(c, from);
 }

@@ -210,7 +210,7 @@ char *config_rows_key(const struct run_config *c);
 /* Other rows: a task by name or folder in place of whatever was there; what said how the old rows are read
  * (files, columns, kind, metric) goes with them. */
 void config_take_task(struct run_config *c, const char *task);
-/* Another model, by name or folder; the form is decided anew. */
+/* Another model, by name or folder; the form is decided anew, but masked words, which are of the rows. */
 void config_take_model(struct run_config *c, const char *model);
 /* The same rows as *from, with what is of several tasks together. */
 void config_take_rows(struct run_config *c, const struct run_config *from);

@@ -80,13 +80,33 @@ static int pretrain_files(const char *folder, const struct buf *texts, const str
     return rc;
 }
 
+/* Texts that are not blank, as many as are read at least. */
+static size_t pretrain_rows(const struct buf *texts) {
+    size_t rows = 0;
+    bool any = false;
+    for (size_t i = 0; i < texts->size; i++) {
+        if (texts->data[i] == '\n') any = false;
+        else if (!any && !strchr(" \t\r\f\v", texts->data[i])) rows += any = true;
+    }
+    return rows;
+}
+
+/* The part that is held out where none was said. */
+static int usual_split(const struct buf *texts, double *split, struct err *e) {
+    const double part = 0.02;
+    size_t rows = pretrain_rows(texts);
+    if (!rows) return err_set(e, ERR_INPUT, "there is no word in it");
+    if (rows < 2) return err_set(e, ERR_INPUT, "it has one text, and one is held out: give two lines at least, or --dev");
+    *split = part * (double)rows < 1 ? 1 / (double)rows : part;
+    return 0;
+}
+
 static void pretrain_describe(const struct pretrain *p, const char *folder, struct run_config *c) {
     char *path = file_join(folder, texts_name), *other = file_join(folder, dev_name);
     config_take_model(c, folder);
     c->form = FORM_MASKED;
     xreplace(&c->train_file, path);
     xreplace(&c->dev_file, p->dev ? other : NULL);
-    if (!p->dev && !(c->split > 0)) c->split = 0.02;
     free(path);
     free(other);
 }
@@ -96,24 +116,40 @@ static int pretrain_make(const struct pretrain *p, const char *folder, const str
     struct buf vocab = BUF_INIT;
     int rc = train_vocabulary(p, texts, &vocab, report, e);
     if (!rc) rc = fresh_write(&p->model, vocab.data, vocab.size, folder, e);
-    if (!rc) rc = pretrain_files(folder, texts, dev, e);
+    if (!rc && pretrain_files(folder, texts, dev, e)) {
+        fresh_remove(folder);
+        rc = e->code;
+    }
     buf_release(&vocab);
     return rc;
 }
 
-int pretrain_begin(const struct pretrain *p, const char *parent, const char *name, struct run_config *c, struct buf *report,
-                   struct err *e) {
+void pretrain_undo(const struct run_config *c) {
+    const char *const files[] = { texts_name, dev_name };
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        char *path = file_join(c->model, files[i]);
+        remove(path);
+        free(path);
+    }
+    fresh_remove(c->model);
+}
+
+int pretrain_begin(const struct pretrain *p, const char *parent, const char *name, struct run_config *c, bool *made,
+                   struct buf *report, struct err *e) {
     struct buf texts = BUF_INIT, dev = BUF_INIT;
+    *made = false;
     int rc = fresh_check(&p->model, e);
     if (!rc && p->dev && c->split > 0) rc = err_set(e, ERR_USAGE, "--split: the held-out texts are those of %s; leave one out", p->dev);
     for (int i = 0; i < p->texts && !rc; i++) rc = add_text(p->text[i], &texts, e);
     if (!rc && p->dev) rc = add_text(p->dev, &dev, e);
+    if (!rc && !p->dev && !(c->split > 0)) rc = usual_split(&texts, &c->split, e) ? err_prefix(e, "%s", p->text[0]) : 0;
     if (!rc) {
         char *key = pretrain_key(p, &texts, &dev), *folder = xprintf("%s/%s-%s", parent, name, key);
-        bool made = file_is_folder(folder);
-        if (made) text_line(report, "%s: made before of the same texts, shape and seed", folder);
-        rc = made ? pretrain_files(folder, &texts, &dev, e) : pretrain_make(p, folder, &texts, &dev, report, e);
+        bool before = file_is_folder(folder);
+        if (before) text_line(report, "%s: made before of the same texts, shape and seed", folder);
+        rc = before ? pretrain_files(folder, &texts, &dev, e) : pretrain_make(p, folder, &texts, &dev, report, e);
         if (!rc) pretrain_describe(p, folder, c);
+        *made = !rc && !before;
         free(folder);
         free(key);
     }

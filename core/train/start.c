@@ -82,6 +82,18 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
     }
 }
 
+/* Whether both guess masked words; then the head is taken. */
+static bool start_take_words(struct run *r, const struct predictor *from) {
+    if (!r->plan->words || !predictor_fills(from)) return false;
+    for (int slot = SLOT_WORDS_W; slot <= SLOT_WORDS_BIAS; slot++) {
+        const struct plan_tensor *to = plan_head(r->plan, 0, (enum slot)slot),
+                                 *of = plan_head(predictor_plan(from), 0, (enum slot)slot);
+        BUG_IF(!to || !of || to->count != of->count);
+        memcpy(r->params + to->offset, predictor_params(from) + of->offset, to->count * sizeof *r->params);
+    }
+    return true;
+}
+
 /* Says in the run's log what it begins with. */
 static void start_say(struct run *r, size_t taken, int runs, const char *of_head) {
     char *others = runs > 1 ? xprintf("%d other runs", runs) : xstrdup("another run");
@@ -102,7 +114,9 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     size_t taken = carry_start(r->plan, r->params, 0, from, &lacking);
     bool head = outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
     if (head) take_head(r, from, row);
-    start_say(r, taken, 1, head ? " and its head" : outputs ? "; its head is another's, for other classes or of other maps" : "");
+    head = head || start_take_words(r, from);
+    start_say(r, taken, 1, head ? " and its head" : outputs ||
+              r->plan->words ? "; its head is another's, for other classes or of other maps" : "");
     free(row);
     predictor_free(from);
     return 0;

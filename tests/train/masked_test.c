@@ -233,6 +233,7 @@ static void begin(struct begun *x) {
     x->home = test_folder();
     x->text = write_texts(x->home);
     const char *const text[] = { x->text };
+    bool made;
     struct pretrain p = asked(text);
     config_init(&x->c);
     pretrain_usual(&x->c);
@@ -244,7 +245,7 @@ static void begin(struct begun *x) {
     test_ok(config_set(&x->c, "steps", "20", &e), &e);
     x->c.eval_every = 5;
     x->c.seed = 3;
-    test_ok(pretrain_begin(&p, x->home, "mini", &x->c, NULL, &e), &e);
+    test_ok(pretrain_begin(&p, x->home, "mini", &x->c, &made, NULL, &e), &e);
     struct task_source s = config_source(&x->c, NULL);
     x->g.model = model_load(x->c.model, &e);
     if (!x->g.model) fail_msg("%s", e.text);
@@ -348,28 +349,33 @@ static void what_cannot_be_is_refused(void **state) {
     (void)state;
     struct err e = ERR_INIT;
     char *home = test_folder(), *good = write_texts(home), *empty = test_file(home, "empty.txt", "", 0),
-         *blank = test_file(home, "blank.txt", "\n \n\t\n", 5), *bad = test_file(home, "bad.txt", "a\xff b\0c\x1b[31m d\n", 13);
+         *blank = test_file(home, "blank.txt", "\n \n\t\n", 5), *bad = test_file(home, "bad.txt", "a\xff b\0c\x1b[31m\nd\n", 13);
     const char *const text[][1] = { { good }, { empty }, { blank }, { bad } };
     struct pretrain p = asked(text[0]);
     struct run_config c;
+    bool made;
     config_init(&c);
     pretrain_usual(&c);
     p.vocabulary = 20;
-    test_refused(pretrain_begin(&p, home, "x", &c, NULL, &e), ERR_USAGE, &e, "--vocab 20: the ");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_USAGE, &e, "--vocab 20: the ");
     p = asked(text[0]);
     p.model.heads = 3;
-    test_refused(pretrain_begin(&p, home, "x", &c, NULL, &e), ERR_USAGE, &e, "--heads 3: must divide the width, 16");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_USAGE, &e, "--heads 3: must divide the width, 16");
     p = asked(text[1]);
-    test_refused(pretrain_begin(&p, home, "x", &c, NULL, &e), ERR_INPUT, &e, "empty.txt: the file is empty");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "empty.txt: the file is empty");
     p = asked(text[2]);
-    test_refused(pretrain_begin(&p, home, "x", &c, NULL, &e), ERR_INPUT, &e, "blank.txt: there is no word in it");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "blank.txt: there is no word in it");
     p = asked(text[3]); /* bytes that are no text leave no sign behind */
-    test_ok(pretrain_begin(&p, home, "x", &c, NULL, &e), &e);
+    test_ok(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), &e);
     char *vocab = test_text(c.model, "vocab.txt");
     assert_string_equal(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n##1\n##c\n##m\n3\n[\na\nb\nd\n");
+    assert_true(made);
     char *before = xstrdup(c.model);
-    test_ok(pretrain_begin(&p, home, "x", &c, NULL, &e), &e);
+    test_ok(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), &e);
     assert_string_equal(c.model, before); /* made once */
+    assert_false(made);
+    pretrain_undo(&c);
+    assert_false(file_exists(c.model));
     free(before);
     free(vocab);
     config_release(&c);
