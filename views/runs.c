@@ -393,6 +393,10 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = r == REQ_UNDO ? EFFECT_UNDO : EFFECT_REDO;
         return true;
     }
+    if (r == REQ_TERMS && v->marks > 1) {
+        train_overlay(ui, v->marked, v->marks, out);
+        return true;
+    }
     bool many = r == REQ_TRASH || r == REQ_RUN;
     const struct run_row *row = runs_at_cursor(v);
     if (!runs_choose(v, many, out) || !row) return true;
@@ -404,6 +408,10 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_BEST: to_best(ui); return true;
     case REQ_RESEED: out->kind = EFFECT_RESEED; return true;
+    case REQ_TERMS:
+        ui_say(ui, SAY_INFO, "Space marks runs: o lays two or more over one another");
+        out->kind = EFFECT_NONE;
+        return true;
     case REQ_WATCH: ui_watch(ui, out); return true;
     case REQ_RUN:
         if (v->marks || runs_can_go(ui, row)) out->kind = EFFECT_AGAIN;

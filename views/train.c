@@ -30,9 +30,9 @@ const struct job_row *train_focused(const struct train_view *v) {
 
 static void fit_axes(struct train_view *v) {
     const struct series_task *task = train_task(v);
-    double majority = task ? task->majority : v->series.majority;
-    struct plot_data loss = train_loss(v), metric = train_metric(v);
-    double from = 0, to = INFINITY, lo = 0, hi = 0;
+    double majority = task ? task->majority : v->series.majority, *own;
+    struct plot_data loss = train_over(v, train_loss(v), &own), metric = train_metric(v);
+    double from = -INFINITY, to = INFINITY, lo = 0, hi = 0;
     if (v->look.to > v->look.from) {
         from = v->look.from;
         to = v->look.to;
@@ -40,6 +40,7 @@ static void fit_axes(struct train_view *v) {
     bool positive = v->look.log && plot_extent(&loss, from, to, true, &lo, &hi);
     if (positive || plot_extent(&loss, from, to, false, &lo, &hi))
         axis_fit(&v->look.y, lo, hi, positive);
+    free(own);
     bool any = plot_extent(&metric, -INFINITY, INFINITY, false, &lo, &hi);
     if (isfinite(majority)) {
         lo = any && lo < majority ? lo : majority;
@@ -58,89 +59,64 @@ void train_changed(struct train_view *v) {
         v->cursor = -1;
         v->text_top = v->shown_task = v->shown_term = 0;
     }
+    if (v->chart) v->shown_task = v->shown_term = 0;
     if (v->shown_task > v->series.tasks + 1 || !v->series.tasks) v->shown_task = 0;
     if (v->shown_term > v->series.terms + 1 || !v->series.terms) v->shown_term = 0;
     const struct series *s = &v->series;
     if (v->cursor >= 0 && s->count && (double)v->cursor > s->step[s->count - 1]) v->cursor = -1;
-    if (v->look.follow && v->look.to > v->look.from && s->count) {
-        double by = s->step[s->count - 1] - v->look.to;
-        if (by > 0) {
-            v->look.from += by;
-            v->look.to += by;
-        }
-    }
-    if (train_all_tasks(v)) train_fit_tasks(v);
+    if (s->count && series_lacks(s, v->look.x)) v->look.x = PLOT_X_STEP;
+    train_follow(v);
+    if (v->besides) train_fit_beside(v);
+    else if (train_all_tasks(v)) train_fit_tasks(v);
     else fit_axes(v);
-    if (train_all_terms(v)) train_fit_terms(v);
+    if (!v->besides && train_all_terms(v)) train_fit_terms(v);
 }
 
-static void window(const struct train_view *v, double *from, double *to) {
-    struct plot_data d = train_loss(v);
-    *from = v->look.from;
-    *to = v->look.to;
-    if (*to > *from) return;
-    *from = 0;
-    *to = d.count ? d.step[d.count - 1] : 1;
+/* Another chart: its own y axis. */
+static void next_chart(struct train_view *v, int by) {
+    v->chart = (enum train_chart)((v->chart + CHARTS + by) % CHARTS);
+    v->look.y.set = false;
 }
 
-/* The cursor by chart columns; it always stands on a logged step. */
-static void move_cursor(struct train_view *v, int columns) {
-    struct plot_data d = train_loss(v);
-    if (!d.count) return;
-    double from, to;
-    window(v, &from, &to);
-    size_t last = d.count - 1;
-    size_t at = v->cursor < 0 ? last : plot_nearest(&d, (double)v->cursor);
-    double want = d.step[at] + columns * (to - from) / v->chart_w;
-    size_t next = plot_nearest(&d, want);
-    if (next == at && columns > 0 && at < last) next = at + 1;
-    if (next == at && columns < 0 && at > 0) next = at - 1;
-    v->cursor = (int64_t)d.step[next];
-    v->look.follow = false;
-    if (v->look.to > v->look.from && (d.step[next] < from || d.step[next] > to)) {
-        double by = d.step[next] - (from + to) / 2;
-        v->look.from += by;
-        v->look.to += by;
-    }
+void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    struct train_view *v = &ui->train;
+    int n = runs > TRAIN_BESIDE ? TRAIN_BESIDE : runs;
+    v->asked = xrealloc(v->asked, (size_t)n + 1, sizeof *v->asked);
+    if (n) memcpy(v->asked, run, (size_t)n * sizeof *run);
+    v->shown_task = v->shown_term = 0;
+    v->look.y.set = v->look.metric_y.set = false;
+    v->look.from = v->look.to = 0;
+    out->kind = EFFECT_BESIDE;
+    out->run = v->asked;
+    out->runs = n;
+    if (n < runs) ui_say(ui, SAY_WARNING, "the first %d of %d runs: more are not told apart", n, runs);
+    if (!n) return;
+    v->focus = run[0];
+    v->cursor = -1;
+    ui_show(ui, SCREEN_TRAIN);
 }
 
-static void train_zoom(struct train_view *v, double by) {
-    struct plot_data d = train_loss(v);
-    if (!d.count) return;
-    double from, to, end = d.step[d.count - 1];
-    window(v, &from, &to);
-    double middle = v->cursor >= 0 ? (double)v->cursor : v->look.follow ? to : (from + to) / 2;
-    double span = (to - from) * by;
-    if (span < 8) span = 8;
-    if (span >= end) {
-        v->look.from = v->look.to = 0;
-        return;
-    }
-    double share = to > from ? (middle - from) / (to - from) : 1;
-    v->look.from = middle - span * share;
-    if (v->look.from < 0) v->look.from = 0;
-    v->look.to = v->look.from + span;
-}
-
-static void pan(struct train_view *v, int direction) {
-    struct plot_data d = train_loss(v);
-    if (!(v->look.to > v->look.from) || !d.count) return;
-    double span = v->look.to - v->look.from, end = d.step[d.count - 1];
-    double from = v->look.from + direction * span / 2;
-    if (from + span > end) from = end - span;
-    if (from < 0) from = 0;
-    v->look.from = from;
-    v->look.to = from + span;
-    v->look.follow = false;
+/* All runs of the list over one another, or the one in focus alone. */
+static void overlay_all(struct ui *ui, struct effect *out) {
+    struct train_view *v = &ui->train;
+    int64_t run[TRAIN_BESIDE];
+    int n = 0;
+    for (int i = 0; i < v->jobs && n < TRAIN_BESIDE; i++)
+        if (v->job[i].step > 0 || v->job[i].id == v->focus) run[n++] = v->job[i].id;
+    if (!v->besides && n < 2) ui_say(ui, SAY_INFO, "one run: in Runs, Space marks some and o lays them over one another");
+    else train_overlay(ui, run, v->besides ? 0 : n, out);
 }
 
 static bool focus_by(struct ui *ui, int by, struct effect *out) {
     struct train_view *v = &ui->train;
-    if (!v->jobs) return true;
-    int i = focus_index(v) + by;
-    i = i < 0 ? 0 : i >= v->jobs ? v->jobs - 1 : i;
-    if (v->job[i].id == v->focus) return true;
-    v->focus = v->chosen[0] = v->job[i].id;
+    int n = v->besides ? v->besides : v->jobs, at = focus_index(v);
+    if (!n) return true;
+    for (int i = 0; i < v->besides; i++)
+        if (v->beside[i].id == v->focus) at = i;
+    at = ui_into(at + by, n - 1);
+    int64_t to = v->besides ? v->beside[at].id : v->job[at].id;
+    if (to == v->focus) return true;
+    v->focus = v->chosen[0] = to;
     v->cursor = -1;
     out->kind = EFFECT_FOCUS;
     out->run = v->chosen;
@@ -219,10 +195,10 @@ static bool text_request(struct ui *ui, enum request r) {
 static bool chart_request(struct train_view *v, enum request r) {
     struct plot_data d = train_loss(v);
     switch (r) {
-    case REQ_LEFT: move_cursor(v, -1); break;
-    case REQ_RIGHT: move_cursor(v, 1); break;
-    case REQ_FAST_LEFT: move_cursor(v, -10); break;
-    case REQ_FAST_RIGHT: move_cursor(v, 10); break;
+    case REQ_LEFT: train_move_cursor(v, -1); break;
+    case REQ_RIGHT: train_move_cursor(v, 1); break;
+    case REQ_FAST_LEFT: train_move_cursor(v, -10); break;
+    case REQ_FAST_RIGHT: train_move_cursor(v, 10); break;
     case REQ_FIRST:
         if (d.count) v->cursor = (int64_t)d.step[0];
         break;
@@ -231,8 +207,8 @@ static bool chart_request(struct train_view *v, enum request r) {
         break;
     case REQ_MORE: train_zoom(v, 0.5); break;
     case REQ_LESS: train_zoom(v, 2); break;
-    case REQ_PAN_LEFT: pan(v, -1); break;
-    case REQ_PAN_RIGHT: pan(v, 1); break;
+    case REQ_PAN_LEFT: train_pan(v, -1); break;
+    case REQ_PAN_RIGHT: train_pan(v, 1); break;
     case REQ_FIT:
         v->look.from = v->look.to = 0;
         v->look.y.set = v->look.metric_y.set = false;
@@ -252,6 +228,11 @@ static bool chart_request(struct train_view *v, enum request r) {
         v->look.follow = true;
         v->cursor = -1;
         break;
+    case REQ_NEXT_PART: next_chart(v, 1); break;
+    case REQ_PREV_PART: next_chart(v, -1); break;
+    case REQ_LOG_X:
+        v->look.log_x = !v->look.log_x;
+        break;
     case REQ_TASKS:
         if (v->series.tasks) train_next_task(v);
         break;
@@ -259,8 +240,8 @@ static bool chart_request(struct train_view *v, enum request r) {
         if (v->series.terms) train_next_term(v);
         break;
     case REQ_BACK:
-        if (v->cursor < 0 && !v->shown_task && !v->shown_term) return false;
-        if (v->cursor < 0) v->shown_task = v->shown_term = 0;
+        if (v->cursor < 0 && !v->shown_task && !v->shown_term && !v->chart) return false;
+        if (v->cursor < 0) v->shown_task = v->shown_term = 0, v->chart = CHART_LOSS, v->look.y.set = false;
         v->cursor = -1;
         break;
     default: return false;
@@ -275,6 +256,19 @@ bool train_request(struct ui *ui, enum request r, struct effect *out) {
         ui_say(ui, SAY_INFO, "one task: a run of several (petri train --tasks, or tasks in Compose) is shown by task");
     if (r == REQ_TERMS && !ui->train.series.terms)
         ui_say(ui, SAY_INFO, "this loss has one part: a method with a retriever (pha) has more");
+    if (r == REQ_BESIDE) {
+        train_next_x(ui);
+        train_changed(&ui->train);
+        return true;
+    }
+    if (r == REQ_MARK_ALL) {
+        overlay_all(ui, out);
+        return true;
+    }
     if (text_request(ui, r) || chart_request(&ui->train, r)) return true;
+    if (r == REQ_BACK && ui->train.besides) {
+        train_overlay(ui, NULL, 0, out);
+        return true;
+    }
     return r != REQ_BACK && job_request(ui, r, out);
 }

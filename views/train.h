@@ -2,7 +2,7 @@
  * app, which replaces them between two draws; the cursor and what the chart shows belong
  * to the view.
  *
- * In train.c, train_axis.c, train_tasks.c, train_terms.c and train_texts.c; drawn in train_draw.c. */
+ * In train.c, train_axis.c, train_beside.c, train_tasks.c, train_terms.c and train_texts.c; drawn in train_draw.c. */
 #ifndef VIEWS_TRAIN_H
 #define VIEWS_TRAIN_H
 
@@ -93,17 +93,32 @@ double series_x(const struct series *s, enum plot_x x, double step);
  * caller frees (NULL otherwise). */
 const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count, double **own);
 
+/* A run that is overlaid with others. */
+struct train_run {
+    int64_t id;
+    const char *name;      /* "#3 lora(r=8) · reviews · seed 1" */
+    const struct series *series;
+};
+enum { TRAIN_BESIDE = 24 };
+
+/* What the large chart is of. */
+enum train_chart { CHART_LOSS, CHART_RATE, CHART_NORM, CHARTS };
+
 struct train_view {
     /* set by the app */
     const struct job_row *job;
     int jobs;              /* running first, then queued in their order, then those ended in this session */
     struct series series;
+    const struct train_run *beside; /* overlaid, in place of the one in focus alone; asked for with EFFECT_BESIDE */
+    int besides;
     /* the view's own */
     int64_t focus;         /* run id; the app may set it to a run just started */
     int64_t cursor;        /* step under the cursor, -1: none (the tail is followed) */
     struct plot_look look; /* zoom, log, smoothing, raw, axis with hysteresis */
     int64_t shown_run;     /* whose series the axes are fitted to */
     int chart_w;           /* columns of the chart at the last size, for one-column moves */
+    enum train_chart chart;
+    int64_t *asked;        /* runs to be overlaid, owned */
     bool texts;            /* texts in place of the metric where there is no room for both */
     int text_top;          /* the first text shown of its set */
     int shown_task;        /* of several: 0 what they have together, 1 … tasks one, tasks + 1 all at once */

@@ -5,6 +5,8 @@
 #include "core/base/mem.h"
 #include "views/plot_raster.h"
 #include "views/train.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
 
 const char *series_lacks(const struct series *s, enum plot_x x) {
     size_t last = s->count ? s->count - 1 : 0;
@@ -40,4 +42,111 @@ const double *series_xs(const struct series *s, enum plot_x x, const double *ste
     *own = xmalloc((count + 1) * sizeof **own);
     for (size_t i = 0; i < count; i++) (*own)[i] = series_x(s, x, step[i]);
     return *own;
+}
+
+struct plot_data train_chart_of(const struct train_view *v, const struct series *s) {
+    const double *of[CHARTS] = {s->loss, s->lr, s->grad_norm};
+    return (struct plot_data){s->step, of[v->chart], s->count};
+}
+
+const char *train_chart_name(const struct train_view *v) {
+    static const char *const names[CHARTS] = {NULL, "learning rate", "gradient norm"};
+    return names[v->chart];
+}
+
+struct plot_data train_over(const struct train_view *v, struct plot_data d, double **own) {
+    d.step = series_xs(&v->series, v->look.x, d.step, d.count, own);
+    return d;
+}
+
+double train_cursor_x(const struct train_view *v) { return v->cursor < 0 ? -1 : series_x(&v->series, v->look.x, (double)v->cursor); }
+
+/* Where the curves end. */
+static double end_of(const struct train_view *v) {
+    const struct series *s = &v->series;
+    double end = s->count ? series_x(s, v->look.x, s->step[s->count - 1]) : 0;
+    return v->besides ? fmax(end, train_beside_end(v)) : end;
+}
+
+void train_window(const struct train_view *v, double *from, double *to) {
+    *from = v->look.from;
+    *to = v->look.to;
+    if (*to > *from) return;
+    *from = 0;
+    *to = end_of(v) > 0 ? end_of(v) : 1;
+}
+
+/* By chart columns; it always stands on a logged step. */
+void train_move_cursor(struct train_view *v, int columns) {
+    double *own, from, to;
+    struct plot_data d = train_over(v, train_loss(v), &own);
+    if (!d.count) return;
+    const double *step = train_loss(v).step;
+    train_window(v, &from, &to);
+    size_t last = d.count - 1, at = last, next;
+    if (v->cursor >= 0) at = plot_nearest(&(struct plot_data){step, d.value, d.count}, (double)v->cursor);
+    double by = columns / (double)v->chart_w;
+    bool log_x = v->look.log_x && d.step[at] > 0;
+    if (log_x && !(from > 0)) from = d.step[0] > 0 ? d.step[0] : to / 1000;
+    next = plot_nearest(&d, log_x ? d.step[at] * pow(to / from, by) : d.step[at] + by * (to - from));
+    if (next == at && columns > 0 && at < last) next = at + 1;
+    if (next == at && columns < 0 && at > 0) next = at - 1;
+    v->cursor = (int64_t)step[next];
+    v->look.follow = false;
+    if (v->look.to > v->look.from && (d.step[next] < from || d.step[next] > to)) {
+        double off = d.step[next] - (from + to) / 2;
+        v->look.from += off;
+        v->look.to += off;
+    }
+    free(own);
+}
+
+void train_zoom(struct train_view *v, double by) {
+    struct plot_data d = train_loss(v);
+    if (!d.count) return;
+    double from, to, end = end_of(v), least = end * 8 / fmax(d.step[d.count - 1], 8); /* what eight steps take, about */
+    train_window(v, &from, &to);
+    double middle = v->cursor >= 0 ? train_cursor_x(v) : v->look.follow ? to : (from + to) / 2;
+    double span = fmax((to - from) * by, least);
+    if (span >= end) {
+        v->look.from = v->look.to = 0;
+        return;
+    }
+    double share = to > from ? (middle - from) / (to - from) : 1;
+    v->look.from = fmax(middle - span * share, 0);
+    v->look.to = v->look.from + span;
+}
+
+void train_pan(struct train_view *v, int direction) {
+    if (!(v->look.to > v->look.from) || !train_loss(v).count) return;
+    double span = v->look.to - v->look.from, end = end_of(v);
+    double from = v->look.from + direction * span / 2;
+    if (from + span > end) from = end - span;
+    if (from < 0) from = 0;
+    v->look.from = from;
+    v->look.to = from + span;
+    v->look.follow = false;
+}
+
+void train_follow(struct train_view *v) {
+    if (!v->look.follow || !(v->look.to > v->look.from) || !v->series.count) return;
+    double by = end_of(v) - v->look.to;
+    if (by <= 0) return;
+    v->look.from += by;
+    v->look.to += by;
+}
+
+void train_next_x(struct ui *ui) {
+    struct train_view *v = &ui->train;
+    const char *lacks = NULL;
+    enum plot_x x = v->look.x;
+    do {
+        x = (enum plot_x)((x + 1) % PLOT_XS);
+        const char *why = series_lacks(&v->series, x);
+        if (why && !lacks) lacks = why;
+        if (!why) break;
+    } while (x != v->look.x);
+    v->look.x = x;
+    v->look.from = v->look.to = 0;
+    ui_say(ui, lacks ? SAY_WARNING : SAY_INFO, lacks ? "over %s; %s" : "over %s", x == PLOT_X_STEP ? "steps" : plot_x_unit(x), lacks);
 }

@@ -9,19 +9,22 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-/* The window that all charts of the focused run share: while it goes, the steps to come. */
-static struct plot_look look_of(const struct train_view *v) {
+/* The window that all charts share: while a run goes, the steps to come.  `mark`: room for the stages' beginnings. */
+static struct plot_look look_of(const struct train_view *v, double mark[SERIES_MARKS]) {
     struct plot_look look = v->look;
-    look.mark = v->series.mark;
-    look.marks = v->series.marks;
+    const struct series *s = &v->series;
+    for (int i = 0; i < s->marks; i++) mark[i] = series_x(s, look.x, s->mark[i]);
+    look.mark = mark;
+    look.marks = v->besides ? 0 : s->marks;
     if (look.to > look.from) return look;
     const struct job_row *job = train_focused(v);
-    double end = v->series.count ? v->series.step[v->series.count - 1] : 0;
-    if (job && job->id == v->series.run && job->state <= RUN_PAUSED && job->steps > 0 &&
-        (double)job->steps > end)
-        end = (double)job->steps;
+    double from, end;
+    train_window(v, &from, &end);
+    bool planned = look.x == PLOT_X_STEP || look.x == PLOT_X_EPOCH; /* what the steps to come take is not known of others */
+    if (planned && job && job->id == s->run && job->state <= RUN_PAUSED && job->steps > 0)
+        end = fmax(end, series_x(s, look.x, (double)job->steps));
     look.from = 0;
-    look.to = end < 10 ? 10 : end;
+    look.to = end < 10 && look.x == PLOT_X_STEP ? 10 : end;
     return look;
 }
 
@@ -45,8 +48,8 @@ static void legend(const struct train_view *v, struct canvas *c, struct rect r) 
 static void loss_title(const struct train_view *v, char out[120]) {
     const struct series_task *task = train_task(v);
     const struct series_term *part = train_term(v);
-    if (part) {
-        snprintf(out, 120, "%.60s%s", part->name, v->look.log ? " (log)" : "");
+    if (part || v->chart) {
+        snprintf(out, 120, "%.60s%s", part ? part->name : train_chart_name(v), v->look.log ? " (log)" : "");
         return;
     }
     if (train_all_terms(v)) {
@@ -69,8 +72,18 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
                  job->method, job->task, (unsigned long long)job->seed);
     char left[120];
     loss_title(v, left);
+    bool smooth = v->look.smooth && v->chart != CHART_RATE;
+    if (v->besides)
+        snprintf(title, sizeof title, smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
+                 v->look.raw ? ", raw behind" : "");
     canvas_rule(c, r.x, r.y, r.w, left, title);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    double mark[SERIES_MARKS];
+    if (v->besides) {
+        struct plot_look shared = look_of(v, mark);
+        train_draw_beside(v, c, chart, &shared, train_cursor_x(v), false);
+        return;
+    }
     if (!s->count) {
         const char *says = job ? job->state == RUN_QUEUED ? "waits for its turn"
                                                           : "the first step is on its way"
@@ -86,7 +99,7 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
         chart.y += rows;
         chart.h -= rows;
     }
-    struct plot_look look = look_of(v);
+    struct plot_look look = look_of(v, mark);
     if (train_all_tasks(v)) {
         train_draw_overlay(v, c, chart, &look, true);
         return;
@@ -95,9 +108,12 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
         train_draw_terms(v, c, chart, &look);
         return;
     }
-    struct plot_data d = train_loss(v);
-    plot_curve(c, chart, &d, &look, (double)v->cursor, true);
-    legend(v, c, chart);
+    double *own;
+    struct plot_data d = train_over(v, train_loss(v), &own);
+    if (v->chart == CHART_RATE) look.smooth = 0;
+    plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
+    free(own);
+    if (v->chart != CHART_RATE) legend(v, c, chart);
 }
 
 /* What an evaluation's chart is of: the whole run's metric, or one task's. */
@@ -135,31 +151,39 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     struct shown_metric m = metric_shown(v);
     char left[120], right[200];
     bool all = train_all_tasks(v);
+    double mark[SERIES_MARKS], *own;
     metric_notes(&m, right);
     snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
-    canvas_rule(c, r.x, r.y, r.w, all ? "each task's metric" : left, all ? "+ several at one place" : right);
+    const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
+    canvas_rule(c, r.x, r.y, r.w, all ? "each task's metric" : left, about);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
-    struct plot_data d = train_metric(v);
-    if (!d.count) {
-        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no evaluation yet");
+    struct plot_look look = look_of(v, mark);
+    if (v->besides) {
+        train_draw_beside(v, c, chart, &look, train_cursor_x(v), true);
         return;
     }
-    struct plot_look look = look_of(v);
-    if (all) train_draw_overlay(v, c, chart, &look, false);
-    else plot_points(c, chart, &d, &look, m.majority, (double)v->cursor, look.from, look.to, r.h >= 9);
+    struct plot_data d = train_over(v, train_metric(v), &own);
+    if (!d.count) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no evaluation yet");
+    else if (all) train_draw_overlay(v, c, chart, &look, false);
+    else plot_points(c, chart, &d, &look, m.majority, train_cursor_x(v), look.from, look.to, r.h >= 9);
+    free(own);
 }
 
 static void draw_small(const struct train_view *v, struct canvas *c, struct rect r,
                        const char *title, const double *value) {
     const struct series *s = &v->series;
-    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    char whose[32] = "";
+    if (v->besides) snprintf(whose, sizeof whose, "of #%lld", (long long)s->run);
+    canvas_rule(c, r.x, r.y, r.w, title, whose);
     if (!s->count || !value) return;
-    struct plot_data d = {s->step, value, s->count};
-    struct plot_look look = look_of(v);
+    double mark[SERIES_MARKS], *own;
+    struct plot_data d = train_over(v, (struct plot_data){s->step, value, s->count}, &own);
+    struct plot_look look = look_of(v, mark);
     look.y.set = look.log = false;
     look.smooth = 0;
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
-    plot_curve(c, chart, &d, &look, (double)v->cursor, true);
+    plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
+    free(own);
 }
 
 static void draw_job(const struct train_view *v, struct canvas *c, struct rect r, int y,
@@ -240,15 +264,18 @@ static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect
     if (!rect_empty(p.at[PANE_LOSS])) draw_loss(v, c, p.at[PANE_LOSS]);
     if (!rect_empty(p.at[PANE_METRIC])) draw_metric(v, c, p.at[PANE_METRIC]);
     if (!rect_empty(p.at[PANE_TEXTS])) train_draw_texts(v, c, p.at[PANE_TEXTS]);
+    /* what the large chart shows is not shown again */
+    bool rate = v->chart == CHART_RATE, norm = v->chart == CHART_NORM;
     if (!rect_empty(p.at[PANE_RATE]))
-        draw_small(v, c, p.at[PANE_RATE], "learning rate", v->series.lr);
+        draw_small(v, c, p.at[PANE_RATE], rate ? "loss" : "learning rate", rate ? v->series.loss : v->series.lr);
     if (!rect_empty(p.at[PANE_NORM]))
-        draw_small(v, c, p.at[PANE_NORM], "gradient norm", v->series.grad_norm);
+        draw_small(v, c, p.at[PANE_NORM], norm ? "loss" : "gradient norm", norm ? v->series.loss : v->series.grad_norm);
     if (!rect_empty(p.at[PANE_TASKS])) train_draw_tasks(v, c, p.at[PANE_TASKS]);
     struct rect jobs = p.at[PANE_JOBS];
     if (rect_empty(jobs)) return;
     const struct job_row *job = train_focused(v);
-    if (jobs.h > 1) draw_jobs(v, c, jobs);
+    if (jobs.h > 1 && v->besides) train_beside_list(v, c, jobs);
+    else if (jobs.h > 1) draw_jobs(v, c, jobs);
     else if (job) draw_job(v, c, jobs, jobs.y, job);
 }
 
@@ -277,15 +304,22 @@ static void summary(const struct train_view *v, const struct job_row *job, struc
     put_flags(job, out);
 }
 
+/* "step 187", with what it is on another axis. */
+static void put_step(const struct train_view *v, double step, struct buf *out) {
+    buf_printf(out, "step %.0f", step);
+    if (v->look.x != PLOT_X_STEP) buf_printf(out, " (%.5g %s)", series_x(&v->series, v->look.x, step), plot_x_unit(v->look.x));
+}
+
 /* The step under the cursor, or the last: its loss, and the smoothed one. */
 static void point_readout(const struct train_view *v, const struct plot_data *d, size_t at, struct buf *out) {
     const struct series_task *task = train_task(v);
     const struct series_term *part = train_term(v);
     char text[32];
-    buf_printf(out, "step %.0f  %s%s", d->step[at], task ? task->name : "", task ? " " : "");
+    put_step(v, d->step[at], out);
+    buf_printf(out, "  %s%s", task ? task->name : "", task ? " " : "");
     if (isfinite(d->value[at])) snprintf(text, sizeof text, "%.4f", d->value[at]);
     else show_short(d->value[at], text);
-    buf_printf(out, "%s %s", part ? part->name : "loss", text);
+    buf_printf(out, "%s %s", part ? part->name : v->chart ? train_chart_name(v) : "loss", text);
     if (v->look.smooth > 0) {
         double *mean = xmalloc((at + 1) * sizeof *mean);
         plot_smooth(d->value, at + 1, plot_smooth_weight(v->look.smooth), mean);
@@ -307,23 +341,29 @@ static void train_draw_readout(const struct ui *ui, struct buf *out) {
     if (!d.count) return;
     bool over = job && job->id == s->run && job->state == RUN_FINISHED;
     bool many = train_all_tasks(v) || train_all_terms(v);
+    if (v->besides) {
+        size_t here = v->cursor < 0 ? d.count - 1 : plot_nearest(&d, (double)v->cursor);
+        put_step(v, d.step[here], out);
+        train_beside_readout(v, series_x(s, v->look.x, d.step[here]), out);
+        return;
+    }
     if (over && v->cursor < 0 && !many && !train_term(v)) {
         summary(v, job, out);
         return;
     }
     size_t at = v->cursor < 0 ? d.count - 1 : plot_nearest(&d, (double)v->cursor);
     if (many) {
-        buf_printf(out, "step %.0f", d.step[at]);
+        put_step(v, d.step[at], out);
         if (train_all_tasks(v)) train_tasks_readout(v, out);
         else train_terms_readout(v, d.step[at], out);
         return;
     }
     point_readout(v, &d, at, out);
-    if (s->lr && !train_task(v)) {
+    if (s->lr && !train_task(v) && !v->chart) {
         show_short(s->lr[at], text);
         buf_printf(out, "  lr %s", text);
     }
-    if (s->grad_norm && !train_task(v)) {
+    if (s->grad_norm && !train_task(v) && !v->chart) {
         show_short(s->grad_norm[at], text);
         buf_printf(out, "  \u2016g\u2016 %s", text);
     }
@@ -331,6 +371,8 @@ static void train_draw_readout(const struct ui *ui, struct buf *out) {
 }
 
 static void train_draw_init(struct ui *ui) { train_init(&ui->train); }
+
+static void train_draw_release(struct ui *ui) { free(ui->train.asked); }
 
 static void train_draw_changed(struct ui *ui) {
     struct layout_frame f;
@@ -344,7 +386,7 @@ static void train_draw_changed(struct ui *ui) {
 static void train_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct train_view *v = &ui->train;
     (void)f;
-    *out = (struct layout_need){.jobs = v->jobs, .texts = v->texts, .tasks = v->series.tasks,
+    *out = (struct layout_need){.jobs = v->besides ? v->besides : v->jobs, .texts = v->texts, .tasks = v->series.tasks,
                                 .given = v->series.samples > 0};
 }
 
@@ -375,6 +417,8 @@ static const char *train_draw_hint(const struct ui *ui, const struct key_entry *
     case REQ_TEXTS: return v->series.samples ? v->texts ? "metric" : k->hint : NULL;
     case REQ_TASKS: return train_tasks_hint(v);
     case REQ_TERMS: return train_terms_hint(v);
+    case REQ_NEXT_PART: return "chart";
+    case REQ_BESIDE: return "axis";
     case REQ_DOWN:
     case REQ_MORE:
     case REQ_PAN_LEFT:
@@ -388,7 +432,7 @@ static const enum request train_draw_keys[] = {
     REQ_OPEN, REQ_PAUSE, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
     REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW, REQ_TEXTS, REQ_TASKS,
-    REQ_TERMS, REQ_FOLLOW, REQ_NONE
+    REQ_TERMS, REQ_FOLLOW, REQ_BESIDE, REQ_LOG_X, REQ_NEXT_PART, REQ_PREV_PART, REQ_MARK_ALL, REQ_NONE
 };
 
 const struct screen screen_train = {
@@ -396,7 +440,8 @@ const struct screen screen_train = {
     .about = "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
              "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
     .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
-    .init = train_draw_init, .changed = train_draw_changed, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
+    .init = train_draw_init, .release = train_draw_release, .changed = train_draw_changed,
+    .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
     .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
     .pictured = train_draw_pictured,
 };

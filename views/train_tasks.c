@@ -30,7 +30,7 @@ struct plot_data train_loss(const struct train_view *v) {
     const struct series_term *part = train_term(v);
     if (t) return train_tasks_data_of(t, true);
     if (part) return (struct plot_data){part->step, part->loss, part->count};
-    return (struct plot_data){v->series.step, v->series.loss, v->series.count};
+    return train_chart_of(v, &v->series);
 }
 
 struct plot_data train_metric(const struct train_view *v) {
@@ -70,8 +70,12 @@ void train_fit_tasks(struct train_view *v) {
     for (int losses = 0; losses < 2; losses++) {
         bool any = false;
         double lo = 0, hi = 0;
-        for (int i = 0; i < v->series.tasks; i++)
-            any = train_widen(v, train_tasks_data_of(&v->series.task[i], losses), losses, any, &lo, &hi);
+        for (int i = 0; i < v->series.tasks; i++) {
+            double *own;
+            struct plot_data d = train_over(v, train_tasks_data_of(&v->series.task[i], losses), &own);
+            any = train_widen(v, d, losses, any, &lo, &hi);
+            free(own);
+        }
         if (any) axis_fit(losses ? &v->look.y : &v->look.metric_y, lo, hi, losses && v->look.log);
     }
 }
@@ -80,11 +84,14 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
                         bool losses) {
     int n = v->series.tasks;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
+    double **own = xcalloc((size_t)n, sizeof *own);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){train_tasks_data_of(&v->series.task[i], losses), plot_mark(i),
+        line[i] = (struct plot_line){train_over(v, train_tasks_data_of(&v->series.task[i], losses), &own[i]), plot_mark(i),
                                      scatter_style(c, i), i};
-    if (losses) plot_lines(c, r, line, n, look, (double)v->cursor, true);
-    else plot_marks(c, r, line, n, look, (double)v->cursor, r.h >= 8);
+    if (losses) plot_lines(c, r, line, n, look, train_cursor_x(v), true);
+    else plot_marks(c, r, line, n, look, train_cursor_x(v), r.h >= 8);
+    for (int i = 0; i < n; i++) free(own[i]);
+    free(own);
     free(line);
 }
 

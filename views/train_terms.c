@@ -45,8 +45,11 @@ const char *train_terms_hint(const struct train_view *v) {
 void train_fit_terms(struct train_view *v) {
     bool any = false;
     double lo = 0, hi = 0;
-    for (int i = 0; i < v->series.terms; i++) any = train_widen(v, train_terms_data_of(&v->series.term[i]),
-                                                                true, any, &lo, &hi);
+    for (int i = 0; i < v->series.terms; i++) {
+        double *own;
+        any = train_widen(v, train_over(v, train_terms_data_of(&v->series.term[i]), &own), true, any, &lo, &hi);
+        free(own);
+    }
     if (any) axis_fit(&v->look.y, lo, hi, v->look.log && lo > 0);
 }
 
@@ -59,10 +62,13 @@ void train_terms_title(const struct train_view *v, struct buf *out) {
 void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look) {
     int n = v->series.terms;
     struct plot_line *line = xcalloc((size_t)n, sizeof *line);
+    double **own = xcalloc((size_t)n, sizeof *own);
     for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){train_terms_data_of(&v->series.term[i]), plot_mark(i),
+        line[i] = (struct plot_line){train_over(v, train_terms_data_of(&v->series.term[i]), &own[i]), plot_mark(i),
                                      scatter_style(c, i), i};
-    plot_lines(c, r, line, n, look, (double)v->cursor, true);
+    plot_lines(c, r, line, n, look, train_cursor_x(v), true);
+    for (int i = 0; i < n; i++) free(own[i]);
+    free(own);
     free(line);
 }
 

@@ -36,8 +36,32 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
  * all. */
 const struct series_task *train_task(const struct train_view *v);
 bool train_all_tasks(const struct train_view *v);
-/* Widens *lo … *hi by what a curve (losses: smoothed, in the window) shows; the first one begins it. */
+/* Widens *lo … *hi by what a curve (losses: smoothed, in the window; in the look's x) shows; the first one begins it. */
 bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi);
+
+/* train_axis.c: the curve that the large chart has of a series, in steps; data of the run in focus with x as the look has
+ * it (*own: as series_xs); the stretch shown; what keys do to cursor and stretch; to the next x that there is, which is
+ * said. */
+struct plot_data train_chart_of(const struct train_view *v, const struct series *s);
+struct plot_data train_over(const struct train_view *v, struct plot_data d, double **own);
+const char *train_chart_name(const struct train_view *v); /* NULL: losses */
+void train_window(const struct train_view *v, double *from, double *to);
+void train_move_cursor(struct train_view *v, int columns);
+void train_zoom(struct train_view *v, double by);
+void train_pan(struct train_view *v, int direction);
+void train_follow(struct train_view *v);
+void train_next_x(struct ui *ui);
+double train_cursor_x(const struct train_view *v); /* -1: there is none */
+
+/* train_beside.c: where the longest of the overlaid runs ends; the y axes' ranges; their chart; values at an x; the list in
+ * place of the jobs; and the runs that Runs has marked. */
+double train_beside_end(const struct train_view *v);
+void train_fit_beside(struct train_view *v);
+void train_draw_beside(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look, double cursor,
+                       bool metric);
+void train_beside_readout(const struct train_view *v, double x, struct buf *out);
+void train_beside_list(const struct train_view *v, struct canvas *c, struct rect r);
+void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 
 /* train_terms.c: the part of the loss that is shown, or NULL; whether all are; the next of them; what the key does now;
  * y to what all show; the chart with all, its title, and what they are at a step. */

@@ -358,6 +358,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
         store_run_release(&run);
         return rc;
     case BACKGROUND_OTHERS: return other_runs_read(d->store, o->run[0], &a->others, e);
+    case BACKGROUND_BESIDE: return beside_read(d->store, o->run, o->runs, &a->beside, e);
     case BACKGROUND_WHY: return background_why(d, o->run[0], a, e);
     case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
     case BACKGROUND_SWEEPS: return swept_page_read(d->store, o->run[0], d->sweeping, &a->swept, e);
@@ -484,6 +485,7 @@ void background_answer_free(struct background_answer *a) {
     history_rows_free(a->runs);
     run_page_free(a->detail);
     other_runs_free(a->others);
+    beside_free(a->beside);
     series_free(a->series);
     compared_page_free(a->compared);
     swept_page_free(a->swept);

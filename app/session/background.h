@@ -9,6 +9,7 @@
 #include "app/history/task_results.h"
 #include "app/history/test_results.h"
 #include "app/jobs/jobs.h"
+#include "app/session/beside.h"
 #include "app/session/others.h"
 #include "app/session/page_few.h"
 #include "core/model/arch.h"
@@ -38,6 +39,7 @@ enum background_kind {
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
     BACKGROUND_OTHERS,  /* runs that others train, and run[0] (0: none) */
+    BACKGROUND_BESIDE,  /* runs for Train to lay over one another */
     BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
     BACKGROUND_FOLDER,  /* text: a folder; what is in it */
@@ -125,6 +127,7 @@ struct background_answer {
     char message[900];     /* "" none */
     struct history_rows *runs;
     struct run_page *detail;
+    struct beside_runs *beside; /* BACKGROUND_BESIDE; NULL where they could not be read */
     struct other_runs *others; /* BACKGROUND_OTHERS; NULL where they could not be read */
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
     struct source_facts *source;

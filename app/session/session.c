@@ -210,6 +210,7 @@ static void session_release(struct session *s) {
     insight_heat_free(s->heat);
     for (size_t i = 0; i < s->view_count; i++) job_view_release(&s->view[i]);
     other_runs_free(s->others);
+    beside_free(s->beside);
     free(s->view);
     free(s->shown);
     for (int i = 0; i < s->undone; i++) free(s->moves[i].run);

@@ -266,6 +266,20 @@ void session__only_looks(struct session *s) {
     ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
 }
 
+/* None: the run in focus alone again. */
+static void session_effects_beside(struct session *s, const struct effect *x) {
+    s->overlays = x->runs;
+    memcpy(s->overlay, x->run, (size_t)x->runs * sizeof *x->run);
+    s->overlay_asked = false;
+    s->ui.train.beside = NULL;
+    s->ui.train.besides = 0;
+    beside_free(s->beside);
+    s->beside = NULL;
+    if (x->runs) session_effects_watch(s, x);
+    if (x->runs) session__ask_beside(s);
+    ui_changed(&s->ui);
+}
+
 void session__effect(struct session *s, const struct effect *x) {
     if (s->look_only && !only_looks(x->kind)) {
         session__only_looks(s);
@@ -291,7 +305,11 @@ void session__effect(struct session *s, const struct effect *x) {
         session__fill_jobs(s);
         break;
     case EFFECT_WATCH: session_effects_watch(s, x); break;
-    case EFFECT_OTHERS: session__ask_others(s); break;
+    case EFFECT_BESIDE: session_effects_beside(s, x); break;
+    case EFFECT_OTHERS:
+        session__ask_others(s);
+        if (s->beside && s->beside->live) session__ask_beside(s);
+        break;
     case EFFECT_OPEN_RUN: order_runs(s, BACKGROUND_PAGE, x); break;
     case EFFECT_CLONE: order_runs(s, BACKGROUND_CLONE, x); break;
     case EFFECT_ROWS: session__ask_facts(s); break;

@@ -167,6 +167,12 @@ void session__ask_others(struct session *s) {
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = &s->watched, .runs = 1 });
 }
 
+void session__ask_beside(struct session *s) {
+    if (s->overlay_asked) return;
+    s->overlay_asked = true;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_BESIDE, .run = s->overlay, .runs = s->overlays });
+}
+
 void session__ask_sweeps(struct session *s) {
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEPS, .run = &s->ui.sweep.open, .runs = 1 });
 }
@@ -354,6 +360,19 @@ void session__ask_import(struct session *s) {
                                                               .runs = 1 });
 }
 
+/* What is answered to an earlier question is dropped. */
+static void take_beside(struct session *s, struct background_answer *a) {
+    bool asked = s->overlay_asked;
+    s->overlay_asked = false;
+    if (!asked || !a->beside || !s->overlays || (a->beside->rows && a->beside->row[0].id != s->overlay[0])) return;
+    beside_free(s->beside);
+    s->beside = a->beside;
+    a->beside = NULL;
+    s->ui.train.beside = s->beside->row;
+    s->ui.train.besides = s->beside->rows;
+    ui_changed(&s->ui);
+}
+
 static void take_answer(struct session *s, struct background_answer *a) {
     take_own(s, a);
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
@@ -373,6 +392,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
     if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);
     if (a->kind == BACKGROUND_OTHERS && a->others) take_others(s, a);
+    if (a->kind == BACKGROUND_BESIDE) take_beside(s, a);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);
     if (a->kind == BACKGROUND_PAGE && a->detail) {
         int top = s->ui.detail.run.id == a->detail->view.run.id ? s->ui.detail.top : 0;

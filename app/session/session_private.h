@@ -60,6 +60,10 @@ struct session {
     size_t view_count;     /* of this process; others follow in `shown` */
     size_t shown_count;
     struct other_runs *others;
+    struct beside_runs *beside; /* what Train lays over one another; NULL: nothing */
+    int64_t overlay[TRAIN_BESIDE]; /* what of it was asked for */
+    int overlays;
+    bool overlay_asked;    /* and is not answered yet */
     int64_t watched;       /* the run asked for beside what others train; 0: none */
     bool look_only;        /* the history was opened for reading: nothing is begun or changed */
     bool following;        /* the newest living run is in focus, until another is chosen */
@@ -86,6 +90,8 @@ void session__fill_jobs(struct session *s);
 void session__answers(struct session *s);
 void session__ask_runs(struct session *s);
 void session__ask_sweeps(struct session *s);
+/* The runs to be overlaid, as they stand now. */
+void session__ask_beside(struct session *s);
 /* What others train, and the run asked for, as they stand now. */
 void session__ask_others(struct session *s);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */

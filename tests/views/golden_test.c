@@ -172,6 +172,29 @@ static void terms(int w, int h, enum glyphs g, enum colours k, const char *suffi
     ui_release(&ui);
 }
 
+/* Two runs over one another, over seconds of training. */
+static void beside(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    struct ui ui;
+    char name[100];
+    scene_init(&ui, w, h, g, k);
+    ui_show(&ui, SCREEN_TRAIN);
+    scene_beside(&ui);
+    scene_press(&ui, 'x');
+    scene_press(&ui, 'x');
+    scene_press(&ui, 'h');
+    snprintf(name, sizeof name, "train-beside-%s", suffix);
+    golden(&ui, name);
+    ui_release(&ui);
+}
+
+static void overlaid_runs_at_all_sizes(void **state) {
+    (void)state;
+    beside(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    beside(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
+    beside(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    beside(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 /* Runs with a column a task, and the page of such a run. */
 static void task_runs(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
     struct ui ui;
@@ -304,6 +327,7 @@ int main(void) {
         cmocka_unit_test(sweep_parts_at_all_sizes), cmocka_unit_test(at_80x24),
         cmocka_unit_test(at_200x60),
         cmocka_unit_test(ascii_at_80x24),
+        cmocka_unit_test(overlaid_runs_at_all_sizes),
         cmocka_unit_test(texts_at_all_sizes),
         cmocka_unit_test(tasks_at_all_sizes),
         cmocka_unit_test(two_stacks_at_all_sizes),

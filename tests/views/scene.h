@@ -37,7 +37,7 @@ static struct arch scene_arch = {.family = FAMILY_BERT,
                                  .pooler = true};
 
 static double scene_step[SCENE_POINTS], scene_loss[SCENE_POINTS], scene_lr[SCENE_POINTS],
-    scene_norm[SCENE_POINTS];
+    scene_norm[SCENE_POINTS], scene_tokens[SCENE_POINTS], scene_seconds[SCENE_POINTS];
 static const double scene_eval_step[] = {40, 80, 120, 160, 200, 240};
 static const double scene_eval[] = {0.702, 0.781, 0.812, 0.829, 0.826, 0.838};
 
@@ -93,6 +93,33 @@ static const struct train_sample scene_sentences[] = {
      "\u597D is a cheap\nplace.", -1},
 };
 
+/* A second run's curve, and both over one another. */
+static double scene_other[SCENE_POINTS];
+static const double scene_other_eval[] = {0.65, 0.70, 0.74, 0.79, 0.85, 0.86};
+static struct series scene_second;
+static struct train_run scene_overlay[2];
+
+static inline void scene_beside(struct ui *ui) {
+    struct train_view *v = &ui->train;
+    for (int i = 0; i < SCENE_POINTS; i++) scene_other[i] = scene_loss[i] + 0.08 * exp(-i / 120.0);
+    v->series.tokens = scene_tokens;
+    v->series.seconds = scene_seconds;
+    v->series.epoch = 80;
+    scene_second = v->series;
+    scene_second.run = 5;
+    scene_second.loss = scene_other;
+    scene_second.count = 160;
+    scene_second.evals = 4;
+    scene_second.eval_value = scene_other_eval;
+    scene_second.best = 0.79;
+    scene_second.best_step = 160;
+    scene_overlay[0] = (struct train_run){3, "#3 lora(r=8) \u00B7 reviews \u00B7 seed 1", &v->series};
+    scene_overlay[1] = (struct train_run){5, "#5 mam(l=16,r=16) \u00B7 reviews \u00B7 seed 1", &scene_second};
+    v->beside = scene_overlay;
+    v->besides = 2;
+    ui_changed(ui);
+}
+
 static inline void scene_series(void) {
     uint32_t noise = 1;
     for (int i = 0; i < SCENE_POINTS; i++) {
@@ -101,6 +128,8 @@ static inline void scene_series(void) {
         scene_step[i] = i + 1;
         scene_loss[i] = 0.38 + 0.32 * exp(-i / 70.0) + 0.09 * u;
         scene_lr[i] = 0.003 * (1 - i / 320.0);
+        scene_tokens[i] = 320.0 * (i + 1);
+        scene_seconds[i] = 0.25 * (i + 1);
         scene_norm[i] = 0.6 + 0.4 * exp(-i / 50.0) + 0.2 * u;
     }
 }

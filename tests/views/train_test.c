@@ -75,6 +75,94 @@ static void smoothing_and_scale(void **state) {
     ui_release(&ui);
 }
 
+/* x is steps, tokens, seconds or epochs; what the run lacks is passed over and said; the cursor stays on its step. */
+static void curves_run_over_what_steps_took(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    type(&ui, "x");
+    assert_int_equal(ui.train.look.x, PLOT_X_STEP);
+    assert_non_null(strstr(ui.message, "tokens"));
+    scene_beside(&ui);
+    ui.train.besides = 0;
+    type(&ui, "x");
+    assert_int_equal(ui.train.look.x, PLOT_X_TOKENS);
+    type(&ui, "hh");
+    int64_t step = ui.train.cursor;
+    char text[64];
+    snprintf(text, sizeof text, "step %lld (%.5g tokens)", (long long)step, 320.0 * (double)step);
+    assert_true(scene_shows(&ui, text));
+    type(&ui, "x");
+    assert_int_equal(ui.train.look.x, PLOT_X_TIME);
+    assert_int_equal(ui.train.cursor, step);
+    assert_true(scene_shows(&ui, " seconds"));
+    type(&ui, "+");
+    assert_true(ui.train.look.to - ui.train.look.from < 40);
+    type(&ui, "x");
+    assert_int_equal(ui.train.look.x, PLOT_X_EPOCH);
+    assert_true(ui.train.look.to <= ui.train.look.from); /* another x: all of it */
+    type(&ui, "_");
+    assert_true(ui.train.look.log_x);
+    type(&ui, "hhhhhlHL+-[]0");
+    ui.train.series.epoch = 0; /* another run that has none: steps again */
+    ui_changed(&ui);
+    assert_int_equal(ui.train.look.x, PLOT_X_STEP);
+    ui_release(&ui);
+}
+
+static void the_large_chart_has_other_curves(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    scene_press(&ui, PRESS_TAB);
+    assert_true(scene_shows(&ui, "learning rate"));
+    scene_press(&ui, PRESS_TAB);
+    type(&ui, "hh");
+    char text[64];
+    snprintf(text, sizeof text, "step %lld  gradient norm %.4f", (long long)ui.train.cursor, scene_norm[ui.train.cursor - 1]);
+    assert_true(scene_shows(&ui, text));
+    scene_press(&ui, PRESS_ESC);
+    scene_press(&ui, PRESS_ESC);
+    assert_int_equal(ui.train.chart, CHART_LOSS);
+    ui_release(&ui);
+}
+
+/* Marked runs over one another, read at one place; Esc has the one in focus alone again. */
+static void marked_runs_lie_over_one_another(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui);
+    ui_show(&ui, SCREEN_RUNS);
+    struct effect x = scene_press(&ui, 'o');
+    assert_int_equal(x.kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "Space marks runs"));
+    scene_press(&ui, ' ');
+    scene_press(&ui, ' ');
+    x = scene_press(&ui, 'o');
+    assert_int_equal(x.kind, EFFECT_BESIDE);
+    assert_int_equal(x.runs, 2);
+    assert_int_equal(ui.screen, SCREEN_TRAIN);
+    assert_int_equal(ui.train.focus, x.run[0]);
+    ui.train.focus = 3;
+    scene_beside(&ui);
+    assert_true(scene_shows(&ui, "2 runs, one over the other"));
+    ui.train.cursor = 100;
+    char text[80];
+    snprintf(text, sizeof text, "step 100  1 #3 %.4f  2 #5 %.4f", scene_loss[99], scene_other[99]);
+    assert_true(scene_shows(&ui, text));
+    x = scene_press(&ui, 'j');
+    assert_int_equal(x.kind, EFFECT_FOCUS);
+    assert_int_equal(x.run[0], 5);
+    scene_press(&ui, PRESS_ESC);
+    x = scene_press(&ui, PRESS_ESC);
+    assert_int_equal(x.kind, EFFECT_BESIDE);
+    assert_int_equal(x.runs, 0);
+    ui.train.besides = 0;
+    x = scene_press(&ui, '*'); /* those of the list that have begun */
+    assert_int_equal(x.runs, 2);
+    ui_release(&ui);
+}
+
 static void jobs_are_walked_and_asked_about(void **state) {
     (void)state;
     struct ui ui;
@@ -272,6 +360,9 @@ int main(void) {
         cmocka_unit_test(the_cursor_reads_out_logged_steps),
         cmocka_unit_test(the_window_zooms_and_follows),
         cmocka_unit_test(smoothing_and_scale),
+        cmocka_unit_test(curves_run_over_what_steps_took),
+        cmocka_unit_test(the_large_chart_has_other_curves),
+        cmocka_unit_test(marked_runs_lie_over_one_another),
         cmocka_unit_test(jobs_are_walked_and_asked_about),
         cmocka_unit_test(jobs_say_how_they_stand),
         cmocka_unit_test(a_curve_of_nan_says_so), cmocka_unit_test(a_finished_run_is_summed_up),

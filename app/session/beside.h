@@ -1,0 +1,20 @@
+/* Runs that Train lays over one another, as the history has them. */
+#ifndef APP_SESSION_BESIDE_H
+#define APP_SESSION_BESIDE_H
+
+#include "app/history/series.h"
+#include "store/store.h"
+#include "views/train.h"
+
+struct beside_runs {
+    struct train_run *row; /* points into the others */
+    int rows;
+    struct run_series **series;
+    char **name;
+    bool live;             /* one of them may grow */
+};
+/* Of at most TRAIN_BESIDE runs, in this order; one that is gone is left out.  beside_free. */
+int beside_read(struct store *s, const int64_t *run, int runs, struct beside_runs **out, struct err *e);
+void beside_free(struct beside_runs *b); /* NULL is no work */
+
+#endif

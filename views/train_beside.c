@@ -1,0 +1,134 @@
+/* Runs overlaid on Train: their curves in one chart, and a line of words for each in place of the jobs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "views/plot_many.h"
+#include "views/scatter.h"
+#include "views/train.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* The one in focus as it grows; the others as they were read. */
+static const struct series *series_of(const struct train_view *v, int i) {
+    const struct series *own = &v->series, *read = v->beside[i].series;
+    return own->run == v->beside[i].id && own->count >= read->count ? own : read;
+}
+
+/* Values of another metric than the first run's are on another scale. */
+static bool train_beside_is_measured(const struct train_view *v, int i) {
+    const char *first = series_of(v, 0)->metric, *metric = series_of(v, i)->metric;
+    return metric && first && !strcmp(metric, first);
+}
+
+/* What a chart shows of it, with x as the look has it; false: nothing.  *own: as series_xs. */
+static bool curve_of(const struct train_view *v, int i, bool metric, struct plot_data *out, double **own) {
+    const struct series *s = series_of(v, i);
+    *own = NULL;
+    if (series_lacks(s, v->look.x) || (metric && !train_beside_is_measured(v, i))) return false;
+    *out = metric ? (struct plot_data){s->eval_step, s->eval_value, s->evals} : train_chart_of(v, s);
+    if (!out->count || !out->value) return false;
+    out->step = series_xs(s, v->look.x, out->step, out->count, own);
+    return true;
+}
+
+double train_beside_end(const struct train_view *v) {
+    double end = 0;
+    for (int i = 0; i < v->besides; i++) {
+        const struct series *s = series_of(v, i);
+        if (s->count && !series_lacks(s, v->look.x)) end = fmax(end, series_x(s, v->look.x, s->step[s->count - 1]));
+    }
+    return end;
+}
+
+void train_fit_beside(struct train_view *v) {
+    for (int metric = 0; metric < 2; metric++) {
+        bool any = false;
+        double lo = 0, hi = 0;
+        for (int i = 0; i < v->besides; i++) {
+            struct plot_data d;
+            double *own;
+            if (curve_of(v, i, metric, &d, &own)) any = train_widen(v, d, !metric, any, &lo, &hi);
+            free(own);
+        }
+        if (any) axis_fit(metric ? &v->look.metric_y : &v->look.y, lo, hi, !metric && v->look.log && lo > 0);
+    }
+}
+
+void train_draw_beside(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look, double cursor,
+                       bool metric) {
+    struct plot_line *line = xcalloc((size_t)v->besides + 1, sizeof *line);
+    double **own = xcalloc((size_t)v->besides + 1, sizeof *own);
+    int n = 0;
+    for (int i = 0; i < v->besides; i++) {
+        struct plot_line *l = &line[n];
+        if (curve_of(v, i, metric, &l->data, &own[n])) n++;
+        l->mark = plot_mark(i);
+        l->style = scatter_style(c, i);
+        l->dash = i;
+    }
+    struct plot_look shown = *look;
+    if (v->chart == CHART_RATE) shown.smooth = 0; /* it has no noise */
+    if (metric) { /* few points, each with its mark, joined */
+        shown.y = look->metric_y;
+        shown.smooth = 0;
+        shown.log = false;
+    }
+    if (n) plot_lines(c, r, line, n, &shown, cursor, r.h >= 6);
+    else canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, metric ? "no evaluation yet" : "no points yet");
+    for (int i = 0; i < v->besides; i++) free(own[i]);
+    free(own);
+    free(line);
+}
+
+/* The value at an x, of the point nearest to it. */
+static bool train_beside_value(const struct train_view *v, int i, double x, double *value) {
+    struct plot_data d;
+    double *own;
+    bool there = curve_of(v, i, false, &d, &own);
+    if (there) *value = d.value[plot_nearest(&d, x)];
+    free(own);
+    return there;
+}
+
+void train_beside_readout(const struct train_view *v, double x, struct buf *out) {
+    for (int i = 0; i < v->besides; i++) {
+        char text[32] = "\u2013";
+        double value;
+        bool there = train_beside_value(v, i, x, &value);
+        if (there && v->chart == CHART_LOSS && isfinite(value)) snprintf(text, sizeof text, "%.4f", value);
+        else if (there) show_short(value, text);
+        buf_printf(out, "  %c #%lld %s", (int)plot_mark(i), (long long)v->beside[i].id, text);
+    }
+}
+
+void train_beside_list(const struct train_view *v, struct canvas *c, struct rect r) {
+    char title[64];
+    int rows = r.h - 1, at = 0;
+    for (int i = 0; i < v->besides; i++)
+        if (v->beside[i].id == v->focus) at = i;
+    int top = at >= rows ? at - rows + 1 : 0;
+    snprintf(title, sizeof title, "%d runs, one over the other", v->besides);
+    canvas_rule(c, r.x, r.y, r.w, title, v->besides > rows ? "j and k go on" : NULL);
+    canvas_push_clip(c, r);
+    for (int i = top; i < v->besides && i - top < rows; i++) {
+        const struct train_run *b = &v->beside[i];
+        const struct series *s = series_of(v, i);
+        const char *lacks = series_lacks(s, v->look.x);
+        int y = r.y + 1 + i - top, room = r.w - 5;
+        char value[32], note[200] = "";
+        if (b->id == v->focus) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
+        canvas_put(c, r.x + 1, y, scatter_style(c, i), plot_mark(i));
+        show_value(s->best, value);
+        if (lacks) snprintf(note, sizeof note, "%.150s", lacks);
+        else if (s->metric && isfinite(s->best))
+            snprintf(note, sizeof note, "best %.40s %s @ %lld", s->metric, value, (long long)s->best_step);
+        else if (!s->count) snprintf(note, sizeof note, "no points yet");
+        int w = canvas_width(c, note) > room / 2 ? room / 2 : canvas_width(c, note);
+        canvas_fit(c, r.x + 3, y, room - w - 1, b->id == v->focus ? INK_TITLE : INK_TEXT, b->name);
+        canvas_fit(c, r.x + 3 + room - w, y, w, lacks ? INK_WARN : INK_DIM, note);
+    }
+    canvas_pop_clip(c);
+}
