@@ -71,7 +71,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks miniature install uninstall deb clean help
+.PHONY: all run test test-slow bench asan tsan lint fuzz deps fetch t5 tasks miniature pictures install uninstall deb clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -236,6 +236,9 @@ miniature: $(OUT)/petri ## make again, of apt's package lists, assets/tasks/sect
 	$(Q)$(OUT)/petri pretrain --db $(MINI)/petri.db --text $(MINI)/corpus.txt --dev $(MINI)/held-out.txt \
 		--out $(MINI)/petri-mini --dtype f16 --layers 3 --width 128 --heads 4 --vocab 4500 --whole-words on --steps 36000 \
 		--batch 64 --lr 0.001 --warmup 0.03 --eval-every 1000 --shards 2 --seed 1
+
+pictures: petri ## draw the README's pictures anew, as SVG, from two short runs trained for them
+	$(Q)docs/pictures/make
 
 # ---- installation: below PREFIX, packed below DESTDIR ----
 PREFIX ?= /usr/local
