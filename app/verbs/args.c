@@ -176,7 +176,7 @@ static const struct {
     { "eval, predict, generate", "score, label, write: a run or a model on rows" },
     { "encode", "token ids and vectors of a text" },
     { "count, methods", "parameters of a method; the published ones" },
-    { "explain", "a method on a page: what it is, costs and equals" },
+    { "explain, learn", "a method on a page; lessons that the engine runs" },
     { "tasks, models, fetch", "what is at hand; bring what is not" },
     { "embed, map, similarity", "vectors, their plane, matrices of likeness" },
     { "export, import", "points, records and weights, out and in" },

@@ -492,6 +492,15 @@ static void times_are_utc(void **state) {
     free(line);
 }
 
+/* Seconds are the only points that differ between equal runs. */
+static void drop_seconds(char *csv) {
+    for (char *at; (at = strstr(csv, ",\"seconds\","));) {
+        char *next = at + strcspn(at, "\n");
+        while (at > csv && at[-1] != '\n') at--;
+        memmove(at, next + (*next != '\0'), strlen(next + (*next != '\0')) + 1);
+    }
+}
+
 static void numbers_have_points_in_every_locale(void **state) {
     (void)state;
     static const char numbers[] = "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\ngrouping 3;3\nEND LC_NUMERIC\n";
@@ -528,6 +537,8 @@ static void numbers_have_points_in_every_locale(void **state) {
             command_release(&c);
         }
     }
+    drop_seconds(out[0][0]);
+    drop_seconds(out[1][0]);
     assert_string_equal(out[0][0], out[1][0]);
     assert_string_equal(out[0][1], out[1][1]);
     for (int i = 0; i < 2; i++) {
