@@ -247,7 +247,7 @@ MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_p
 FETCHED := fetch t5 more-tasks
 EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
 LESSONS := $(notdir $(wildcard assets/lessons/*.lesson))
-OWN := $(patsubst assets/%,%,$(wildcard assets/models/petri-mini/* assets/tasks/sections/*))
+OWN := $(patsubst assets/%,%,$(wildcard assets/models/petri-mini/* $(addsuffix /*,$(addprefix assets/tasks/,sections games-sound admin-net science-text))))
 
 install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
 	$(Q)mkdir -p $(addprefix $(OUT)/share/,$(dir $(MADE)))

@@ -257,8 +257,20 @@ static int folded_gap(struct lesson_play *p, const struct expression_argument *a
 
 /* ---- the model, and a method on it ---- */
 
-static int count_values(struct lesson_play *p, const char *method, bool model, const struct arch **arch, struct model **m, double *out,
-                        struct err *e) {
+/* As it is trained on so many tasks of two classes each. */
+static struct plan *plan_of_tasks(const struct method *m, const struct arch *a, double tasks, struct err *e) {
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p" };
+    int outputs[COUNT_OF(names)], n = (int)tasks;
+    if (tasks != n || n < 1 || n > (int)COUNT_OF(names)) {
+        err_set(e, ERR_USAGE, "%g tasks: 1 to %d can be counted", tasks, (int)COUNT_OF(names));
+        return NULL;
+    }
+    for (int i = 0; i < n; i++) outputs[i] = arch_generates(a) ? 0 : 2;
+    return n > 1 ? plan_new_tasks(m, a, &(struct plan_tasks){ n, names, outputs, NULL }, e) : plan_new(m, a, outputs[0], e);
+}
+
+static int count_values(struct lesson_play *p, const char *method, double tasks, bool model, const struct arch **arch, struct model **m,
+                        double *out, struct err *e) {
     struct run_config c;
     const struct typed_option o = { "method", method };
     int rc = lesson_config(p, &o, 1, 0, &c, e);
@@ -266,7 +278,7 @@ static int count_values(struct lesson_play *p, const char *method, bool model, c
     if (!rc && !*m) rc = e->code;
     if (!rc) {
         *arch = &(*m)->arch;
-        struct plan *plan = plan_new(&c.method, *arch, arch_generates(*arch) ? 0 : 2, e);
+        struct plan *plan = plan_of_tasks(&c.method, *arch, tasks, e);
         if (plan) *out = (double)(model ? plan->model : plan->trained_method);
         else rc = e->code;
         plan_free(plan);
@@ -275,10 +287,10 @@ static int count_values(struct lesson_play *p, const char *method, bool model, c
     return rc;
 }
 
-static int model_value(struct lesson_play *p, enum quantity q, const char *method, double *out, struct err *e) {
+static int model_value(struct lesson_play *p, enum quantity q, const char *method, double tasks, double *out, struct err *e) {
     const struct arch *a = NULL;
     struct model *m = NULL;
-    int rc = count_values(p, method, q == QUANTITY_VALUES, &a, &m, out, e);
+    int rc = count_values(p, method, tasks, q == QUANTITY_VALUES, &a, &m, out, e);
     if (!rc && q == QUANTITY_WIDTH) *out = a->width;
     if (!rc && q == QUANTITY_LAYERS) *out = a->encoder_layers;
     if (!rc && q == QUANTITY_HEADS) *out = a->heads;
@@ -381,8 +393,8 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_LAYERS:
     case QUANTITY_HEADS:
     case QUANTITY_INNER:
-    case QUANTITY_VALUES: return model_value(p, q, "head", out, e);
-    case QUANTITY_COUNT: return model_value(p, q, argument[0].text, out, e);
+    case QUANTITY_VALUES: return model_value(p, q, "head", 1, out, e);
+    case QUANTITY_COUNT: return model_value(p, q, argument[0].text, count > 1 ? number[1] : 1, out, e);
     case QUANTITY_TRAINED:
     case QUANTITY_STEPS:
     case QUANTITY_BEST:
@@ -397,6 +409,12 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_GAP:
     case QUANTITY_GAP_LOW:
     case QUANTITY_GAP_HIGH: return lesson_measure_seeds(p, q, argument, count > 2 ? number[2] : INFINITY, out, e);
+    case QUANTITY_PURITY:
+    case QUANTITY_SILHOUETTE:
+    case QUANTITY_RETRIEVED_PURITY:
+    case QUANTITY_RETRIEVED_SILHOUETTE:
+    case QUANTITY_OWN_PROTOTYPE:
+    case QUANTITY_ALIKE: return lesson_measure_rows(p, q, argument, number[1], out, e);
     case QUANTITY_DELTA:
     case QUANTITY_DELTA_SHARE: return added_value(p, argument, number[1], q == QUANTITY_DELTA_SHARE, out, e);
     case QUANTITY_DW:

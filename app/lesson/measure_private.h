@@ -1,4 +1,5 @@
-/* What measure.c's parts share: of several seeds, and what `why` says, in measure_seeds.c. */
+/* What measure.c's parts share: of several seeds, and what `why` says, in measure_seeds.c; of how rows lie
+ * and of several tasks in measure_tasks.c. */
 #ifndef APP_LESSON_MEASURE_PRIVATE_H
 #define APP_LESSON_MEASURE_PRIVATE_H
 
@@ -12,5 +13,9 @@ int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_
 int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double most, double *out,
                          struct err *e);
 int lesson_measure_why(struct lesson_play *p, const struct expression_argument *a, double *out, struct err *e);
+
+/* purity … alike; layer: of the first two. */
+int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double layer, double *out,
+                        struct err *e);
 
 #endif

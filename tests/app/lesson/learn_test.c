@@ -106,6 +106,31 @@ static void seeds_are_compared(void **state) {
     free(file);
 }
 
+/* Rows by their task, prototypes, and what tasks have for themselves. */
+static void tasks_are_compared(void **state) {
+    (void)state;
+    char *other = stage_task(&stage, "others", 0);
+    char *text = xprintf("lesson Tasks\n"
+                         "run a = --tasks %s,%s --method pha --steps 2 --batch 4 --lr 1e-3\n"
+                         "run b = again a --method adapter-per-task\n"
+                         "run one = --method adapter-per-task --steps 1 --batch 4\n"
+                         "check own = own_prototype(a) in 0 to 1\n"
+                         "check near = retrieved_purity(a) in 0 to 1\n"
+                         "check apart = retrieved_silhouette(a) in -1 to 1\n"
+                         "check near_h = purity(a, 1) in 0 to 1\n"
+                         "check apart_h = silhouette(one, 2) in -1 to 1\n"
+                         "check made = alike(a) in -1 to 1\n"
+                         "check unlike = alike(b) in -0.5 to 0.5\n"
+                         "check three = count(\"adapter-per-task\", 3) - 3 * count(\"adapter-per-task\") is 0\n"
+                         "check two = trained(b) - count(\"adapter-per-task\", 2) is 0\n", task, other),
+         *file = xprintf("%s/tasks.lesson", stage.folder);
+    test_put(stage.folder, "tasks.lesson", text);
+    assert_int_equal(replay(file), 9);
+    free(file);
+    free(text);
+    free(other);
+}
+
 static void what_fails_says_where(void **state) {
     (void)state;
     static const struct { const char *steps, *says; int status; } cases[] = {
@@ -117,6 +142,9 @@ static void what_fails_says_where(void **state) {
         { "run a = --method head --steps 1\nlet b = record(a, \"dev.acuracy\")\n", "is \"dev.accuracy\" meant?", 2 },
         { "run a = --method head --steps 1\nlet b = gap_low(a, a)\n", "no interval of 1 pair of runs", 2 },
         { "run a = --method head --steps 1\nlet b = record(a, \"loss\", 7)\n", "has no \"loss\" at step 7", 2 },
+        { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3: the encoder's layers are 1 to 2", 2 },
+        { "run a = --method head --steps 1\nlet b = own_prototype(a)\n", "has no retriever", 2 },
+        { "let b = count(\"lora\", 17)\n", "17 tasks: 1 to 16 can be counted", 2 },
         { "text\n  a\n  {b}\n", "bad.lesson:4: ", 5 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -157,6 +185,7 @@ int main(void) {
         cmocka_unit_test(lessons_hold_on_the_tiny_model),
         cmocka_unit_test(lessons_leave_the_history_alone),
         cmocka_unit_test(seeds_are_compared),
+        cmocka_unit_test(tasks_are_compared),
         cmocka_unit_test(what_fails_says_where),
         cmocka_unit_test(a_check_outside_its_band_fails),
         cmocka_unit_test(all_are_listed),
