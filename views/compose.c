@@ -36,6 +36,7 @@ void compose_release(struct compose_view *v) {
     config_release(&v->config);
     for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i]);
     for (int i = 0; i < v->swepts; i++) free(v->swept[i]);
+    for (int i = 0; i < COMPOSE_PRESETS; i++) free(v->bad[i]);
     memset(v, 0, sizeof *v);
 }
 
@@ -147,8 +148,31 @@ static void compose_find_facts(struct compose_view *v) {
     if (!f->errors) count(v);
 }
 
+/* Why a method cannot be had on the model: its first error, or NULL.  Caller frees. */
+static char *compose_error_of(const struct compose_view *v, const struct method *m) {
+    struct finding found[COMPOSE_FINDINGS];
+    int n = v->arch ? method_check(m, v->arch, found, COMPOSE_FINDINGS) : 0;
+    for (int i = 0; i < n && i < COMPOSE_FINDINGS; i++)
+        if (found[i].level == LEVEL_ERROR) return xstrdup(found[i].text);
+    return NULL;
+}
+
+/* Once for a model: it takes longer than all else that a key asks for. */
+static void check_presets(struct compose_view *v) {
+    static const struct arch none;
+    const struct arch *on = v->arch ? v->arch : &none;
+    if (!memcmp(&v->bad_on, on, sizeof *on)) return;
+    memcpy(&v->bad_on, on, sizeof *on);
+    for (int i = 0; i < preset_count() && i < COMPOSE_PRESETS; i++) {
+        free(v->bad[i]);
+        v->bad[i] = compose_error_of(v, &preset_at(i)->method);
+    }
+}
+
 void compose_changed(struct compose_view *v) {
-    int last = v->config.method.count + compose_networks(v);
+    int last = v->config.method.count + compose_networks(v) + v->off.count;
+    if (v->seeds && v->config.seed != v->seed[0]) v->seeds = 0;
+    check_presets(v);
     if (v->part > last) v->part = last;
     if (v->part < 0) v->part = 0;
     if (v->part < v->config.method.count && !compose_axis_applies(v, v->axis))
@@ -165,10 +189,12 @@ void compose_push(struct compose_view *v) {
     if (v->undo_at == COMPOSE_UNDO) {
         config_release(&v->undo[0]);
         memmove(v->undo, v->undo + 1, sizeof v->undo - sizeof *v->undo);
+        memmove(v->undo_off, v->undo_off + 1, sizeof v->undo_off - sizeof *v->undo_off);
         memmove(v->undo_rows, v->undo_rows + 1, sizeof v->undo_rows - sizeof *v->undo_rows);
         v->undo_at--;
     }
     config_copy(&v->undo[v->undo_at], &v->config);
+    v->undo_off[v->undo_at] = v->off;
     v->undo_rows[v->undo_at] = false;
     v->undo_top = ++v->undo_at;
 }
@@ -189,6 +215,9 @@ static void swap_state(struct compose_view *v, int i) {
     struct run_config now = v->config, was;
     v->config = v->undo[i];
     v->undo[i] = now;
+    struct compose_off off = v->off;
+    v->off = v->undo_off[i];
+    v->undo_off[i] = off;
     config_copy(&was, &v->config);
     double split = v->config.split;
     uint64_t split_seed = v->config.split_seed;
@@ -229,6 +258,7 @@ static void to_start(struct compose_view *v) {
 void compose_take_method(struct compose_view *v, const struct method *m) {
     compose_push(v);
     v->config.method = *m;
+    v->off.count = 0;
     v->config.lr = config_default_lr(m, NULL);
     to_start(v);
 }
@@ -237,6 +267,7 @@ void compose_take_config(struct compose_view *v, const struct run_config *c) {
     compose_push(v);
     config_release(&v->config);
     config_copy(&v->config, c);
+    v->off.count = v->seeds = 0;
     if (v->config.lr == 0) v->config.lr = config_default_lr(&v->config.method, NULL);
     to_start(v);
 }
@@ -260,7 +291,17 @@ void compose_config(const struct compose_view *v, struct run_config *out) {
 char *compose_command(const struct compose_view *v) {
     struct run_config c;
     compose_config(v, &c);
-    char *command = config_command(&c);
+    char *command = config_command(&c), *seed = strstr(command, " --seed ");
+    struct buf b = BUF_INIT;
+    for (char *next; seed && (next = strstr(seed + 1, " --seed ")); seed = next) {}
     config_release(&c);
-    return command;
+    if (v->seeds > 1 && seed) *seed = 0; /* it is the last of the options */
+    buf_puts(&b, command);
+    for (int i = 0; i < v->seeds && v->seeds > 1; i++) buf_printf(&b, "%s%llu", i ? "," : " --seeds ", (unsigned long long)v->seed[i]);
+    if (*v->run_note) {
+        buf_puts(&b, " --note ");
+        text_shell_word(&b, v->run_note);
+    }
+    free(command);
+    return buf_take(&b);
 }

@@ -24,7 +24,24 @@ enum axis {
     AXIS_INIT, AXIS_DROPOUT, AXIS_BIASES, AXIS_LEARN,
     AXIS_NORM_BEFORE, AXIS_NORM, AXIS_RESIDUAL, AXIS_ENDING, AXIS_LENGTH, AXIS_SHIFT, AXIS_PLACE, AXIS_POOL, AXIS_ROWS, AXIS_COUNT
 };
-enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96, COMPOSE_SWEPT = 64 };
+enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96, COMPOSE_SWEPT = 64,
+       COMPOSE_SEEDS = 64, COMPOSE_OFF = 8, COMPOSE_PRESETS = 96 };
+
+/* Options of a run by what they are about, as they are listed. */
+enum option_group { GROUP_RUN, GROUP_OPTIMISER, GROUP_EVALUATION, GROUP_ROWS, GROUP_TEXTS, GROUP_TASKS, GROUP_EPISODES, GROUP_COST,
+                    COMPOSE_GROUPS };
+
+/* A method that the user keeps by name. */
+struct compose_own {
+    const char *name, *text;
+    const char *why; /* it cannot be taken: why; NULL: it can */
+};
+
+/* Modules that are switched off: kept aside, no part of the method. */
+struct compose_off {
+    struct module module[COMPOSE_OFF];
+    int count;
+};
 
 /* One choice of an axis: the module it would give, and why not where it is not allowed. */
 struct choice {
@@ -62,11 +79,18 @@ struct compose_view {
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
     double step_seconds, memory_mb; /* measured or estimated; 0 not known */
+    const struct compose_own *own; /* methods kept by name */
+    int owns;
+    uint64_t seed[COMPOSE_SEEDS];  /* a run for each; none: one, of the config's seed */
+    int seeds;
+    char run_note[200];            /* of the runs to come */
+    struct compose_off off;
+    bool folded[COMPOSE_GROUPS];
     /* marked for a sweep: whole methods, and values of options as "lr=0.001"; owned */
     char *swept[COMPOSE_SWEPT];
     int swepts;
     /* the cursor */
-    int part;                    /* 0 … count-1: a module; behind them the method's networks, then the run's options */
+    int part;                    /* 0 … count-1: a module; behind them the method's networks, the run's options, modules that are off */
     enum axis axis;
     int key;                     /* place among the keys of a network */
     int option;                  /* place among the run's options, which are walked the same way */
@@ -80,7 +104,10 @@ struct compose_view {
     int choice_count;
     const struct option *row[COMPOSE_OPTIONS]; /* the run's options that have a say here, in the order of the walk */
     int options;
+    char *bad[COMPOSE_PRESETS];  /* of each preset why it is not valid on the model, or NULL */
+    struct arch bad_on;          /* that model's shape, of which nothing is owned */
     struct run_config undo[COMPOSE_UNDO];
+    struct compose_off undo_off[COMPOSE_UNDO];
     bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
     bool undo_rows[COMPOSE_UNDO]; /* what followed on it was a change of the tasks, which is undone too */
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */

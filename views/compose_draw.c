@@ -77,6 +77,22 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     }
 }
 
+/* A module that is switched off: no part of the method, in case it is wanted again. */
+static void off_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
+    static const enum axis shown[] = {AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION};
+    bool here = compose_on_off(v) == i;
+    char value[64];
+    int x = r.x + 6;
+    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
+    for (size_t k = 0; k < COUNT_OF(shown); k++) {
+        axis_value(&v->off.module[i], shown[k], value);
+        canvas_fit(c, x, y, table[k].w - 1, INK_DIM, value);
+        x += table[k].w;
+    }
+    canvas_text(c, x, y, here ? INK_KEY : INK_DIM, here ? "off: O on, - forget" : "off");
+}
+
 static void draw_method(const struct compose_view *v, struct canvas *c, struct rect r) {
     const struct compose_facts *f = &v->facts;
     char right[240] = "";
@@ -99,13 +115,15 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
         canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
         x += table[k].w;
     }
-    int top = v->part >= rows ? v->part - rows + 1 : 0;
-    if (top > v->config.method.count - rows + 1) top = v->config.method.count - rows + 1;
+    int part = compose_on_off(v) >= 0 ? v->config.method.count + compose_on_off(v) + 1 : v->part; /* its row */
+    int top = part >= rows ? part - rows + 1 : 0;
+    if (compose_on_off(v) < 0 && top > v->config.method.count - rows + 1) top = v->config.method.count - rows + 1;
     if (top < 0) top = 0;
     for (int i = 0; i < rows && top + i < v->config.method.count; i++)
         module_row(v, c, r, r.y + 2 + i, top + i);
     int y = r.y + 2 + v->config.method.count - top;
-    if (y < r.y + r.h) {
+    for (int i = 0; i < v->off.count && y + 1 + i < r.y + r.h; i++) off_row(v, c, r, y + 1 + i, i);
+    if (y >= r.y + 2 && y < r.y + r.h) {
         int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
         canvas_text(c, r.x + 5 + used, y, INK_DIM,
                     v->config.method.count        ? "add a module"
@@ -183,6 +201,70 @@ static void draw_note(const struct compose_view *v, struct canvas *c, struct rec
                 k->level == LEVEL_INFO ? INK_TEXT : k->level == LEVEL_WARNING ? INK_WARN : INK_BAD, k->text);
 }
 
+/* ---- on a large window: what else there is to choose, what holds, what is near ---- */
+
+enum { COMPOSE_TALL = 12 };
+
+/* One axis with its choices on a line, the current one marked, those that are not allowed dim. */
+static void axis_line(const struct compose_view *of, struct canvas *c, struct rect r, int y, enum axis a) {
+    char value[64];
+    int x = r.x + 18, last = r.x + r.w - 1;
+    canvas_text(c, r.x + 3, y, INK_DIM, axis_name(a));
+    if (!of->choice_count) {
+        axis_value(&of->config.method.module[of->part], a, value);
+        canvas_text(c, x, y, INK_TEXT, value);
+        return;
+    }
+    for (int i = 0; i < of->choice_count; i++) {
+        const struct choice *k = &of->choices[i];
+        int w = canvas_width(c, k->name);
+        if (x + w + 3 > last && i + 1 < of->choice_count) {
+            canvas_printf(c, x, y, INK_DIM, "+%d", of->choice_count - i);
+            return;
+        }
+        if (k->current) canvas_text(c, x - 1, y, INK_ACCENT, "\u25B8");
+        x += canvas_text(c, x, y, k->current ? INK_ACCENT : k->allowed ? INK_TEXT : INK_DIM, k->name) + 3;
+    }
+}
+
+/* The published methods that are nearest, and what differs. */
+static void draw_near(const struct compose_view *v, struct canvas *c, struct rect r) {
+    const struct preset *but = v->facts.preset;
+    canvas_rule(c, r.x, r.y, r.w, "near", NULL);
+    for (int i = 0; i < 2 && i + 1 < r.h; i++) {
+        char *near = method_nearest_but(&v->config.method, but);
+        if (near) canvas_fit(c, r.x + 3, r.y + 1 + i, r.w - 4, INK_TEXT, near);
+        free(near);
+        if (v->facts.preset) return; /* what is nearest to it but itself */
+        but = method_nearest_preset_but(&v->config.method, but);
+        if (!but) return;
+    }
+}
+
+/* The other axes of the module, then the rules that have a say, then the methods that are nearest. */
+static void draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r) {
+    int y = r.y, last = r.y + r.h;
+    struct compose_view *of = xmalloc(sizeof *of); /* a look at another axis: nothing of it is kept or let go */
+    *of = *v;
+    for (int a = 0; a < AXIS_COUNT && y < last && v->part < v->config.method.count; a++) {
+        if (a == (int)v->axis || !compose_axis_applies(v, (enum axis)a)) continue;
+        of->axis = (enum axis)a;
+        compose_list(of);
+        axis_line(of, c, r, y++, (enum axis)a);
+    }
+    free(of);
+    static const char *const levels[] = {"note", "warning", "error"};
+    if (v->facts.findings && ++y < last) canvas_rule(c, r.x, y++, r.w, "rules", NULL);
+    for (int i = 0; i < v->facts.findings && y < last; i++) {
+        const struct finding *f = &v->facts.finding[i];
+        canvas_printf(c, r.x + 3, y, INK_DIM, "%s %s", levels[f->level], f->rule);
+        y += canvas_wrap(c, (struct rect){r.x + 18, y, r.w - 20, last - y},
+                         f->level == LEVEL_INFO ? INK_TEXT : f->level == LEVEL_WARNING ? INK_WARN : INK_BAD,
+                         f->text);
+    }
+    if (v->config.method.count && ++y < last) draw_near(v, c, (struct rect){r.x, y, r.w, last - y});
+}
+
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
     bool run = compose_on_run(v);
     const struct network *net = compose_network(v);
@@ -191,6 +273,13 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         return;
     }
     char right[120] = "";
+    if (compose_on_off(v) >= 0) {
+        canvas_rule(c, r.x, r.y, r.w, "off", NULL);
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_DIM,
+                    "This module is switched off: it is neither counted nor trained. O switches it on again behind the others, - "
+                    "forgets it.");
+        return;
+    }
     if (net) {
         network_keys_ahead(v, right);
     } else if (!run) {
@@ -221,6 +310,10 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         return;
     }
     int rows = choices(v, c, in, true);
+    if (in.h >= COMPOSE_TALL && !net) {
+        draw_all_axes(v, c, (struct rect){in.x, in.y + rows + 3, in.w, in.h - rows - 3});
+        in.h = rows + 2;
+    }
     if (v->choice >= v->choice_count || rows >= in.h) return;
     const struct choice *k = &v->choices[v->choice];
     struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
@@ -312,8 +405,22 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
     }
 }
 
+/* The cursor is on the run's options: all of them by group, and the schedule where there is room or it is looked at. */
+static void draw_run_options(const struct compose_view *v, struct canvas *c, struct rect r) {
+    if (r.h >= 24) {
+        int rows = r.h - 12;
+        compose_draw_options(v, c, (struct rect){r.x, r.y, r.w, rows});
+        compose_draw_schedule(v, c, (struct rect){r.x, r.y + rows, r.w, 12});
+    } else if (compose_on_schedule(v) && r.h >= 6) compose_draw_schedule(v, c, r);
+    else compose_draw_options(v, c, r);
+}
+
 static void draw_block(const struct compose_view *v, struct canvas *c, struct rect r) {
     char right[120] = "";
+    if (compose_on_run(v)) {
+        draw_run_options(v, c, r);
+        return;
+    }
     if (v->arch) {
         char layers[48];
         if (v->arch->decoder_layers)
@@ -389,7 +496,7 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
     if (*rows && v->arch && arch_generates(v->arch) && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
-    bool here = compose_on_run(v);
+    bool here = compose_on_run(v) && (r.w < LAYOUT_PAGE_W || r.h > 7); /* where the list of options has no pane of its own */
     int rows_left = v->config.tasks ? 1 : 0; /* while the cursor is elsewhere */
     for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && v->option == o;
@@ -437,11 +544,15 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
     int y = r.y + 1, last = r.y + r.h;
     for (int i = 0; i < preset_count() && y < last; i++) {
         const struct preset *p = preset_at(i);
-        bool here = p == v->facts.preset;
+        bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
         if (here) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
-        int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : INK_TEXT, p->name);
+        int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, p->name);
         canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, p->sizes);
         y++;
+    }
+    for (int i = 0; i < v->owns && y < last; i++, y++) { /* the user's own beside them */
+        int used = canvas_fit(c, r.x + 2, y, r.w - 2, v->own[i].why ? INK_DIM : INK_KEY, v->own[i].name);
+        canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, v->own[i].text);
     }
     if (!v->facts.preset || y + 3 > last) return;
     y++;
@@ -488,8 +599,9 @@ static void compose_draw_need(const struct ui *ui, const struct layout_frame *f,
     const struct compose_view *v = &ui->compose;
     int aside = f->size != LAYOUT_WIDE ? 0 : f->body.w >= 180 ? 46 : 34;
     bool broad = f->body.w - aside >= 100;
+    int tall = f->size == LAYOUT_WIDE && f->body.h >= 50 && v->part < v->config.method.count ? (f->body.h - 28) : 0;
     int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
-    *out = (struct layout_need){.modules = v->config.method.count, .axis = v->describe ? 6 : 3,
+    *out = (struct layout_need){.modules = v->config.method.count + v->off.count, .axis = (v->describe ? 6 : 3) + tall,
                                 .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v)};
 }
 
@@ -497,10 +609,14 @@ static const char *compose_draw_hint(const struct ui *ui, const struct key_entry
     const struct compose_view *v = &ui->compose;
     switch (k->request) {
     case REQ_TRAIN: return compose_on_number(v) ? "edit" : k->hint;
-    case REQ_LEFT: return "axis";
+    case REQ_LEFT: return compose_on_run(v) ? "option" : "axis";
     case REQ_DOWN: return compose_on_number(v) ? "step" : k->hint;
     case REQ_NEXT: return v->facts.findings ? k->hint : NULL;
-    case REQ_RUN: return NULL;
+    case REQ_RUN:
+    case REQ_EARLIER:
+    case REQ_LATER: return NULL;
+    case REQ_CLONE: return v->part < v->config.method.count ? "copy" : NULL;
+    case REQ_SWITCH: return compose_on_run(v) ? "fold" : compose_on_off(v) >= 0 ? "on" : v->part < v->config.method.count ? "off" : NULL;
     case REQ_MARK: return v->swepts ? k->hint : NULL;
     default: return k->hint;
     }
@@ -509,7 +625,7 @@ static const char *compose_draw_hint(const struct ui *ui, const struct key_entry
 static const enum request compose_draw_keys[] = {
     REQ_TRAIN, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_NEXT,
     REQ_PREV, REQ_UNDO, REQ_REDO, REQ_RUN, REQ_COPY, REQ_MORE, REQ_LESS, REQ_CHOOSE, REQ_PRESETS, REQ_DESCRIBE,
-    REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_NONE
+    REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_CLONE, REQ_EARLIER, REQ_LATER, REQ_SWITCH, REQ_NOTE, REQ_NONE
 };
 
 const struct screen screen_compose = {

@@ -8,10 +8,12 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
+#include "core/train/option.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
 bool compose_on_number(const struct compose_view *v) {
+    if (compose_on_off(v) >= 0) return false;
     if (compose_network(v)) return network_key_is_number(compose_network_key(v));
     return compose_on_run(v) || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
            v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
@@ -135,13 +137,28 @@ static bool same_tasks(const struct run_config *a, const struct run_config *b) {
     return same;
 }
 
+/* How the rows of one task are read and what of them trains. */
+static bool same_rows(const struct run_config *a, const struct run_config *b) {
+    bool same = true;
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        bool here = (o->is & OPTION_ROWS) && o->scope != OPTION_OF_TASKS && o->name;
+        same = same && (!here || option_same(a, b, o));
+    }
+    return same;
+}
+
 static bool compose_edit_change(struct compose_view *v, const char *text, bool walk, char why[200]) {
     struct run_config next;
+    if (compose_on_run(v) && !strcmp(compose_option_name(v, v->option), "seed")) {
+        v->seeds = 0;
+        if (strchr(text, ',')) return compose_seeds(v, text, why);
+    }
     config_copy(&next, &v->config);
     bool taken = take_field(v, text, &next, why);
     if (taken) {
         before_change(v, walk);
-        bool rows = !same_tasks(&next, &v->config);
+        bool rows = !same_tasks(&next, &v->config) || !same_rows(&next, &v->config);
         v->undo_rows[v->undo_at - 1] |= rows;
         v->new_rows |= rows;
         const char *option = compose_on_run(v) ? compose_option_name(v, v->option) : NULL;
@@ -233,9 +250,11 @@ static void walk_axis(struct compose_view *v, int by) {
     }
     if (compose_on_run(v)) {
         int o = v->option + by;
+        while (o >= 0 && o < compose_option_count(v) && compose_option_folded(v, o)) o += by;
         if (o >= 0 && o < compose_option_count(v)) v->option = o;
         return;
     }
+    if (compose_on_off(v) >= 0) return;
     int a = (int)v->axis;
     do a += by;
     while (a >= 0 && a < AXIS_COUNT && !compose_axis_applies(v, (enum axis)a));
@@ -244,7 +263,7 @@ static void walk_axis(struct compose_view *v, int by) {
 }
 
 static void next_part(struct compose_view *v, int by) {
-    int parts = v->config.method.count + compose_networks(v) + 1;
+    int parts = v->config.method.count + compose_networks(v) + 1 + v->off.count;
     v->part = (v->part + by + parts) % parts;
     v->key = 0;
     v->walking = false;
@@ -273,6 +292,10 @@ static void compose_edit_add_module(struct ui *ui) {
 static void remove_module(struct ui *ui) {
     struct compose_view *v = &ui->compose;
     const struct network *n = compose_network(v);
+    if (compose_on_off(v) >= 0) {
+        compose_forget_off(ui);
+        return;
+    }
     if (n && network_generator(n) < 0) {
         compose_push(v);
         network_drop(n, &v->config.method);
@@ -299,9 +322,17 @@ void compose_presets(struct ui *ui) {
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
         char note[160];
-        snprintf(note, sizeof note, "%-20s %.*s", p->sizes, (int)strcspn(p->paper, ",:"), p->paper);
-        picker_add(&ui->picker, p->name, note, false);
+        const char *bad = i < COMPOSE_PRESETS ? ui->compose.bad[i] : NULL;
+        if (bad) snprintf(note, sizeof note, "%.159s", bad);
+        else snprintf(note, sizeof note, "%-20s %.*s", p->sizes, (int)strcspn(p->paper, ",:"), p->paper);
+        picker_add(&ui->picker, p->name, note, bad != NULL);
+        ui->picker.item[ui->picker.count - 1].tag = 0;
         if (p == ui->compose.facts.preset) ui->picker.cursor = i;
+    }
+    for (int i = 0; i < ui->compose.owns; i++) { /* those of the user beside them */
+        const struct compose_own *own = &ui->compose.own[i];
+        picker_add(&ui->picker, own->name, own->why ? own->why : own->text, own->why != NULL);
+        ui->picker.item[ui->picker.count - 1].tag = i + 1;
     }
     ui_show(ui, SCREEN_COMPOSE);
     ui->picker.open = true;
@@ -379,6 +410,14 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     case REQ_RUN: compose_edit_train(ui, out); return true;
     case REQ_MORE: compose_edit_add_module(ui); return true;
+    case REQ_CLONE: compose_copy_module(ui); return true;
+    case REQ_EARLIER:
+    case REQ_LATER: compose_move_module(ui, r == REQ_LATER ? 1 : -1); return true;
+    case REQ_SWITCH: compose_switch(ui); return true;
+    case REQ_NOTE:
+        prompt_open(&ui->prompt, "note of the runs to come", v->run_note, false);
+        ui->use = USE_NOTE;
+        return true;
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
     case REQ_MARK: compose_mark(ui); return true;

@@ -1,14 +1,15 @@
 /* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
  * files of Compose and the interface; not for the app.
  *
- * In compose_edit.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c (the run's
- * options), compose_sweep.c (marks for a sweep), compose_draw.c and formula.c. */
+ * In compose_edit.c, compose_modules.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c
+ * and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep), compose_draw.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 
 #include "core/method/network.h"
 #include "views/compose.h"
 
+struct ui;
 enum { FIELD_ROOM = 512 }; /* bytes of a field's value as it is typed */
 
 const char *axis_name(enum axis a);
@@ -17,6 +18,22 @@ const char *option_name(const struct compose_view *v, int i);
 void option_value(const struct compose_view *v, int i, char out[64]);
 void option_says(const struct compose_view *v, int i, char out[240]);
 bool compose_option_shown(const struct compose_view *v, int i);
+/* Options by group: which one, its title, whether it is hidden with its group. */
+enum option_group compose_option_group(const struct compose_view *v, int i);
+const char *option_group_title(enum option_group g);
+bool compose_option_folded(const struct compose_view *v, int i);
+/* Takes "1,2,3" as the seeds of several runs; false: it is no list.  What is wrong with it is in why. */
+bool compose_seeds(struct compose_view *v, const char *text, char why[200]);
+/* All options by group in r, the schedule of the rate in r. */
+void compose_draw_options(const struct compose_view *v, struct canvas *c, struct rect r);
+void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r);
+/* Whether the cursor is on what the schedule is made of. */
+bool compose_on_schedule(const struct compose_view *v);
+/* compose_modules.c: a copy behind the module under the cursor; by places earlier or later; off, or on again. */
+void compose_copy_module(struct ui *ui);
+void compose_move_module(struct ui *ui, int by);
+void compose_switch(struct ui *ui);
+void compose_forget_off(struct ui *ui);
 /* Takes a value as it is typed; false with the reason.  Tasks, their weights and the sampling are read at once. */
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]);
 /* The value that j or k goes to. */
@@ -34,6 +51,8 @@ const struct network *compose_network_at(const struct compose_view *v, int at);
 const struct network *compose_network(const struct compose_view *v);
 const struct network_key *compose_network_key(const struct compose_view *v);
 bool compose_on_run(const struct compose_view *v);
+/* Of the modules that are off the one under the cursor; below 0: it is on none. */
+int compose_on_off(const struct compose_view *v);
 bool network_key_is_number(const struct network_key *k);
 const char *network_key_says(const struct network *n, const struct network_key *k);
 /* The diagram's lines of all networks (returns how many); the keys behind the cursor's. */

@@ -29,8 +29,10 @@ const struct network *compose_network(const struct compose_view *v) {
 }
 
 bool compose_on_run(const struct compose_view *v) {
-    return v->part >= v->config.method.count + compose_networks(v);
+    return v->part == v->config.method.count + compose_networks(v);
 }
+
+int compose_on_off(const struct compose_view *v) { return v->part - v->config.method.count - compose_networks(v) - 1; }
 
 const struct network_key *compose_network_key(const struct compose_view *v) {
     const struct network *n = compose_network(v);

@@ -8,6 +8,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/metrics.h"
 #include "core/train/complete.h"
 #include "core/train/option.h"
 #include "core/train/regime.h"
@@ -73,10 +74,43 @@ static bool comes_first(const struct option *o) {
 
 /* The method is the rest of the screen; model and rows are chosen with T, but what part of them is dev. */
 static bool is_here(const struct compose_view *v, const struct option *o) {
+    static const char *const of_rows[] = { "split", "split-seed", "limit", "limit-seed", "metric", "positive" };
+    bool rows = false;
     bool texts = v->arch && arch_generates(v->arch);
     if (o->scope == OPTION_OF_TASKS) return v->config.tasks > 0 || !strcmp(o->name, "tasks");
     if (!o->name || o->kind == OPTION_METHOD || !option_has_say(&v->config, o, texts)) return false;
-    return !(o->is & (OPTION_MODEL | OPTION_ROWS)) || !strcmp(o->name, "split") || !strcmp(o->name, "split-seed");
+    if (v->config.tasks && option_of_one_task(o)) return false;
+    for (size_t i = 0; i < COUNT_OF(of_rows); i++) rows = rows || !strcmp(o->name, of_rows[i]);
+    return rows || !(o->is & (OPTION_MODEL | OPTION_ROWS));
+}
+
+/* ---- groups ---- */
+
+static const struct {
+    const char *name;
+    enum option_group group;
+} option_groups[] = {
+    { "optimiser", GROUP_OPTIMISER }, { "clip", GROUP_OPTIMISER },       { "dropout", GROUP_OPTIMISER },
+    { "eval-rows", GROUP_EVALUATION }, { "early-stop", GROUP_EVALUATION }, { "keep", GROUP_EVALUATION },
+    { "metric", GROUP_EVALUATION },   { "positive", GROUP_EVALUATION },  { "embed-rows", GROUP_EVALUATION },
+    { "form", GROUP_TEXTS },          { "beams", GROUP_TEXTS },          { "prompt-text", GROUP_RUN },
+};
+
+const char *option_group_title(enum option_group g) {
+    static const char *const titles[COMPOSE_GROUPS] = { "run", "optimiser", "evaluation", "rows", "texts", "tasks", "episodes", "cost" };
+    return titles[g];
+}
+
+static enum option_group compose_option_group_of(const struct option *o) {
+    for (size_t i = 0; i < COUNT_OF(option_groups); i++)
+        if (!strcmp(o->name, option_groups[i].name)) return option_groups[i].group;
+    if (comes_first(o)) return GROUP_RUN;
+    if (o->scope == OPTION_OF_TASKS) return GROUP_TASKS;
+    if (o->is & OPTION_ROWS) return GROUP_ROWS;
+    return o->scope == OPTION_OF_TEXTS                                 ? GROUP_TEXTS
+           : o->scope == OPTION_OF_META                                ? GROUP_EPISODES
+           : o->scope == OPTION_OF_ADAMW || o->scope == OPTION_OF_SGD ? GROUP_OPTIMISER
+                                                                       : GROUP_COST;
 }
 
 /* Several tasks come first where there are some. */
@@ -101,10 +135,12 @@ void compose_list_options(struct compose_view *v) {
         const struct option *o = option_find(views_compose_option_shown[k].name);
         if (views_compose_option_shown[k].label && is_here(v, o)) compose_option_add(v, o);
     }
-    for (size_t k = 0; k < option_count(); k++) {
-        const struct option *o = option_at(k);
-        if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o)) compose_option_add(v, o);
-    }
+    for (int g = 0; g < COMPOSE_GROUPS; g++)
+        for (size_t k = 0; k < option_count(); k++) {
+            const struct option *o = option_at(k);
+            bool here = o->name && is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o);
+            if (here && compose_option_group_of(o) == (enum option_group)g) compose_option_add(v, o);
+        }
 }
 
 static const struct option *row(const struct compose_view *v, int i) {
@@ -134,6 +170,15 @@ bool compose_option_shown(const struct compose_view *v, int i) {
     return moved;
 }
 
+enum option_group compose_option_group(const struct compose_view *v, int i) {
+    return is_first_of_tasks(v, row(v, i)) ? GROUP_TASKS : compose_option_group_of(row(v, i));
+}
+
+/* What is set otherwise than usual stays in sight. */
+bool compose_option_folded(const struct compose_view *v, int i) {
+    return v->folded[compose_option_group(v, i)] && !compose_option_shown(v, i);
+}
+
 const char *option_name(const struct compose_view *v, int i) {
     const struct shown *s = shown_of(row(v, i));
     return s && s->label ? s->label : row(v, i)->name;
@@ -154,7 +199,38 @@ static void text_option(const struct run_config *c, const struct option *o, char
     buf_release(&b);
 }
 
+bool compose_seeds(struct compose_view *v, const char *text, char why[200]) {
+    struct err e = ERR_INIT;
+    uint64_t seed[COMPOSE_SEEDS];
+    int n = config_parse_seeds(text, seed, COMPOSE_SEEDS, &e);
+    if (n < 1) {
+        snprintf(why, 200, "%.199s", e.text);
+        return false;
+    }
+    compose_push(v);
+    memcpy(v->seed, seed, (size_t)n * sizeof *seed);
+    v->seeds = n > 1 ? n : 0;
+    v->config.seed = seed[0];
+    v->walking = false;
+    compose_changed(v);
+    return true;
+}
+
+/* "1,2,3", as many as there is room for. */
+static void seeds_value(const struct compose_view *v, size_t room, char *out) {
+    size_t n = 0;
+    *out = 0;
+    for (int i = 0; i < v->seeds && n + 24 < room; i++)
+        n += (size_t)snprintf(out + n, room - n, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+}
+
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]) {
+    const struct option *o = option_find(name);
+    if (o && o->kind == OPTION_TEXT && o->scope != OPTION_OF_TASKS && strcmp(name, "regime") &&
+        (!*text || !strcmp(text, "default") || !strcmp(text, "none"))) {
+        option_reset(c, o);
+        return true;
+    }
     struct err e = ERR_INIT;
     int rc = 0;
     struct sampling how;
@@ -176,6 +252,11 @@ void option_value(const struct compose_view *v, int i, char out[64]) {
     char *text = option_print(&v->config, o);
     double number = 0;
     bool is_number = text_to_double(text, &number);
+    if (v->seeds && !strcmp(o->name, "seed")) {
+        seeds_value(v, 64, out);
+        free(text);
+        return;
+    }
     if (o->kind == OPTION_TEXT) {
         text_option(&v->config, o, out);
         free(text);
@@ -263,6 +344,13 @@ static void compose_option_step_text(const struct compose_view *v, const struct 
     }
     if (o->offset == offsetof(struct run_config, regime))
         snprintf(out, FIELD_ROOM, "%s", *now ? "default" : regime_kind_name(REGIME_META));
+    if (o->offset == offsetof(struct run_config, metric)) {
+        int at = -1;
+        for (int m = 0; m < METRIC_COUNT; m++)
+            if (!strcmp(now, metric_name((enum metric_id)m))) at = m;
+        at = at < 0 ? (up ? METRIC_COUNT - 1 : 0) : at + (up ? -1 : 1);
+        snprintf(out, FIELD_ROOM, "%s", at < 0 || at >= METRIC_COUNT ? "default" : metric_name((enum metric_id)at));
+    }
     free(now);
 }
 

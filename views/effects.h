@@ -39,6 +39,9 @@ enum effect_kind {
     EFFECT_MODEL,         /* use the model named in text */
     EFFECT_TASK,          /* use the task named in text */
     EFFECT_METHOD_TEXT,   /* parse text as a method into ui->compose, say why not */
+    EFFECT_METHOD_KEEP,   /* keep Compose's method under the name in text; `by` < 0: forget that name */
+    EFFECT_METHODS_OUT,   /* the methods kept by name into the file named in text */
+    EFFECT_METHODS_IN,    /* those of such a file beside them */
     EFFECT_EXPORT,        /* run[0]'s points in the form that text names, "csv", "json", "markdown"; or its model, "hf" */
     EFFECT_COPY,          /* text to the clipboard (term_copy); it is shown as well */
     EFFECT_INSPECT,       /* rows of run[0…1] (none: of the model alone); `keep`: matrices too; `by`: of

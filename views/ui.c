@@ -196,6 +196,12 @@ static void ui_picked(struct ui *ui, struct effect *out) {
         ui_say(ui, SAY_WARNING, "%.150s: %.150s", item->name, item->note);
         return;
     }
+    if (p->kind == PICK_PRESET && item->tag > 0 && item->tag <= ui->compose.owns) {
+        out->kind = EFFECT_METHOD_TEXT;
+        snprintf(out->text, sizeof out->text, "%s", ui->compose.own[item->tag - 1].text);
+        ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
+        return;
+    }
     if (p->kind == PICK_PRESET) {
         compose_take_preset(&ui->compose, item->name);
         ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
@@ -263,6 +269,9 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
         ui_command(ui, ui->prompt.text, out);
     } else if (ui->use == USE_SWEEP || ui->use == USE_MORE) {
         sweep_typed(ui, ui->prompt.text, ui->use == USE_MORE, out);
+    } else if (ui->use == USE_NOTE) {
+        snprintf(ui->compose.run_note, sizeof ui->compose.run_note, "%.199s", ui->prompt.text);
+        ui_say(ui, SAY_INFO, *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
     } else if (ui->use == USE_NUMBER) {
         char why[200];
         if (!compose_edit(&ui->compose, ui->prompt.text, why)) ui_say(ui, SAY_ERROR, "%s", why);

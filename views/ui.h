@@ -35,7 +35,7 @@ struct ask {
     int64_t run[1];
 };
 
-enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES };
+enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES, USE_NOTE };
 
 struct ui;
 /* What the app knows of the command line. */

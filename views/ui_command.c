@@ -242,13 +242,41 @@ static void as_verb(struct ui *ui, const char *line, struct effect *out) {
     ui->ask.run[0] = 0;
 }
 
+/* ":methods", or with a word more what becomes of those that are kept by name. */
+static void own_methods_command(struct ui *ui, const char *line, const char *rest, struct effect *out) {
+    static const struct {
+        const char *word;
+        enum effect_kind kind;
+        int by;
+    } words[] = {{"save", EFFECT_METHOD_KEEP, 0}, {"forget", EFFECT_METHOD_KEEP, -1}, {"export", EFFECT_METHODS_OUT, 0},
+                 {"import", EFFECT_METHODS_IN, 0}};
+    size_t n = strcspn(rest, " ");
+    const char *what = rest + n + strspn(rest + n, " ");
+    if (!*rest) {
+        compose_presets(ui);
+        return;
+    }
+    if (*rest == '-') {
+        as_verb(ui, line, out);
+        return;
+    }
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (strlen(words[i].word) != n || strncmp(rest, words[i].word, n) || !*what) continue;
+        out->kind = words[i].kind;
+        out->by = words[i].by;
+        snprintf(out->text, sizeof out->text, "%s", what);
+        return;
+    }
+    ui_say(ui, SAY_ERROR, "methods: save NAME, forget NAME, export FILE or import FILE; alone it lists them");
+}
+
 static void run_command(struct ui *ui, enum command command, const char *line, const char *rest,
                         struct effect *out) {
     snprintf(out->text, sizeof out->text, "%s", rest);
     switch (command) {
     case CMD_TRAIN: out->kind = EFFECT_TRAIN; return;
     case CMD_METHOD: out->kind = EFFECT_METHOD_TEXT; return;
-    case CMD_METHODS: compose_presets(ui); return;
+    case CMD_METHODS: own_methods_command(ui, line, rest, out); return;
     case CMD_MODELS: out->kind = *rest ? EFFECT_MODEL : EFFECT_LIST_MODELS; return;
     case CMD_TASKS: out->kind = *rest ? EFFECT_TASK : EFFECT_LIST_TASKS; return;
     case CMD_RUNS: show_runs(ui, rest, out); return;

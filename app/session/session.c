@@ -174,6 +174,7 @@ static void session_begin(struct session *s, const struct session_start *watch) 
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
     if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);
     session__ask_runs(s);
+    session__list_own(s);
     say_lost(s);
     if (!watch) return;
     s->following = !watch->run;
@@ -202,6 +203,8 @@ static void session_release(struct session *s) {
     swept_page_free(s->swept);
     sweeping_free(s->sweeping);
     source_facts_free(s->source);
+    own_methods_release(&s->own);
+    free(s->own_rows);
     own_folder_free(s->folder);
     own_look_free(s->look);
     own_read_free(s->read);

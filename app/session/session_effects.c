@@ -4,6 +4,8 @@
 
 #include "app/history/fused.h"
 #include "app/history/spot.h"
+#include "app/files/outfile.h"
+#include "app/files/own_methods.h"
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/assets.h"
@@ -12,8 +14,13 @@
 
 static void session_effects_train(struct session *s) {
     struct job_request r = { 0 };
-    compose_config(&s->ui.compose, &r.config);
-    jobs_start_later(s->jobs, &r);
+    const struct compose_view *v = &s->ui.compose;
+    compose_config(v, &r.config);
+    if (*v->run_note) r.note = v->run_note;
+    for (int i = 0; i < (v->seeds > 1 ? v->seeds : 1); i++) { /* a run for each seed */
+        if (v->seeds > 1) r.config.seed = v->seed[i];
+        jobs_start_later(s->jobs, &r);
+    }
     config_release(&r.config);
     ui_say(&s->ui, SAY_INFO, "preparing: reading model and rows");
     ui_show(&s->ui, SCREEN_TRAIN);
@@ -207,6 +214,62 @@ static void method_text_typed(struct session *s, const char *text) {
     if (!rc) compose_take_method(&s->ui.compose, &m);
 }
 
+/* ---- methods that the user keeps by name ---- */
+
+void session__list_own(struct session *s) {
+    struct err e = ERR_INIT;
+    char *path = own_methods_path(&e);
+    own_methods_release(&s->own);
+    free(s->own_rows);
+    if (path && own_methods_read(path, &s->own, &e)) ui_say(&s->ui, SAY_ERROR, "%s", e.text);
+    s->own_rows = xcalloc((size_t)s->own.count + 1, sizeof *s->own_rows);
+    for (int i = 0; i < s->own.count; i++)
+        s->own_rows[i] = (struct compose_own){ s->own.of[i].name, s->own.of[i].text, s->own.of[i].why };
+    s->ui.compose.own = s->own_rows;
+    s->ui.compose.owns = s->own.count;
+    free(path);
+}
+
+static void session_effects_keep(struct session *s, const struct effect *x) {
+    struct err e = ERR_INIT;
+    bool replaced = false;
+    char *path = own_methods_path(&e);
+    int rc = !path                ? e.code
+             : x->by < 0          ? own_methods_forget(path, x->text, &e)
+                                  : own_methods_save(path, x->text, s->ui.compose.facts.text, &replaced, &e);
+    say_error(s, rc, &e);
+    if (!rc && x->by < 0) ui_say(&s->ui, SAY_GOOD, "%.100s is forgotten", x->text);
+    else if (!rc) ui_say(&s->ui, SAY_GOOD, "%.100s is kept%s: P lists it", x->text, replaced ? ", in place of what had the name" : "");
+    free(path);
+    session__list_own(s);
+}
+
+static void session_effects_methods_out(struct session *s, const char *to) {
+    struct err e = ERR_INIT;
+    struct buf text = BUF_INIT;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(s->store), false);
+    char *path = own_methods_path(&e);
+    int rc = path ? own_methods_text(path, &text, &e) : e.code;
+    if (!rc) rc = outfile_write(&g, to, buf_text(&text), text.size, &e);
+    say_error(s, rc, &e);
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "written: %.300s", to);
+    free(path);
+    buf_release(&text);
+    outfile_guard_release(&g);
+}
+
+static void session_effects_methods_in(struct session *s, const char *from) {
+    struct err e = ERR_INIT;
+    int count;
+    char *path = own_methods_path(&e);
+    int rc = path ? own_methods_import(path, from, &count, &e) : e.code;
+    say_error(s, rc, &e);
+    if (!rc) ui_say(&s->ui, SAY_GOOD, "%d method%s taken: P lists them", count, count == 1 ? "" : "s");
+    free(path);
+    session__list_own(s);
+}
+
 static void session_effects_sweep(struct session *s, enum background_kind kind, const struct effect *x) {
     background_ask(s->background, &(struct background_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text });
 }
@@ -251,7 +314,9 @@ static bool only_looks(enum effect_kind kind) {
     case EFFECT_SWEEP_NEW:
     case EFFECT_SWEEP_GO:
     case EFFECT_SWEEP_STOP:
-    case EFFECT_SWEEP_EXTEND: return false;
+    case EFFECT_SWEEP_EXTEND:
+    case EFFECT_METHOD_KEEP:
+    case EFFECT_METHODS_IN: return false;
     default: return true;
     }
 }
@@ -330,6 +395,9 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MODEL: session_effects_choose(s, x->text, NULL); break;
     case EFFECT_TASK: session_effects_choose(s, NULL, x->text); break;
     case EFFECT_METHOD_TEXT: method_text_typed(s, x->text); break;
+    case EFFECT_METHOD_KEEP: session_effects_keep(s, x); break;
+    case EFFECT_METHODS_OUT: session_effects_methods_out(s, x->text); break;
+    case EFFECT_METHODS_IN: session_effects_methods_in(s, x->text); break;
     case EFFECT_EXPORT: order_runs(s, BACKGROUND_EXPORT, x); break;
     case EFFECT_COPY:
         ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);

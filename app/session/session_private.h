@@ -2,6 +2,7 @@
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
+#include "app/files/own_methods.h"
 #include "app/insight/insight.h"
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
@@ -49,6 +50,8 @@ struct session {
     int sweeps;                /* worked on here */
     bool stepping;             /* a step of these is asked for */
     struct source_facts *source;
+    struct own_methods own; /* methods kept by name, and how Compose has them */
+    struct compose_own *own_rows;
     struct own_folder *folder;
     struct own_look *look;
     struct own_read *read;
@@ -98,6 +101,8 @@ void session__ask_others(struct session *s);
 void session__ask_source(struct session *s, const struct run_config *c);
 /* The same of what Compose holds: only the facts are taken. */
 void session__ask_facts(struct session *s);
+/* Compose's list of methods kept by name, anew. */
+void session__list_own(struct session *s);
 /* Reads the rows of ui.data's config. */
 void session__ask_import(struct session *s);
 /* session_effects.c */

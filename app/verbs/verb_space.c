@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/outfile.h"
+#include "app/files/own_methods.h"
 #include "app/files/paths.h"
 #include "app/history/fused.h"
 #include "app/history/spot.h"
@@ -262,8 +264,7 @@ static const char *axis_position(const struct module *m) {
 static const char *axis_comp(const struct module *m) { return comp_name(m->comp); }
 static const char *axis_source(const struct module *m) { return source_name(m->source); }
 
-int verb_methods(const struct args *a, struct err *e) {
-    (void)e;
+static void methods_list(const struct args *a, const struct own_methods *own) {
     if (!args_flag(a, "json")) {
         static const char *const heading[] = { "name", "sizes", "lr", "paper" };
         struct table t;
@@ -274,8 +275,9 @@ int verb_methods(const struct args *a, struct err *e) {
             text_from_double(p->lr, lr);
             table_add(&t, (const char *[]){ p->name, p->sizes, lr, p->paper });
         }
+        for (int i = 0; i < own->count; i++) table_add(&t, (const char *[]){ own->of[i].name, "", "", own->of[i].text });
         table_print(&t);
-        return 0;
+        return;
     }
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
@@ -305,10 +307,76 @@ int verb_methods(const struct args *a, struct err *e) {
         free(spelled);
         buf_putc(&b, '}');
     }
+    for (int i = 0; i < own->count; i++) { /* the user's own */
+        json_add_key(&b, NULL);
+        buf_putc(&b, '{');
+        json_member_string(&b, "name", own->of[i].name);
+        json_member_string(&b, "text", own->of[i].text);
+        json_member_bool(&b, "own", true);
+        buf_putc(&b, '}');
+    }
     buf_putc(&b, ']');
     out_line(&b);
     buf_release(&b);
-    return 0;
+}
+
+/* What was done, as a line or an object. */
+static void methods_said(const struct args *a, const char *what, const char *of, int count) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, what, of);
+    if (count >= 0) json_member_int(&b, "methods", count);
+    buf_putc(&b, '}');
+    if (args_flag(a, "json")) out_line(&b);
+    else if (count >= 0) printf("%s %s: %d method%s\n", what, of, count, count == 1 ? "" : "s");
+    else printf("%s: %s\n", what, of);
+    buf_release(&b);
+}
+
+static int methods_export(const struct args *a, const char *path, const char *to, struct err *e) {
+    struct buf text = BUF_INIT;
+    struct outfile_guard g;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    outfile_guard_init(&g, database, false);
+    int rc = own_methods_text(path, &text, e);
+    if (!rc) rc = outfile_write(&g, to, buf_text(&text), text.size, e);
+    outfile_guard_release(&g);
+    buf_release(&text);
+    free(database);
+    return rc;
+}
+
+/* --save, --forget, --export, --import: one of them; *done false where none was asked for. */
+static int methods_change(const struct args *a, const char *path, bool *done, struct err *e) {
+    const char *save = args_get(a, "save"), *forget = args_get(a, "forget"), *to = args_get(a, "export"), *from = args_get(a, "import");
+    int asked = (save != NULL) + (forget != NULL) + (to != NULL) + (from != NULL), rc = 0, count = 0;
+    bool replaced = false;
+    *done = asked > 0;
+    if (asked > 1) return err_set(e, ERR_USAGE, "--save, --forget, --export and --import: one at a time");
+    if (!save != !args_get(a, "method")) return err_set(e, ERR_USAGE, "--save NAME goes with --method TEXT");
+    if (save && !(rc = own_methods_save(path, save, args_get(a, "method"), &replaced, e)))
+        methods_said(a, replaced ? "replaced" : "saved", save, -1);
+    if (forget && !(rc = own_methods_forget(path, forget, e))) methods_said(a, "forgotten", forget, -1);
+    if (to && !(rc = methods_export(a, path, to, e))) methods_said(a, "written", to, -1);
+    if (from && !(rc = own_methods_import(path, from, &count, e))) methods_said(a, "imported", from, count);
+    return rc;
+}
+
+int verb_methods(const struct args *a, struct err *e) {
+    bool done;
+    struct own_methods own = { 0 };
+    struct err ignored = ERR_INIT;
+    bool changes = args_get(a, "save") || args_get(a, "forget") || args_get(a, "export") || args_get(a, "import") || args_get(a, "method");
+    char *path = own_methods_path(changes ? e : &ignored); /* an account without a home has the published ones */
+    int rc = path ? methods_change(a, path, &done, e) : changes ? e->code : 0;
+    if (!rc && !changes) {
+        if (path) rc = own_methods_read(path, &own, e);
+        if (!rc) methods_list(a, &own);
+        own_methods_release(&own);
+    }
+    free(path);
+    return rc;
 }
 
 /* Reports one model folder; quietly passes over folders that are none. */

@@ -458,6 +458,15 @@ static const struct option_spec LEARN[] = {
     END,
 };
 
+static const struct option_spec METHODS[] = {
+    { "save", "NAME", "keep --method by this name" },
+    { "method", "TEXT", "what is kept" },
+    { "forget", "NAME", "keep it no longer" },
+    { "export", "FILE", "what is kept by name into a new file, a line each: NAME = TEXT" },
+    { "import", "FILE", "what such a file holds beside what is kept" },
+    END,
+};
+
 static const struct verb VERBS[] = {
     { "train", "[options]", "train a method on a task; the run is kept", TRAIN, 0, 0, verb_train },
     { "pretrain", "--text FILE --out DIR [options]", "a vocabulary and a model of texts alone, by masked words; a run like any other",
@@ -486,7 +495,7 @@ static const struct verb VERBS[] = {
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", SQL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },
     { "explain", "NAME | METHOD", "what a method is, what it costs on a model, what equals it", EXPLAIN, 1, 1, verb_explain },
-    { "methods", "", "the published methods and their axes", NULL, 0, 0, verb_methods },
+    { "methods", "", "the published methods and their axes, and methods kept by name", METHODS, 0, 0, verb_methods },
     { "tasks", "[A,B,C | FILE.json [--sampling RULE]]", "the tasks known by name, or what a batch of several holds",
       TASKS, 0, 1, verb_tasks },
     { "fetch", "[model|tasks|t5]", "the default model and task, more tasks or flan-t5-small", NULL, 0, 1, verb_fetch },

@@ -540,7 +540,7 @@ static void every_option_can_be_walked(void **state) {
             free(was);
             free(now);
         }
-        if (!moved && strcmp(name, "tasks")) fail_msg("%s does not move", name); /* tasks are typed */
+        if (!moved && strcmp(name, "tasks") && strcmp(name, "positive")) fail_msg("%s does not move", name); /* these are typed */
         scene_press(&ui, 'u'); /* the whole walk is one step */
         char *now = config_get(&v->config, name);
         if (strcmp(now, start)) fail_msg("%s was %s and is %s after u", name, start, now);
@@ -551,6 +551,105 @@ static void every_option_can_be_walked(void **state) {
     }
     assert_true(compose_option_find(v, "early-stop") > 0 && compose_option_find(v, "split") > 0);
     assert_int_equal(compose_option_find(v, "train"), -1);
+    ui_release(&ui);
+}
+
+/* A module is copied, moved, switched off and on again; u takes each back, with what is off. */
+static void modules_are_a_list(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    scene_press(&ui, 'C');
+    assert_int_equal(v->config.method.count, 3);
+    assert_int_equal(v->part, 1);
+    assert_int_equal(v->config.method.module[1].write, TAP_A_Q);
+    scene_press(&ui, '>');
+    assert_int_equal(v->part, 2);
+    assert_int_equal(v->config.method.module[1].write, TAP_A_V);
+    scene_press(&ui, '>'); /* it is the last */
+    assert_int_equal(v->config.method.module[2].write, TAP_A_Q);
+    scene_press(&ui, '<');
+    scene_press(&ui, 'O');
+    assert_int_equal(v->config.method.count, 2);
+    assert_int_equal(v->off.count, 1);
+    assert_int_equal(v->facts.trained, 73728);
+    assert_true(scene_shows(&ui, "\u2013  linear        attn q"));
+    v->part = v->config.method.count + 1; /* behind the run's options */
+    compose_changed(v);
+    assert_true(scene_shows(&ui, "neither counted nor trained"));
+    scene_press(&ui, 'j'), scene_press(&ui, 'l'); /* nothing is there to walk */
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_TRAIN);
+    scene_press(&ui, 'O');
+    assert_int_equal(v->config.method.count, 3);
+    assert_int_equal(v->off.count, 0);
+    scene_press(&ui, 'u');
+    assert_true(v->config.method.count == 2 && v->off.count == 1);
+    v->part = v->config.method.count + 1;
+    compose_changed(v);
+    scene_press(&ui, '-'); /* forgotten, and back */
+    assert_int_equal(v->off.count, 0);
+    scene_press(&ui, 'u');
+    assert_int_equal(v->off.count, 1);
+    scene_press(&ui, 'u');
+    assert_true(v->config.method.count == 3 && v->off.count == 0);
+    for (int i = 0; i < METHOD_MODULES; i++) v->config.method.module[i] = v->config.method.module[0];
+    v->config.method.count = METHOD_MODULES;
+    scene_press(&ui, 'C'); /* no more than there is room for */
+    assert_int_equal(v->config.method.count, METHOD_MODULES);
+    assert_int_equal(ui.say, SAY_WARNING);
+    ui_release(&ui);
+}
+
+/* Several seeds are several runs, a note goes with them, groups fold but for what is set, what is wrong on the model is
+ * dim with its reason. */
+static void a_run_is_described_whole(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    v->part = v->config.method.count;
+    compose_changed(v);
+    v->option = compose_option_find(v, "seed");
+    scene_press(&ui, PRESS_ENTER);
+    prompt_set(&ui.prompt, "4,5,9");
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(v->seeds == 3 && v->seed[2] == 9 && v->config.seed == 4);
+    scene_press(&ui, 'i');
+    for (const char *p = "for the talk"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    scene_press(&ui, PRESS_ENTER);
+    char *command = compose_command(v);
+    assert_non_null(strstr(command, " --seeds 4,5,9 --note 'for the talk'"));
+    assert_null(strstr(command, "--seed 4"));
+    free(command);
+    scene_press(&ui, PRESS_ENTER);
+    prompt_set(&ui.prompt, "4,4");
+    scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(ui.say, SAY_ERROR);
+    scene_press(&ui, 'j'); /* a step is one seed again */
+    assert_int_equal(v->seeds, 0);
+    v->option = compose_option_find(v, "clip");
+    assert_true(scene_shows(&ui, "beta1 0.9"));
+    scene_press(&ui, 'O');
+    v->option = compose_option_find(v, "lr");
+    assert_false(scene_shows(&ui, "beta1 0.9"));
+    v->option = compose_option_find(v, "eval-rows");
+    for (int i = 0; i < 3; i++) scene_press(&ui, 'h'); /* past all that is folded */
+    assert_int_equal(compose_option_group(v, v->option), GROUP_RUN);
+    v->config.beta1 = 0.8; /* what is set stays in sight */
+    compose_changed(v);
+    assert_true(scene_shows(&ui, "beta1 0.8"));
+    v->option = compose_option_find(v, "warmup");
+    assert_true(scene_shows(&ui, "960 steps, 0 of warm-up"));
+    struct arch t5 = scene_arch;
+    t5.family = FAMILY_T5;
+    t5.decoder_layers = 6;
+    v->arch = &t5;
+    compose_changed(v);
+    scene_press(&ui, 'P');
+    int bad = 0;
+    for (int i = 0; i < ui.picker.count; i++) bad += ui.picker.item[i].dim && *ui.picker.item[i].note;
+    assert_true(bad > 0 && bad < ui.picker.count);
     ui_release(&ui);
 }
 
@@ -655,7 +754,8 @@ int main(void) {
         cmocka_unit_test(a_retriever_is_a_part),
         cmocka_unit_test(texts_need_a_decoder),
         cmocka_unit_test(an_axis_keeps_the_rate),
-        cmocka_unit_test(every_option_can_be_walked),
+        cmocka_unit_test(every_option_can_be_walked), cmocka_unit_test(modules_are_a_list),
+        cmocka_unit_test(a_run_is_described_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

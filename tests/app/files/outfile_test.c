@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/files/outfile.h"
+#include "app/files/own_methods.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -213,6 +214,66 @@ static void another_database_stays(void **state) {
     free(other);
 }
 
+/* Methods kept by name: comments stay, a name is one method's, a file of another is taken whole or not at all. */
+static void methods_are_kept_by_name(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct own_methods m;
+    bool replaced;
+    int count;
+    char *folder = test_folder(), *path = xprintf("%s/data/methods", folder);
+    test_ok(own_methods_read(path, &m, &e), &e); /* none yet */
+    assert_int_equal(m.count, 0);
+    own_methods_release(&m);
+    test_ok(own_methods_save(path, "mine", "lora(r=4)+bitfit", &replaced, &e), &e);
+    assert_false(replaced);
+    char *text = test_text(folder, "data/methods"), *more = xprintf("# the talk's\n%sother=ia3\nodd = lora(\n", text);
+    test_ok(file_write(path, more, strlen(more), &e), &e);
+    free(text), free(more);
+    test_ok(own_methods_save(path, "mine", "lora(r=16)", &replaced, &e), &e);
+    assert_true(replaced);
+    test_ok(own_methods_read(path, &m, &e), &e);
+    assert_int_equal(m.count, 3);
+    assert_string_equal(m.of[0].text, "ia3");
+    assert_non_null(m.of[1].why); /* a text that cannot be read is told, not lost */
+    assert_string_equal(m.of[2].text, "lora(r=16)");
+    own_methods_release(&m);
+    text = test_text(folder, "data/methods");
+    assert_non_null(strstr(text, "# the talk's\n"));
+    free(text);
+    static const char *const wrong[][2] = {{"lora", "ia3"}, {"a b", "ia3"}, {"", "ia3"}, {"x(y)", "ia3"}, {"x", "lora(r=0)"}, {"x", ""}};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_int_not_equal(own_methods_save(path, wrong[i][0], wrong[i][1], &replaced, &e), 0);
+    char *from = test_file(folder, "theirs", "a = lora(r=2)\nb = nonsense\n", 27);
+    e = (struct err)ERR_INIT;
+    test_refused(own_methods_import(path, from, &count, &e), ERR_INPUT, &e, "theirs");
+    free(test_file(folder, "theirs", "a = lora(r=2)\nmine = bitfit\n", 29));
+    test_ok(own_methods_import(path, from, &count, &e), &e);
+    assert_int_equal(count, 2);
+    test_refused(own_methods_forget(path, "nobody", &e), ERR_NOT_FOUND, &e, "nobody");
+    e = (struct err)ERR_INIT;
+    test_ok(own_methods_forget(path, "a", &e), &e);
+    struct buf all = BUF_INIT;
+    test_ok(own_methods_text(path, &all, &e), &e);
+    assert_string_equal(buf_text(&all), "other = ia3\nodd = lora(\nmine = bitfit\n");
+    buf_release(&all);
+    free(from), free(path), free(folder);
+    /* the verb, in a home of its own */
+    char *before = getenv("XDG_DATA_HOME") ? xstrdup(getenv("XDG_DATA_HOME")) : NULL, *to = file_join(stage.folder, "kept.txt");
+    setenv("XDG_DATA_HOME", stage.folder, 1);
+    free(stage_out(0, "methods --save fine --method 'lora(r=3)'"));
+    char *list = stage_out(0, "methods");
+    assert_non_null(strstr(list, "lora(r=3)"));
+    free(list);
+    free(stage_out(0, "methods --export '%s'", to));
+    free(stage_out(0, "methods --forget fine"));
+    free(stage_out(0, "methods --import '%s'", to));
+    stage_refused(2, "goes with --method", "methods --save alone");
+    if (before) setenv("XDG_DATA_HOME", before, 1);
+    else unsetenv("XDG_DATA_HOME");
+    free(before), free(to);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_exists_stays),
@@ -221,6 +282,7 @@ int main(void) {
         cmocka_unit_test(names_are_numbered),
         cmocka_unit_test(verbs_write_over_nothing),
         cmocka_unit_test(another_database_stays),
+        cmocka_unit_test(methods_are_kept_by_name),
     };
     return cmocka_run_group_tests(tests, make, stage_drop);
 }

@@ -1,0 +1,130 @@
+/* The run's options by group, and the rate over its steps. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/engine/optim.h"
+#include "core/train/complete.h"
+#include "core/train/regime.h"
+#include "core/train/stages.h"
+#include "views/compose_edit.h"
+#include "views/plot.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* Where the next piece of text goes, rows from the list's first. */
+struct option_pen {
+    const struct compose_view *v;
+    struct canvas *c;
+    struct rect r;
+    int x, y, top;
+};
+
+static bool in_sight(const struct option_pen *p) { return p->c && p->y >= p->top && p->y < p->top + p->r.h; }
+
+static void put_heading(struct option_pen *p, enum option_group g, int hidden) {
+    char title[64];
+    if (hidden) snprintf(title, sizeof title, "\u25B8 %s (%d)", option_group_title(g), hidden);
+    else snprintf(title, sizeof title, "\u25BE %s", option_group_title(g));
+    if (in_sight(p)) canvas_text(p->c, p->r.x + 1, p->r.y + p->y - p->top, INK_KEY, title);
+    p->x = 18;
+}
+
+static void put_option(struct option_pen *p, int i) {
+    static const struct canvas plain = {.glyphs = GLYPHS_BRAILLE};
+    const struct canvas *measure = p->c ? p->c : &plain;
+    char value[64];
+    option_value(p->v, i, value);
+    const char *name = option_name(p->v, i);
+    int w = canvas_width(measure, name) + 1 + canvas_width(measure, value);
+    if (p->x + w > p->r.w - 1 && p->x > 18) {
+        p->x = 18;
+        p->y++;
+    }
+    if (in_sight(p)) {
+        int y = p->r.y + p->y - p->top, at = p->r.x + p->x;
+        int used = canvas_text(p->c, at, y, INK_DIM, name) + 1;
+        int width = canvas_text(p->c, at + used, y, compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT, value);
+        if (compose_on_run(p->v) && p->v->option == i)
+            canvas_paint(p->c, (struct rect){at + used, y, width, 1}, canvas_style(p->c, INK_CURSOR));
+    }
+    p->x += w + 3;
+}
+
+/* Returns the row of the cursor's option; draws where there is a canvas. */
+static int put_all(struct option_pen *p) {
+    const struct compose_view *v = p->v;
+    int at = 0;
+    for (int i = 0; i < v->options;) {
+        enum option_group g = compose_option_group(v, i);
+        int end = i, hidden = 0;
+        for (; end < v->options && compose_option_group(v, end) == g; end++) hidden += compose_option_folded(v, end);
+        put_heading(p, g, hidden);
+        for (; i < end; i++) {
+            if (compose_option_folded(v, i) && v->option != i) continue;
+            put_option(p, i);
+            if (v->option == i) at = p->y;
+        }
+        p->y++;
+    }
+    return at;
+}
+
+void compose_draw_options(const struct compose_view *v, struct canvas *c, struct rect r) {
+    struct option_pen measure = {.v = v, .r = r}, pen = {.v = v, .c = c, .r = r};
+    int at = put_all(&measure), rows = measure.y;
+    canvas_rule(c, r.x, r.y, r.w, "Options", "O folds a group");
+    pen.r.y++;
+    pen.r.h--;
+    ui_in_sight(&pen.top, at, pen.r.h);
+    if (pen.top > rows - pen.r.h) pen.top = rows - pen.r.h;
+    if (pen.top < 0) pen.top = 0;
+    put_all(&pen);
+}
+
+/* ---- the schedule ---- */
+
+bool compose_on_schedule(const struct compose_view *v) {
+    static const char *const names[] = {"lr", "schedule", "warmup", "steps", "epochs"};
+    if (!compose_on_run(v) || v->option >= v->options) return false;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcmp(compose_option_name(v, v->option), names[i])) return true;
+    return false;
+}
+
+/* Steps of the run as it stands; 0: the rows are not known, or each of its stages has its own. */
+static int64_t compose_steps(const struct compose_view *v) {
+    const struct run_config *c = &v->config;
+    if (config_is_staged(c)) return 0;
+    if (c->steps > 0) return c->steps;
+    return config_is_meta(c) ? META_STEPS : v->train_rows ? config_steps(c, v->train_rows) : 0;
+}
+
+void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r) {
+    enum { POINTS = 200 };
+    static const enum rate_shape shapes[] = {
+        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT};
+    double step[POINTS + 1], rate[POINTS + 1];
+    char right[100] = "", lr[32];
+    int64_t steps = compose_steps(v), warmup = config_warmup_steps(&v->config, steps);
+    if (steps) {
+        show_short(v->config.lr, lr);
+        snprintf(right, sizeof right, "%lld steps, %lld of warm-up, at most %s", (long long)steps, (long long)warmup, lr);
+    }
+    canvas_rule(c, r.x, r.y, r.w, "rate", right);
+    if (!steps) {
+        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, config_is_staged(&v->config) ? "each stage has its own" : "the rows are not read yet");
+        return;
+    }
+    size_t n = steps < POINTS ? (size_t)steps : POINTS;
+    for (size_t i = 0; i < n; i++) {
+        int64_t at = n > 1 ? (int64_t)llround((double)i * (double)(steps - 1) / (double)(n - 1)) : 0;
+        step[i] = (double)at;
+        rate[i] = v->config.lr * rate_factor(shapes[v->config.schedule], (uint64_t)at, (uint64_t)warmup, (uint64_t)steps);
+    }
+    struct plot_data d = {step, rate, n};
+    struct plot_look look = {.raw = false};
+    axis_fit(&look.y, 0, v->config.lr, false);
+    plot_curve(c, (struct rect){r.x, r.y + 1, r.w, r.h - 1}, &d, &look, -1, true);
+}

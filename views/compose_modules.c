@@ -1,0 +1,112 @@
+/* Modules of the method as a list: copied, moved, switched off and on. */
+#include <string.h>
+
+#include "views/compose_edit.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* The module under the cursor; false: it is on none, which is said. */
+static bool compose_modules_here(struct ui *ui, const char *what) {
+    const struct compose_view *v = &ui->compose;
+    if (v->part < v->config.method.count) return true;
+    ui_say(ui, SAY_INFO, "%s: Tab goes to a module first", what);
+    return false;
+}
+
+static void insert_module(struct method *m, int at, const struct module *new) {
+    for (int i = m->count; i > at; i--) m->module[i] = m->module[i - 1];
+    m->module[at] = *new;
+    m->count++;
+}
+
+static void take_module_out(struct method *m, int at) {
+    for (int i = at; i + 1 < m->count; i++) m->module[i] = m->module[i + 1];
+    m->count--;
+}
+
+static void compose_modules_done(struct compose_view *v, int part) {
+    network_settle(&v->config.method);
+    v->part = part;
+    v->walking = false;
+    compose_changed(v);
+}
+
+void compose_copy_module(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
+    if (!compose_modules_here(ui, "copy")) return;
+    if (v->config.method.count == METHOD_MODULES) {
+        ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
+        return;
+    }
+    compose_push(v);
+    const struct module copy = v->config.method.module[v->part];
+    insert_module(&v->config.method, v->part + 1, &copy);
+    compose_modules_done(v, v->part + 1);
+    ui_say(ui, SAY_INFO, "module %d is a copy: change where it sits; u takes it back", v->part + 1);
+}
+
+void compose_move_module(struct ui *ui, int by) {
+    struct compose_view *v = &ui->compose;
+    if (!compose_modules_here(ui, "move")) return;
+    int to = v->part + by;
+    if (to < 0 || to >= v->config.method.count) return;
+    compose_push(v);
+    const struct module moved = v->config.method.module[v->part];
+    take_module_out(&v->config.method, v->part);
+    insert_module(&v->config.method, to, &moved);
+    compose_modules_done(v, to);
+}
+
+/* Behind the run's options, the first that is off. */
+static int first_off(const struct compose_view *v) { return v->config.method.count + compose_networks(v) + 1; }
+
+static void switch_off(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
+    if (v->off.count == COMPOSE_OFF) {
+        ui_say(ui, SAY_WARNING, "%d modules are off already; - forgets one", COMPOSE_OFF);
+        return;
+    }
+    int part = v->part;
+    compose_push(v);
+    v->off.module[v->off.count++] = v->config.method.module[part];
+    take_module_out(&v->config.method, part);
+    compose_modules_done(v, part < v->config.method.count || !part ? part : part - 1);
+    ui_say(ui, SAY_INFO, "module %d is off: it stands below, where O switches it on again", part + 1);
+}
+
+static void switch_on(struct ui *ui, int at) {
+    struct compose_view *v = &ui->compose;
+    if (v->config.method.count == METHOD_MODULES) {
+        ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
+        return;
+    }
+    compose_push(v);
+    insert_module(&v->config.method, v->config.method.count, &v->off.module[at]);
+    v->off.count--;
+    for (int i = at; i < v->off.count; i++) v->off.module[i] = v->off.module[i + 1];
+    compose_modules_done(v, v->config.method.count - 1);
+    ui_say(ui, SAY_INFO, "module %d is on again", v->config.method.count);
+}
+
+void compose_switch(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
+    int off = compose_on_off(v);
+    if (off >= 0) {
+        switch_on(ui, off);
+    } else if (compose_on_run(v)) {
+        bool *folded = &v->folded[compose_option_group(v, v->option)];
+        *folded = !*folded;
+    } else if (compose_modules_here(ui, "off")) {
+        switch_off(ui);
+    }
+}
+
+void compose_forget_off(struct ui *ui) {
+    struct compose_view *v = &ui->compose;
+    int at = compose_on_off(v);
+    compose_push(v);
+    v->off.count--;
+    for (int i = at; i < v->off.count; i++) v->off.module[i] = v->off.module[i + 1];
+    compose_modules_done(v, v->off.count ? first_off(v) : v->config.method.count + compose_networks(v));
+    ui_say(ui, SAY_INFO, "forgotten; u brings it back");
+}
