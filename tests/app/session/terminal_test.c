@@ -106,7 +106,7 @@ static void the_first_minute_without_a_network(void **state) {
     await("petri-mini and sections are petri's own; `petri fetch` brings more", true);
     await("petri-mini \xe2\x9c\x93", true);
     type("T"); /* what is here, and what would bring the others */
-    await("choose another", true);
+    await("Enter lists those that are here", true);
     type("Enter");
     await("all-MiniLM-L6-v2", true);
     await("not here yet: petri fetch", true);
