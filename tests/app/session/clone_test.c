@@ -12,7 +12,7 @@
 #include "tests/support/tiny.h"
 #include "tests/support/writer.h"
 
-static char *home, *bert, *t5, *rows, *pairs, *folder, *tasks, *named, *bare;
+static char *home, *bert, *t5, *rows, *pairs, *folder, *tasks, *named, *bare, *texts;
 
 static int set_up(void **state) {
     (void)state;
@@ -32,6 +32,8 @@ static int set_up(void **state) {
     free(test_file(folder, "train.tsv", b.data, b.size));
     free(test_file(folder, "dev_official.tsv", official, sizeof official - 1));
     static const char headless[] = "cat sat\t1\ndog ran\t0\nthe cat\t1\nthe dog\t0\na cat\t1\na dog\t0\n";
+    static const char lines[] = "cat sat on mat\ndog ran on hat\nthe cat sat\nthe dog ran\nred cat\nbig dog\n";
+    texts = test_file(home, "texts", lines, sizeof lines - 1);
     bare = test_file(home, "bare.tsv", headless, sizeof headless - 1);
     named = test_file(home, "named.tsv", two, sizeof two - 1);
     char *second = file_join(home, "second");
@@ -56,6 +58,7 @@ static int tear_down(void **state) {
     free(tasks);
     free(named);
     free(bare);
+    free(texts);
     return 0;
 }
 
@@ -236,6 +239,10 @@ static void every_option_survives_a_clone(void **state) {
             { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
             { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" },
             { "official-dev", "off" } } },
+        { "masked words of texts",
+          { { "model", bert }, { "train", texts }, { "dev", texts }, { "form", "masked" }, { "optimiser", "adamw" }, { "kind", "auto" },
+            { "max-len", "9" }, { "split", "none" }, { "lr", "0.002" }, { "official-dev", "off" }, { "header", "off" },
+            { "no-header", "off" }, { "share-frozen", "off" }, { "embed-every", "0" }, { "embed-rows", "200" } } },
         { "episodes of a task",
           { { "model", bert }, { "train", named }, { "dev", named }, { "text", "body" }, { "text-b", "more" },
             { "label", "y" }, { "kind", "classes" }, { "header", "on" }, { "no-header", "off" }, { "optimiser", "adamw" },
