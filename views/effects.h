@@ -70,6 +70,10 @@ enum effect_kind {
     EFFECT_TABLE,         /* its table as one; text: "csv", "json", "markdown" */
     EFFECT_VERB,          /* text: a line of the command line; what it prints comes to ui->page, what trains becomes a job */
     EFFECT_VERB_STOP,     /* the command that prints is stopped */
+    EFFECT_LESSONS,       /* the list of lessons into ui->learn */
+    EFFECT_LESSON,        /* open the lesson named in text, where it was left */
+    EFFECT_LESSON_CLOSE,  /* keep where it is, and show the list */
+    EFFECT_LESSON_STEP,   /* what the open lesson needs up to step `by`; `keep`: its run is begun; `by` < 0: it begins anew */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
     EFFECT_SUSPEND,
     EFFECT_REDRAW,

@@ -34,6 +34,7 @@ struct press {
     _(SWEEP, sweep)                                                                                 \
     _(HEATMAP, heatmap)                                                                             \
     _(MAP, map)                                                                                     \
+    _(LEARN, learn)                                                                                 \
     _(DETAIL, detail)                                                                               \
     _(EXPLAIN, explain)                                                                             \
     _(DATA, data)                                                                                   \
@@ -47,7 +48,7 @@ enum screen_id { SCREENS(SCREEN_ID) SCREEN_COUNT };
 enum request {
     REQ_NONE,
     /* everywhere */
-    REQ_TO_COMPOSE, REQ_TO_TRAIN, REQ_TO_RUNS, REQ_TO_COMPARE, REQ_TO_SWEEP, REQ_TO_HEATMAP, REQ_TO_MAP,
+    REQ_TO_COMPOSE, REQ_TO_TRAIN, REQ_TO_RUNS, REQ_TO_COMPARE, REQ_TO_SWEEP, REQ_TO_HEATMAP, REQ_TO_MAP, REQ_TO_LEARN,
     REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_UP, REQ_DOWN, REQ_FIRST, REQ_LAST,
     REQ_PAGE_UP, REQ_PAGE_DOWN, REQ_SEARCH, REQ_NEXT, REQ_PREV, REQ_COMMAND, REQ_HELP, REQ_BACK,
     REQ_QUIT, REQ_INTERRUPT, REQ_UNDO, REQ_REDO, REQ_GLYPHS, REQ_REDRAW, REQ_SUSPEND,

@@ -7,6 +7,7 @@
 
 #include "core/base/mem.h"
 #include "views/compose_edit.h"
+#include "views/learn_parts.h"
 #include "views/data_parts.h"
 #include "views/ui_parts.h"
 #include "views/write.h"
@@ -31,8 +32,8 @@ enum screen_id screen_by_name(const char *name) {
 
 void ui_init(struct ui *ui, enum glyphs glyphs, enum colours colours) {
     memset(ui, 0, sizeof *ui);
-    ui->w = 80;
-    ui->h = 24;
+    ui->w = ui->window_w = 80;
+    ui->h = ui->window_h = 24;
     ui->glyphs = glyphs;
     ui->colours = colours;
     ui->ascii_only = glyphs == GLYPHS_ASCII;
@@ -48,14 +49,27 @@ void ui_release(struct ui *ui) {
     picker_release(&ui->picker);
 }
 
+/* An open lesson's step lies beside every screen but its own. */
+static void share_window(struct ui *ui) {
+    struct rect screen, step;
+    bool beside = ui->learn.lesson && ui->screen != SCREEN_LEARN;
+    ui->w = ui->window_w;
+    ui->h = ui->window_h;
+    ui->learn.beside = beside && learn_share(ui->window_w, ui->window_h, &screen, &step);
+    if (!ui->learn.beside) return;
+    ui->w = screen.w;
+    ui->h = screen.h;
+}
+
 void ui_resize(struct ui *ui, int w, int h) {
-    ui->w = w < 0 ? 0 : w > CANVAS_SIDE ? CANVAS_SIDE : w;
-    ui->h = h < 0 ? 0 : h > CANVAS_SIDE ? CANVAS_SIDE : h;
+    ui->window_w = w < 0 ? 0 : w > CANVAS_SIDE ? CANVAS_SIDE : w;
+    ui->window_h = h < 0 ? 0 : h > CANVAS_SIDE ? CANVAS_SIDE : h;
     ui_changed(ui);
 }
 
 void ui_changed(struct ui *ui) {
     struct layout_frame f;
+    share_window(ui);
     layout_frame(ui->w, ui->h, &f);
     ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
     for (int i = 0; i < SCREEN_COUNT; i++)
@@ -341,6 +355,7 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
         picker_press(ui, p, out);
         return;
     }
+    if (learn_press(ui, p, out)) return;
     enum request r = keys_request(ui->screen, p);
     if (r == REQ_NONE || everywhere(ui, r, out)) return;
     if (!screens[ui->screen]->request(ui, r, out) && r == REQ_BACK) go_back(ui);

@@ -14,6 +14,7 @@
 #include "views/help.h"
 #include "views/heatmap.h"
 #include "views/keys.h"
+#include "views/learn.h"
 #include "views/map.h"
 #include "views/page.h"
 #include "views/palette.h"
@@ -47,7 +48,8 @@ struct ui_words {
 };
 
 struct ui {
-    int w, h;
+    int w, h;              /* what the screen has: the window, or what a lesson's step leaves of it */
+    int window_w, window_h;
     enum screen_id screen, before; /* before: the last one that lay over no other */
     enum glyphs glyphs;
     enum colours colours;

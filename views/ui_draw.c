@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/compose_edit.h"
+#include "views/learn_parts.h"
 #include "views/ui_parts.h"
 
 void show_count(int64_t v, char out[32]) {
@@ -84,12 +85,12 @@ void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f
 }
 
 static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
-    int x = r.x + 1;
+    int x = r.x + 1, gap = r.w >= 100 ? 2 : 1;
     const struct screen *here = screen_at(ui->screen);
     if (here->under) here = here->under;
     for (int i = 0; i < SCREEN_COUNT; i++) {
         const struct screen *s = screen_at((enum screen_id)i);
-        if (s->tab) x += canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab) + 2;
+        if (s->tab) x += canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab) + gap;
     }
     char text[200] = "";
     bool wide = r.w >= 100; /* the signs alone tell it where there is no room */
@@ -228,7 +229,9 @@ static void draw_line(const struct ui *ui, struct canvas *c) {
 void ui_draw(const struct ui *ui, struct canvas *c) {
     c->glyphs = ui->glyphs;
     c->colours = ui->colours;
-    canvas_resize(c, ui->w, ui->h);
+    canvas_resize(c, ui->window_w, ui->window_h);
+    struct rect screen, step;
+    if (ui->learn.beside && learn_share(ui->window_w, ui->window_h, &screen, &step)) learn_draw_beside(ui, c, step);
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
     if (f.size == LAYOUT_LINE) {

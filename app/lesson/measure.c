@@ -38,6 +38,8 @@ void lesson_play_release(struct lesson_play *p) {
     free(p->subject);
     p->subject = NULL;
     p->subjects = p->room = 0;
+    if (p->held) model_release(p->held);
+    p->held = NULL;
 }
 
 /* ---- what is looked at ---- */
@@ -295,7 +297,8 @@ static int model_value(struct lesson_play *p, enum quantity q, const char *metho
     if (!rc && q == QUANTITY_LAYERS) *out = a->encoder_layers;
     if (!rc && q == QUANTITY_HEADS) *out = a->heads;
     if (!rc && q == QUANTITY_INNER) *out = a->inner;
-    if (m) model_release(m);
+    if (m && !p->held) p->held = m; /* the next is not read anew */
+    else if (m) model_release(m);
     return rc;
 }
 

@@ -17,6 +17,7 @@ struct lesson_play {
     const char *model, *task; /* in place of the lesson's; NULL: those, or the usual ones */
     struct lesson_subject *subject; /* what was opened to look inside; private */
     int subjects, room;
+    struct model *held; /* the lesson's model, once it was asked for; private */
 };
 /* Frees what was opened. */
 void lesson_play_release(struct lesson_play *p);

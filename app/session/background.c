@@ -12,6 +12,7 @@
 #include "app/history/run_table.h"
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
+#include "app/session/learning.h"
 #include "app/session/own_data.h"
 #include "app/session/session.h"
 #include "app/session/swept.h"
@@ -44,11 +45,14 @@ struct background {
     struct result_cache tasks; /* the thread's own */
     struct sweeping *sweeping; /* the screen's; touched by this thread alone */
     const struct session_verbs *verbs;
+    struct learning *learning; /* likewise */
 };
 
 static void order_free(struct order *o) {
     free(o->what.run);
     free((char *)o->what.text);
+    if (o->what.progress) lesson_progress_release(o->what.progress);
+    free(o->what.progress);
     if (o->what.config) config_release((struct run_config *)o->what.config);
     free((void *)o->what.config);
     free(o);
@@ -367,6 +371,10 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_SWEEP_STOP:
     case BACKGROUND_SWEEP_EXTEND:
     case BACKGROUND_SWEEP_STEP: return sweep_order(d, o, a, e);
+    case BACKGROUND_LESSONS: return learning_list(d->learning, &a->shelf, e);
+    case BACKGROUND_LESSON:
+        return learning_open(d->learning, o->text, o->config ? o->config->model : NULL, o->config ? o->config->task : NULL, &a->lesson, e);
+    case BACKGROUND_LESSON_STEP: return learning_step(d->learning, o->step, o->train, o->progress, &a->news, e);
     case BACKGROUND_CLONE: return background_take_config(d, o, a, e);
     case BACKGROUND_AGAIN:
     case BACKGROUND_RESUME: return background_again(d, o, a, e);
@@ -429,6 +437,7 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
 
 void background_work_on(struct background *d, struct sweeping *w) { d->sweeping = w; }
 void background_verbs(struct background *d, const struct session_verbs *verbs) { d->verbs = verbs; }
+void background_teach(struct background *d, struct learning *l) { d->learning = l; }
 
 void background_ask(struct background *d, const struct background_order *o) {
     struct order *mine = xcalloc(1, sizeof *mine);
@@ -436,6 +445,7 @@ void background_ask(struct background *d, const struct background_order *o) {
     mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
     if (o->runs) memcpy(mine->what.run, o->run, (size_t)o->runs * sizeof *o->run);
     mine->what.text = xcopy(o->text);
+    if (o->progress) mine->what.progress = lesson_progress_clone(o->progress);
     if (o->config) {
         struct run_config *c = xcalloc(1, sizeof *c);
         config_copy(c, o->config);
@@ -489,6 +499,9 @@ void background_answer_free(struct background_answer *a) {
     series_free(a->series);
     compared_page_free(a->compared);
     swept_page_free(a->swept);
+    learn_shelf_free(a->shelf);
+    learn_page_free(a->lesson);
+    learn_news_free(a->news);
     source_facts_free(a->source);
     own_folder_free(a->folder);
     own_look_free(a->look);

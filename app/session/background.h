@@ -38,6 +38,7 @@ enum background_kind {
     BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
+    BACKGROUND_LESSONS, BACKGROUND_LESSON, BACKGROUND_LESSON_STEP, /* as the effects; text: of LESSON */
     BACKGROUND_OTHERS,  /* runs that others train, and run[0] (0: none) */
     BACKGROUND_BESIDE,  /* runs for Train to lay over one another */
     BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
@@ -58,14 +59,23 @@ struct background_order {
     bool by_task;     /* BACKGROUND_RUNS: with what each task came to */
     const char *text; /* copied */
     const struct run_config *config; /* BACKGROUND_SOURCE; copied */
+    int step;         /* BACKGROUND_LESSON_STEP; its run is begun: */
+    bool train;
+    struct lesson_progress *progress; /* the screen's; copied */
     bool taken;       /* BACKGROUND_SOURCE: the config is in use already, only what is found is news */
 };
 struct sweeping;
+struct learning;
+struct learn_shelf;
+struct learn_page;
+struct learn_news;
+struct lesson_progress;
 /* What sweeps are worked on by, borrowed; before any order. */
 void background_work_on(struct background *d, struct sweeping *w);
 /* What knows the command line, borrowed; before any BACKGROUND_LINE. */
 struct session_verbs;
 void background_verbs(struct background *d, const struct session_verbs *verbs);
+void background_teach(struct background *d, struct learning *l);
 void background_ask(struct background *d, const struct background_order *o);
 /* Orders taken since it was made. */
 int64_t background_orders(struct background *d);
@@ -132,6 +142,9 @@ struct background_answer {
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
     struct source_facts *source;
     struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */
+    struct learn_shelf *shelf; /* BACKGROUND_LESSONS */
+    struct learn_page *lesson; /* BACKGROUND_LESSON; NULL where it could not be read */
+    struct learn_news *news;   /* BACKGROUND_LESSON_STEP; NULL: none */
     struct swept_page *swept;  /* BACKGROUND_SWEEPS; NULL where it could not be read */
     int64_t sweep;             /* BACKGROUND_SWEEP_NEW: its number */
     int working;               /* BACKGROUND_SWEEP_…: sweeps that are worked on here */

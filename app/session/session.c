@@ -117,6 +117,7 @@ static void loop(struct session *s) {
         }
         int wait = dirty ? (int)(FRAME_MS - (now - frame)) : moves ? IDLE_MS : -1;
         if (s->sweeps && (wait < 0 || wait > STEP_MS)) wait = STEP_MS;
+        session__look_at_lesson(s, now, &wait);
         struct pollfd fd[3] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN },
                                 { .fd = child_fd(s->child), .events = POLLIN } };
         int n = poll(fd, 3, wait < 0 && dirty ? 0 : wait);
@@ -154,8 +155,8 @@ static void say_lost(struct session *s) {
                (long long)first);
 }
 
-/* `watch`: begins on Train; NULL: where work begins. */
-static void session_begin(struct session *s, const struct session_start *watch) {
+/* `lesson`: begins on Learn with it; `watch`: on Train; both NULL: where work begins. */
+static void session_begin(struct session *s, const char *lesson, const struct session_start *watch) {
     struct first_view *f = &s->ui.first;
     struct term_abilities t;
     term_abilities(&t);
@@ -176,6 +177,12 @@ static void session_begin(struct session *s, const struct session_start *watch) 
     session__ask_runs(s);
     session__list_own(s);
     say_lost(s);
+    if (lesson) {
+        struct effect open = { .kind = EFFECT_LESSON };
+        snprintf(open.text, sizeof open.text, "%s", lesson);
+        ui_show(&s->ui, SCREEN_LEARN);
+        session__effect(s, &open);
+    }
     if (!watch) return;
     s->following = !watch->run;
     s->watched = s->ui.train.focus = watch->run;
@@ -202,6 +209,9 @@ static void session_release(struct session *s) {
     compared_page_free(s->compared);
     swept_page_free(s->swept);
     sweeping_free(s->sweeping);
+    learn_shelf_free(s->shelf);
+    learn_page_free(s->lesson);
+    learning_free(s->learning);
     source_facts_free(s->source);
     own_methods_release(&s->own);
     free(s->own_rows);
@@ -272,6 +282,8 @@ int session_run(const struct session_start *with, struct err *e) {
     s.background = background_new(s.store, s.jobs, notify, NULL);
     s.sweeping = sweeping_new(s.store, s.jobs);
     background_work_on(s.background, s.sweeping);
+    s.learning = learning_new(s.store, s.jobs);
+    background_teach(s.background, s.learning);
     s.insight = insight_new(s.store, !s.look_only, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
     if (s.verbs) {
@@ -285,7 +297,7 @@ int session_run(const struct session_start *with, struct err *e) {
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
     ui_resize(&s.ui, w, h);
-    session_begin(&s, with->watch ? with : NULL);
+    session_begin(&s, with->lesson, with->watch ? with : NULL);
     loop(&s);
     if (!session_hung_up) term_stop();
     store_on_wait(told_before);

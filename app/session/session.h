@@ -43,6 +43,7 @@ struct session_start {
     bool look_only;          /* the store is open for reading: runs are shown, and nothing is begun or changed */
     bool watch;              /* begins on Train, */
     int64_t run;             /* with this run; 0: the newest living one, as one comes */
+    const char *lesson;      /* begins on Learn with this one; NULL: it does not */
     struct term_choice terminal;
 };
 /* Returns when the user leaves (and, when asked to, all runs have ended). */

@@ -428,6 +428,10 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_VERB_STOP:
         if (s->child) child_stop(s->child);
         break;
+    case EFFECT_LESSONS:
+    case EFFECT_LESSON:
+    case EFFECT_LESSON_CLOSE:
+    case EFFECT_LESSON_STEP: session__lesson(s, x); break;
     case EFFECT_QUIT:
         s->leaving = true;
         s->finish = x->keep;

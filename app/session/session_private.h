@@ -1,4 +1,4 @@
-/* What session.c, session_effects.c, session_fill.c, session_verbs.c and written.c share. */
+/* What session.c, session_effects.c, session_fill.c, session_learn.c, session_verbs.c and written.c share. */
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
@@ -8,6 +8,7 @@
 #include "app/session/background.h"
 #include "app/session/child.h"
 #include "app/session/compared.h"
+#include "app/session/learning.h"
 #include "app/session/own_data.h"
 #include "app/session/session.h"
 #include "app/session/swept.h"
@@ -49,6 +50,12 @@ struct session {
     struct sweeping *sweeping; /* the background's while that is there */
     int sweeps;                /* worked on here */
     bool stepping;             /* a step of these is asked for */
+    struct learn_shelf *shelf;
+    struct learn_page *lesson;
+    struct learning *learning; /* the background's while that is there */
+    int lesson_ahead;      /* the place from which on values were computed ahead */
+    bool lesson_busy, lesson_asked; /* a run of it goes, and is looked at again; that is under way */
+    int64_t lesson_looked;          /* when */
     struct source_facts *source;
     struct own_methods own; /* methods kept by name, and how Compose has them */
     struct compose_own *own_rows;
@@ -105,6 +112,11 @@ void session__ask_facts(struct session *s);
 void session__list_own(struct session *s);
 /* Reads the rows of ui.data's config. */
 void session__ask_import(struct session *s);
+/* session_learn.c: what the lessons ask for, their answers, and a run of a lesson that goes; *wait: milliseconds until it is
+ * looked at again, where that is sooner. */
+void session__lesson(struct session *s, const struct effect *x);
+void session__take_lessons(struct session *s, struct background_answer *a);
+void session__look_at_lesson(struct session *s, int64_t now, int *wait);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
 /* written.c: the screen, or its table, in a form that is named, as a new file. */

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/files/paths.h"
 #include "app/lesson/play.h"
+#include "app/session/session.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -151,6 +153,16 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
     return verb_close(s, rc, e);
 }
 
+static int learn_on_screen(const struct args *a, const char *lesson, struct err *e) {
+    struct session_start with = {
+        .model = verb_model(a), .task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK, .lesson = lesson,
+        .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
+    };
+    int rc = verb_workers(a, &with.workers, e);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &with.store, e);
+    return rc ? rc : session_run(&with, e);
+}
+
 int verb_learn(const struct args *a, struct err *e) {
     struct lesson l;
     if (args_flag(a, "list")) return a->count ? err_set(e, ERR_USAGE, "--list takes no lesson") : list_lessons(a, e);
@@ -160,6 +172,7 @@ int verb_learn(const struct args *a, struct err *e) {
     free(path);
     if (rc) return rc;
     if (args_flag(a, "auto")) rc = replay_lesson(a, &l, e);
+    else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) rc = learn_on_screen(a, l.path, e);
     else rc = err_set(e, ERR_USAGE, "petri learn %s --auto replays the lesson without questions and prints its checks", l.name);
     lesson_release(&l);
     return rc;

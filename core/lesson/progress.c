@@ -19,6 +19,66 @@ void lesson_progress_release(struct lesson_progress *p) {
     *p = (struct lesson_progress){ 0 };
 }
 
+/* ---- as a whole ---- */
+
+static void open_again(struct lesson_result *r) {
+    free(r->why);
+    r->why = NULL;
+    r->state = LESSON_OPEN;
+    r->runs = 0;
+    r->ok = false;
+}
+
+void lesson_progress_restart(struct lesson_progress *p) {
+    for (int i = 0; i < p->steps; i++) {
+        open_again(&p->of[i]);
+        p->of[i].chosen = 0;
+    }
+    p->at = p->furthest = 0;
+}
+
+void lesson_progress_back(struct lesson_progress *p, int step) {
+    for (int i = step; i < p->steps; i++) open_again(&p->of[i]);
+    if (p->at > step) p->at = step;
+}
+
+void lesson_progress_place(struct lesson_progress *to, const struct lesson_progress *from) {
+    BUG_IF(to->steps != from->steps);
+    to->at = from->at;
+    to->furthest = from->furthest;
+    to->whole = from->whole;
+    for (int i = 0; i < to->steps; i++) {
+        to->of[i].chosen = from->of[i].chosen;
+        memcpy(to->of[i].given, from->of[i].given, sizeof to->of[i].given);
+    }
+}
+
+void lesson_progress_results(struct lesson_progress *to, const struct lesson_progress *from) {
+    BUG_IF(to->steps != from->steps);
+    for (int i = 0; i < to->steps; i++) {
+        struct lesson_result *r = &to->of[i], was = *r;
+        *r = from->of[i];
+        r->chosen = was.chosen;
+        memcpy(r->given, was.given, sizeof r->given);
+        r->why = xcopy(from->of[i].why);
+        free(was.why);
+    }
+}
+
+void lesson_progress_copy(struct lesson_progress *to, const struct lesson_progress *from) {
+    lesson_progress_results(to, from);
+    lesson_progress_place(to, from);
+}
+
+struct lesson_progress *lesson_progress_clone(const struct lesson_progress *p) {
+    struct lesson_progress *new = xcalloc(1, sizeof *new);
+    *new = (struct lesson_progress){ .steps = p->steps, .of = xcalloc((size_t)p->steps + 1, sizeof *new->of) };
+    lesson_progress_copy(new, p);
+    return new;
+}
+
+/* ---- steps ---- */
+
 bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step) {
     switch (l->step[step].kind) {
     case LESSON_ASK: return p->of[step].chosen != 0;

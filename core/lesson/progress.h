@@ -29,6 +29,16 @@ struct lesson_progress {
 void lesson_progress_init(struct lesson_progress *p, const struct lesson *l);
 void lesson_progress_release(struct lesson_progress *p);
 
+/* All from the beginning again, but for how often each choice was given. */
+void lesson_progress_restart(struct lesson_progress *p);
+/* What was run and computed from a step on is open again, and the reader is there at most. */
+void lesson_progress_back(struct lesson_progress *p, int step);
+/* Of two of the same lesson: everything; the reader's place and answers; what was run and computed. */
+struct lesson_progress *lesson_progress_clone(const struct lesson_progress *p); /* released and freed by the caller */
+void lesson_progress_copy(struct lesson_progress *to, const struct lesson_progress *from);
+void lesson_progress_place(struct lesson_progress *to, const struct lesson_progress *from);
+void lesson_progress_results(struct lesson_progress *to, const struct lesson_progress *from);
+
 /* Whether the lesson can go on from a step: a question is answered, a run or a value is there. */
 bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step);
 /* A choice of an ask, in place of the one before where there was one; false: there is no such choice. */

@@ -379,6 +379,61 @@ static void the_command_line_is_inside(void **state) {
     await("left=0", true);
 }
 
+/* Enter, until the lesson has gone on to what is shown: what a step computes is awaited. */
+static void go_on_to(const char *part) {
+    double from = now();
+    while (!shows(part)) {
+        if (!shows("computing") && !shows("awaited")) await("Enter ", true);
+        type("Enter");
+        for (int i = 0; i < 100 && !shows(part) && !shows("awaited"); i++) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+        if (now() - from > 30 * TEST_PATIENCE) fail_msg("no \"%s\":\n%s", part, tmux("capture-pane -p -t t"));
+    }
+}
+
+/* The first lesson to its end, by Enter and letters; it begins again where it was left. */
+static void a_lesson_is_gone_through(void **state) {
+    (void)state;
+    need_tmux();
+    char *line = xprintf("\"'%s' learn delta-h --model '%s' --task '%s' --db '%s'; echo left=\\$?\" Enter", petri, stage.model, task,
+                         stage.db);
+    type(line);
+    free(line);
+    await("A model that stays as it is", true);
+    go_on_to("c answers");
+    type("b");
+    go_on_to("= 0.");
+    go_on_to("b, as you said");
+    type("Escape"); /* and comes back to the same place */
+    await("LoRA: rank, product", true);
+    await("begun", true);
+    type("Enter");
+    await("b, as you said", true);
+    go_on_to("Enter trains it");
+    type("Enter");
+    await("\u2713 #1", true);
+    go_on_to("Look: train");
+    type("Enter");
+    await("8 goes on", true);
+    type("8");
+    await("c answers", true);
+    type("b");
+    go_on_to("Every layer's");
+    go_on_to("And the model itself");
+    go_on_to("Look: heatmap");
+    type("l");
+    await("Why that is worth", true);
+    go_on_to("Enter trains it");
+    type("Enter");
+    await("\u2713 #2", true);
+    go_on_to("compared by hash: 1");
+    go_on_to("Try it");
+    go_on_to("function_linear");
+    go_on_to("Esc leads to the lessons");
+    type("q");
+    await("left=0", true);
+    assert_int_equal(run_count(), 0); /* what it trained is in no list */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(own_rows_by_keys, make, close_shell),
@@ -391,6 +446,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
         cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
         cmocka_unit_test_setup_teardown(the_command_line_is_inside, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_lesson_is_gone_through, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }

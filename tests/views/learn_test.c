@@ -1,0 +1,219 @@
+/* Learn: the list, a lesson's steps, keys that answer and go on, a step beside another screen; drawn at all sizes. */
+#include "tests/support/test.h"
+
+#include "core/base/file.h"
+#include "tests/views/scene.h"
+#include "views/learn_parts.h"
+
+static const char lesson_text[] =
+    "lesson What a rate is\nabout A sentence about it, long enough that it has to be broken where the line ends in the list of lessons.\n"
+    "minutes 3\nseconds 20\n"
+    "let d = width()\n"
+    "text How large\n  A vector of {d} values. The text is long enough that it takes two lines at eighty columns.\n\n"
+    "  |    h  \xE2\x86\x90  h + \xCE\x94h\n"
+    "ask which\n  Which is it?\n  a) The first.\n  b) The second, which is told at some length so that it goes on in the next line of it.\n"
+    "run lora = --method lora(r=8) --steps 40\n  While it runs, look at the curve.\n"
+    "check part = loss(lora, 1) / 4 above 0.1\n  The share is {part%} of {lora}.\n"
+    "answer which = b\n  Because it is.\n"
+    "show train lora\n  Look at the left end of the curve.\n"
+    "code core/engine/optim.c optim_step\n  There.\n";
+
+static const struct learn_row rows[] = {
+    { "rate", "What a rate is", "A sentence about it, long enough that it has to be broken where the line ends in the list of lessons.",
+      "", "done", 3, 20 },
+    { "own", "A teacher's own, \x1b[2J with a title that is a good deal longer than the room there is for it on the screen", "Short.",
+      "tiny, toys", "begun", 12, 5 },
+    { "third", "Third", NULL, "", "", 4, 60 },
+};
+
+struct scene_lesson {
+    struct ui ui;
+    struct lesson lesson;
+    struct lesson_progress progress;
+};
+
+static void begin(struct scene_lesson *s, int w, int h, enum glyphs g, enum colours k, bool open) {
+    struct err e = ERR_INIT;
+    scene_init(&s->ui, w, h, g, k);
+    test_ok(lesson_parse(&s->lesson, "rate.lesson", lesson_text, strlen(lesson_text), &e), &e);
+    lesson_progress_init(&s->progress, &s->lesson);
+    s->ui.learn.row = rows;
+    s->ui.learn.rows = COUNT_OF(rows);
+    s->ui.learn.listed = true;
+    if (open) {
+        s->ui.learn.lesson = &s->lesson;
+        s->ui.learn.progress = &s->progress;
+    }
+    ui_show(&s->ui, SCREEN_LEARN);
+    ui_changed(&s->ui);
+}
+
+static void end(struct scene_lesson *s) {
+    ui_release(&s->ui);
+    lesson_progress_release(&s->progress);
+    lesson_release(&s->lesson);
+}
+
+static struct effect press(struct scene_lesson *s, uint32_t key) {
+    struct effect out;
+    ui_press(&s->ui, &(struct press){ .code = key, .ms = 100000 }, &out);
+    return out;
+}
+
+static void value(struct scene_lesson *s, int step, double v) { lesson_set_value(&s->lesson, &s->progress, step, v,
+                                                                                 step == 4 ? 0.1 : -INFINITY, INFINITY); }
+
+static void ran(struct scene_lesson *s) {
+    s->progress.of[3].state = LESSON_DONE;
+    s->progress.of[3].runs = 1;
+    s->progress.of[3].run[0] = 3;
+}
+
+/* To a step, with all that came before done. */
+static void at_step(struct scene_lesson *s, int step) {
+    value(s, 0, 384);
+    lesson_choose(&s->lesson, &s->progress, 2, 'a');
+    if (step > 3) ran(s);
+    if (step > 4) value(s, 4, 0.1725);
+    s->progress.at = s->progress.furthest = step;
+    ui_changed(&s->ui);
+}
+
+/* PETRI_GOLDEN=update writes the files anew; otherwise they must be equal. */
+static void golden(const struct ui *ui, const char *name, const char *suffix) {
+    struct buf text = BUF_INIT, file = BUF_INIT;
+    struct err e = ERR_INIT;
+    char *path = xprintf("tests/views/golden/learn-%s-%s.txt", name, suffix), *full = test_path(path);
+    render_ui(ui, RENDER_TEXT, &text);
+    const char *mode = getenv("PETRI_GOLDEN");
+    if (mode && !strcmp(mode, "update")) {
+        test_ok(file_write(full, text.data, text.size, &e), &e);
+    } else {
+        test_ok(file_read(full, 1 << 20, &file, &e), &e);
+        if (strcmp(buf_text(&text), buf_text(&file))) fail_msg("%s differs; what is drawn now:\n%s", path, buf_text(&text));
+    }
+    buf_release(&text);
+    buf_release(&file);
+    free(path);
+    free(full);
+}
+
+static void draw(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    struct scene_lesson s;
+    begin(&s, w, h, g, k, false);
+    golden(&s.ui, "list", suffix);
+    end(&s);
+    begin(&s, w, h, g, k, true);
+    at_step(&s, 2);
+    golden(&s.ui, "ask", suffix);
+    at_step(&s, 5);
+    golden(&s.ui, "answer", suffix);
+    at_step(&s, 6);
+    press(&s, PRESS_ENTER);
+    golden(&s.ui, "beside", suffix);
+    press(&s, '8');
+    press(&s, '+');
+    golden(&s.ui, "large", suffix);
+    end(&s);
+}
+
+static void drawn_at_all_sizes(void **state) {
+    (void)state;
+    draw(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    draw(160, 40, GLYPHS_BRAILLE, COLOURS_256, "160x40");
+    draw(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
+/* Any size, any step, beside any screen: nothing is drawn outside and nothing breaks. */
+static void any_size_holds(void **state) {
+    (void)state;
+    static const enum screen_id over[] = { SCREEN_LEARN, SCREEN_MAP };
+    for (int w = 1; w < 190; w += 43)
+        for (int h = 1; h < 60; h += 12)
+            for (size_t k = 0; k < COUNT_OF(over); k++) {
+                struct scene_lesson s;
+                struct canvas c;
+                begin(&s, w, h, GLYPHS_BRAILLE, COLOURS_256, true);
+                at_step(&s, (w + h) % 8);
+                ui_show(&s.ui, over[k]);
+                canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
+                ui_draw(&s.ui, &c);
+                assert_int_equal(c.w, w);
+                assert_int_equal(c.h, h);
+                canvas_release(&c);
+                end(&s);
+            }
+}
+
+static void enter_opens_and_letters_answer(void **state) {
+    (void)state;
+    struct scene_lesson s;
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
+    press(&s, 'j');
+    struct effect x = press(&s, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_LESSON);
+    assert_string_equal(x.text, "own");
+    end(&s);
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
+    assert_int_equal(s.progress.at, 1); /* the value before it is computed on the way */
+    assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_NONE); /* which has not come yet */
+    value(&s, 0, 384);
+    x = press(&s, PRESS_ENTER);
+    assert_true(x.kind == EFFECT_LESSON_STEP && x.by == 2 && s.progress.at == 2);
+    assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_NONE); /* a question is answered first */
+    assert_int_equal(s.progress.at, 2);
+    press(&s, 'c'); /* no choice: Compose's key has no say here either */
+    assert_int_equal(s.progress.of[2].chosen, 0);
+    x = press(&s, 'b');
+    assert_true(x.kind == EFFECT_LESSON_STEP && s.progress.of[2].chosen == 'b');
+    press(&s, PRESS_ENTER);
+    assert_int_equal(s.progress.at, 3);
+    x = press(&s, PRESS_ENTER);
+    assert_true(x.kind == EFFECT_LESSON_STEP && x.by == 3 && x.keep);
+    assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_NONE); /* it trains */
+    ran(&s);
+    press(&s, PRESS_ENTER);
+    assert_int_equal(s.progress.at, 4);
+    press(&s, 'h');
+    assert_int_equal(s.progress.at, 3);
+    x = press(&s, 'R');
+    assert_true(x.kind == EFFECT_LESSON_STEP && x.by < 0 && s.progress.of[2].given[1] == 1 && !s.progress.of[2].chosen);
+    assert_int_equal(press(&s, PRESS_ESC).kind, EFFECT_LESSON_CLOSE);
+    end(&s);
+}
+
+static void a_step_lies_beside_the_screen_it_shows(void **state) {
+    (void)state;
+    struct scene_lesson s;
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
+    at_step(&s, 6);
+    struct effect x = press(&s, PRESS_ENTER);
+    assert_true(x.kind == EFFECT_WATCH && x.runs == 1 && x.run[0] == 3);
+    assert_int_equal(s.ui.screen, SCREEN_TRAIN);
+    assert_true(s.ui.learn.beside && s.ui.h == 16 && s.ui.w == 80);
+    ui_resize(&s.ui, 160, 40);
+    assert_true(s.ui.learn.beside && s.ui.h == 40 && s.ui.w < 120);
+    ui_resize(&s.ui, 60, 16); /* no room for both */
+    assert_true(!s.ui.learn.beside && s.ui.h == 16);
+    ui_resize(&s.ui, 80, 24);
+    x = press(&s, '8');
+    assert_true(s.ui.screen == SCREEN_LEARN && !s.ui.learn.beside && s.ui.h == 24);
+    assert_int_equal(s.progress.at, 7); /* what was shown was seen */
+    press(&s, '2');
+    assert_true(s.ui.screen == SCREEN_TRAIN && s.ui.learn.beside);
+    press(&s, '8');
+    assert_int_equal(s.progress.at, 7);
+    assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_LESSON_STEP);
+    assert_true(s.progress.whole);
+    end(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drawn_at_all_sizes),
+        cmocka_unit_test(any_size_holds),
+        cmocka_unit_test(enter_opens_and_letters_answer),
+        cmocka_unit_test(a_step_lies_beside_the_screen_it_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+#include "views/learn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/learn_parts.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* ---- steps ---- */
+
+/* A let or check without a word of its own is computed on the way. */
+bool learn_is_silent(const struct lesson *l, int step) {
+    const struct lesson_step *s = &l->step[step];
+    return (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs;
+}
+
+const struct lesson_step *learn_step(const struct learn_view *v) { return v->lesson ? &v->lesson->step[v->progress->at] : NULL; }
+
+bool learn_passed(const struct learn_view *v) {
+    for (int i = 0; i <= v->progress->at; i++)
+        if (!lesson_passed(v->lesson, v->progress, i)) return false;
+    return true;
+}
+
+/* The next step to be read in that direction, or -1. */
+static int next_step(const struct learn_view *v, int by) {
+    int at = v->progress->at + by;
+    while (at >= 0 && at < v->lesson->steps && learn_is_silent(v->lesson, at)) at += by;
+    return at >= 0 && at < v->lesson->steps ? at : -1;
+}
+
+/* The runs of a step: its own, or those that it shows. */
+static int runs_of_step(struct learn_view *v) {
+    const struct lesson_step *s = learn_step(v);
+    int n = 0;
+    if (!s) return 0;
+    for (int k = 0; k < (s->kind == LESSON_RUN ? 1 : s->shows); k++) {
+        const struct lesson_result *r = &v->progress->of[s->kind == LESSON_RUN ? v->progress->at : s->show[k]];
+        for (int i = 0; i < r->runs; i++) v->run[n++] = r->run[i];
+    }
+    return n;
+}
+
+static void do_step(struct ui *ui, struct effect *out) {
+    out->kind = EFFECT_LESSON_STEP;
+    out->by = ui->learn.progress->at;
+}
+
+static void go_to(struct ui *ui, int step, struct effect *out) {
+    struct lesson_progress *p = ui->learn.progress;
+    p->at = step;
+    if (step > p->furthest) p->furthest = step;
+    ui->learn.up = 0;
+    runs_of_step(&ui->learn);
+    do_step(ui, out);
+}
+
+static void go_on(struct ui *ui, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    int next = next_step(v, 1);
+    if (!learn_passed(v)) {
+        bool ask = v->lesson->step[v->progress->at].kind == LESSON_ASK;
+        ui_say(ui, SAY_INFO, "%s", ask ? "the question is answered first, by the letter of a choice"
+                                                         : "what this step computes is awaited first");
+        return;
+    }
+    if (next < 0) {
+        v->progress->whole = true;
+        do_step(ui, out);
+        ui_say(ui, SAY_GOOD, "the end: Esc leads to the lessons, R begins this one anew");
+        return;
+    }
+    go_to(ui, next, out);
+}
+
+/* ---- the screen that a step talks about ---- */
+
+static void show_screen(struct ui *ui, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    const char *name = v->lesson->step[v->progress->at].head;
+    int runs = runs_of_step(v);
+    enum screen_id to = screen_by_name(name);
+    BUG_IF(to == SCREEN_COUNT);
+    out->run = v->run;
+    out->runs = runs > 0;
+    if (to == SCREEN_MAP || to == SCREEN_HEATMAP) {
+        inspect_show(ui, to, out);
+    } else if (to == SCREEN_COMPARE && runs) {
+        compare_runs(ui, v->run, runs, out);
+    } else if (to == SCREEN_TRAIN && runs) {
+        ui_watch(ui, out);
+    } else if (to == SCREEN_DETAIL && runs) {
+        out->kind = EFFECT_OPEN_RUN;
+        ui_show(ui, to);
+    } else if (to == SCREEN_COMPOSE && runs) {
+        out->kind = EFFECT_CLONE;
+        ui_show(ui, to);
+    } else if (to == SCREEN_RUNS) {
+        snprintf(ui->runs.filter, sizeof ui->runs.filter, "tag=lesson");
+        out->kind = EFFECT_FILTER;
+        runs_changed(&ui->runs);
+        ui_show(ui, to);
+    } else {
+        ui_show(ui, to);
+    }
+}
+
+/* Enter: what the step is for, then on. */
+static void learn_enter(struct ui *ui, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    const struct lesson_step *s = &v->lesson->step[v->progress->at];
+    struct lesson_result *r = &v->progress->of[v->progress->at];
+    if (s->kind == LESSON_SHOW) {
+        show_screen(ui, out);
+    } else if (s->kind == LESSON_RUN && (r->state == LESSON_OPEN || r->state == LESSON_FAILED)) {
+        r->state = LESSON_BUSY;
+        out->keep = true;
+        do_step(ui, out);
+    } else {
+        go_on(ui, out);
+    }
+}
+
+/* ---- the list ---- */
+
+static void open_lesson(struct ui *ui, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    if (v->cursor >= v->rows) return;
+    snprintf(out->text, sizeof out->text, "%s", v->row[v->cursor].name);
+    out->kind = EFFECT_LESSON;
+}
+
+static bool learn_list_request(struct ui *ui, enum request r, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    switch (r) {
+    case REQ_UP: v->cursor--; break;
+    case REQ_DOWN: v->cursor++; break;
+    case REQ_PAGE_UP: v->cursor -= f.body.h - 1; break;
+    case REQ_PAGE_DOWN: v->cursor += f.body.h - 1; break;
+    case REQ_FIRST: v->cursor = 0; break;
+    case REQ_LAST: v->cursor = v->rows - 1; break;
+    case REQ_OPEN: open_lesson(ui, out); return true;
+    default: return false;
+    }
+    v->cursor = ui_into(v->cursor, v->rows - 1);
+    ui_in_sight(&v->top, v->cursor, f.body.h - 1 - learn_about_rows(ui));
+    return true;
+}
+
+/* Leaves the lesson where it is; it comes back there. */
+static void learn_close(struct ui *ui, struct effect *out) {
+    out->kind = EFFECT_LESSON_CLOSE;
+    ui->learn.up = 0;
+}
+
+static void begin_again(struct ui *ui, struct effect *out) {
+    struct lesson_progress *p = ui->learn.progress;
+    lesson_progress_restart(p);
+    ui->learn.up = 0;
+    out->kind = EFFECT_LESSON_STEP;
+    out->by = -1;
+}
+
+static bool learn_scroll(struct ui *ui, enum request r) {
+    struct learn_view *v = &ui->learn;
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    int last = learn_rows(ui, f.body.w) - f.body.h;
+    switch (r) {
+    case REQ_UP: v->up++; break;
+    case REQ_DOWN: v->up--; break;
+    case REQ_PAGE_UP: v->up += f.body.h - 1; break;
+    case REQ_PAGE_DOWN: v->up -= f.body.h - 1; break;
+    case REQ_LAST: v->up = 0; break;
+    case REQ_FIRST: v->up = last; break;
+    default: return false;
+    }
+    if (v->up > last) v->up = last;
+    if (v->up < 0) v->up = 0;
+    return true;
+}
+
+static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    if (!v->lesson) return learn_list_request(ui, r, out);
+    int back = next_step(v, -1);
+    switch (r) {
+    case REQ_OPEN: learn_enter(ui, out); return true;
+    case REQ_RIGHT: go_on(ui, out); return true;
+    case REQ_LEFT:
+        if (back >= 0) go_to(ui, back, out);
+        return true;
+    case REQ_MORE: v->large = true; return true;
+    case REQ_LESS: v->large = false; return true;
+    case REQ_RUN: begin_again(ui, out); return true;
+    case REQ_BACK: learn_close(ui, out); return true;
+    default: return learn_scroll(ui, r);
+    }
+}
+
+bool learn_press(struct ui *ui, const struct press *p, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    const struct lesson_step *s = learn_step(v);
+    if (ui->screen != SCREEN_LEARN || !s || s->kind != LESSON_ASK || p->alt || p->code < 'a' || p->code >= 'a' + (uint32_t)s->choices)
+        return false;
+    lesson_choose(v->lesson, v->progress, v->progress->at, (char)p->code);
+    do_step(ui, out);
+    return true;
+}
+
+/* From anywhere: the list, or the lesson where it is; from a screen that a step showed, the next step. */
+static void learn_show(struct ui *ui, struct effect *out) {
+    struct learn_view *v = &ui->learn;
+    const struct lesson_step *s = learn_step(v);
+    bool seen = v->beside && s && s->kind == LESSON_SHOW;
+    ui_show(ui, SCREEN_LEARN);
+    if (seen) go_on(ui, out);
+    else if (!v->lesson) out->kind = EFFECT_LESSONS;
+}
+
+static void learn_shown(struct ui *ui, enum screen_id from) {
+    (void)from;
+    ui->learn.up = 0;
+}
+
+static void learn_changed(struct ui *ui) {
+    struct learn_view *v = &ui->learn;
+    v->cursor = ui_into(v->cursor, v->rows - 1);
+    if (!v->lesson) return;
+    while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v->lesson,
+                                                                     v->progress->at)) v->progress->at++; /* a lesson begins so */
+    runs_of_step(v);
+}
+
+static int64_t learn_run(const struct ui *ui) {
+    const struct learn_view *v = &ui->learn;
+    return v->lesson ? v->run[0] : 0;
+}
+
+/* The runs that its step shows, as marks: 4, 6 and 7 are about them. */
+static int learn_marked(const struct ui *ui, const int64_t **run) {
+    const struct learn_view *v = &ui->learn;
+    const struct lesson_step *s = learn_step(v);
+    int n = 0;
+    for (int k = 0; s && k < s->shows; k++) n += v->progress->of[s->show[k]].runs;
+    *run = v->run;
+    return n;
+}
+
+static const char *learn_hint(const struct ui *ui, const struct key_entry *k) {
+    const struct learn_view *v = &ui->learn;
+    const struct lesson_step *s = learn_step(v);
+    switch (k->request) {
+    case REQ_OPEN:
+        if (!s) return v->rows ? "begin" : NULL;
+        if (s->kind == LESSON_SHOW) return "show it";
+        if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state == LESSON_OPEN) return "train";
+        return "on";
+    case REQ_LEFT: return s ? "step" : NULL;
+    case REQ_DOWN: return s ? "scroll" : "lesson";
+    case REQ_RUN: return s ? "anew" : NULL;
+    case REQ_MORE: return s ? (v->large ? NULL : "large") : NULL;
+    default: return k->hint;
+    }
+}
+
+static const enum request learn_keys[] = {
+    REQ_OPEN, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_RUN, REQ_MORE, REQ_LESS, REQ_NONE
+};
+
+const struct screen screen_learn = {
+    .name = "learn",
+    .about = "Lessons, which run the real engine. Enter goes on step by step, a letter answers a question, h goes back a step. A "
+             "step that shows a screen stands beside it: 8 comes back. Esc leaves the lesson, which begins there again; + and - "
+             "are large type and small. What lessons train is in no list: petri purge --lessons deletes it.",
+    .keys = learn_keys, .tab = "8 Learn", .to = REQ_TO_LEARN, .show = learn_show, .shown = learn_shown, .changed = learn_changed,
+    .request = learn_request, .run = learn_run, .marked = learn_marked, .draw = learn_draw, .readout = learn_readout, .hint = learn_hint,
+};

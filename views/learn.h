@@ -1,0 +1,33 @@
+/* Learn: the lessons, and one of them step by step; while a lesson is open its step lies beside every other screen.
+ *
+ * learn.c is what it does, learn_draw.c what it draws. */
+#ifndef VIEWS_LEARN_H
+#define VIEWS_LEARN_H
+
+#include "core/lesson/progress.h"
+
+struct learn_row {
+    const char *name, *title, *about;
+    const char *needs; /* model and task, "" for the usual ones */
+    const char *done;  /* "done", "begun", "" */
+    int minutes, seconds;
+};
+
+struct learn_view {
+    /* filled by the app */
+    const struct learn_row *row;
+    int rows;
+    bool listed;                      /* the list was read */
+    const struct lesson *lesson;      /* the open one; NULL: none */
+    struct lesson_progress *progress; /* the screen's own: its place and answers change here */
+    char failed[400];                 /* why a lesson could not be read */
+    /* the screen's */
+    int cursor, top;
+    int up;      /* rows that the text is scrolled back from its end */
+    bool large;  /* one step alone, with room around it */
+    bool beside; /* another screen is shown, with the step beside it */
+    char wanted[LESSON_NAME * 4]; /* a lesson to open, as it was asked for */
+    int64_t run[LESSON_SHOWN * LESSON_SEEDS]; /* those of the step that is shown */
+};
+
+#endif

@@ -1,0 +1,25 @@
+/* What learn.c and learn_draw.c share, and ui.c and ui_draw.c need of them. */
+#ifndef VIEWS_LEARN_PARTS_H
+#define VIEWS_LEARN_PARTS_H
+
+#include "views/ui.h"
+
+bool learn_is_silent(const struct lesson *l, int step);
+/* The step that is shown, or NULL; whether it and all before it are passed. */
+const struct lesson_step *learn_step(const struct learn_view *v);
+bool learn_passed(const struct learn_view *v);
+/* A letter that answers the question on the screen; false: it is none. */
+bool learn_press(struct ui *ui, const struct press *p, struct effect *out);
+
+void learn_draw(const struct ui *ui, struct canvas *c, struct rect r);
+void learn_readout(const struct ui *ui, struct buf *out);
+/* Rows of the open lesson's text at this width; of the sentence below the list. */
+int learn_rows(const struct ui *ui, int w);
+int learn_about_rows(const struct ui *ui);
+
+/* Beside another screen: what is left of a window for that screen, and where the step goes; false: the window is too small
+ * for both. */
+bool learn_share(int w, int h, struct rect *screen, struct rect *step);
+void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r);
+
+#endif
