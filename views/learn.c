@@ -49,7 +49,7 @@ static void do_step(struct ui *ui, struct effect *out) {
     out->by = ui->learn.progress->at;
 }
 
-static void go_to(struct ui *ui, int step, struct effect *out) {
+static void learn_go_to(struct ui *ui, int step, struct effect *out) {
     struct lesson_progress *p = ui->learn.progress;
     p->at = step;
     if (step > p->furthest) p->furthest = step;
@@ -73,7 +73,7 @@ static void go_on(struct ui *ui, struct effect *out) {
         ui_say(ui, SAY_GOOD, "the end: Esc leads to the lessons, R begins this one anew");
         return;
     }
-    go_to(ui, next, out);
+    learn_go_to(ui, next, out);
 }
 
 /* ---- the screen that a step talks about ---- */
@@ -193,7 +193,7 @@ static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_OPEN: learn_enter(ui, out); return true;
     case REQ_RIGHT: go_on(ui, out); return true;
     case REQ_LEFT:
-        if (back >= 0) go_to(ui, back, out);
+        if (back >= 0) learn_go_to(ui, back, out);
         return true;
     case REQ_MORE: v->large = true; return true;
     case REQ_LESS: v->large = false; return true;

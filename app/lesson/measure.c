@@ -101,6 +101,13 @@ static int subject_of(struct lesson_play *p, const struct expression_argument *a
     return 0;
 }
 
+int lesson_measure_probe(struct lesson_play *p, const struct expression_argument *a, const struct probe **out, struct err *e) {
+    struct lesson_subject *s;
+    int rc = subject_of(p, a, &s, e);
+    if (!rc) *out = &s->probe;
+    return rc;
+}
+
 static int layer_of(double v, int layers, int *out, struct err *e) {
     if (v != floor(v) || v < 1 || v > layers) return err_set(e, ERR_USAGE, "layer %g: the encoder's layers are 1 to %d", v, layers);
     *out = (int)v;
@@ -418,6 +425,10 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_RETRIEVED_SILHOUETTE:
     case QUANTITY_OWN_PROTOTYPE:
     case QUANTITY_ALIKE: return lesson_measure_rows(p, q, argument, number[1], out, e);
+    case QUANTITY_LAMBDA:
+    case QUANTITY_LAMBDA_LEAST:
+    case QUANTITY_LAMBDA_MOST:
+    case QUANTITY_GATE_GAP: return lesson_measure_gate(p, q, argument, number, out, e);
     case QUANTITY_DELTA:
     case QUANTITY_DELTA_SHARE: return added_value(p, argument, number[1], q == QUANTITY_DELTA_SHARE, out, e);
     case QUANTITY_DW:

@@ -1,5 +1,5 @@
 /* What measure.c's parts share: of several seeds, and what `why` says, in measure_seeds.c; of how rows lie
- * and of several tasks in measure_tasks.c. */
+ * and of several tasks in measure_tasks.c; of a prefix as a gate in measure_gate.c. */
 #ifndef APP_LESSON_MEASURE_PRIVATE_H
 #define APP_LESSON_MEASURE_PRIVATE_H
 
@@ -17,5 +17,11 @@ int lesson_measure_why(struct lesson_play *p, const struct expression_argument *
 /* purity … alike; layer: of the first two. */
 int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double layer, double *out,
                         struct err *e);
+/* measure_gate.c: lambda … gate_gap; number: of the arguments. */
+int lesson_measure_gate(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, double *out,
+                        struct err *e);
+/* A run or a method at its start, opened on its model with some rows; the play's. */
+struct probe;
+int lesson_measure_probe(struct lesson_play *p, const struct expression_argument *a, const struct probe **out, struct err *e);
 
 #endif

@@ -10,6 +10,7 @@
 #include "app/files/paths.h"
 #include "app/lesson/play.h"
 #include "app/session/session.h"
+#include "app/verbs/learn_handout.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -149,8 +150,11 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
     rc = replay(&p, args_flag(a, "json"), e);
     lesson_play_release(&p);
     jobs_free(p.jobs, false);
+    rc = verb_close(s, rc, e);
+    const char *folder = args_get(a, "handout");
+    if (!rc && folder) rc = learn_handout(a, l, &progress, folder, e);
     lesson_progress_release(&progress);
-    return verb_close(s, rc, e);
+    return rc;
 }
 
 static int learn_on_screen(const struct args *a, const char *lesson, struct err *e) {
@@ -171,7 +175,7 @@ int verb_learn(const struct args *a, struct err *e) {
     int rc = path ? lesson_read(&l, path, e) : e->code;
     free(path);
     if (rc) return rc;
-    if (args_flag(a, "auto")) rc = replay_lesson(a, &l, e);
+    if (args_flag(a, "auto") || args_get(a, "handout")) rc = replay_lesson(a, &l, e);
     else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) rc = learn_on_screen(a, l.path, e);
     else rc = err_set(e, ERR_USAGE, "petri learn %s --auto replays the lesson without questions and prints its checks", l.name);
     lesson_release(&l);

@@ -450,6 +450,8 @@ static const struct option_spec BENCH[] = {
 };
 
 static const struct option_spec LEARN[] = {
+    { "handout", "DIR", "replay it, then write it there as Markdown with SVG pictures" },
+    { "overwrite", NULL, "files of DIR may exist" },
     { "list", NULL, "all lessons, with what they take and what was done" },
     { "auto", NULL, "replay it without questions and print its checks; fails unless all are in their bands" },
     { "model", "DIR|NAME", "in place of the lesson's" },

@@ -63,6 +63,14 @@ static const struct quantity_row rows[QUANTITIES] = {
     [QUANTITY_FOLDED] = { "folded", { R }, 1, "folded(RUN)",
                           "largest difference of an output (logit) between the run and its folder with the method "
                           "folded into the weights" },
+    [QUANTITY_LAMBDA] = { "lambda", { S, N, N, N }, 4, "lambda(RUN|\"METHOD\", LAYER, TOKEN, HEAD)",
+                          "λ of the first row's token and head, both from 1: the share of the softmax mass on the prefix" },
+    [QUANTITY_LAMBDA_LEAST] = { "lambda_least", { S, N }, 2, "lambda_least(RUN|\"METHOD\", LAYER)",
+                                "the smallest λ of any row, token and head of the layer" },
+    [QUANTITY_LAMBDA_MOST] = { "lambda_most", { S, N }, 2, "lambda_most(RUN|\"METHOD\", LAYER)", "the largest" },
+    [QUANTITY_GATE_GAP] = { "gate_gap", { S, N }, 2, "gate_gap(RUN|\"METHOD\", LAYER)",
+                            "largest difference of a head's output under one softmax from (1 − λ) h + λ Δh, computed apart, over all "
+                            "rows, tokens, heads and values, beside the largest output" },
 };
 
 const struct quantity_row *quantity_row(enum quantity q) {

@@ -48,6 +48,38 @@ static void lessons_hold_on_the_tiny_model(void **state) {
     (void)state;
     assert_int_equal(replay("delta-h"), 5);
     assert_int_equal(replay("lora"), 6);
+    assert_int_equal(replay("prefix"), 6);
+    if (!test_slow()) return;
+    assert_int_equal(replay("counted"), 7);
+    assert_int_equal(replay("where"), 5);
+    assert_int_equal(replay("scale"), 4);
+}
+
+/* A lesson as a page with pictures, made of what it came to. */
+static void a_lesson_is_handed_out(void **state) {
+    (void)state;
+    test_put(stage.folder, "paper.lesson",
+             "lesson On paper\nrun a = --method bitfit --steps 3 --batch 4\nask q\n  What *is* it?\n  a) x\n  b) y\n"
+             "check n = steps(a) is 3\n  It made {n} steps.\n  |  a  kept  line\nanswer q = b\n  So.\nshow train a\n  Look.\n");
+    free(stage_out(0, "learn '%s/paper.lesson' --handout '%s/out' --model '%s' --task '%s' --db '%s'", stage.folder, stage.folder,
+                   stage.model,
+                   task, stage.db));
+    char *folder = xprintf("%s/out", stage.folder), *page = test_text(folder, "paper.md"), *picture = test_text(folder, "paper-5.svg");
+    static const char *const has[] = { "# On paper", "**Question 1.** What \\*is\\* it?", "- **b)** y", "`n = 3` (is 3)",
+                                       "It made 3 steps.",
+                                       "```\n  a  kept  line\n```", "![train](paper-5.svg)", "**Question 1: b.** So." };
+    for (size_t i = 0; i < COUNT_OF(has); i++)
+        if (!strstr(page, has[i])) fail_msg("no \"%s\" in:\n%s", has[i], page);
+    assert_non_null(strstr(picture, "<svg"));
+    free(page);
+    free(picture);
+    struct command c; /* what is there is not written over unasked */
+    command_run(&c, NULL, "learn '%s/paper.lesson' --handout '%s' --model '%s' --task '%s' --db '%s'", stage.folder, folder, stage.model,
+                task,
+                stage.db);
+    command_expect(&c, 2);
+    command_release(&c);
+    free(folder);
 }
 
 static void lessons_leave_the_history_alone(void **state) {
@@ -183,6 +215,7 @@ static void all_are_listed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lessons_hold_on_the_tiny_model),
+        cmocka_unit_test(a_lesson_is_handed_out),
         cmocka_unit_test(lessons_leave_the_history_alone),
         cmocka_unit_test(seeds_are_compared),
         cmocka_unit_test(tasks_are_compared),
