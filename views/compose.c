@@ -34,6 +34,7 @@ static void clear_facts(struct compose_facts *f) {
 void compose_release(struct compose_view *v) {
     clear_facts(&v->facts);
     config_release(&v->config);
+    free(v->start_of), free(v->start);
     for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i]);
     for (int i = 0; i < v->swepts; i++) free(v->swept[i]);
     for (int i = 0; i < COMPOSE_PRESETS; i++) free(v->bad[i]);
@@ -99,6 +100,9 @@ static void count(struct compose_view *v) {
     f->kept = p->kept_method;
     f->head = p->head;
     f->model = p->model;
+    const struct estimate_of cost = {&v->config, p, v->arch, v->row_tokens, v->row_targets, v->train_rows, v->dev_rows,
+                                     v->workers > 0 ? v->workers : 1, v->gflops};
+    estimate_run(&cost, &f->cost);
     const struct network *n;
     for (int k = 0; k < COMPOSE_NETWORKS && (n = compose_network_at(v, k)); k++) {
         size_t length = strlen(n->name);
@@ -136,6 +140,7 @@ static void add_regime_findings(struct compose_view *v) {
 static void compose_find_facts(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     clear_facts(f);
+    f->cost = (struct estimate){NAN, NAN, NAN};
     f->text = method_text(&v->config.method);
     f->canonical = method_canonical(&v->config.method);
     f->preset = method_preset(&v->config.method);
@@ -221,7 +226,9 @@ static void swap_state(struct compose_view *v, int i) {
     config_copy(&was, &v->config);
     double split = v->config.split;
     uint64_t split_seed = v->config.split_seed;
+    enum form form = v->config.form;
     config_take_source(&v->config, &now);
+    if (form != FORM_MASKED && v->config.form != FORM_MASKED) v->config.form = form; /* an option, but where it says what the rows are */
     if (v->undo_rows[i]) {
         config_take_rows(&v->config, &was);
         v->new_rows = true;
@@ -261,6 +268,11 @@ void compose_take_method(struct compose_view *v, const struct method *m) {
     v->off.count = 0;
     v->config.lr = config_default_lr(m, NULL);
     to_start(v);
+}
+
+void compose_start(struct compose_view *v, const char *method, const char *words) {
+    xreplace(&v->start_of, method);
+    xreplace(&v->start, words);
 }
 
 void compose_take_config(struct compose_view *v, const struct run_config *c) {

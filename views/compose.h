@@ -14,6 +14,7 @@
 #include "core/base/buf.h"
 #include "core/method/plan.h"
 #include "core/train/config.h"
+#include "core/train/estimate.h"
 #include "views/block.h"
 #include "views/canvas.h"
 
@@ -61,6 +62,7 @@ struct compose_facts {   /* follow from method, arch and classes */
     int findings, errors;
     bool counted;
     size_t trained, kept, head, model;
+    struct estimate cost;/* what the run is likely to take; NaN: not known */
     size_t module_trained[METHOD_MODULES];
     size_t network_trained[COMPOSE_NETWORKS]; /* of those that are there, in their order */
     struct block_counts places;
@@ -78,7 +80,9 @@ struct compose_view {
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
-    double step_seconds, memory_mb; /* measured or estimated; 0 not known */
+    double row_tokens, row_targets; /* of a row on average, as it is cut; 0 not known */
+    int workers;                 /* that train */
+    double gflops;               /* of one of them; 0 not known */
     const struct compose_own *own; /* methods kept by name */
     int owns;
     uint64_t seed[COMPOSE_SEEDS];  /* a run for each; none: one, of the config's seed */
@@ -98,6 +102,7 @@ struct compose_view {
     int note;                    /* finding shown by n, -1 none */
     bool walking;                /* j and k go through one list: one undo step */
     bool describe;               /* D: the choice is explained below */
+    char *start_of, *start;      /* a method and what it does at step 0, in words; owned; NULL: not measured */
     /* owned */
     struct compose_facts facts;
     struct choice choices[COMPOSE_CHOICES];
@@ -119,6 +124,8 @@ void compose_release(struct compose_view *v);
 void compose_changed(struct compose_view *v);
 /* Takes a method (a preset, one typed) at its usual rate, as one undoable step. */
 void compose_take_method(struct compose_view *v, const struct method *m);
+/* What a method (method_canonical) does to the model before it is trained; shown while that is the method. */
+void compose_start(struct compose_view *v, const char *method, const char *words);
 /* Takes a whole description (a clone), as one undoable step. */
 void compose_take_config(struct compose_view *v, const struct run_config *c);
 /* How many options the run has here, those that have a say with this model and these options; the name of one on

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,8 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
     formula_compose(&k->module, "", compose);
     int used = canvas_text(c, r.x, r.y, INK_TEXT, delta);
     canvas_fit(c, r.x + used + 4, r.y, r.w - used - 4, INK_TEXT, compose);
+    bool measured = v->start_of && v->facts.canonical && !strcmp(v->start_of, v->facts.canonical);
+    if (r.h > 2 && measured) canvas_fit(c, r.x, r.y + 2, r.w, INK_TEXT, v->start);
     if (r.h < 2 || !v->arch || !k->allowed) return;
     m.module[v->part] = k->module;
     struct plan *p = plan_new(&m, v->arch, compose_outputs(v), &e);
@@ -311,8 +314,9 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     }
     int rows = choices(v, c, in, true);
     if (in.h >= COMPOSE_TALL && !net) {
-        draw_all_axes(v, c, (struct rect){in.x, in.y + rows + 3, in.w, in.h - rows - 3});
-        in.h = rows + 2;
+        int says = v->describe ? 5 : 2;
+        draw_all_axes(v, c, (struct rect){in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1});
+        in.h = rows + says;
     }
     if (v->choice >= v->choice_count || rows >= in.h) return;
     const struct choice *k = &v->choices[v->choice];
@@ -471,8 +475,13 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     x += canvas_text(c, x, y, INK_TEXT, text);
     int n = 0;
     *text = 0;
-    if (v->step_seconds > 0) n = snprintf(text, sizeof text, "   step \u2248 %.2g s", v->step_seconds);
-    if (v->memory_mb > 0) snprintf(text + n, sizeof text - (size_t)n, "   %.0f MB", v->memory_mb);
+    if (isfinite(f->cost.seconds)) {
+        char all[32];
+        show_seconds(f->cost.seconds, all);
+        n = snprintf(text, sizeof text, "   \u2248 %s", all);
+        if (r.w >= 100) n += snprintf(text + n, sizeof text - (size_t)n, ", a step %.2g s", f->cost.step_seconds);
+    }
+    if (isfinite(f->cost.bytes)) snprintf(text + n, sizeof text - (size_t)n, "   %.0f MB", f->cost.bytes / 1e6);
     if (x + canvas_width(c, text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, text);
 }
 
@@ -601,7 +610,7 @@ static void compose_draw_need(const struct ui *ui, const struct layout_frame *f,
     bool broad = f->body.w - aside >= 100;
     int tall = f->size == LAYOUT_WIDE && f->body.h >= 50 && v->part < v->config.method.count ? (f->body.h - 28) : 0;
     int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
-    *out = (struct layout_need){.modules = v->config.method.count + v->off.count, .axis = (v->describe ? 6 : 3) + tall,
+    *out = (struct layout_need){.modules = v->config.method.count + v->off.count, .axis = (v->describe ? 7 : 3) + tall,
                                 .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v)};
 }
 

@@ -428,7 +428,10 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     }
     case REQ_EXPLAIN: ui_show(ui, SCREEN_EXPLAIN); return true;
-    case REQ_DESCRIBE: v->describe = !v->describe; return true;
+    case REQ_DESCRIBE:
+        v->describe = !v->describe;
+        if (v->describe && v->arch && !v->facts.errors) out->kind = EFFECT_START;
+        return true;
     case REQ_NEXT: next_note(ui, 1); return true;
     case REQ_PREV: next_note(ui, -1); return true;
     case REQ_UNDO:

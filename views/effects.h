@@ -39,6 +39,7 @@ enum effect_kind {
     EFFECT_MODEL,         /* use the model named in text */
     EFFECT_TASK,          /* use the task named in text */
     EFFECT_METHOD_TEXT,   /* parse text as a method into ui->compose, say why not */
+    EFFECT_START,         /* measure what Compose's method does at step 0 (compose_start) */
     EFFECT_METHOD_KEEP,   /* keep Compose's method under the name in text; `by` < 0: forget that name */
     EFFECT_METHODS_OUT,   /* the methods kept by name into the file named in text */
     EFFECT_METHODS_IN,    /* those of such a file beside them */

@@ -146,7 +146,7 @@ static const struct key_entry views_keys_table[] = {
     {REQ_PRESETS, 'P', {0}, false, KEYS_COMPOSE, 0, 4, "presets",
      "published methods, to start from"},
     {REQ_DESCRIBE, 'D', {0}, false, KEYS_COMPOSE, 0, 6, "describe",
-     "describe the choice under the cursor"},
+     "describe the choice under the cursor, and measure what the method does at step 0"},
     {REQ_SWEEP, 'A', {0}, false, KEYS_COMPOSE, 0, 7, "sweep",
      "a sweep over what is marked, or of what is there: its line is edited first"},
     {REQ_SWITCH, 'O', {0}, false, KEYS_COMPOSE, 0, 9, "off",

@@ -14,6 +14,7 @@
 #include "app/session/compared.h"
 #include "app/session/learning.h"
 #include "app/session/own_data.h"
+#include "app/session/start_effect.h"
 #include "app/session/session.h"
 #include "app/session/swept.h"
 #include "app/why/why.h"
@@ -43,6 +44,7 @@ struct background {
     int64_t taken;
     struct background_answer *answers;
     struct result_cache tasks; /* the thread's own */
+    struct background_machine machine; /* once it was measured; the thread's own */
     struct sweeping *sweeping; /* the screen's; touched by this thread alone */
     const struct session_verbs *verbs;
     struct learning *learning; /* likewise */
@@ -247,8 +249,32 @@ static int export(struct background *d, const struct background_order *o, struct
     return rc;
 }
 
+/* How long its rows are, by some of them, evenly over the file; of several tasks by the first. */
+static void background_tokens(struct source_facts *s, const struct run_config *c, const struct tokenizer *words, const struct task *t) {
+    enum { LOOKED = 200 };
+    const struct dataset *d = &t->train;
+    size_t every = d->rows / LOOKED + 1, rows = 0, tokens = 0, targets = 0;
+    if (s->tokens > 0) return;
+    for (size_t i = 0; i < d->rows; i += every, rows++) {
+        const struct dataset_row *r = &d->row[i];
+        struct encoded x;
+        struct err ignored = ERR_INIT;
+        if (tokenizer_encode(words, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, (size_t)c->max_len, &x, &ignored)) return;
+        tokens += x.n;
+        encoded_release(&x);
+        if (!r->target_text || tokenizer_encode(words, r->target_text, r->target_size, NULL, 0, (size_t)c->max_target, &x,
+                                                &ignored)) continue;
+        targets += x.n;
+        encoded_release(&x);
+    }
+    if (!rows) return;
+    s->tokens = (double)tokens / (double)rows;
+    s->targets = (double)targets / (double)rows;
+    if (s->arch.decoder_layers && !s->targets) s->targets = 3; /* a class as text: a digit and the end */
+}
+
 /* Rows, classes and name of one of the config's tasks. */
-static int background_add_rows(struct source_facts *s, const struct run_config *c, int i, struct err *e) {
+static int background_add_rows(struct source_facts *s, const struct run_config *c, int i, const struct tokenizer *words, struct err *e) {
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
@@ -265,10 +291,20 @@ static int background_add_rows(struct source_facts *s, const struct run_config *
         s->texts = s->texts || t.gold == DATA_TEXT;
         s->train_rows += t.train.rows;
         s->dev_rows += t.devs ? t.dev[0].rows : 0;
+        if (words) background_tokens(s, &one, words, &t);
         task_release(&t);
     }
     config_release(&one);
     return rc && c->tasks ? err_prefix(e, "task %s", config_task_name(c, i)) : rc;
+}
+
+/* A model's tokenizer, or NULL: nothing fails for want of it here. */
+static struct tokenizer *folder_words(const char *model) {
+    struct err ignored = ERR_INIT;
+    char *folder = model ? model_find(model, &ignored) : NULL;
+    struct tokenizer *words = folder ? tokenizer_read(folder, NULL, &ignored) : NULL;
+    free(folder);
+    return words;
 }
 
 static int source(const struct background_order *o, struct background_answer *a, struct err *e) {
@@ -285,7 +321,9 @@ static int source(const struct background_order *o, struct background_answer *a,
     struct err why = ERR_INIT;
     int task_rc = 0;
     s->taken = o->taken;
-    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = background_add_rows(s, c, i, &why);
+    struct tokenizer *words = folder_words(s->ok ? model : NULL);
+    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = background_add_rows(s, c, i, words, &why);
+    tokenizer_free(words);
     if (task_rc) {
         free(s->task);
         s->task = xcopy(c->task ? c->task : c->tasks_given);
@@ -344,12 +382,24 @@ static int train_line(struct background *d, const struct background_order *o, st
     return rc;
 }
 
+static int background_start(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+    struct start_effect x;
+    char words[240];
+    a->method = xstrdup(o->text);
+    int rc = start_effect(o->config, jobs_crew(d->jobs), &x, e);
+    if (rc) return err_prefix(e, "what the method does at step 0");
+    start_effect_words(&x, words);
+    a->start = xstrdup(words);
+    background_say(a, SAY_INFO, "%s", words);
+    return 0;
+}
+
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
     int rc;
     switch (o->kind) {
     case BACKGROUND_RUNS: return background__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
-    case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &a->detail, e);
+    case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &d->machine, &a->detail, e);
     case BACKGROUND_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
@@ -390,9 +440,14 @@ static int serve(struct background *d, const struct background_order *o, struct 
         a->look = own_look_at(o->text, o->config);
         if (a->look->view.folder && a->look->view.failed) a->folder = own_folder_list(o->text);
         return 0;
+    case BACKGROUND_START: return background_start(d, o, a, e);
     case BACKGROUND_IMPORT: a->read = own_read_rows(o->config, o->run[0]); return 0;
     case BACKGROUND_LINE: return train_line(d, o, a, e);
-    case BACKGROUND_MACHINE: crew_call(jobs_crew(d->jobs), background_measure, &a->gflops); return 0;
+    case BACKGROUND_MACHINE:
+        crew_call(jobs_crew(d->jobs), background_measure, &a->gflops);
+        d->machine = (struct background_machine){ a->gflops, crew_width(jobs_crew(d->jobs)) };
+        a->workers = d->machine.workers;
+        return 0;
     }
     BUG("order %d", o->kind);
 }
@@ -503,6 +558,7 @@ void background_answer_free(struct background_answer *a) {
     learn_page_free(a->lesson);
     learn_news_free(a->news);
     source_facts_free(a->source);
+    free(a->method), free(a->start);
     own_folder_free(a->folder);
     own_look_free(a->look);
     own_read_free(a->read);

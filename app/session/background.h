@@ -48,6 +48,7 @@ enum background_kind {
                          * no task is listed */
     BACKGROUND_IMPORT,  /* config: its rows, read as training would read them; run[0]: handed back with the answer */
     BACKGROUND_LINE,    /* text: a line of the command line that trains: its runs become jobs; answers with a message */
+    BACKGROUND_START,   /* config: what its method does at step 0; text: the method, handed back */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
 
@@ -122,6 +123,7 @@ struct source_facts {
     int classes, outputs[RUN_TASKS]; /* outputs: of several tasks, each one's */
     bool texts;            /* source and target texts */
     size_t train_rows, dev_rows;
+    double tokens, targets;   /* of a train row on average, as it is cut, by some of them; 0: not known */
 };
 
 struct compared_page; /* compared.h */
@@ -149,12 +151,14 @@ struct background_answer {
     int64_t sweep;             /* BACKGROUND_SWEEP_NEW: its number */
     int working;               /* BACKGROUND_SWEEP_…: sweeps that are worked on here */
     struct run_config *config; /* BACKGROUND_CLONE */
+    char *method, *start;      /* BACKGROUND_START; start NULL: it could not be measured */
     struct own_folder *folder; /* BACKGROUND_FOLDER */
     struct own_look *look;     /* BACKGROUND_LOOK */
     struct own_read *read;     /* BACKGROUND_IMPORT */
     int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE: what was moved */
     int moved;
     double gflops;
+    int workers;
 };
 /* NULL when there is none.  background_answer_free frees what was not taken (set to NULL). */
 struct background_answer *background_take(struct background *d);

@@ -9,6 +9,12 @@
  * several came to is read too; NULL: not. */
 int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
                      struct err *e);
-int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e);
+/* What trains here, by which costs are told. */
+struct background_machine {
+    double gflops; /* of a worker */
+    int workers;
+};
+/* `machine` NULL: not known. */
+int background__page(struct store *s, int64_t run, const struct background_machine *machine, struct run_page **out, struct err *e);
 
 #endif

@@ -6,12 +6,17 @@
 
 #include <jansson.h>
 
+#include "app/history/run_row.h"
 #include "app/session/background_private.h"
 #include "app/sweep/tune.h"
 #include "app/why/why.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/report_read.h"
+#include "core/method/plan.h"
+#include "core/train/estimate.h"
+#include "views/ui_parts.h"
 
 static char *local_time(int64_t ms) {
     if (!ms) return xstrdup("");
@@ -184,9 +189,64 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "ended", at);
 }
 
+/* Rows that its tokens were counted of: those that were drawn, where only some were. */
+static size_t rows_drawn(const struct report_facts *f, const struct run_config *c) {
+    size_t rows = 0;
+    for (int i = 0; i < f->classes; i++) rows += f->class_rows[i];
+    if (!rows && c->limit >= 1 && c->limit < (double)f->rows) rows = (size_t)c->limit;
+    return rows ? rows : f->rows;
+}
+
+/* What was expected of it, by its own record; false where that cannot be told. */
+static bool expected_costs(const struct store_run *r, const struct background_machine *machine, struct estimate *out) {
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    struct arch a;
+    struct report_facts train = { 0 }, dev = { 0 };
+    if (!r->config || config_from_json(r->config, strlen(r->config), &c, &ignored)) return false;
+    char *kernel = run_row_kernel();
+    bool here = r->kernel && !strcmp(r->kernel, kernel), known = false;
+    struct plan *p = NULL;
+    free(kernel);
+    for (int i = 0; i < r->reports && !dev.rows; i++) { /* train first, then dev; what is of the task as a whole has no rows */
+        struct report_facts *f = train.rows ? &dev : &train;
+        report_facts_release(f);
+        report_read(r->report[i], f);
+    }
+    if (c.model_folder && !c.tasks && train.rows && !arch_read(c.model_folder, &a, NULL, &ignored)) {
+        p = plan_new(&c.method, &a, a.decoder_layers ? 0 : train.classes ? train.classes : 1, &ignored);
+        const struct estimate_of x = { &c, p, &a, (double)train.tokens / (double)rows_drawn(&train, &c) + 2, a.decoder_layers ? 3 : 0,
+                                       rows_drawn(&train, &c),
+                                       dev.rows, machine && machine->workers > 0 ? machine->workers : 1, here &&
+                                           machine ? machine->gflops : 0 };
+        known = p && estimate_run(&x, out);
+        plan_free(p);
+        arch_release(&a);
+    }
+    report_facts_release(&train);
+    report_facts_release(&dev);
+    config_release(&c);
+    return known;
+}
+
+/* What it took of time and memory, beside what the model of costs says (core/train/estimate.h). */
+static void fill_costs(struct run_page *d, const struct store_run *r, const struct background_machine *machine) {
+    struct estimate x = { NAN, NAN, NAN };
+    char took[32], expected[32] = "";
+    bool known = expected_costs(r, machine, &x);
+    show_seconds(r->seconds, took);
+    if (known && isfinite(x.seconds)) show_seconds(x.seconds, expected);
+    if (r->seconds > 0)
+        background_rows_pair(d, "seconds of training", xprintf("%s%s%s%s", took, *expected ? ", " : "", *expected ? expected : "",
+                                                               *expected ? " expected" : ""));
+    if (r->peak > 0 && known) background_rows_pair(d, "memory at most", xprintf("%.0f MB, %.0f expected", (double)r->peak / 1e6,
+                                                                                x.bytes / 1e6));
+    else if (r->peak > 0) background_rows_pair(d, "memory at most", xprintf("%.0f MB", (double)r->peak / 1e6));
+}
+
 /* Everything frozen with the run, then its counts, then its files. */
 static int fill_pairs(struct run_page *d, const struct store_run *r, const struct store_files *files,
-                      struct err *e) {
+                      const struct background_machine *machine, struct err *e) {
     int rc = fill_config(d, r, e);
     fill_record(d, r);
     int counts = d->pairs;
@@ -194,6 +254,7 @@ static int fill_pairs(struct run_page *d, const struct store_run *r, const struc
     background_rows_pair(d, "kept after training", background_rows_thousands(r->kept));
     background_rows_pair(d, "head", background_rows_thousands(r->head));
     background_rows_pair(d, "model", background_rows_thousands(r->model_values));
+    fill_costs(d, r, machine);
     int artifacts = d->pairs;
     for (size_t i = 0; i < files->count; i++) {
         char *what = background_rows_keep(d, xprintf("%s, step %lld", files->file[i].kind,
@@ -254,7 +315,7 @@ static void fill_detail_tests(struct run_page *d) {
     d->view.tests = d->test.count;
 }
 
-int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e) {
+int background__page(struct store *s, int64_t run, const struct background_machine *machine, struct run_page **out, struct err *e) {
     struct run_page *d = xcalloc(1, sizeof *d);
     struct store_files files = { 0 };
     int rc = store_run(s, run, &d->stored, e);
@@ -277,7 +338,7 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
         d->view.run.majority = d->series->view.majority;
         d->view.run.task_result = d->task = result_cache_rows(&d->results);
         d->view.run.task_results = d->results.count;
-        rc = fill_pairs(d, &d->stored, &files, e);
+        rc = fill_pairs(d, &d->stored, &files, machine, e);
         background_rows_fill_reports(d, &d->stored);
         fill_why(s, d);
         fill_detail_evals(d);

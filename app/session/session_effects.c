@@ -214,6 +214,14 @@ static void method_text_typed(struct session *s, const char *text) {
     if (!rc) compose_take_method(&s->ui.compose, &m);
 }
 
+static void session_effects_start(struct session *s) {
+    struct run_config c;
+    compose_config(&s->ui.compose, &c);
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_START, .config = &c,
+                                                              .text = s->ui.compose.facts.canonical });
+    config_release(&c);
+}
+
 /* ---- methods that the user keeps by name ---- */
 
 void session__list_own(struct session *s) {
@@ -395,6 +403,7 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_MODEL: session_effects_choose(s, x->text, NULL); break;
     case EFFECT_TASK: session_effects_choose(s, NULL, x->text); break;
     case EFFECT_METHOD_TEXT: method_text_typed(s, x->text); break;
+    case EFFECT_START: session_effects_start(s); break;
     case EFFECT_METHOD_KEEP: session_effects_keep(s, x); break;
     case EFFECT_METHODS_OUT: session_effects_methods_out(s, x->text); break;
     case EFFECT_METHODS_IN: session_effects_methods_in(s, x->text); break;

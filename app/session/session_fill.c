@@ -220,6 +220,8 @@ static void take_source(struct session *s, struct background_answer *a) {
     v->texts = new->texts;
     v->train_rows = new->train_rows;
     v->dev_rows = new->dev_rows;
+    v->row_tokens = new->tokens;
+    v->row_targets = new->targets;
     compose_changed(v);
     s->ui.first.model = new->model;
     s->ui.first.task = new->task;
@@ -390,7 +392,12 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->kind == BACKGROUND_SWEEPS) take_sweeps(s, a);
     if (a->kind >= BACKGROUND_LESSONS && a->kind <= BACKGROUND_LESSON_STEP) session__take_lessons(s, a);
     if (a->kind >= BACKGROUND_SWEEP_NEW && a->kind <= BACKGROUND_SWEEP_STEP) take_sweep_work(s, a);
-    if (a->kind == BACKGROUND_MACHINE) s->ui.first.gflops = a->gflops;
+    if (a->kind == BACKGROUND_MACHINE) {
+        s->ui.first.gflops = s->ui.compose.gflops = a->gflops;
+        s->ui.compose.workers = a->workers;
+        compose_changed(&s->ui.compose);
+    }
+    if (a->start) compose_start(&s->ui.compose, a->method, a->start);
     if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);
     if (a->kind == BACKGROUND_OTHERS && a->others) take_others(s, a);
     if (a->kind == BACKGROUND_BESIDE) take_beside(s, a);

@@ -1,10 +1,13 @@
 /* Configs: the same through JSON, options with ranges, what counts as a difference. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
 #include "core/train/config.h"
+#include "core/train/estimate.h"
 #include "core/train/event.h"
+#include "tests/method/published.h"
 #include "tests/support/test.h"
 
 static void set(struct run_config *c, const char *option, const char *value) {
@@ -217,10 +220,48 @@ static void states_have_names(void **state) {
     for (int i = 0; i < RUN_STATES; i++) assert_non_null(run_state_name((enum run_state)i));
 }
 
+/* Costs told before a run follow what it trains: more for whole weights than beside them, least for a head alone; each trained
+ * value takes memory; without the machine's rate there is no time. */
+static void costs_follow_what_is_trained(void **state) {
+    (void)state;
+    static const char *const config[] = { ROBERTA_BASE, FLAN_T5_SMALL }, *const methods[] = { "full", "lora", "lora(layers=3-)" };
+    for (size_t k = 0; k < COUNT_OF(config); k++) {
+        struct arch a;
+        struct err e = ERR_INIT;
+        struct estimate of[COUNT_OF(methods)], more;
+        size_t trained[COUNT_OF(methods)];
+        test_ok(arch_parse("config.json", config[k], strlen(config[k]), &a, NULL, &e), &e);
+        for (size_t i = 0; i < COUNT_OF(methods); i++) {
+            struct run_config c;
+            config_init(&c);
+            set(&c, "method", methods[i]);
+            struct plan *p = plan_new(&c.method, &a, a.decoder_layers ? 0 : 2, &e);
+            if (!p) fail_msg("%s", e.text);
+            struct estimate_of x = { &c, p, &a, 30, a.decoder_layers ? 3 : 0, 1000, 100, 2, 50 };
+            trained[i] = p->trained;
+            assert_true(estimate_run(&x, &of[i]));
+            c.batch = 64;
+            assert_true(estimate_run(&x, &more));
+            assert_true(more.step_seconds > 1.9 * of[i].step_seconds && more.step_seconds < 2.1 * of[i].step_seconds);
+            assert_true(more.bytes > of[i].bytes);
+            x.gflops = 0;
+            assert_true(estimate_run(&x, &more) && isnan(more.seconds) && isfinite(more.bytes));
+            set(&c, "regime", "meta");
+            assert_false(estimate_run(&x, &more));
+            plan_free(p);
+            config_release(&c);
+        }
+        for (size_t i = 0; i + 1 < COUNT_OF(methods); i++) assert_true(of[i].seconds > of[i + 1].seconds && of[i].bytes > of[i + 1].bytes);
+        assert_true(of[0].bytes - of[1].bytes > 16.0 * (double)(trained[0] - trained[1])); /* value, gradient, two means */
+        arch_release(&a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_round_trips),
         cmocka_unit_test(every_option_round_trips),
+        cmocka_unit_test(costs_follow_what_is_trained),
         cmocka_unit_test(the_key_stays_as_it_was),
         cmocka_unit_test(older_configs_read_rows_as_then),
         cmocka_unit_test(wrong_values_are_refused),

@@ -6,6 +6,7 @@
 #include "app/insight/insight.h"
 #include "app/jobs/jobs_private.h"
 #include "app/session/background_private.h"
+#include "app/session/start_effect.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -128,7 +129,7 @@ static void the_history_tells_each_task(void **state) {
         }
         assert_float_equal(sum / 3, r->best, 1e-12);
         assert_string_equal(r->task_result[1].name, "beta");
-        test_ok(background__page(store, r->id, &page, &e), &e);
+        test_ok(background__page(store, r->id, NULL, &page, &e), &e);
         assert_int_equal(page->view.run.task_results, 3);
         assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
         bool folder = false;
@@ -195,13 +196,13 @@ static void the_page_tells_test_rows(int64_t id) {
     struct err e = ERR_INIT;
     struct run_page *page;
     const struct store_metric m[] = { { "accuracy", 0.25, NULL, 1 }, { "loss", 0.5, NULL, -1 }, { "majority", 0.5, NULL, 0 } };
-    test_ok(background__page(store, id, &page, &e), &e);
+    test_ok(background__page(store, id, NULL, &page, &e), &e);
     assert_int_equal(page->view.tests, 0);
     run_page_free(page);
     store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/test",
                                                         .rows = "test 10 (best checkpoint, step 12)", .count = 3, .metric = m });
     test_ok(store_flush(store, &e), &e);
-    test_ok(background__page(store, id, &page, &e), &e);
+    test_ok(background__page(store, id, NULL, &page, &e), &e);
     assert_int_equal(page->view.tests, 1);
     const struct detail_test *t = &page->view.test[0];
     assert_string_equal(t->task, "alpha");
@@ -347,8 +348,33 @@ static void rows_wait_with_their_run(void **state) {
     jobs_free(j, true);
 }
 
+/* What a method does before it has learned anything is measured: nothing, or noise. */
+static void the_start_is_measured(void **state) {
+    (void)state;
+    struct run_config c = stage_config(&stage, 4, 1);
+    struct err e = ERR_INIT;
+    struct start_effect x;
+    char words[240], *task = xprintf("%s/beta", stage.folder);
+    config_take_task(&c, task);
+    test_ok(start_effect(&c, NULL, &x, &e), &e);
+    assert_int_equal(x.rows, START_ROWS);
+    assert_true(x.change < 1e-6);
+    start_effect_words(&x, words);
+    assert_non_null(strstr(words, "changes nothing until it is trained"));
+    test_ok(config_set(&c, "method", "prefix(l=4)", &e), &e);
+    test_ok(start_effect(&c, NULL, &x, &e), &e);
+    assert_true(x.change > 1e-4);
+    start_effect_words(&x, words);
+    assert_non_null(strstr(words, "adds noise of"));
+    test_ok(config_set(&c, "method", "lora(init=run(3))", &e), &e);
+    test_refused(start_effect(&c, NULL, &x, &e), ERR_USAGE, &e, "what other runs learned");
+    config_release(&c);
+    free(task);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_start_is_measured),
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
         cmocka_unit_test(the_history_tells_each_task),
         cmocka_unit_test(the_last_evaluation_is_listed),

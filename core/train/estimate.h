@@ -1,0 +1,27 @@
+/* What a run is likely to take, told before it has begun: a model of costs over what it multiplies and keeps, with two
+ * numbers that were fitted to runs (estimate.c).  It knows no other program on the machine. */
+#ifndef CORE_TRAIN_ESTIMATE_H
+#define CORE_TRAIN_ESTIMATE_H
+
+#include "core/method/plan.h"
+#include "core/train/config.h"
+
+struct estimate_of {
+    const struct run_config *c;
+    const struct plan *p;
+    const struct arch *a;
+    double tokens, targets;     /* of a row on average, as it is cut; targets 0: it has none */
+    size_t train_rows, dev_rows;
+    int workers;
+    double gflops;              /* of one of them (blas_rate); 0: not known, then there are no seconds */
+};
+
+struct estimate {
+    double step_seconds, seconds; /* of a step; of all steps and evaluations; NaN: not known */
+    double bytes;                 /* that the process has resident at most */
+};
+
+/* false: what it takes is not told by rows (a run over episodes, or in stages). */
+bool estimate_run(const struct estimate_of *x, struct estimate *out);
+
+#endif
