@@ -246,7 +246,7 @@ TO = $(DESTDIR)$(PREFIX)
 MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_petri fish/vendor_completions.d/petri.fish
 FETCHED := fetch t5 more-tasks
 EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
-LESSONS := $(notdir $(wildcard assets/lessons/*.lesson))
+LESSONS := $(patsubst assets/lessons/%,%,$(wildcard assets/lessons/*.lesson assets/lessons/points/*))
 OWN := $(patsubst assets/%,%,$(wildcard assets/models/petri-mini/* $(addsuffix /*,$(addprefix assets/tasks/,sections games-sound admin-net science-text))))
 
 install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
@@ -275,7 +275,7 @@ uninstall: ## remove what `make install` put there
 		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)') \
 		$(foreach f,$(LESSONS),'$(TO)/share/petri/lessons/$(f)') \
 		$(foreach f,$(FETCHED) $(OWN) tasks/reviews.sha256,'$(TO)/share/petri/$(f)')
-	$(Q)for d in $(sort $(patsubst %/,share/petri/%,$(dir $(OWN)))) $(addprefix share/petri/,experiments lessons models tasks) share/petri; do \
+	$(Q)for d in $(sort $(patsubst %/,share/petri/%,$(dir $(OWN)))) $(addprefix share/petri/,experiments lessons/points lessons models tasks) share/petri; do \
 		[ ! -d "$(TO)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TO)/$$d" || exit 1; done
 
 clean: ## remove what was built

@@ -429,6 +429,10 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_LAMBDA_LEAST:
     case QUANTITY_LAMBDA_MOST:
     case QUANTITY_GATE_GAP: return lesson_measure_gate(p, q, argument, number, out, e);
+    case QUANTITY_MAP_SIZE:
+    case QUANTITY_MAP_GAP:
+    case QUANTITY_MAP_KEPT:
+    case QUANTITY_MAP_KL: return lesson_measure_map(p, q, argument, number, count, out, e);
     case QUANTITY_DELTA:
     case QUANTITY_DELTA_SHARE: return added_value(p, argument, number[1], q == QUANTITY_DELTA_SHARE, out, e);
     case QUANTITY_DW:

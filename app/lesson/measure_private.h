@@ -1,5 +1,6 @@
 /* What measure.c's parts share: of several seeds, and what `why` says, in measure_seeds.c; of how rows lie
- * and of several tasks in measure_tasks.c; of a prefix as a gate in measure_gate.c. */
+ * and of several tasks in measure_tasks.c; of a prefix as a gate in measure_gate.c; of points in a file and their map in
+ * measure_map.c. */
 #ifndef APP_LESSON_MEASURE_PRIVATE_H
 #define APP_LESSON_MEASURE_PRIVATE_H
 
@@ -23,5 +24,9 @@ int lesson_measure_gate(struct lesson_play *p, enum quantity q, const struct exp
 /* A run or a method at its start, opened on its model with some rows; the play's. */
 struct probe;
 int lesson_measure_probe(struct lesson_play *p, const struct expression_argument *a, const struct probe **out, struct err *e);
+
+/* map_size … map_kl. */
+int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, int count,
+                       double *out, struct err *e);
 
 #endif

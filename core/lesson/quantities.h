@@ -16,6 +16,8 @@ enum quantity {
     /* of how rows lie, and of several tasks */
     QUANTITY_PURITY, QUANTITY_SILHOUETTE, QUANTITY_RETRIEVED_PURITY, QUANTITY_RETRIEVED_SILHOUETTE, QUANTITY_OWN_PROTOTYPE,
     QUANTITY_ALIKE,
+    /* of points in a file beside the lesson, and their map */
+    QUANTITY_MAP_SIZE, QUANTITY_MAP_GAP, QUANTITY_MAP_KEPT, QUANTITY_MAP_KL,
     /* inside */
     QUANTITY_DELTA, QUANTITY_DELTA_SHARE, QUANTITY_DW, QUANTITY_UV, QUANTITY_RANK, QUANTITY_FOLDED,
     /* of a prefix */

@@ -163,6 +163,26 @@ static void tasks_are_compared(void **state) {
     free(other);
 }
 
+/* Points beside the lesson's own file, as they are and as a map has them. */
+static void points_are_measured(void **state) {
+    (void)state;
+    struct buf points = BUF_INIT;
+    buf_puts(&points, "class\tx\ty\n");
+    for (int i = 0; i < 12; i++) buf_printf(&points, "%s\t%d\t%d\n", i < 6 ? "low" : "high", i < 6 ? i % 2 * 2 : 40, i < 6 ? 0 : 30 + i);
+    test_put(stage.folder, "points.tsv", buf_text(&points));
+    buf_release(&points);
+    test_put(stage.folder, "points.lesson",
+             "lesson Points\n"
+             "check size = map_size(\"points.tsv\", \"low\", 0) is 1\n"
+             "check gap = map_gap(\"points.tsv\", \"low\", \"high\", 0) - 54.8019 in -0.001 to 0.001\n"
+             "check kept = map_kept(\"points.tsv\", 3) in 0.5 to 1\n"
+             "check again = map_kl(\"points.tsv\", 3) - map_kl(\"points.tsv\", 3) is 0\n"
+             "check near = map_gap(\"points.tsv\", \"low\", \"high\", 3, 1) above 0\n");
+    char *file = xprintf("%s/points.lesson", stage.folder);
+    assert_int_equal(replay(file), 5);
+    free(file);
+}
+
 static void what_fails_says_where(void **state) {
     (void)state;
     static const struct { const char *steps, *says; int status; } cases[] = {
@@ -177,6 +197,9 @@ static void what_fails_says_where(void **state) {
         { "run a = --method head --steps 1\nlet b = purity(a, 3)\n", "layer 3: the encoder's layers are 1 to 2", 2 },
         { "run a = --method head --steps 1\nlet b = own_prototype(a)\n", "has no retriever", 2 },
         { "let b = count(\"lora\", 17)\n", "17 tasks: 1 to 16 can be counted", 2 },
+        { "let a = map_kl(\"none.tsv\", 5)\n", "none.tsv: cannot be opened", 3 },
+        { "let a = map_size(\"points.tsv\", \"mid\", 0)\n", "no point is of the class \"mid\"", 2 },
+        { "let a = map_kl(\"points.tsv\", 0)\n", "a map has a perplexity of at least 1", 2 },
         { "text\n  a\n  {b}\n", "bad.lesson:4: ", 5 },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -219,6 +242,7 @@ int main(void) {
         cmocka_unit_test(lessons_leave_the_history_alone),
         cmocka_unit_test(seeds_are_compared),
         cmocka_unit_test(tasks_are_compared),
+        cmocka_unit_test(points_are_measured),
         cmocka_unit_test(what_fails_says_where),
         cmocka_unit_test(a_check_outside_its_band_fails),
         cmocka_unit_test(all_are_listed),
