@@ -147,6 +147,7 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
     lesson_progress_init(&progress, l);
     struct lesson_play p = { .lesson = l, .progress = &progress, .store = s, .model = args_get(a, "model"), .task = args_get(a, "task"),
                              .jobs = jobs_new(s, workers, (struct jobs_hook){ 0 }) };
+    verb_tell_own(p.model || l->model ? NULL : paths_model(), p.task || l->task ? NULL : paths_task());
     rc = replay(&p, args_flag(a, "json"), e);
     lesson_play_release(&p);
     jobs_free(p.jobs, false);
@@ -159,7 +160,7 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
 
 static int learn_on_screen(const struct args *a, const char *lesson, struct err *e) {
     struct session_start with = {
-        .model = verb_model(a), .task = args_get(a, "task") ? args_get(a, "task") : DEFAULT_TASK, .lesson = lesson,
+        .model = verb_shown_model(a), .task = verb_shown_task(a), .lesson = lesson,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
     int rc = verb_workers(a, &with.workers, e);

@@ -35,22 +35,16 @@ struct scene {
     struct job_row job;
 };
 
-/* As verb_model, but the page itself says what stands in. */
-static const char *verb_render_model(const struct args *a) {
-    const char *given = args_get(a, "model");
-    return given ? given : paths_model();
-}
-
 static int place_method(struct scene *s, const struct args *a, struct err *e) {
     struct method m;
     const char *text = args_get(a, "method");
     int rc = method_parse(text ? text : "lora", &m, e);
     if (rc) return rc;
     struct err missing = ERR_INIT;
-    const char *model = verb_render_model(a);
+    const char *model = verb_shown_model(a);
     char *folder = model_find(model, &missing);
     if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
-    const char *task = args_get(a, "task") ? args_get(a, "task") : paths_task();
+    const char *task = verb_shown_task(a);
     s->have_task = !task_open(&s->task, &(struct task_source){ .where = task }, &missing);
     struct compose_view *v = &s->ui.compose;
     v->arch = s->have_arch ? &s->arch : NULL;
@@ -154,14 +148,14 @@ static int place_insight(struct scene *s, struct store *store, const struct args
                          struct err *e) {
     int64_t id = 0, set[MAP_PANELS];
     bool map = screen == SCREEN_MAP, steps = args_flag(a, "steps");
-    struct insight_subject what = { .model = verb_render_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
+    struct insight_subject what = { .model = verb_shown_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
     if (!rc && args_get(a, "matrix")) return place_matrix(s, store, a, screen, e);
     if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
     if (rc) return rc;
-    what.task = args_get(a, "task") ? args_get(a, "task") : paths_task();
+    what.task = verb_shown_task(a);
     what.runs = id > 0;
     what.run_task = id > 0 ? args_get(a, "task") : NULL;
     what.unseen = args_get(a, "unseen");

@@ -23,8 +23,8 @@ static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]
 static int open_screen(const struct args *a, struct err *e) {
     struct session_start with = {
         .verbs = &palette_verbs,
-        .model = args_get(a, "model") ? args_get(a, "model") : paths_model(),
-        .task = args_get(a, "task") ? args_get(a, "task") : paths_task(),
+        .model = verb_shown_model(a),
+        .task = verb_shown_task(a),
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
     int rc = verb_workers(a, &with.workers, e);

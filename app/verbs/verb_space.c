@@ -32,9 +32,19 @@ void verb_tell_own(const char *model, const char *task) {
     told_task |= task != NULL;
 }
 
+const char *verb_shown_model(const struct args *a) {
+    const char *given = args_get(a, "model");
+    return given ? given : paths_model();
+}
+
+const char *verb_shown_task(const struct args *a) {
+    const char *given = args_get(a, "task");
+    return given ? given : paths_task();
+}
+
 const char *verb_model(const struct args *a) {
-    const char *given = args_get(a, "model"), *model = given ? given : paths_model();
-    if (!given) verb_tell_own(model, NULL);
+    const char *model = verb_shown_model(a);
+    if (!args_get(a, "model")) verb_tell_own(model, NULL);
     return model;
 }
 

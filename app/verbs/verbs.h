@@ -12,6 +12,9 @@
 
 /* --model, or the usual one; that petri's own stands in is told. */
 const char *verb_model(const struct args *a);
+/* The same, and --task or the usual one, without a word: for screens, whose first page says it. */
+const char *verb_shown_model(const struct args *a);
+const char *verb_shown_task(const struct args *a);
 /* Tells, on standard error and once, which of both (NULL: none) are petri's own for want of what is fetched. */
 void verb_tell_own(const char *model, const char *task);
 /* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
