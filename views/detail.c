@@ -286,6 +286,15 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     canvas_printf(c, r.x, y++, INK_TEXT, "%s numbers trained", value);
     canvas_printf(c, r.x, y++, INK_DIM, "step %lld of %lld", (long long)row->step, (long long)row->steps);
     if (row->started) canvas_printf(c, r.x, y++, INK_DIM, "started %s", row->started);
+    if (row->disk >= 0) {
+        show_count(row->disk, value);
+        canvas_printf(c, r.x, y++, INK_DIM, "%s bytes on disk", value);
+    }
+    if (row->tags) {
+        snprintf(text, sizeof text, "tags: %.280s", row->tags);
+        y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, text);
+    }
+    if (row->note) y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, row->note);
     run_flag(row, flag);
     if (*flag) {
         char said[RUN_FLAG + 8];

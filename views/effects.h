@@ -18,6 +18,11 @@ enum effect_kind {
     EFFECT_QUEUE,         /* run[0] by `by` places in the queue (-1 earlier) */
     EFFECT_TRASH,         /* run[0…] */
     EFFECT_RESTORE,       /* run[0…] */
+    EFFECT_PIN,           /* run[0…]: pinned, or, where all are, no longer */
+    EFFECT_TAGS,          /* text: tags, of one run in place of its own, to several besides */
+    EFFECT_NOTE,          /* run[0]'s note is text */
+    EFFECT_PURGE_COUNT,   /* what deleting run[0…] for good would delete: answered with runs_purge_ask */
+    EFFECT_PURGE,         /* run[0…] for good; `by`: how many, as typed */
     EFFECT_UNDO,          /* the last trash or restore */
     EFFECT_REDO,
     EFFECT_WATCH,         /* run[0] into ui->train, wherever and whenever it was trained */

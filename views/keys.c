@@ -97,6 +97,9 @@ static const struct key_entry views_keys_table[] = {
      "to the best finished run of this task, metric and rows"},
     {REQ_RESEED, 'Z', {0}, false, KEYS_RUNS, 0, 0, NULL, "run again with another seed: the next that is not used"},
     {REQ_WATCH, 'W', {0}, false, KEYS_RUNS, 0, 0, NULL, "watch: its curves on Train, whoever trains it, or trained it"},
+    {REQ_PIN, 'p', {0}, false, KEYS_RUNS, 0, 0, NULL, "pin the run, or the marked ones, so that they are listed first; again: no longer"},
+    {REQ_TAGS, 't', {0}, false, KEYS_RUNS, 0, 0, NULL, "tags of the run, with commas between them; of several marked: tags to add"},
+    {REQ_NOTE, 'i', {0}, false, KEYS_RUNS, 0, 0, NULL, "the run's note; in Compose one that the runs to come are kept with"},
     {REQ_COPY, 'y', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},
 
@@ -151,7 +154,6 @@ static const struct key_entry views_keys_table[] = {
      "a sweep over what is marked, or of what is there: its line is edited first"},
     {REQ_SWITCH, 'O', {0}, false, KEYS_COMPOSE, 0, 9, "off",
      "off, or on again: a module; a group of options is folded"},
-    {REQ_NOTE, 'i', {0}, false, KEYS_COMPOSE, 0, 0, NULL, "a note that the runs to come are kept with"},
     {REQ_EXPLAIN, 'E', {0}, false, KEYS_COMPOSE, 0, 0, NULL,
      "explain the method on a page, or leave it"},
 

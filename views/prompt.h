@@ -15,7 +15,7 @@ enum { PROMPT_ROOM = 2000 };
 
 struct prompt {
     bool open;
-    char label[32];        /* "filter", ":", "r" */
+    char label[128];        /* "filter", ":", "r" */
     char text[PROMPT_ROOM];
     size_t length, at;     /* bytes; at: the cursor's */
     bool fresh;            /* the first character typed replaces what stands there */

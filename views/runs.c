@@ -79,6 +79,7 @@ static int by_order(const void *pa, const void *pb, void *self) {
     const struct runs_view *v = self;
     const struct run_row *a = &v->row[*(const int *)pa], *b = &v->row[*(const int *)pb];
     bool best = v->sort == COL_BEST;
+    if (a->pinned != b->pinned) return a->pinned ? -1 : 1;
     if ((int)v->sort >= COL_COUNT) {
         int by = by_task_value(v, a, b);
         return by ? by : b->id < a->id ? -1 : b->id > a->id;
@@ -234,7 +235,7 @@ static void toggle_all(struct runs_view *v) {
 }
 
 /* The marked runs, or the one under the cursor; how many. */
-static int runs_choose(struct runs_view *v, bool marked, struct effect *out) {
+int runs_choose(struct runs_view *v, bool marked, struct effect *out) {
     const struct run_row *row = runs_at_cursor(v);
     int n = marked && v->marks ? v->marks : row ? 1 : 0;
     v->chosen = xrealloc(v->chosen, (size_t)n + 1, sizeof *v->chosen);
@@ -378,7 +379,7 @@ static void to_best(struct ui *ui) {
 bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (v->grouped && runs_groups_request(ui, r, out)) return true;
-    if (table_request(ui, r, out)) return true;
+    if (table_request(ui, r, out) || runs_keep_request(ui, r, out)) return true;
     if (r == REQ_BACK) {
         if (!v->trash) return false;
         r = REQ_TRASH_VIEW;

@@ -1,7 +1,7 @@
 /* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
  * to the app; order, filter, marks and cursor to the view.
  *
- * In runs.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and detail.c. */
+ * In runs.c, runs_keep.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and detail.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 
@@ -49,6 +49,9 @@ struct run_row {
     bool none_valid;          /* no answer of the last evaluation was one */
     const char *decides, *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
     bool tuning;              /* only looked for a learning rate: in no mean */
+    const char *tags, *note;  /* "a, b"; NULL: none */
+    bool pinned;              /* listed before all others */
+    int64_t disk;             /* bytes of its files, < 0: not known */
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
@@ -91,6 +94,8 @@ struct runs_view {
     struct runs_group *group; /* owned */
     int *member;              /* of each group its rows one after the other, owned */
     int groups, group_cursor, group_top;
+    int purging;              /* runs that are asked about, in chosen[] */
+    char purged[128];         /* what that would delete */
     char filter[128];         /* as the command line's; a change is an EFFECT_FILTER */
 };
 
@@ -100,6 +105,10 @@ void runs_release(struct runs_view *v);
 void runs_changed(struct runs_view *v);
 /* The row under the cursor, or NULL. */
 const struct run_row *runs_at_cursor(const struct runs_view *v);
+
+/* What deleting the runs of an EFFECT_PURGE_COUNT would delete: is asked, unless something else is meanwhile. */
+struct ui;
+void runs_purge_ask(struct ui *ui, int runs, const char *what);
 
 bool runs_is_marked(const struct runs_view *v, int64_t id);
 

@@ -101,7 +101,10 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     runs_draw_cell(c, k, r.x, y, COL_ID, ink, text);
     state_text(row, text);
     runs_draw_cell(c, k, r.x, y, COL_STATE, state_ink(row->state), text);
-    runs_draw_cell(c, k, r.x, y, COL_METHOD, ink, row->method);
+    char method[200];
+    snprintf(method, sizeof method, "%s%.190s", row->pinned ? "* " : "", row->method);
+    runs_draw_cell(c, k, r.x, y, COL_METHOD, ink, method);
+    if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
     runs_draw_cell(c, k, r.x, y, COL_TASK, ink, row->task);
     run_flag(row, flag);
     show_value(row->best, text);
@@ -209,8 +212,11 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     if (*flag) buf_printf(out, "\u2691 #%lld %s", (long long)row->id, flag);
-    else if (row && !*v->filter && !v->marks)
+    else if (row && !*v->filter && !v->marks) {
         buf_printf(out, "#%lld  %s", (long long)row->id, row->method);
+        if (row->tags) buf_printf(out, "   tags: %s", row->tags);
+        if (row->note) buf_printf(out, "   %s", row->note);
+    }
 }
 
 static void runs_draw_init(struct ui *ui) { runs_init(&ui->runs); }
@@ -275,7 +281,7 @@ static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
     REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_COPY, REQ_TASKS, REQ_GROUP,
-    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_NONE
+    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_NONE
 };
 
 const struct screen screen_runs = {

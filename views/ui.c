@@ -150,6 +150,10 @@ static void ask_press(struct ui *ui, const struct press *p, struct effect *out) 
             out->keep = code == 'y';
         }
         return;
+    case ASK_PURGE:
+        ui->ask.kind = ASK_NONE;
+        runs_purge_answer(ui, code, out);
+        return;
     case ASK_SWEEP_STOP:
         ui->ask.kind = ASK_NONE;
         if (code != 'y') return;
@@ -286,6 +290,10 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
     } else if (ui->use == USE_NOTE) {
         snprintf(ui->compose.run_note, sizeof ui->compose.run_note, "%.199s", ui->prompt.text);
         ui_say(ui, SAY_INFO, *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
+    } else if (ui->use == USE_TAGS || ui->use == USE_RUN_NOTE) {
+        runs_keep_typed(ui, ui->prompt.text, out);
+    } else if (ui->use == USE_PURGE) {
+        runs_purge_typed(ui, ui->prompt.text);
     } else if (ui->use == USE_NUMBER) {
         char why[200];
         if (!compose_edit(&ui->compose, ui->prompt.text, why)) ui_say(ui, SAY_ERROR, "%s", why);

@@ -28,7 +28,7 @@
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 
 /* A question with single-key answers; anything else is no. */
-enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_SWEEP_STOP };
+enum ask_kind { ASK_NONE, ASK_STOP, ASK_DISCARD, ASK_QUIT, ASK_SWEEP_STOP, ASK_PURGE };
 struct ask {
     enum ask_kind kind;
     char text[200];
@@ -36,7 +36,8 @@ struct ask {
     int64_t run[1];
 };
 
-enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES, USE_NOTE };
+enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES, USE_NOTE, USE_TAGS, USE_RUN_NOTE,
+                  USE_PURGE };
 
 struct ui;
 /* What the app knows of the command line. */

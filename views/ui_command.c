@@ -11,7 +11,7 @@
 #include "views/write.h"
 
 enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW, CMD_WATCH, CMD_COMPARE, CMD_SWEEP,
-               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_SORT, CMD_GO,
+               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_PURGE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_SORT, CMD_GO,
                CMD_PAGE, CMD_HELP, CMD_QUIT, CMD_COUNT };
 
 /* Verbs of the command line that the screens do themselves, and a few of the screens' own.  With more words than `most` or with
@@ -38,7 +38,9 @@ static const struct ui_command {
     [CMD_CLONE] = {"clone", TAKES_RUN, 1, "a run's method and options into Compose"},
     [CMD_TRASH] = {"trash", TAKES_RUN, 1, "a run into the trash (u undoes); alone: view the trash, or leave it"},
     [CMD_RESTORE] = {"restore", TAKES_RUN, 1, "a run out of the trash"},
-    [CMD_EXPORT] = {"export", TAKES_FORM, 1, "the run under the cursor as csv, json or hf"},
+    [CMD_PURGE] = {"purge", TAKES_NOTHING, 0, "delete what is marked in the trash, or all of it, for good: asks twice"},
+    [CMD_EXPORT] = {"export", TAKES_FORM, 1,
+                    "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, text or ansi"},
     [CMD_MAP] = {"map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets"},
     [CMD_UNSEEN] = {"unseen", TAKES_TASK, 1, "Map: rows of tasks that the run was not trained on beside its own"},
     [CMD_SORT] = {"sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round"},
@@ -291,6 +293,7 @@ static void run_command(struct ui *ui, enum command command, const char *line, c
     case CMD_UNSEEN: inspect_unseen(ui, rest, out); return;
     case CMD_HELP: ui_show(ui, SCREEN_HELP); return;
     case CMD_QUIT: ui_quit(ui, out); return;
+    case CMD_PURGE: runs_purge(ui, out); return;
     case CMD_EXPORT:
         if (*rest) write_named(ui, rest, out);
         else write_open(ui);

@@ -59,7 +59,7 @@ static void offer_words(struct ui *ui, const char *const *word, const char *note
 }
 
 static void offer_for(struct ui *ui, enum command_takes takes) {
-    static const char *const forms[] = {"csv", "json", "hf", NULL};
+    static const char *const forms[] = {"csv", "json", "markdown", "hf", "svg", "text", "ansi", NULL};
     char word[24];
     switch (takes) {
     case TAKES_METHOD: offer_methods(ui); break;
@@ -72,7 +72,7 @@ static void offer_for(struct ui *ui, enum command_takes takes) {
             palette_offer(&ui->palette, word, "a sweep");
         }
         break;
-    case TAKES_FORM: offer_words(ui, forms, "of the run under the cursor"); break;
+    case TAKES_FORM: offer_words(ui, forms, "of what is shown, or the run under the cursor"); break;
     case TAKES_COLUMN: ui_offer_columns(ui, ""); break;
     case TAKES_SCREEN: offer_screens(ui); break;
     case TAKES_NOTHING:

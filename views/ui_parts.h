@@ -128,6 +128,15 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out);
 /* What a column of a run holds, as a filter says it; false: nothing.  Whether best values may be compared. */
 bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]);
 int runs_by_kind(const struct run_row *a, const struct run_row *b);
+/* The marked runs where `marked` (without any: the one under the cursor) into out; how many. */
+int runs_choose(struct runs_view *v, bool marked, struct effect *out);
+/* runs_keep.c: pins, tags and notes; what was typed of them; and deleting for good: begun, asked (the app has counted), the
+ * number typed, the answer to the last question. */
+bool runs_keep_request(struct ui *ui, enum request r, struct effect *out);
+void runs_keep_typed(struct ui *ui, const char *text, struct effect *out);
+void runs_purge(struct ui *ui, struct effect *out);
+void runs_purge_typed(struct ui *ui, const char *text);
+void runs_purge_answer(struct ui *ui, uint32_t code, struct effect *out);
 /* Runs, filtered to these. */
 void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */

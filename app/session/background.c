@@ -13,6 +13,7 @@
 #include "app/session/background_private.h"
 #include "app/session/compared.h"
 #include "app/session/learning.h"
+#include "app/session/kept.h"
 #include "app/session/own_data.h"
 #include "app/session/start_effect.h"
 #include "app/session/session.h"
@@ -207,6 +208,35 @@ static int background_move(struct background *d, const struct background_order *
     if (o->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)o->run[0]);
     else snprintf(what, sizeof what, "%d runs", o->runs);
     background_say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what, o->text);
+    return 0;
+}
+
+/* Pins, tags, notes. */
+static int background_keep(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+    size_t n = (size_t)o->runs;
+    const char *said = "";
+    int rc;
+    if (o->kind == BACKGROUND_PIN) rc = kept_pin(d->store, o->run, n, &said, e);
+    else if (o->kind == BACKGROUND_TAGS) rc = kept_tag(d->store, o->run, n, o->text, e);
+    else rc = store_note(d->store, o->run[0], o->text, e);
+    if (rc) return rc;
+    if (o->kind == BACKGROUND_TAGS) said = n > 1 ? "tags added" : "tags kept";
+    else if (o->kind == BACKGROUND_NOTE) said = *o->text ? "note kept" : "without a note";
+    if (n == 1) background_say(a, SAY_GOOD, "#%lld %s", (long long)o->run[0], said);
+    else background_say(a, SAY_GOOD, "%d runs %s", o->runs, said);
+    return 0;
+}
+
+static int background_purge(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+    struct purge_sum sum;
+    char what[128];
+    bool count = o->kind == BACKGROUND_PURGE_COUNT;
+    size_t n = (size_t)o->runs;
+    int rc = count ? purge_count(d->store, o->run, n, &sum, e) : purge_runs(d->store, o->run, n, o->typed, &sum, e);
+    if (rc) return rc;
+    kept_sum_words(n, &sum, what);
+    background_say(a, count ? SAY_WARNING : SAY_GOOD, count ? "%s" : "%s deleted", what);
+    a->moved = o->runs;
     return 0;
 }
 
@@ -432,6 +462,11 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_STOP: return background_stop(d, o, a, e);
     case BACKGROUND_TRASH:
     case BACKGROUND_RESTORE: return background_move(d, o, a, e);
+    case BACKGROUND_PIN:
+    case BACKGROUND_TAGS:
+    case BACKGROUND_NOTE: return background_keep(d, o, a, e);
+    case BACKGROUND_PURGE_COUNT:
+    case BACKGROUND_PURGE: return background_purge(d, o, a, e);
     case BACKGROUND_TABLE:
     case BACKGROUND_EXPORT: return export(d, o, a, e);
     case BACKGROUND_SOURCE: return source(o, a, e);

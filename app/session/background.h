@@ -34,6 +34,9 @@ enum background_kind {
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
     BACKGROUND_EXPORT,  /* text: csv, json, markdown (points), hf; answers with a message */
     BACKGROUND_TABLE,   /* these runs as a table; text: the file's name, its end says the form; answers with a message */
+    BACKGROUND_PIN, BACKGROUND_TAGS, BACKGROUND_NOTE, /* kept.h; text: what was typed; answered with a message */
+    BACKGROUND_PURGE_COUNT, /* what purging these would delete: answered in `message`, and `moved` how many */
+    BACKGROUND_PURGE,   /* these; typed: how many; answers with a message */
     BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other rows too */
     BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
@@ -59,6 +62,7 @@ struct background_order {
     bool trash;
     bool by_task;     /* BACKGROUND_RUNS: with what each task came to */
     const char *text; /* copied */
+    int64_t typed;    /* BACKGROUND_PURGE */
     const struct run_config *config; /* BACKGROUND_SOURCE; copied */
     int step;         /* BACKGROUND_LESSON_STEP; its run is begun: */
     bool train;

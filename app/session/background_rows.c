@@ -8,6 +8,7 @@
 
 #include "app/history/run_row.h"
 #include "app/session/background_private.h"
+#include "app/session/kept.h"
 #include "app/sweep/tune.h"
 #include "app/why/why.h"
 #include "core/base/json.h"
@@ -39,6 +40,8 @@ static struct run_row background_rows_row_of(const struct store_run *r, const ch
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
         .none_valid = r->none_valid, .tuning = tune_is_tagged(r->tags),
         .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit, .decides = r->decides, .rows_sha256 = r->dev_sha256,
+        .tags = r->tags && *r->tags ? r->tags : NULL, .note = r->note && *r->note ? r->note : NULL,
+        .pinned = kept_has_tag(r->tags, KEPT_PIN), .disk = -1,
     };
 }
 
@@ -244,8 +247,19 @@ static void fill_costs(struct run_page *d, const struct store_run *r, const stru
     else if (r->peak > 0) background_rows_pair(d, "memory at most", xprintf("%.0f MB", (double)r->peak / 1e6));
 }
 
+/* What lies in the run's folder now. */
+static void fill_disk(struct run_page *d, struct store *s) {
+    struct purge_sum sum;
+    struct err ignored = ERR_INIT; /* a folder that cannot be read has no size to tell */
+    char words[128];
+    if (purge_count(s, &d->stored.id, 1, &sum, &ignored)) return;
+    d->view.run.disk = sum.bytes;
+    kept_sum_words(1, &sum, words);
+    background_rows_pair(d, "on disk", xstrdup(words + strlen("1 run, ")));
+}
+
 /* Everything frozen with the run, then its counts, then its files. */
-static int fill_pairs(struct run_page *d, const struct store_run *r, const struct store_files *files,
+static int fill_pairs(struct run_page *d, struct store *s, const struct store_run *r, const struct store_files *files,
                       const struct background_machine *machine, struct err *e) {
     int rc = fill_config(d, r, e);
     fill_record(d, r);
@@ -261,6 +275,7 @@ static int fill_pairs(struct run_page *d, const struct store_run *r, const struc
                                                      (long long)files->file[i].step));
         background_rows_pair(d, what, xstrdup(files->file[i].path));
     }
+    fill_disk(d, s);
     d->view.config = d->pair;
     d->view.configs = counts;
     d->view.count = d->pair + counts;
@@ -338,7 +353,7 @@ int background__page(struct store *s, int64_t run, const struct background_machi
         d->view.run.majority = d->series->view.majority;
         d->view.run.task_result = d->task = result_cache_rows(&d->results);
         d->view.run.task_results = d->results.count;
-        rc = fill_pairs(d, &d->stored, &files, machine, e);
+        rc = fill_pairs(d, s, &d->stored, &files, machine, e);
         background_rows_fill_reports(d, &d->stored);
         fill_why(s, d);
         fill_detail_evals(d);

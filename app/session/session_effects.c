@@ -314,6 +314,11 @@ static bool only_looks(enum effect_kind kind) {
     case EFFECT_RESUME:
     case EFFECT_AGAIN:
     case EFFECT_RESEED:
+    case EFFECT_PIN:
+    case EFFECT_TAGS:
+    case EFFECT_NOTE:
+    case EFFECT_PURGE_COUNT:
+    case EFFECT_PURGE:
     case EFFECT_QUEUE:
     case EFFECT_TRASH:
     case EFFECT_RESTORE:
@@ -371,6 +376,14 @@ void session__effect(struct session *s, const struct effect *x) {
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
     case EFFECT_TRASH: order_runs(s, BACKGROUND_TRASH, x); break;
     case EFFECT_RESTORE: order_runs(s, BACKGROUND_RESTORE, x); break;
+    case EFFECT_PIN: order_runs(s, BACKGROUND_PIN, x); break;
+    case EFFECT_TAGS: order_runs(s, BACKGROUND_TAGS, x); break;
+    case EFFECT_NOTE: order_runs(s, BACKGROUND_NOTE, x); break;
+    case EFFECT_PURGE_COUNT: order_runs(s, BACKGROUND_PURGE_COUNT, x); break;
+    case EFFECT_PURGE:
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PURGE, .run = (int64_t *)x->run, .runs = x->runs,
+                                                                  .typed = x->by });
+        break;
     case EFFECT_UNDO: undo(s, false); break;
     case EFFECT_REDO: undo(s, true); break;
     case EFFECT_FOCUS:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "app/files/paths.h"
+#include "app/history/purge.h"
 #include "app/history/run_table.h"
 #include "app/history/task_results.h"
 #include "app/verbs/output.h"
@@ -247,6 +248,16 @@ static void show_shots(struct store *s, const struct store_run *r) {
     shots_results_release(&results);
 }
 
+static void show_disk(struct store *s, int64_t run) {
+    struct purge_sum sum;
+    struct err e = ERR_INIT; /* a folder that cannot be read has no size to tell */
+    char files[32], bytes[32];
+    if (purge_count(s, &run, 1, &sum, &e)) return;
+    text_thousands(sum.files, files);
+    text_thousands(sum.bytes, bytes);
+    printf("%-14s %s bytes in %s %s\n", "on disk", bytes, files, sum.files == 1 ? "file" : "files");
+}
+
 static void show_text(struct store *s, const struct store_run *r) {
     char trained[32], kept[32], head[32], model[32], at[32];
     text_thousands(r->trained, trained);
@@ -306,6 +317,7 @@ static void show_text(struct store *s, const struct store_run *r) {
         }
         store_files_release(&files);
     }
+    show_disk(s, r->id);
     show_kept(s, r->id);
 }
 

@@ -169,7 +169,7 @@ static void commands(void **state) {
     out = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(out.kind, EFFECT_TRASH);
     assert_int_equal(out.run[0], 5);
-    for (const char *p = ":purge"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    for (const char *p = ":purge 5"; *p; p++) scene_press(&ui, (unsigned char)*p);
     out = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(out.kind, EFFECT_VERB); /* the command line's, which asks for a yes */
     ui_release(&ui);

@@ -289,6 +289,79 @@ static void tasks_have_columns(void **state) {
     ui_release(&ui);
 }
 
+/* Pins come first whatever the order; tags and notes are typed on a line. */
+static void pins_tags_and_notes(void **state) {
+    (void)state;
+    struct ui ui;
+    struct run_row row[COUNT_OF(scene_rows)];
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    memcpy(row, scene_rows, sizeof row);
+    ui.runs.row = row;
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, 'g');
+    struct effect x = scene_press(&ui, 'p');
+    assert_int_equal(x.kind, EFFECT_PIN);
+    assert_int_equal(x.run[0], 8);
+    for (size_t i = 0; i < COUNT_OF(row); i++) /* as the app answers */
+        if (row[i].id == 1) row[i].pinned = true, row[i].tags = "pinned, talk", row[i].note = "the one";
+    ui_changed(&ui);
+    scene_press(&ui, 'g');
+    assert_int_equal(runs_at_cursor(&ui.runs)->id, 1);
+    scene_press(&ui, 's');
+    scene_press(&ui, 'S');
+    scene_press(&ui, 'g');
+    assert_int_equal(runs_at_cursor(&ui.runs)->id, 1);
+    assert_true(scene_shows(&ui, "* prefix(l=30)"));
+    scene_press(&ui, 't');
+    assert_string_equal(ui.prompt.text, "pinned, talk, ");
+    type(&ui, "good");
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_TAGS);
+    assert_int_equal(x.runs, 1);
+    assert_string_equal(x.text, "pinned, talk, good");
+    scene_press(&ui, 'i');
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_NOTE);
+    assert_string_equal(x.text, "the one");
+    type(&ui, "  t"); /* two marked: tags to add */
+    assert_string_equal(ui.prompt.text, "");
+    type(&ui, "new");
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.runs, 2);
+    ui_release(&ui);
+}
+
+/* For good only out of the trash, after a number and a y; any other answer keeps them. */
+static void deleting_is_asked_twice(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_RUNS);
+    type(&ui, ":purge");
+    assert_int_equal(scene_press(&ui, PRESS_ENTER).kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "in the trash"));
+    scene_press(&ui, 'V');
+    scene_press(&ui, ' ');
+    scene_press(&ui, ' ');
+    for (int round = 0; round < 3; round++) {
+        type(&ui, ":purge");
+        struct effect x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, EFFECT_PURGE_COUNT);
+        assert_int_equal(x.runs, 2);
+        runs_purge_ask(&ui, 2, "2 runs, 6 files, 4,096 bytes");
+        assert_true(ui.prompt.open);
+        type(&ui, round ? "2" : "3");
+        x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, EFFECT_NONE);
+        if (!round) continue; /* another number */
+        assert_true(scene_shows(&ui, "2 runs, 6 files, 4,096 bytes"));
+        x = scene_press(&ui, round == 1 ? 'n' : 'y');
+        assert_int_equal(x.kind, round == 1 ? EFFECT_NONE : EFFECT_PURGE);
+        if (x.kind == EFFECT_PURGE) assert_int_equal(x.by, 2);
+    }
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(unlike_bests_stand_apart),
@@ -297,6 +370,8 @@ int main(void) {
         cmocka_unit_test(filters),                     cmocka_unit_test(marks_go_with_trash),
         cmocka_unit_test(detail_opens_and_goes_back),  cmocka_unit_test(flags),
         cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),
+        cmocka_unit_test(pins_tags_and_notes),
+        cmocka_unit_test(deleting_is_asked_twice),
         cmocka_unit_test(ten_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

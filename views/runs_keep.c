@@ -1,0 +1,105 @@
+/* Runs: pins, tags, notes, and deleting for good what lies in the trash (runs.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/runs.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+/* Of the run under the cursor its tags are changed; to several that are marked tags are added. */
+static void ask_tags(struct ui *ui) {
+    struct runs_view *v = &ui->runs;
+    const struct run_row *row = runs_at_cursor(v);
+    char label[32];
+    if (v->marks > 1) snprintf(label, sizeof label, "tags for %d runs ", v->marks);
+    else snprintf(label, sizeof label, "tags of #%lld ", (long long)row->id);
+    char text[400] = "";
+    if (v->marks < 2 && row->tags) snprintf(text, sizeof text, "%.380s, ", row->tags);
+    prompt_open(&ui->prompt, label, text, false);
+    ui->use = USE_TAGS;
+}
+
+static void ask_note(struct ui *ui) {
+    const struct run_row *row = runs_at_cursor(&ui->runs);
+    char label[32];
+    snprintf(label, sizeof label, "note of #%lld ", (long long)row->id);
+    if (row->note && strlen(row->note) >= PROMPT_ROOM) {
+        ui_say(ui, SAY_WARNING, "this note is too long to be edited here: petri note takes it");
+        return;
+    }
+    prompt_open(&ui->prompt, label, row->note ? row->note : "", false);
+    ui->use = USE_RUN_NOTE;
+}
+
+bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    if (r != REQ_PIN && r != REQ_TAGS && r != REQ_NOTE) return false;
+    if (!runs_at_cursor(v)) return true;
+    if (r == REQ_TAGS) ask_tags(ui);
+    else if (r == REQ_NOTE) ask_note(ui);
+    else if (runs_choose(v, true, out)) out->kind = EFFECT_PIN;
+    return true;
+}
+
+void runs_keep_typed(struct ui *ui, const char *text, struct effect *out) {
+    bool note = ui->use == USE_RUN_NOTE;
+    if (!runs_choose(&ui->runs, !note && ui->runs.marks > 1, out)) return;
+    out->kind = note ? EFFECT_NOTE : EFFECT_TAGS;
+    snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+/* ---- for good ---- */
+
+void runs_purge(struct ui *ui, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    if (ui->screen != SCREEN_RUNS || !v->trash) {
+        ui_say(ui, SAY_INFO, "only what lies in the trash is deleted for good: V on Runs shows it, Space marks, :purge deletes");
+        return;
+    }
+    int n = v->marks ? v->marks : v->shown;
+    if (!n) {
+        ui_say(ui, SAY_INFO, "the trash is empty");
+        return;
+    }
+    v->chosen = xrealloc(v->chosen, (size_t)n + 1, sizeof *v->chosen);
+    for (int i = 0; i < n; i++) v->chosen[i] = v->marks ? v->marked[i] : v->row[v->order[i]].id;
+    v->purging = n;
+    out->kind = EFFECT_PURGE_COUNT;
+    out->run = v->chosen;
+    out->runs = n;
+}
+
+void runs_purge_ask(struct ui *ui, int runs, const char *what) {
+    struct runs_view *v = &ui->runs;
+    if (runs != v->purging || ui->screen != SCREEN_RUNS || ui->prompt.open || ui->ask.kind) return;
+    char label[128];
+    snprintf(label, sizeof label, "%.80s: type %d to delete for good ", what, runs);
+    snprintf(v->purged, sizeof v->purged, "%s", what);
+    prompt_open(&ui->prompt, label, "", false);
+    ui->use = USE_PURGE;
+}
+
+/* The number typed is the first answer, y the second. */
+void runs_purge_typed(struct ui *ui, const char *text) {
+    int64_t typed;
+    if (!text_to_int(text, &typed) || typed != ui->runs.purging) {
+        ui_say(ui, SAY_INFO, "%d was not typed: nothing is deleted", ui->runs.purging);
+        return;
+    }
+    ui_ask(ui, ASK_PURGE, 0, "%s: no key brings them back. Delete?   y yes   N no", ui->runs.purged);
+}
+
+void runs_purge_answer(struct ui *ui, uint32_t code, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    if (code != 'y') {
+        ui_say(ui, SAY_INFO, "nothing is deleted");
+        return;
+    }
+    out->kind = EFFECT_PURGE;
+    out->run = v->chosen;
+    out->runs = out->by = v->purging;
+    v->marks = 0;
+}
