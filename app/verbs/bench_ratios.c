@@ -83,7 +83,7 @@ static int open_alone(struct bench_alone *x, const struct bench_work *w, struct 
     x->grads = xcalloc(2 * x->plan->trained + x->plan->made_size, sizeof *x->grads);
     x->made = xcalloc(x->plan->made_size + 1, sizeof *x->made);
     plan_init(x->plan, x->model, 1, x->params);
-    attach_remake(x->plan, x->params, x->made);
+    attach_remake(x->plan, x->model, x->params, x->made);
     return 0;
 }
 
@@ -103,7 +103,7 @@ static void bench_ratios_make_weights(struct bench_alone *x) {
     node *made = xcalloc((size_t)p->made, sizeof *made);
     const real **seed = xcalloc((size_t)p->made, sizeof *seed);
     tape_reset(x->tape, true, 1, 1);
-    attach_prologue(p, x->tape, x->params, x->grads, made);
+    attach_prologue(p, x->model, x->tape, x->params, x->grads, made);
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
         memcpy(x->made + t->offset, tape_value(x->tape, made[i]), t->count * sizeof *x->made);

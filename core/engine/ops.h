@@ -97,6 +97,15 @@ node op_concat_rows(struct tape *t, node a, node b);
  * left in×k the L_i, right (n·k)×(out/n) the R_i; right NODE_NONE: left in×(out/n) holds the products. */
 node op_kronecker(struct tape *t, node rule, node left, node right);
 
+/* y = base + z ⊙ w, all of one shape: z a hard-concrete gate (stretched to -1.5 … 1.5 and cut to 0 … 1) of each value of
+ * `gate`, times that of `group` (1×1, or NODE_NONE).  On a tape that trains each gate has noise, a function of site and element. */
+node op_gated_change(struct tape *t, node base, node w, node gate, node group, uint64_t site);
+/* Such a gate without noise; the probability that it is not 0. */
+double op_gate_open(double alpha);
+double op_gate_expected(double alpha);
+/* y = base with values[first … end-1] added at the places (row, column), pairs from place[0] on; rows count from `row`. */
+node op_scattered(struct tape *t, node base, node values, const real *place, int first, int end, int row);
+
 /* How a further set of keys and values joins an attention. */
 enum kv_join {
     KV_CONCAT, /* one softmax over both: the gated form (1-λ)h + λΔh, He et al. 2022 eq. 7 */

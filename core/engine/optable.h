@@ -36,6 +36,8 @@ struct record;
     PLAIN(cols)                                                                                    \
     PLAIN(concat_rows)                                                                             \
     PLAIN(kronecker)                                                                               \
+    PLAIN(gated_change)                                                                            \
+    PLAIN(scattered)                                                                               \
     PRODUCT(attention)                                                                             \
     PLAIN(cross_entropy)                                                                           \
     PRODUCT(vocabulary_loss)                                                                       \

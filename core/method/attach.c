@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "core/method/classifier.h"
 #include "core/method/fusion.h"
+#include "core/method/masked.h"
 #include "core/method/retriever.h"
 #include "core/method/rows.h"
 #include "core/method/sources.h"
@@ -41,7 +42,7 @@ struct attach {
     size_t places;    /* stack × sublayer × (layer + 1): the embedding is layer -1 */
     int *slot;        /* module × place × SLOT_COUNT: plan tensor, or -1 */
     int *made_at;     /* module × place × SLOT_COUNT: made tensor (behind them: of rows), or -1 */
-    int *of_model;    /* model tensor: plan tensor in its place, or -1 */
+    int *of_model;    /* model tensor: plan tensor in its place (behind them: made tensor), or -1 */
     unsigned *wanted; /* place: bit t: tap t is read or written */
     uint64_t *drop;   /* module × place × 2: dropout sites */
     struct use_values *room; /* module × place: what a function asked room for */
@@ -136,10 +137,16 @@ static bool hook_wants(void *self, const struct site *site, enum tap tap) {
     return a->wanted[attach_place_at(a, site)] >> tap & 1;
 }
 
+/* What stands in the place of a tensor of the model, or NODE_NONE: one that is trained, or made. */
+static node attach_weight(const struct attach *a, int tensor) {
+    int i = a->of_model[tensor];
+    return i < 0 ? NODE_NONE : i < a->p->tensors ? a->leaf[i] : a->made[i - a->p->tensors];
+}
+
 static node hook_weight(void *self, struct tape *t, int tensor) {
     const struct attach *a = self;
     (void)t;
-    return a->of_model[tensor] < 0 ? NODE_NONE : a->leaf[a->of_model[tensor]];
+    return attach_weight(a, tensor);
 }
 
 node use_slot(const struct use *u, enum slot slot) {
@@ -169,7 +176,7 @@ node use_weight(struct tape *t, const struct use *u, enum tensor_role role) {
     const struct model *m = a->m;
     int i = arch_find(m->tensor, m->tensors, role, u->site->stack, u->site->sublayer, u->site->layer);
     if (i < 0) return NODE_NONE;
-    if (a->of_model[i] >= 0) return a->leaf[a->of_model[i]];
+    if (a->of_model[i] >= 0) return attach_weight(a, i);
     return m->weight[i] ? tape_frozen(t, m->tensor[i].rows, m->tensor[i].cols, m->weight[i]) : NODE_NONE;
 }
 
@@ -444,11 +451,12 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     for (int i = 0; i < p->method.count; i++) index_module(a, i);
     /* A head's pooler stands in for the model's only where there is one. */
     for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].tensor >= 0 && (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
+        if (p->tensor[i].tensor >= 0 && p->tensor[i].kind != PLAN_OWN && (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
             a->of_model[p->tensor[i].tensor] = i;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
-        made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
+        if (x->tensor >= 0) a->of_model[x->tensor] = p->tensors + i;
+        else made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = i;
     }
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *x = &p->row_tensor[i];
@@ -638,14 +646,22 @@ int attach_retrieved_width(const struct plan *p, const struct arch *a) {
 
 /* ---- prologue ---- */
 
-void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
-                     node *made) {
-    for (int i = 0; i < p->made; i++) made[i] = NODE_NONE;
-    for (int i = 0; i < p->made;)
-        i = source_row(p->method.module[p->made_tensor[i].module].source)->make(p, t, params, grads, i, made);
+/* Made tensor `first` and those that are made with it; returns the first one that is not among them. */
+static int attach_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads, int first,
+                       node *made) {
+    const struct plan_made *x = &p->made_tensor[first];
+    if (x->tensor < 0) return source_row(p->method.module[x->module].source)->make(p, t, params, grads, first, made);
+    made[first] = masked_make(p, m, t, params, grads, first);
+    return first + 1;
 }
 
-void attach_remake(const struct plan *p, const real *params, real *made) {
+void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
+                     node *made) {
+    for (int i = 0; i < p->made; i++) made[i] = NODE_NONE;
+    for (int i = 0; i < p->made;) i = attach_make(p, m, t, params, grads, i, made);
+}
+
+void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made) {
     bool some = false;
     for (int i = 0; i < p->made; i++) some |= !p->made_tensor[i].kept;
     if (!some) return;
@@ -656,7 +672,7 @@ void attach_remake(const struct plan *p, const real *params, real *made) {
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
         if (x->kept) continue;
-        source_row(p->method.module[x->module].source)->make(p, t, params, NULL, i, value);
+        attach_make(p, m, t, params, NULL, i, value);
         memcpy(made + x->offset, tape_value(t, value[i]), x->count * sizeof *made);
     }
     free(value);

@@ -15,14 +15,14 @@ void attach_free(struct attach *a);
 /* Batches without ranges are of this task from now on; 0 at first. */
 void attach_for_task(struct attach *a, int task);
 
-/* Prologue: makes the plan's made tensors from `params` on `t`; `made[i]` gets the value
+/* Prologue: makes the plan's made tensors from `params` (and, of masked changes, the model's weights) on `t`; `made[i]` gets the value
  * of made tensor i.  Run once a step on a tape of its own; its backward is seeded with
  * the shards' summed gradients of the made values. */
-void attach_prologue(const struct plan *p, struct tape *t, const real *params, real *grads,
+void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
                      node *made);
 
 /* Makes again the made values that checkpoints do not hold, from `params`, into `made`. */
-void attach_remake(const struct plan *p, const real *params, real *made);
+void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made);
 
 /* Starts a shard: leaves on `t` over params (trained reals) and made values (made_size
  * reals), gradients into grads (trained reals, then made_size reals).  grads NULL: all

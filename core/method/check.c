@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/mem.h"
 #include "core/method/classifier.h"
@@ -14,6 +15,7 @@
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
 #include "core/method/kronecker.h"
+#include "core/method/masked.h"
 #include "core/method/retriever.h"
 #include "core/method/sources.h"
 
@@ -26,6 +28,17 @@ void check_find(struct check *c, enum level level, const char *rule, const char 
     va_start(args, format);
     vsnprintf(f->text, sizeof f->text, format, args);
     va_end(args);
+}
+
+void check_memory(struct check *c, const struct module *m, double bytes, bool always) {
+    double values = 0, memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < c->tensors; i++)
+        if (module_selects(m, c->a, &c->tensor[i])) values += (double)c->tensor[i].rows * c->tensor[i].cols;
+    bool more = values * bytes > memory;
+    if (!more && !always) return;
+    check_find(c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
+               "training %.0f values needs %.1f GB for values, gradients and moments; this machine has %.1f GB", values,
+               values * bytes * 1e-9, memory * 1e-9);
 }
 
 /* ---- places ---- */
@@ -382,6 +395,8 @@ static void check_whole(struct check *c) {
     if (fault) ERROR(c, rule, "%s", fault);
     const char *fused = fusion_fault(m, c->a, &c->at);
     if (fused) ERROR(c, "V75", "%s", fused);
+    const char *masked = masked_fault(m, &c->at);
+    if (masked) ERROR(c, "V77", "%s", masked);
     c->at = -1;
     const char *other = classifier_fault(m, c->a);
     if (other) ERROR(c, "V60", "%s", other);

@@ -13,6 +13,7 @@
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
 #include "core/method/kronecker.h"
+#include "core/method/masked.h"
 #include "core/method/match.h"
 #include "core/method/network.h"
 #include "core/method/prompt_rows.h"
@@ -29,7 +30,7 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
         ++*tensors;
     }
     for (int i = 0; i < p->made; i++)
-        if (p->made_tensor[i].module == module) *kept += p->made_tensor[i].count;
+        if (p->made_tensor[i].module == module && p->made_tensor[i].kept) *kept += p->made_tensor[i].count;
 }
 
 /* Of the encoder's first so many layers. */
@@ -437,6 +438,7 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     int tensors;
     char letters[32], layers[64];
     totals(p, module, &trained, &kept, &tensors);
+    if (m->fn == FN_MASKED) return masked_arithmetic(p, module, trained);
     if (module_in_weight(m)) {
         char shown[32];
         text_thousands((int64_t)trained, shown);

@@ -12,6 +12,7 @@
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/kronecker.h"
+#include "core/method/masked.h"
 #include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
@@ -128,6 +129,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         struct rng_key key = rng_key(seed, RNG_INIT, 0, rng_site(t->name));
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
+        else if (masked_is_own(t)) masked_init(p, t, out);
         else if (t->kind == PLAN_NETWORK && t->fixed) projection_start(p, t, out);
         else if (t->kind == PLAN_NETWORK && t->role >= SLOT_FUSION_QUERY_W && t->role <= SLOT_FUSION_VALUE)
             fusion_init(&p->method, t, key, out);

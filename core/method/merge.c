@@ -8,6 +8,7 @@
 #include "core/method/attach.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
+#include "core/method/masked.h"
 #include "core/method/sources.h"
 
 /* plan_of_task has what can be folded. */
@@ -67,6 +68,27 @@ static int merge_trained(struct merge *x, struct err *e) {
     return 0;
 }
 
+/* What masked changes make of weights. */
+static int merge_masked(struct merge *x, struct err *e) {
+    bool some = false;
+    for (int i = 0; i < x->p->made; i++) some |= x->p->made_tensor[i].tensor >= 0;
+    if (!some) return 0;
+    struct arena *memory = arena_new();
+    struct tape *t = tape_new(memory);
+    int rc = 0;
+    for (int i = 0; !rc && i < x->p->made; i++) {
+        const struct plan_made *made = &x->p->made_tensor[i];
+        real *w = made->tensor >= 0 ? merge_copy(x, made->tensor, e) : NULL;
+        rc = made->tensor >= 0 && !w ? ERR_SYSTEM : 0;
+        if (!w) continue;
+        tape_reset(t, false, 0, 0);
+        memcpy(w, tape_value(t, masked_make(x->p, x->m, t, x->params, NULL, i)), made->count * sizeof *w);
+    }
+    tape_free(t);
+    arena_free(memory);
+    return rc;
+}
+
 static int fold_module(struct merge *x, int module, struct err *e) {
     const struct module *m = &x->p->method.module[module];
     struct span span[SPANS];
@@ -94,6 +116,7 @@ int attach_merge(const struct plan *p, const struct model *m, const real *params
     memset(out, 0, (size_t)m->tensors * sizeof *out);
     if (!attach_can_merge(p, &why)) return err_set(e, ERR_FAILED, "cannot be merged: %s", why);
     int rc = merge_trained(&x, e);
+    if (!rc) rc = merge_masked(&x, e);
     for (int turn = MERGE_ADDS; !rc && turn < MERGE_TURNS; turn++) rc = fold_turn(&x, (enum merge_turn)turn, e);
     for (int i = 0; rc && i < m->tensors; i++) {
         free(out[i]);

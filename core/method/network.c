@@ -12,13 +12,15 @@
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
 #include "core/method/keys.h"
+#include "core/method/masked.h"
 #include "core/method/retriever.h"
 
 enum { SIZE_MOST = 65536 };
 
 const struct network *network_at(int i) {
     static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
-                                              &classifier_network, &budget_network, &fusion_network};
+                                              &classifier_network, &budget_network, &fusion_network,
+                                              &pruning_network};
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 
@@ -146,6 +148,10 @@ void network_settle(struct method *m) {
     for (int i = 0; i < m->count; i++) fused |= m->module[i].source == SOURCE_FUSION;
     if (fused && !m->fusion.on) network_take_usual(&fusion_network, m);
     else if (!fused && m->fusion.on) network_drop(&fusion_network, m);
+    bool masked = false;
+    for (int i = 0; i < m->count; i++) masked |= m->module[i].fn == FN_MASKED;
+    if (masked && !m->pruning.on) network_take_usual(&pruning_network, m);
+    else if (!masked && m->pruning.on) network_drop(&pruning_network, m);
 }
 
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {

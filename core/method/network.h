@@ -51,7 +51,7 @@ bool network_equal(const struct network *n, const struct method *a, const struct
 void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]);
 /* Takes a network out of a method. */
 void network_drop(const struct network *n, struct method *m);
-/* A generator, the second, or a fusion, at its usual values where a module's source needs it and it is not there, and none
+/* A generator, the second, a fusion, or a pruning, at its usual values where a module needs it and it is not there, and none
  * where nothing is made by it. */
 void network_settle(struct method *m);
 /* Sets one key. */

@@ -10,6 +10,7 @@
 #include "core/method/fusion.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
+#include "core/method/masked.h"
 #include "core/method/projection.h"
 #include "core/method/prompt_rows.h"
 #include "core/method/retriever.h"
@@ -80,6 +81,7 @@ static const char *network_slot_name(enum slot slot) {
         [SLOT_KRON_L_DOWN] = "L_d", [SLOT_KRON_R_DOWN] = "R_d", [SLOT_KRON_L_UP] = "L_u", [SLOT_KRON_R_UP] = "R_u",
         [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
         [SLOT_MLP_W3] = "W_3", [SLOT_MLP_B3] = "b_3",
+        [SLOT_MASK_W] = "w",
         [SLOT_PRODUCT] = "P", [SLOT_PRODUCT_U] = "u", [SLOT_PRODUCT_V] = "v"};
     if (slot >= SLOT_LSTM && slot <= SLOT_LSTM_LAST) return prompt_lstm_name(slot);
     BUG_IF(!names[slot]);
@@ -128,7 +130,7 @@ void build_network(struct build *b, const struct plan_tensor *t) { plan_add_tens
 static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer, enum slot slot,
                                 int blocks, int rows, int cols) {
     struct plan_made t = {.module = module, .stack = s->stack, .site = s->site, .layer = layer,
-                          .rows = blocks * rows, .cols = cols, .slot = (int)slot, .blocks = blocks,
+                          .rows = blocks * rows, .cols = cols, .tensor = -1, .slot = (int)slot, .blocks = blocks,
                           .count = (size_t)blocks * (size_t)rows * (size_t)cols};
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(&b->p->method.module[module], slot));
     return t;
@@ -183,6 +185,10 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
 static void plan_add_module(struct build *b, int module, const struct tensor_info *list, int n) {
     const struct module *m = &b->p->method.module[module];
     struct span span[SPANS];
+    if (m->fn == FN_MASKED) {
+        masked_plan(b, module, list, n);
+        return;
+    }
     if (module_in_weight(m)) {
         for (int i = 0; i < n; i++)
             if (module_selects(m, b->a, &list[i])) add_model_tensor(b, module, list, i);
@@ -267,7 +273,7 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
     const struct module *m = &p->method.module[t->module];
     const struct classifier *c = classifier_of(&p->method, a);
     if (t->kind == PLAN_MODEL && t->pooler && c && !c->pooler) return true; /* nothing goes through it */
-    if (t->kind == PLAN_MODEL)
+    if (t->tensor >= 0)
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
     const struct function *f = function_of(m);
@@ -278,17 +284,31 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
 
 /* ---- the plan ---- */
 
+static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n, const struct plan_tensor *t);
+
+/* Of values that may be in any tensor that the module selects. */
+static int masked_first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n, int module) {
+    int lowest = a->encoder_layers + a->decoder_layers + 1;
+    for (int i = 0; i < n; i++) {
+        const struct plan_tensor t = {.kind = PLAN_MODEL, .module = module, .stack = list[i].stack, .layer = list[i].layer, .tensor = i};
+        int use = module_selects(&p->method.module[module], a, &list[i]) ? first_use(p, a, list, n, &t) : lowest;
+        if (use < lowest) lowest = use;
+    }
+    return lowest;
+}
+
 /* Where the tensor first takes part in the forward pass, counted as lowest_layer is. */
-static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list,
+static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n,
                      const struct plan_tensor *t) {
     struct span span[SPANS];
     int layer = t->layer, base = t->stack == STACK_DECODER ? a->encoder_layers + 1 : 0;
-    if (t->kind == PLAN_OWN && layer < 0) {
-        int n = module_spans(&p->method.module[t->module], a, span);
-        for (int i = 0; i < n; i++)
+    if (masked_is_own(t) && t->tensor < 0) return masked_first_use(p, a, list, n, t->module);
+    if (t->kind == PLAN_OWN && t->tensor < 0 && layer < 0) {
+        int spans = module_spans(&p->method.module[t->module], a, span);
+        for (int i = 0; i < spans; i++)
             if (span[i].stack == t->stack && span[i].site == t->site) layer = span[i].first;
     }
-    if (t->kind == PLAN_MODEL && layer < 0)
+    if (t->tensor >= 0 && layer < 0)
         switch (list[t->tensor].role) {
         case ROLE_POOLER_W: case ROLE_POOLER_B: return a->encoder_layers;
         case ROLE_FINAL_NORM_W: case ROLE_FINAL_NORM_B: case ROLE_LM_HEAD:
@@ -307,7 +327,7 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
         if (t->fixed) p->kept_method += t->count;
         if (t->kind == PLAN_HEAD || t->fixed) continue;
         bool of_rows = t->kind == PLAN_NETWORK && (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
-        int layer = of_rows ? a->encoder_layers : first_use(p, a, list, t);
+        int layer = of_rows ? a->encoder_layers : first_use(p, a, list, n, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
         if (t->kept) p->kept_method += t->count;
@@ -418,10 +438,12 @@ static const struct plan_tensor *plan_origin(const struct plan *p, int task, con
     return NULL;
 }
 
-static const struct plan_made *made_origin(const struct plan *p, int module, int stack, int site, int layer, int slot) {
+static const struct plan_made *made_origin(const struct plan *p, int module, int stack, int site, int layer, int slot,
+                                           int tensor) {
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (t->module == module && t->stack == stack && t->site == site && t->layer == layer && t->slot == slot) return t;
+        if (t->module == module && t->stack == stack && t->site == site && t->layer == layer && t->slot == slot && t->tensor == tensor)
+            return t;
     }
     return NULL;
 }
@@ -443,7 +465,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
     *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
     for (int i = 0; made && i < own->made; i++) {
         const struct plan_made *t = &own->made_tensor[i],
-                               *from = made_origin(p, t->module, t->stack, t->site, t->layer, t->slot);
+                               *from = made_origin(p, t->module, t->stack, t->site, t->layer, t->slot, t->tensor);
         BUG_IF(!from);
         memcpy(*own_made + t->offset, block_of(made, from->offset, from->blocks, from->count, task, t->count),
                t->count * sizeof **own_made);
@@ -451,7 +473,7 @@ static struct plan *narrowed_plan(const struct plan *p, const struct method *m, 
     for (int i = 0; i < own->tensors; i++) {
         const struct plan_tensor *t = &own->tensor[i], *from = plan_origin(p, task, t);
         const struct plan_made *made_from =
-            from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role);
+            from ? NULL : made_origin(p, t->module, t->stack, t->site, t->layer, t->role, -1);
         BUG_IF(!from && (!made_from || !made));
         const real *values =
             from ? block_of(params, from->offset, from->blocks, from->count, task, t->count)

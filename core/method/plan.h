@@ -48,6 +48,7 @@ struct plan_tensor {
 struct plan_made {
     char name[PLAN_NAME];
     int module, stack, site, layer, rows, cols;
+    int tensor;           /* of a weight of the model: which; -1 */
     int slot, blocks;     /* what it is the value of; 1, or one block of rows a task */
     int place;            /* of a generator's: its place, as of the heads that make it */
     bool kept;            /* in checkpoints; else it is made again from what makes it */

@@ -63,6 +63,7 @@ EMBED(ln_tuning, "ln-tuning")
 EMBED(adalora, "adalora")
 EMBED(unipelt, "unipelt")
 EMBED(mpt, "mpt")
+EMBED(diff_pruning, "diff-pruning")
 
 #define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
 static const struct {
@@ -111,6 +112,7 @@ static const struct {
     ROW(adalora, "adalora"),
     ROW(unipelt, "unipelt"),
     ROW(mpt, "mpt"),
+    ROW(diff_pruning, "diff-pruning"),
 };
 enum { PRESETS = COUNT_OF(files) };
 

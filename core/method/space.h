@@ -31,7 +31,8 @@
     X(PROMPT, prompt)         /* learned rows that join every sequence of the encoder */           \
     X(LOOKUP, lookup)         /* a row of W_d for each token, times W_u: LoRA of the word embeddings */ \
     X(BIAS, bias)             /* the existing additive vectors, trained */                         \
-    X(FULL, full)             /* the existing tensors, trained */
+    X(FULL, full)             /* the existing tensors, trained */                                  \
+    X(MASKED, masked)         /* the existing tensors with masked changes */
 #define FUNCTION_CONSTANT(constant, file) FN_##constant,
 enum fn { FUNCTIONS(FUNCTION_CONSTANT) FN_COUNT };
 #undef FUNCTION_CONSTANT
@@ -231,6 +232,17 @@ struct fusion {
     double weight;
 };
 
+/* What masks the changes of a masked module (core/method/masked.h): gates that are learned, with what an open one counts in
+ * the loss, their rate and start, one more for each tensor; or a mask that is fixed, of so many places. */
+enum mask { MASK_LEARNED, MASK_FIXED };
+struct pruning {
+    bool on;
+    enum mask mask;
+    double keep; /* of a fixed one: share of all values */
+    double weight, rate, start;
+    bool groups;
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
@@ -241,6 +253,7 @@ struct method {
     struct classifier classifier;
     struct budget budget;
     struct fusion fusion;
+    struct pruning pruning;
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */

@@ -11,6 +11,7 @@
 #include "core/data/leopard.h"
 #include "core/data/text_form.h"
 #include "core/method/budget.h"
+#include "core/method/masked.h"
 #include "core/method/functions.h"
 #include "core/train/episodes.h"
 #include "core/train/masking.h"
@@ -394,6 +395,9 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (stages_check(c, e)) return e->code;
     const char *fault = config_is_staged(c) ? NULL : budget_fault(&c->method, c->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);
+    if (!config_is_staged(c) && masked_is_fixed(&c->method))
+        return err_set(e, ERR_USAGE, "--method: pruning(mask=fixed) keeps the largest changes that a stage before it learned: say "
+                                     "--regime 'stages(diff-pruning; diff-pruning + pruning(mask=fixed))'");
     bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
         return err_set(e, ERR_USAGE, "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, "

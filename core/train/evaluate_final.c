@@ -38,7 +38,7 @@ static int evaluate_final_read_kept(struct run *r, const char *path, struct err 
     for (size_t i = 0; i < trained; i++) r->kept[i] = r->params[i]; /* what is not kept is not read */
     if (checkpoint_open(&k, path, e)) return e->code;
     int rc = checkpoint_read(&k, r->plan, false, r->kept, r->kept_made, NULL, NULL, e);
-    if (!rc) attach_remake(r->plan, r->kept, r->kept_made);
+    if (!rc) attach_remake(r->plan, r->m, r->kept, r->kept_made);
     r->kept_step = k.step;
     checkpoint_close(&k);
     return rc;

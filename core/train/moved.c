@@ -38,7 +38,7 @@ static double moved_norm(const struct run *r, int group) {
     double squares = 0;
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
-        if (moved_group(r->plan, t) != group) continue;
+        if (t->fixed || moved_group(r->plan, t) != group) continue;
         for (size_t k = 0; k < t->count; k++) squares += (double)r->params[t->offset + k] * (double)r->params[t->offset + k];
     }
     return sqrt(squares);

@@ -94,7 +94,7 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     if (!p->plan) return e->code;
     if (predict_allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
-    if (!rc) attach_remake(p->plan, p->params, p->made);
+    if (!rc) attach_remake(p->plan, p->m, p->params, p->made);
     bool alone = k->tasks == 1 && !method_has_generator(&p->plan->method); /* what is made for the only task is narrowed too */
     return rc || alone || task == ALL_TASKS ? rc : predict_narrow(p, task, e);
 }
@@ -146,7 +146,7 @@ int predictor_make_plain(struct predictor *p, struct err *e) {
     p->plan = plain;
     p->params = params;
     p->made = xcalloc(plain->made_size + 1, sizeof *p->made);
-    attach_remake(plain, params, p->made);
+    attach_remake(plain, p->m, params, p->made);
     return 0;
 }
 

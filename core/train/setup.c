@@ -11,6 +11,7 @@
 #include "core/base/text.h"
 #include "core/method/carry.h"
 #include "core/method/functions.h"
+#include "core/method/masked.h"
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
@@ -149,7 +150,8 @@ int setup_values(struct run *r, struct err *e) {
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
         bool still = t->fixed || t->frozen;
-        r->group[i] = (struct optim_group){ t->offset, t->count, still ? 0 : 1, t->decays && !still ? 1 : 0 };
+        r->group[i] = (struct optim_group){ t->offset, t->count, still ? 0 : masked_rate(r->plan, t, r->span_of.lr), t->decays &&
+                                            !still ? 1 : 0 };
     }
     if (r->plan->made) {
         r->prologue_arena = arena_new();

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/budget.h"
+#include "core/method/masked.h"
 #include "core/train/complete.h"
 #include "core/train/regime.h"
 
@@ -259,6 +260,10 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
     int runs[METHOD_MODULES];
     const char *fault = budget_fault(&x->method, x->steps);
     if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
+    if (masked_is_fixed(&x->method) && !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: pruning(mask=fixed) keeps the largest changes of the stage before it, whose "
+                                     "mask must be learned and be taken over", k + 1);
     if (x->method.generated.on)
         return err_set(e, ERR_USAGE, "--regime stages: stage %d: a head that is made for the classes of an episode is of "
                                      "--regime meta", k + 1);

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/carry.h"
+#include "core/method/masked.h"
 #include "core/train/stages.h"
 #include "core/train/state.h"
 
@@ -82,6 +83,7 @@ bool stage_next(struct run *r) {
     setup_init_values(r);
     enum stage_parts carry = r->stages->stage[r->stage].carry;
     size_t taken = plan_carry_stage(p, r->params, from, values, carry != STAGE_HEAD, carry != STAGE_MODULES);
+    if (carry != STAGE_HEAD) taken += masked_choose(p, r->params, from, values);
     moved_free(r->moved);
     r->moved = moved_new(r);
     stage_say(r, taken, left_behind(from, taken, carry));

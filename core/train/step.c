@@ -8,6 +8,7 @@
 #include "core/engine/kernel.h"
 #include "core/method/budget.h"
 #include "core/method/fusion.h"
+#include "core/method/masked.h"
 #include "core/train/complete.h"
 #include "core/train/meta_run.h"
 #include "core/train/state.h"
@@ -19,7 +20,7 @@ static void run_prologue(struct run *r, bool training) {
     const struct plan *p = r->plan;
     if (!p->made) return;
     tape_reset(r->prologue, training, r->c.seed, (uint64_t)r->step);
-    attach_prologue(p, r->prologue, r->params, training ? r->prologue_grad : NULL, r->made_node);
+    attach_prologue(p, r->m, r->prologue, r->params, training ? r->prologue_grad : NULL, r->made_node);
     for (int i = 0; i < p->made; i++)
         memcpy(r->made + p->made_tensor[i].offset, tape_value(r->prologue, r->made_node[i]),
                p->made_tensor[i].count * sizeof *r->made);
@@ -197,6 +198,9 @@ bool step_finish(struct run *r) {
     bool fused = fusion_has_identity(&r->plan->method);
     double identity = fused ? fusion_identity(r->plan, r->params, r->sum) : 0;
     loss += fused ? r->plan->method.fusion.weight * identity : 0;
+    bool gated = masked_has_gates(&r->plan->method);
+    double open = 0, expected = gated ? masked_expected(r->plan, r->params, r->sum, &open) : 0;
+    loss += gated ? r->plan->method.pruning.weight * expected : 0;
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good && r->moved) moved_step(r->moved, r);
@@ -217,7 +221,7 @@ bool step_finish(struct run *r) {
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
     point.terms = task_losses(r, term);
-    if (j->on || budget->on || fused) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
+    if (j->on || budget->on || fused || gated) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
     if (j->on) {
         if (r->plan->method.retriever.instance != INSTANCE_NONE)
             term[point.terms++] = (struct event_term){ NULL, "loss.instance", j->instance };
@@ -228,6 +232,10 @@ bool step_finish(struct run *r) {
         term[point.terms++] = (struct event_term){ NULL, "ranks", budget_left(r->plan, r->params) };
     }
     if (fused) term[point.terms++] = (struct event_term){ NULL, "loss.identity", identity };
+    if (gated) {
+        term[point.terms++] = (struct event_term){ NULL, "loss.gates", expected };
+        term[point.terms++] = (struct event_term){ NULL, "gates", open };
+    }
     run_send(r, point);
     return good || diverged(r, loss, norm);
 }

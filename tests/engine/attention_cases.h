@@ -157,6 +157,8 @@ static const struct op_case op_cases[] = {
     CASE(gain, gain_make),
     CASE(add_gated, add_gated_make),
     CASE(gated_copies, gated_copies_make),
+    CASE(gated_change, gated_change_make),
+    CASE(scattered, scattered_make),
     CASE(mul, pair_make),
     CASE(scale, single_make),
     CASE(act, act_make),

@@ -372,6 +372,54 @@ static void gated_copies_expect(const struct setup *s, const double *const *in, 
     int n = s->rows[0] * s->cols[0];
     for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[1][i / n] * in[0][i % n];
 }
+/* With and without a gate of the whole; the tape trains, so that the gates have noise. */
+static bool gated_change_make(int i, struct setup *s) {
+    int n, d, unused;
+    if (!sized(i / 2, &n, &d, &unused)) return false;
+    for (int k = 0; k < 3; k++) input(s, k, n, d);
+    input(s, 3, 1, 1);
+    if (i % 2) s->rows[3] = -1;
+    result(s, n, d);
+    return true;
+}
+static node gated_change_run(struct tape *t, struct setup *s, const node *in) {
+    (void)s;
+    return op_gated_change(t, in[0], in[1], in[2], in[3], CASE_SITE);
+}
+static double noisy_gate(uint64_t at, double alpha) {
+    double u = rng_uniform(rng_key(CASE_SEED, RNG_DROPOUT, CASE_STEP, CASE_SITE), at);
+    u = u < 1e-4 ? 1e-4 : u > 0.9999 ? 0.9999 : u;
+    double s = 1 / (1 + exp(-(log(u) - log(1 - u) + alpha))), z = 3 * s - 1.5;
+    return z < 0 ? 0 : z > 1 ? 1 : z;
+}
+static void gated_change_expect(const struct setup *s, const double *const *in, double *out) {
+    int n = s->out_rows * s->out_cols;
+    double all = in[3] ? noisy_gate((uint64_t)n, in[3][0]) : 1;
+    for (int i = 0; i < n; i++) out[i] = in[0][i] + noisy_gate((uint64_t)i, in[2][i]) * all * in[1][i];
+}
+/* The values after the first go to the first column. */
+static const real *scattered_places(int rows) {
+    static real place[2 * IDS];
+    for (int i = 0; i < IDS; i++) {
+        place[2 * i] = (real)(7 + (rows ? i % rows : 0));
+        place[2 * i + 1] = 0;
+    }
+    return place;
+}
+static bool scattered_make(int i, struct setup *s) {
+    int n, d, unused;
+    if (!sized(i, &n, &d, &unused)) return false;
+    input(s, 0, n, d), input(s, 1, n + 2, 1);
+    result(s, n, d);
+    return true;
+}
+static node scattered_run(struct tape *t, struct setup *s, const node *in) {
+    return op_scattered(t, in[0], in[1], scattered_places(s->rows[0]), 1, 1 + s->rows[0], 7);
+}
+static void scattered_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int i = 0; i < s->out_rows * s->out_cols; i++) out[i] = in[0][i];
+    for (int i = 1; i < 1 + s->rows[0]; i++) out[i % s->rows[0] * s->out_cols] += in[1][i];
+}
 /* One to five matrices beside the first operand. */
 static bool mixed_sizes(int i, struct setup *s, bool dots) {
     int n, d, unused, count = i % 5 + 1;

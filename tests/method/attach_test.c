@@ -202,6 +202,7 @@ static void what_can_be_folded_is(void **state) {
     folds("vera(r=3,at=q+k+v+o+w1+w2)");
     folds("bitfit");
     folds("full");
+    folds("masked(layers=2) + pruning(mask=fixed, keep=0.2) + lora(layers=1)");
     folds("full(target=norms) + lora");
     folds("ia3");
     folds("ia3(at=q+k+v+ctx+o+pre+act+out)");

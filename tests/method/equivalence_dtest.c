@@ -642,7 +642,7 @@ static void a_made_prefix_is_a_flat_one(void **state) {
     struct point a = point("prefix(l=4,mlp=5)", 0.4), b = point("prefix(l=4)", 0.1);
     node made[2 * PLACES];
     tape_reset(rig.prologue, false, 0, 0);
-    attach_prologue(a.p, rig.prologue, a.x, NULL, made);
+    attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, made);
     for (int i = 0; i < a.p->made; i++) {
         assert_string_equal(a.p->made_tensor[i].name, b.p->tensor[i].name);
         memcpy(b.x + b.p->tensor[i].offset, tape_value(rig.prologue, made[i]),
@@ -661,7 +661,7 @@ static void a_made_prompt_is_a_flat_one(void **state) {
         struct point a = point(made[i], 0.4), b = point("prompt(l=3)", 0.1);
         node value;
         tape_reset(rig.prologue, false, 0, 0);
-        attach_prologue(a.p, rig.prologue, a.x, NULL, &value);
+        attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, &value);
         assert_string_equal(a.p->made_tensor[0].name, b.p->tensor[0].name);
         memcpy(b.x, tape_value(rig.prologue, value), a.p->made_tensor[0].count * sizeof(real));
         same("E13", a, b);

@@ -116,6 +116,14 @@ static void prompts(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
 }
 
+/* Gates with their noise; a fixed mask over every kind of tensor: tables, maps, norms, those of the tied head. */
+static void masked_changes(void **state) {
+    (void)state;
+    static const char *const texts[] = {"masked(write=f.pre) + pruning + prefix(l=2)", "masked(target=norms) + pruning(groups=no)",
+                                        "masked + pruning(mask=fixed, keep=0.1)"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
+}
+
 static void scales_and_existing_tensors(void **state) {
     (void)state;
     static const char *const texts[] = {"ia3(at=q+k+v+ctx+o+pre+act+out+embed)",
@@ -318,6 +326,7 @@ int main(void) {
         cmocka_unit_test(heads),
         cmocka_unit_test(prefixes),
         cmocka_unit_test(prompts),
+        cmocka_unit_test(masked_changes),
         cmocka_unit_test(scales_and_existing_tensors),
         cmocka_unit_test(unions_dropout_and_sharing),
         cmocka_unit_test(presets),

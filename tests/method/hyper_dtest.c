@@ -207,7 +207,7 @@ static void made_values_are_those_of_loops(void **state) {
         struct plan *p = plan_of(text, &a, TASKS);
         real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made);
         for (size_t i = 0; i < p->trained; i++) x[i] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), i));
-        attach_remake(p, x, made);
+        attach_remake(p, NULL, x, made);
         int seen = 0;
         for (int i = 0; i < p->made; i++)
             for (int place = 0; place < 4 && places[place]; place++) {
@@ -234,7 +234,7 @@ static void same_alone(const struct plan *p, const real *x, const real *made, in
         snprintf(name, sizeof name, "%s%s", g ? "hyper2" : "hyper", t->name + strlen("hyper"));
         memcpy(y + t->offset, named(p, x, name), t->count * sizeof *y);
     }
-    attach_remake(alone, y, got);
+    attach_remake(alone, NULL, y, got);
     for (int i = 0; i < alone->made; i++)
         for (int k = 0; k < p->made; k++) {
             const struct plan_made *of = &alone->made_tensor[i], *in_both = &p->made_tensor[k];
@@ -261,7 +261,7 @@ static void two_generators_make_what_each_makes_alone(void **state) {
     assert_non_null(strstr(plan_prototypes(both)->name, "hyper.prototype"));
     real *x = xcalloc(both->trained, sizeof *x), *made = xcalloc(both->made_size, sizeof *made);
     for (size_t i = 0; i < both->trained; i++) x[i] = (real)(0.3 * rng_normal(rng_key(3, RNG_TEST, 0, 0), i));
-    attach_remake(both, x, made);
+    attach_remake(both, NULL, x, made);
     snprintf(text, sizeof text, "%s + %s", keys, first);
     struct plan *alone = plan_of(text, &a, TASKS);
     same_alone(both, x, made, 0, alone);

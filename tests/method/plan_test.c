@@ -82,6 +82,7 @@ static const struct row base_rows[] = {
     {"mpt", 16148, 0},        /* as PEFT's of one task */
     {"mpt(l=100)", 77668, 0}, /* of the paper's T5-base, which is as wide */
     {"unipelt(mlp=512)", 11083376, 1410672},
+    {"masked(target=norms) + pruning(groups=no)", 2 * 25 * 2 * 768, 0},
     {"head", 0, 0},
 };
 

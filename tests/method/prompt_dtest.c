@@ -76,7 +76,7 @@ static void keys_and_values_are_those_of_loops(void **state) {
         struct plan *p = plan_of(text, &a, TASKS);
         real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made);
         for (size_t i = 0; i < p->trained; i++) x[i] = (real)rng_normal(rng_key(5, RNG_TEST, 0, 0), i);
-        attach_remake(p, x, made);
+        attach_remake(p, NULL, x, made);
         assert_int_equal(p->made, 2 * a.encoder_layers);
         for (int i = 0; i < p->made; i++) {
             const struct plan_made *m = &p->made_tensor[i];
@@ -103,7 +103,7 @@ static void a_task_alone_has_its_prefix(void **state) {
     struct plan *p = plan_of("hyperprompt-global(l=2,b=3)", &a, TASKS);
     real *x = xcalloc(p->trained, sizeof *x), *made = xcalloc(p->made_size, sizeof *made), *own_x, *own_made;
     for (size_t i = 0; i < p->trained; i++) x[i] = (real)rng_normal(rng_key(6, RNG_TEST, 0, 0), i);
-    attach_remake(p, x, made);
+    attach_remake(p, NULL, x, made);
     for (int task = 0; task < TASKS; task++) {
         struct plan *own = plan_of_task(p, &a, task, x, made, &own_x, &own_made, &e);
         if (!own) fail_msg("%s", e.text);

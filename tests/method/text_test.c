@@ -345,7 +345,7 @@ static void presets_are_named_and_recognised(void **state) {
         "adapter-per-task", "adapters-dagger", "hyperformer", "hyperformer++", "hyperdecoder", "pha",
         "meta-adapters", "meta-adapters-sandwich", "maml-adapters", "hybrid-smlmt", "leopard",
         "hyperprompt-share", "hyperprompt-sep", "hyperprompt-global", "prompt-tuning", "p-tuning", "dora", "vera", "ln-tuning", "adalora",
-        "compacter", "compacter++", "unipelt", "mpt"};
+        "compacter", "compacter++", "unipelt", "mpt", "diff-pruning"};
     int other_words = 0;
     for (int i = 0; i < preset_count(); i++) other_words += preset_at(i)->same_as != NULL;
     assert_int_equal(preset_count(), (int)COUNT_OF(names) + other_words);

@@ -82,8 +82,10 @@ real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, doubl
     real *x = xcalloc(p->trained, sizeof *x);
     struct rng_key key = rng_key(seed, RNG_TEST, 0, rng_site("rig"));
     plan_init(p, r->m, seed, x);
-    if (sigma > 0)
-        for (size_t i = 0; i < p->trained; i++) x[i] += (real)(sigma * rng_normal(key, i));
+    for (int k = 0; sigma > 0 && k < p->tensors; k++) {
+        const struct plan_tensor *t = &p->tensor[k];
+        for (size_t i = t->offset; !t->fixed && i < t->offset + t->count; i++) x[i] += (real)(sigma * rng_normal(key, i));
+    }
     return x;
 }
 
@@ -130,7 +132,7 @@ static double run(struct rig *r, const struct model *m, const struct plan *p, bo
     struct batch batch;
     if (p && p->made) {
         tape_reset(r->prologue, training, 3, 5);
-        attach_prologue(p, r->prologue, params, grads, made_node);
+        attach_prologue(p, m, r->prologue, params, grads, made_node);
         for (int i = 0; i < p->made; i++)
             memcpy(made + p->made_tensor[i].offset, tape_value(r->prologue, made_node[i]),
                    p->made_tensor[i].count * sizeof *made);
@@ -197,7 +199,7 @@ double rig_loss(struct rig *r, const struct plan *p, const real *params, real *g
             for (int i = 0; i < p->made; i++)
                 seeds[i] = all + p->trained + p->made_tensor[i].offset;
             tape_reset(r->prologue, true, 3, 5);
-            attach_prologue(p, r->prologue, params, more, made);
+            attach_prologue(p, r->m, r->prologue, params, more, made);
             tape_backward(r->prologue, p->made, made, seeds);
             for (size_t i = 0; i < p->trained; i++) grads[i] += more[i];
             free(seeds);

@@ -277,7 +277,7 @@ static void compare_steps(struct mixed *m, const struct run_config *c, const cha
     real *made = xcalloc(p->made_size + 1, sizeof *made);
     for (int i = 0; i < p->tensors; i++)
         same_values(f, "start/", p->tensor[i].name, run_params(s.run) + p->tensor[i].offset, p->tensor[i].count, 1e-6);
-    attach_remake(p, run_params(s.run), made);
+    attach_remake(p, NULL, run_params(s.run), made);
     same_made(f, p, made, by->value);
     same_gradients(f, p, g, by->gradient);
     x.params = run_params(s.run);

@@ -474,6 +474,56 @@ static void stages_go_on_from_each_other(void **state) {
     free(home);
 }
 
+/* The second stage of diff pruning changes as many values as its mask has places, those that the first one changed most, and
+ * goes on from inside either stage to the same bits. */
+static void a_mask_is_kept(void **state) {
+    (void)state;
+    struct ground g;
+    struct trained whole, part;
+    struct err e = ERR_INIT;
+    ground_open_toy(&g, true);
+    struct run_config c = ground_config(&g, "lora(r=2)", 2, 5);
+    test_ok(config_set(&c, "regime",
+                       "stages(diff-pruning, steps=5, lr=0.01; diff-pruning + pruning(mask=fixed, keep=0.1), steps=4, lr=0.02)",
+                       &e), &e);
+    train(&g, &c, NULL, 2, &whole);
+    assert_int_equal(whole.points, 9);
+    struct plan *p = plan_new(&c.method, &g.model->arch, g.task.classes, &e);
+    size_t values, places, changed = 0;
+    const real *v = values_of(p, &whole, "masked.values", &values), *at = values_of(p, &whole, "masked.places", &places);
+    assert_int_equal(values, p->trained_method);
+    assert_int_equal(places, 2 * values);
+    for (size_t i = 1; i < values; i++) /* in order, each once */
+        assert_true(at[2 * i] > at[2 * i - 2] || (at[2 * i] == at[2 * i - 2] && at[2 * i + 1] > at[2 * i - 1]));
+    real **folded = xcalloc((size_t)g.model->tensors, sizeof *folded);
+    test_ok(attach_merge(p, g.model, whole.params, folded, &e), &e);
+    for (int i = 0; i < g.model->tensors; i++)
+        for (int k = 0; folded[i] && k < g.model->tensor[i].rows * g.model->tensor[i].cols; k++)
+            changed += folded[i][k] != g.model->weight[i][k];
+    assert_true(changed <= values && changed > values * 9 / 10 && *v != 0);
+    for (int i = 0; i < g.model->tensors; i++) free(folded[i]);
+    free(folded);
+    plan_free(p);
+    char *home = test_folder();
+    for (int stop = 2; stop <= 8; stop += 3) {
+        char name[16], *folder;
+        snprintf(name, sizeof name, "run%d", stop);
+        folder = file_join(home, name);
+        train_until(&g, &c, folder, 1, stop, &part);
+        trained_release(&part);
+        train_on(&g, &c, folder, 2, &part);
+        assert_int_equal(part.points, 9 - stop);
+        assert_memory_equal(part.loss, whole.loss + stop, (size_t)part.points * sizeof part.loss[0]);
+        assert_string_equal(part.sha256, whole.sha256);
+        trained_release(&part);
+        free(folder);
+    }
+    trained_release(&whole);
+    config_release(&c);
+    ground_release(&g);
+    free(home);
+}
+
 /* Stopped before its first cut, between two and behind the last one, a budget of ranks goes on as if it had not been. */
 static void a_budget_goes_on_inside_its_schedule(void **state) {
     (void)state;
@@ -527,6 +577,7 @@ int main(void) {
         cmocka_unit_test(only_what_was_asked_for_is_kept),
         cmocka_unit_test(a_run_without_checkpoint_begins_anew),
         cmocka_unit_test(stages_go_on_from_each_other),
+        cmocka_unit_test(a_mask_is_kept),
         cmocka_unit_test(a_budget_goes_on_inside_its_schedule),
         cmocka_unit_test(checkpoints_take_little_of_the_time),
         cmocka_unit_test(a_disk_that_refuses_pauses_the_run),

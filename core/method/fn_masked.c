@@ -1,0 +1,27 @@
+/* The tensors that the model has, each with a change that a mask lets few values of through (masked.h). */
+#include <stdio.h>
+
+#include "core/method/check.h"
+#include "core/method/fn.h"
+#include "core/method/masked.h"
+
+/* What it needs is said whatever the machine has. */
+static void masked_advise(struct check *c, const struct module *m) { check_memory(c, m, masked_bytes(c->m), true); }
+
+static void masked_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+    (void)m;
+    (void)x;
+    snprintf(out, 160, "W%s = W₀ + z ⊙ w, z the mask: weights, %s", sub, place);
+}
+
+const struct function function_masked = {
+    .name = "masked",
+    .title = "masked",
+    .says = "The tensors that the model has, each with a change of which a mask lets few values through: z learned as gates, or fixed "
+            "where the learned changes are largest. Diff pruning; it can be folded into the weights.",
+    .form = FORM_IN_WEIGHT,
+    .keys = TAKES_PLACE | TAKES_TARGET,
+    .comps = COMPS_IN_WEIGHT,
+    .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
+    .advise = masked_advise, .formula = masked_formula,
+};

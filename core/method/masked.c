@@ -1,0 +1,309 @@
+#include "core/method/masked.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "core/method/functions.h"
+#include "core/method/init.h"
+#include "core/method/slots.h"
+#include "core/method/sources.h"
+
+static const char *const pruning_masks[] = {"learned", "fixed"};
+static const struct pruning pruning_usual = {.on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true};
+
+#define KEY(member, ...) {#member, offsetof(struct pruning, member), __VA_ARGS__, false}
+static const struct network_key pruning_keys[] = {
+    KEY(mask, NETWORK_WORD, 0, pruning_masks, COUNT_OF(pruning_masks)),
+    KEY(keep, NETWORK_NUMBER, 0, NULL, 0),
+    KEY(weight, NETWORK_WEIGHT, 0, NULL, 0),
+    KEY(rate, NETWORK_NUMBER, 0, NULL, 0),
+    KEY(start, NETWORK_NUMBER, 0, NULL, 0),
+    KEY(groups, NETWORK_FLAG, 0, NULL, 0),
+};
+const struct network pruning_network = {"pruning", "pruning", offsetof(struct method, pruning), sizeof pruning_usual, &pruning_usual,
+                                        pruning_keys, COUNT_OF(pruning_keys)};
+
+bool masked_is_fixed(const struct method *m) { return m->pruning.on && m->pruning.mask == MASK_FIXED; }
+bool masked_has_gates(const struct method *m) { return m->pruning.on && m->pruning.mask == MASK_LEARNED; }
+
+const char *masked_fault(const struct method *m, int *module) {
+    int masked = -1;
+    for (*module = 0; *module < m->count; ++*module) {
+        if (m->module[*module].fn != FN_MASKED) continue;
+        if (masked >= 0) return "two masked modules: one mask is over all that they would change, so say one with both targets";
+        if (!m->pruning.on) return "masked changes without what masks them: add + pruning";
+        masked = *module;
+    }
+    *module = -1;
+    if (m->pruning.on && masked < 0) return "pruning masks the changes of a masked module, and the method has none: add masked";
+    if (m->pruning.on && m->pruning.keep > 1) return "keep= is a share of all values: at most 1";
+    return NULL;
+}
+
+/* ---- plan ---- */
+
+static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot, int rows, int cols) {
+    static const char *const names[] = {"w", "alpha", "group", "values", "places"};
+    struct plan_tensor x = {.kind = PLAN_OWN, .module = module, .stack = t->stack, .site = t->sublayer, .layer = t->layer,
+                            .tensor = tensor, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .role = (int)slot};
+    x.decays = slot == SLOT_MASK_W && !t->vector;
+    x.fixed = x.frozen = slot == SLOT_MASK_PLACES;
+    snprintf(x.name, sizeof x.name, "%s.%s", t->name, names[slot - SLOT_MASK_W]);
+    build_network(b, &x);
+}
+
+static void masked_add_made(struct build *b, int module, const struct tensor_info *t, int tensor) {
+    const struct span s = {t->stack, t->sublayer, t->layer, t->layer + 1};
+    snprintf(b->place, sizeof b->place, "masked");
+    build_made(b, module, &s, t->layer, SLOT_MASK_W, 1, t->rows, t->cols);
+    struct plan_made *x = &b->p->made_tensor[b->p->made - 1];
+    snprintf(x->name, sizeof x->name, "%s", t->name);
+    x->tensor = tensor;
+    x->kept = false;
+}
+
+void masked_plan(struct build *b, int module, const struct tensor_info *list, int n) {
+    const struct method *m = &b->p->method;
+    double all = 0;
+    for (int i = 0; i < n; i++) {
+        const struct tensor_info *t = &list[i];
+        if (!module_selects(&m->module[module], b->a, t)) continue;
+        all += (double)t->rows * t->cols;
+        masked_add_made(b, module, t, i);
+        if (masked_is_fixed(m)) continue;
+        masked_add(b, module, t, i, SLOT_MASK_W, t->rows, t->cols);
+        masked_add(b, module, t, i, SLOT_MASK_GATE, t->rows, t->cols);
+        if (m->pruning.groups) masked_add(b, module, t, i, SLOT_MASK_GROUP, 1, 1);
+    }
+    if (!masked_is_fixed(m)) return;
+    const struct tensor_info whole = {.name = "masked", .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1};
+    int keep = (int)fmax(1, floor(all * m->pruning.keep));
+    masked_add(b, module, &whole, -1, SLOT_MASK_VALUES, keep, 1);
+    masked_add(b, module, &whole, -1, SLOT_MASK_PLACES, keep, 2);
+}
+
+bool masked_is_own(const struct plan_tensor *t) {
+    return t->kind == PLAN_OWN && t->role >= SLOT_MASK_W && t->role <= SLOT_MASK_PLACES;
+}
+
+/* Until it is chosen a mask is spread over all values. */
+static void spread_places(const struct plan *p, const struct plan_tensor *t, real *out) {
+    double all = 0, before = 0;
+    int row = 0, n = 0;
+    for (int i = 0; i < p->made; i++) all += p->made_tensor[i].tensor >= 0 ? (double)p->made_tensor[i].count : 0;
+    for (int i = 0; i < p->made; i++) {
+        const struct plan_made *x = &p->made_tensor[i];
+        if (x->tensor < 0) continue;
+        for (; n < t->rows && floor(n * all / t->rows) < before + (double)x->count; n++) {
+            size_t k = (size_t)(floor(n * all / t->rows) - before);
+            out[2 * n] = (real)(row + (int)(k / (size_t)x->cols));
+            out[2 * n + 1] = (real)(k % (size_t)x->cols);
+        }
+        before += (double)x->count;
+        row += x->rows;
+    }
+}
+
+void masked_init(const struct plan *p, const struct plan_tensor *t, real *out) {
+    bool gate = t->role == SLOT_MASK_GATE || t->role == SLOT_MASK_GROUP;
+    init_fill(out, t->count, gate ? p->method.pruning.start : 0);
+    if (t->role == SLOT_MASK_PLACES) spread_places(p, t, out);
+}
+
+double masked_rate(const struct plan *p, const struct plan_tensor *t, double rate) {
+    bool gate = masked_is_own(t) && (t->role == SLOT_MASK_GATE || t->role == SLOT_MASK_GROUP);
+    return gate && rate > 0 ? p->method.pruning.rate / rate : 1;
+}
+
+/* ---- weights ---- */
+
+/* That of a made tensor with a role, or NULL. */
+static const struct plan_tensor *masked_find(const struct plan *p, const struct plan_made *x, enum slot slot) {
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].module == x->module && p->tensor[i].role == (int)slot && p->tensor[i].tensor == x->tensor) return &p->tensor[i];
+    return NULL;
+}
+
+static const struct plan_tensor *masked_of(const struct plan *p, const struct plan_made *x, enum slot slot) {
+    const struct plan_tensor *t = masked_find(p, x, slot);
+    BUG_IF(!t);
+    return t;
+}
+
+static const struct plan_tensor *masked_whole(const struct plan *p, enum slot slot) {
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].kind == PLAN_OWN && p->tensor[i].role == (int)slot) return &p->tensor[i];
+    BUG("no mask of one piece");
+}
+
+/* Rows of all masked tensors are counted on from one to the next; this is the first of made tensor i. */
+static int first_row(const struct plan *p, int i) {
+    int row = 0;
+    for (int k = 0; k < i; k++) row += p->made_tensor[k].tensor >= 0 ? p->made_tensor[k].rows : 0;
+    return row;
+}
+
+static node make_fixed(const struct plan *p, struct tape *t, const real *params, real *grads, int i, node base) {
+    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES), *places = masked_whole(p, SLOT_MASK_PLACES);
+    const real *place = params + places->offset;
+    int row = first_row(p, i), end = row + p->made_tensor[i].rows, first = 0, last;
+    while (first < places->rows && (int)place[2 * first] < row) first++;
+    for (last = first; last < places->rows && (int)place[2 * last] < end; last++) {}
+    return op_scattered(t, base, source_leaf(t, values, params, grads), place, first, last, row);
+}
+
+node masked_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads, int i) {
+    const struct plan_made *x = &p->made_tensor[i];
+    node base = tape_frozen(t, x->rows, x->cols, m->weight[x->tensor]);
+    tape_site(t, "mask of %s", x->name);
+    if (masked_is_fixed(&p->method)) return make_fixed(p, t, params, grads, i, base);
+    const struct plan_tensor *w = masked_of(p, x, SLOT_MASK_W), *gate = masked_of(p, x, SLOT_MASK_GATE),
+                             *group = masked_find(p, x, SLOT_MASK_GROUP);
+    node of_group = group ? source_leaf(t, group, params, grads) : NODE_NONE;
+    return op_gated_change(t, base, source_leaf(t, w, params, grads), source_leaf(t, gate, params, grads), of_group,
+                           rng_site(gate->name));
+}
+
+/* ---- the loss ---- */
+
+/* The gates of one tensor, which are open as often as their group's is. */
+static double expected_of(const struct plan *p, const struct plan_tensor *gate, const real *params, real *grads, double *open) {
+    const struct plan_made at = {.module = gate->module, .tensor = gate->tensor};
+    const struct plan_tensor *group = masked_find(p, &at, SLOT_MASK_GROUP);
+    const real *alpha = params + gate->offset;
+    double of_group = group ? op_gate_expected((double)params[group->offset]) : 1, sum = 0, weight = p->method.pruning.weight;
+    bool group_open = !group || op_gate_open((double)params[group->offset]) > 0;
+    for (size_t i = 0; i < gate->count; i++) {
+        double s = op_gate_expected((double)alpha[i]);
+        sum += s;
+        *open += group_open && alpha[i] > 0; /* then its gate is above 0 without noise */
+        if (!gate->frozen) grads[gate->offset + i] += (real)(weight * of_group * s * (1 - s));
+    }
+    if (group && !group->frozen) grads[group->offset] += (real)(weight * sum * of_group * (1 - of_group));
+    return sum * of_group;
+}
+
+double masked_expected(const struct plan *p, const real *params, real *grads, double *open) {
+    double sum = 0;
+    *open = 0;
+    for (int i = 0; i < p->tensors; i++)
+        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_GATE) sum += expected_of(p, &p->tensor[i], params, grads, open);
+    return sum;
+}
+
+/* ---- the fixed mask ---- */
+
+/* The k-th largest of n values, which are put in another order; k from 0. */
+static float kth_largest(float *x, size_t n, size_t k) {
+    size_t lo = 0, hi = n - 1;
+    while (lo < hi) {
+        float pivot = x[lo + (hi - lo) / 2];
+        size_t i = lo, j = hi;
+        for (;;) {
+            while (x[i] > pivot) i++;
+            while (x[j] < pivot) j--;
+            if (i >= j) break;
+            float swap = x[i];
+            x[i++] = x[j];
+            x[j--] = swap;
+        }
+        if (k <= j) hi = j;
+        else lo = j + 1;
+    }
+    return x[k];
+}
+
+/* What acts of each change, in the order of p's made tensors; returns how many.  out NULL: counts alone. */
+static size_t acting_changes(const struct plan *from, const real *values, real *out) {
+    size_t n = 0;
+    for (int i = 0; i < from->made; i++) {
+        const struct plan_made *x = &from->made_tensor[i];
+        if (x->tensor < 0) continue;
+        const struct plan_tensor *w = masked_of(from, x, SLOT_MASK_W), *gate = masked_of(from, x, SLOT_MASK_GATE),
+                                 *group = masked_find(from, x, SLOT_MASK_GROUP);
+        double z = group ? op_gate_open((double)values[group->offset]) : 1;
+        for (size_t k = 0; out && k < w->count; k++)
+            out[n + k] = (real)(z * op_gate_open((double)values[gate->offset + k]) * (double)values[w->offset + k]);
+        n += w->count;
+    }
+    return n;
+}
+
+/* Whether both plans change the same tensors. */
+static bool masks_the_same(const struct plan *p, const struct plan *from) {
+    if (!masked_is_fixed(&p->method) || !masked_has_gates(&from->method)) return false;
+    int a = 0, b = 0;
+    for (;; a++, b++) {
+        while (a < p->made && p->made_tensor[a].tensor < 0) a++;
+        while (b < from->made && from->made_tensor[b].tensor < 0) b++;
+        if (a == p->made || b == from->made) return a == p->made && b == from->made;
+        if (p->made_tensor[a].tensor != from->made_tensor[b].tensor) return false;
+    }
+}
+
+/* Takes what is above `least`, and of what is just that the first so many. */
+static void take_places(const struct plan *p, real *params, const real *change, float least, int equal) {
+    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES), *places = masked_whole(p, SLOT_MASK_PLACES);
+    real *value = params + values->offset, *place = params + places->offset;
+    int n = 0, row = 0;
+    for (int i = 0; i < p->made; i++) {
+        const struct plan_made *x = &p->made_tensor[i];
+        if (x->tensor < 0) continue;
+        for (size_t k = 0; k < x->count; k++, change++) {
+            float size = fabsf((float)*change);
+            if (size < least || (size == least && equal-- <= 0)) continue;
+            BUG_IF(n == values->rows);
+            place[2 * n] = (real)(row + (int)(k / (size_t)x->cols));
+            place[2 * n + 1] = (real)(k % (size_t)x->cols);
+            value[n++] = *change;
+        }
+        row += x->rows;
+    }
+    BUG_IF(n != values->rows);
+}
+
+size_t masked_choose(const struct plan *p, real *params, const struct plan *from, const real *values) {
+    if (!masks_the_same(p, from)) return 0;
+    size_t n = acting_changes(from, values, NULL), above = 0, keep = masked_whole(p, SLOT_MASK_VALUES)->count;
+    real *change = xmalloc(n * sizeof *change);
+    float *size = xmalloc(n * sizeof *size);
+    acting_changes(from, values, change);
+    for (size_t i = 0; i < n; i++) size[i] = fabsf((float)change[i]);
+    float least = kth_largest(size, n, keep - 1);
+    for (size_t i = 0; i < n; i++) above += fabsf((float)change[i]) > least;
+    take_places(p, params, change, least, (int)(keep - above));
+    free(size);
+    free(change);
+    return keep;
+}
+
+/* ---- texts ---- */
+
+char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
+    char shown[32], all[32];
+    size_t values = 0;
+    int tensors = 0;
+    for (int i = 0; i < p->made; i++) {
+        if (p->made_tensor[i].module != module) continue;
+        values += p->made_tensor[i].count;
+        tensors++;
+    }
+    text_thousands((int64_t)trained, shown);
+    text_thousands((int64_t)values, all);
+    if (!masked_is_fixed(&p->method))
+        return xprintf("w and a gate for each of %s values of %d tensors%s = %s", all, tensors,
+                       p->method.pruning.groups ? ", a gate for each tensor" : "", shown);
+    return xprintf("%g of %s values of %d tensors = %s; kept with the row and column of each", p->method.pruning.keep, all, tensors, shown);
+}
+
+/* Reals of a value: learned: two that train, two moments each, gradients of a worker and their sum (w, gate, weight), of the
+ * prologue, the weight, and on the prologue's tape the weight, its gradient and the gate. */
+double masked_bytes(const struct method *m) {
+    int reals = masked_is_fixed(m) ? 5 : 2 + 4 + 3 + 3 + 2 + 1 + 3;
+    return reals * (double)sizeof(real);
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Expected values of tiny models tuned by methods that no library has, re-stated in PyTorch.
+
+    make_restated.py [METHOD…]     writes tests/reference/tuned/METHOD.MODEL.safetensors
+
+The files are as make_tuned.py writes them.  The gates' noise is petri's: numbers of a counter, in numpy here.
+
+  diff         diff pruning while its mask is learned (masked, structured by tensor): W = W0 + z_ij z w with hard-concrete gates,
+               noise of seed 3, step 5; to each step's gradient that of 0.01 times the expected number of open gates is added,
+               whose own value at the start is `expected`
+"""
+import os
+import sys
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from make_tuned import OUT, STEPS, call_of, folder_of, load
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+DROPOUT, SEED, STEP = 3, 3, 5
+
+
+# ---- petri's numbers ----
+
+def mix(z):
+    z = np.asarray(z, np.uint64)
+    with np.errstate(over="ignore"):
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def site(name):
+    h = 0xCBF29CE484222325
+    for c in name.encode():
+        h = ((h ^ c) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return mix(np.uint64(h))
+
+
+def key(seed, purpose, step, at):
+    with np.errstate(over="ignore"):
+        k = mix(np.uint64(seed) + GOLDEN)
+        k = mix(k ^ (np.uint64(purpose) * GOLDEN))
+        k = mix(k + np.uint64(step) * GOLDEN)
+        return mix(k ^ mix(at + GOLDEN))
+
+
+def uniform(k, first, count):
+    n = np.arange(first, first + count, dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        bits = mix(mix(k + n * GOLDEN) ^ k)
+    return torch.from_numpy((bits >> np.uint64(11)).astype(np.float64) * 2.0 ** -53)
+
+
+# ---- diff pruning ----
+
+def gate(alpha, noise):
+    u = noise.clamp(1e-4, 0.9999).reshape(alpha.shape)
+    s = torch.sigmoid(torch.log(u) - torch.log(1 - u) + alpha)
+    return torch.clamp(3 * s - 1.5, 0, 1)
+
+
+class Masked:
+    """The output of each FFN's first map, weights and bias."""
+    def __init__(self, model, family):
+        last = "intermediate.dense" if family == "bert" else "wi_0", "wi_1"
+        self.base = {n: p.detach() for n, p in model.named_parameters() if n.rsplit(".", 1)[0].endswith(last)}
+        self.trained = {}
+        for n, p in self.base.items():
+            ours = n.removeprefix("bert.")
+            self.trained[ours + ".w"] = 0.3 * torch.randn_like(p)
+            self.trained[ours + ".alpha"] = torch.randn_like(p) + 0.5
+            self.trained[ours + ".group"] = torch.full((1, 1), 0.7, dtype=p.dtype)
+        self.matrices = [n for n in self.trained if n.endswith("weight.w")]
+
+    def weights(self, noisy):
+        out = {}
+        for n, base in self.base.items():
+            ours = n.removeprefix("bert.")
+            w, alpha, group = (self.trained[f"{ours}.{k}"] for k in ("w", "alpha", "group"))
+            noise = uniform(key(SEED, DROPOUT, STEP, site(ours + ".alpha")), 0, w.numel() + 1)
+            half = torch.full_like(noise, 0.5)
+            noise = noise if noisy else half
+            out[n] = base + gate(alpha, noise[:-1]) * gate(group, noise[-1:]) * w
+        return out
+
+    def term(self):
+        return sum(torch.sigmoid(self.trained[n[:-5] + "group"]).sum() * torch.sigmoid(p).sum()
+                   for n, p in self.trained.items() if n.endswith("alpha"))
+
+
+def run(model, call, family, weights):
+    given = dict(call)
+    labels = given.pop("labels")
+    logits = torch.func.functional_call(model, weights, (), given).logits
+    if family not in ("bert", "roberta"):
+        kept = labels.ge(0)
+        logits, labels = logits[kept], labels[kept]
+    return logits, torch.nn.functional.cross_entropy(logits, labels)
+
+
+def diff(name):
+    model, family = load(name)
+    for p in model.parameters():
+        p.requires_grad_(False)
+    torch.manual_seed(8)
+    masked, call = Masked(model, family), call_of(model, family, folder_of(name))
+    head = {n: p for n, p in model.named_parameters() if n.startswith("classifier.")}
+    values = masked.trained | {n.replace("classifier", "head"): p for n, p in head.items()}
+    for p in values.values():
+        p.requires_grad_(True)
+    with torch.no_grad():
+        logits = run(model, call, family, masked.weights(False))[0]
+    loss = run(model, call, family, masked.weights(True))[1]
+    loss.backward()
+    out = {"logits": logits, "loss": loss.detach().reshape(1), "expected": masked.term().detach().reshape(1)}
+    for n, p in values.items():
+        for kind, value in (("value", p), ("grad", p.grad)):
+            out[f"{kind}.{n}"] = value.detach().reshape(1, -1).clone() if p.dim() == 1 else value.detach().clone()
+    decayed = [p for n, p in values.items() if n in masked.matrices or n == "head.weight"]
+    rest = [p for n, p in values.items() if not (n in masked.matrices or n == "head.weight")]
+    optimiser = torch.optim.AdamW([dict(params=decayed, weight_decay=0.01), dict(params=rest, weight_decay=0.0)], lr=1e-2)
+    losses = []
+    for _ in range(STEPS):
+        optimiser.zero_grad()
+        loss = run(model, call, family, masked.weights(True))[1]
+        losses.append(loss.item())
+        (loss + 0.01 * masked.term()).backward()
+        optimiser.step()
+    out["adamw"] = torch.tensor(losses, dtype=torch.float64)
+    return out
+
+
+METHODS = {"diff": (diff, ("bert-tiny", "t5-odd"))}
+
+
+def main():
+    for method in sys.argv[1:] or METHODS:
+        how, names = METHODS[method]
+        for name in names:
+            path = os.path.join(OUT, f"{method}.{name}.safetensors")
+            save_file({k: v.contiguous() for k, v in how(name).items()}, path)
+            print(path, os.path.getsize(path), "bytes")
+
+
+if __name__ == "__main__":
+    main()
