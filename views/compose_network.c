@@ -76,6 +76,15 @@ static const struct {
     {"fusion", "residual", "The tap is added behind V, or before it, to what V maps."},
     {"fusion", "start", "V starts as the identity, or is drawn as Q and K are."},
     {"fusion", "weight", "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing."},
+    {"pruning", "mask", "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a one."},
+    {"pruning", "keep", "The share of all values that a fixed mask lets through."},
+    {"pruning", "weight", "What the expected number of open gates counts in the loss."},
+    {"pruning", "rate", "The learning rate of the gates."},
+    {"pruning", "start", "Where gates start; far above 0 they are open."},
+    {"pruning", "groups", "A gate for each tensor too, which multiplies those of its values."},
+    {"attempt", "hidden", "Width between the two maps of what a row's words ask."},
+    {"attempt", "temperature", "What scores of prompts are divided by; 0: e times the model's width."},
+    {"attempt", "norm", "Whether the norm behind the maps trains; the released code holds it still."},
     {"classifier", "pooler", "Whether it reads the model's pooler, or the first token itself."},
 };
 

@@ -10,6 +10,7 @@
 #include "core/method/apart.h"
 #include "core/method/attach.h"
 #include "core/method/equal.h"
+#include "core/method/attempt.h"
 #include "core/method/fusion.h"
 #include "core/method/functions.h"
 #include "core/method/keys.h"
@@ -105,6 +106,10 @@ static void add_formulas(struct explain_page *page, const struct method *m) {
         add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
             m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);
     if (m->fusion.on) add_taken(page, EXPLAIN_FORMULA, "fusion: ", fusion_formula(m));
+    if (m->attempt.on) add_taken(page, EXPLAIN_FORMULA, "attempt: ", attempt_formula(m));
+    if (m->pruning.on && m->pruning.mask == MASK_LEARNED)
+        add(page, EXPLAIN_FORMULA, "z = min(1, max(0, 3s − 1.5)), s = σ(log u − log(1−u) + α); loss + %g·(expected number of z above 0)",
+            m->pruning.weight);
     if (fusion_has_identity(m)) add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all places", m->fusion.weight);
     const struct classifier *c = &m->classifier;
     if (c->on)
@@ -126,6 +131,7 @@ static void add_trains(struct explain_page *page, const struct plan *p, const st
     add_taken(page, EXPLAIN_TRAINS, "second generator: ", plan_network_arithmetic(p, "hyper2"));
     add_taken(page, EXPLAIN_TRAINS, "retriever: ", plan_network_arithmetic(p, "retriever"));
     add_taken(page, EXPLAIN_TRAINS, "fusion: ", plan_network_arithmetic(p, "fusion"));
+    add_taken(page, EXPLAIN_TRAINS, "attempt: ", plan_network_arithmetic(p, "attempt"));
     text_thousands((int64_t)p->head, shown);
     if (p->head && p->method.head == METHOD_HEAD_TRAINED) add(page, EXPLAIN_TRAINS, "head%s: %s", p->tasks > 1 ? "s" : "", shown);
     text_thousands((int64_t)(p->trained_method - p->own), shown);

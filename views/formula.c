@@ -44,6 +44,10 @@ static void formula_gate(const struct module *m, const char *sub, char out[160])
 
 void formula_compose(const struct module *m, const char *sub, char out[160]) {
     const char *sign;
+    if (m->source == SOURCE_FUSION && m->fn == FN_PROMPT) {
+        snprintf(out, 160, "P%s held still, for attention over prompts", sub);
+        return;
+    }
     if (m->source == SOURCE_FUSION) {
         char factor[32] = "";
         if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);

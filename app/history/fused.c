@@ -5,15 +5,43 @@
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/method/functions.h"
 #include "core/method/fusion.h"
 #include "core/train/config.h"
 
+/* What joins others' modules, and those. */
+static const char *const fused_names[] = { "fusion", "attempt" };
+
 int fused_says(const char *text, struct err *e) {
-    int run[MIX_MOST];
-    char *rest;
-    int n = fusion_runs(text, run, &rest, e);
-    free(rest);
-    return n;
+    int run[MIX_MOST], said = 0;
+    for (size_t i = 0; i < COUNT_OF(fused_names) && !said; i++) {
+        char *rest;
+        said = fusion_runs(fused_names[i], text, run, &rest, e);
+        free(rest);
+    }
+    return said;
+}
+
+/* A run's prompt, held still. */
+static int fused_add_prompt(const struct run_config *c, int run, struct method *out, struct err *e) {
+    struct module *m = &out->module[out->count];
+    int prompts = 0;
+    for (int i = 0; i < c->method.count; i++) {
+        if (function_of(&c->method.module[i])->form != FORM_ROWS || c->method.module[i].source == SOURCE_FUSION) continue;
+        *m = c->method.module[i];
+        prompts++;
+    }
+    if (!prompts || c->method.count > 1 || c->method.attempt.on)
+        return err_set(e, ERR_USAGE, "attempt: run %d did not train a prompt and nothing else beside its head", run);
+    if (c->tasks || m->source == SOURCE_TASK || m->source == SOURCE_PRODUCT)
+        return err_set(e, ERR_USAGE, "attempt: run %d has a prompt for each of its tasks: take runs of one task with one prompt", run);
+    m->source = SOURCE_FUSION; /* its rows as they came to be */
+    m->mid = 0;
+    m->rows = ROWS_ACTING;
+    m->init = INIT_DEFAULT;
+    m->from_run = run;
+    out->count++;
+    return 0;
 }
 
 /* A run's modules, frozen: all must be adapters of its own. */
@@ -41,26 +69,68 @@ static int fused_add_run(const struct run_config *c, int run, struct buf *b, str
     return 0;
 }
 
-char *fused_text(struct store *s, const char *text, struct err *e) {
+/* What one run brings, in the text's order. */
+static int fused_add(bool prompts, struct store *s, int run, struct method *found, struct buf *b, struct err *e) {
+    struct store_run record;
+    struct run_config c;
+    int rc = store_run(s, run, &record, e);
+    if (rc) return rc;
+    rc = config_from_json(record.config, strlen(record.config), &c, e);
+    store_run_release(&record);
+    if (rc) return rc;
+    rc = prompts ? fused_add_prompt(&c, run, found, e) : fused_add_run(&c, run, b, e);
+    config_release(&c);
+    return rc;
+}
+
+/* The prompts as text; where the rest has none of its own, one that is as long and starts as any. */
+static int fused_close_prompts(struct method *found, const char *rest, struct buf *b, struct err *e) {
+    struct method own;
+    char *text = method_text(found);
+    buf_printf(b, "%s + ", text);
+    free(text);
+    /* What joins is in the rest alone, so that it is read without. */
+    text = xprintf("%s%s", buf_text(b), rest);
+    int rc = method_parse(text, &own, e);
+    free(text);
+    bool has = false;
+    for (int i = 0; !rc && i < own.count; i++) has |= own.module[i].fn == FN_PROMPT && own.module[i].source != SOURCE_FUSION;
+    if (rc || has) return rc;
+    struct method one = { .count = 1, .module = { found->module[0] } };
+    one.module[0].source = SOURCE_FREE;
+    one.module[0].from_run = 0;
+    one.module[0].init = INIT_DEFAULT;
+    module_normalise(&one.module[0]);
+    text = method_text(&one);
+    buf_printf(b, "%s + ", text);
+    free(text);
+    return 0;
+}
+
+/* The text with what one of the names stands for. */
+static char *fused_text_of(const char *name, struct store *s, const char *text, struct err *e) {
     int run[MIX_MOST], rc = 0;
     char *rest;
-    int n = fusion_runs(text, run, &rest, e);
+    bool prompts = name == fused_names[1];
+    struct method found = { .count = 0 };
+    int n = fusion_runs(name, text, run, &rest, e);
     struct buf b = BUF_INIT;
     if (n <= 0) return n ? NULL : xstrdup(text);
-    for (int i = 0; !rc && i < n; i++) {
-        struct store_run record;
-        struct run_config c;
-        rc = store_run(s, run[i], &record, e);
-        if (rc) break;
-        rc = config_from_json(record.config, strlen(record.config), &c, e);
-        store_run_release(&record);
-        if (rc) break;
-        rc = fused_add_run(&c, run[i], &b, e);
-        config_release(&c);
-    }
+    for (int i = 0; !rc && i < n; i++) rc = fused_add(prompts, s, run[i], &found, &b, e);
+    if (!rc && prompts) rc = fused_close_prompts(&found, rest, &b, e);
     buf_puts(&b, rest);
     free(rest);
     if (!rc) return buf_take(&b);
     buf_release(&b);
     return NULL;
+}
+
+char *fused_text(struct store *s, const char *text, struct err *e) {
+    char *now = xstrdup(text);
+    for (size_t i = 0; i < COUNT_OF(fused_names) && now; i++) {
+        char *next = fused_text_of(fused_names[i], s, now, e);
+        free(now);
+        now = next;
+    }
+    return now;
 }

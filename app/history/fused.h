@@ -1,4 +1,5 @@
-/* The runs of a history that a fusion is over: fusion(runs=3|5) written out as the modules that they trained. */
+/* The runs of a history that a fusion is over: fusion(runs=3|5) written out as the modules that they trained; attempt(runs=3|5)
+ * likewise as their prompts, and one of the method's own where it says none. */
 #ifndef APP_HISTORY_FUSED_H
 #define APP_HISTORY_FUSED_H
 

@@ -270,6 +270,8 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     int rc = open_starts(job, &starts, m, p, e);
     if (!rc && !starts.count && c->method.fusion.on)
         rc = err_set(e, ERR_USAGE, "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
+    if (!rc && !starts.count && c->method.attempt.on)
+        rc = err_set(e, ERR_USAGE, "V78: the prompts that attempt joins are other runs': say attempt(runs=3|5), or init=run(N) of each");
     if (!rc && job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
     else if (!rc) rc = job_start_create_row(j, job->request, &starts, c, p, t, &id, e);
     plan_free(p);

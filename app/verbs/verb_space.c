@@ -16,6 +16,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/attempt.h"
 #include "core/method/fusion.h"
 #include "core/method/plan.h"
 #include "core/model/encode.h"
@@ -121,6 +122,8 @@ static void print_counts(const struct plan *p, const struct method *m, const str
     print_network("retriever", plan_network_arithmetic(p, "retriever"));
     print_network("fusion", plan_network_arithmetic(p, "fusion"));
     print_network("", m->fusion.on ? fusion_formula(m) : NULL);
+    print_network("attempt", plan_network_arithmetic(p, "attempt"));
+    print_network("", m->attempt.on ? attempt_formula(m) : NULL);
     printf("trained now   %12s\n", trained);
     print_places(p);
     printf("kept after    %12s\n", kept);

@@ -71,6 +71,10 @@ node op_pool_mean(struct tape *t, node x, const struct tape_rows *rows) {
     return run_pool(t, OP_pool_mean, x, rows);
 }
 
+node op_pool_max(struct tape *t, node x, const struct tape_rows *rows) {
+    return run_pool(t, OP_pool_max, x, rows);
+}
+
 static const struct tape_rows *op_gather_pool_rows(const struct record *r) {
     return *(const struct tape_rows *const *)r->saved;
 }
@@ -131,6 +135,34 @@ void pool_mean_backward(struct tape *t, const struct record *r) {
         for (int j = rows->start[i]; j < rows->start[i + 1]; j++)
             kernel_add_to(d, (real)1 / (real)n, dy, dx + (size_t)j * d);
     }
+}
+
+/* The row of a sequence that has a column's largest value. */
+static size_t largest_row(const struct tape_rows *rows, int sequence, size_t d, size_t column, const real *x) {
+    size_t best = (size_t)rows->start[sequence];
+    for (size_t j = best + 1; j < (size_t)rows->start[sequence + 1]; j++)
+        if (x[j * d + column] > x[best * d + column]) best = j;
+    return best;
+}
+
+void pool_max_forward(struct tape *t, struct record *r) {
+    const struct tape_rows *rows = op_gather_pool_rows(r);
+    size_t d = (size_t)tape_cols_of(t, r->out);
+    const real *x = tape_value(t, r->in[0]);
+    real *y = record_result(t, r);
+    record_reads(t, r, r->in[0], true);
+    for (int i = 0; i < rows->count; i++, y += d)
+        for (size_t c = 0; c < d; c++)
+            y[c] = rows->start[i] < rows->start[i + 1] ? x[largest_row(rows, i, d, c, x) * d + c] : 0;
+}
+
+void pool_max_backward(struct tape *t, const struct record *r) {
+    const struct tape_rows *rows = op_gather_pool_rows(r);
+    size_t d = (size_t)tape_cols_of(t, r->out);
+    const real *dy = grad_out(t, r), *x = tape_value(t, r->in[0]);
+    real *dx = token_slot(t, r->in[0]);
+    for (int i = 0; i < rows->count; i++, dy += d)
+        for (size_t c = 0; c < d && rows->start[i] < rows->start[i + 1]; c++) dx[largest_row(rows, i, d, c, x) * d + c] += dy[c];
 }
 
 /* ---- parts of a matrix, and two matrices in one ---- */

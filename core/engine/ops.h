@@ -86,6 +86,8 @@ node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int ta
 /* y = first row of each sequence (count×d), or the mean over its rows. */
 node op_pool_first(struct tape *t, node x, const struct tape_rows *rows);
 node op_pool_mean(struct tape *t, node x, const struct tape_rows *rows);
+/* The largest value of each column over a sequence's rows, the first of equals (0 of none). */
+node op_pool_max(struct tape *t, node x, const struct tape_rows *rows);
 
 /* Rows lo…hi-1 (or columns) of x. */
 node op_rows(struct tape *t, node x, int lo, int hi);

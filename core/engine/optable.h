@@ -32,6 +32,7 @@ struct record;
     PLAIN(embed)                                                                                   \
     PLAIN(pool_first)                                                                              \
     PLAIN(pool_mean)                                                                               \
+    PLAIN(pool_max)                                                                                \
     PLAIN(rows)                                                                                    \
     PLAIN(cols)                                                                                    \
     PLAIN(concat_rows)                                                                             \

@@ -63,7 +63,7 @@ static const char *why_not(const struct module *m, const struct arch *a) {
         return tap_weight_role(map_of_scale(m->write, &input)) == ROLE_COUNT || m->write == TAP_EMBED
                    ? "IA3 scales what a map gives or reads"
                    : NULL;
-    if (module_in_weight(m)) return NULL;
+    if (module_in_weight(m) && m->fn != FN_MASKED) return NULL;
     return "PEFT has no form for it; --to petri keeps it whole";
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/method/attempt.h"
 #include "core/method/classifier.h"
 #include "core/method/fusion.h"
 #include "core/method/masked.h"
@@ -352,7 +353,7 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
 /* The module whose rows join the encoder's sequences, or -1. */
 static int joining(const struct method *m) {
     for (int i = 0; i < m->count; i++)
-        if (function_of(&m->module[i])->form == FORM_ROWS) return i;
+        if (function_of(&m->module[i])->form == FORM_ROWS && !attempt_is_source(&m->module[i])) return i;
     return -1;
 }
 
@@ -361,7 +362,22 @@ static struct joined_rows joined_rows(const struct method *m) {
     if (i < 0) return (struct joined_rows){0};
     const struct module *x = &m->module[i];
     return (struct joined_rows){.count = x->size, .at_words = x->write == TAP_EMBED_WORDS,
-                                .after_first = x->place == PLACE_AFTER_BOS, .first_read = x->pool == POOL_ROW0};
+                                .after_first = x->place == PLACE_AFTER_BOS, .first_read = x->pool == POOL_ROW0,
+                                    .reads_words = m->attempt.on};
+}
+
+/* The rows that other runs' prompts and the method's own make for each sequence. */
+static node attempted_rows(struct attach *a, struct tape *t, const struct forward *f, node words, int own, const struct site *at) {
+    const struct method *m = &a->p->method;
+    node prompt[MIX_MOST];
+    int n = 0;
+    for (int i = 0; i < m->count; i++) {
+        const struct use u = use_of(a, i, at, &f->tokens);
+        if (attempt_is_source(&m->module[i])) prompt[n++] = use_slot(&u, SLOT_OWN);
+    }
+    const struct use u = use_of(a, own, at, &f->tokens);
+    prompt[n++] = use_slot(&u, SLOT_OWN);
+    return attempt_rows(t, a->p, a->leaf, words, &f->tokens, prompt, n);
 }
 
 static node hook_rows(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
@@ -369,7 +385,11 @@ static node hook_rows(void *self, struct tape *t, const struct forward *f, node 
     int module = joining(&a->p->method);
     const struct site at = {.stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1, .rows = &f->tokens, .key_rows = &f->tokens};
     const struct use u = use_of(a, module, &at, &f->tokens);
-    (void)words;
+    if (a->p->method.attempt.on) {
+        *each = u.m->size;
+        *block = counted(a, f->tokens.count);
+        return attempted_rows(a, t, f, words, module, &at);
+    }
     node rows = use_slot(&u, function_of(u.m)->slots[0].slot);
     bool several = attach_by_task(a, module);
     *each = tape_rows_of(t, rows) / (several ? a->p->tasks : 1);

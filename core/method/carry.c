@@ -137,7 +137,8 @@ static struct module as_start(const struct module *m) {
 static int start_origin(const struct method *m, const struct method *from, int module, bool all) {
     struct module own = as_start(&m->module[module]);
     int before = 0;
-    for (int i = 0; i < module; i++) {
+    bool rows = own.fn == FN_PROMPT; /* a run has one, which may begin a prompt and be held still as well */
+    for (int i = 0; i < module && !rows; i++) {
         struct module x = as_start(&m->module[i]);
         before += (all || m->module[i].from_run == m->module[module].from_run) && module_equal(&x, &own);
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
+#include "core/method/attempt.h"
 #include "core/method/classifier.h"
 #include "core/method/fusion.h"
 #include "core/method/functions.h"
@@ -376,7 +377,7 @@ static void check_sets(struct check *c) {
 static void check_prompts(struct check *c) {
     int first = -1;
     for (int i = 0; i < c->m->count; i++) {
-        if (function_of(&c->m->module[i])->form != FORM_ROWS) continue;
+        if (function_of(&c->m->module[i])->form != FORM_ROWS || attempt_is_source(&c->m->module[i])) continue;
         if (first >= 0) {
             c->at = i;
             ERROR(c, "V55", "module %d is a prompt too: two are one with as many rows as both, so say one", first + 1);
@@ -395,6 +396,9 @@ static void check_whole(struct check *c) {
     if (fault) ERROR(c, rule, "%s", fault);
     const char *fused = fusion_fault(m, c->a, &c->at);
     if (fused) ERROR(c, "V75", "%s", fused);
+    const char *joined = attempt_fault(m, &c->at);
+    if (joined) ERROR(c, "V78", "%s", joined);
+    c->at = -1;
     const char *masked = masked_fault(m, &c->at);
     if (masked) ERROR(c, "V77", "%s", masked);
     c->at = -1;

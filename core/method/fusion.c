@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/kernel.h"
+#include "core/method/attempt.h"
 #include "core/method/build.h"
 #include "core/method/functions.h"
 #include "core/method/init.h"
@@ -86,7 +87,7 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
     for (*module = 0; *module < m->count; ++*module) {
         const struct module *x = &m->module[*module];
         struct span span[SPANS];
-        if (x->source != SOURCE_FUSION) continue;
+        if (x->source != SOURCE_FUSION || attempt_is_source(x)) continue;
         some = true;
         const char *fault = module_fault(x);
         if (fault) return fault;
@@ -134,7 +135,7 @@ void fusion_plan(struct build *b) {
     for (int i = 0; i < m->count; i++) {
         const struct module *x = &m->module[i];
         struct span span[SPANS];
-        int n = x->source == SOURCE_FUSION ? module_spans(x, b->a, span) : 0, d = tap_width(b->a, x->write);
+        int n = x->source == SOURCE_FUSION && !attempt_is_source(x) ? module_spans(x, b->a, span) : 0, d = tap_width(b->a, x->write);
         for (int k = 0; k < n; k++)
             for (int layer = span[k].first; layer < span[k].end; layer++) {
                 if (has_other(m, b->a, i, -1, span[k].stack, span[k].site, layer)) continue;
@@ -232,38 +233,38 @@ char *fusion_formula(const struct method *m) {
 static const char *blanks(const char *s) { return s + strspn(s, " \t\r\n"); }
 
 /* Reads "3|5" from s up to `end`. */
-static int read_runs(const char *s, const char *end, int run[MIX_MOST], struct err *e) {
+static int read_runs(const char *name, const char *s, const char *end, int run[MIX_MOST], struct err *e) {
     int n = 0;
     while (s < end) {
         int used = 0, v = 0;
         if (sscanf(s, " %9d %n", &v, &used) != 1 || !used || v < 1 || (s + used < end && s[used] != '|'))
-            return err_set(e, ERR_USAGE, "fusion: runs=%.*s: numbers of runs stand there, as runs=3|5", (int)(end - s), s);
+            return err_set(e, ERR_USAGE, "%s: runs=%.*s: numbers of runs stand there, as runs=3|5", name, (int)(end - s), s);
         for (int i = 0; i < n; i++)
-            if (run[i] == v) return err_set(e, ERR_USAGE, "fusion: runs: run %d is named twice", v);
-        if (n == MIX_MOST) return err_set(e, ERR_USAGE, "fusion: runs: at most %d", MIX_MOST);
+            if (run[i] == v) return err_set(e, ERR_USAGE, "%s: runs: run %d is named twice", name, v);
+        if (n == MIX_MOST) return err_set(e, ERR_USAGE, "%s: runs: at most %d", name, MIX_MOST);
         run[n++] = v;
         s += used + (s + used < end);
     }
-    return n ? n : err_set(e, ERR_USAGE, "fusion: runs: numbers of runs stand there, as runs=3|5");
+    return n ? n : err_set(e, ERR_USAGE, "%s: runs: numbers of runs stand there, as runs=3|5", name);
 }
 
-/* The arguments of the item fusion(…) of a text, behind its bracket, or NULL. */
-static const char *find_item(const char *text) {
-    for (const char *at = text; (at = strstr(at, "fusion")); at++) {
-        const char *before = at, *open = blanks(at + strlen("fusion"));
+/* The arguments of the item NAME(…) of a text, behind its bracket, or NULL. */
+static const char *find_item(const char *name, const char *text) {
+    for (const char *at = text; (at = strstr(at, name)); at++) {
+        const char *before = at, *open = blanks(at + strlen(name));
         while (before > text && strchr(" \t\r\n", before[-1])) before--;
         if ((before == text || before[-1] == '+') && *open == '(') return open + 1;
     }
     return NULL;
 }
 
-int fusion_runs(const char *text, int run[MIX_MOST], char **rest, struct err *e) {
-    const char *inside = find_item(text), *close = inside ? strchr(inside, ')') : NULL;
+int fusion_runs(const char *name, const char *text, int run[MIX_MOST], char **rest, struct err *e) {
+    const char *inside = find_item(name, text), *close = inside ? strchr(inside, ')') : NULL;
     *rest = NULL;
     for (const char *at = inside; close && at < close;) {
         const char *arg = blanks(at), *end = at + strcspn(at, ",;)"), *value = blanks(arg + 4);
         if (!strncmp(arg, "runs", 4) && *value == '=') {
-            int n = read_runs(value + 1, end, run, e);
+            int n = read_runs(name, value + 1, end, run, e);
             if (n < 0) return n;
             const char *next = *end == ')' ? end : end + 1;
             *rest = xprintf("%.*s%s", (int)(at - text), text, next);

@@ -43,6 +43,6 @@ char *fusion_formula(const struct method *m);
 
 /* A text whose item fusion(…) says runs=3|5: the runs (at most MIX_MOST) and the text without that key, caller frees; 0: there is
  * none, and *rest is NULL.  ERR_USAGE below 0 for what is no such list. */
-int fusion_runs(const char *text, int run[MIX_MOST], char **rest, struct err *e);
+int fusion_runs(const char *name, const char *text, int run[MIX_MOST], char **rest, struct err *e);
 
 #endif

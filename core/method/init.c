@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/attempt.h"
 #include "core/method/classifier.h"
 #include "core/method/fn.h"
 #include "core/method/fusion.h"
@@ -130,6 +131,7 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         real *out = params + t->offset;
         if (t->kind == PLAN_MODEL) memcpy(out, m->weight[t->tensor], t->count * sizeof *out);
         else if (masked_is_own(t)) masked_init(p, t, out);
+        else if (attempt_is_own(t)) attempt_init(t, key, out);
         else if (t->kind == PLAN_NETWORK && t->fixed) projection_start(p, t, out);
         else if (t->kind == PLAN_NETWORK && t->role >= SLOT_FUSION_QUERY_W && t->role <= SLOT_FUSION_VALUE)
             fusion_init(&p->method, t, key, out);

@@ -271,7 +271,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
     static const char *const known[] = {"version", "head", "modules", "retriever", "hyper", "hyper2", "generated-head",
-                                        "classifier", "budget", "fusion", "pruning"};
+                                        "classifier", "budget", "fusion", "pruning", "attempt"};
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (json_known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;

@@ -6,6 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/method/attempt.h"
 #include "core/method/budget.h"
 #include "core/method/classifier.h"
 #include "core/method/fusion.h"
@@ -20,7 +21,7 @@ enum { SIZE_MOST = 65536 };
 const struct network *network_at(int i) {
     static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
                                               &classifier_network, &budget_network, &fusion_network,
-                                              &pruning_network};
+                                              &pruning_network, &attempt_network};
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 
@@ -145,9 +146,13 @@ void network_settle(struct method *m) {
         else if (!made && m->hyper[g].on) network_drop(generators[g], m);
     }
     bool fused = false;
-    for (int i = 0; i < m->count; i++) fused |= m->module[i].source == SOURCE_FUSION;
+    for (int i = 0; i < m->count; i++) fused |= m->module[i].source == SOURCE_FUSION && !attempt_is_source(&m->module[i]);
     if (fused && !m->fusion.on) network_take_usual(&fusion_network, m);
     else if (!fused && m->fusion.on) network_drop(&fusion_network, m);
+    bool joined = false;
+    for (int i = 0; i < m->count; i++) joined |= attempt_is_source(&m->module[i]);
+    if (joined && !m->attempt.on) network_take_usual(&attempt_network, m);
+    else if (!joined && m->attempt.on) network_drop(&attempt_network, m);
     bool masked = false;
     for (int i = 0; i < m->count; i++) masked |= m->module[i].fn == FN_MASKED;
     if (masked && !m->pruning.on) network_take_usual(&pruning_network, m);
@@ -155,9 +160,11 @@ void network_settle(struct method *m) {
 }
 
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {
-    if (n == &fusion_network && !strcmp(key, "runs"))
-        return err_set(e, ERR_USAGE, "fusion: runs=%s stands for the adapters of these runs, which only a history knows (train, count and "
-                                     "explain have one): write them out, as adapter-pfeiffer(source=fusion,init=run(3))", value);
+    if ((n == &fusion_network || n == &attempt_network) && !strcmp(key, "runs"))
+        return err_set(e, ERR_USAGE,
+                       "%s: runs=%s stands for the %s of these runs, which only a history knows (train, count and explain have "
+                                     "one): write them out, as %s(source=fusion,init=run(3))", n->name, value,
+                       n == &fusion_network ? "adapters" : "prompts", n == &fusion_network ? "adapter-pfeiffer" : "prompt");
     for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key)) return set(n, k, (char *)m + n->offset, value, e);
     return network_unknown(n, key, e);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/method/attempt.h"
 #include "core/method/carry.h"
 #include "core/method/classifier.h"
 #include "core/method/fusion.h"
@@ -326,7 +327,7 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
         t->cannot_move = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
         if (t->fixed) p->kept_method += t->count;
         if (t->kind == PLAN_HEAD || t->fixed) continue;
-        bool of_rows = t->kind == PLAN_NETWORK && (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
+        bool of_rows = t->kind == PLAN_NETWORK && !attempt_is_own(t) && (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
         int layer = of_rows ? a->encoder_layers : first_use(p, a, list, n, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
@@ -387,6 +388,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     }
     projection_plan(&b);
     fusion_plan(&b);
+    attempt_plan(&b);
     hyper_plan(&b);
     retriever_plan(&b);
     generated_plan(&b);

@@ -44,7 +44,7 @@ int method_longest(const struct method *m, const struct arch *a) {
     int longest = arch_longest(a);
     if (a->positions) longest -= method_moved(m);
     for (int i = 0; i < m->count; i++) {
-        bool rows = function_of(&m->module[i])->form == FORM_ROWS;
+        bool rows = function_of(&m->module[i])->form == FORM_ROWS && m->module[i].source != SOURCE_FUSION;
         if (rows && m->module[i].write == TAP_EMBED_WORDS && a->positions) longest -= m->module[i].size;
     }
     return longest < 1 ? 1 : longest;

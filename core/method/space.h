@@ -243,6 +243,16 @@ struct pruning {
     bool groups;
 };
 
+/* What joins prompts of other runs to the method's own, for each row (core/method/attempt.h): the width between its maps, what
+ * scores are divided by (0: e times the model's width), and whether its norm trains. */
+enum attempt_norm { ATTEMPT_NORM_TRAINED, ATTEMPT_NORM_FROZEN };
+struct attempt {
+    bool on;
+    int hidden;
+    double temperature;
+    enum attempt_norm norm;
+};
+
 struct method {
     int count;
     struct module module[METHOD_MODULES];
@@ -254,6 +264,7 @@ struct method {
     struct budget budget;
     struct fusion fusion;
     struct pruning pruning;
+    struct attempt attempt;
 };
 
 /* The words of text and JSON form ("bottleneck", "in-weight", …). */

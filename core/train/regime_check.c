@@ -86,6 +86,7 @@ int regime_check(const struct run_config *c, const struct arch *a, struct findin
     if (config_has_join(c))
         regime_find(&f, LEVEL_ERROR, "R2", -1, "a loss across the batch (+ retriever) has no meaning in an inner step");
     if (c->method.budget.on) regime_find(&f, LEVEL_ERROR, "R8", -1, "a budget of ranks over episodes is not built");
+    if (c->method.attempt.on) regime_find(&f, LEVEL_ERROR, "R8", -1, "attention over prompts over episodes is not built");
     if (c->method.pruning.on) regime_find(&f, LEVEL_ERROR, "R8", -1, "masked changes over episodes are not built");
     if (c->method.fusion.on) regime_find(&f, LEVEL_ERROR, "R8", -1, "a fusion over episodes is not built");
     for (int i = 0; i < c->method.count; i++) {

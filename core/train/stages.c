@@ -269,6 +269,9 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
                                      "--regime meta", k + 1);
     if (x->method.retriever.instance != INSTANCE_NONE || x->method.retriever.prototype != PROTOTYPE_NONE)
         return err_set(e, ERR_USAGE, "--regime stages: stage %d: a loss across the batch (+ retriever) in a stage is not built", k + 1);
+    if (x->method.attempt.on)
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: attempt in a stage is not built; train its prompts first, then it as a "
+                                     "run of its own", k + 1);
     if (x->method.fusion.on)
         return err_set(e, ERR_USAGE, "--regime stages: stage %d: a fusion in a stage is not built; train its adapters first, then it as a "
                                      "run of its own", k + 1);

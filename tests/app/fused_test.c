@@ -236,12 +236,48 @@ static void a_prompt_begins_as_the_most_like_one(void **state) {
     free(own.db);
 }
 
+/* Prompts of two runs, held still in a run that mixes them with one of its own; it predicts when both are gone. */
+static void prompts_of_runs_are_mixed(void **state) {
+    (void)state;
+    struct stage own = stage;
+    own.db = file_join(stage.folder, "attempt.db");
+    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-2 --seed 1 --method 'prompt(l=3,init=normal)'"));
+    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-2 --seed 2 --method 'prompt(l=3,init=normal,source=mlp(4))'"));
+    json_decref(stage_train(&own, 0, "--steps 1 --method 'lora(r=2)'"));
+    json_t *run = stage_train(&own, 0, "--steps 3 --lr 1e-2 --method 'prompt(l=3,init=run(1)) + attempt(runs=1|2, hidden=4)'");
+    assert_non_null(strstr(stage_text(run, "method"), "attempt(hidden=4)"));
+    char *was = stage_out(0, "predict 4 --text 'a b' --db '%s'", own.db);
+    lose(&own, 1);
+    lose(&own, 2);
+    char *now = stage_out(0, "predict 4 --text 'a b' --db '%s'", own.db);
+    assert_string_equal(now, was);
+    static const struct {
+        const char *method, *part;
+    } cases[] = {
+        { "attempt(runs=3)", "did not train a prompt" },
+        { "attempt(runs=1|1)", "named twice" },
+        { "prompt(l=4) + attempt(runs=1)", "one length" },
+        { "prompt(l=3) + attempt", "attempt(runs=3|5)" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        stage_refused(2, cases[i].part, "count --model '%s' --method '%s' --db '%s'", own.model, cases[i].method, own.db);
+    stage_refused(2, "V78", "train --model '%s' --train '%s' --text text --label label --steps 1 --db '%s' --method "
+                            "'prompt(l=3,source=fusion) + prompt(l=3) + attempt'", own.model, own.toy, own.db);
+    stage_refused(2, "cannot be written", "export 4 --to peft '%s/out' --db '%s'", own.folder, own.db);
+    stage_refused(2, "cannot be written", "export 4 --to hub '%s/out' --db '%s'", own.folder, own.db);
+    free(was);
+    free(now);
+    json_decref(run);
+    free(own.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_of_runs_are_joined),
         cmocka_unit_test(what_cannot_be_fused_is_refused),
         cmocka_unit_test(a_fusion_of_adapterhub_goes_there_and_back),
         cmocka_unit_test(a_prompt_begins_as_the_most_like_one),
+        cmocka_unit_test(prompts_of_runs_are_mixed),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

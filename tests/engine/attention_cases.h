@@ -168,6 +168,7 @@ static const struct op_case op_cases[] = {
     CASE(embed, embed_make),
     CASE(pool_first, pool_make),
     CASE(pool_mean, pool_make),
+    CASE(pool_max, pool_make),
     CASE(rows, rows_make),
     CASE(cols, cols_make),
     CASE(concat_rows, concat_rows_make),

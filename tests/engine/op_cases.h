@@ -563,6 +563,17 @@ static node pool_first_run(struct tape *t, struct setup *s, const node *in) {
 static node pool_mean_run(struct tape *t, struct setup *s, const node *in) {
     return op_pool_mean(t, in[0], &s->q);
 }
+static node pool_max_run(struct tape *t, struct setup *s, const node *in) {
+    return op_pool_max(t, in[0], &s->q);
+}
+static void pool_max_expect(const struct setup *s, const double *const *in, double *out) {
+    for (int r = 0; r < s->q.count; r++)
+        for (int j = 0, d = s->out_cols; j < d; j++) {
+            double best = s->q_start[r] < s->q_start[r + 1] ? -INFINITY : 0;
+            for (int i = s->q_start[r]; i < s->q_start[r + 1]; i++) best = fmax(best, in[0][i * d + j]);
+            out[r * d + j] = best;
+        }
+}
 static void pool_expect(const struct setup *s, const double *const *in, double *out, bool mean) {
     int d = s->out_cols;
     for (int r = 0; r < s->q.count; r++)

@@ -653,6 +653,70 @@ static void a_made_prefix_is_a_flat_one(void **state) {
     drop(b);
 }
 
+/* Maps that are sums of Kronecker products, put into a free bottleneck. */
+static void made_maps_are_free_ones(void **state) {
+    (void)state;
+    if (!rig_has_place(&rig, "bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)")) return; /* 2 divides not all widths */
+    struct point a = point("bottleneck(r=4; act=relu, source=kronecker(2), write=f.out)", 0.4),
+                 b = point("bottleneck(r=4; act=relu, write=f.out)", 0.1);
+    node *made = xcalloc((size_t)a.p->made, sizeof *made);
+    tape_reset(rig.prologue, false, 0, 0);
+    attach_prologue(a.p, rig.m, rig.prologue, a.x, NULL, made);
+    for (int i = 0; i < a.p->made; i++) {
+        const struct plan_made *m = &a.p->made_tensor[i];
+        memcpy(b.x + rig_tensor(b.p, m->name)->offset, tape_value(rig.prologue, made[i]), m->count * sizeof(real));
+    }
+    for (int i = 0; i < a.p->tensors; i++) { /* biases are trained in both */
+        const struct plan_tensor *t = &a.p->tensor[i];
+        if (t->kind == PLAN_OWN && t->rows == 1) memcpy(b.x + rig_tensor(b.p, t->name)->offset, a.x + t->offset, t->count * sizeof(real));
+    }
+    same("E23", a, b);
+    free(made);
+    drop(a);
+    drop(b);
+}
+
+/* E12: without an MLP they are one point; as the library PEFT has it the text stands behind the prefix's positions. */
+static void p_tuning_v2_is_a_flat_prefix(void **state) {
+    (void)state;
+    struct point a = point("p-tuning-v2(l=4)", 0.4), b = point("prefix(l=4)", 0.1);
+    assert_int_equal(a.p->trained, b.p->trained);
+    memcpy(b.x, a.x, a.p->trained * sizeof(real));
+    same("E12", a, b);
+    drop(b);
+    if (rig.m->arch.positions && !rig.m->arch.decoder_layers) {
+        struct point c = point("prefix(l=1,shift=yes)", 0), d = point("prefix(l=1)", 0);
+        memcpy(d.x, c.x, c.p->trained * sizeof(real));
+        differ("E12: with positions of its own", c, d);
+        drop(c);
+        drop(d);
+    }
+    drop(a);
+}
+
+/* V23: where all factors of a change are 0 no gradient is left, for ever.  No start is so: in each module some tensor has a gradient in
+ * the first step. */
+static void no_start_is_a_saddle(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "linear(r=2; init=lora)", "linear(r=2; init=bert)", "linear(r=2; s=learned)", "lookup(r=2)", "svd(r=2)", "projected(r=2)",
+        "decomposed(r=2)", "scale(write=a.k)", "bottleneck(r=2; init=lora, write=f.out, read=f.in)",
+        "bottleneck(r=2; init=houlsby, write=f.out)", "bottleneck(r=4; source=kronecker(2))", "prompt(l=2)", "prefix(l=2)",
+        "masked(write=a.v) + pruning", "masked(write=a.v) + pruning(mask=fixed)"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        if (!rig_has_place(&rig, texts[i])) continue;
+        struct point a = point(texts[i], 0);
+        real *g = xcalloc(a.p->trained, sizeof *g);
+        bool moves = false;
+        rig_loss(&rig, a.p, a.x, g);
+        for (int k = 0; k < a.p->tensors; k++)
+            for (size_t j = 0; a.p->tensor[k].kind == PLAN_OWN && j < a.p->tensor[k].count; j++) moves |= g[a.p->tensor[k].offset + j] != 0;
+        if (!moves) fail_msg("V23: %s has no gradient at its start", texts[i]);
+        free(g);
+        drop(a);
+    }
+}
+
 /* E13, and E16 of a product. */
 static void a_made_prompt_is_a_flat_one(void **state) {
     (void)state;
@@ -751,6 +815,9 @@ int main(void) {
         cmocka_unit_test(scales_are_rows_and_columns_of_weights),
         cmocka_unit_test(biases_of_keys_and_values),
         cmocka_unit_test(a_made_prefix_is_a_flat_one),
+        cmocka_unit_test(made_maps_are_free_ones),
+        cmocka_unit_test(p_tuning_v2_is_a_flat_prefix),
+        cmocka_unit_test(no_start_is_a_saddle),
         cmocka_unit_test(a_made_prompt_is_a_flat_one),
         cmocka_unit_test(a_prompt_depends_on_the_text),
         cmocka_unit_test(equal_adapters_fused_are_one),

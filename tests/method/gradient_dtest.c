@@ -112,7 +112,9 @@ static void prompts(void **state) {
         "prompt(l=2; place=after-bos) + prefix(l=2)", "prompt(l=2; write=embed, place=after-bos)",
         "prompt(l=2; pool=row0)",                     "prompt(l=3; source=mlp(4))",
         "prompt(l=3; source=mlp(4,tanh), rows=peft)", "prompt(l=3; source=lstm(2))",
-        "prompt(l=2; source=lstm(3), rows=peft)",     "prompt(l=3; source=product(2)) + lora(r=2)"};
+        "prompt(l=2; source=lstm(3), rows=peft)",     "prompt(l=3; source=product(2)) + lora(r=2)",
+        "prompt(l=2; source=fusion) + prompt(l=2; source=fusion) + prompt(l=2) + attempt(hidden=3, temperature=2) + lookup(r=2)",
+        "prompt(l=2; write=embed, source=fusion) + prompt(l=2; write=embed) + attempt(hidden=3, norm=frozen)"};
     for (size_t i = 0; i < COUNT_OF(texts); i++) gradient_of(texts[i]);
 }
 

@@ -79,6 +79,9 @@ static const struct row base_rows[] = {
     {"adapter-houlsby(r=16,norms=no,biases=no)", 589824, 0},
     {"unipelt", 1410672, 0},
     {"adapter-pfeiffer(source=fusion) + adapter-pfeiffer(r=16,source=fusion) + fusion", 21252096, 21252096 + 894528 + 304320},
+    {"prompt(l=100,source=fusion) + prompt(l=100,source=fusion) + prompt(l=100) + attempt", 231936, 231936 + 2 * 76800},
+        /* the paper's 232 K */
+    {"prompt(l=100,source=fusion) + prompt(l=100) + attempt(norm=frozen)", 230400, 231936 + 76800}, /* as released */
     {"mpt", 16148, 0},        /* as PEFT's of one task */
     {"mpt(l=100)", 77668, 0}, /* of the paper's T5-base, which is as wide */
     {"unipelt(mlp=512)", 11083376, 1410672},
@@ -352,6 +355,23 @@ static void rules_fire(void **state) {
         {"lora + classifier(layers=1,hidden=8)", "V60", LEVEL_ERROR, ""},
         {"lora + classifier + generated-head", "V60", LEVEL_ERROR, ""},
         {"full", "V33", LEVEL_WARNING, "huge"},
+        {"diff-pruning", "V33", LEVEL_INFO, ""}, /* said whatever the machine has */
+        {"bottleneck(r=4; read=a.q, write=a.head, heads=factorised, norm=own)", "V48", LEVEL_ERROR, ""},
+        {"lora + retriever(instance=none)", "V49", LEVEL_WARNING, ""},
+        {"hyperdecoder", "V53", LEVEL_INFO, ""},
+        {"prompt(l=3) + prompt(l=4)", "V55", LEVEL_ERROR, ""},
+        {"decomposed(r=4; read=f.in, write=f.out)", "V70", LEVEL_ERROR, ""},
+        {"dora + lora", "V71", LEVEL_ERROR, ""},
+        {"vera(r=4) + projected(r=5; write=a.k)", "V72", LEVEL_ERROR, ""},
+        {"adapter-pfeiffer(comp=input-gate)", "V73", LEVEL_ERROR, "t5"},
+        {"lora + budget", "V74", LEVEL_ERROR, ""},
+        {"adapter-pfeiffer(source=fusion) + fusion", "V75", LEVEL_ERROR, ""},
+        {"prefix(l=3, shift=yes) + prefix(l=4, shift=yes)", "V76", LEVEL_ERROR, ""},
+        {"masked(target=norms) + masked(write=a.q) + pruning", "V77", LEVEL_ERROR, ""},
+        {"masked + pruning(keep=2)", "V77", LEVEL_ERROR, ""},
+        {"masked + lora + pruning", "V12", LEVEL_ERROR, ""},
+        {"prompt(l=3, source=fusion) + attempt", "V78", LEVEL_ERROR, ""},
+        {"prompt(l=3, source=fusion) + prompt(l=4) + attempt", "V78", LEVEL_ERROR, ""},
         {"mam", "V34", LEVEL_WARNING, ""},
         {"bottleneck(r=4; read=a.in, write=a.in)", "V38", LEVEL_ERROR, ""},
         {"linear(r=4; read=f.in, write=f.end)", "V38", LEVEL_ERROR, ""},

@@ -5,6 +5,7 @@
 
 The files are as make_tuned.py writes them.  The gates' noise is petri's: numbers of a counter, in numpy here.
 
+  attempt      ATTEMPT over two prompts that are held still and one that is trained, T 2, width 4
   diff         diff pruning while its mask is learned (masked, structured by tensor): W = W0 + z_ij z w with hard-concrete gates,
                noise of seed 3, step 5; to each step's gradient that of 0.01 times the expected number of open gates is added,
                whose own value at the start is `expected`
@@ -133,7 +134,85 @@ def diff(name):
     return out
 
 
-METHODS = {"diff": (diff, ("bert-tiny", "t5-odd"))}
+# ---- ATTEMPT ----
+
+class Attempt:
+    """Prompts of three rows: two held still, one that is trained, and the attention that mixes them for each row."""
+    def __init__(self, width):
+        draw = lambda *shape: 0.5 * torch.randn(*shape, dtype=torch.float64)
+        self.still = [draw(3, width) for _ in range(2)]
+        self.own, self.down, self.up = draw(3, width), draw(4, width), draw(width, 4)
+        self.gamma, self.beta = 1 + draw(width), draw(width)
+        self.trained = {"enc.embed/prompt.3.P": self.own, "attempt.W_d": self.down, "attempt.W_u": self.up,
+                        "attempt.norm.weight": self.gamma, "attempt.norm.bias": self.beta}
+
+    def rows(self, words):
+        """The prompt of one text."""
+        x = words.max(0).values
+        h = torch.nn.functional.silu(x @ self.down.T) @ self.up.T
+        h = torch.nn.functional.layer_norm(h, h.shape, self.gamma, self.beta, 1e-5)
+        all = [*self.still, self.own]
+        a = torch.softmax(torch.stack([p.max(0).values @ h for p in all]) / 2, 0)
+        return self.own + sum(s * p for s, p in zip(a, all))
+
+
+def read_with_prompts(model, family, call, attempt):
+    given = dict(call)
+    labels, ids, mask = given.pop("labels"), given.pop("input_ids"), given.pop("attention_mask")
+    table = model.get_input_embeddings().weight
+    if family == "bert":  # texts are cut where the prompt leaves no positions
+        most = model.config.max_position_embeddings - 3
+        ids, mask = ids[:, :most], mask[:, :most]
+        given["token_type_ids"] = given["token_type_ids"][:, :most]
+    rows = []
+    for row, on in zip(ids, mask):
+        words = table[row[: int(on.sum())]]
+        rows.append(torch.cat([attempt.rows(words), words]))
+    longest, l = max(len(r) for r in rows), 3
+    given["inputs_embeds"] = torch.stack([torch.nn.functional.pad(r, (0, 0, 0, longest - len(r))) for r in rows])
+    given["attention_mask"] = torch.nn.functional.pad(mask[:, : longest - l], (l, 0), value=1)
+    if family != "bert":
+        logits = model(**given).logits
+        kept = labels.ge(0)
+        return logits[kept], torch.nn.functional.cross_entropy(logits[kept], labels[kept])
+    types = torch.nn.functional.pad(given.pop("token_type_ids")[:, : longest - l], (l, 0), value=0)
+    hidden = model.bert(**given, token_type_ids=types).last_hidden_state
+    logits = model.classifier(torch.tanh(model.bert.pooler.dense(hidden[:, l])))  # the text's first token
+    return logits, torch.nn.functional.cross_entropy(logits, labels)
+
+
+def attempt(name):
+    model, family = load(name)
+    for p in model.parameters():
+        p.requires_grad_(False)
+    torch.manual_seed(9)
+    mixed, call = Attempt(model.config.hidden_size if family == "bert" else model.config.d_model), call_of(model, family, folder_of(name))
+    head = {n.replace("classifier", "head"): p for n, p in model.named_parameters() if n.startswith("classifier.")}
+    values = mixed.trained | head
+    for p in values.values():
+        p.requires_grad_(True)
+    logits, loss = read_with_prompts(model, family, call, mixed)
+    loss.backward()
+    out = {"logits": logits.detach().clone(), "loss": loss.detach().reshape(1)}
+    for n, p in values.items():
+        for kind, value in (("value", p), ("grad", p.grad)):
+            out[f"{kind}.{n}"] = value.detach().reshape(1, -1).clone() if p.dim() == 1 else value.detach().clone()
+    for k, p in enumerate(mixed.still):
+        out["value.enc.embed/prompt%s.P" % ("" if k == 0 else f".{k + 1}")] = p
+    optimiser = torch.optim.AdamW([dict(params=[p for p in values.values() if p.dim() > 1], weight_decay=0.01),
+                                   dict(params=[p for p in values.values() if p.dim() == 1], weight_decay=0.0)], lr=1e-2)
+    losses = []
+    for _ in range(STEPS):
+        optimiser.zero_grad()
+        loss = read_with_prompts(model, family, call, mixed)[1]
+        losses.append(loss.item())
+        loss.backward()
+        optimiser.step()
+    out["adamw"] = torch.tensor(losses, dtype=torch.float64)
+    return out
+
+
+METHODS = {"diff": (diff, ("bert-tiny", "t5-odd")), "attempt": (attempt, ("bert-tiny", "t5-odd"))}
 
 
 def main():
