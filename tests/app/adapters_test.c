@@ -55,10 +55,9 @@ static char *adapter(const char *name) {
     return path;
 }
 
-/* The largest distance of what a run says of the rows from what the library said. */
-static double distance(const char *name, const char *db, int run) {
-    char *folder = adapter(name), *want = test_text(folder, "probabilities.txt"), *at = want, *end;
-    char *got = stage_out(0, "predict %d --file '%s' --json --db '%s/%s'", run, rows, stage.folder, db), *line = got;
+/* The largest distance of what was said of the rows from what the library said; frees it. */
+static double distance_of(const char *name, char *got) {
+    char *folder = adapter(name), *want = test_text(folder, "probabilities.txt"), *at = want, *end, *line = got;
     double worst = 0;
     int count = 0;
     for (char *next; (next = strchr(line, '\n')); line = next + 1, count++) {
@@ -78,6 +77,11 @@ static double distance(const char *name, const char *db, int run) {
     free(want);
     free(got);
     return worst;
+}
+
+/* The same of a run. */
+static double distance(const char *name, const char *db, int run) {
+    return distance_of(name, stage_out(0, "predict %d --file '%s' --json --db '%s/%s'", run, rows, stage.folder, db));
 }
 
 static json_t *import_named(const char *name, const char *db) {
@@ -130,6 +134,22 @@ static void an_imported_run_is_used_as_any_other(void **state) {
     free(stage_out(0, "import '%s' --model '%s' --db '%s/used.db'", file, base, stage.folder));
     assert_true(distance("lora", "used.db", 2) < 1e-5);
     free(file);
+}
+
+/* Folded into a plain model they answer as the library did. */
+static void folded_ones_answer_alike(void **state) {
+    (void)state;
+    static const char *const some[] = { "dora", "vera", "adalora", "ia3" };
+    for (size_t i = 0; i < COUNT_OF(some); i++) {
+        json_t *run = import_named(some[i], "folded.db");
+        int id = (int)json_integer_value(stage_at(run, "id"));
+        char *out = xprintf("%s/folded-%s", stage.folder, some[i]);
+        free(stage_out(0, "export %d --to hf '%s' --db '%s/folded.db'", id, out, stage.folder));
+        double d = distance_of(some[i], stage_out(0, "predict --model '%s' --file '%s' --json", out, rows));
+        if (!(d < 1e-5)) fail_msg("%s: folded it is %g from the library's", some[i], d);
+        json_decref(run);
+        free(out);
+    }
 }
 
 /* Every tensor of one folder's file is in the other's with the same bytes. */
@@ -411,6 +431,7 @@ int main(void) {
         cmocka_unit_test(hub_answers_are_the_librarys),
         cmocka_unit_test(an_imported_run_is_used_as_any_other),
         cmocka_unit_test(exported_it_is_what_was_imported),
+        cmocka_unit_test(folded_ones_answer_alike),
         cmocka_unit_test(rows_of_a_prompt_are_named),
         cmocka_unit_test(hub_folders_go_out_and_come_back),
         cmocka_unit_test(a_trained_run_goes_there_and_back),

@@ -1,4 +1,5 @@
-/* Adapters of AdapterHub of many settings on tiny models, in 64 bits: what petri reads of a folder computes what the
+/* Adapters of AdapterHub of many settings on tiny models, and of PEFT on those of other families than BERT,
+    in 64 bits: what petri reads of a folder computes what the
  * library does, goes back as it does and is where it is after ten steps (tests/reference/make_hub_truth.py). */
 #include <dirent.h>
 #include <math.h>
@@ -39,7 +40,10 @@ static void read_adapter(const char *folder, struct imported *out) {
     struct model *m = model_load(path, &e);
     if (!m) fail_msg("%s", e.text);
     bool fused = import_is_fusion(folder);
-    if (fused ? import_fusion(folder, NULL, 0, m, out, &e) : import_hub(folder, m, out, &e)) fail_msg("%s: %s", folder, e.text);
+    int rc = fused                      ? import_fusion(folder, NULL, 0, m, out, &e)
+             : import_is_peft(folder) ? import_peft(folder, m, out, &e)
+                                        : import_hub(folder, m, out, &e);
+    if (rc) fail_msg("%s: %s", folder, e.text);
     free(inside);
     free(path);
 }
@@ -133,7 +137,7 @@ static void check_back(const char *folder) {
     at = test_folder();
     out = file_join(at, "out");
     read_adapter(folder, &x);
-    if (export_hub(x.predictor, base, out, &e)) fail_msg("%s: %s", folder, e.text);
+    if ((import_is_peft(folder) ? export_peft : export_hub)(x.predictor, base, out, &e)) fail_msg("%s: %s", folder, e.text);
     same_values(out, ".", predictor_plan(x.predictor), predictor_params(x.predictor), 0);
     import_release(&x);
     free(base);
@@ -185,8 +189,25 @@ static void fused_adapters_are_the_librarys(void **state) {
     (void)state;
     char *folder = test_path("tests/reference/adapters/fused");
     double worst;
-    assert_int_equal(check_all(folder, true, &worst), 3);
+    assert_int_equal(check_all(folder, true, &worst), 4); /* of a BERT, and one of a RoBERTa */
     free(folder);
+    folder = test_path("tests/reference/adapters/fused-text");
+    assert_int_equal(check_all(folder, false, &worst), 2); /* of a T5 and a BART, whose fusions only come in */
+    free(folder);
+}
+
+/* Of LoRA, IA3, prompt and P-tuning on a RoBERTa, a T5 and a BART (tests/reference/make_peft_folders.py). */
+static void folders_of_peft_are_the_librarys(void **state) {
+    (void)state;
+    static const char *const models[] = { "roberta-tiny", "t5-odd", "bart-tiny" }, *const kinds[] = { "lora", "ia3", "prompt", "p-tuning" };
+    for (size_t i = 0; i < COUNT_OF(models) * COUNT_OF(kinds); i++) {
+        char *inside = xprintf("tests/reference/families/peft/%s.%s", models[i / COUNT_OF(kinds)], kinds[i % COUNT_OF(kinds)]);
+        char *folder = test_path(inside);
+        check_folder(folder, false);
+        check_back(folder);
+        free(folder);
+        free(inside);
+    }
 }
 
 static void drawn_settings_are_the_librarys(void **state) {
@@ -202,6 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_are_the_librarys),
         cmocka_unit_test(fused_adapters_are_the_librarys),
+        cmocka_unit_test(folders_of_peft_are_the_librarys),
         cmocka_unit_test(drawn_settings_are_the_librarys),
     };
     return cmocka_run_group_tests_name("hub", tests, NULL, NULL);

@@ -10,7 +10,7 @@ in the model's expected.safetensors.  A folder of the first kind holds two more 
 loss's gradients, and after/, the values after ten steps of Adam (rate 0.01, no decay) on those rows.  So a reader of the
 first reads all three.
 
-In fused/NAME lie the fusion of two or three adapters, its head, and the adapters a, b, c in folders of their own; grad/ and
+In fused/NAME (of models with a decoder fused-text/NAME, without a head) lie the fusion of two or three adapters, its head, and the adapters a, b, c in folders of their own; grad/ and
 after/ hold the fusion's maps and the head alone.  The loss there is the rows' and 0.01 Σ ‖I − V‖² where the fusion has it.
 
 PETRI_HUB_RANDOM=DIR build/tests/exchange/hub_dtest compares petri with what was drawn.
@@ -90,8 +90,13 @@ def call_of(model, family):
     return call, rows(e["target_out"], e["target_lengths"], -100)
 
 
-def compute(model, call, labels):
-    logits = model(**call).logits
+def compute(model, call, labels, alone=False):
+    """alone: a row at a time, without padding, over which the library's gates would average."""
+    if alone:
+        ends = call["attention_mask"].sum(1).tolist()
+        logits = torch.cat([model(**{k: v[i:i + 1, :end] for k, v in call.items()}).logits for i, end in enumerate(ends)])
+    else:
+        logits = model(**call).logits
     kept = labels.ge(0)
     return logits[kept], torch.nn.functional.cross_entropy(logits[kept], labels[kept])
 
@@ -130,7 +135,7 @@ def make(folder, family, config, seed, whole):
             p.copy_(p.float())  # what is saved
     model.eval()
     call, labels = call_of(model, family)
-    logits, loss = compute(model, call, labels)
+    logits, loss = compute(model, call, labels, alone=config.get("use_gating", False))
     save(model, folder, heads, shared)
     save_file({"logits": logits.detach().contiguous(), "loss": loss.detach().reshape(1)}, folder / "truth.safetensors")
     if not whole:
@@ -155,7 +160,7 @@ def make(folder, family, config, seed, whole):
 def save_fusion(model, folder, names):
     folder.mkdir(parents=True, exist_ok=True)
     model.float()
-    model.save_adapter_fusion(folder, names, with_head=NAME, use_safetensors=True)
+    model.save_adapter_fusion(folder, names, with_head=NAME if hasattr(model, "active_head") else False, use_safetensors=True)
     model.double()
     for file in folder.glob("*config.json"):
         told = json.loads(file.read_text())
@@ -176,11 +181,13 @@ def make_fusion(folder, family, configs, fusion, seed):
     for name, config in zip(names, configs):
         model.add_adapter(name, config=config)
     model.add_adapter_fusion(Fuse(*names), fusion)
-    model.add_classification_head(NAME, num_labels=3, layers=2)
+    if family in ("bert", "roberta"):
+        model.add_classification_head(NAME, num_labels=3, layers=2)
     model.double()
     model.train_adapter_fusion(Fuse(*names))
     model.active_adapters = Fuse(*names)
-    model.active_head = NAME
+    if family in ("bert", "roberta"):
+        model.active_head = NAME
     values = [p for n, p in model.named_parameters() if p.requires_grad and ("head" not in n or f".{NAME}." in n)]
     adapters_own = [p for n, p in model.named_parameters() if ".adapters." in n]
     with torch.no_grad():
@@ -227,9 +234,11 @@ def fusions():
     houlsby = [BnConfig(**dict(BASE, mh_adapter=True, reduction_factor=rf, non_linearity=act), original_ln_before=False,
                         original_ln_after=True, residual_before_ln=True) for rf, act in ((5, "swish"), (10, "relu"), (10, "tanh"))]
     dynamic = AdapterFusionConfig.load("dynamic")
-    return {"dynamic": ([one, two], dynamic), "static": (houlsby, AdapterFusionConfig.load("static")),
-            "inside": ([one, two], AdapterFusionConfig.load("dynamic", query_before_ln=True, residual_before=True,
-                                                            value_before_softmax=False))}
+    text = [BnConfig(**BASE), BnConfig(**dict(BASE, reduction_factor=8, non_linearity="gelu"), scaling=2.0)]
+    return {"dynamic": ("bert", [one, two], dynamic), "static": ("bert", houlsby, AdapterFusionConfig.load("static")),
+            "inside": ("bert", [one, two], AdapterFusionConfig.load("dynamic", query_before_ln=True, residual_before=True,
+                                                            value_before_softmax=False)),
+            "roberta": ("roberta", [one, two], dynamic), "t5": ("t5", text, dynamic), "bart": ("bart", [one, two], dynamic)}
 
 
 def draw(dice, family):
@@ -239,12 +248,13 @@ def draw(dice, family):
     places = [dict(mh_adapter=True, output_adapter=True), dict(mh_adapter=False, output_adapter=True),
               dict(mh_adapter=True, output_adapter=False)]
     factor = dice.choice([2, 4, 5.5, 0.5, {"0": 3, "default": 6}, {"1": 0.7, "default": 4}])
+    gated = family != "t5" and dice.random() < 0.3  # a gate in a decoder would see what is written later
     return BnConfig(**dice.choice(places), cross_adapter=dice.random() < 0.5, reduction_factor=factor,
                     non_linearity=dice.choice(["relu", "gelu", "gelu_new", "swish", "tanh", "silu", "sigmoid"]),
                     original_ln_before=before, original_ln_after=dice.random() < 0.7,
                     residual_before_ln=dice.choice(residuals), ln_before=dice.random() < 0.4,
                     ln_after=dice.random() < 0.4, adapter_residual_before_ln=dice.random() < 0.4, is_parallel=parallel,
-                    scaling=dice.choice([1.0, 1.0, 4.0, 0.5, "learned"]), leave_out=dice.choice([[], [], [0], [1]]))
+                    scaling=1.0 if gated else dice.choice([1.0, 1.0, 4.0, 0.5, "learned"]), use_gating=gated, leave_out=dice.choice([[], [], [0], [1]]))
 
 
 def main():
@@ -260,9 +270,9 @@ def main():
         if not sys.argv[1:] or name in sys.argv[1:]:
             make(OUT / name, family, config, number, True)
             print(name)
-    for number, (name, (configs, fusion)) in enumerate(fusions().items()):
+    for number, (name, (family, configs, fusion)) in enumerate(fusions().items()):
         if not sys.argv[1:] or name in sys.argv[1:]:
-            make_fusion(OUT.parent / "fused" / name, "bert", configs, fusion, 40 + number)
+            make_fusion(OUT.parent / ("fused-text" if family in ("t5", "bart") else "fused") / name, family, configs, fusion, 40 + number)
             print(name)
 
 
