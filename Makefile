@@ -156,6 +156,7 @@ test-slow: petri ## the tests that take hours, all of them for memory, races on 
 	$(Q)$(MAKE) tsan T=session/terminal
 	$(Q)tests/fresh
 	$(Q)$(MAKE) deb && tests/deb $(OUT)/deb/*.deb
+	$(Q)tests/reference/catalogue
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
 
 bench: petri ## speed: petri alone, then beside PyTorch where its environment is there
