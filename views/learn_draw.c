@@ -7,7 +7,7 @@
 #include "views/learn_parts.h"
 #include "views/ui_parts.h"
 
-enum { TEXT_W = 110 /* longer lines are hard to read */, BESIDE_W = 46, BESIDE_LEAST = 130, BELOW_H = 8 };
+enum { LARGE_W = 64, TEXT_W = 110 /* longer lines are hard to read */, BESIDE_W = 46, BESIDE_LEAST = 130, BELOW_H = 8 };
 
 /* Drawing, or with c NULL only measuring; rows before `skip` are above the rectangle. */
 struct learn_pen {
@@ -205,6 +205,7 @@ static void draw_steps(struct learn_pen *p) {
 }
 
 int learn_rows(const struct ui *ui, int w) {
+    if (ui->learn.large && w > LARGE_W) w = LARGE_W;
     if (w > TEXT_W) w = TEXT_W;
     struct learn_pen p = pen_of(ui, NULL, (struct rect){ 0, 0, w, 0 }, 0);
     draw_steps(&p);
@@ -253,6 +254,10 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
 void learn_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     canvas_push_clip(c, r);
+    if (v->lesson && v->large && r.w > LARGE_W) { /* before a class: a narrow column in the middle */
+        r.x += (r.w - LARGE_W) / 2;
+        r.w = LARGE_W;
+    }
     if (r.w > TEXT_W) r.w = TEXT_W;
     if (!v->lesson) {
         learn_draw_list(ui, c, r);
@@ -271,7 +276,8 @@ void learn_readout(const struct ui *ui, struct buf *out) {
     if (!s) {
         if (*v->failed) buf_puts(out, v->failed);
         else if (v->cursor < v->rows)
-            buf_printf(out, "petri learn %s   %s", v->row[v->cursor].name, v->row[v->cursor].needs);
+            buf_printf(out, "petri learn %s   on %s, %s", v->row[v->cursor].name, ui->compose.model ? ui->compose.model : "the usual model",
+                       *v->row[v->cursor].needs ? v->row[v->cursor].needs : ui->compose.task ? ui->compose.task : "its usual task");
         return;
     }
     buf_printf(out, "%s: ", v->lesson->title);

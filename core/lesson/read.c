@@ -328,10 +328,11 @@ static void join_text(char **text, const char *more) {
     *text = joined;
 }
 
+static bool begins_choice(const char *at) { return islower((unsigned char)at[0]) && at[1] == ')' && (at[2] == ' ' || !at[2]); }
+
 /* "a) …": a choice of a question, or the one before it goes on. */
 static int take_choice(struct lesson_reader *r, struct lesson_step *s, const char *at) {
-    bool begins = islower((unsigned char)at[0]) && at[1] == ')' && (at[2] == ' ' || !at[2]);
-    if (begins) {
+    if (begins_choice(at)) {
         const char *text = at + 2 + strspn(at + 2, " ");
         if (s->choices == LESSON_CHOICES) return lesson_refuse(r, "\"%.2s\": a question has at most %d choices", at, LESSON_CHOICES);
         if (at[0] != 'a' + s->choices) return lesson_refuse(r, "\"%.2s\": the next choice is %c)", at, 'a' + s->choices);
@@ -351,7 +352,7 @@ static int take_body(struct lesson_reader *r) {
     struct lesson_step *s = last_step(r);
     int rc = check_placeholders(r, at);
     if (rc) return rc;
-    bool choice = s->kind == LESSON_ASK && (s->choices || (islower((unsigned char)at[0]) && at[1] == ')'));
+    bool choice = s->kind == LESSON_ASK && (s->choices || begins_choice(at));
     if (choice) return take_choice(r, s, at);
     bool kept = *at == '|';
     struct lesson_paragraph *last = s->paragraphs ? &s->paragraph[s->paragraphs - 1] : NULL;

@@ -87,6 +87,7 @@ static void slips_are_told_with_line_and_word(void **state) {
     refused("ask q\n  What?\n  a) x\n  c) y\n", "\"c)\": the next choice is b)");
     refused("ask q\n  What?\n  a) x\n  b) y\n", "no \"answer q = \xE2\x80\xA6\" follows");
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = c\n  z\n", "\"c\": the right answer is the letter");
+    refused("ask q\n  a)x\n", "two choices or more"); /* no choice, but text */
     refused("show heatmp\n  x\n", "is \"heatmap\" meant?");
     refused("", "a lesson has steps");
     struct lesson l;

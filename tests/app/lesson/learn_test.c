@@ -21,11 +21,9 @@ static int drop(void **state) {
     return stage_drop(state);
 }
 
-/* Replays it; every check's line is as the docs have it, and ok. */
-static int replay(const char *lesson) {
-    char *out = stage_out(0, "learn '%s' --auto --json --model '%s' --task '%s' --workers 2 --db '%s'", lesson, stage.model, task,
-                          stage.db),
-         *rest = out, *line;
+/* Replays it on a model and task; every check's line is as the docs have it, and ok. */
+static int replay_on(const char *lesson, const char *options) {
+    char *out = stage_out(0, "learn '%s' --auto --json %s --workers 2 --db '%s'", lesson, options, stage.db), *rest = out, *line;
     int n = 0;
     while ((line = strsep(&rest, "\n"))) {
         if (!*line) continue;
@@ -43,13 +41,32 @@ static int replay(const char *lesson) {
     return n;
 }
 
+static int replay(const char *lesson) {
+    char *options = xprintf("--model '%s' --task '%s'", stage.model, task);
+    int n = replay_on(lesson, options);
+    free(options);
+    return n;
+}
+
+/* All that come with petri, on the model that comes with it. */
+static void lessons_hold_on_the_miniature(void **state) {
+    (void)state;
+    struct lesson *list;
+    struct err e = ERR_INIT;
+    test_needs("assets/models/petri-mini/model.safetensors");
+    if (TEST_PATIENCE > 1) test_skip("a sanitizer makes some hundred small runs slow");
+    int n = lesson_list(&list, &e);
+    for (int i = 0; i < n; i++)
+        assert_true(replay_on(list[i].name, list[i].task ? "--model petri-mini" : "--model petri-mini --task sections") >= 4);
+    lesson_list_free(list, n);
+}
+
 /* On a model of two layers too: what they say does not hang on the model. */
 static void lessons_hold_on_the_tiny_model(void **state) {
     (void)state;
     assert_int_equal(replay("delta-h"), 5);
     assert_int_equal(replay("lora"), 6);
     assert_int_equal(replay("prefix"), 6);
-    if (!test_slow()) return;
     assert_int_equal(replay("counted"), 7);
     assert_int_equal(replay("where"), 5);
     assert_int_equal(replay("scale"), 4);
@@ -238,6 +255,7 @@ static void all_are_listed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lessons_hold_on_the_tiny_model),
+        cmocka_unit_test(lessons_hold_on_the_miniature),
         cmocka_unit_test(a_lesson_is_handed_out),
         cmocka_unit_test(lessons_leave_the_history_alone),
         cmocka_unit_test(seeds_are_compared),
