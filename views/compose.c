@@ -71,6 +71,7 @@ static char *tensors_of(const struct plan *p, int module) {
 
 int compose_outputs(const struct compose_view *v) {
     if (v->arch && v->arch->decoder_layers) return 0;
+    if (v->config.form == FORM_MASKED && !v->config.tasks) return PLAN_WORDS;
     return v->classes > 0 ? v->classes : 2;
 }
 

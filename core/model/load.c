@@ -184,14 +184,18 @@ static int load_read_head(struct loading *l) {
     return rc;
 }
 
-/* One tensor of the head of masked words into new memory. */
-static int read_words_part(struct loading *l, struct entry *x, int rows, int cols, real **to) {
-    int rc = check_shape(l, x, rows, cols, rows == 1);
-    if (rc) return rc;
-    *to = mem_try((size_t)rows * (size_t)cols, sizeof(real));
-    if (!*to) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", l->m->folder);
-    x->used = true;
-    return read_used(l, x, *to);
+/* Whether a tensor is a matrix, or with one row a vector, of this shape. */
+static bool is_shaped(const struct entry *x, int rows, int cols) {
+    const struct st_tensor *t = x->tensor;
+    if (rows == 1) return t->rank == 1 && t->shape[0] == (size_t)cols;
+    return t->rank == 2 && t->shape[0] == (size_t)rows && t->shape[1] == (size_t)cols;
+}
+
+/* Takes what was read of the head again: as if the file had none. */
+static void drop_words(struct words_head *h) {
+    real *const part[] = {h->w, h->b, h->norm_w, h->norm_b, h->bias};
+    for (size_t i = 0; i < COUNT_OF(part); i++) free(part[i]);
+    *h = (struct words_head){0};
 }
 
 /* Whether the map to the words is the word embeddings, as it is where the file leaves it out. */
@@ -206,7 +210,7 @@ static bool words_are_tied(struct loading *l, struct entry *decoder) {
     return tied;
 }
 
-/* BERT's head of masked words, where all of it is there. */
+/* BERT's head of masked words, where all of it is there and fits; else it is told as unused. */
 static int read_words_head(struct loading *l) {
     struct model *m = l->m;
     struct words_head *h = &m->words;
@@ -225,11 +229,19 @@ static int read_words_head(struct loading *l) {
     struct entry *x[COUNT_OF(part)], *decoder = find_entry(l, "cls.predictions.decoder.weight");
     if (m->arch.family != FAMILY_BERT) return 0;
     for (size_t i = 0; i < COUNT_OF(part); i++)
-        if (!(x[i] = find_entry(l, part[i].name))) return 0;
-    if (!words_are_tied(l, decoder)) return 0; /* told as unused */
+        if (!(x[i] = find_entry(l, part[i].name)) || !is_shaped(x[i], part[i].rows, part[i].cols)) return 0;
+    if (!words_are_tied(l, decoder)) return 0;
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        size_t n = x[i]->tensor->count;
+        *part[i].to = mem_try(n, sizeof(real));
+        if (!*part[i].to) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", m->folder);
+        if (st_read(x[i]->file->st, x[i]->tensor, *part[i].to, l->e)) return l->e->code;
+        if (load_all_finite(*part[i].to, n)) continue;
+        drop_words(h);
+        return 0;
+    }
+    for (size_t i = 0; i < COUNT_OF(part); i++) x[i]->used = true;
     if (decoder) decoder->used = true;
-    for (size_t i = 0; i < COUNT_OF(part); i++)
-        if (read_words_part(l, x[i], part[i].rows, part[i].cols, part[i].to)) return l->e->code;
     return 0;
 }
 

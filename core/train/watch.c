@@ -112,7 +112,7 @@ static bool predict(struct run *r) {
     for (int i = 0; i < w->parts; i++) {
         const struct watch_part *p = &w->part[i];
         const struct scoring *s = &p->scoring;
-        bool classes = !r->text && p->rows.kind != DATA_REGRESSION;
+        bool classes = p->rows.kind == DATA_CLASSES;
         for (size_t k = 0; k < p->rows.rows; k++)
             w->prediction[p->first + k] = classes ? argmax(s->logits + k * (size_t)s->outputs, s->outputs) : -1;
         any |= classes;

@@ -311,8 +311,50 @@ static void test_wrappers(void **state) {
     free(same);
 }
 
+/* What is said of a tiny model with a head of masked words, changed so; whether it was taken. */
+static bool takes_words(const char *changed) {
+    static const char *const part[] = { "transform.dense.weight", "transform.dense.bias", "transform.LayerNorm.weight",
+                                        "transform.LayerNorm.bias", "bias" };
+    struct edit t;
+    char *folder = tiny_open(&t);
+    float bad[8] = { NAN };
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        char *name = xprintf("cls.predictions.%s", part[i]);
+        bool other = !strcmp(changed, "shape") && i == 4;
+        if (strcmp(changed, "lacks") || i != 2) edit_add(&t, name, ST_F32, i ? 1 : 2, i == 4 ? 32 + other : 8, 8);
+        free(name);
+    }
+    if (!strcmp(changed, "decoder")) edit_add(&t, "cls.predictions.decoder.weight", ST_F32, 2, 32, 8);
+    void *data = NULL;
+    for (size_t i = 0; i < t.tensors && !strcmp(changed, "nan"); i++)
+        if (text_ends(t.tensor[i].name, "predictions.transform.dense.bias")) {
+            data = (void *)(uintptr_t)t.tensor[i].data;
+            memcpy(data, bad, sizeof bad);
+        }
+    edit_save(&t, folder);
+    edit_release(&t);
+    struct model *m = load_ok(folder);
+    bool taken = m->words.w && m->words.bias;
+    if (taken) assert_said(m, "head: masked words");
+    else assert_said(m, "unused: cls.predictions.bias (head of pretraining)");
+    model_release(m);
+    free(folder);
+    return taken;
+}
+
+/* One that is not whole, or for another map to the words, is left alone: the model is as good without it. */
+static void a_head_of_masked_words_is_taken_where_it_fits(void **state) {
+    (void)state;
+    assert_true(takes_words("nothing"));
+    assert_false(takes_words("lacks"));
+    assert_false(takes_words("shape"));
+    assert_false(takes_words("decoder"));
+    if (!REAL_IS_DOUBLE) assert_false(takes_words("nan"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_head_of_masked_words_is_taken_where_it_fits),
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_old_names),
         cmocka_unit_test(test_gamma_outside_norms),

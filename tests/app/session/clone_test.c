@@ -242,7 +242,7 @@ static void every_option_survives_a_clone(void **state) {
         { "masked words of texts",
           { { "model", bert }, { "train", texts }, { "dev", texts }, { "form", "masked" }, { "optimiser", "adamw" }, { "kind", "auto" },
             { "max-len", "9" }, { "split", "none" }, { "lr", "0.002" }, { "official-dev", "off" }, { "header", "off" },
-            { "no-header", "off" }, { "share-frozen", "off" }, { "embed-every", "0" }, { "embed-rows", "200" } } },
+            { "no-header", "off" }, { "share-frozen", "off" } } },
         { "episodes of a task",
           { { "model", bert }, { "train", named }, { "dev", named }, { "text", "body" }, { "text-b", "more" },
             { "label", "y" }, { "kind", "classes" }, { "header", "on" }, { "no-header", "off" }, { "optimiser", "adamw" },
