@@ -324,6 +324,7 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
     int n = 0, at = 0;
     for (; word[n]; n++)
         if (!strcmp(word[n], now)) at = n;
+    if (o->offset == offsetof(struct run_config, form)) n = FORM_MASKED; /* that is of a file of texts, not of a task's rows */
     snprintf(out, 64, "%s", word[(at + (up ? n - 1 : 1)) % n]);
     free(now);
 }
