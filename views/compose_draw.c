@@ -551,6 +551,10 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
 static void draw_presets(const struct compose_view *v, struct canvas *c, struct rect r) {
     canvas_rule(c, r.x, r.y, r.w, "Presets", "P");
     int y = r.y + 1, last = r.y + r.h;
+    for (int i = 0; i < v->owns && y < last; i++, y++) { /* the user's own first */
+        int used = canvas_fit(c, r.x + 2, y, r.w - 2, v->own[i].why ? INK_DIM : INK_KEY, v->own[i].name);
+        canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, v->own[i].text);
+    }
     for (int i = 0; i < preset_count() && y < last; i++) {
         const struct preset *p = preset_at(i);
         bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
@@ -558,10 +562,6 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
         int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, p->name);
         canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, p->sizes);
         y++;
-    }
-    for (int i = 0; i < v->owns && y < last; i++, y++) { /* the user's own beside them */
-        int used = canvas_fit(c, r.x + 2, y, r.w - 2, v->own[i].why ? INK_DIM : INK_KEY, v->own[i].name);
-        canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, v->own[i].text);
     }
     if (!v->facts.preset || y + 3 > last) return;
     y++;

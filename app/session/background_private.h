@@ -14,6 +14,9 @@ struct background_machine {
     double gflops; /* of a worker */
     int workers;
 };
+/* What was to be expected of a run, by its own record; false where that cannot be told. */
+struct estimate;
+bool background__expected(const struct store_run *r, const struct background_machine *machine, struct estimate *out);
 /* `machine` NULL: not known. */
 int background__page(struct store *s, int64_t run, const struct background_machine *machine, struct run_page **out, struct err *e);
 

@@ -200,8 +200,7 @@ static size_t rows_drawn(const struct report_facts *f, const struct run_config *
     return rows ? rows : f->rows;
 }
 
-/* What was expected of it, by its own record; false where that cannot be told. */
-static bool expected_costs(const struct store_run *r, const struct background_machine *machine, struct estimate *out) {
+bool background__expected(const struct store_run *r, const struct background_machine *machine, struct estimate *out) {
     struct run_config c;
     struct err ignored = ERR_INIT;
     struct arch a;
@@ -236,7 +235,7 @@ static bool expected_costs(const struct store_run *r, const struct background_ma
 static void fill_costs(struct run_page *d, const struct store_run *r, const struct background_machine *machine) {
     struct estimate x = { NAN, NAN, NAN };
     char took[32], expected[32] = "";
-    bool known = expected_costs(r, machine, &x);
+    bool known = background__expected(r, machine, &x);
     show_seconds(r->seconds, took);
     if (known && isfinite(x.seconds)) show_seconds(x.seconds, expected);
     if (r->seconds > 0)

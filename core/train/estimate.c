@@ -69,7 +69,7 @@ static double estimate_evaluations(const struct run_config *c, double steps, siz
 }
 
 /* Values that one token of a layer leaves for the way back. */
-static double kept_of_token(const struct arch *a) { return 6.0 * a->width + (a->gated ? 2.7 : 1.8) * a->inner; }
+static double kept_of_token(const struct arch *a) { return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner; }
 
 static double estimate_bytes(const struct estimate_of *x) {
     const struct run_config *c = x->c;

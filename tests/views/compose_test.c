@@ -641,6 +641,14 @@ static void a_run_is_described_whole(void **state) {
     assert_true(scene_shows(&ui, "beta1 0.8"));
     v->option = compose_option_find(v, "warmup");
     assert_true(scene_shows(&ui, "960 steps, 0 of warm-up"));
+    v->part = 0; /* what it does at step 0 is asked for, and shown while that is the method */
+    compose_changed(v);
+    assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_START);
+    compose_start(v, v->facts.canonical, "at step 0 it changes nothing");
+    assert_true(scene_shows(&ui, "at step 0 it changes nothing"));
+    compose_start(v, "another", "at step 0 it changes nothing");
+    assert_false(scene_shows(&ui, "at step 0 it changes nothing"));
+    assert_int_equal(scene_press(&ui, 'D').kind, EFFECT_NONE);
     struct arch t5 = scene_arch;
     t5.family = FAMILY_T5;
     t5.decoder_layers = 6;

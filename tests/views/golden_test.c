@@ -269,6 +269,43 @@ static void tasks_at_all_sizes(void **state) {
     composed_tasks(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
+/* The cursor on the run: its options by group, one of them folded; the rate; what it is likely to take; a module off. */
+static void composed_run(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+    static const struct compose_own own[] = {{"mine", "lora(r=4) + bitfit", NULL}, {"odd\x1b[2J", "lora(", "no such method"}};
+    struct ui ui;
+    char name[100];
+    scene_init(&ui, w, h, g, k);
+    struct compose_view *v = &ui.compose;
+    v->own = own;
+    v->owns = 2;
+    v->row_tokens = 27;
+    v->workers = 2;
+    v->gflops = 70;
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_method(&ui, "mam(l=16,r=16)");
+    scene_press(&ui, 'O');
+    v->part = v->config.method.count;
+    v->config.warmup = 0.1;
+    compose_changed(v);
+    v->option = compose_option_find(v, "eval-rows");
+    scene_press(&ui, 'O');
+    v->option = compose_option_find(v, "clip");
+    snprintf(name, sizeof name, "compose-options-%s", suffix);
+    golden(&ui, name);
+    v->option = compose_option_find(v, "warmup");
+    snprintf(name, sizeof name, "compose-rate-%s", suffix);
+    golden(&ui, name);
+    ui_release(&ui);
+}
+
+static void composed_run_at_all_sizes(void **state) {
+    (void)state;
+    composed_run(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    composed_run(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
+    composed_run(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    composed_run(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+}
+
 /* Own data: finding a file, and what is in it. */
 static void own_data(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
     struct ui ui;
@@ -341,6 +378,7 @@ int main(void) {
         cmocka_unit_test(two_stacks_at_all_sizes),
         cmocka_unit_test(retriever_at_all_sizes),
         cmocka_unit_test(own_data_at_all_sizes),
+        cmocka_unit_test(composed_run_at_all_sizes),
         cmocka_unit_test(the_readme_shows_what_is_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

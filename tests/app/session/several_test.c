@@ -10,6 +10,8 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/train/estimate.h"
 #include "core/train/complete.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -372,9 +374,73 @@ static void the_start_is_measured(void **state) {
     free(task);
 }
 
+/* ---- what runs take, beside what was expected ---- */
+
+/* Seconds at a step; NaN without. */
+static double seconds_at(struct store *s, int64_t run, int64_t step) {
+    struct store_points p;
+    struct err e = ERR_INIT;
+    double v = NAN;
+    test_ok(store_points(s, run, "seconds", 0, &p, &e), &e);
+    for (size_t i = 0; i < p.count; i++)
+        if (p.step[i] == step) v = p.value[i];
+    store_points_release(&p);
+    return v;
+}
+
+static double factor(double a, double b) { return a > b ? a / b : b / a; }
+
+/* The run that was just made: memory within 1.25 of its peak; time within 2 before it, and within 1.5 by its first ten steps. */
+static int costs_are_near(const char *name, const struct background_machine *machine) {
+    struct store *s;
+    struct store_run run;
+    struct estimate x = { NAN, NAN, NAN };
+    struct err e = ERR_INIT;
+    int64_t id;
+    test_ok(store_open(&s, stage.db, STORE_READ, &e), &e);
+    test_ok(store_find(s, "last", &id, &e), &e);
+    test_ok(store_run(s, id, &run, &e), &e);
+    assert_true(background__expected(&run, machine, &x));
+    double all = seconds_at(s, id, run.steps), ten = seconds_at(s, id, 10) * (double)run.steps / 10;
+    double memory = factor((double)run.peak, x.bytes), before = factor(run.seconds, x.seconds), after = factor(all, ten);
+    print_message("%-40s memory %.2f  time before %.2f  after ten steps %.2f\n", name, memory, before, after);
+    store_run_release(&run);
+    test_ok(store_close(s, &e), &e);
+    return !(memory <= 1.25) + !(before <= 2) + !(after <= 1.5);
+}
+
+static void costs_come_near(void **state) {
+    (void)state;
+    static const char *const models[] = { "all-MiniLM-L6-v2", "flan-t5-small" };
+    if (!test_slow()) test_skip("every preset is trained for twenty steps on two models in make test-slow");
+    test_needs("assets/models/all-MiniLM-L6-v2");
+    test_needs("assets/models/flan-t5-small");
+    test_needs("assets/tasks/reviews/train.tsv");
+    const struct background_machine machine = { blas_rate(256, 768, 768, 0.5), 2 };
+    char *reviews = test_path("assets/tasks/reviews"), *db = stage.db;
+    int far = 0;
+    stage.db = file_join(stage.folder, "costs.db");
+    for (size_t k = 0; k < COUNT_OF(models); k++)
+        for (int i = 0; i < preset_count(); i++) {
+            const struct preset *p = preset_at(i);
+            char *inside = xprintf("assets/models/%s", models[k]), *model = test_path(inside), *name = xprintf("%s %s", models[k], p->name);
+            struct command c;
+            command_run(&c, NULL, "train --model '%s' --task '%s' --method %s --limit 400 --steps 20 --eval-every 20 --eval-rows 32 "
+                        "--keep none --workers 2 --seed 1 --db '%s'", model, reviews, p->name, stage.db);
+            if (p->regime || c.status) print_message("%-40s is not trained on one task alone\n", name);
+            else far += costs_are_near(name, &machine);
+            command_release(&c);
+            free(inside), free(model), free(name);
+        }
+    free(stage.db), free(reviews);
+    stage.db = db;
+    if (far) fail_msg("%d bounds are passed", far);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_start_is_measured),
+        cmocka_unit_test(costs_come_near),
         cmocka_unit_test(tasks_live_and_stored_are_the_same),
         cmocka_unit_test(the_history_tells_each_task),
         cmocka_unit_test(the_last_evaluation_is_listed),
