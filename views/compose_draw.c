@@ -204,69 +204,7 @@ static void draw_note(const struct compose_view *v, struct canvas *c, struct rec
                 k->level == LEVEL_INFO ? INK_TEXT : k->level == LEVEL_WARNING ? INK_WARN : INK_BAD, k->text);
 }
 
-/* ---- on a large window: what else there is to choose, what holds, what is near ---- */
-
-enum { COMPOSE_TALL = 12 };
-
-/* One axis with its choices on a line, the current one marked, those that are not allowed dim. */
-static void axis_line(const struct compose_view *of, struct canvas *c, struct rect r, int y, enum axis a) {
-    char value[64];
-    int x = r.x + 18, last = r.x + r.w - 1;
-    canvas_text(c, r.x + 3, y, INK_DIM, axis_name(a));
-    if (!of->choice_count) {
-        axis_value(&of->config.method.module[of->part], a, value);
-        canvas_text(c, x, y, INK_TEXT, value);
-        return;
-    }
-    for (int i = 0; i < of->choice_count; i++) {
-        const struct choice *k = &of->choices[i];
-        int w = canvas_width(c, k->name);
-        if (x + w + 3 > last && i + 1 < of->choice_count) {
-            canvas_printf(c, x, y, INK_DIM, "+%d", of->choice_count - i);
-            return;
-        }
-        if (k->current) canvas_text(c, x - 1, y, INK_ACCENT, "\u25B8");
-        x += canvas_text(c, x, y, k->current ? INK_ACCENT : k->allowed ? INK_TEXT : INK_DIM, k->name) + 3;
-    }
-}
-
-/* The published methods that are nearest, and what differs. */
-static void draw_near(const struct compose_view *v, struct canvas *c, struct rect r) {
-    const struct preset *but = v->facts.preset;
-    canvas_rule(c, r.x, r.y, r.w, "near", NULL);
-    for (int i = 0; i < 2 && i + 1 < r.h; i++) {
-        char *near = method_nearest_but(&v->config.method, but);
-        if (near) canvas_fit(c, r.x + 3, r.y + 1 + i, r.w - 4, INK_TEXT, near);
-        free(near);
-        if (v->facts.preset) return; /* what is nearest to it but itself */
-        but = method_nearest_preset_but(&v->config.method, but);
-        if (!but) return;
-    }
-}
-
-/* The other axes of the module, then the rules that have a say, then the methods that are nearest. */
-static void draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r) {
-    int y = r.y, last = r.y + r.h;
-    struct compose_view *of = xmalloc(sizeof *of); /* a look at another axis: nothing of it is kept or let go */
-    *of = *v;
-    for (int a = 0; a < AXIS_COUNT && y < last && v->part < v->config.method.count; a++) {
-        if (a == (int)v->axis || !compose_axis_applies(v, (enum axis)a)) continue;
-        of->axis = (enum axis)a;
-        compose_list(of);
-        axis_line(of, c, r, y++, (enum axis)a);
-    }
-    free(of);
-    static const char *const levels[] = {"note", "warning", "error"};
-    if (v->facts.findings && ++y < last) canvas_rule(c, r.x, y++, r.w, "rules", NULL);
-    for (int i = 0; i < v->facts.findings && y < last; i++) {
-        const struct finding *f = &v->facts.finding[i];
-        canvas_printf(c, r.x + 3, y, INK_DIM, "%s %s", levels[f->level], f->rule);
-        y += canvas_wrap(c, (struct rect){r.x + 18, y, r.w - 20, last - y},
-                         f->level == LEVEL_INFO ? INK_TEXT : f->level == LEVEL_WARNING ? INK_WARN : INK_BAD,
-                         f->text);
-    }
-    if (v->config.method.count && ++y < last) draw_near(v, c, (struct rect){r.x, y, r.w, last - y});
-}
+enum { COMPOSE_TALL = 12 }; /* rows of the axis pane that have room for all axes */
 
 static void draw_axis(const struct compose_view *v, struct canvas *c, struct rect r) {
     bool run = compose_on_run(v);
@@ -315,7 +253,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     int rows = choices(v, c, in, true);
     if (in.h >= COMPOSE_TALL && !net) {
         int says = v->describe ? 5 : 2;
-        draw_all_axes(v, c, (struct rect){in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1});
+        compose_draw_all_axes(v, c, (struct rect){in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1});
         in.h = rows + says;
     }
     if (v->choice >= v->choice_count || rows >= in.h) return;

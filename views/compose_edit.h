@@ -2,7 +2,8 @@
  * files of Compose and the interface; not for the app.
  *
  * In compose_edit.c, compose_modules.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c
- * and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep), compose_draw.c and formula.c. */
+ * and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep), compose_draw.c,
+ * compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 
@@ -27,6 +28,8 @@ bool compose_seeds(struct compose_view *v, const char *text, char why[200]);
 /* All options by group in r, the schedule of the rate in r. */
 void compose_draw_options(const struct compose_view *v, struct canvas *c, struct rect r);
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r);
+/* On a large window: the module's other axes, the rules that have a say, the methods that are nearest. */
+void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r);
 /* Whether the cursor is on what the schedule is made of. */
 bool compose_on_schedule(const struct compose_view *v);
 /* compose_modules.c: a copy behind the module under the cursor; by places earlier or later; off, or on again. */

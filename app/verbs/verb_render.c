@@ -9,6 +9,7 @@
 #include "app/files/paths.h"
 #include "app/insight/insight.h"
 #include "app/session/background_private.h"
+#include "app/session/own_data.h"
 #include "app/session/session_private.h"
 #include "app/verbs/drawing.h"
 #include "app/verbs/output.h"
@@ -33,6 +34,7 @@ struct scene {
     struct compared_page *compared;
     struct swept_page *swept;
     struct job_row job;
+    struct own_folder *folder;
 };
 
 static int place_method(struct scene *s, const struct args *a, struct err *e) {
@@ -267,6 +269,10 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE) rc = err_set(e, ERR_USAGE, "--filter is for --screen compare");
     if (!rc && (args_get(a, "sweep") || args_get(a, "part")) && screen != SCREEN_SWEEP)
         rc = err_set(e, ERR_USAGE, "--sweep and --part are for --screen sweep");
+    if (!rc && screen == SCREEN_DATA) {
+        s.folder = own_folder_list("");
+        s.ui.data.here = s.folder->view;
+    }
     if (!rc && screen == SCREEN_SWEEP) rc = place_sweep(&s, store, a, e);
     if (!rc && screen == SCREEN_COMPARE) rc = place_compare(&s, store, a, e);
     if (!rc && screen_at(screen)->inside) rc = place_insight(&s, store, a, screen, e);
@@ -286,6 +292,7 @@ int verb_render(const struct args *a, struct err *e) {
     insight_heat_free(s.heat);
     compared_page_free(s.compared);
     swept_page_free(s.swept);
+    own_folder_free(s.folder);
     if (s.have_arch) arch_release(&s.arch);
     if (s.have_task) task_release(&s.task);
     free(s.stand_in);
