@@ -2,11 +2,15 @@
 """Whether transformers opens a folder of petri pretrain and computes what petri does.
 
     check_masked.py PETRI FOLDER [TEXTS]
+    check_masked.py --write FOLDER > tests/reference/petri-mini.tsv
 
 PETRI: the program; FOLDER: what pretrain or export --to hf wrote of a run of masked words; TEXTS: a file with a text a line
 (some are built in).  Of each text the ids, and of its masks (one is put in) the logarithms of the probabilities of petri's
 50 likeliest words, are compared: "N texts: ids equal, largest difference X".  Exits with 1 where ids differ or X is 1e-4
 or more.
+
+The second form writes what transformers makes of the texts that are built in, a line a mask: text, ids, which mask, and of
+the five likeliest tokens each with the logarithm of its probability.
 """
 import json
 import math
@@ -24,7 +28,22 @@ def petri(program, *arguments):
     return json.loads(subprocess.run([program, *arguments, "--json"], check=True, capture_output=True, text=True).stdout)
 
 
+def write(folder):
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), BertForMaskedLM.from_pretrained(folder).float().eval()
+    for text in BUILT_IN:
+        ids = tokenizer(text)["input_ids"]
+        with torch.no_grad():
+            logs = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
+        for k, place in enumerate(i for i, x in enumerate(ids) if x == tokenizer.mask_token_id):
+            best = torch.topk(logs[place], 5)
+            print(text, " ".join(map(str, ids)), k, *(f"{i} {v:.6f}" for i, v in zip(best.indices.tolist(), best.values.tolist())),
+                  sep="\t")
+    return 0
+
+
 def main():
+    if sys.argv[1] == "--write":
+        return write(sys.argv[2])
     program, folder = sys.argv[1:3]
     texts = list(BUILT_IN)
     if len(sys.argv) > 3:

@@ -197,6 +197,12 @@ static void draws_are_as_they_should_be(void **state) {
     assert_true(fabs(masked / all - 0.8) < 0.01);
     assert_true(fabs(kept / all - (0.1 + 0.1 / 18)) < 0.01); /* any token may be the same one */
     struct masking *k = masking_new(m, false, &e);
+    struct masked again[3][N];
+    for (uint64_t i = 0; i < 3; i++) masking_draw(k, masking_key(7 + (i == 2), 1 + (i == 1), 5), ids, N, again[i]);
+    assert_int_equal(masking_draw(k, masking_key(7, 1, 5), ids, N, out), 6);
+    assert_memory_equal(out, again[0], 6 * sizeof *out);
+    assert_memory_not_equal(out, again[1], 6 * sizeof *out); /* another step */
+    assert_memory_not_equal(out, again[2], 6 * sizeof *out); /* another seed */
     const int32_t unknown[] = { 2, 1, 1, 3 };
     assert_int_equal(masking_draw(k, masking_key(7, 1, 0), unknown, COUNT_OF(unknown), out), 0);
     masking_free(k);
@@ -345,6 +351,48 @@ static void the_folder_is_what_the_run_is(void **state) {
     end(&x);
 }
 
+/* One line of petri-mini.tsv: text, ids, which mask, five times a token and the logarithm of its probability. */
+static void compare_line(struct predictor *p, char *line) {
+    struct err e = ERR_INIT;
+    struct encoded x;
+    struct filled f;
+    char *text = strsep(&line, "\t"), *ids = strsep(&line, "\t");
+    int mask = atoi(strsep(&line, "\t"));
+    const struct model *m = predictor_model(p);
+    test_ok(tokenizer_encode(m->tokenizer, text, strlen(text), NULL, 0, 128, &x, &e), &e);
+    for (size_t i = 0; i < x.n; i++) assert_int_equal(x.ids[i], strtol(ids, &ids, 10));
+    assert_int_equal(*ids, 0);
+    test_ok(predictor_fill(p, text, strlen(text), 5, NULL, &f, &e), &e);
+    assert_in_range(mask, 0, f.masks - 1);
+    for (int k = 0; k < 5; k++) {
+        char *end, *one = strsep(&line, "\t");
+        const struct filled_word *w = &f.word[mask * f.words + k];
+        assert_int_equal(w->id, strtol(one, &end, 10));
+        assert_true(fabs(log(w->probability) - strtod(end, NULL)) < 1e-4);
+    }
+    filled_release(&f);
+    encoded_release(&x);
+}
+
+static void the_miniature_is_transformers(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct buf file;
+    char *folder = test_path("assets/models/petri-mini"), *path = test_path("tests/reference/petri-mini.tsv");
+    struct model *m = model_load(folder, &e);
+    struct predictor *p = m ? predictor_of_words(m, &e) : NULL;
+    if (!p) fail_msg("%s", e.text);
+    test_ok(file_read(path, 1 << 16, &file, &e), &e);
+    int lines = 0;
+    for (char *rest = file.data, *line; (line = strsep(&rest, "\n")) && *line; lines++) compare_line(p, line);
+    assert_int_equal(lines, 5);
+    predictor_free(p);
+    model_release(m);
+    buf_release(&file);
+    free(folder);
+    free(path);
+}
+
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     struct err e = ERR_INIT;
@@ -393,6 +441,7 @@ int main(void) {
         cmocka_unit_test(draws_are_as_they_should_be),
         cmocka_unit_test(a_run_is_the_same_with_any_workers_and_resumed),
         cmocka_unit_test(the_folder_is_what_the_run_is),
+        cmocka_unit_test(the_miniature_is_transformers),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
