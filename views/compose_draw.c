@@ -409,7 +409,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     if (f->head) x += canvas_text(c, x, y, INK_TEXT, head);
     double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
     snprintf(text, sizeof text, "   %.*f %% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
-             model, f->head ? " without the head" : "");
+             model, f->head && (r.w >= 100 || !isfinite(f->cost.bytes)) ? " without the head" : ""); /* where what it takes has room */
     x += canvas_text(c, x, y, INK_TEXT, text);
     int n = 0;
     *text = 0;
