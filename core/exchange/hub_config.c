@@ -21,7 +21,7 @@ static const struct key_rule of_bottleneck[] = {
     { "learn_phm", NULL }, { "phm_bias", NULL }, { "phm_c_init", NULL }, { "phm_dim", NULL }, { "phm_init_range", NULL },
     { "phm_rank", NULL }, { "shared_W_phm", NULL }, { "shared_phm_rule", NULL },
     /* that has tensors of its own, which are refused */
-    { "inv_adapter", NULL }, { "inv_adapter_reduction_factor", NULL }, { NULL, NULL },
+    { "inv_adapter", NULL }, { "inv_adapter_reduction_factor", NULL }, { "invertible_adapter", NULL }, { NULL, NULL },
 };
 static const struct key_rule hub_config_of_lora[] = {
     { "r", NULL }, { "alpha", NULL }, { "attn_matrices", NULL }, { "selfattn_lora", NULL }, { "intermediate_lora", NULL },

@@ -322,6 +322,33 @@ static int hub_read_take_tensor(struct hub_reader *r, struct bag_tensor *t, stru
     return rc;
 }
 
+/* Names of the library's first version, when it was called adapter-transformers, become those of today. */
+static void hub_read_rename(struct bag *b) {
+    static const char *const names[][2] = {
+        { "attention_text_task_adapters", "adapters" }, { "attention_text_lang_adapters", "adapters" },
+        { "layer_text_task_adapters", "adapters" },     { "layer_text_lang_adapters", "adapters" },
+        { "invertible_lang_adapters", "invertible_adapters" },
+    };
+    for (size_t i = 0; i < b->count * COUNT_OF(names); i++) {
+        char **name = &b->tensor[i / COUNT_OF(names)].name;
+        const char *const *as = names[i % COUNT_OF(names)], *at = strstr(*name, as[0]);
+        if (!at) continue;
+        char *new = xprintf("%.*s%s%s", (int)(at - *name), *name, as[1], at + strlen(as[0]));
+        free(*name);
+        *name = new;
+    }
+}
+
+/* Invertible adapters that the config has, and of which no tensor came: a task's adapter of old says them without having them. */
+static void note_inverse(struct hub_reader *r) {
+    const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter"), *old = json_object_get(r->hub.bottleneck,
+            "invertible_adapter");
+    if (json_is_object(old)) inverse = json_object_get(old, "block_type");
+    if (json_is_string(inverse))
+        notes_add(&r->in.out->ignored, "%s: %s, without tensors", json_is_object(old) ? "invertible_adapter" : "inv_adapter",
+                  json_string_value(inverse));
+}
+
 int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) {
     int rc = hub_open(folder, &r->hub, e);
     if (rc) return rc;
@@ -334,6 +361,7 @@ int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) 
     rc = bag_open(path, &r->in.bag, e);
     free(path);
     if (rc) return rc;
+    hub_read_rename(&r->in.bag);
     notes_add(&r->in.out->read, "adapter_config.json");
     notes_add(&r->in.out->read, packed ? "adapter.safetensors" : "pytorch_adapter.bin");
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
@@ -341,8 +369,7 @@ int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) 
     if (!rc && r->hub.prefix) rc = hub_take_prefix(r, e);
     if (!rc && r->hub.prompt) rc = hub_take_prompt(r, e);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
-    const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter");
-    if (!rc && json_is_string(inverse)) notes_add(&r->in.out->ignored, "inv_adapter: %s, without tensors", json_string_value(inverse));
+    if (!rc) note_inverse(r);
     return rc;
 }
 

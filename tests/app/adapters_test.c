@@ -122,6 +122,19 @@ static void hub_answers_are_the_librarys(void **state) {
     free(said);
 }
 
+/* As the library named and packed an adapter when it was called adapter-transformers: in a pickle, with another name of the place, and
+ * an invertible adapter in its config that a task's adapter never had. */
+static void an_old_adapter_is_read(void **state) {
+    (void)state;
+    json_t *run = import_named("hub-old", "old.db");
+    double d = distance("hub-old", "old.db", (int)json_integer_value(stage_at(run, "id")));
+    if (!(d < 1e-5)) fail_msg("%g from the library's", d);
+    json_t *aside = stage_at(run, "imported.ignored");
+    assert_int_equal(json_array_size(aside), 1);
+    assert_string_equal(json_string_value(json_array_get(aside, 0)), "invertible_adapter: nice, without tensors");
+    json_decref(run);
+}
+
 static void an_imported_run_is_used_as_any_other(void **state) {
     (void)state;
     json_decref(import_named("lora", "used.db"));
@@ -429,6 +442,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peft_answers_are_the_librarys),
         cmocka_unit_test(hub_answers_are_the_librarys),
+        cmocka_unit_test(an_old_adapter_is_read),
         cmocka_unit_test(an_imported_run_is_used_as_any_other),
         cmocka_unit_test(exported_it_is_what_was_imported),
         cmocka_unit_test(folded_ones_answer_alike),

@@ -5,6 +5,7 @@
 
 Needs the library adapters 1.3.0 with the transformers that it wants.
 """
+import json
 import pathlib
 import shutil
 import sys
@@ -13,6 +14,7 @@ import adapters
 import torch
 from adapters import (AutoAdapterModel, CompacterConfig, ConfigUnion, DoubleSeqBnConfig, IA3Config, LoRAConfig, ParBnConfig,
                       PrefixTuningConfig, PromptTuningConfig, SeqBnConfig)
+from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -70,10 +72,29 @@ def save(name, config, tokenizer, texts):
         config_file.write_text(config_file.read_text().replace(str(BASE), "bert-tiny"))
 
 
+def old(texts):
+    """hub-pfeiffer as the first versions of the library, then called adapter-transformers, named and packed it."""
+    of, folder = OUT / "hub-pfeiffer", OUT / "hub-old"
+    folder.mkdir(exist_ok=True)
+    told = json.loads((of / "adapter_config.json").read_text())
+    keys = ("adapter_residual_before_ln", "ln_after", "ln_before", "mh_adapter", "non_linearity", "original_ln_after", "original_ln_before",
+            "output_adapter", "reduction_factor", "residual_before_ln")
+    told["config"] = {k: told["config"][k] for k in keys} | {
+        "invertible_adapter": {"block_type": "nice", "non_linearity": "relu", "reduction_factor": 2}}
+    del told["version"]
+    (folder / "adapter_config.json").write_text(json.dumps(told | {"type": "text_task"}, indent=2, sort_keys=True))
+    tensors = load_file(of / "adapter.safetensors")
+    torch.save({k.replace(".output.adapters.", ".output.layer_text_task_adapters."): v for k, v in tensors.items()}, folder / "pytorch_adapter.bin")
+    for file in ("head_config.json", "model_head.safetensors", "probabilities.txt"):
+        (folder / file).write_bytes((of / file).read_bytes())
+
+
 def main():
     tokenizer = AutoTokenizer.from_pretrained(BASE)
     texts = (OUT / "rows.txt").read_text().splitlines()
     print("adapters", adapters.__version__)
+    if "hub-old" in (sys.argv[1:] or ["hub-old"]):
+        old(texts)
     for name, config in ADAPTERS.items():
         if sys.argv[1:] and name not in sys.argv[1:]:
             continue
