@@ -99,6 +99,8 @@ static const struct key_entry views_keys_table[] = {
     {REQ_WATCH, 'W', {0}, false, KEYS_RUNS, 0, 0, NULL, "watch: its curves on Train, whoever trains it, or trained it"},
     {REQ_PIN, 'p', {0}, false, KEYS_RUNS, 0, 0, NULL, "pin the run, or the marked ones, so that they are listed first; again: no longer"},
     {REQ_TAGS, 't', {0}, false, KEYS_RUNS, 0, 0, NULL, "tags of the run, with commas between them; of several marked: tags to add"},
+    {REQ_COLUMNS, 'c', {0}, false, KEYS_LISTS, 0, 0, NULL,
+     "columns, in their order, on a line; none: by what there is a reason and room for"},
     {REQ_NOTE, 'i', {0}, false, KEYS_RUNS, 0, 0, NULL, "the run's note; in Compose one that the runs to come are kept with"},
     {REQ_COPY, 'y', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},

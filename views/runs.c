@@ -57,6 +57,9 @@ static int runs_compare(const struct run_row *a, const struct run_row *b, enum r
     case COL_METRIC: return runs_by_text(a->metric, b->metric);
     case COL_ROWS: return by_int(a->rows, b->rows);
     case COL_LR: return runs_by_number(a->lr, b->lr);
+    case COL_TAGS: return runs_by_text(a->tags, b->tags);
+    case COL_DISK: return by_int(a->disk, b->disk);
+    case COL_CURVE: return runs_by_number(a->final_loss, b->final_loss);
     case COL_TRAINED: return by_int(a->trained, b->trained);
     case COL_TIME: return runs_by_number(a->seconds, b->seconds);
     case COL_SEED: return a->seed < b->seed ? -1 : a->seed > b->seed;
@@ -95,7 +98,7 @@ static int by_order(const void *pa, const void *pb, void *self) {
 }
 
 const char *const runs_column_name[COL_COUNT] = {"id",   "state", "method",  "task", "best", "metric",
-                                                 "rows", "lr",    "trained", "time", "seed"};
+                                                 "rows", "lr",    "trained", "time", "seed", "tags", "disk", "curve"};
 
 /* What a column holds, as a filter says it; false: nothing. */
 bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
@@ -109,6 +112,9 @@ bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[
     case COL_BEST: number = r->best; break;
     case COL_ROWS: number = r->rows ? (double)r->rows : NAN; break;
     case COL_LR: number = r->lr; break;
+    case COL_TAGS: snprintf(out, 256, "%s", r->tags ? r->tags : ""); return r->tags != NULL;
+    case COL_DISK:
+    case COL_CURVE: return false;
     case COL_TRAINED: number = (double)r->trained; break;
     case COL_TIME: number = r->seconds; break;
     default: number = (double)r->id; break;
@@ -142,17 +148,23 @@ static void choose_columns(struct runs_view *v) {
         rows = r->rows;
     }
     if (metrics) v->metric = NULL;
-    for (int i = 0; i < COL_COUNT; i++) v->visible[i] = true;
-    v->visible[COL_METRIC] = metrics;
-    v->visible[COL_ROWS] = many;
+    for (int i = 0; i < COL_COUNT; i++) v->visible[i] = !v->picks && i < COL_TAGS;
     runs_name_tasks(v);
-    if (v->tasks) choose_beside_tasks(v);
-    for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
-        v->visible[dropped[i]] = false;
+    if (v->picks) {
+        runs_place_picked(v);
+    } else {
+        v->visible[COL_METRIC] = metrics;
+        v->visible[COL_ROWS] = many;
+        if (v->tasks) choose_beside_tasks(v);
+        for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
+            v->visible[dropped[i]] = false;
+    }
+    runs_order_columns(v);
     if ((int)v->sort >= COL_COUNT + v->tasks) v->sort = COL_ID;
     if ((int)v->column >= COL_COUNT + v->tasks) v->column = v->tasks ? COL_COUNT : COL_BEST;
     runs_place_tasks(v);
-    while ((int)v->column < COL_COUNT && !v->visible[v->column]) v->column = (enum runs_column)(v->column - 1);
+    while ((int)v->column < COL_COUNT && v->column && !v->visible[v->column]) v->column = (enum runs_column)(v->column - 1);
+    if ((int)v->column < COL_COUNT && !v->visible[v->column]) v->column = v->place[0];
 }
 
 static int by_id(const void *a, const void *b) {
@@ -261,12 +273,12 @@ static void filter_cell(struct runs_view *v) {
 }
 
 static void move_column(struct runs_view *v, int by) {
-    for (int to = (int)v->column + by; to >= 0 && to < COL_COUNT + v->tasks; to += by)
-        if (to >= COL_COUNT || v->visible[to]) {
-            v->column = (enum runs_column)to;
-            runs_show_column(v);
-            return;
-        }
+    int at = (int)v->column >= COL_COUNT ? v->places + (int)v->column - COL_COUNT : 0;
+    for (int i = 0; i < v->places; i++)
+        if (v->place[i] == v->column) at = i;
+    at = ui_into(at + by, v->places + v->tasks - 1);
+    v->column = at < v->places ? v->place[at] : (enum runs_column)(COL_COUNT + at - v->places);
+    runs_show_column(v);
 }
 
 static void clear_filter(struct runs_view *v, struct effect *out) {

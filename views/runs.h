@@ -1,7 +1,7 @@
 /* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
  * to the app; order, filter, marks and cursor to the view.
  *
- * In runs.c, runs_keep.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and detail.c. */
+ * In runs.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and detail.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 
@@ -52,10 +52,12 @@ struct run_row {
     const char *tags, *note;  /* "a, b"; NULL: none */
     bool pinned;              /* listed before all others */
     int64_t disk;             /* bytes of its files, < 0: not known */
+    const double *curve;      /* its loss in a few values; NULL: not asked for */
+    int curve_points;
 };
 
 enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
-                   COL_TRAINED, COL_TIME, COL_SEED, COL_COUNT /* and on: a column a task */ };
+                   COL_TRAINED, COL_TIME, COL_SEED, COL_TAGS, COL_DISK, COL_CURVE, COL_COUNT /* and on: a column a task */ };
 enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 
 /* Runs that share a column's value, and what their best values are of. */
@@ -85,6 +87,8 @@ struct runs_view {
     enum runs_column sort;
     bool reverse;
     bool visible[COL_COUNT];  /* columns that there is room and reason for */
+    enum runs_column picked[COL_COUNT], place[COL_COUNT]; /* those that the user chose; those visible: from left to right */
+    int picks, places;        /* picks 0: what there is a reason for */
     const char *metric;       /* the one of all runs shown, or NULL */
     bool by_task;             /* a column a task; a change is an EFFECT_BY_TASK */
     const char *task[RUNS_TASKS]; /* their names, of all runs shown, in their order */

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/plot_many.h"
 #include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -11,7 +13,7 @@ struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
 };
 
-static const int runs_draw_widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4}; /* 0: shared */
+static const int runs_draw_widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4, 14, 9, 16}; /* 0: shared */
 
 int runs_rest(const struct runs_view *v) {
     int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
@@ -27,10 +29,12 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
     if (task < 6) task = 6;
     if (!v->visible[COL_TASK]) task = 0;
     int method = rest - task < 8 ? 8 : rest - task, x = 2;
-    for (int i = 0; i < COL_COUNT; i++) {
+    for (int i = 0; i < COL_COUNT; i++) k->x[i] = k->w[i] = 0;
+    for (int p = 0; p < v->places; p++) {
+        enum runs_column i = v->place[p];
         k->x[i] = x;
-        k->w[i] = !v->visible[i] ? 0 : i == COL_METHOD ? method : i == COL_TASK ? task : runs_draw_widths[i];
-        if (v->visible[i]) x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
+        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : runs_draw_widths[i];
+        x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
     }
     for (int i = 0; i < v->tasks; i++) {
         bool seen = i >= v->task_left && i < v->task_left + v->task_room;
@@ -41,7 +45,7 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
 }
 
 static bool on_right(enum runs_column k) {
-    return k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
+    return k != COL_TAGS && k != COL_CURVE && k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
 }
 
 static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
@@ -91,6 +95,16 @@ static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct 
     }
 }
 
+/* "840", "11.2 kB", "3.4 MB"; "–" when not known. */
+static void show_bytes(int64_t bytes, char out[64]) {
+    static const char *const units[] = {"", " kB", " MB", " GB", " TB"};
+    double v = (double)bytes;
+    int unit = 0;
+    for (; v >= 999.5 && unit < 4; unit++) v /= 1000;
+    if (bytes < 0) snprintf(out, 64, "\u2013");
+    else snprintf(out, 64, unit && v < 99.95 ? "%.1f%s" : "%.0f%s", v, units[unit]);
+}
+
 static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct column_places *k,
                      int y, const struct run_row *row, bool here) {
     char text[64], flag[RUN_FLAG];
@@ -128,6 +142,13 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     runs_draw_cell(c, k, r.x, y, COL_TIME, ink, text);
     snprintf(text, sizeof text, "%llu", (unsigned long long)row->seed);
     runs_draw_cell(c, k, r.x, y, COL_SEED, ink, text);
+    if (row->tags) runs_draw_cell(c, k, r.x, y, COL_TAGS, INK_DIM, row->tags);
+    show_bytes(row->disk, text);
+    runs_draw_cell(c, k, r.x, y, COL_DISK, ink, text);
+    static const double places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    int points = row->curve_points > (int)COUNT_OF(places) ? (int)COUNT_OF(places) : row->curve_points;
+    struct plot_data curve = {places, row->curve, (size_t)(row->curve && points > 0 ? points : 0)};
+    if (k->w[COL_CURVE] && curve.count) plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
     draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
         struct style style = canvas_style(c, INK_CURSOR);
@@ -281,7 +302,7 @@ static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
     REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_COPY, REQ_TASKS, REQ_GROUP,
-    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_NONE
+    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_COLUMNS, REQ_NONE
 };
 
 const struct screen screen_runs = {

@@ -36,6 +36,10 @@ static void ask_note(struct ui *ui) {
 
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
+    if (r == REQ_COLUMNS) {
+        runs_ask_columns(ui);
+        return true;
+    }
     if (r != REQ_PIN && r != REQ_TAGS && r != REQ_NOTE) return false;
     if (!runs_at_cursor(v)) return true;
     if (r == REQ_TAGS) ask_tags(ui);

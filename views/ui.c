@@ -292,6 +292,8 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
         ui_say(ui, SAY_INFO, *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
     } else if (ui->use == USE_TAGS || ui->use == USE_RUN_NOTE) {
         runs_keep_typed(ui, ui->prompt.text, out);
+    } else if (ui->use == USE_COLUMNS) {
+        runs_columns_typed(ui, ui->prompt.text, out);
     } else if (ui->use == USE_PURGE) {
         runs_purge_typed(ui, ui->prompt.text);
     } else if (ui->use == USE_NUMBER) {

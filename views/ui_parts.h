@@ -128,6 +128,12 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out);
 /* What a column of a run holds, as a filter says it; false: nothing.  Whether best values may be compared. */
 bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]);
 int runs_by_kind(const struct run_row *a, const struct run_row *b);
+/* runs_columns.c: which of the columns that were picked there is room for; those visible from left to right; a line of
+ * them to be edited, and what was typed. */
+void runs_place_picked(struct runs_view *v);
+void runs_order_columns(struct runs_view *v);
+void runs_ask_columns(struct ui *ui);
+void runs_columns_typed(struct ui *ui, const char *text, struct effect *out);
 /* The marked runs where `marked` (without any: the one under the cursor) into out; how many. */
 int runs_choose(struct runs_view *v, bool marked, struct effect *out);
 /* runs_keep.c: pins, tags and notes; what was typed of them; and deleting for good: begun, asked (the app has counted), the

@@ -15,6 +15,7 @@
 #include "app/session/learning.h"
 #include "app/session/kept.h"
 #include "app/session/own_data.h"
+#include "app/session/row_extras.h"
 #include "app/session/start_effect.h"
 #include "app/session/session.h"
 #include "app/session/swept.h"
@@ -44,7 +45,8 @@ struct background {
     struct order *orders;
     int64_t taken;
     struct background_answer *answers;
-    struct result_cache tasks; /* the thread's own */
+    struct result_cache tasks;
+    struct row_extras extras; /* the thread's own */
     struct background_machine machine; /* once it was measured; the thread's own */
     struct sweeping *sweeping; /* the screen's; touched by this thread alone */
     const struct session_verbs *verbs;
@@ -428,7 +430,11 @@ static int serve(struct background *d, const struct background_order *o, struct 
     struct store_run run;
     int rc;
     switch (o->kind) {
-    case BACKGROUND_RUNS: return background__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
+    case BACKGROUND_RUNS:
+        rc = background__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
+        if (!rc && (o->disk || o->curve))
+            row_extras_fill(&d->extras, d->store, &a->runs->stored, a->runs->row, o->disk, o->curve, &a->runs->curves);
+        return rc;
     case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &d->machine, &a->detail, e);
     case BACKGROUND_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
@@ -546,7 +552,8 @@ void background_ask(struct background *d, const struct background_order *o) {
     bool waiting = false; /* the same list asked for twice is fetched once */
     for (; *end; end = &(*end)->next)
         if (o->kind == BACKGROUND_RUNS && (*end)->what.kind == BACKGROUND_RUNS && (*end)->what.trash == o->trash &&
-            (*end)->what.by_task == o->by_task && !strcmp((*end)->what.text, o->text))
+            (*end)->what.by_task == o->by_task && (*end)->what.disk == o->disk &&
+            (*end)->what.curve == o->curve && !strcmp((*end)->what.text, o->text))
             waiting = true;
     if (!waiting) {
         *end = mine;
@@ -617,6 +624,7 @@ void background_free(struct background *d) {
     struct background_answer *a;
     while ((a = background_take(d))) background_answer_free(a);
     result_cache_release(&d->tasks);
+    row_extras_release(&d->extras);
     pthread_mutex_destroy(&d->lock);
     pthread_cond_destroy(&d->asked);
     free(d);

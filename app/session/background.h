@@ -61,6 +61,7 @@ struct background_order {
     int runs;
     bool trash;
     bool by_task;     /* BACKGROUND_RUNS: with what each task came to */
+    bool disk, curve; /* BACKGROUND_RUNS: with the bytes of each run's files, with its loss in small */
     const char *text; /* copied */
     int64_t typed;    /* BACKGROUND_PURGE */
     const struct run_config *config; /* BACKGROUND_SOURCE; copied */
@@ -96,6 +97,7 @@ struct history_rows {
     struct task_results *results; /* of each row; NULL: not asked for */
     struct task_row **task;
     char **started; /* local times */
+    double *curves; /* of all rows; NULL: not asked for */
 };
 
 struct run_page {

@@ -106,6 +106,7 @@ void history_rows_free(struct history_rows *r) {
     free(r->results);
     free(r->task);
     free(r->started);
+    free(r->curves);
     free(r->row);
     free(r->filter);
     store_runs_release(&r->stored);

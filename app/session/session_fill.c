@@ -160,7 +160,8 @@ void session__fill_jobs(struct session *s) {
 void session__ask_runs(struct session *s) {
     const struct runs_view *v = &s->ui.runs;
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_RUNS, .trash = v->trash,
-                                                              .by_task = v->by_task, .text = v->filter });
+                                                              .by_task = v->by_task, .disk = v->visible[COL_DISK],
+                                                              .curve = v->visible[COL_CURVE], .text = v->filter });
 }
 
 void session__ask_others(struct session *s) {

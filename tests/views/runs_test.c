@@ -362,6 +362,57 @@ static void deleting_is_asked_twice(void **state) {
     ui_release(&ui);
 }
 
+/* Columns are chosen and ordered on a line; none: by what there is a reason and room for. */
+static void columns_are_chosen_and_ordered(void **state) {
+    (void)state;
+    struct ui ui;
+    static const double curve[] = {1, 0.8, NAN, 0.5};
+    struct run_row row[COUNT_OF(scene_rows)];
+    struct buf b = BUF_INIT;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    memcpy(row, scene_rows, sizeof row);
+    for (size_t i = 0; i < COUNT_OF(row); i++) row[i].disk = 11208, row[i].curve = curve, row[i].curve_points = 4, row[i].tags = "talk";
+    ui.runs.row = row;
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, 'c');
+    assert_string_equal(ui.prompt.text, "id state method task best lr trained seed");
+    assert_non_null(strstr(ui.prompt.label, "tags disk curve"));
+    prompt_set(&ui.prompt, "seed id curve disk method tags");
+    struct effect x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_FILTER); /* what takes a look is asked for */
+    assert_true(ui.runs.visible[COL_DISK] && ui.runs.visible[COL_CURVE] && !ui.runs.visible[COL_STATE]);
+    render_ui(&ui, RENDER_TEXT, &b);
+    char *at = strstr(b.data, "seed");
+    const char *const order[] = {"id", "curve", "disk", "method", "tags"};
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        assert_non_null(at);
+        at = strstr(at, order[i]);
+    }
+    assert_non_null(strstr(b.data, "11.2 kB"));
+    assert_non_null(strstr(b.data, "\u2588\u2585 \u2581"));
+    scene_press(&ui, 'g');
+    for (int i = 0; i < 9; i++) scene_press(&ui, 'h');
+    assert_int_equal(ui.runs.column, COL_SEED);
+    scene_press(&ui, 'l');
+    assert_int_equal(ui.runs.column, COL_ID);
+    scene_press(&ui, 'c');
+    prompt_set(&ui.prompt, "id sed");
+    scene_press(&ui, PRESS_ENTER);
+    assert_non_null(strstr(ui.message, "there is seed"));
+    assert_int_equal(ui.runs.picks, 6);
+    for (int w = 30; w < 120; w++) { /* what there is no room for gives way */
+        ui_resize(&ui, w, 24);
+        buf_clear(&b);
+        render_ui(&ui, RENDER_TEXT, &b);
+    }
+    scene_press(&ui, 'c');
+    prompt_set(&ui.prompt, "");
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(!ui.runs.picks && ui.runs.visible[COL_STATE] && !ui.runs.visible[COL_CURVE]);
+    buf_release(&b);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(unlike_bests_stand_apart),
@@ -372,6 +423,7 @@ int main(void) {
         cmocka_unit_test(runs_go_on_where_they_can),   cmocka_unit_test(reasons_are_whole),
         cmocka_unit_test(pins_tags_and_notes),
         cmocka_unit_test(deleting_is_asked_twice),
+        cmocka_unit_test(columns_are_chosen_and_ordered),
         cmocka_unit_test(ten_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,79 @@
+/* Runs: which columns are shown, and in which order (runs.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "views/runs.h"
+#include "views/ui.h"
+#include "views/ui_parts.h"
+
+enum { METHOD_LEAST = 12 }; /* of method and task together */
+
+/* The last ones give way. */
+void runs_place_picked(struct runs_view *v) {
+    for (int i = 0; i < v->picks; i++) v->visible[v->picked[i]] = true;
+    for (int i = v->picks - 1; i > 0 && runs_rest(v) < METHOD_LEAST; i--)
+        if (v->picked[i] != COL_METHOD && v->picked[i] != COL_TASK) v->visible[v->picked[i]] = false;
+}
+
+void runs_order_columns(struct runs_view *v) {
+    v->places = 0;
+    for (int i = 0; i < COL_COUNT; i++) {
+        if (v->picks && i >= v->picks) return;
+        enum runs_column at = v->picks ? v->picked[i] : (enum runs_column)i;
+        if (v->visible[at]) v->place[v->places++] = at;
+    }
+}
+
+void runs_ask_columns(struct ui *ui) {
+    const struct runs_view *v = &ui->runs;
+    struct buf shown = BUF_INIT, label = BUF_INIT;
+    const enum runs_column *of = v->picks ? v->picked : v->place;
+    int n = v->picks ? v->picks : v->places;
+    bool has[COL_COUNT] = {false}, any = false;
+    for (int i = 0; i < n; i++) {
+        buf_printf(&shown, "%s%s", i ? " " : "", runs_column_name[of[i]]);
+        has[of[i]] = true;
+    }
+    buf_puts(&label, "columns");
+    for (int i = 0; i < COL_COUNT; i++) {
+        if (has[i]) continue;
+        buf_printf(&label, "%s%s", any ? " " : " (also ", runs_column_name[i]);
+        any = true;
+    }
+    buf_puts(&label, any ? ") " : " ");
+    prompt_open(&ui->prompt, buf_text(&label), buf_text(&shown), false);
+    ui->use = USE_COLUMNS;
+    buf_release(&shown);
+    buf_release(&label);
+}
+
+void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
+    struct runs_view *v = &ui->runs;
+    enum runs_column picked[COL_COUNT];
+    bool has[COL_COUNT] = {false};
+    char *copy = xstrdup(text), *rest = copy, *word;
+    int n = 0, bad = 0;
+    while (!bad && (word = strsep(&rest, " ,"))) {
+        int at = 0;
+        if (!*word) continue;
+        while (at < COL_COUNT && strcmp(word, runs_column_name[at])) at++;
+        if (at == COL_COUNT) {
+            const char *near = text_nearest(word, runs_column_name, COL_COUNT);
+            ui_say(ui, SAY_ERROR, "no column \"%.30s\"%s%s", word, near ? "; there is " : "", near ? near : "");
+            bad = 1;
+        } else if (!has[at]) {
+            has[at] = true;
+            picked[n++] = (enum runs_column)at;
+        }
+    }
+    free(copy);
+    if (bad) return;
+    memcpy(v->picked, picked, (size_t)n * sizeof *picked);
+    v->picks = n;
+    if (!n) ui_say(ui, SAY_INFO, "columns by what there is a reason and room for");
+    runs_changed(v);
+    out->kind = EFFECT_FILTER; /* some columns take a look at files or points */
+}
