@@ -48,6 +48,18 @@ static char *moved_folder_of(const char *path) {
     return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : NULL;
 }
 
+/* The model's folder, gone, where the rows that lay in it are now. */
+static void moved_model(struct run_config *c, const char *rows_before, struct buf *said) {
+    char *was = moved_folder_of(rows_before), *now = moved_folder_of(c->train_file);
+    bool with_rows = was && now && c->model_folder && !strcmp(was, c->model_folder) && !file_is_folder(was);
+    if (with_rows) {
+        text_line(said, "model: %s is gone; %s is taken, with its rows", was, now);
+        xreplace(&c->model_folder, now);
+    }
+    free(was);
+    free(now);
+}
+
 void moved_rows(struct run_config *c, const char *history, struct buf *said) {
     char *program = file_program_folder();
     char *base[BASES] = { xstrdup("."), moved_folder_of(history), program, program ? file_join(program, "..") : NULL };
@@ -57,6 +69,7 @@ void moved_rows(struct run_config *c, const char *history, struct buf *said) {
         bool train = moved_follow(&of->train_file, of->train_sha256, base, said);
         bool one = of->train_file && of->dev_file && !strcmp(was, of->dev_file); /* said once */
         bool dev = moved_follow(&of->dev_file, of->dev_sha256, base, train && one ? NULL : said);
+        if (train && !c->tasks) moved_model(c, was, said);
         free(was);
         if (!of->task_folder || !(train || dev)) continue;
         free(of->task_folder);

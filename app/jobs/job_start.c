@@ -295,9 +295,9 @@ static int job_start_adopt(struct job_record *job, const struct job_tasks *t, st
 static struct model *find_model(struct job_record *job, struct err *e) {
     struct run_config *c = &job->request->config;
     struct buf said = BUF_INIT;
+    moved_rows(c, store_path(job->jobs->store), &said);
     struct model *m = backbone_open(c, &(struct backbone_hint){ .given = job->given }, &said, e);
     job->given = NULL;
-    if (m) moved_rows(c, store_path(job->jobs->store), &said);
     if (m && strcmp(m->folder, c->model_folder)) {
         char *full = realpath(m->folder, NULL);
         free(c->model_folder);

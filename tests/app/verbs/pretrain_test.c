@@ -76,6 +76,16 @@ static void a_task_goes_on_from_it(void **state) {
     command_release(&c);
 }
 
+/* The history with what lies beside it, in another place. */
+static void a_history_that_was_moved_finds_its_start(void **state) {
+    (void)state;
+    char *line = xprintf("mkdir '%s/moved' && mv '%s'* '%s/moved/'", stage.folder, stage.db, stage.folder);
+    assert_int_equal(system(line), 0);
+    free(stage_out(0, "predict 1 --fill 'a [MASK]' --db '%s/moved/p.db'", stage.folder));
+    free(stage_out(0, "train --like 1 --steps 2 --db '%s/moved/p.db'", stage.folder));
+    free(line);
+}
+
 static void what_cannot_be_is_refused_and_leaves_nothing(void **state) {
     (void)state;
     char *out = xprintf("pretrain --text '%s' --db '%s' %s", text, stage.db, shape), *blank = test_file(stage.folder, "blank", "\n\n", 2);
@@ -109,6 +119,7 @@ int main(void) {
         cmocka_unit_test(texts_become_a_model),
         cmocka_unit_test(a_task_goes_on_from_it),
         cmocka_unit_test(what_cannot_be_is_refused_and_leaves_nothing),
+        cmocka_unit_test(a_history_that_was_moved_finds_its_start),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
