@@ -35,6 +35,9 @@ void session__lesson(struct session *s, const struct effect *x) {
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON, .text = x->text, .config = c });
     } else if (x->kind == EFFECT_LESSON_CLOSE) {
         if (s->lesson) close_lesson(s);
+    } else if (x->kind == EFFECT_LESSON_STEP && x->keep && s->look_only) {
+        s->lesson->progress.of[x->by].state = LESSON_OPEN;
+        ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is trained here (petri without watch and --readonly does)");
     } else if (x->kind == EFFECT_LESSON_STEP) {
         ask_step(s, x->by, x->keep);
     } else {
