@@ -162,6 +162,7 @@ test-slow: petri ## the tests that take hours, all of them for memory, races on 
 bench: petri ## speed: petri alone, then beside PyTorch where its environment is there
 	$(Q)./petri bench
 	$(Q)./petri bench --history
+	$(Q)./petri bench --keys
 	$(Q)$(if $(PEER),$(PEER) tests/reference/compare_bench.py && $(PEER) tests/reference/compare_tsne.py,echo 'bench: PyTorch is not compared: see tests/reference/README.md')
 
 # ---- checks ----

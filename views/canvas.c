@@ -70,7 +70,7 @@ void canvas_pop_clip(struct canvas *c) {
 }
 
 struct style canvas_style(const struct canvas *c, enum ink ink) {
-    return theme_style(ink, c->colours);
+    return theme_style(ink, c->theme, c->colours);
 }
 
 const struct cell *canvas_at(const struct canvas *c, int x, int y) {

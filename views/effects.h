@@ -80,6 +80,9 @@ enum effect_kind {
     EFFECT_LESSON,        /* open the lesson named in text, where it was left */
     EFFECT_LESSON_CLOSE,  /* keep where it is, and show the list */
     EFFECT_LESSON_STEP,   /* what the open lesson needs up to step `by`; `keep`: its run is begun; `by` < 0: it begins anew */
+    EFFECT_SET,           /* text: a setting and its value, "theme light" */
+    EFFECT_SAVE_SETTINGS, /* all as they are, to the file */
+    EFFECT_MOUSE,         /* ui->mouse has changed */
     EFFECT_QUIT,          /* `keep`: running runs go on without a screen, else stop them */
     EFFECT_SUSPEND,
     EFFECT_REDRAW,

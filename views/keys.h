@@ -23,6 +23,14 @@ struct press {
     int64_t ms;   /* when, monotonic: a question does not take keys typed ahead of it */
 };
 
+/* What the mouse did at a cell, from 0. */
+enum mouse_kind { MOUSE_CLICK, MOUSE_UP, MOUSE_DOWN /* the wheel */ };
+struct mouse {
+    enum mouse_kind kind;
+    int x, y;
+    int64_t ms; /* as press.ms */
+};
+
 /* The list of screens, in the order of their tabs.  From a line NAME, name follow SCREEN_NAME, the table screen_name
  * (screen.h) and the state ui.name, a struct name_view (ui.h). */
 #define SCREENS(_)                                                                                  \
@@ -50,7 +58,7 @@ enum request {
     /* everywhere */
     REQ_TO_COMPOSE, REQ_TO_TRAIN, REQ_TO_RUNS, REQ_TO_COMPARE, REQ_TO_SWEEP, REQ_TO_HEATMAP, REQ_TO_MAP, REQ_TO_LEARN,
     REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_UP, REQ_DOWN, REQ_FIRST, REQ_LAST,
-    REQ_PAGE_UP, REQ_PAGE_DOWN, REQ_SEARCH, REQ_NEXT, REQ_PREV, REQ_COMMAND, REQ_HELP, REQ_BACK,
+    REQ_PAGE_UP, REQ_PAGE_DOWN, REQ_SEARCH, REQ_NEXT, REQ_PREV, REQ_COMMAND, REQ_MENU, REQ_LINE, REQ_MOUSE, REQ_HELP, REQ_BACK,
     REQ_QUIT, REQ_INTERRUPT, REQ_UNDO, REQ_REDO, REQ_GLYPHS, REQ_REDRAW, REQ_SUSPEND,
     /* lists and runs */
     REQ_MARK, REQ_MARK_ALL, REQ_OPEN, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,

@@ -16,6 +16,11 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     if (v->going) snprintf(how, sizeof how, "running");
     else snprintf(how, sizeof how, v->code ? "exit code %d" : "done", v->code);
     snprintf(title, sizeof title, "%.380s", v->command ? v->command : "nothing was printed yet");
+    size_t room = r.w > 30 ? (size_t)r.w - 24 : 6, n = strlen(title); /* how it stands is always told */
+    if (n > room && room < sizeof title - 4) {
+        while (room && ((unsigned char)title[room] & 0xC0) == 0x80) room--;
+        snprintf(title + room, 4, "…");
+    }
     canvas_rule(c, r.x, r.y, r.w, title, v->command ? how : NULL);
     canvas_push_clip(c, (struct rect){r.x, r.y + 1, r.w, r.h - 1});
     for (int i = v->top; i < v->lines && i - v->top < r.h - 1; i++)

@@ -18,7 +18,7 @@ void palette_begin(struct palette *p, const char *line) {
 void palette_offer(struct palette *p, const char *word, const char *note) {
     if (!note) note = "";
     if (strlen(word) >= sizeof p->row->word) return;
-    int score = !strcmp(p->typed, word) ? 1 << 20 : prompt_match(p->typed, word);
+    int score = !*p->typed ? 0 : !strcmp(p->typed, word) ? 1 << 20 : prompt_match(p->typed, word); /* nothing typed: as they come */
     if (score >= 0) score += 1000; /* before what fits by its note alone */
     else if (p->typed[0] && p->typed[1] && strcasestr(note, p->typed)) score = 0;
     else return;

@@ -312,7 +312,7 @@ const struct screen screen_runs = {
              "it to Compose, d puts it into the trash. J joins runs that share a column's value, with mean, deviation and "
              "n; X then Z trains the best run of a task again with another seed.",
     .keys = runs_draw_keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
-    .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .request = runs_request,
+    .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .point = runs_point, .request = runs_request,
     .run = runs_draw_run, .marked = marked,
     .refresh = runs_draw_refresh, .panes = layout_runs, .draw = draw_runs_screen, .readout = runs_draw_readout, .hint = runs_draw_hint,
     .pictured = runs_draw_pictured, .table = runs_draw_table,

@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,7 +23,8 @@
 #include "core/base/text.h"
 #include "views/term_guard.h"
 
-enum { KEY_PASTE_BEGIN = KEY_MAX + 1, KEY_PASTE_END, PASTE_LIMIT = 65536, PAIRS = 600 };
+enum { KEY_PASTE_BEGIN = KEY_MAX + 1, KEY_PASTE_END, KEY_REPORT, KEY_OLD_REPORT, PASTE_LIMIT = 65536, PAIRS = 600 };
+enum { REPORT = 24, OLD_REPORT = 3 }; /* longest report of the mouse; codes of one in the form of before 2012 */
 
 /* One terminal a process, all of it used by one thread. */
 static struct {
@@ -33,6 +35,11 @@ static struct {
     bool pastes;             /* bracketed paste was asked for */
     bool pasting;            /* between its two marks */
     struct buf paste;
+    bool mouse;              /* reports were asked for */
+    bool reporting;          /* inside one, of which so much was read */
+    char report[REPORT];
+    size_t report_size;
+    int old_report;          /* codes of an old one still to be dropped */
     struct key_code {
         int kind;            /* OK, KEY_CODE_YES */
         wint_t code;
@@ -46,6 +53,8 @@ static struct {
 } term;
 
 static const char paste_on[] = "\033[?2004h", paste_off[] = "\033[?2004l";
+
+static const char mouse_on[] = "\033[?1000h\033[?1006h", mouse_off[] = "\033[?1006l\033[?1000l";
 
 static void term_say(const char *bytes, size_t n) {
     while (n) {
@@ -70,6 +79,16 @@ void term_abilities(struct term_abilities *out) {
     int colours = tigetnum("colors");
     out->colours = colours > 0 ? colours : 0;
     if (!term.active) del_curterm(cur_term);
+}
+
+bool term_is_plain(void) {
+    const char *name = getenv("TERM");
+    int found = 0;
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !name || !*name) return false;
+    if (setupterm(name, STDOUT_FILENO, &found) != OK) return false;
+    bool plain = cursor_address == NULL;
+    del_curterm(cur_term);
+    return plain;
 }
 
 static int check_terminal(struct err *e) {
@@ -135,6 +154,8 @@ int term_start(const struct term_choice *choice, struct err *e) {
     term_choose(choice);
     define_key("\033[200~", KEY_PASTE_BEGIN);
     define_key("\033[201~", KEY_PASTE_END);
+    define_key("\033[<", KEY_REPORT); /* also where none was asked for: a stray one is no keys */
+    define_key("\033[M", KEY_OLD_REPORT);
     getmaxyx(stdscr, term.h, term.w);
     term.pastes = true;
     term_say(paste_on, sizeof paste_on - 1);
@@ -142,8 +163,16 @@ int term_start(const struct term_choice *choice, struct err *e) {
     return 0;
 }
 
+void term_mouse(bool on) {
+    if (!term.active || term.mouse == on) return;
+    term.mouse = on;
+    if (on) term_say(mouse_on, sizeof mouse_on - 1);
+    else term_say(mouse_off, sizeof mouse_off - 1);
+}
+
 void term_stop(void) {
     if (!term.active) return;
+    term_mouse(false);
     term.active = false;
     term_say(paste_off, sizeof paste_off - 1);
     curs_set(1);
@@ -273,6 +302,24 @@ static bool follow_size(void) {
     return h != term.h || w != term.w;
 }
 
+/* The next code of a report of the mouse, "button;column;row" and M or m; true when it is one that means something. */
+static bool take_report(const struct key_code *k, struct term_input *out) {
+    int button, x, y;
+    if (k->kind == OK && term.report_size < REPORT - 1 && k->code < 0x80 && strchr("0123456789;", (int)k->code) && k->code) {
+        term.report[term.report_size++] = (char)k->code;
+        return false;
+    }
+    term.reporting = false;
+    term.report[term.report_size] = 0;
+    bool pressed = k->kind == OK && k->code == 'M';
+    if (!term.mouse || !pressed || sscanf(term.report, "%d;%d;%d", &button, &x, &y) != 3) return false;
+    bool wheel = button >= 64 && button < 68, left = button >= 0 && (button & ~28) == 0; /* with any of Shift, Alt, Ctrl */
+    if ((!wheel && !left) || x < 1 || y < 1 || x > CANVAS_SIDE || y > CANVAS_SIDE) return false;
+    out->kind = INPUT_MOUSE;
+    out->mouse = (struct mouse){wheel ? button & 1 ? MOUSE_DOWN : MOUSE_UP : MOUSE_CLICK, x - 1, y - 1, clock_ms()};
+    return true;
+}
+
 void term_read(struct term_input *out) {
     struct key_code k, next;
     memset(out, 0, sizeof *out);
@@ -297,6 +344,23 @@ void term_read(struct term_input *out) {
             out->text = buf_text(&term.paste);
             out->size = term.paste.size;
             return;
+        }
+        if (term.old_report) {
+            term.old_report--;
+            continue;
+        }
+        if (term.reporting) {
+            if (take_report(&k, out)) return;
+            continue;
+        }
+        if (is_key(&k, KEY_REPORT)) {
+            term.reporting = true;
+            term.report_size = 0;
+            continue;
+        }
+        if (is_key(&k, KEY_OLD_REPORT)) {
+            term.old_report = OLD_REPORT;
+            continue;
         }
         if (is_key(&k, KEY_PASTE_BEGIN)) {
             buf_clear(&term.paste);
@@ -406,7 +470,9 @@ void term_redraw(void) {
 }
 
 void term_suspend(void) {
+    bool mouse = term.mouse;
     if (!term.active) return;
+    term_mouse(false);
     term_say(paste_off, sizeof paste_off - 1);
     curs_set(1);
     endwin();
@@ -414,6 +480,7 @@ void term_suspend(void) {
     raise(SIGTSTP);
     signal(SIGTSTP, before);
     term_say(paste_on, sizeof paste_on - 1);
+    term_mouse(mouse);
     if (follow_size()) {
         struct key_code k = {KEY_CODE_YES, KEY_RESIZE};
         put_back(&k, 1);

@@ -13,13 +13,14 @@
 #include "views/canvas.h"
 #include "views/keys.h"
 
-enum input_kind { INPUT_NONE, INPUT_PRESS, INPUT_PASTE, INPUT_RESIZE, INPUT_HANGUP };
+enum input_kind { INPUT_NONE, INPUT_PRESS, INPUT_PASTE, INPUT_MOUSE, INPUT_RESIZE, INPUT_HANGUP };
 struct term_input {
     enum input_kind kind;
     struct press press;
     const char *text;   /* paste: valid until the next term_read */
     size_t size;
     int w, h;           /* resize */
+    struct mouse mouse;
 };
 
 struct term_choice {
@@ -36,6 +37,8 @@ struct term_abilities {
 };
 void term_abilities(struct term_abilities *out);
 
+/* Whether standard input and output are a terminal of a known type that cannot place a cursor (TERM=dumb). */
+bool term_is_plain(void);
 /* ERR_USAGE when standard input or output is no terminal, or TERM is unknown: one sentence
  * with a way out, and nothing was written to the terminal. */
 int term_start(const struct term_choice *choice, struct err *e);
@@ -62,6 +65,8 @@ void term_show(const struct canvas *c, int cursor_x, int cursor_y);
 void term_redraw(void);
 /* Gives the terminal back, stops the process (SIGTSTP), takes it again. */
 void term_suspend(void);
+/* Whether the terminal reports the mouse (it does not at first): while it does, it selects no text by itself. */
+void term_mouse(bool on);
 /* OSC 52; true when it was sent. */
 bool term_copy(const char *text);
 

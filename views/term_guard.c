@@ -48,7 +48,7 @@ static void term_guard_keep(const char *s) {
 void guard_strings(const char *leave, const char *cursor, const char *attributes,
                    const char *keypad) {
     strings_size = 0;
-    term_guard_keep("\033[?2004l");
+    term_guard_keep("\033[?2004l\033[?1006l\033[?1000l"); /* pastes and the mouse as they were */
     term_guard_keep(attributes);
     term_guard_keep(keypad);
     term_guard_keep(leave);

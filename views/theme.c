@@ -27,9 +27,31 @@ static const struct style looks[INK_COUNT][3] = {
     [INK_MODULE_3] = {{169, -1, ATTR_BOLD}, {5, -1, ATTR_BOLD}, {-1, -1, ATTR_BOLD}},
 };
 
-struct style theme_style(enum ink ink, enum colours colours) {
+/* What a dark and a light ground ask for in place of that: of 256 colours, and of 8 on a light one; 0: nothing. */
+static const struct {
+    int16_t dark, light, light_8;
+} theme_grounds[INK_COUNT] = {
+    [INK_DIM] = {248, 241, 0},      [INK_ACCENT] = {75, 25, 4},    [INK_TAB] = {75, 25, 4},
+    [INK_KEY] = {75, 25, 4},        [INK_GOOD] = {79, 29, 0},      [INK_WARN] = {215, 130, 5},
+    [INK_BAD] = {209, 124, 0},      [INK_CURVE] = {75, 25, 4},     [INK_RAW] = {250, 245, 0},
+    [INK_METRIC] = {215, 130, 5},   [INK_BASELINE] = {248, 241, 0}, [INK_MODULE_1] = {75, 25, 4},
+    [INK_MODULE_2] = {215, 130, 5}, [INK_MODULE_3] = {176, 125, 1},
+};
+
+struct style theme_style(enum ink ink, enum theme theme, enum colours colours) {
     BUG_IF(ink < 0 || ink >= INK_COUNT);
-    return looks[ink][colours];
+    struct style s = looks[ink][colours];
+    int16_t other = 0;
+    if (theme == THEME_DARK && colours == COLOURS_256) other = theme_grounds[ink].dark;
+    if (theme == THEME_LIGHT && colours == COLOURS_256) other = theme_grounds[ink].light;
+    if (theme == THEME_LIGHT && colours == COLOURS_8) other = theme_grounds[ink].light_8;
+    if (other) s.fg = other;
+    return s;
+}
+
+const char *theme_name(enum theme t) {
+    static const char *const names[THEME_COUNT] = {"safe", "dark", "light", "mono"};
+    return names[t];
 }
 
 /* In code point order, for bsearch. */

@@ -8,7 +8,7 @@
 
 #include "views/canvas.h"
 
-struct style theme_style(enum ink ink, enum colours colours);
+struct style theme_style(enum ink ink, enum theme theme, enum colours colours);
 /* The ASCII spelling of a sign ("λ" → "lambda"), or NULL when it has none. */
 const char *theme_ascii(uint32_t cp);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "views/plot_axis.h"
 #include "views/plot_raster.h"
 #include "views/train.h"
 #include "views/ui.h"
@@ -99,6 +100,33 @@ void train_move_cursor(struct train_view *v, int columns) {
         v->look.to += off;
     }
     free(own);
+}
+
+/* Onto the logged step that is nearest to a column of a chart. */
+bool train_point(struct ui *ui, int x, int y, struct effect *out) {
+    struct train_view *v = &ui->train;
+    struct layout_frame f;
+    struct panes p;
+    double *own, from, to;
+    struct plot_data d = train_over(v, train_loss(v), &own);
+    bool found = false;
+    (void)out;
+    ui_panes(ui, SCREEN_TRAIN, &f, &p);
+    if (v->besides) train_window(v, &from, &to);
+    else plot_window(&v->look, &d, &from, &to);
+    for (int i = 0; i < PANE_COUNT && d.count && !found; i++) {
+        struct rect r = p.at[i];
+        bool chart = i == PANE_LOSS || i == PANE_METRIC || i == PANE_RATE || i == PANE_NORM;
+        int w = r.w - AXIS_GUTTER - 1, at = x - r.x - AXIS_GUTTER;
+        if (!chart || rect_empty(r) || y < r.y || y >= r.y + r.h || at < 0 || at >= w || w < 2) continue;
+        if (v->look.log_x && !(from > 0)) from = d.step[0] > 0 ? d.step[0] : to / 1000;
+        double share = at / (double)(w - 1), want = v->look.log_x ? from * pow(to / from, share) : from + share * (to - from);
+        v->cursor = (int64_t)train_loss(v).step[plot_nearest(&d, want)];
+        v->look.follow = false;
+        found = true;
+    }
+    free(own);
+    return found;
 }
 
 void train_zoom(struct train_view *v, double by) {

@@ -441,7 +441,7 @@ const struct screen screen_train = {
              "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
     .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
     .init = train_draw_init, .release = train_draw_release, .changed = train_draw_changed,
-    .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
+    .point = train_point, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
     .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
     .pictured = train_draw_pictured,
 };

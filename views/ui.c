@@ -139,7 +139,7 @@ static void ask_stop_press(struct ui *ui, uint32_t code, struct effect *out) {
 
 static void ask_press(struct ui *ui, const struct press *p, struct effect *out) {
     if (p->ms - ui->ask.since < ask_grace_ms && p->ms >= ui->ask.since) return;
-    uint32_t code = p->code;
+    uint32_t code = p->alt ? PRESS_OTHER : p->code; /* Alt and a letter is another key */
     switch (ui->ask.kind) {
     case ASK_STOP:
     case ASK_DISCARD: ask_stop_press(ui, code, out); return;
@@ -212,6 +212,10 @@ static void ui_picked(struct ui *ui, struct effect *out) {
     const struct pick_item *item = &p->item[p->cursor];
     if (item->dim) {
         ui_say(ui, SAY_WARNING, "%.150s: %.150s", item->name, item->note);
+        return;
+    }
+    if (p->kind == PICK_KEYS) {
+        ui_menu_take(ui, out);
         return;
     }
     if (p->kind == PICK_PRESET && item->tag > 0 && item->tag <= ui->compose.owns) {
@@ -334,6 +338,18 @@ static bool everywhere(struct ui *ui, enum request r, struct effect *out) {
         }
         return true;
     case REQ_INTERRUPT: ui_quit(ui, out); return true;
+    case REQ_MENU: ui_menu_open(ui); return true;
+    case REQ_LINE:
+        if (*ui->line) out->kind = EFFECT_COPY;
+        else ui_say(ui, SAY_INFO, "nothing was done yet that has a command line");
+        snprintf(out->text, sizeof out->text, "%s", ui->line);
+        return true;
+    case REQ_MOUSE:
+        ui->mouse = !ui->mouse;
+        out->kind = EFFECT_MOUSE;
+        ui_say(ui, SAY_INFO, ui->mouse ? "the mouse works here; & gives it back to the terminal"
+                                       : "the mouse selects text as the terminal does; & takes it back");
+        return true;
     case REQ_EXPORT: write_open(ui); return true;
     case REQ_GLYPHS:
         if (!ui->ascii_only) ui->glyphs = (enum glyphs)((ui->glyphs + 1) % GLYPHS_COUNT);
@@ -357,6 +373,7 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
         return;
     }
     *ui->message = 0;
+    ui->line_new = false;
     if (ui->prompt.open) {
         prompt_feed(ui, p, out);
         return;
@@ -367,6 +384,12 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
     }
     if (learn_press(ui, p, out)) return;
     enum request r = keys_request(ui->screen, p);
-    if (r == REQ_NONE || everywhere(ui, r, out)) return;
-    if (!screens[ui->screen]->request(ui, r, out) && r == REQ_BACK) go_back(ui);
+    if (r != REQ_NONE && everywhere(ui, r, out)) return;
+    struct ui *before = xmalloc(sizeof *before);
+    *before = *ui;
+    bool taken = r != REQ_NONE && screens[ui->screen]->request(ui, r, out);
+    if (!taken && r == REQ_BACK) go_back(ui);
+    bool same = !*ui->message && out->kind == EFFECT_NONE && !memcmp(before, ui, sizeof *ui);
+    free(before);
+    if (same && !ui_moves(r)) ui_answer(ui, p, r);
 }

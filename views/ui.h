@@ -54,6 +54,7 @@ struct ui {
     enum screen_id screen, before; /* before: the last one that lay over no other */
     enum glyphs glyphs;
     enum colours colours;
+    enum theme theme;      /* mono: without colours */
     bool ascii_only;       /* started in ASCII: nothing finer can be shown */
     /* shared facts, set by the app */
     const char *database;  /* file name shown on line 1 */
@@ -71,6 +72,9 @@ struct ui {
     struct picker picker;
     struct ask ask;
     char message[900];     /* holds a whole error */
+    char line[1200];       /* the last action as a command line, set by the app; "" none */
+    bool line_new;         /* it is of the last press */
+    bool mouse;            /* the app reports the mouse */
     enum say say;
     int64_t now;           /* of the last press */
     bool flush;            /* a question has opened: drop what was typed ahead */
@@ -88,6 +92,9 @@ void ui_show(struct ui *ui, enum screen_id screen);
 void ui_press(struct ui *ui, const struct press *p, struct effect *out);
 /* Bracketed paste: text in a prompt, otherwise ignored and said. */
 void ui_paste(struct ui *ui, const char *text, size_t n, struct effect *out);
+
+/* A click or a turn of the wheel; as ui_press. */
+void ui_mouse(struct ui *ui, const struct mouse *m, struct effect *out);
 
 /* The message line; shown until the next press. */
 void ui_say(struct ui *ui, enum say say, const char *format, ...)

@@ -12,7 +12,7 @@
 
 enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW, CMD_WATCH, CMD_COMPARE, CMD_SWEEP,
                CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_PURGE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_SORT, CMD_GO,
-               CMD_PAGE, CMD_HELP, CMD_QUIT, CMD_COUNT };
+               CMD_PAGE, CMD_SET, CMD_SAVE_SETTINGS, CMD_HELP, CMD_QUIT, CMD_COUNT };
 
 /* Verbs of the command line that the screens do themselves, and a few of the screens' own.  With more words than `most` or with
  * options a line is the command line's, which prints on a page or trains as a job. */
@@ -46,6 +46,8 @@ static const struct ui_command {
     [CMD_SORT] = {"sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round"},
     [CMD_GO] = {"go", TAKES_SCREEN, 1, "to a screen by its name"},
     [CMD_PAGE] = {"page", TAKES_NOTHING, 0, "what the last command printed"},
+    [CMD_SET] = {"set", TAKES_SETTING, ANY_WORDS, "a setting for now: theme, glyphs, mouse; :save-settings keeps them"},
+    [CMD_SAVE_SETTINGS] = {"save-settings", TAKES_NOTHING, 0, "write all settings to their file, each with a comment"},
     [CMD_HELP] = {"help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options"},
     [CMD_QUIT] = {"quit", TAKES_NOTHING, 0, "leave"},
 };
@@ -288,6 +290,8 @@ static void run_command(struct ui *ui, enum command command, const char *line, c
         return;
     case CMD_SORT: sort_runs(ui, rest); return;
     case CMD_GO: go_to(ui, rest, out); return;
+    case CMD_SET: out->kind = EFFECT_SET; return;
+    case CMD_SAVE_SETTINGS: out->kind = EFFECT_SAVE_SETTINGS; return;
     case CMD_PAGE: ui_show(ui, SCREEN_PAGE); return;
     case CMD_MAP: map_sets(ui, rest, out); return;
     case CMD_UNSEEN: inspect_unseen(ui, rest, out); return;

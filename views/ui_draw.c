@@ -104,11 +104,17 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
 }
 
-/* What the hint says here and now; NULL: not shown. */
-static const char *hint_of(const struct ui *ui, const struct key_entry *k) {
-    const struct screen *s = screen_at(ui->screen);
-    if (k->everywhere) return k->request == REQ_QUIT && s->back ? "back" : k->hint;
-    return s->hint ? s->hint(ui, k) : k->hint;
+enum request ui_tab_at(const struct ui *ui, int at) {
+    struct canvas measure = {.glyphs = ui->glyphs};
+    if (screen_at(ui->screen)->line) return REQ_NONE; /* its first line has no tabs */
+    for (int i = 0, x = 1; i < SCREEN_COUNT; i++) {
+        const struct screen *s = screen_at((enum screen_id)i);
+        if (!s->tab) continue;
+        int w = canvas_width(&measure, s->tab);
+        if (at >= x && at < x + w) return s->to;
+        x += w + 2;
+    }
+    return REQ_NONE;
 }
 
 /* "Space", or both keys of a pair: "h/l". */
@@ -147,35 +153,67 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
     return true;
 }
 
-/* By rank, as many as fit; help always stays. */
-static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
-    if (draw_own_hints(ui, c, r)) return;
-    const struct key_entry *shown[64];
-    int count = 0, room = r.w - 1, x = r.x + 1;
+/* By rank, as many as fit; help, taken first, is shown last.  Returns how many. */
+enum { HINTS = 64 };
+static int choose_hints(const struct ui *ui, const struct canvas *c, int w, const struct key_entry *shown[HINTS]) {
+    const struct key_entry *taken[HINTS];
+    int count = 0, room = w - 1;
     for (int rank = 10; rank >= 1; rank--) {
         int at = rank == 10 ? 10 : 10 - rank;
-        for (int i = 0; i < keys_count() && count < 64; i++) {
+        for (int i = 0; i < keys_count() && count < HINTS; i++) {
             const struct key_entry *k = keys_at(i);
             if (k->rank != at || !k->hint || !keys_works(ui->screen, k)) continue;
-            const char *hint = hint_of(ui, k);
+            const char *hint = ui_hint(ui, k);
             if (!hint) continue;
-            int w = hint_width(c, k, hint);
-            if (w - 2 > room) continue;
-            room -= w;
-            shown[count++] = k;
+            int wide = hint_width(c, k, hint);
+            if (wide - 2 > room) continue;
+            room -= wide;
+            taken[count++] = k;
         }
     }
-    for (int i = 1; i <= count; i++) { /* help, taken first, is shown last */
-        const struct key_entry *k = shown[i % count];
+    for (int i = 0; i < count; i++) shown[i] = taken[(i + 1) % count];
+    return count;
+}
+
+static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
+    const struct key_entry *shown[HINTS];
+    if (draw_own_hints(ui, c, r)) return;
+    int count = choose_hints(ui, c, r.w, shown), x = r.x + 1;
+    for (int i = 0; i < count; i++) {
         char name[40];
-        hint_key(k, name);
+        hint_key(shown[i], name);
         x += canvas_text(c, x, r.y, INK_KEY, name) + 1;
-        x += canvas_text(c, x, r.y, INK_DIM, hint_of(ui, k)) + 2;
+        x += canvas_text(c, x, r.y, INK_DIM, ui_hint(ui, shown[i])) + 2;
+    }
+}
+
+const struct key_entry *ui_hint_at(const struct ui *ui, int x) {
+    const struct key_entry *shown[HINTS];
+    struct canvas measure = {.glyphs = ui->glyphs};
+    int count = choose_hints(ui, &measure, ui->w, shown), at = 1;
+    for (int i = 0; i < count; i++) {
+        int wide = hint_width(&measure, shown[i], ui_hint(ui, shown[i]));
+        if (x >= at && x < at + wide - 2) return shown[i];
+        at += wide;
+    }
+    return NULL;
+}
+
+/* The last action as a command line: beside what is said, or on the row above. */
+static void draw_line_of(const struct ui *ui, struct canvas *c, struct rect r, int used, int rows) {
+    int wide = canvas_width(c, ui->line);
+    if (!*ui->line || !ui->line_new || rows > 1) return;
+    if (used + wide + 5 <= r.w) {
+        canvas_right(c, r.x + used + 3, r.y, r.w - used - 4, INK_DIM, ui->line);
+    } else if (r.y > 2) {
+        canvas_fill(c, (struct rect){r.x, r.y - 1, r.w, 1}, INK_TEXT, ' ');
+        canvas_fit(c, r.x + 1, r.y - 1, r.w - 2, INK_DIM, ui->line);
     }
 }
 
 static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
     static const enum ink inks[] = {INK_TEXT, INK_GOOD, INK_WARN, INK_BAD};
+    int used = 0, said = 1;
     if (ui->ask.kind) {
         canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
     } else if (ui->prompt.open && !(ui->use == USE_FILES && *ui->message)) {
@@ -187,6 +225,8 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
         struct rect box = {r.x, r.y - rows + 1, r.w, rows};
         if (rows > 1) canvas_fill(c, box, INK_TEXT, ' ');
         canvas_wrap(c, (struct rect){r.x + 1, box.y, r.w - 2, rows}, inks[ui->say], ui->message);
+        used = canvas_width(c, ui->message);
+        said = rows;
     } else if (ui->picker.open) {
         const struct picker *p = &ui->picker;
         if (p->kind == PICK_PRESET && p->cursor < p->count) {
@@ -196,9 +236,10 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
     } else if (screen_at(ui->screen)->readout) {
         struct buf text = BUF_INIT;
         screen_at(ui->screen)->readout(ui, &text);
-        canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_TEXT, buf_text(&text));
+        used = canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_TEXT, buf_text(&text));
         buf_release(&text);
     }
+    if (!ui->ask.kind && !ui->prompt.open) draw_line_of(ui, c, r, used, said);
 }
 
 /* A window too small for any pane: the run, its step and loss, and what it takes. */
@@ -228,7 +269,8 @@ static void draw_line(const struct ui *ui, struct canvas *c) {
 
 void ui_draw(const struct ui *ui, struct canvas *c) {
     c->glyphs = ui->glyphs;
-    c->colours = ui->colours;
+    c->colours = ui->theme == THEME_MONO ? COLOURS_NONE : ui->colours;
+    c->theme = ui->theme;
     canvas_resize(c, ui->window_w, ui->window_h);
     struct rect screen, step;
     if (ui->learn.beside && learn_share(ui->window_w, ui->window_h, &screen, &step)) learn_draw_beside(ui, c, step);

@@ -75,6 +75,7 @@ static void offer_for(struct ui *ui, enum command_takes takes) {
     case TAKES_FORM: offer_words(ui, forms, "of what is shown, or the run under the cursor"); break;
     case TAKES_COLUMN: ui_offer_columns(ui, ""); break;
     case TAKES_SCREEN: offer_screens(ui); break;
+    case TAKES_SETTING: /* the app offers them */
     case TAKES_NOTHING:
     case TAKES_MODEL:
     case TAKES_TASK:

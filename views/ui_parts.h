@@ -1,6 +1,6 @@
 /* Shared by the files of the interface; not for the app.
  *
- * In ui.c, ui_draw.c, ui_command.c, ui_palette.c, ui_menu.c, and the screens' own files, detail.c among them. */
+ * In ui.c, ui_draw.c, ui_command.c, ui_palette.c, ui_menu.c, ui_mouse.c, and the screens' own files, detail.c among them. */
 #ifndef VIEWS_UI_PARTS_H
 #define VIEWS_UI_PARTS_H
 
@@ -178,9 +178,23 @@ extern const char method_about[];
 void ui_command_open(struct ui *ui, const char *command, const char *words);
 /* Carries out a line of the command prompt. */
 void ui_command(struct ui *ui, const char *line, struct effect *out);
+/* ui_menu.c: the list of what works here now, and what was chosen in it; the answer to a press that asks for nothing; what the
+ * hint of a key says here and now, NULL: not shown. */
+void ui_menu_open(struct ui *ui);
+void ui_menu_take(struct ui *ui, struct effect *out);
+void ui_answer(struct ui *ui, const struct press *p, enum request r);
+/* What moves or fits leaves all as it is, at its end, without a word. */
+bool ui_moves(enum request r);
+const char *ui_hint(const struct ui *ui, const struct key_entry *k);
+/* What lies on the hint line at a column, or NULL; the screen whose tab is there, REQ_NONE. */
+const struct key_entry *ui_hint_at(const struct ui *ui, int x);
+enum request ui_tab_at(const struct ui *ui, int x);
+/* A click: a run of the table; a step of the charts; a sweep of the list. */
+bool runs_point(struct ui *ui, int x, int y, struct effect *out);
+bool train_point(struct ui *ui, int x, int y, struct effect *out);
 /* What the screens' commands are followed by. */
 enum command_takes { TAKES_NOTHING, TAKES_METHOD, TAKES_MODEL, TAKES_TASK, TAKES_FILTER, TAKES_RUN, TAKES_RUNS, TAKES_SWEEP,
-                     TAKES_FORM, TAKES_SETS, TAKES_COLUMN, TAKES_SCREEN };
+                     TAKES_FORM, TAKES_SETS, TAKES_COLUMN, TAKES_SCREEN, TAKES_SETTING };
 /* Command i of the screens; false: there are no more. */
 bool ui_command_at(int i, const char **name, const char **help);
 /* What the screens do with a line; NULL: it is none of theirs. */

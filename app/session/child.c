@@ -71,6 +71,33 @@ struct child *child_new(char *const *word, size_t words, struct err *e) {
     return c;
 }
 
+static int child_exit(pid_t pid) {
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int child_run(char *const *word, size_t words, int *code, struct err *e) {
+    pid_t pid;
+    posix_spawnattr_t how;
+    sigset_t usual;
+    char **argv = xcalloc(words + 2, sizeof *argv);
+    argv[0] = (char *)"petri";
+    memcpy(argv + 1, word, words * sizeof *argv);
+    void (*before)(int) = signal(SIGINT, SIG_IGN);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGINT);
+    posix_spawnattr_init(&how);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigdefault(&how, &usual);
+    int rc = posix_spawn(&pid, "/proc/self/exe", NULL, &how, argv, environ);
+    posix_spawnattr_destroy(&how);
+    free(argv);
+    if (!rc) *code = child_exit(pid);
+    signal(SIGINT, before);
+    return rc ? err_set(e, ERR_SYSTEM, "the command cannot be begun: %s", strerror(rc)) : 0;
+}
+
 int child_fd(const struct child *c) { return c ? c->fd : -1; }
 
 /* Tabs to their stops; what stands before a carriage return was written over. */
@@ -93,12 +120,10 @@ static void child_add_line(struct child *c) {
 }
 
 static void child_over(struct child *c) {
-    int status = 0;
     if (c->tail.size) child_add_line(c);
     close(c->fd);
     c->fd = -1;
-    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
-    c->code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    c->code = child_exit(c->pid);
 }
 
 bool child_read(struct child *c) {

@@ -17,6 +17,8 @@ struct child;
 /* This program with these words behind its name; standard input is empty, standard output and error are one.  NULL and *e
  * where it cannot be begun.  child_free. */
 struct child *child_new(char *const *word, size_t words, struct err *e);
+/* The same on this terminal, waited for; ^C is for it alone.  *code: its exit code. */
+int child_run(char *const *word, size_t words, int *code, struct err *e);
 /* -1 once it is over. */
 int child_fd(const struct child *c);
 /* Takes what has come, without waiting; true when it is over now. */

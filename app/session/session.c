@@ -67,6 +67,7 @@ static void handle_input(struct session *s) {
         struct effect x = { .kind = EFFECT_NONE };
         if (in.kind == INPUT_RESIZE) ui_resize(&s->ui, in.w, in.h);
         else if (in.kind == INPUT_PRESS) ui_press(&s->ui, &in.press, &x);
+        else if (in.kind == INPUT_MOUSE) ui_mouse(&s->ui, &in.mouse, &x);
         else if (in.kind == INPUT_PASTE) ui_paste(&s->ui, in.text, in.size, &x);
         else if (in.kind == INPUT_HANGUP) session_hung_up = 1;
         if (s->ui.flush) {
@@ -108,7 +109,7 @@ static void loop(struct session *s) {
         bool moves = shown->refresh && shown->refresh(&s->ui, &anew);
         if (moves && now - refreshed >= IDLE_MS) { /* also other processes' runs */
             refreshed = now;
-            session__effect(s, &anew);
+            session__do(s, &anew);
         }
         if (s->sweeps && !s->stepping && now - stepped >= STEP_MS) { /* the next runs of sweeps are begun */
             s->stepping = true;
@@ -297,7 +298,11 @@ int session_run(const struct session_start *with, struct err *e) {
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
     ui_resize(&s.ui, w, h);
+    if (with->settings) s.settings = *with->settings;
+    else settings_init(&s.settings);
+    session__apply_settings(&s);
     session_begin(&s, with->lesson, with->watch ? with : NULL);
+    if (with->said && *with->said) ui_say(&s.ui, SAY_WARNING, "%s", with->said);
     loop(&s);
     if (!session_hung_up) term_stop();
     store_on_wait(told_before);

@@ -3,6 +3,7 @@
 #ifndef APP_SESSION_SESSION_H
 #define APP_SESSION_SESSION_H
 
+#include "app/files/settings.h"
 #include "core/base/err.h"
 #include "store/store.h"
 #include "views/term.h"
@@ -42,6 +43,8 @@ struct session_start {
     const char *model, *task; /* to begin with */
     bool look_only;          /* the store is open for reading: runs are shown, and nothing is begun or changed */
     bool watch;              /* begins on Train, */
+    const struct settings *settings; /* NULL: the usual ones; copied */
+    const char *said;        /* what was wrong with their file, or NULL */
     int64_t run;             /* with this run; 0: the newest living one, as one comes */
     const char *lesson;      /* begins on Learn with this one; NULL: it does not */
     struct term_choice terminal;

@@ -1,4 +1,5 @@
 /* What the screens ask for, done. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -358,11 +359,7 @@ static void session_effects_beside(struct session *s, const struct effect *x) {
     ui_changed(&s->ui);
 }
 
-void session__effect(struct session *s, const struct effect *x) {
-    if (s->look_only && !only_looks(x->kind)) {
-        session__only_looks(s);
-        return;
-    }
+void session__do(struct session *s, const struct effect *x) {
     switch (x->kind) {
     case EFFECT_NONE:
     case EFFECT_KINDS: break;
@@ -458,7 +455,25 @@ void session__effect(struct session *s, const struct effect *x) {
         s->leaving = true;
         s->finish = x->keep;
         break;
+    case EFFECT_SET: session__set(s, x->text); break;
+    case EFFECT_SAVE_SETTINGS: session__save_settings(s); break;
+    case EFFECT_MOUSE: term_mouse(s->ui.mouse); break;
     case EFFECT_SUSPEND: term_suspend(); break;
     case EFFECT_REDRAW: term_redraw(); break;
     }
+}
+
+/* An action and its line: of the first page's run it is known only once Compose holds that. */
+void session__effect(struct session *s, const struct effect *x) {
+    if (s->look_only && !only_looks(x->kind)) {
+        session__only_looks(s);
+        return;
+    }
+    char *line = x->kind == EFFECT_TRAIN_FIRST ? NULL : session__line(s, x);
+    session__do(s, x);
+    if (x->kind == EFFECT_TRAIN_FIRST) line = session__line(s, x);
+    if (!line) return;
+    snprintf(s->ui.line, sizeof s->ui.line, "%s", strlen(line) < sizeof s->ui.line ? line : "");
+    s->ui.line_new = *s->ui.line != 0;
+    free(line);
 }

@@ -1,8 +1,10 @@
-/* What session.c, session_effects.c, session_fill.c, session_learn.c, session_verbs.c and written.c share. */
+/* What session.c, session_effects.c, session_fill.c, session_learn.c, session_line.c, session_settings.c, session_verbs.c and
+ * written.c share. */
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
 #include "app/files/own_methods.h"
+#include "app/files/settings.h"
 #include "app/insight/insight.h"
 #include "app/jobs/jobs.h"
 #include "app/session/background.h"
@@ -86,6 +88,7 @@ struct session {
     bool moving;           /* a move into or out of the trash is not answered yet */
     int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
     struct wish *wishes;   /* asked for meanwhile, in order */
+    struct settings settings;
     const struct session_verbs *verbs; /* NULL: none */
     struct ui_words words;
     struct child *child;   /* the last line that printed */
@@ -119,6 +122,8 @@ void session__take_lessons(struct session *s, struct background_answer *a);
 void session__look_at_lesson(struct session *s, int64_t now, int *wait);
 /* session_effects.c */
 void session__effect(struct session *s, const struct effect *x);
+/* The same of what nobody asked for by a key: it has no line for a shell. */
+void session__do(struct session *s, const struct effect *x);
 /* written.c: the screen, or its table, in a form that is named, as a new file. */
 void session__picture(struct session *s, const char *form);
 void session__table(struct session *s, const char *form);
@@ -129,6 +134,12 @@ void session__move(struct session *s, bool trash, const int64_t *run, int runs);
 void session__moved(struct session *s);
 void session__drop_wishes(struct session *s);
 
+/* session_line.c: what an effect does, as a line for a shell; NULL where none does it.  Caller frees. */
+char *session__line(const struct session *s, const struct effect *x);
+/* session_settings.c: what of the settings the screen shows; one of them by "name value"; all to their file. */
+void session__apply_settings(struct session *s);
+void session__set(struct session *s, const char *text);
+void session__save_settings(struct session *s);
 /* session_verbs.c: a line of the command line, done; what it has printed since, onto the page. */
 void session__verb(struct session *s, const char *line);
 void session__verb_news(struct session *s);

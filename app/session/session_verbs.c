@@ -1,4 +1,5 @@
 /* Lines of the command line inside the screens: what prints does so on a page, what trains becomes jobs. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static void begin(struct session *s, const struct line_meaning *m) {
     s->ui.page.top = s->ui.page.left = 0;
     *s->ui.page.search = 0;
     session_verbs_fill(s);
+    snprintf(s->ui.line, sizeof s->ui.line, "%s", strlen(s->child_line) < sizeof s->ui.line ? s->child_line : "");
     ui_show(&s->ui, SCREEN_PAGE);
 }
 

@@ -184,6 +184,7 @@ static const struct {
     { "sweep, compare", "runs over lists of values; runs side by side" },
     { "replicate", "a paper's experiment beside what it published" },
     { "plot, render", "curves of runs, or a screen, as text or SVG" },
+    { "settings", "colours, marks, mouse and the like, kept in a file" },
     { "doctor, bench", "check and measure this machine" },
 };
 

@@ -50,6 +50,8 @@ static int drop_one(const char *path, const struct stat *st, int kind, struct FT
     return kind == FTW_DP ? rmdir(path) : unlink(path);
 }
 
+void bench_folder_drop(const char *folder) { nftw(folder, drop_one, 32, FTW_DEPTH | FTW_PHYS); }
+
 static double seconds_since(double from) { return clock_thread_seconds() - from; }
 
 static void draw_timed(struct ui *ui, enum screen_id screen, double *seconds) {
@@ -111,6 +113,13 @@ static int look(struct store *s, int64_t long_run, struct bench_history_time out
     return rc;
 }
 
+int bench_history_make(struct store *s, int runs, int points, struct err *e) {
+    int64_t id;
+    int rc = 0;
+    for (int i = 0; i < runs && !rc; i++) rc = made_run(s, i, i ? 1 : points, &id, e);
+    return rc ? rc : store_flush(s, e);
+}
+
 int bench_history(int runs, int points, struct bench_history_time out[BENCH_HISTORY_TIMES], struct err *e) {
     static const struct bench_history_time times[BENCH_HISTORY_TIMES] = {
         { "runs_open", "all runs: opened and listed", 0 }, { "runs_sort", "sorted by the best value", 0 },
@@ -124,13 +133,11 @@ int bench_history(int runs, int points, struct bench_history_time out[BENCH_HIST
     int rc = mkdtemp(folder) ? 0 : err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
     char *path = file_join(folder, "made.db");
     struct store *s = NULL;
-    int64_t id = 0;
     if (!rc) rc = store_open(&s, path, STORE_WRITE, e);
-    for (int i = 0; i < runs && !rc; i++) rc = made_run(s, i, i ? 1 : points, &id, e);
-    if (!rc) rc = store_flush(s, e);
+    if (!rc) rc = bench_history_make(s, runs, points, e);
     if (!rc) rc = look(s, 1, out, e);
     if (s && store_close(s, rc ? &(struct err){ 0 } : e) && !rc) rc = e->code;
-    nftw(folder, drop_one, 32, FTW_DEPTH | FTW_PHYS);
+    bench_folder_drop(folder);
     free(path);
     free(folder);
     return rc;

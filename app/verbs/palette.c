@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/settings.h"
 #include "app/jobs/jobs.h"
 #include "app/verbs/shells.h"
 #include "app/verbs/verb_train.h"
@@ -186,6 +187,16 @@ static void palette_offer_values(struct ui *ui, const struct option_spec *o) {
     if (shells_takes_file(o->value)) offer_files(ui);
 }
 
+/* ":set": their names, then what the one takes. */
+static void offer_settings(struct ui *ui, const char *name) {
+    enum setting k = name ? setting_find(name) : SETTING_COUNT;
+    for (int i = 0; !name && i < SETTING_COUNT; i++)
+        palette_offer(&ui->palette, setting_name((enum setting)i), setting_help((enum setting)i));
+    if (k == SETTING_COUNT) return;
+    struct option_spec o = { name, setting_values(k), setting_help(k) };
+    palette_offer_values(ui, &o);
+}
+
 static const struct option_spec *palette_option(const struct verb *v, const char *word) {
     const struct option_spec *lists[] = { v->options, args_common() };
     for (size_t i = 0; i < COUNT_OF(lists); i++)
@@ -228,7 +239,8 @@ static void palette_words(void *self, struct ui *ui, const char *line) {
     const struct verb *v = done ? verb_find(word[0]) : NULL;
     const char *before = done > 1 ? word[done - 1] : "";
     const struct option_spec *o = v && text_starts(before, "--") ? palette_option(v, before + 2) : NULL;
-    if (!done) offer_verbs(ui);
+    if (done && !strcmp(word[0], "set")) offer_settings(ui, done > 1 ? word[1] : NULL);
+    else if (!done) offer_verbs(ui);
     else if (o && o->value) palette_offer_values(ui, o);
     else if (v) {
         if (*ui->palette.typed != '-') offer_positional(ui, v);

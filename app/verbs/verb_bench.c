@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/files/paths.h"
 #include "app/verbs/bench_episodes.h"
 #include "app/verbs/bench_history.h"
+#include "app/verbs/bench_keys.h"
 #include "app/verbs/bench_made.h"
 #include "app/verbs/bench_methods.h"
 #include "app/verbs/bench_peer.h"
@@ -141,7 +143,25 @@ static int bench_the_methods(const struct args *a, struct err *e) {
     return rc;
 }
 
+/* --keys: from a key to its paint. */
+static int bench_the_keys(const struct args *a, struct err *e) {
+    struct bench_keys k;
+    int rc = bench_keys(verb_model(a), args_get(a, "task") ? args_get(a, "task") : paths_task(), 400, &k, e);
+    if (rc) return rc;
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    if (!args_flag(a, "json")) printf("keys on a terminal of 120 x 40, while a run trains with two workers\n");
+    verb_bench_say(a, "keys", k.keys, "", "pressed", &b);
+    verb_bench_say(a, "keys_silent", k.silent, "", "of them changed nothing on the screen", &b);
+    verb_bench_say(a, "key_median", k.median, "ms", "until what it painted was there, median", &b);
+    verb_bench_say(a, "key_p95", k.p95, "ms", "95th percentile (bound 50)", &b);
+    verb_bench_say(a, "key_worst", k.worst, "ms", "the longest", &b);
+    close_object(a, &b);
+    return 0;
+}
+
 int verb_bench(const struct args *a, struct err *e) {
+    if (args_flag(a, "keys")) return bench_the_keys(a, e);
     if (args_flag(a, "history")) return bench_a_history(a, e);
     if (args_flag(a, "methods")) return bench_the_methods(a, e);
     const char *peer = args_get(a, "peer-work");

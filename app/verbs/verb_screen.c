@@ -1,13 +1,17 @@
 /* petri alone: opens the terminal workbench. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/files/paths.h"
+#include "app/files/settings.h"
+#include "app/session/plain.h"
 #include "app/session/session.h"
 #include "app/verbs/palette.h"
 #include "app/verbs/verbs.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 static const struct option_spec OPTIONS[] = {
     { "model", "DIR|NAME", "the model to begin with" },
@@ -15,22 +19,59 @@ static const struct option_spec OPTIONS[] = {
     { "workers", "N", "worker threads (default: the cores)" },
     { "no-color", NULL, "no colours (NO_COLOR does the same)" },
     { "ascii", NULL, "only ASCII characters" },
+    { "theme", "safe|dark|light|mono", "colours, in place of the setting (petri settings)" },
+    { "mouse", "on|off", "whether clicks and the wheel work here" },
     { "readonly", NULL, "look only: the history is opened for reading, and nothing is begun or changed" },
     { NULL, NULL, NULL },
 };
 static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
 
+/* The file's, and the options' in their place; what is wrong with the file is told and left out. */
+static int read_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e) {
+    static const enum setting options[] = { SETTING_THEME, SETTING_MOUSE, SETTING_MODEL, SETTING_TASK };
+    char *path = settings_path();
+    settings_init(s);
+    if (path) settings_read(s, path, said);
+    free(path);
+    int rc = 0;
+    for (size_t i = 0; !rc && i < COUNT_OF(options); i++) {
+        const char *name = setting_name(options[i]), *value = args_get(a, name);
+        if (value) rc = settings_set(s, name, value, e);
+    }
+    if (args_flag(a, "ascii")) settings_set(s, "glyphs", "ascii", e);
+    if (args_flag(a, "readonly")) settings_set(s, "readonly", "on", e);
+    return rc;
+}
+
+static int settings_workers(const struct args *a, const struct settings *s, int *workers, struct err *e) {
+    int64_t n;
+    int rc = verb_workers(a, workers, e);
+    if (!rc && !args_get(a, "workers") && text_to_int(s->value[SETTING_WORKERS], &n)) *workers = (int)n;
+    return rc;
+}
+
 static int open_screen(const struct args *a, struct err *e) {
+    struct settings s;
+    struct buf said = BUF_INIT;
     struct session_start with = {
         .verbs = &palette_verbs,
-        .model = verb_shown_model(a),
-        .task = verb_shown_task(a),
+        .settings = &s,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
-    int rc = verb_workers(a, &with.workers, e);
-    with.look_only = args_flag(a, "readonly");
+    int rc = read_settings(a, &s, &said, e);
+    if (!rc) rc = settings_workers(a, &s, &with.workers, e);
+    with.model = strcmp(s.value[SETTING_MODEL], "auto") ? s.value[SETTING_MODEL] : paths_model();
+    with.task = strcmp(s.value[SETTING_TASK], "auto") ? s.value[SETTING_TASK] : paths_task();
+    with.said = buf_text(&said);
+    with.look_only = !strcmp(s.value[SETTING_READONLY], "on");
+    if (!rc && term_is_plain()) {
+        buf_release(&said);
+        return plain_run(&palette_verbs, args_get(a, "db"), with.look_only, e);
+    }
     if (!rc) rc = verb_store(a, with.look_only ? STORE_READ : STORE_WRITE, &with.store, e);
-    return rc ? rc : session_run(&with, e);
+    if (!rc) rc = session_run(&with, e);
+    buf_release(&said);
+    return rc;
 }
 
 /* A run that is yet to begin may be the history's first. */
@@ -48,15 +89,22 @@ static int wait_for_history(const struct args *a, struct store **s, struct err *
 }
 
 int verb_watch(const struct args *a, struct err *e) {
+    struct settings s;
+    struct buf said = BUF_INIT;
+    int rc = read_settings(a, &s, &said, e);
     struct session_start with = {
+        .settings = &s, .said = buf_text(&said),
         .verbs = &palette_verbs,
         .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true, .watch = true,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
-    int rc = wait_for_history(a, &with.store, e);
+    if (!rc) rc = wait_for_history(a, &with.store, e);
     if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
-    if (rc && with.store) return verb_close(with.store, rc, e);
-    return rc ? rc : session_run(&with, e);
+    if (rc && with.store) rc = verb_close(with.store, rc, e);
+    else if (!rc && term_is_plain()) rc = verb_close(with.store, plain_watch(with.store, with.run, e), e);
+    else if (!rc) rc = session_run(&with, e);
+    buf_release(&said);
+    return rc;
 }
 
 int verb_screen(int argc, char **argv, struct err *e) {

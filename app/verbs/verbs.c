@@ -321,6 +321,10 @@ static const struct option_spec TASKS[] = {
     { "official-dev", NULL, "dev_official.tsv of GLUE folders" },
     END,
 };
+static const struct option_spec SETTINGS[] = {
+    { "write", NULL, "write the file of settings, with a comment to each; what is there is kept" },
+    END,
+};
 static const struct option_spec RENDER[] = {
     { "screen", "NAME", "first, compose, explain, train, runs, compare, sweep, heatmap, map, detail or help" },
     { "size", "WxH", "columns and rows (default 80x24)" },
@@ -440,6 +444,7 @@ static const struct option_spec BENCH[] = {
     { "seconds", "N", "about how long (default 80)" },
     { "history", NULL, "in place of that: a made history, opened, sorted, filtered, grouped and drawn" },
     { "methods", NULL, "in place of that: a step of each method beside one of LoRA, or of a prefix" },
+    { "keys", NULL, "in place of that: from a key to its paint, while a run trains" },
     { "runs", "N", "runs of that history (10000)" },
     { "points", "N", "points of its long run (1000000)" },
     { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
@@ -524,6 +529,7 @@ static const struct verb VERBS[] = {
     { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
       verb_replicate },
     { "learn", "NAME | FILE | --list", "lessons that run the real engine (docs/lessons.md)", LEARN, 0, 1, verb_learn },
+    { "settings", "[NAME=VALUE…] [--write]", "what petri does each time it starts; written only so", SETTINGS, 0, -1, verb_settings },
     { "help", "[VERB] | --man | --completion SHELL", "all verbs, or one with its options", HELP, 0, 1, verb_help },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
     { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },

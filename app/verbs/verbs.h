@@ -95,6 +95,8 @@ int verb_show(const struct args *a, struct err *e);
 int verb_trash(const struct args *a, struct err *e);
 int verb_restore(const struct args *a, struct err *e);
 int verb_sql(const struct args *a, struct err *e);
+/* verb_settings.c */
+int verb_settings(const struct args *a, struct err *e);
 /* verb_help.c */
 int verb_help(const struct args *a, struct err *e);
 /* verb_keep.c */

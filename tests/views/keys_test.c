@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "tests/views/scene.h"
+#include "views/ui_parts.h"
 
 static void every_request_has_a_key_and_help(void **state) {
     (void)state;
@@ -277,6 +278,155 @@ static void columns_are_given_their_meaning(void **state) {
     ui_release(&ui);
 }
 
+static void one_press(struct ui *ui, enum screen_id screen, uint32_t code, struct effect *x) {
+    scene_init(ui, 120, 40, GLYPHS_BRAILLE, COLOURS_256);
+    scene_tasks(ui);
+    if (screen != SCREEN_FIRST) ui_show(ui, screen);
+    for (const char *p = "jl"; *p; p++) scene_press(ui, (unsigned char)*p); /* away from the first of everything */
+    *ui->message = 0;
+    *x = scene_press(ui, code);
+}
+
+/* Each key of the table on each screen where it works: another state, an effect or a sentence. */
+static void every_key_is_answered(void **state) {
+    (void)state;
+    struct ui *ui = xmalloc(sizeof *ui), *was = xmalloc(sizeof *was);
+    for (int s = 0; s < SCREEN_COUNT; s++)
+        for (int i = 0; i < keys_count(); i++) {
+            const struct key_entry *k = keys_at(i);
+            uint32_t codes[] = {k->key, k->alias[0], k->alias[1]};
+            for (size_t a = 0; a < COUNT_OF(codes) && keys_works((enum screen_id)s, k); a++) {
+                struct effect x;
+                char name[16];
+                if (!codes[a] || k->request == screen_at((enum screen_id)s)->to) continue; /* it is there */
+                one_press(ui, (enum screen_id)s, PRESS_NONE, &x);
+                *ui->message = 0;
+                *was = *ui;
+                x = scene_press(ui, codes[a]);
+                struct press p = {codes[a], false, 0};
+                assert_int_equal(keys_request((enum screen_id)s, &p), k->request);
+                press_name(codes[a], name);
+                bool answered = x.kind != EFFECT_NONE || *ui->message || memcmp(was, ui, sizeof *ui);
+                if (!answered && !ui_moves(k->request)) fail_msg("%s on %s does nothing", name, screen_at((enum screen_id)s)->name);
+                ui_release(ui);
+            }
+        }
+    free(ui);
+    free(was);
+}
+
+/* What no screen knows is said, whatever it is. */
+static void other_keys_are_told(void **state) {
+    (void)state;
+    for (int s = 0; s < SCREEN_COUNT; s++) {
+        struct ui ui;
+        struct effect x;
+        one_press(&ui, (enum screen_id)s, PRESS_NONE, &x);
+        for (uint32_t c = 1; c < 0x180; c++) {
+            uint32_t code = c < 0x100 ? c : PRESS_ENTER + c - 0x100;
+            struct press p = {code, false, 0};
+            if (code > PRESS_OTHER || keys_request((enum screen_id)s, &p) != REQ_NONE) continue;
+            x = scene_press(&ui, code);
+            assert_non_null(strstr(ui.message, " does nothing here; ? lists keys"));
+            assert_int_equal(x.kind, EFFECT_NONE);
+        }
+        ui_release(&ui);
+    }
+}
+
+/* What can I do here?  A list that does what is taken from it. */
+static void a_list_of_what_works(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, ',');
+    assert_true(ui.picker.open);
+    assert_true(scene_shows(&ui, "what can be done here") && scene_shows(&ui, "mark the run under the cursor"));
+    for (int i = 0; i < ui.picker.count; i++) assert_true(keys_works(SCREEN_RUNS, keys_at(ui.picker.item[i].tag)));
+    while (strcmp(ui.picker.item[ui.picker.cursor].name, "d")) scene_press(&ui, 'j');
+    struct effect x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_TRASH);
+    assert_false(ui.picker.open);
+    ui_release(&ui);
+}
+
+/* The last action as a command line: beside what is said while it is new, and to be copied after. */
+static void actions_have_a_line(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_show(&ui, SCREEN_RUNS);
+    struct effect x = scene_press(&ui, 'Y');
+    assert_int_equal(x.kind, EFFECT_NONE);
+    snprintf(ui.line, sizeof ui.line, "petri trash 7");
+    ui.line_new = true;
+    ui_say(&ui, SAY_INFO, "#7 is in the trash");
+    assert_true(scene_shows(&ui, "#7 is in the trash") && scene_shows(&ui, "petri trash 7"));
+    ui_say(&ui, SAY_INFO, "what is said takes most of a line of eighty columns, so that no room is left");
+    assert_true(scene_shows(&ui, "no room is left") && scene_shows(&ui, "petri trash 7"));
+    scene_press(&ui, 'j');
+    assert_false(scene_shows(&ui, "petri trash 7"));
+    x = scene_press(&ui, 'Y');
+    assert_int_equal(x.kind, EFFECT_COPY);
+    assert_string_equal(x.text, "petri trash 7");
+    ui_release(&ui);
+}
+
+static struct effect point(struct ui *ui, enum mouse_kind kind, int x, int y) {
+    struct mouse m = {kind, x, y, 0};
+    struct effect out;
+    ui_mouse(ui, &m, &out);
+    return out;
+}
+
+static int column_of(const struct ui *ui, int row, const char *part) {
+    struct buf b = BUF_INIT;
+    render_ui(ui, false, &b);
+    const char *at = buf_text(&b);
+    for (int i = 0; i < row; i++) at = strchr(at, '\n') + 1;
+    const char *hit = strstr(at, part);
+    assert_non_null(hit);
+    char *head = xstrndup(at, (size_t)(hit - at));
+    int x = text_width(head);
+    free(head);
+    buf_release(&b);
+    return x;
+}
+
+/* Tabs, rows, hints, the wheel and the curves; a question is not answered by it. */
+static void the_mouse_points(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_show(&ui, SCREEN_COMPOSE);
+    point(&ui, MOUSE_CLICK, column_of(&ui, 0, "3 Runs") + 2, 0);
+    assert_int_equal(ui.screen, SCREEN_RUNS);
+    point(&ui, MOUSE_CLICK, 10, 5);
+    assert_int_equal(ui.runs.cursor, 2);
+    point(&ui, MOUSE_DOWN, 10, 5);
+    assert_int_equal(ui.runs.cursor, 5);
+    point(&ui, MOUSE_UP, 10, 5);
+    assert_int_equal(ui.runs.cursor, 2);
+    assert_int_equal(point(&ui, MOUSE_CLICK, 10, 5).kind, EFFECT_OPEN_RUN); /* where the cursor is */
+    ui_show(&ui, SCREEN_RUNS);
+    point(&ui, MOUSE_CLICK, column_of(&ui, 23, "mark"), 23);
+    assert_int_equal(ui.runs.marks, 1);
+    point(&ui, MOUSE_CLICK, column_of(&ui, 23, "? help"), 23);
+    assert_int_equal(ui.screen, SCREEN_HELP);
+    ui_show(&ui, SCREEN_TRAIN);
+    point(&ui, MOUSE_CLICK, 40, 4);
+    int64_t step = ui.train.cursor;
+    assert_true(step > 0);
+    point(&ui, MOUSE_CLICK, 60, 4);
+    assert_true(ui.train.cursor > step);
+    scene_press(&ui, 'K');
+    assert_int_equal(ui.ask.kind, ASK_STOP);
+    assert_int_equal(point(&ui, MOUSE_CLICK, 5, 22).kind, EFFECT_NONE);
+    assert_int_equal(ui.ask.kind, ASK_STOP);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_has_a_key_and_help),
@@ -289,6 +439,11 @@ int main(void) {
         cmocka_unit_test(help_searches),
         cmocka_unit_test(a_method_is_explained),
         cmocka_unit_test(help_is_of_the_screen),
+        cmocka_unit_test(every_key_is_answered),
+        cmocka_unit_test(other_keys_are_told),
+        cmocka_unit_test(a_list_of_what_works),
+        cmocka_unit_test(actions_have_a_line),
+        cmocka_unit_test(the_mouse_points),
         cmocka_unit_test(a_file_is_found_by_typing),
         cmocka_unit_test(columns_are_given_their_meaning),
     };

@@ -57,6 +57,7 @@ static void random_events(void **state) {
         struct effect out = {0};
         if (draw(50) == 0) ui_resize(&ui, 1 + (int)draw(draw(2) ? 100 : 301), 1 + (int)draw(draw(2) ? 30 : 101));
         else if (draw(200) == 0) ui_paste(&ui, "a\n\x1b[2Jb\xff", 9, &out);
+        else if (draw(20) == 0) ui_mouse(&ui, &(struct mouse){(enum mouse_kind)draw(3), (int)draw(310), (int)draw(110), 0}, &out);
         else out = scene_press(&ui, any_key());
         effects[out.kind]++;
         for (int r = 0; r < out.runs && r < 3; r++) assert_true(out.run[r] > 0);
@@ -89,6 +90,31 @@ static void every_small_size(void **state) {
     ui_release(&ui);
 }
 
+/* All of them, with a list and a line open too. */
+static void every_size(void **state) {
+    (void)state;
+    if (!test_slow()) test_skip("all sizes from 1x1 to 300x100 are drawn in make test-slow");
+    struct ui ui;
+    struct canvas c;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    for (int s = 0; s < SCREEN_COUNT; s++) {
+        ui_show(&ui, (enum screen_id)s);
+        for (int open = 0; open < (s == SCREEN_RUNS ? 3 : 1); open++) {
+            if (open == 1) scene_press(&ui, ',');
+            if (open == 2) scene_press(&ui, PRESS_ESC), scene_press(&ui, ':');
+            for (int w = 1; w <= 300; w++)
+                for (int h = 1; h <= 100; h++) {
+                    ui_resize(&ui, w, h);
+                    check(&ui, &c);
+                }
+        }
+        ui.prompt.open = false;
+    }
+    canvas_release(&c);
+    ui_release(&ui);
+}
+
 static void too_small_says_so(void **state) {
     (void)state;
     struct ui ui;
@@ -106,6 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_events),
         cmocka_unit_test(every_small_size),
+        cmocka_unit_test(every_size),
         cmocka_unit_test(too_small_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -433,6 +433,48 @@ static void a_lesson_is_gone_through(void **state) {
     assert_int_equal(run_count(), 0); /* what it trained is in no list */
 }
 
+/* The file of settings: wrong words are told at the start, :set holds at once, :save-settings writes; and clicks. */
+static void settings_and_the_mouse(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    char *line = xprintf("mkdir -p '%s/conf/petri'; printf 'theme = blu\\nmouse = on\\n' >'%s/conf/petri/config';", stage.folder,
+                         stage.folder);
+    char *set = xprintf("%s XDG_CONFIG_HOME='%s/conf'", line, stage.folder), *path = file_join(stage.folder, "conf/petri/config");
+    start(set, "");
+    await("petri/config:1:", true); /* a long line is broken at blanks */
+    await("\"blu\"", true);
+    type("\":set th\" Tab \"li\" Tab Enter");
+    await("theme light", true);
+    type("\":save-settings\" Enter");
+    await("written: ", true);
+    struct buf text = BUF_INIT;
+    struct err e = ERR_INIT;
+    assert_int_equal(file_read(path, 1 << 16, &text, &e), 0);
+    assert_non_null(strstr(buf_text(&text), "theme = light\n"));
+    assert_non_null(strstr(buf_text(&text), "# marks of the charts"));
+    buf_release(&text);
+    free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 32 35 3b 31 4d")); /* a click at column 25 of line 1: Runs */
+    await(" 2  finished", true);
+    free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 31 30 3b 35 4d"));  /* and on its second row */
+    await("#1 ", true);
+    type("d");
+    await("petri trash 1", true); /* the same as a command line */
+    type("Y");
+    await("petri trash 1 --db", true);
+    type("\"&\"");
+    await("the terminal does", true);
+    free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 33 3b 31 4d")); /* a stray report is no keys */
+    type("'~'");
+    await("~ does nothing here", true);
+    type("q");
+    await("left=0", true);
+    free(line);
+    free(set);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(own_rows_by_keys, make, close_shell),
@@ -446,6 +488,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
         cmocka_unit_test_setup_teardown(the_command_line_is_inside, make, close_shell),
         cmocka_unit_test_setup_teardown(a_lesson_is_gone_through, make, close_shell),
+        cmocka_unit_test_setup_teardown(settings_and_the_mouse, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }

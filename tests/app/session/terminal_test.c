@@ -320,13 +320,36 @@ static void other_terminals(void **state) {
     }
 }
 
-static void a_dumb_terminal_is_told(void **state) {
+/* A prompt, which begins with why: commands one a line, each as the command line has it. */
+static void a_dumb_terminal_has_a_prompt(void **state) {
     (void)state;
     need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
     start("TERM=dumb", "");
-    await("left=", true);
-    assert_false(shows("left=0"));
-    await("petri: ", true);
+    await("cannot place a cursor", true);
+    await("petri>", true);
+    type("\"runs state=finished\" Enter");
+    await("finished", true);
+    type("\":go help\" Enter");
+    await("leave, asking only", true);
+    type("\"watch 1\" Enter");
+    await("step 2  loss", true);
+    await("run 1 is finished at step 2", true);
+    type("\"trash 1\" Enter");
+    await("petri>", true);
+    type("\"nonsense\" Enter");
+    await("no verb", true);
+    type("\"show 99\" Enter");
+    await("exit code 3", true);
+    type("quit Enter");
+    await("left=0", true);
+    assert_int_equal(run_count(), 0); /* it is in the trash */
+    start("TERM=dumb", "--readonly");
+    await("petri>", true);
+    type("\"restore 1\" Enter");
+    await("only looks", true);
+    type("C-d");
+    await("left=0", true);
     struct command c;
     command_run(&c, NULL, "--db '%s'", stage.db); /* no terminal at all */
     assert_int_not_equal(c.status, 0);
@@ -344,7 +367,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_run_is_watched, make, close_shell),
         cmocka_unit_test_setup_teardown(an_interrupted_run_is_told, make, close_shell),
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
-        cmocka_unit_test_setup_teardown(a_dumb_terminal_is_told, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_dumb_terminal_has_a_prompt, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);
 }

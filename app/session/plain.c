@@ -1,0 +1,136 @@
+#include "app/session/plain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/series.h"
+#include "app/session/child.h"
+#include "app/session/others.h"
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+
+/* ---- the prompt ---- */
+
+static void say_what_there_is(void) {
+    puts("Each line is a command, as after ':' on the screens: petri's verbs (help lists them, help VERB tells of one),\n"
+         "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] a line a point,\n"
+         "clone RUN trains with its options again; quit leaves.  ^C stops a command, and what trains keeps a checkpoint.");
+}
+
+/* What the screens' own commands are here, written as the command line's: a line, or NULL; *said: it was answered. */
+static char *plain_line(const char *line, bool *said) {
+    const char *at = line;
+    char *first = text_word(&at), *rest = xstrdup(at + strspn(at, " ")), *out = NULL;
+    *said = true;
+    if (!strcmp(first, "help") && !*rest) say_what_there_is();
+    else if (!strcmp(first, "go") && *rest) out = xprintf("render --screen %s", rest);
+    else if (!strcmp(first, "clone") && *rest) out = xprintf("train --like %s", rest);
+    else if (!strcmp(first, "method")) puts("method: here it is an option, as in  train --method lora");
+    else if (!strcmp(first, "set")) puts("set: settings are of the screens; settings NAME=VALUE --write keeps one");
+    else if (!strcmp(first, "save-settings")) out = xstrdup("settings --write");
+    else *said = false;
+    *said = *said && !out;
+    free(first);
+    free(rest);
+    return out;
+}
+
+static void plain_do(const struct session_verbs *verbs, const char *line, const char *database, bool look_only) {
+    struct err e = ERR_INIT;
+    struct line_meaning m;
+    bool said;
+    int code = 0;
+    char *other = plain_line(line, &said);
+    if (said) return;
+    int rc = verbs->mean(other ? other : line, database, &m, &e);
+    free(other);
+    if (rc) {
+        printf("%s\n", e.text);
+        return;
+    }
+    bool watches = !strcmp(m.word[0], "watch");
+    if (look_only && !watches && m.kind != LINE_READS) puts("this petri only looks: nothing is begun or changed here");
+    else if (child_run(m.word, m.words, &code, &e)) printf("%s\n", e.text);
+    else if (code) printf("(exit code %d)\n", code);
+    line_meaning_release(&m);
+}
+
+int plain_run(const struct session_verbs *verbs, const char *database, bool look_only, struct err *e) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+    (void)e;
+    puts("This terminal cannot place a cursor, so petri draws no screens on it: it takes commands, one a line (help tells which).");
+    for (;;) {
+        fputs("petri> ", stdout);
+        fflush(stdout);
+        if ((n = getline(&line, &room, stdin)) < 0) break;
+        while (n && strchr(" \t\r\n", line[n - 1])) line[--n] = '\0';
+        const char *text = line + strspn(line, " \t:");
+        if (!strcmp(text, "quit") || !strcmp(text, "q") || !strcmp(text, "exit")) break;
+        if (*text) plain_do(verbs, text, database, look_only);
+    }
+    if (n < 0) putchar('\n');
+    free(line);
+    return 0;
+}
+
+/* ---- a run, a line a point ---- */
+
+static void print_points(const struct series *v, size_t *points, size_t *evals) {
+    while (*points < v->count || *evals < v->evals) {
+        bool point = *points < v->count && (*evals == v->evals || v->step[*points] <= v->eval_step[*evals]);
+        if (point) {
+            size_t i = (*points)++;
+            printf("step %.0f  loss %.4f  lr %.3g\n", v->step[i], v->loss[i], v->lr[i]);
+        } else {
+            size_t i = (*evals)++;
+            if (isnan(v->eval_value[i])) printf("step %.0f  %s undefined\n", v->eval_step[i], v->metric);
+            else printf("step %.0f  %s %.4f\n", v->eval_step[i], v->metric, v->eval_value[i]);
+        }
+    }
+    fflush(stdout);
+}
+
+/* The newest living run, 0: there is none. */
+static int newest_living(struct store *s, int64_t *run, struct err *e) {
+    struct other_runs *o;
+    int rc = other_runs_read(s, 0, &o, e);
+    if (rc) return rc;
+    *run = o->rows && o->row[0].state <= RUN_PAUSED ? o->row[0].id : 0;
+    other_runs_free(o);
+    return 0;
+}
+
+int plain_watch(struct store *s, int64_t run, struct err *e) {
+    enum { LOOK_MS = 500 };
+    int rc = 0;
+    bool waited = false, over = false;
+    while (!rc && !run) {
+        rc = newest_living(s, &run, e);
+        if (rc || run) break;
+        if (!waited) puts("no run is living: waiting for one to begin (^C leaves)");
+        waited = true;
+        fflush(stdout);
+        clock_sleep_ms(LOOK_MS);
+    }
+    if (rc) return rc;
+    struct run_series *series = series_new(run);
+    size_t points = 0, evals = 0;
+    while (!rc && !over) {
+        struct store_run r;
+        if ((rc = store_run(s, run, &r, e))) break;
+        if (!points && !evals) printf("run %lld: %s\n", (long long)run, r.method);
+        over = !store_state_is_live(r.state);
+        rc = series_read(series, s, &r, e);
+        if (!rc) print_points(&series->view, &points, &evals);
+        if (!rc && over) printf("run %lld is %s at step %lld\n", (long long)run, store_state_name(r.state), (long long)r.step);
+        store_run_release(&r);
+        if (!over) clock_sleep_ms(LOOK_MS);
+    }
+    series_free(series);
+    return rc;
+}
