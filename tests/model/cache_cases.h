@@ -63,6 +63,7 @@ static bool give_method(struct bench *b, const char *text, struct err *e) {
     plan_init(b->p, b->m, 1, b->params);
     for (size_t i = 0; i < b->p->trained; i++) b->params[i] += (real)(0.1 * rng_normal(key, i));
     for (size_t i = 0; i < b->p->made_size; i++) b->made[i] = (real)rng_normal(key, ~i);
+    attach_remake(b->p, b->m, b->params, b->made); /* what stands for whole weights is near them */
     b->attach = attach_new(b->p, b->m);
     return true;
 }
