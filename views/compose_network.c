@@ -170,7 +170,7 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
         int g = network_generator(n);
         if (g >= 0 && wide)
             buf_puts(&b, v->config.method.hyper[g].instance != ROW_NONE ? ", for each row" : ", for each task");
-        if (v->facts.counted && wide) {
+        if (v->facts.counted && wide && v->facts.network_trained[i]) {
             text_thousands((int64_t)v->facts.network_trained[i], trained);
             buf_printf(&b, "   trained %s", trained);
         }
