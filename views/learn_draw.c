@@ -116,10 +116,8 @@ static void draw_answered(struct learn_pen *p, int step) {
 /* Where a run is. */
 static void learn_draw_run(struct learn_pen *p, int step) {
     const struct learn_view *v = &p->ui->learn;
-    const struct lesson_step *s = &v->lesson->step[step];
     const struct lesson_result *r = &v->progress->of[step];
-    char *text = s->of >= 0 ? xprintf("petri train --like %s%s%s", v->lesson->step[s->of].name, *s->head ? " " : "", s->head)
-                            : xprintf("petri train %s", s->head);
+    char *text = lesson_command(v->lesson, v->progress, step);
     pen_text(p, 0, INK_DIM, text);
     free(text);
     if (r->state == LESSON_OPEN) pen_line(p, 0, INK_WARN, "Enter trains it");

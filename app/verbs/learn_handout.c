@@ -89,9 +89,9 @@ static void handout_body(struct buf *b, const struct lesson *l, const struct les
 }
 
 static void handout_run(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step) {
-    const struct lesson_step *s = &l->step[step];
-    if (s->of >= 0) buf_printf(b, "```\npetri train --like %lld %s\n```\n\n", (long long)p->of[s->of].run[0], s->head);
-    else buf_printf(b, "```\npetri train %s\n```\n\n", s->head);
+    char *line = lesson_command(l, p, step);
+    buf_printf(b, "```\n%s\n```\n\n", line);
+    free(line);
 }
 
 static void handout_check(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step) {

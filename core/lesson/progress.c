@@ -168,6 +168,20 @@ char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int s
     return out;
 }
 
+char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step) {
+    const struct lesson_step *s = &l->step[step];
+    const char *at = s->head;
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "petri train");
+    if (s->of >= 0 && p->of[s->of].runs) buf_printf(&b, " --like %lld", (long long)p->of[s->of].run[0]);
+    else if (s->of >= 0) buf_printf(&b, " --like %s", l->step[s->of].name);
+    for (char *word; (word = text_word(&at)); free(word)) {
+        buf_putc(&b, ' ');
+        text_shell_word(&b, word);
+    }
+    return buf_take(&b);
+}
+
 /* ---- kept ---- */
 
 static void read_result(struct lesson_result *r, const struct lesson_step *s, const json_t *v) {

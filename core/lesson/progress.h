@@ -51,6 +51,9 @@ void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int 
 
 /* The text of a step with every {name} filled in; what is not computed yet is "…".  Caller frees. */
 char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text);
+/* The line that would train a run's step, with words quoted for a shell: "petri train --method 'lora(r=8)'"; of one that is a
+ * run again "petri train --like 3 …", by that run's name where it was not made yet.  Caller frees. */
+char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step);
 /* A value as texts have it: a whole number with thousands, else four digits. */
 void lesson_value_text(double v, char out[32]);
 /* "0 to 1e-04", "is 24,576", "above 0"; what the step's band is. */

@@ -146,7 +146,8 @@ static void expressions_have_values(void **state) {
 
 static void what_is_kept_comes_back(void **state) {
     (void)state;
-    static const char steps[] = "let a = 1\nask q\n  What?\n  a) x\n  b) y\nrun r = --steps 1\ncheck c = a above 0\n  {c} {a%} {r}\n"
+    static const char steps[] = "let a = 1\nask q\n  What?\n  a) x\n  b) y\n"
+                                "run r = --method lora(r=2) --steps 1\ncheck c = a above 0\n  {c} {a%} {r}\n"
                                 "answer q = a\n  z\n";
     struct lesson l;
     struct lesson_progress p, q;
@@ -176,6 +177,9 @@ static void what_is_kept_comes_back(void **state) {
     char *text = lesson_fill(&l, &q, 3, "{c} {a%} {r} {x");
     assert_string_equal(text, "12,345 25.0 % #7 {x");
     free(text);
+    char *command = lesson_command(&l, &q, 2);
+    assert_string_equal(command, "petri train --method 'lora(r=2)' --steps 1");
+    free(command);
     int all, ok;
     lesson_checks(&l, &q, &all, &ok);
     assert_true(all == 1 && ok == 1);
