@@ -199,16 +199,12 @@ const struct key_entry *ui_hint_at(const struct ui *ui, int x) {
     return NULL;
 }
 
-/* The last action as a command line: beside what is said, or on the row above. */
+/* The last action as a command line: beside what is said; where it lacks the room, Y shows and copies it all the same.
+ * It takes no row of a screen: the one above may be all that a run has. */
 static void draw_line_of(const struct ui *ui, struct canvas *c, struct rect r, int used, int rows) {
     int wide = canvas_width(c, ui->line);
     if (!*ui->line || !ui->line_new || rows > 1) return;
-    if (used + wide + 5 <= r.w) {
-        canvas_right(c, r.x + used + 3, r.y, r.w - used - 4, INK_DIM, ui->line);
-    } else if (r.y > 2) {
-        canvas_fill(c, (struct rect){r.x, r.y - 1, r.w, 1}, INK_TEXT, ' ');
-        canvas_fit(c, r.x + 1, r.y - 1, r.w - 2, INK_DIM, ui->line);
-    }
+    if (used + wide + 5 <= r.w) canvas_right(c, r.x + used + 3, r.y, r.w - used - 4, INK_DIM, ui->line);
 }
 
 static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {

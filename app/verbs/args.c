@@ -168,7 +168,7 @@ static const struct {
     const char *verbs, *help;
 } OVERVIEW[] = {
     { "train, stop, resume", "train a method on a task; the run is kept" },
-    { "pretrain", "a model of texts alone, by masked words" },
+    { "pretrain, fetch", "train a model of texts alone; bring a published one" },
     { "adapt, fewshot", "a new task, or many, from few rows" },
     { "runs, show, watch, sql", "the history, one run of it, its curves, SQL" },
     { "tag, note", "words of your own on runs" },
@@ -177,14 +177,13 @@ static const struct {
     { "encode", "token ids and vectors of a text" },
     { "count, methods", "parameters of a method; the published ones" },
     { "explain, learn", "a method on a page; lessons that the engine runs" },
-    { "tasks, models, fetch", "what is at hand; bring what is not" },
+    { "tasks, models, settings", "what is at hand; colours, marks and mouse" },
     { "embed, map, similarity", "vectors, their plane, matrices of likeness" },
     { "export, import", "points, records and weights, out and in" },
     { "merge, merge-adapters", "databases into one; adapters of runs into one" },
     { "sweep, compare", "runs over lists of values; runs side by side" },
     { "replicate", "a paper's experiment beside what it published" },
     { "plot, render", "curves of runs, or a screen, as text or SVG" },
-    { "settings", "colours, marks, mouse and the like, kept in a file" },
     { "doctor, bench", "check and measure this machine" },
 };
 
