@@ -1,0 +1,57 @@
+#include "core/method/attach_in.h"
+
+#include "core/method/functions.h"
+#include "core/method/retriever.h"
+
+static node retriever_leaf(const struct attach *a, enum slot slot) {
+    for (int i = 0; i < a->p->tensors; i++)
+        if (a->p->tensor[i].kind == PLAN_NETWORK && a->p->tensor[i].role == (int)slot) return a->leaf[i];
+    return NODE_NONE;
+}
+
+/* z of what the encoder has come to. */
+static node retrieve(const struct attach *a, const struct forward *f, node x) {
+    const struct retriever *r = &a->p->method.retriever;
+    struct tape *t = a->tape;
+    tape_site(t, "retriever");
+    node h = joined_mean(f, x);
+    if (!r->width) return h;
+    if (r->hidden)
+        h = op_linear_act(t, h, retriever_leaf(a, SLOT_MLP_W1), retriever_leaf(a, SLOT_MLP_B1), ACT_RELU);
+    return op_linear(t, h, retriever_leaf(a, SLOT_MLP_W2), retriever_leaf(a, SLOT_MLP_B2));
+}
+
+/* Whether z is made on the way: of a layer, or as what weights are made from. */
+static bool retrieves_early(const struct method *m) {
+    const struct hyper *h = hyper_of_rows(m);
+    return m->retriever.on && (m->retriever.tap || (h && h->instance == ROW_RETRIEVER));
+}
+
+bool attach_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
+    struct attach *a = self;
+    const struct method *m = &a->p->method;
+    bool early = retrieves_early(m) && layer == m->retriever.tap;
+    if (early) a->vector = retrieve(a, f, x);
+    if (!a->rows || layer != hyper_tap(m)) return early;
+    node h = hyper_of_rows(m)->instance == ROW_RETRIEVER ? a->vector : joined_mean(f, x);
+    const int *task = attach_row_tasks(a, f->batch);
+    bool first = a->hooks.passes == 2 && a->pass == 1, second = a->pass == 2;
+    if (!second) rows_make(a->rows, t, f, a->leaf, STACK_ENCODER, h, task);
+    if (!first && !a->vectors_only) rows_make(a->rows, t, f, a->leaf, STACK_DECODER, h, task);
+    if (first) a->pass = 2;
+    return true;
+}
+
+const real *attach_made_for_row(struct attach *a, int i, int row) { return rows_one(a->rows, a->tape, i, row); }
+
+void attach_vectors_only(struct attach *a) { a->vectors_only = true; }
+
+node attach_retrieve(struct attach *a, struct forward *f, node encoded) {
+    if (!a->p->method.retriever.on) return NODE_NONE;
+    return a->vector != NODE_NONE ? a->vector : retrieve(a, f, encoded);
+}
+
+int attach_retrieved_width(const struct plan *p, const struct arch *a) {
+    const struct retriever *r = &p->method.retriever;
+    return r->on ? retriever_width(r, a) : 0;
+}
