@@ -336,6 +336,48 @@ int store_note(struct store *s, int64_t run, const char *text, struct err *e) {
     return writer_call(s, set_note, &c, e);
 }
 
+/* Rows of `meta`, whose other names have no colon. */
+static const char saved_mark[] = "filter:";
+
+struct filter_call {
+    const char *filter;
+    bool on;
+};
+
+static int set_filter(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    const struct filter_call *c = arg;
+    (void)s;
+    return db_run(db, e, c->on ? "INSERT OR REPLACE INTO meta(name,value) VALUES(?1||?2,?2)" : "DELETE FROM meta WHERE name=?1||?2", "tt",
+                  saved_mark, c->filter);
+}
+
+int store_save_filter(struct store *s, const char *filter, bool on, struct err *e) {
+    struct filter_call c = { filter, on };
+    return writer_call(s, set_filter, &c, e);
+}
+
+static void take_filter(void *self, sqlite3_stmt *st) {
+    struct store_filters *f = self;
+    GROW(f->filter, f->room, f->count + 1);
+    f->filter[f->count++] = db_text(st, 0, true);
+}
+
+int store_filters(struct store *s, struct store_filters *out, struct err *e) {
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&s->reading);
+    int rc = db_each(s->reader, e, take_filter, out, "SELECT value FROM meta WHERE substr(name,1,length(?1))=?1 ORDER BY value", "t",
+                     saved_mark);
+    pthread_mutex_unlock(&s->reading);
+    if (rc) store_filters_release(out);
+    return rc;
+}
+
+void store_filters_release(struct store_filters *f) {
+    for (size_t i = 0; i < f->count; i++) free(f->filter[i]);
+    free(f->filter);
+    memset(f, 0, sizeof *f);
+}
+
 static int add_log(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct text_call *c = arg;
     enum store_state state;

@@ -245,6 +245,14 @@ int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const 
               struct err *e);
 /* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);
+/* Filters of the list that were saved in this history, by their text: one more (`on`), or one less. */
+int store_save_filter(struct store *s, const char *filter, bool on, struct err *e);
+struct store_filters {
+    char **filter; /* in order of the alphabet */
+    size_t count, room;
+};
+int store_filters(struct store *s, struct store_filters *out, struct err *e);
+void store_filters_release(struct store_filters *f);
 /* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
 int store_log(struct store *s, int64_t run, const char *text, struct err *e);
 

@@ -153,7 +153,7 @@ static const struct key_entry views_keys_table[] = {
     {REQ_CHOOSE, 'T', {0}, false, KEYS_COMPOSE, 0, 8, "data, model",
      "choose rows of your own (a file, a folder, a list of tasks), a task by name, or another model"},
     {REQ_PRESETS, 'P', {0}, false, KEYS_COMPOSE, 0, 4, "presets",
-     "published methods, to start from"},
+     "published methods, to start from; in Runs saved filters"},
     {REQ_DESCRIBE, 'D', {0}, false, KEYS_COMPOSE, 0, 6, "describe",
      "describe the choice under the cursor, and measure what the method does at step 0"},
     {REQ_SWEEP, 'A', {0}, false, KEYS_COMPOSE, 0, 7, "sweep",

@@ -16,7 +16,7 @@ struct pick_item {
     int tag;          /* what its kind of list makes of it */
 };
 
-enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK, PICK_WRITE, PICK_KEYS };
+enum pick_kind { PICK_PRESET, PICK_MODEL, PICK_TASK, PICK_WRITE, PICK_KEYS, PICK_SAVED };
 
 struct picker {
     bool open;

@@ -112,6 +112,8 @@ const struct run_row *runs_at_cursor(const struct runs_view *v);
 
 /* What deleting the runs of an EFFECT_PURGE_COUNT would delete: is asked, unless something else is meanwhile. */
 struct ui;
+/* The saved filters, to choose from; beside them the one in use, to be saved or forgotten. */
+void runs_saved(struct ui *ui, const char *const *filter, int filters);
 void runs_purge_ask(struct ui *ui, int runs, const char *what);
 
 bool runs_is_marked(const struct runs_view *v, int64_t id);

@@ -292,6 +292,7 @@ static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k
     case REQ_DOWN: return NULL;
     case REQ_RUN: return runs_again_hint(ui, runs_at_cursor(&ui->runs), k->hint);
     case REQ_TRASH: return ui->runs.trash ? "restore" : k->hint;
+    case REQ_PRESETS: return *ui->runs.filter ? "saved" : NULL;
     case REQ_TERMS: return ui->runs.marks > 1 ? "overlay" : NULL;
     case REQ_TASKS: return runs_tasks_hint(&ui->runs);
     default: return k->hint;
@@ -302,7 +303,7 @@ static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
     REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_COPY, REQ_TASKS, REQ_GROUP,
-    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_COLUMNS, REQ_NONE
+    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_COLUMNS, REQ_PRESETS, REQ_NONE
 };
 
 const struct screen screen_runs = {

@@ -36,6 +36,10 @@ static void ask_note(struct ui *ui) {
 
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
+    if (r == REQ_PRESETS) {
+        out->kind = EFFECT_SAVED;
+        return true;
+    }
     if (r == REQ_COLUMNS) {
         runs_ask_columns(ui);
         return true;
@@ -53,6 +57,45 @@ void runs_keep_typed(struct ui *ui, const char *text, struct effect *out) {
     if (!runs_choose(&ui->runs, !note && ui->runs.marks > 1, out)) return;
     out->kind = note ? EFFECT_NOTE : EFFECT_TAGS;
     snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+/* ---- saved filters ---- */
+
+enum { SAVED_TAKE, SAVED_SAVE, SAVED_FORGET };
+
+static void saved_add(struct ui *ui, const char *filter, const char *note, int tag) {
+    picker_add(&ui->picker, filter, note, false);
+    ui->picker.item[ui->picker.count - 1].tag = tag;
+}
+
+void runs_saved(struct ui *ui, const char *const *filter, int filters) {
+    const char *now = ui->runs.filter;
+    bool saved = false;
+    if (ui->screen != SCREEN_RUNS || ui->prompt.open || ui->ask.kind) return;
+    if (!filters && !*now) {
+        ui_say(ui, SAY_INFO, "no filter is saved: / filters, and P then saves what it says");
+        return;
+    }
+    picker_open(&ui->picker, PICK_SAVED, "saved filters");
+    for (int i = 0; i < filters; i++) {
+        saved = saved || !strcmp(filter[i], now);
+        saved_add(ui, filter[i], strcmp(filter[i], now) ? "" : "in use", SAVED_TAKE);
+    }
+    if (*now) saved_add(ui, now, saved ? "forget it" : "save it", saved ? SAVED_FORGET : SAVED_SAVE);
+}
+
+void runs_saved_picked(struct ui *ui, struct effect *out) {
+    const struct pick_item *item = &ui->picker.item[ui->picker.cursor];
+    if (item->tag == SAVED_TAKE) {
+        snprintf(ui->runs.filter, sizeof ui->runs.filter, "%.127s", item->name);
+        *ui->runs.filter_error = 0;
+        out->kind = EFFECT_FILTER;
+        runs_changed(&ui->runs);
+        return;
+    }
+    out->kind = EFFECT_SAVE;
+    out->keep = item->tag == SAVED_SAVE;
+    snprintf(out->text, sizeof out->text, "%s", item->name);
 }
 
 /* ---- for good ---- */

@@ -229,6 +229,10 @@ static void ui_picked(struct ui *ui, struct effect *out) {
         ui_say(ui, SAY_INFO, "%.150s taken, u brings back what was there", item->name);
         return;
     }
+    if (p->kind == PICK_SAVED) {
+        runs_saved_picked(ui, out);
+        return;
+    }
     if (p->kind == PICK_WRITE) {
         write_picked(ui, out);
         return;

@@ -138,6 +138,7 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out);
 int runs_choose(struct runs_view *v, bool marked, struct effect *out);
 /* runs_keep.c: pins, tags and notes; what was typed of them; and deleting for good: begun, asked (the app has counted), the
  * number typed, the answer to the last question. */
+void runs_saved_picked(struct ui *ui, struct effect *out); /* of the list of saved filters */
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out);
 void runs_keep_typed(struct ui *ui, const char *text, struct effect *out);
 void runs_purge(struct ui *ui, struct effect *out);

@@ -144,6 +144,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
         }
         store_run_release(&run);
         return rc;
+    case BACKGROUND_SAVED: return store_filters(d->store, &a->saved, e);
     case BACKGROUND_OTHERS: return other_runs_read(d->store, o->run[0], &a->others, e);
     case BACKGROUND_BESIDE: return beside_read(d->store, o->run, o->runs, &a->beside, e);
     case BACKGROUND_WHY: return background_why(d, o->run[0], a, e);
@@ -165,6 +166,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_STOP:
     case BACKGROUND_TRASH:
     case BACKGROUND_RESTORE:
+    case BACKGROUND_SAVE:
     case BACKGROUND_PIN:
     case BACKGROUND_TAGS:
     case BACKGROUND_NOTE:
@@ -281,6 +283,7 @@ void background_answer_free(struct background_answer *a) {
     run_page_free(a->detail);
     other_runs_free(a->others);
     beside_free(a->beside);
+    store_filters_release(&a->saved);
     series_free(a->series);
     compared_page_free(a->compared);
     swept_page_free(a->swept);

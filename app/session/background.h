@@ -34,6 +34,8 @@ enum background_kind {
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
     BACKGROUND_EXPORT,  /* text: csv, json, markdown (points), hf; answers with a message */
     BACKGROUND_TABLE,   /* these runs as a table; text: the file's name, its end says the form; answers with a message */
+    BACKGROUND_SAVED,   /* the saved filters */
+    BACKGROUND_SAVE,    /* text is saved (`trash`: forgotten); answers with a message */
     BACKGROUND_PIN, BACKGROUND_TAGS, BACKGROUND_NOTE, /* kept.h; text: what was typed; answered with a message */
     BACKGROUND_PURGE_COUNT, /* what purging these would delete: answered in `message`, and `moved` how many */
     BACKGROUND_PURGE,   /* these; typed: how many; answers with a message */
@@ -145,6 +147,7 @@ struct background_answer {
     char message[900];     /* "" none */
     struct history_rows *runs;
     struct run_page *detail;
+    struct store_filters saved; /* BACKGROUND_SAVED */
     struct beside_runs *beside; /* BACKGROUND_BESIDE; NULL where they could not be read */
     struct other_runs *others; /* BACKGROUND_OTHERS; NULL where they could not be read */
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */

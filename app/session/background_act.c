@@ -149,6 +149,12 @@ static int act_move(const struct background_place *p, const struct background_or
     return 0;
 }
 
+static int act_save_filter(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+    int rc = store_save_filter(p->store, o->text, !o->trash, e);
+    if (!rc) background__say(a, SAY_GOOD, o->trash ? "forgotten: %s" : "saved: %s   (P lists the saved ones)", o->text);
+    return rc;
+}
+
 /* Pins, tags, notes. */
 static int act_keep(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
     size_t n = (size_t)o->runs;
@@ -227,6 +233,7 @@ int background__act(const struct background_place *p, const struct background_or
     case BACKGROUND_STOP: return act_stop(p, o, a, e);
     case BACKGROUND_TRASH:
     case BACKGROUND_RESTORE: return act_move(p, o, a, e);
+    case BACKGROUND_SAVE: return act_save_filter(p, o, a, e);
     case BACKGROUND_PIN:
     case BACKGROUND_TAGS:
     case BACKGROUND_NOTE: return act_keep(p, o, a, e);

@@ -315,6 +315,7 @@ static bool only_looks(enum effect_kind kind) {
     case EFFECT_RESUME:
     case EFFECT_AGAIN:
     case EFFECT_RESEED:
+    case EFFECT_SAVE:
     case EFFECT_PIN:
     case EFFECT_TAGS:
     case EFFECT_NOTE:
@@ -373,6 +374,10 @@ void session__do(struct session *s, const struct effect *x) {
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
     case EFFECT_TRASH: order_runs(s, BACKGROUND_TRASH, x); break;
     case EFFECT_RESTORE: order_runs(s, BACKGROUND_RESTORE, x); break;
+    case EFFECT_SAVED: background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SAVED }); break;
+    case EFFECT_SAVE:
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SAVE, .text = x->text, .trash = !x->keep });
+        break;
     case EFFECT_PIN: order_runs(s, BACKGROUND_PIN, x); break;
     case EFFECT_TAGS: order_runs(s, BACKGROUND_TAGS, x); break;
     case EFFECT_NOTE: order_runs(s, BACKGROUND_NOTE, x); break;

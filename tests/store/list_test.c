@@ -467,6 +467,35 @@ static void a_long_run_is_read_at_once(void **state) {
     free(path);
 }
 
+/* Saved filters are texts of the file, each once, whoever opens it next; forgotten they are gone. */
+static void filters_are_kept(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE);
+    struct store_filters kept;
+    struct err e = ERR_INIT;
+    test_ok(store_filters(s, &kept, &e), &e);
+    assert_int_equal(kept.count, 0);
+    static const char *const filter[] = { "task=reviews", "lr<1e-3 tag=a", "task=reviews" };
+    for (size_t i = 0; i < COUNT_OF(filter); i++) test_ok(store_save_filter(s, filter[i], true, &e), &e);
+    close_it(s);
+    s = open_at(path, STORE_READ);
+    test_ok(store_filters(s, &kept, &e), &e);
+    assert_int_equal(kept.count, 2);
+    assert_string_equal(kept.filter[0], "lr<1e-3 tag=a");
+    assert_string_equal(kept.filter[1], "task=reviews");
+    store_filters_release(&kept);
+    test_refused(store_save_filter(s, "seed=1", true, &e), ERR_USAGE, &e, "for reading");
+    close_it(s);
+    s = open_at(path, STORE_WRITE);
+    test_ok(store_save_filter(s, filter[0], false, &e), &e);
+    test_ok(store_filters(s, &kept, &e), &e);
+    assert_int_equal(kept.count, 1);
+    store_filters_release(&kept);
+    close_it(s);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_choose),
@@ -474,6 +503,7 @@ int main(void) {
         cmocka_unit_test(unlike_values_are_not_ranked_together),
         cmocka_unit_test(options_are_columns),
         cmocka_unit_test(runs_are_found_by_number),
+        cmocka_unit_test(filters_are_kept),
         cmocka_unit_test(ten_thousand_runs_are_listed_at_once),
         cmocka_unit_test(a_long_run_is_packed_when_it_is_over),
         cmocka_unit_test(a_long_run_is_read_at_once),

@@ -413,6 +413,37 @@ static void columns_are_chosen_and_ordered(void **state) {
     ui_release(&ui);
 }
 
+/* Saved filters are chosen from a list, where the one in use can be saved or forgotten. */
+static void filters_are_saved(void **state) {
+    (void)state;
+    struct ui ui;
+    static const char *const saved[] = {"lr<1e-3", "task=reviews"};
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_RUNS);
+    assert_int_equal(scene_press(&ui, 'P').kind, EFFECT_SAVED);
+    runs_saved(&ui, NULL, 0);
+    assert_non_null(strstr(ui.message, "no filter is saved"));
+    scene_press(&ui, 'P');
+    runs_saved(&ui, saved, 2);
+    assert_int_equal(ui.picker.count, 2);
+    scene_press(&ui, 'j');
+    struct effect x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_FILTER);
+    assert_string_equal(ui.runs.filter, "task=reviews");
+    for (int kept = 1; kept >= 0; kept--) { /* another one, then one that is there */
+        snprintf(ui.runs.filter, sizeof ui.runs.filter, "%s", kept ? "seed=1" : "lr<1e-3");
+        scene_press(&ui, 'P');
+        runs_saved(&ui, saved, 2);
+        assert_int_equal(ui.picker.count, 3);
+        scene_press(&ui, 'G');
+        x = scene_press(&ui, PRESS_ENTER);
+        assert_int_equal(x.kind, EFFECT_SAVE);
+        assert_int_equal(x.keep, kept);
+        assert_string_equal(x.text, kept ? "seed=1" : "lr<1e-3");
+    }
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(newest_first_then_by_column), cmocka_unit_test(unlike_bests_stand_apart),
@@ -424,6 +455,7 @@ int main(void) {
         cmocka_unit_test(pins_tags_and_notes),
         cmocka_unit_test(deleting_is_asked_twice),
         cmocka_unit_test(columns_are_chosen_and_ordered),
+        cmocka_unit_test(filters_are_saved),
         cmocka_unit_test(ten_thousand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
