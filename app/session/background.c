@@ -24,24 +24,32 @@ struct order {
     struct background_order what;
 };
 
+/* Orders that are done one after the other.  A lesson's step trains and measures for seconds, so lessons have a thread of
+ * their own and the screens' lists and pages do not wait for them. */
+enum { LANE_SCREENS, LANE_LESSONS, LANES };
+struct background_lane {
+    struct background *of;
+    pthread_cond_t asked;
+    pthread_t thread;
+    struct order *orders;
+};
+
 struct background {
     struct store *store;
     struct jobs *jobs;
     void (*wake)(void *);
     void *self;
     pthread_mutex_t lock;
-    pthread_cond_t asked;
-    pthread_t thread;
     bool leaving;
-    struct order *orders;
+    struct background_lane lane[LANES];
     int64_t taken;
     struct background_answer *answers;
     struct result_cache tasks;
-    struct row_extras extras; /* the thread's own */
-    struct background_machine machine; /* once it was measured; the thread's own */
-    struct sweeping *sweeping; /* the screen's; touched by this thread alone */
+    struct row_extras extras; /* the screens' lane's own, as what follows */
+    struct background_machine machine; /* once it was measured */
+    struct sweeping *sweeping; /* borrowed */
     const struct session_verbs *verbs;
-    struct learning *learning; /* likewise */
+    struct learning *learning; /* borrowed; touched by the lessons' lane alone */
 };
 
 static void order_free(struct order *o) {
@@ -192,14 +200,19 @@ static int serve(struct background *d, const struct background_order *o, struct 
     BUG("order %d", o->kind);
 }
 
+static int lane_of(enum background_kind k) {
+    return k == BACKGROUND_LESSONS || k == BACKGROUND_LESSON || k == BACKGROUND_LESSON_STEP ? LANE_LESSONS : LANE_SCREENS;
+}
+
 static void *background_work(void *self) {
-    struct background *d = self;
+    struct background_lane *l = self;
+    struct background *d = l->of;
     pthread_mutex_lock(&d->lock);
     for (;;) {
-        while (!d->orders && !d->leaving) pthread_cond_wait(&d->asked, &d->lock);
+        while (!l->orders && !d->leaving) pthread_cond_wait(&l->asked, &d->lock);
         if (d->leaving) break;
-        struct order *o = d->orders;
-        d->orders = o->next;
+        struct order *o = l->orders;
+        l->orders = o->next;
         pthread_mutex_unlock(&d->lock);
         struct background_answer *a = xcalloc(1, sizeof *a);
         a->kind = o->what.kind;
@@ -225,8 +238,11 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
     d->wake = wake;
     d->self = self;
     pthread_mutex_init(&d->lock, NULL);
-    clock_cond_init(&d->asked);
-    if (pthread_create(&d->thread, NULL, background_work, d)) BUG("no background thread");
+    for (int i = 0; i < LANES; i++) {
+        d->lane[i].of = d;
+        clock_cond_init(&d->lane[i].asked);
+        if (pthread_create(&d->lane[i].thread, NULL, background_work, &d->lane[i])) BUG("no background thread");
+    }
     return d;
 }
 
@@ -246,8 +262,9 @@ void background_ask(struct background *d, const struct background_order *o) {
         config_copy(c, o->config);
         mine->what.config = c;
     }
+    struct background_lane *l = &d->lane[lane_of(o->kind)];
     pthread_mutex_lock(&d->lock);
-    struct order **end = &d->orders;
+    struct order **end = &l->orders;
     bool waiting = false; /* the same list asked for twice is fetched once */
     for (; *end; end = &(*end)->next)
         if (o->kind == BACKGROUND_RUNS && (*end)->what.kind == BACKGROUND_RUNS && (*end)->what.trash == o->trash &&
@@ -258,7 +275,7 @@ void background_ask(struct background *d, const struct background_order *o) {
         *end = mine;
         d->taken++;
     }
-    pthread_cond_signal(&d->asked);
+    pthread_cond_signal(&l->asked);
     pthread_mutex_unlock(&d->lock);
     if (waiting) order_free(mine);
 }
@@ -301,22 +318,26 @@ void background_answer_free(struct background_answer *a) {
     free(a);
 }
 
+static void lane_end(struct background_lane *l) {
+    pthread_join(l->thread, NULL);
+    while (l->orders) {
+        struct order *o = l->orders;
+        l->orders = o->next;
+        order_free(o);
+    }
+    pthread_cond_destroy(&l->asked);
+}
+
 void background_free(struct background *d) {
     pthread_mutex_lock(&d->lock);
     d->leaving = true;
-    pthread_cond_signal(&d->asked);
+    for (int i = 0; i < LANES; i++) pthread_cond_signal(&d->lane[i].asked);
     pthread_mutex_unlock(&d->lock);
-    pthread_join(d->thread, NULL);
-    while (d->orders) {
-        struct order *o = d->orders;
-        d->orders = o->next;
-        order_free(o);
-    }
+    for (int i = 0; i < LANES; i++) lane_end(&d->lane[i]);
     struct background_answer *a;
     while ((a = background_take(d))) background_answer_free(a);
     result_cache_release(&d->tasks);
     row_extras_release(&d->extras);
     pthread_mutex_destroy(&d->lock);
-    pthread_cond_destroy(&d->asked);
     free(d);
 }

@@ -1,6 +1,6 @@
-/* Background work: a thread that fetches for the screen what takes longer than a frame (rows of
- * the history, a run's page, a model's shape, writing a file), so that no key ever waits.  What is
- * to be computed it leaves to the jobs' crew.
+/* Background work: threads that fetch for the screen what takes longer than a frame (rows of
+ * the history, a run's page, a model's shape, writing a file), so that no key ever waits: one for lessons,
+ * one for all else, each in the order in which it was asked.  What is to be computed they leave to the jobs' crew.
  *
  * The screen's thread asks and, when woken, takes the answers; each is owned by the taker. */
 #ifndef APP_SESSION_BACKGROUND_H
@@ -18,7 +18,7 @@
 
 struct background;
 
-/* `wake` is called from the background thread when an answer is ready. */
+/* `wake` is called from a background thread when an answer is ready. */
 struct background *background_new(struct store *s, struct jobs *j, void (*wake)(void *), void *self);
 void background_free(struct background *d);
 
@@ -83,6 +83,7 @@ void background_work_on(struct background *d, struct sweeping *w);
 /* What knows the command line, borrowed; before any BACKGROUND_LINE. */
 struct session_verbs;
 void background_verbs(struct background *d, const struct session_verbs *verbs);
+/* What lessons are played by, borrowed; before any order of lessons, whose thread alone touches it then. */
 void background_teach(struct background *d, struct learning *l);
 void background_ask(struct background *d, const struct background_order *o);
 /* Orders taken since it was made. */

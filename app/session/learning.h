@@ -6,7 +6,7 @@
 #include "app/lesson/play.h"
 #include "views/learn.h"
 
-/* The lesson under way, as the background's thread has it; only that thread touches it after it was made. */
+/* The lesson under way, as the background has it; only its thread for lessons touches it after it was made. */
 struct learning;
 struct learning *learning_new(struct store *s, struct jobs *j);
 void learning_free(struct learning *l); /* NULL is no work */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "app/jobs/jobs_private.h"
+#include "app/session/learning.h"
 #include "app/session/session_private.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -439,6 +440,55 @@ static void a_changed_file_is_read_anew(void **state) {
     buf_release(&was);
 }
 
+/* ---- lessons ---- */
+
+/* Asks and waits for this kind of answer; false: it does not come. */
+static bool answered(struct background *d, enum background_kind kind) {
+    for (int i = 0; i < 3000; i++, rest(10)) {
+        struct background_answer *a = background_take(d);
+        bool it = a && a->kind == kind;
+        if (a && *a->message) fail_msg("%s", a->message);
+        if (a) background_answer_free(a);
+        if (it) return true;
+    }
+    return false;
+}
+
+/* A step of a lesson that takes long (here it waits for what another petri keeps) lets lists and pages come. */
+static void a_lesson_stops_no_screen(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct lesson l;
+    struct lesson_progress progress;
+    int fd;
+    char *files = xprintf("%s-files", stage.db), *lock = file_join(files, "lessons.json-lock");
+    test_put(stage.folder, "long.lesson", "lesson Long\ntext\n  Read.\n");
+    char *path = file_join(stage.folder, "long.lesson");
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct learning *learning = learning_new(store, j);
+    struct background *d = background_new(store, j, wake, NULL);
+    background_teach(d, learning);
+    test_ok(lesson_read(&l, path, &e), &e);
+    lesson_progress_init(&progress, &l);
+    background_ask(d, &(struct background_order){ .kind = BACKGROUND_LESSON, .text = path });
+    assert_true(answered(d, BACKGROUND_LESSON));
+    test_ok(file_make_folder(files, &e), &e);
+    test_ok(file_lock(lock, true, &fd, &e), &e);
+    background_ask(d, &(struct background_order){ .kind = BACKGROUND_LESSON_STEP, .progress = &progress });
+    background_ask(d, &(struct background_order){ .kind = BACKGROUND_RUNS, .text = "" });
+    assert_true(answered(d, BACKGROUND_RUNS));
+    file_unlock(fd);
+    assert_true(answered(d, BACKGROUND_LESSON_STEP));
+    background_free(d);
+    learning_free(learning);
+    jobs_free(j, false);
+    lesson_progress_release(&progress);
+    lesson_release(&l);
+    free(path);
+    free(lock);
+    free(files);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(those_that_wait_hold_nothing, make, close_store),
@@ -450,6 +500,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(rows_are_let_go, make, close_store),
         cmocka_unit_test_setup_teardown(an_idle_screen_reads_nothing, make, close_store),
         cmocka_unit_test_setup_teardown(the_trash_is_asked_for_at_once, make, close_store),
+        cmocka_unit_test_setup_teardown(a_lesson_stops_no_screen, make, close_store),
         cmocka_unit_test_setup_teardown(a_changed_file_is_read_anew, make, close_store),
         cmocka_unit_test(a_series_grows_by_what_is_new),
     };
