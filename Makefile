@@ -151,7 +151,7 @@ test: $(if $(filter build,$(OUT)),petri,$(OUT)/petri) $(addprefix $(OUT)/tests/,
 PEER := $(or $(PETRI_PEER_PYTHON),$(wildcard .venv/bin/python))
 
 test-slow: petri ## the tests that take hours, all of them for memory, races on the screen, fresh Debian roots, PyTorch where its environment is there
-	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 $(MAKE) test
+	$(Q)PETRI_SLOW=1 TEST_TIMEOUT=36000 PETRI_PEER_PYTHON=$(PEER) $(MAKE) test
 	$(Q)TEST_TIMEOUT=36000 $(MAKE) asan
 	$(Q)$(MAKE) tsan T=session/terminal
 	$(Q)tests/fresh

@@ -155,7 +155,7 @@ static inline void await_state(int id, const char *wanted) {
         bool there = !strcmp(stage_text(v, "state"), wanted);
         json_decref(v);
         if (there) return;
-        if (now() - from > 30 * TEST_PATIENCE) fail_msg("run %d is not %s", id, wanted);
+        if (now() - from > 30 * TEST_PATIENCE) fail_msg("run %d is not %s:\n%s", id, wanted, tmux("capture-pane -p -t t"));
         nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
     }
 }
