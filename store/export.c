@@ -12,7 +12,7 @@ static const char runs_sql[] =
     " r.trained, r.kept, r.head, r.model_values, r.seed, r.step, r.steps, r.seconds,"
     " strftime('%Y-%m-%dT%H:%M:%fZ', r.created / 1000.0, 'unixepoch') AS created,"
     " strftime('%Y-%m-%dT%H:%M:%fZ', r.ended / 1000.0, 'unixepoch') AS ended,"
-    " r.weights_sha256, r.version, r.regime, r.config"
+    " r.weights_sha256, r.version, r.regime, r.config, r.name"
     " FROM run r LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')";
 

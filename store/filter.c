@@ -64,6 +64,7 @@ static const struct filter_field fields[] = {
     { "parent", FIELD_NUMBER, "r.parent" },
     { "sweep", FIELD_NUMBER, "r.sweep" },
     { "reason", FIELD_TEXT, "r.reason" },
+    { "name", FIELD_TEXT, "r.name" },
     { "note", FIELD_TEXT, "n.text" },
     { "version", FIELD_TEXT, "r.version" },
     { "weights", FIELD_TEXT, "r.weights_sha256" },
@@ -426,7 +427,7 @@ static int filter_compare(struct filter *f, sqlite3 *db, const char *term, const
 
 static void filter_find_word(struct filter *f, const char *word) {
     static const char *const places[] = { "r.method", "r.preset", "r.task", "r.model", "r.state",
-                                          "r.reason", "n.text" };
+                                          "r.reason", "n.text",   "r.name" };
     filter_add_value(f, pattern(word, true), 0);
     buf_puts(&f->where, "(");
     for (size_t i = 0; i < COUNT_OF(places); i++)

@@ -183,6 +183,7 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     add_id(b, "parent", r->parent);
     add_id(b, "sweep", r->sweep);
     add_tags(b, r->tags ? r->tags : "");
+    json_add_text(b, "name", r->name);
     json_add_text(b, "note", r->note);
     json_add_text(b, "version", r->version);
     if (r->config) json_add_whole(b, r);

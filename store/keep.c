@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "store/db.h"
 #include "store/internal.h"
 
@@ -334,6 +335,48 @@ static int set_note(struct store *s, sqlite3 *db, void *arg, struct err *e) {
 int store_note(struct store *s, int64_t run, const char *text, struct err *e) {
     struct text_call c = { .run = run, .text = text };
     return writer_call(s, set_note, &c, e);
+}
+
+struct rename_call {
+    int64_t run;
+    const char *name;
+    char **before;
+};
+
+static int keep_rename(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    const struct rename_call *c = arg;
+    sqlite3_stmt *st = db_prepare(db, e, "SELECT coalesce(name,'') FROM run WHERE id=?", "i", c->run);
+    if (!st) return e->code;
+    int rc = db_step(st, e);
+    char *before = rc > 0 ? db_text(st, 0, true) : NULL;
+    sqlite3_finalize(st);
+    if (rc >= 0 && !before) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)c->run);
+    if (rc > 0) rc = db_run(db, e, "UPDATE run SET name=? WHERE id=?", "ti", *c->name ? c->name : NULL, c->run);
+    if (rc || !c->before) free(before);
+    else *c->before = before;
+    return rc;
+}
+
+/* What RUN would not be found by, or what a list could not show. */
+static int keep_check_name(const char *name, struct err *e) {
+    double number;
+    if (strlen(name) > STORE_NAME_MOST)
+        return err_set(e, ERR_USAGE, "a run's name has at most %d bytes, not %zu", STORE_NAME_MOST, strlen(name));
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) return err_set(e, ERR_USAGE, "a run's name is one line of plain text");
+    if (*name == ' ' || (*name && name[strlen(name) - 1] == ' '))
+        return err_set(e, ERR_USAGE, "\"%s\": a run's name neither begins nor ends with a blank", name);
+    if (*name && (strchr("#-", *name) || text_to_double(name, &number) || !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))
+        return err_set(e, ERR_USAGE, "\"%s\" is no name for a run: it would be taken for a number, an option or the last one", name);
+    return 0;
+}
+
+int store_rename(struct store *s, int64_t run, const char *name, char **before, struct err *e) {
+    struct err unused = ERR_INIT;
+    struct rename_call c = { run, name ? name : "", before };
+    if (!e) e = &unused;
+    int rc = keep_check_name(c.name, e);
+    return rc ? rc : writer_call(s, keep_rename, &c, e);
 }
 
 /* Rows of `meta`, whose other names have no colon. */

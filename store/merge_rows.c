@@ -126,9 +126,22 @@ static int copy_all(struct merger *m, sqlite3 *db, int64_t from, int64_t into, s
     return rc ? rc : merge_words(m, db, from, into, e);
 }
 
+/* One that has none is called what it is called there. */
+static int merge_name(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
+    sqlite3_stmt *row = db_prepare(m->from->reader, e, "SELECT name FROM run WHERE id=?", "i", from);
+    if (!row) return e->code;
+    int rc = db_step(row, e);
+    char *name = rc > 0 ? db_text(row, 0, false) : NULL;
+    sqlite3_finalize(row);
+    rc = rc < 0 ? rc : name ? db_run(db, e, "UPDATE run SET name=coalesce(name,?) WHERE id=?", "ti", name, into) : 0;
+    free(name);
+    return rc;
+}
+
 int merge_words(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
     int rc = merge_rows_copy_rows(m, db, "tag", "run=?", from, into, e);
-    return rc ? rc : merge_rows_copy_rows(m, db, "note", "run=?", from, into, e);
+    if (!rc) rc = merge_rows_copy_rows(m, db, "note", "run=?", from, into, e);
+    return rc ? rc : merge_name(m, db, from, into, e);
 }
 
 int merge_new_run(struct merger *m, sqlite3 *db, int64_t from, const char *uid, int64_t *id, struct err *e) {

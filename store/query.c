@@ -40,14 +40,14 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " coalesce((SELECT constant FROM evaluation WHERE run=r.id AND split=coalesce(d.split,split)"  \
     " ORDER BY step DESC LIMIT 1),0), d.name,"                                                     \
     " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason,"            \
-    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime, r.dev_sha256, r.peak"
+    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime, r.dev_sha256, r.peak, r.name"
 /* d: the name of the deciding metric on the deciding split */
 #define RUN_TABLES                                                                                 \
     " FROM run r LEFT JOIN key d ON d.id=r.metric_key"                                             \
     " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
     " LEFT JOIN note n ON n.run=r.id"
-enum { RUN_WIDTH = 42, SORTED_WIDTH = 4 /* store_value_of */ };
+enum { RUN_WIDTH = 43, SORTED_WIDTH = 4 /* store_value_of */ };
 
 static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
@@ -90,6 +90,7 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->regime = db_text(st, 39, true);
     r->dev_sha256 = db_text(st, 40, false);
     r->peak = sqlite3_column_int64(st, 41);
+    r->name = db_text(st, 42, false);
 }
 
 /* A row that calls a run alive while nobody holds its lock is believed when it is read after
@@ -131,7 +132,7 @@ static void release_module(struct store_module *m) {
 
 void store_run_release(struct store_run *r) {
     char *const texts[] = { r->reason, r->method, r->preset, r->regime, r->model, r->task,
-                            r->metric, r->decides, r->weights_sha256, r->tags, r->note, r->version, r->config,
+                            r->metric, r->decides, r->weights_sha256, r->name, r->tags, r->note, r->version, r->config,
                             r->canonical, r->method_json, r->model_folder, r->model_sha256,
                             r->task_folder, r->train_file, r->dev_file, r->train_sha256,
                             r->dev_sha256, r->kernel, r->folder, r->imported };
@@ -243,14 +244,36 @@ int store_list(struct store *s, const struct store_list *list, struct store_runs
     return rc;
 }
 
+/* The run of a name: those in the trash give way to others. */
+static int find_named(struct store *s, const char *name, int64_t *run, struct err *e) {
+    struct buf others = BUF_INIT;
+    int rc = 1, n = 0;
+    pthread_mutex_lock(&s->reading);
+    sqlite3_stmt *st = db_prepare(s->reader, e,
+                                  "SELECT id FROM run WHERE name=?1 AND (trashed IS NULL OR NOT EXISTS"
+                                  " (SELECT 1 FROM run WHERE name=?1 AND trashed IS NULL)) ORDER BY id", "t", name);
+    if (!st) rc = e->code;
+    for (; rc > 0 && (rc = db_step(st, e)) > 0; n++) {
+        *run = sqlite3_column_int64(st, 0);
+        if (n < 8) buf_printf(&others, "%s%lld", n ? ", " : "", (long long)*run);
+    }
+    sqlite3_finalize(st);
+    pthread_mutex_unlock(&s->reading);
+    if (!rc && !n)
+        rc = err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, its name, or \"last\"", name);
+    else if (!rc && n > 1)
+        rc = err_set(e, ERR_USAGE, "\"%s\" is the name of %d runs: give a number (%s%s)", name, n, buf_text(&others), n > 8 ? ", …" : "");
+    buf_release(&others);
+    return rc;
+}
+
 int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     const char *digits = *typed == '#' ? typed + 1 : typed;
     bool last = !strcmp(typed, "last");
     int64_t id = 0;
-    if (!last && !text_to_int(digits, &id))
-        return err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, or \"last\"", typed);
+    if (!last && !text_to_int(digits, &id)) return find_named(s, typed, run, e);
     pthread_mutex_lock(&s->reading);
     int rc = last ? db_int(s->reader, e, run, -1,
                            "SELECT max(id) FROM run r WHERE trashed IS NULL AND " NO_LESSONS " HAVING max(id)", "")

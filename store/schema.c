@@ -337,8 +337,31 @@ static const char ninth_step[] =
     " LEFT JOIN note n ON n.run = r.id"
     " WHERE r.trashed IS NULL;";
 
+/* What people call a run. */
+static const char tenth_step[] =
+    "ALTER TABLE run ADD COLUMN name TEXT;" /* NULL: nothing */
+    "CREATE INDEX run_name ON run(name) WHERE name IS NOT NULL;"
+    "DROP VIEW v_runs;"
+    "CREATE VIEW v_runs AS SELECT"
+    "  r.id, r.state, r.reason, r.method, r.preset, r.task, r.model, r.metric,"
+    "  b.best_value AS best, b.best_step, l.last_value AS final_loss,"
+    "  l.last_kind AS final_loss_kind,"
+    "  r.trained, r.kept, r.head, r.model_values, r.seed, r.step, r.steps, r.seconds,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.created / 1000.0, 'unixepoch') AS created,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.started / 1000.0, 'unixepoch') AS started,"
+    "  strftime('%Y-%m-%dT%H:%M:%fZ', r.ended / 1000.0, 'unixepoch') AS ended,"
+    "  r.parent, r.sweep, r.weights_sha256, r.train_sha256, r.dev_sha256, r.model_sha256,"
+    "  (SELECT group_concat(name, ', ') FROM (SELECT name FROM tag WHERE run = r.id ORDER BY name))"
+    "    AS tags,"
+    "  n.text AS note, r.version, r.kernel, r.regime, r.uid, r.peak, r.name"
+    " FROM run r"
+    " LEFT JOIN summary b ON b.run = r.id AND b.key = r.metric_key"
+    " LEFT JOIN summary l ON l.run = r.id AND l.key = (SELECT id FROM key WHERE name = 'loss')"
+    " LEFT JOIN note n ON n.run = r.id"
+    " WHERE r.trashed IS NULL;";
+
 const char *const schema_step[SCHEMA_VERSION] = { first_step, second_step, third_step,   fourth_step,
-                                                  fifth_step, sixth_step,  seventh_step, eighth_step, ninth_step };
+                                                  fifth_step, sixth_step,  seventh_step, eighth_step, ninth_step, tenth_step };
 
 static int look_newer(sqlite3 *db, int64_t version, struct err *e) {
     const char *path = sqlite3_db_filename(db, "main");

@@ -9,7 +9,7 @@
 
 enum {
     SCHEMA_APPLICATION = 0x50545249, /* "PTRI", in the file's header */
-    SCHEMA_VERSION = 9,              /* user_version that this program writes */
+    SCHEMA_VERSION = 10,             /* user_version that this program writes */
 };
 
 /* Version i is reached from i-1 by step[i-1]; steps are never edited once released, only

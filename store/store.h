@@ -243,6 +243,11 @@ int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
  * comma; ERR_NOT_FOUND for a run that is not there, or one to be taken away that a run has not. */
 int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const *tags, size_t count, bool on,
               struct err *e);
+/* Calls the run `name` ("" or NULL: nothing any more); *before, unless NULL, is what it was called ("": nothing), the
+ * caller's.  A name is one to STORE_NAME_MOST bytes that cannot be taken for a number, an option or "last"; several runs
+ * may have the same. */
+enum { STORE_NAME_MOST = 60 };
+int store_rename(struct store *s, int64_t run, const char *name, char **before, struct err *e);
 /* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);
 /* Filters of the list that were saved in this history, by their text: one more (`on`), or one less. */
@@ -335,7 +340,7 @@ struct store_run {
     struct store_value best, loss; /* of the deciding metric; last training loss */
     struct store_value sorted;     /* what the list was sorted by, when that is a metric */
     bool unfit;     /* in a list that marks: the filter leaves it out */
-    char *weights_sha256, *tags /* "a, b" */, *note, *version;
+    char *weights_sha256, *name /* NULL: none */, *tags /* "a, b" */, *note, *version;
     bool constant;                 /* the deciding split's last evaluation predicted one class only */
     bool none_valid;               /* or no answer of it was one */
     int64_t rows;                  /* dev rows that best was measured on; 0: not known */

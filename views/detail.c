@@ -290,6 +290,7 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
         show_count(row->disk, value);
         canvas_printf(c, r.x, y++, INK_DIM, "%s bytes on disk", value);
     }
+    if (row->name) canvas_printf(c, r.x, y++, INK_TEXT, "called %s", row->name);
     if (row->tags) {
         snprintf(text, sizeof text, "tags: %.280s", row->tags);
         y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, text);

@@ -23,9 +23,10 @@ enum effect_kind {
     EFFECT_PIN,           /* run[0…]: pinned, or, where all are, no longer */
     EFFECT_TAGS,          /* text: tags, of one run in place of its own, to several besides */
     EFFECT_NOTE,          /* run[0]'s note is text */
+    EFFECT_NAME,          /* run[0] is called text; "": nothing any more */
     EFFECT_PURGE_COUNT,   /* what deleting run[0…] for good would delete: answered with runs_purge_ask */
     EFFECT_PURGE,         /* run[0…] for good; `by`: how many, as typed */
-    EFFECT_UNDO,          /* the last trash or restore */
+    EFFECT_UNDO,          /* the last trash, restore or name */
     EFFECT_REDO,
     EFFECT_WATCH,         /* run[0] into ui->train, wherever and whenever it was trained */
     EFFECT_OTHERS,        /* what other processes train, as it stands now, into ui->train */

@@ -51,6 +51,7 @@ int runs_by_kind(const struct run_row *a, const struct run_row *b) {
 static int runs_compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
     switch (column) {
     case COL_STATE: return (int)a->state - (int)b->state;
+    case COL_NAME: return a->name && b->name ? runs_by_text(a->name, b->name) : (a->name == NULL) - (b->name == NULL);
     case COL_METHOD: return runs_by_text(a->method, b->method);
     case COL_TASK: return runs_by_text(a->task, b->task);
     case COL_BEST: return runs_by_number(a->best, b->best);
@@ -97,7 +98,7 @@ static int by_order(const void *pa, const void *pb, void *self) {
     return by ? by : b->id < a->id ? -1 : b->id > a->id;
 }
 
-const char *const runs_column_name[COL_COUNT] = {"id",   "state", "method",  "task", "best", "metric",
+const char *const runs_column_name[COL_COUNT] = {"id", "name", "state", "method",  "task", "best", "metric",
                                                  "rows", "lr",    "trained", "time", "seed", "tags", "disk", "curve"};
 
 /* What a column holds, as a filter says it; false: nothing. */
@@ -105,6 +106,7 @@ bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[
     double number = NAN;
     switch (column) {
     case COL_STATE: snprintf(out, 256, "%s", run_state_name(r->state)); return true;
+    case COL_NAME: snprintf(out, 256, "%s", r->name ? r->name : ""); return r->name != NULL;
     case COL_METHOD: snprintf(out, 256, "%s", r->method); return true;
     case COL_TASK: snprintf(out, 256, "%s", r->task); return true;
     case COL_METRIC: snprintf(out, 256, "%s", r->metric ? r->metric : ""); return r->metric != NULL;
@@ -126,7 +128,7 @@ bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[
 
 /* A column a task takes the place of what the tasks' names and their own read-out tell. */
 static void choose_beside_tasks(struct runs_view *v) {
-    static const enum runs_column dropped[] = {COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED};
+    static const enum runs_column dropped[] = {COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED, COL_NAME};
     v->visible[COL_TASK] = false;
     int wanted = RUNS_NAMES + v->tasks * RUNS_TASK_WIDTH;
     for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < wanted; i++) v->visible[dropped[i]] = false;
@@ -135,12 +137,13 @@ static void choose_beside_tasks(struct runs_view *v) {
 
 /* Which columns there is a reason for, then room: what tells unlike runs apart stays. */
 static void choose_columns(struct runs_view *v) {
-    static const enum runs_column dropped[] = {COL_TIME, COL_TRAINED, COL_SEED, COL_LR};
+    static const enum runs_column dropped[] = {COL_TIME, COL_TRAINED, COL_SEED, COL_LR, COL_NAME};
     int64_t rows = -1;
-    bool metrics = false, many = false;
+    bool metrics = false, many = false, names = false;
     v->metric = NULL;
     for (int i = 0; i < v->shown; i++) {
         const struct run_row *r = &v->row[v->order[i]];
+        names = names || r->name;
         if (!r->metric) continue;
         if (!v->metric) v->metric = r->metric;
         else if (strcmp(v->metric, r->metric)) metrics = true;
@@ -155,6 +158,7 @@ static void choose_columns(struct runs_view *v) {
     } else {
         v->visible[COL_METRIC] = metrics;
         v->visible[COL_ROWS] = many;
+        v->visible[COL_NAME] = names;
         if (v->tasks) choose_beside_tasks(v);
         for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
             v->visible[dropped[i]] = false;

@@ -49,6 +49,7 @@ struct run_row {
     bool none_valid;          /* no answer of the last evaluation was one */
     const char *decides, *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
     bool tuning;              /* only looked for a learning rate: in no mean */
+    const char *name;         /* what it is called; NULL: nothing */
     const char *tags, *note;  /* "a, b"; NULL: none */
     bool pinned;              /* listed before all others */
     int64_t disk;             /* bytes of its files, < 0: not known */
@@ -56,7 +57,7 @@ struct run_row {
     int curve_points;
 };
 
-enum runs_column { COL_ID, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
+enum runs_column { COL_ID, COL_NAME, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
                    COL_TRAINED, COL_TIME, COL_SEED, COL_TAGS, COL_DISK, COL_CURVE, COL_COUNT /* and on: a column a task */ };
 enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 

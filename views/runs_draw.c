@@ -13,7 +13,7 @@ struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
 };
 
-static const int runs_draw_widths[COL_COUNT] = {5, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4, 14, 9, 16}; /* 0: shared */
+static const int runs_draw_widths[COL_COUNT] = {5, 12, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4, 14, 9, 16}; /* 0: shared */
 
 int runs_rest(const struct runs_view *v) {
     int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
@@ -45,7 +45,7 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
 }
 
 static bool on_right(enum runs_column k) {
-    return k != COL_TAGS && k != COL_CURVE && k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
+    return k != COL_NAME && k != COL_TAGS && k != COL_CURVE && k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
 }
 
 static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
@@ -113,6 +113,7 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
     snprintf(text, sizeof text, "%lld", (long long)row->id);
     runs_draw_cell(c, k, r.x, y, COL_ID, ink, text);
+    if (row->name) runs_draw_cell(c, k, r.x, y, COL_NAME, ink, row->name);
     state_text(row, text);
     runs_draw_cell(c, k, r.x, y, COL_STATE, state_ink(row->state), text);
     char method[200];
@@ -234,7 +235,7 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
     }
     if (*flag) buf_printf(out, "\u2691 #%lld %s", (long long)row->id, flag);
     else if (row && !*v->filter && !v->marks) {
-        buf_printf(out, "#%lld  %s", (long long)row->id, row->method);
+        buf_printf(out, "#%lld  %s%s%s", (long long)row->id, row->name ? row->name : "", row->name ? "   " : "", row->method);
         if (row->tags) buf_printf(out, "   tags: %s", row->tags);
         if (row->note) buf_printf(out, "   %s", row->note);
     }
@@ -303,7 +304,7 @@ static const enum request runs_draw_keys[] = {
     REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
     REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
     REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_COPY, REQ_TASKS, REQ_GROUP,
-    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_COLUMNS, REQ_PRESETS, REQ_NONE
+    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_NAME, REQ_COLUMNS, REQ_PRESETS, REQ_NONE
 };
 
 const struct screen screen_runs = {

@@ -1,4 +1,4 @@
-/* Runs: pins, tags, notes, and deleting for good what lies in the trash (runs.h). */
+/* Runs: names, pins, tags, notes, and deleting for good what lies in the trash (runs.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +34,14 @@ static void ask_note(struct ui *ui) {
     ui->use = USE_RUN_NOTE;
 }
 
+static void ask_name(struct ui *ui) {
+    const struct run_row *row = runs_at_cursor(&ui->runs);
+    char label[32];
+    snprintf(label, sizeof label, "name of #%lld ", (long long)row->id);
+    prompt_open(&ui->prompt, label, row->name ? row->name : "", false);
+    ui->use = USE_RUN_NAME;
+}
+
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (r == REQ_PRESETS) {
@@ -44,18 +52,19 @@ bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
         runs_ask_columns(ui);
         return true;
     }
-    if (r != REQ_PIN && r != REQ_TAGS && r != REQ_NOTE) return false;
+    if (r != REQ_PIN && r != REQ_TAGS && r != REQ_NOTE && r != REQ_NAME) return false;
     if (!runs_at_cursor(v)) return true;
     if (r == REQ_TAGS) ask_tags(ui);
     else if (r == REQ_NOTE) ask_note(ui);
+    else if (r == REQ_NAME) ask_name(ui);
     else if (runs_choose(v, true, out)) out->kind = EFFECT_PIN;
     return true;
 }
 
 void runs_keep_typed(struct ui *ui, const char *text, struct effect *out) {
-    bool note = ui->use == USE_RUN_NOTE;
-    if (!runs_choose(&ui->runs, !note && ui->runs.marks > 1, out)) return;
-    out->kind = note ? EFFECT_NOTE : EFFECT_TAGS;
+    bool tags = ui->use == USE_TAGS;
+    if (!runs_choose(&ui->runs, tags && ui->runs.marks > 1, out)) return;
+    out->kind = tags ? EFFECT_TAGS : ui->use == USE_RUN_NAME ? EFFECT_NAME : EFFECT_NOTE;
     snprintf(out->text, sizeof out->text, "%s", text);
 }
 

@@ -13,7 +13,8 @@ void ui_offer_runs(struct ui *ui) {
         char word[24], note[200], best[32];
         show_value(r->best, best);
         snprintf(word, sizeof word, "%lld", (long long)r->id);
-        snprintf(note, sizeof note, "%.80s · %.40s · %s %s", r->method, r->task, run_state_name(r->state), best);
+        snprintf(note, sizeof note, "%.60s%s%.80s · %.40s · %s %s", r->name ? r->name : "", r->name ? " · " : "", r->method, r->task,
+                 run_state_name(r->state), best);
         palette_offer(&ui->palette, word, note);
     }
 }

@@ -27,7 +27,7 @@ bool run_table_form(const char *word, enum store_format *form) {
 }
 
 const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",   "state", "method", "task",    "metric", "best", "rows",
-                                                           "step", "lr",    "trained", "time s", "seed",   "" };
+                                                           "step", "lr",    "trained", "time s", "seed",   "name",    "" };
 
 /* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
  * worth. */
@@ -45,7 +45,7 @@ static void run_table_best(const struct store_value *v, char out[48]) {
 void run_table_cells(const struct store_run *r, struct run_table_cells *out) {
     char(*t)[48] = out->text, number[32];
     const char *cell[RUN_TABLE_COLUMNS] = { t[0], store_state_name(r->state), r->method, r->task, r->metric, t[5], t[6], t[7],
-                                            t[8], t[9], t[10], t[11], run_table_remark(r) };
+                                            t[8], t[9], t[10], t[11], r->name ? r->name : "", run_table_remark(r) };
     memcpy(out->cell, cell, sizeof cell);
     snprintf(t[0], 48, "%lld", (long long)r->id);
     run_table_best(&r->best, t[5]);

@@ -13,7 +13,7 @@ bool run_table_form(const char *word, enum store_format *form);
 int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
                     struct err *e);
 /* The number of a run's dev rows that "best" was measured on, its remark and the like as `petri runs` prints them. */
-enum { RUN_TABLE_COLUMNS = 13 };
+enum { RUN_TABLE_NAME = 12, RUN_TABLE_COLUMNS = 14 };
 extern const char *const run_table_heading[RUN_TABLE_COLUMNS];
 /* The cells of a run, each at most 48 bytes but for those that point into it. */
 struct run_table_cells {

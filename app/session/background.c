@@ -55,6 +55,7 @@ struct background {
 static void order_free(struct order *o) {
     free(o->what.run);
     free((char *)o->what.text);
+    free((char *)o->what.name);
     if (o->what.progress) lesson_progress_release(o->what.progress);
     free(o->what.progress);
     if (o->what.config) config_release((struct run_config *)o->what.config);
@@ -178,6 +179,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_PIN:
     case BACKGROUND_TAGS:
     case BACKGROUND_NOTE:
+    case BACKGROUND_NAME:
     case BACKGROUND_PURGE_COUNT:
     case BACKGROUND_PURGE:
     case BACKGROUND_TABLE:
@@ -256,6 +258,7 @@ void background_ask(struct background *d, const struct background_order *o) {
     mine->what.run = xcalloc((size_t)o->runs, sizeof *o->run);
     if (o->runs) memcpy(mine->what.run, o->run, (size_t)o->runs * sizeof *o->run);
     mine->what.text = xcopy(o->text);
+    mine->what.name = xcopy(o->name);
     if (o->progress) mine->what.progress = lesson_progress_clone(o->progress);
     if (o->config) {
         struct run_config *c = xcalloc(1, sizeof *c);
@@ -315,6 +318,8 @@ void background_answer_free(struct background_answer *a) {
     if (a->config) config_release(a->config);
     free(a->config);
     free(a->run);
+    free(a->was);
+    free(a->name);
     free(a);
 }
 

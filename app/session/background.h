@@ -37,6 +37,7 @@ enum background_kind {
     BACKGROUND_SAVED,   /* the saved filters */
     BACKGROUND_SAVE,    /* text is saved (`trash`: forgotten); answers with a message */
     BACKGROUND_PIN, BACKGROUND_TAGS, BACKGROUND_NOTE, /* kept.h; text: what was typed; answered with a message */
+    BACKGROUND_NAME,    /* run[0] is called `name`; text: the key that takes it back; answers with a message, `was` and `name` */
     BACKGROUND_PURGE_COUNT, /* what purging these would delete: answered in `message`, and `moved` how many */
     BACKGROUND_PURGE,   /* these; typed: how many; answers with a message */
     BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other rows too */
@@ -65,6 +66,7 @@ struct background_order {
     bool by_task;     /* BACKGROUND_RUNS: with what each task came to */
     bool disk, curve; /* BACKGROUND_RUNS: with the bytes of each run's files, with its loss in small */
     const char *text; /* copied */
+    const char *name; /* BACKGROUND_NAME; copied */
     int64_t typed;    /* BACKGROUND_PURGE */
     const struct run_config *config; /* BACKGROUND_SOURCE; copied */
     int step;         /* BACKGROUND_LESSON_STEP; its run is begun: */
@@ -165,8 +167,9 @@ struct background_answer {
     struct own_folder *folder; /* BACKGROUND_FOLDER */
     struct own_look *look;     /* BACKGROUND_LOOK */
     struct own_read *read;     /* BACKGROUND_IMPORT */
-    int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE: what was moved */
+    int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE, BACKGROUND_NAME: what was moved or named */
     int moved;
+    char *was, *name;          /* BACKGROUND_NAME: before and now; "": none */
     double gflops;
     int workers;
 };

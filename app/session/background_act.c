@@ -171,6 +171,21 @@ static int act_keep(const struct background_place *p, const struct background_or
     return 0;
 }
 
+static int act_name(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+    int rc = store_rename(p->store, o->run[0], o->name, &a->was, e);
+    if (rc) return rc;
+    a->name = xstrdup(o->name);
+    a->run = xcalloc(1, sizeof *a->run);
+    a->run[0] = o->run[0];
+    a->moved = 1;
+    const char *back = !strcmp(a->was, a->name) ? "" : o->text;
+    if (*a->name) background__say(a, SAY_GOOD, "#%lld is called %s%s%s%s", (long long)o->run[0], a->name, *back ? " (" : "", back,
+                                  *back ? " takes it back)" : "");
+    else background__say(a, SAY_GOOD, "#%lld has no name%s%s%s", (long long)o->run[0], *back ? " (" : "", back,
+                         *back ? " brings it back)" : "");
+    return 0;
+}
+
 static int act_purge(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct purge_sum sum;
     char what[128];
@@ -237,6 +252,7 @@ int background__act(const struct background_place *p, const struct background_or
     case BACKGROUND_PIN:
     case BACKGROUND_TAGS:
     case BACKGROUND_NOTE: return act_keep(p, o, a, e);
+    case BACKGROUND_NAME: return act_name(p, o, a, e);
     case BACKGROUND_PURGE_COUNT:
     case BACKGROUND_PURGE: return act_purge(p, o, a, e);
     case BACKGROUND_TABLE:

@@ -40,7 +40,7 @@ static struct run_row background_rows_row_of(const struct store_run *r, const ch
         .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
         .none_valid = r->none_valid, .tuning = tune_is_tagged(r->tags),
         .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit, .decides = r->decides, .rows_sha256 = r->dev_sha256,
-        .tags = r->tags && *r->tags ? r->tags : NULL, .note = r->note && *r->note ? r->note : NULL,
+        .name = r->name, .tags = r->tags && *r->tags ? r->tags : NULL, .note = r->note && *r->note ? r->note : NULL,
         .pinned = kept_has_tag(r->tags, KEPT_PIN), .disk = -1,
     };
 }
@@ -181,6 +181,7 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "modules", r->canonical);
     pair_text(d, "preset", r->preset);
     pair_text(d, "regime", r->regime);
+    pair_text(d, "name", r->name);
     pair_text(d, "note", r->note);
     pair_text(d, "tags", r->tags);
     if (r->parent) background_rows_pair(d, "parent", xprintf("#%lld", (long long)r->parent));

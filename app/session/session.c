@@ -227,7 +227,7 @@ static void session_release(struct session *s) {
     beside_free(s->beside);
     free(s->view);
     free(s->shown);
-    for (int i = 0; i < s->undone; i++) free(s->moves[i].run);
+    for (int i = 0; i < s->undone; i++) move_free(&s->moves[i]);
     session__drop_wishes(s);
     free(s->database);
     canvas_release(&s->canvas);

@@ -88,13 +88,20 @@ static void order_runs(struct session *s, enum background_kind kind, const struc
                                                                   .runs = x->runs, .text = x->text });
 }
 
-/* ---- moves into and out of the trash, one after the other ---- */
+/* ---- moves into and out of the trash, and names, one after the other ---- */
+
+void move_free(struct move *m) {
+    free(m->run);
+    free(m->was);
+    free(m->name);
+    *m = (struct move){ 0 };
+}
 
 /* Keys typed ahead mean what they would mean had each been typed after the answer to the one before. */
-static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash) {
+static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash, const char *name) {
     struct wish *w = xcalloc(1, sizeof *w), **end = &s->wishes;
     w->kind = kind;
-    w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs };
+    w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs, NULL, xcopy(name) };
     if (runs) memcpy(w->move.run, run, (size_t)runs * sizeof *run);
     while (*end) end = &(*end)->next;
     *end = w;
@@ -107,13 +114,24 @@ static void ask_move(struct session *s, bool trash, int64_t *run, int runs, cons
 }
 
 void session__move(struct session *s, bool trash, const int64_t *run, int runs) {
-    if (s->moving) wish(s, WISH_MOVE, run, runs, trash);
+    if (s->moving) wish(s, WISH_MOVE, run, runs, trash, NULL);
     else ask_move(s, trash, (int64_t *)run, runs, "u");
+}
+
+static void session_effects_ask_name(struct session *s, int64_t run, const char *name, const char *back) {
+    s->moving = true;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_NAME, .run = &run, .runs = 1, .text = back,
+                                                              .name = name });
+}
+
+void session__name(struct session *s, int64_t run, const char *name) {
+    if (s->moving) wish(s, WISH_MOVE, &run, 1, false, name);
+    else session_effects_ask_name(s, run, name, "u");
 }
 
 static void undo(struct session *s, bool redo) {
     if (s->moving) {
-        wish(s, redo ? WISH_REDO : WISH_UNDO, NULL, 0, false);
+        wish(s, redo ? WISH_REDO : WISH_UNDO, NULL, 0, false, NULL);
         return;
     }
     if (redo ? s->done == s->undone : s->done == 0) {
@@ -122,7 +140,8 @@ static void undo(struct session *s, bool redo) {
     }
     const struct move *m = &s->moves[redo ? s->done : s->done - 1];
     s->undoing = redo ? -1 : 1;
-    ask_move(s, m->trash == redo, m->run, m->runs, redo ? "u" : "^r");
+    if (m->name) session_effects_ask_name(s, m->run[0], redo ? m->name : m->was, redo ? "u" : "^r");
+    else ask_move(s, m->trash == redo, m->run, m->runs, redo ? "u" : "^r");
 }
 
 static struct wish *next_wish(struct session *s) {
@@ -132,7 +151,7 @@ static struct wish *next_wish(struct session *s) {
 }
 
 static void wish_free(struct wish *w) {
-    free(w->move.run);
+    move_free(&w->move);
     free(w);
 }
 
@@ -140,7 +159,8 @@ void session__moved(struct session *s) {
     struct wish *w;
     s->moving = false;
     while (!s->moving && (w = next_wish(s))) {
-        if (w->kind == WISH_MOVE) session__move(s, w->move.trash, w->move.run, w->move.runs);
+        if (w->move.name) session__name(s, w->move.run[0], w->move.name);
+        else if (w->kind == WISH_MOVE) session__move(s, w->move.trash, w->move.run, w->move.runs);
         else undo(s, w->kind == WISH_REDO);
         wish_free(w);
     }
@@ -319,6 +339,7 @@ static bool only_looks(enum effect_kind kind) {
     case EFFECT_PIN:
     case EFFECT_TAGS:
     case EFFECT_NOTE:
+    case EFFECT_NAME:
     case EFFECT_PURGE_COUNT:
     case EFFECT_PURGE:
     case EFFECT_QUEUE:
@@ -381,6 +402,7 @@ void session__do(struct session *s, const struct effect *x) {
     case EFFECT_PIN: order_runs(s, BACKGROUND_PIN, x); break;
     case EFFECT_TAGS: order_runs(s, BACKGROUND_TAGS, x); break;
     case EFFECT_NOTE: order_runs(s, BACKGROUND_NOTE, x); break;
+    case EFFECT_NAME: session__name(s, x->run[0], x->text); break;
     case EFFECT_PURGE_COUNT: order_runs(s, BACKGROUND_PURGE_COUNT, x); break;
     case EFFECT_PURGE:
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PURGE, .run = (int64_t *)x->run, .runs = x->runs,

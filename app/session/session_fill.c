@@ -250,15 +250,11 @@ static void session_fill_take_config(struct session *s, const struct run_config 
     session__ask_source(s, &v->config);
 }
 
-static void move_free(struct move *m) {
-    free(m->run);
-    *m = (struct move){ 0 };
-}
-
 /* A key that was typed before the list showed the move before: the runs are there already. */
 static bool is_same_again(const struct session *s, const struct background_answer *a) {
     const struct move *m = s->done ? &s->moves[s->done - 1] : NULL;
-    return m && m->trash == (a->kind == BACKGROUND_TRASH) && m->runs == a->moved &&
+    if (a->name) return !strcmp(a->was, a->name);
+    return m && !m->name && m->trash == (a->kind == BACKGROUND_TRASH) && m->runs == a->moved &&
            !memcmp(m->run, a->run, (size_t)m->runs * sizeof *m->run);
 }
 
@@ -275,9 +271,10 @@ static void record_move(struct session *s, struct background_answer *a) {
         memmove(s->moves, s->moves + 1, (MOVES - 1) * sizeof *s->moves);
         s->done--;
     }
-    s->moves[s->done++] = (struct move){ a->kind == BACKGROUND_TRASH, a->run, a->moved };
+    s->moves[s->done++] = (struct move){ a->kind == BACKGROUND_TRASH, a->run, a->moved, a->was, a->name };
     s->undone = s->done;
     a->run = NULL;
+    a->was = a->name = NULL;
 }
 
 static void take_sweeps(struct session *s, struct background_answer *a) {
@@ -415,7 +412,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         s->ui.detail = s->detail->view;
         s->ui.detail.top = top;
     }
-    if (a->kind == BACKGROUND_TRASH || a->kind == BACKGROUND_RESTORE) {
+    if (a->kind == BACKGROUND_TRASH || a->kind == BACKGROUND_RESTORE || a->kind == BACKGROUND_NAME) {
         if (a->moved) record_move(s, a);
         else s->undoing = 0;
         session__moved(s);

@@ -19,12 +19,14 @@
 
 enum { MOVES = 32 };
 
-/* One trash or restore, for undo. */
+/* One trash or restore, or a change of a run's name, for undo. */
 struct move {
     bool trash;
     int64_t *run;
     int runs;
+    char *was, *name; /* of run[0], "": none; NULL: a trash or restore */
 };
+void move_free(struct move *m);
 
 /* What was asked for while another move was under way: a move, or an undo or redo of what is then the last. */
 struct wish {
@@ -85,7 +87,7 @@ struct session {
     int live_before;
     struct move moves[MOVES];
     int done, undone;      /* moves below `done` can be undone, up to `undone` redone */
-    bool moving;           /* a move into or out of the trash is not answered yet */
+    bool moving;           /* a move or a name is not answered yet */
     int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
     struct wish *wishes;   /* asked for meanwhile, in order */
     struct settings settings;
@@ -131,6 +133,7 @@ void session__table(struct session *s, const char *form);
 void session__only_looks(struct session *s);
 /* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */
 void session__move(struct session *s, bool trash, const int64_t *run, int runs);
+void session__name(struct session *s, int64_t run, const char *name); /* the same of a name */
 void session__moved(struct session *s);
 void session__drop_wishes(struct session *s);
 

@@ -171,7 +171,7 @@ static const struct {
     { "pretrain, fetch", "train a model of texts alone; bring a published one" },
     { "adapt, fewshot", "a new task, or many, from few rows" },
     { "runs, show, watch, sql", "the history, one run of it, its curves, SQL" },
-    { "tag, note", "words of your own on runs" },
+    { "name, tag, note", "words of your own on runs" },
     { "trash, restore, purge", "runs into the trash, out of it, and gone for good" },
     { "eval, predict, generate", "score, label, write: a run or a model on rows" },
     { "encode", "token ids and vectors of a text" },

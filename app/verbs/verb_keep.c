@@ -1,4 +1,4 @@
-/* What people make of runs: tags, notes, and an end for good. */
+/* What people make of runs: names, tags, notes, and an end for good. */
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
@@ -34,9 +34,9 @@ static void add_ids(struct buf *b, const char *key, const int64_t *id, size_t n)
 
 /* ---- tags ---- */
 
-/* The leading words that are runs; what follows are tags, numbers too. */
+/* The first word and those behind it that are runs by number; what follows are tags, numbers too. */
 static int runs_before_tags(const struct args *a) {
-    int n = 0;
+    int n = 1;
     for (int64_t id; n < a->count; n++) {
         const char *word = a->positional[n];
         if (strcmp(word, "last") && !text_to_int(word + (*word == '#'), &id)) break;
@@ -69,7 +69,6 @@ static void print_tagged(const struct args *a, const int64_t *id, size_t n, char
 int verb_tag(const struct args *a, struct err *e) {
     int runs = runs_before_tags(a), count = a->count - runs;
     char *const *tags = a->positional + runs;
-    if (!runs) return err_set(e, ERR_USAGE, "a run comes before the tags, by its number or as \"last\", not \"%s\"", tags[0]);
     if (!count)
         return err_set(e, ERR_USAGE, "a tag comes after the runs; the words are all runs (a tag that is a number may stand "
                                      "behind another)");
@@ -110,6 +109,38 @@ int verb_note(const struct args *a, struct err *e) {
         printf(*text ? "run %lld has this note\n" : "run %lld has no note\n", (long long)id);
     }
     return 0;
+}
+
+/* ---- names ---- */
+
+int verb_name(const struct args *a, struct err *e) {
+    const char *name = a->positional[1];
+    char *before = NULL;
+    struct store *s;
+    int64_t id;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_rename(s, id, name, &before, e);
+    rc = verb_close(s, rc, e);
+    if (!rc && args_flag(a, "json")) {
+        struct buf b = BUF_INIT;
+        buf_putc(&b, '{');
+        json_member_int(&b, "named", id);
+        json_member_string(&b, "name", *name ? name : NULL);
+        json_member_string(&b, "before", *before ? before : NULL);
+        buf_putc(&b, '}');
+        out_line(&b);
+        buf_release(&b);
+    } else if (!rc) {
+        printf(*name ? "run %lld is called " : "run %lld has no name", (long long)id);
+        out_text(name);
+        fputs(*before && strcmp(before, name) ? " (before: " : "", stdout);
+        if (*before && strcmp(before, name)) out_text(before), putchar(')');
+        putchar('\n');
+    }
+    free(before);
+    return rc;
 }
 
 /* ---- purging ---- */

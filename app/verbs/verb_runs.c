@@ -114,12 +114,20 @@ static void verb_runs_value_text(const struct store_value *v, char out[32]) {
     else snprintf(out, 32, "%.4f", v->v);
 }
 
+/* A column of names where there are some. */
 static void print_runs(const struct store_runs *runs) {
+    const char *cell[RUN_TABLE_COLUMNS];
+    bool names = false;
+    for (size_t i = 0; i < runs->count; i++) names = names || runs->run[i].name;
+    int after = names ? RUN_TABLE_NAME + 1 : RUN_TABLE_NAME;
     struct table t;
-    table_init(&t, RUN_TABLE_COLUMNS, run_table_heading, "rlllrrrrrrrrl");
+    memcpy(cell, run_table_heading, sizeof cell);
+    cell[after] = run_table_heading[RUN_TABLE_COLUMNS - 1];
+    table_init(&t, after + 1, cell, names ? "rlllrrrrrrrrll" : "rlllrrrrrrrrl");
     for (size_t i = 0; i < runs->count; i++) {
         struct run_table_cells cells;
         run_table_cells(&runs->run[i], &cells);
+        cells.cell[after] = cells.cell[RUN_TABLE_COLUMNS - 1];
         table_add(&t, cells.cell);
     }
     table_print(&t);
@@ -264,6 +272,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     text_thousands(r->kept, kept);
     text_thousands(r->head, head);
     text_thousands(r->model_values, model);
+    show_line("name", r->name);
     printf("run %lld, %s, step %lld of %lld, %.1f s of training\n", (long long)r->id,
            store_state_name(r->state), (long long)r->step, (long long)r->steps, r->seconds);
     show_line("reason", r->reason);

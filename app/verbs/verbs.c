@@ -498,6 +498,7 @@ static const struct verb VERBS[] = {
     { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
     { "purge", "RUN… | --all | --lessons", "delete runs in the trash for good, with their files", PURGE, 0, -1, verb_purge },
     { "tag", "RUN… TAG… [--remove]", "tag runs, or take tags away: petri runs tag=good", TAG, 2, -1, verb_tag },
+    { "name", "RUN TEXT", "call a run something, which then stands for RUN; \"\" takes the name away", NULL, 2, 2, verb_name },
     { "note", "RUN TEXT", "a run's note in place of the one it has; \"\" takes it away", NULL, 2, 2, verb_note },
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", SQL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },

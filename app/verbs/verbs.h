@@ -101,6 +101,7 @@ int verb_settings(const struct args *a, struct err *e);
 int verb_help(const struct args *a, struct err *e);
 /* verb_keep.c */
 int verb_tag(const struct args *a, struct err *e);
+int verb_name(const struct args *a, struct err *e);
 int verb_note(const struct args *a, struct err *e);
 int verb_purge(const struct args *a, struct err *e);
 /* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made visible. */

@@ -312,6 +312,42 @@ static void runs_are_found_by_number(void **state) {
     free(path);
 }
 
+/* A name stands for the run that has it alone, is found by filters and words, and cannot be taken for what RUN takes
+ * besides. */
+static void runs_are_found_by_name(void **state) {
+    (void)state;
+    struct store *s = filled();
+    struct err e = ERR_INIT;
+    int64_t id;
+    char *before;
+    test_ok(store_rename(s, 2, "for the talk", &before, &e), &e);
+    assert_string_equal(before, "");
+    free(before);
+    test_ok(store_find(s, "for the talk", &id, &e), &e);
+    assert_int_equal(id, 2);
+    expect(s, "name=\"for the talk\"", "id", "2");
+    expect(s, "talk", "id", "2");
+    test_ok(store_rename(s, 4, "for the talk", NULL, &e), &e);
+    test_refused(store_find(s, "for the talk", &id, &e), ERR_USAGE, &e, "name of 2 runs: give a number (2, 4)");
+    test_ok(store_trash(s, (int64_t[]){ 2 }, 1, &e), &e);
+    test_ok(store_find(s, "for the talk", &id, &e), &e);
+    assert_int_equal(id, 4);
+    test_ok(store_rename(s, 4, "", &before, &e), &e);
+    assert_string_equal(before, "for the talk");
+    free(before);
+    test_ok(store_find(s, "for the talk", &id, &e), &e); /* none but the one in the trash */
+    assert_int_equal(id, 2);
+    static const char *const refused[] = { "12", "#a", "-a", "1e3", "3,5", "last", " a", "a ", "a\tb" };
+    for (size_t i = 0; i < COUNT_OF(refused); i++) assert_int_equal(store_rename(s, 3, refused[i], NULL, &e), ERR_USAGE);
+    char longest[STORE_NAME_MOST + 2] = "";
+    memset(longest, 'a', STORE_NAME_MOST + 1);
+    test_refused(store_rename(s, 3, longest, NULL, &e), ERR_USAGE, &e, "at most 60 bytes, not 61");
+    longest[STORE_NAME_MOST] = '\0';
+    test_ok(store_rename(s, 3, longest, NULL, &e), &e);
+    test_refused(store_rename(s, 99, "a", NULL, &e), ERR_NOT_FOUND, &e, "no run 99");
+    close_it(s);
+}
+
 /* Of this thread's own work: what else the machine does is not asked about. */
 static double list_ms(struct store *s, const char *filter, const char *sort, size_t count) {
     struct store_runs list;
@@ -503,6 +539,7 @@ int main(void) {
         cmocka_unit_test(unlike_values_are_not_ranked_together),
         cmocka_unit_test(options_are_columns),
         cmocka_unit_test(runs_are_found_by_number),
+        cmocka_unit_test(runs_are_found_by_name),
         cmocka_unit_test(filters_are_kept),
         cmocka_unit_test(ten_thousand_runs_are_listed_at_once),
         cmocka_unit_test(a_long_run_is_packed_when_it_is_over),

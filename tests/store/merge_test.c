@@ -93,6 +93,7 @@ static void runs_and_sweeps_get_new_numbers(void **state) {
     steps(s, child, 1, 5, 2);
     keep_file(s, child, "values");
     finish(s, parent), finish(s, child);
+    test_ok(store_rename(s, child, "the child", NULL, &e), &e);
     test_ok(store_tag(s, &child, 1, (const char *[]){ "good" }, 1, true, &e), &e);
     close_it(s);
     struct store_merge m = merge(one, two);
@@ -105,18 +106,25 @@ static void runs_and_sweeps_get_new_numbers(void **state) {
     assert_int_equal(r.sweep, 1);
     assert_string_equal(r.tags, "good");
     assert_string_equal(r.note, "a note");
+    assert_string_equal(r.name, "the child");
     assert_true(r.best.measured && r.best.v == 0.75);
     assert_int_equal(count_of(s, "SELECT count(*) FROM v_points WHERE run=3"), 6);
     assert_int_equal(count_of(s, "SELECT count(*) FROM sweep_failure WHERE sweep=1 AND key='3f0c9a' AND reason='no such model'"), 1);
     expect_file(s, 3, "values");
     store_run_release(&r);
+    test_ok(store_rename(s, 3, "called otherwise here", NULL, &e), &e);
     close_it(s);
-    m = merge(one, two); /* once more, and nothing is new */
+    s = open_at(two, STORE_WRITE);
+    test_ok(store_rename(s, parent, "the parent", NULL, &e), &e);
+    close_it(s);
+    m = merge(one, two); /* once more, and nothing is new but a name where there was none */
     expect(m, 0, 2, STORE_MERGED_SAME), expect(m, 1, 3, STORE_MERGED_SAME);
     store_merge_release(&m);
     s = open_at(one, STORE_READ);
     assert_int_equal(count_of(s, "SELECT count(*) FROM run"), 3);
     assert_int_equal(count_of(s, "SELECT count(*) FROM sweep"), 1);
+    assert_int_equal(count_of(s, "SELECT id FROM run WHERE name='the parent'"), 2);
+    assert_int_equal(count_of(s, "SELECT id FROM run WHERE name='called otherwise here'"), 3);
     close_it(s);
 }
 

@@ -170,6 +170,43 @@ static void every_old_schema_still_opens(void **state) {
     }
 }
 
+/* Where nothing can be written, an older file is read all the same, and stays as it is. */
+static void an_old_schema_is_read_where_nothing_can_be_written(void **state) {
+    (void)state;
+    char *folder = test_folder(), *path = file_join(folder, "old.db"), *source = test_path("tests/reference/store/schema9.sql");
+    struct buf text;
+    struct err e = ERR_INIT;
+    test_ok(file_read(source, 1 << 20, &text, &e), &e);
+    pid_t child = fork();
+    if (!child) {
+        struct store *s;
+        struct store_runs list;
+        char was[65], is[65];
+        small_disk(folder, "4m");
+        sql_on(path, buf_text(&text));
+        if (file_sha256(path, was, &e)) _exit(1);
+        if (mount("none", folder, NULL, MS_REMOUNT | MS_RDONLY, NULL)) _exit(77);
+        if (store_open(&s, path, STORE_WRITE, &e) != ERR_SYSTEM) _exit(2);
+        e = (struct err)ERR_INIT;
+        if (store_open(&s, path, STORE_READ, &e) || store_list(s, &(struct store_list){ .sort = "id" }, &list, &e)) {
+            fprintf(stderr, "%s\n", e.text);
+            _exit(3);
+        }
+        if (list.count != 2 || strcmp(list.run[0].method, "lora(r=8)") || list.run[0].name) _exit(4);
+        if (list.run[1].state != STORE_INTERRUPTED) _exit(5);
+        if (count_of(s, "SELECT count(*) FROM v_runs WHERE name IS NULL") != 2) _exit(6);
+        store_runs_release(&list);
+        if (store_close(s, &e) || file_sha256(path, is, &e) || strcmp(was, is)) _exit(7);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    buf_release(&text);
+    free(source), free(path), free(folder);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) test_skip("mounting needs root");
+    assert_int_equal(status, 0);
+}
+
 static void two_that_start_at_once_make_one_file(void **state) {
     (void)state;
     for (int round = 0; round < 5; round++) {
@@ -376,6 +413,7 @@ int main(void) {
         cmocka_unit_test(a_newer_schema_is_refused),
         cmocka_unit_test(migrations_are_whole_or_not_at_all),
         cmocka_unit_test(every_old_schema_still_opens),
+        cmocka_unit_test(an_old_schema_is_read_where_nothing_can_be_written),
         cmocka_unit_test(two_that_start_at_once_make_one_file),
         cmocka_unit_test(a_folder_that_cannot_be_written),
         cmocka_unit_test(damage_is_found),

@@ -323,6 +323,20 @@ static void pins_tags_and_notes(void **state) {
     x = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(x.kind, EFFECT_NOTE);
     assert_string_equal(x.text, "the one");
+    assert_false(scene_shows(&ui, "for talks"));
+    scene_press(&ui, 'r');
+    type(&ui, "for talks");
+    x = scene_press(&ui, PRESS_ENTER);
+    assert_int_equal(x.kind, EFFECT_NAME);
+    assert_int_equal(x.run[0], 1);
+    assert_string_equal(x.text, "for talks");
+    for (size_t i = 0; i < COUNT_OF(row); i++) /* as the app answers */
+        if (row[i].id == 1) row[i].name = "for talks";
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "for talks"));
+    scene_press(&ui, 'r');
+    assert_string_equal(ui.prompt.text, "for talks");
+    scene_press(&ui, PRESS_ESC);
     type(&ui, "  t"); /* two marked: tags to add */
     assert_string_equal(ui.prompt.text, "");
     type(&ui, "new");

@@ -78,6 +78,16 @@ static void messages_offer_what_works(void **state) {
     await(" 1  finished", true);
     type("d");
     await("restored; u puts back", true);
+    type("V");
+    await(" 2  stopped", true);
+    type("\"rfor the talk\" Enter");
+    await("is called for the talk (u takes it back)", true);
+    type("r C-u Enter"); /* an undo takes back one change after the other, and each can be had again */
+    await("has no name (u brings it back)", true);
+    type("uu");
+    await("has no name (^r brings it back)", true);
+    type("C-r");
+    await("is called for the talk (u takes it back)", true);
     assert_int_equal(run_count(), 2);
     type("q");
     await("left=0", true);

@@ -223,7 +223,7 @@ static void tags_come_and_go(void **state) {
     free(out);
     assert_false(finds("tag=good", 1));
     stage_refused(2, "comes after the runs", "tag 1 2 --db '%s'", stage.db);
-    stage_refused(2, "a run comes before", "tag good better --db '%s'", stage.db);
+    stage_refused(2, "\"good\" is not a run", "tag good better --db '%s'", stage.db);
     stage_refused(2, "without a comma", "tag 1 'a,b' --db '%s'", stage.db);
     stage_refused(3, "no run 99", "tag 99 good --db '%s'", stage.db);
 }
@@ -239,6 +239,34 @@ static void a_note_is_replaced(void **state) {
     free(out);
     assert_false(finds("note~talk", 1));
     stage_refused(2, "usage: petri note RUN TEXT", "note 1 --db '%s'", stage.db);
+}
+
+/* A name stands for its run wherever one is asked for. */
+static void a_name_stands_for_its_run(void **state) {
+    (void)state;
+    json_t *v = stage_json("name 1 'for the talk' --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(v, "name"), "for the talk");
+    assert_true(json_is_null(json_object_get(v, "before")));
+    json_decref(v);
+    v = stage_json("show 'for the talk' --db '%s' --json", stage.db);
+    assert_int_equal(json_integer_value(json_object_get(v, "id")), 1);
+    assert_string_equal(stage_text(v, "name"), "for the talk");
+    json_decref(v);
+    assert_true(finds("name~talk", 1));
+    char *out = stage_out(0, "runs id=1 --db '%s'", stage.db);
+    assert_non_null(strstr(out, "for the talk"));
+    free(out);
+    out = stage_out(0, "runs id=1 --csv --db '%s'", stage.db);
+    assert_non_null(strstr(out, "\"for the talk\""));
+    free(out);
+    free(stage_out(0, "tag 'for the talk' named --db '%s'", stage.db));
+    assert_true(finds("tag=named", 1));
+    stage_refused(2, "taken for a number", "name 1 7 --db '%s'", stage.db);
+    stage_refused(3, "no run 99", "name 99 a --db '%s'", stage.db);
+    out = stage_out(0, "name 'for the talk' '' --db '%s'", stage.db);
+    assert_string_equal(out, "run 1 has no name (before: for the talk)\n");
+    free(out);
+    stage_refused(2, "is not a run", "show 'for the talk' --db '%s'", stage.db);
 }
 
 /* Runs petri purge 2 on a pseudo-terminal and types `answer`; what it said, caller frees. */
@@ -372,6 +400,7 @@ int main(void) {
         cmocka_unit_test(runs_are_drawn),
         cmocka_unit_test(tags_come_and_go),
         cmocka_unit_test(a_note_is_replaced),
+        cmocka_unit_test(a_name_stands_for_its_run),
         cmocka_unit_test(merging_tells_what_it_did),
         cmocka_unit_test(purging_is_asked_and_told),
     };
