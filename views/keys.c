@@ -143,7 +143,7 @@ static const struct key_entry views_keys_table[] = {
     {REQ_TRAINING, 'p', {0}, false, KEYS_MAP, 0, 5, "training",
      "play what the run kept while it trained (--embed-every); < and > one step"},
     {REQ_BESIDE, 'x', {0}, false, KEYS_MAP, 0, 4, "beside",
-     "exchange: on Train the x axis (steps, tokens, seconds, epochs); beside a retriever's vectors; in Compare other rows"},
+     "exchange: on Train the x axis (steps, tokens, seconds, epochs); a retriever's vectors; in Compare rows; in Sweep the front"},
     {REQ_UNSEEN, 'U', {0}, false, KEYS_MAP, 0, 6, "unseen",
      "rows of tasks that the run was not trained on beside its own: their names"},
     {REQ_LAYER_LESS, '{', {0}, false, KEYS_MAP, '}', 4, "layer", "attention one layer down"},

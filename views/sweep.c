@@ -106,17 +106,25 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
 
 void sweep_grid_release(struct sweep_grid *g) { free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others); }
 
-static int by_trained(const void *pa, const void *pb, void *self) {
-    const struct sweep_tile *tile = self;
+/* Those whose cost is not known come last. */
+static int by_cost(const void *pa, const void *pb, void *self) {
+    const struct sweep_view *v = self;
     int a = *(const int *)pa, b = *(const int *)pb;
-    return tile[a].trained != tile[b].trained ? (tile[a].trained < tile[b].trained ? -1 : 1) : a - b;
+    double x = v->page.tile[a].cost[v->cost], y = v->page.tile[b].cost[v->cost];
+    if (isnan(x) || isnan(y)) return isnan(x) != isnan(y) ? (isnan(x) ? 1 : -1) : a - b;
+    return x < y ? -1 : x > y ? 1 : a - b;
 }
 
 int sweep_front(const struct sweep_view *v, int *out) {
     const struct sweep_page *p = &v->page;
     for (int i = 0; i < p->tiles; i++) out[i] = i;
-    qsort_r(out, (size_t)p->tiles, sizeof *out, by_trained, (void *)p->tile);
+    if (!p->no_cost[v->cost]) qsort_r(out, (size_t)p->tiles, sizeof *out, by_cost, (void *)v);
     return p->tiles;
+}
+
+const char *sweep_cost_name(enum sweep_cost c) {
+    static const char *const names[] = {"trained values", "time", "memory"};
+    return names[c];
 }
 
 int sweep_at_cursor(const struct sweep_view *v) {
@@ -261,6 +269,12 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
         sweep_grid_release(&g);
         break;
     }
+    case REQ_BESIDE:
+        v->cost = (enum sweep_cost)((v->cost + 1) % SWEEP_COSTS);
+        ui_say(ui, SAY_INFO, "small and good: by %s%s%s", sweep_cost_name(v->cost),
+               v->page.no_cost[v->cost] ? ", which is not compared: " : "",
+               v->page.no_cost[v->cost] ? v->page.no_cost[v->cost] : "");
+        break;
     case REQ_OPEN: sweep_to_runs(ui, out); return true;
     case REQ_BACK:
         v->open = 0;
@@ -363,6 +377,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
     case REQ_MORE: return any ? "extend" : NULL;
     case REQ_CLONE: return any ? "edit" : NULL;
     case REQ_EARLIER: return v->open && v->part == PART_GRID && v->page.shown_axes > 1 ? "axes" : NULL;
+    case REQ_BESIDE: return v->open && v->part == PART_FRONT ? "cost" : NULL;
     case REQ_NEXT: return NULL;
     case REQ_NEXT_PART: return v->open ? k->hint : NULL;
     default: return any ? k->hint : NULL;
@@ -381,14 +396,14 @@ static void table(const struct ui *ui, char out[120]) {
 
 static const enum request keys[] = {
     REQ_OPEN, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST,
-    REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SWEEP, REQ_CLONE, REQ_RUN, REQ_MORE, REQ_NONE
+    REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_BESIDE, REQ_SWEEP, REQ_CLONE, REQ_RUN, REQ_MORE, REQ_NONE
 };
 
 const struct screen screen_sweep = {
     .name = "sweep",
     .about = "Sweep lists runs over lists of values, and shows one of them: a grid of two axes (< and > choose them, n goes "
-             "through the others' values), what each axis is worth, what is good at its size, and all cells as lines over "
-             "the axes. Enter goes to a cell's runs; A begins one of what Space marked in Compose.",
+             "through the others' values), what each axis is worth, what is good at its size (x: at its time, its memory), and "
+             "all cells as lines over the axes. Enter goes to a cell's runs; A begins one of what Space marked in Compose.",
     .keys = keys, .tab = "5 Sweep", .to = REQ_TO_SWEEP, .show = show,
     .init = init, .changed = settle, .point = sweep_point, .request = sweep_request, .run = run, .refresh = refresh,
     .panes = layout_sweep, .need = sweep_need, .draw = sweep_draw, .readout = sweep_readout, .hint = hint, .pictured = pictured,

@@ -16,15 +16,18 @@ struct sweep_item {
     int64_t runs;         /* that were made for it */
     int64_t live;         /* of these, waiting or training */
 };
+/* What the front of small and good is by. */
+enum sweep_cost { SWEEP_TRAINED, SWEEP_SECONDS, SWEEP_MEMORY, SWEEP_COSTS };
 struct sweep_tile {       /* a cell */
     const char *name, *state, *seeds;
     const char *reason;   /* why it is no run, or what became of its runs; NULL */
     const char *const *axis; /* of each axis its value; NULL: it has none */
-    bool valid, front;    /* front: nothing as good trains fewer values */
+    bool valid;
+    bool front[SWEEP_COSTS]; /* nothing as good costs less; false where page.no_cost has a reason */
     int kind;             /* cells of one kind may be compared; -1: no value */
     int n;                /* runs that count */
-    double mean, sd, low, high, seconds, rank; /* NaN: none */
-    int64_t trained;
+    double mean, sd, low, high, rank; /* NaN: none */
+    double cost[SWEEP_COSTS]; /* trained values, seconds, bytes resident at most; NaN: not known */
     const int64_t *run;
     int runs;
     const double *rung;   /* of page.rungs, the means there; NaN: it did not come so far; NULL: none */
@@ -49,6 +52,7 @@ struct sweep_page {
     int tiles;
     const struct sweep_worth *worth;
     int worths;
+    const char *no_cost[SWEEP_COSTS]; /* why cells are not compared by it (runs of several machines, say); NULL: they are */
     const char *worth_of, *no_worth; /* what the effects are of, why there are none; NULL */
     int wanted, over, live, failed;  /* runs: asked for, done with, waiting or training, failed among those done with */
     double seconds_left;  /* NaN: not known */
@@ -67,6 +71,7 @@ struct sweep_view {
     int64_t open;         /* the sweep shown; 0: the list is */
     int cursor, top;      /* in the list */
     enum sweep_part part;
+    enum sweep_cost cost; /* of the front */
     int pair;             /* which two axes the grid has */
     int slice;            /* which values the others have there */
     struct heat_look look;
@@ -93,8 +98,9 @@ struct sweep_grid {
 };
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *out);
 void sweep_grid_release(struct sweep_grid *g);
-/* The cells in the order of what they train; how many.  out has room for all. */
+/* The cells in the order of what they cost, or as they are where that is not compared; how many.  out has room for all. */
 int sweep_front(const struct sweep_view *v, int *out);
+const char *sweep_cost_name(enum sweep_cost c); /* "trained values", "time", "memory" */
 /* The cell under the cursor of the part shown, -1: none. */
 int sweep_at_cursor(const struct sweep_view *v);
 

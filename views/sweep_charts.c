@@ -96,21 +96,37 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
 
 /* ---- small and good ---- */
 
+/* What a cell costs, "–" where it is not known. */
+static void sweep_charts_cost(const struct sweep_tile *t, enum sweep_cost cost, char out[32]) {
+    double x = t->cost[cost];
+    if (isnan(x)) snprintf(out, 32, "\u2013");
+    else if (cost == SWEEP_SECONDS && x < 100) snprintf(out, 32, "%.1f s", x);
+    else if (cost == SWEEP_SECONDS) show_seconds(x, out);
+    else if (cost == SWEEP_MEMORY) snprintf(out, 32, "%.1f MB", x / 1048576);
+    else show_count((int64_t)x, out);
+}
+
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct bar_scale s = {0, 0, false};
     int *order = xcalloc((size_t)p->tiles + 1, sizeof *order), n = sweep_front(v, order);
-    char text[64], range[80] = "";
+    static const char *const title[] = {"small and good", "quick and good", "small in memory and good"};
+    static const char *const head[] = {"trained", "time", "memory"};
+    static const char *const less[] = {"\u25CF nothing as good is smaller", "\u25CF nothing as good is quicker",
+                                       "\u25CF nothing as good takes less"};
+    const char *no_front = p->no_cost[v->cost];
+    char text[64], range[80] = "", about[80];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
     if (s.set) scale_title(p, &s, range);
-    canvas_rule(c, r.x, r.y, r.w, p->mixed ? "small and good, each kind by itself" : "small and good", range);
+    snprintf(about, sizeof about, "%s%s", title[v->cost], p->mixed ? ", each kind by itself" : "");
+    canvas_rule(c, r.x, r.y, r.w, about, range);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
-    canvas_right(c, size, r.y + 1, 10, INK_DIM, "trained");
+    canvas_right(c, size, r.y + 1, 10, INK_DIM, head[v->cost]);
     canvas_right(c, size + 10, r.y + 1, VALUE_WIDTH, INK_DIM, "mean");
     canvas_right(c, size + 10 + VALUE_WIDTH, r.y + 1, 9, INK_DIM, "sd");
     canvas_right(c, size + 19 + VALUE_WIDTH, r.y + 1, COUNT_WIDTH, INK_DIM, "n");
-    canvas_fit(c, x, r.y + 1, w, INK_DIM, "\u25CF nothing as good trains fewer");
+    canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM, no_front ? "no front" : less[v->cost]);
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
         const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
         bool here = v->part == PART_FRONT && v->tile_top + i == v->tile;
@@ -122,7 +138,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
             canvas_fit(c, size + 1, y, r.x + r.w - size - 2, INK_DIM, t->reason ? t->reason : t->state);
             continue;
         }
-        show_count(t->trained, text);
+        sweep_charts_cost(t, v->cost, text);
         canvas_right(c, size, y, 10, INK_TEXT, text);
         char mean[32], sd[32];
         sweep_value(p, t->mean, mean), sweep_value(p, t->sd, sd);
@@ -131,9 +147,12 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
         canvas_right(c, size + 10 + VALUE_WIDTH, y, 9, INK_DIM, text);
         snprintf(text, sizeof text, "%d", t->n);
         canvas_right(c, size + 19 + VALUE_WIDTH, y, COUNT_WIDTH, INK_DIM, text);
-        if (t->n) draw_bar(c, x, y, w, &s, t->mean, NAN, NAN, t->front ? INK_ACCENT : INK_DIM, t->front ? "\u25CF" : "\u00B7");
+        if (t->n) draw_bar(c, x, y, w, &s, t->mean, NAN, NAN, t->front[v->cost] ? INK_ACCENT : INK_DIM,
+                           t->front[v->cost] ? "\u25CF" : "\u00B7");
         else canvas_fit(c, x, y, w, INK_DIM, t->state);
     }
+    int below = r.y + 3 + n - v->tile_top;
+    if (no_front) canvas_wrap(c, (struct rect){r.x + 3, below, r.w - 4, r.y + r.h - below}, INK_WARN, no_front);
     free(order);
 }
 
@@ -206,7 +225,8 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     int chosen = v->part == PART_LINES || v->part == PART_FRONT ? sweep_at_cursor(v) : -1;
     double *place = sweep_charts_places(p, &s);
     for (int i = 0; i < p->tiles; i++)
-        if (p->tile[i].valid && i != chosen) trace(c, &f, place + i * n, n, canvas_style(c, p->tile[i].front ? INK_METRIC : INK_RAW));
+        if (p->tile[i].valid && i != chosen)
+            trace(c, &f, place + i * n, n, canvas_style(c, p->tile[i].front[v->cost] ? INK_METRIC : INK_RAW));
     if (chosen >= 0) trace(c, &f, place + chosen * n, n, canvas_style(c, INK_ACCENT));
     for (int k = 0; k < n; k++) {
         int x = f.inside.x + (n > 1 ? k * (f.inside.w - 1) / (n - 1) : 0);

@@ -123,6 +123,10 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         else if (p->tiles) buf_puts(out, "these values make no cell");
         return;
     }
+    if (v->part == PART_FRONT && p->no_cost[v->cost]) {
+        buf_printf(out, "no front by %s: %s", sweep_cost_name(v->cost), p->no_cost[v->cost]);
+        return;
+    }
     const struct sweep_tile *t = &p->tile[at];
     sweep_value(p, t->mean, mean), sweep_value(p, t->sd, sd), sweep_value(p, t->low, low), sweep_value(p, t->high, high);
     buf_printf(out, "%s: ", t->name);
@@ -131,6 +135,6 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         buf_puts(out, mean);
         if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s", sd);
         if (isfinite(t->low)) buf_printf(out, " [%s, %s]", low, high);
-        buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds, t->front ? ", on the front" : "");
+        buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds, t->front[v->cost] ? ", on the front" : "");
     } else buf_puts(out, t->state);
 }

@@ -43,6 +43,8 @@ static int read_list(struct swept_page *p, struct store *s, struct err *e) {
                      (struct store_rows){ .self = p, .row = swept_list_row }, e);
 }
 
+_Static_assert((int)SWEEP_SECONDS == (int)COST_SECONDS && (int)SWEEP_COSTS == (int)COST_MEMORY + 1, "costs in one order");
+
 static void fill_tile(struct swept_page *p, int i) {
     const struct side_by_side *c = &p->cells;
     const struct compared_group *g = &c->group[i];
@@ -52,11 +54,14 @@ static void fill_tile(struct swept_page *p, int i) {
     p->run[i] = comparison_run_ids(g);
     p->tile[i] = (struct sweep_tile){
         .name = g->name, .state = comparison_state(g), .seeds = swept_keep(p, xstrdup(seeds)), .reason = g->reason,
-        .axis = (const char *const *)g->axis, .valid = g->valid, .front = comparison_on_front(c, i, COST_TRAINED), .kind = g->kind,
+        .axis = (const char *const *)g->axis, .valid = g->valid, .kind = g->kind,
         .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd, .low = v.low, .high = v.high,
-        .seconds = comparison_seconds(g), .rank = comparison_rank(c, i), .trained = g->trained, .run = p->run[i], .runs = g->runs,
+        .cost = { (double)g->trained, comparison_seconds(g), comparison_memory(g) }, .rank = comparison_rank(c, i),
+        .run = p->run[i], .runs = g->runs,
         .rung = g->rungs ? g->rung : NULL,
     };
+    for (int k = 0; k < SWEEP_COSTS; k++)
+        p->tile[i].front[k] = !p->page.no_cost[k] && comparison_on_front(c, i, (enum compared_cost)k);
 }
 
 /* Runs asked for, over, in work; how long the rest takes by the mean of those that are finished. */
@@ -103,6 +108,10 @@ static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const
     p->shown_axis = xcalloc((size_t)c->axes + 1, sizeof *p->shown_axis);
     for (int i = 0; i < c->axes; i++)
         if (!c->inner[i]) p->shown_axis[page->shown_axes++] = i;
+    for (int i = 0; i < SWEEP_COSTS; i++) {
+        char *why = comparison_no_cost(c, (enum compared_cost)i);
+        page->no_cost[i] = why ? swept_keep(p, why) : NULL;
+    }
     for (int i = 0; i < c->groups; i++) fill_tile(p, i);
     fill_progress(p, plan);
     fill_worth(p);

@@ -10,19 +10,25 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* --margin and --cost. */
-static int verb_compare_read_options(const struct args *a, struct compared_options *o, struct err *e) {
-    const char *margin = args_get(a, "margin"), *cost = args_get(a, "cost");
-    *o = (struct compared_options){ 0 };
-    if (margin && (!text_to_double(margin, &o->margin) || !(o->margin > 0)))
-        return err_set(e, ERR_USAGE, "--margin takes a number above 0, not \"%s\"", margin);
+int verb_compared_cost(const struct args *a, enum compared_cost *out, struct err *e) {
     static const char *const costs[] = { "trained", "time", "memory" };
+    const char *cost = args_get(a, "cost");
+    *out = COST_TRAINED;
     for (size_t i = 0; cost && i < COUNT_OF(costs); i++) {
         if (strcmp(cost, costs[i])) continue;
-        o->cost = (enum compared_cost)i;
+        *out = (enum compared_cost)i;
         return 0;
     }
     return cost ? err_set(e, ERR_USAGE, "--cost is trained, time or memory, not \"%s\"", cost) : 0;
+}
+
+/* --margin and --cost. */
+static int verb_compare_read_options(const struct args *a, struct compared_options *o, struct err *e) {
+    const char *margin = args_get(a, "margin");
+    *o = (struct compared_options){ 0 };
+    if (margin && (!text_to_double(margin, &o->margin) || !(o->margin > 0)))
+        return err_set(e, ERR_USAGE, "--margin takes a number above 0, not \"%s\"", margin);
+    return verb_compared_cost(a, &o->cost, e);
 }
 
 int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *e) {

@@ -197,10 +197,13 @@ static int place_sweep(struct scene *s, struct store *store, const struct args *
     int rc = args_int(a, "sweep", 1, INT64_MAX, &id, e);
     while (part && at < PART_COUNT && strcmp(part, parts[at])) at++;
     if (!rc && at == PART_COUNT) rc = err_set(e, ERR_USAGE, "--part is grid, effects, front or lines, not \"%s\"", part);
+    enum compared_cost cost = COST_TRAINED;
+    if (!rc) rc = verb_compared_cost(a, &cost, e);
     if (!rc) rc = swept_page_read(store, id, NULL, &s->swept, e);
     if (rc) return rc;
     struct sweep_view *v = &s->ui.sweep;
     sweep_open(v, id);
+    v->cost = (enum sweep_cost)cost;
     v->item = s->swept->item;
     v->items = s->swept->items;
     v->page = s->swept->page;
@@ -267,8 +270,8 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc && args_get(a, "loss"))
         rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
     if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE) rc = err_set(e, ERR_USAGE, "--filter is for --screen compare");
-    if (!rc && (args_get(a, "sweep") || args_get(a, "part")) && screen != SCREEN_SWEEP)
-        rc = err_set(e, ERR_USAGE, "--sweep and --part are for --screen sweep");
+    if (!rc && (args_get(a, "sweep") || args_get(a, "part") || args_get(a, "cost")) && screen != SCREEN_SWEEP)
+        rc = err_set(e, ERR_USAGE, "--sweep, --part and --cost are for --screen sweep");
     if (!rc && screen == SCREEN_DATA) {
         s.folder = own_folder_list("");
         s.ui.data.here = s.folder->view;

@@ -333,6 +333,7 @@ static const struct option_spec RENDER[] = {
     { "filter", "FILTER", "of compare: which runs, as petri runs takes them" },
     { "sweep", "ID", "of sweep: which one (default: the list)" },
     { "part", "grid|effects|front|lines", "of sweep: what is shown where there is room for one" },
+    { "cost", "trained|time|memory", "of sweep: what the front of cheap and good is by (trained)" },
     { "steps", NULL, "of map: the last of what the run kept while it trained" },
     { "set", "N[,N]", "of map: kept sets of vectors" },
     { "matrix", "N", "of heatmap: a kept matrix, as an attention" },

@@ -5,6 +5,7 @@
 #ifndef APP_VERBS_VERBS_H
 #define APP_VERBS_VERBS_H
 
+#include "app/sweep/comparison.h"
 #include "app/verbs/args.h"
 #include "core/base/crew.h"
 #include "core/data/task.h"
@@ -124,7 +125,8 @@ int verb_similarity(const struct args *a, struct err *e);
 int verb_sweep(const struct args *a, struct err *e);
 /* verb_compare.c */
 int verb_compare(const struct args *a, struct err *e);
-struct side_by_side;
+/* --cost; without it by trained values. */
+int verb_compared_cost(const struct args *a, enum compared_cost *out, struct err *e);
 /* --value into the comparison, before runs are read into it; what else is asked of it is checked. */
 int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *e);
 /* As --json, --csv or Markdown, with --margin and --cost. */

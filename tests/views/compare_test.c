@@ -157,6 +157,30 @@ static void a_cell_leads_to_its_runs(void **state) {
     ui_release(&ui);
 }
 
+/* By trained values, by time; by memory there is none where runs are of two machines, and the page says so. */
+static void a_front_is_by_each_cost(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 200, 60);
+    ui.sweep.open = 1;
+    ui.sweep.part = PART_FRONT;
+    ui_show(&ui, SCREEN_SWEEP);
+    assert_true(scene_shows(&ui, "nothing as good is smaller"));
+    assert_int_equal(sweep_at_cursor(&ui.sweep), 0);
+    scene_press(&ui, 'x');
+    assert_true(scene_shows(&ui, "nothing as good is quicker"));
+    assert_true(scene_shows(&ui, "26.0 s"));
+    assert_int_equal(sweep_at_cursor(&ui.sweep), 4); /* the quickest */
+    scene_press(&ui, 'x');
+    assert_true(scene_shows(&ui, "their memory is not compared"));
+    assert_true(scene_shows(&ui, "61.0 MB"));
+    assert_false(scene_shows(&ui, "on the front"));
+    assert_int_equal(sweep_at_cursor(&ui.sweep), 0); /* as they are */
+    scene_press(&ui, 'x');
+    assert_true(scene_shows(&ui, "nothing as good is smaller"));
+    ui_release(&ui);
+}
+
 /* Going on, stopping after a question, more seeds, an edited line. */
 static void a_sweep_is_started_and_stopped(void **state) {
     (void)state;
@@ -295,6 +319,7 @@ int main(void) {
                                        cmocka_unit_test(more_is_asked_for),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
+                                       cmocka_unit_test(a_front_is_by_each_cost),
                                        cmocka_unit_test(runs_are_joined_by_a_column), cmocka_unit_test(fewer_groups_stay_in_sight),
                                        cmocka_unit_test(the_best_again_with_another_seed)};
     return cmocka_run_group_tests(tests, NULL, NULL);

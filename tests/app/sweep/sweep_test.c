@@ -39,6 +39,14 @@ static size_t runs(void) {
 
 static char *ask(const char *sql) { return stage_out(0, "sql --db '%s' \"%s\"", stage.db, sql); }
 
+/* The database by hand, as no petri leaves it. */
+static void change(const char *sql) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 static json_t *cell(json_t *result, size_t i) { return json_array_get(stage_at(result, "cells"), i); }
 
 static void lists_become_runs(void **state) {
@@ -139,10 +147,22 @@ static void memory_is_a_cost(void **state) {
     assert_string_equal(stage_text(v, "cost"), "memory");
     json_t *run = stage_json("show 1 --db '%s' --json", stage.db);
     assert_true(json_number_value(stage_at(run, "peak_bytes")) == json_number_value(stage_at(cell(v, 0), "memory")));
+    static const char front[] = "render --screen sweep --sweep 1 --part front --size 80x24 --cost %s --db '%s'";
+    char *page = stage_out(0, front, "memory", stage.db);
+    assert_true(strstr(page, "small in memory and good") && strstr(page, " MB ") && strstr(page, "on the front"));
+    free(page);
     char *more = stage_out(0, "sweep extend 1 --seeds 2 --db '%s' --workers 2 --cost memory", stage.db);
+    page = stage_out(0, front, "memory", stage.db);
+    assert_true(strstr(page, "no front by memory: what the runs of lora(r=2) took") && !strstr(page, "on the front"));
+    free(page);
     assert_non_null(strstr(more, "not known: they were in work beside others"));
     assert_non_null(strstr(more, "MB resident"));
     free(more);
+    /* elsewhere neither time nor memory is compared */
+    change("UPDATE run SET kernel = 'other; elsewhere' WHERE canonical LIKE '%full%'");
+    page = stage_out(0, front, "time", stage.db);
+    assert_non_null(strstr(page, "no front by time: lora(r=2) ran on "));
+    free(page);
     json_decref(v), json_decref(run);
 }
 
@@ -212,10 +232,7 @@ static void a_failed_cell_keeps_its_reason(void **state) {
     char *rows = stage_task(&stage, "fleeting", 10), *away = xprintf("%s-away", rows);
     json_decref(stage_json("sweep --model '%s' --task '{%s/toys,%s}' --db '%s' --batch 2 --lr 1e-3 --steps 4 --method "
                            "'lora(r=2)' --workers 2 --json --seeds 1,2", stage.model, stage.folder, rows, stage.db));
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "DELETE FROM run WHERE id > 1", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    change("DELETE FROM run WHERE id > 1");
     assert_int_equal(rename(rows, away), 0);
     json_t *v = stage_json("sweep resume 1 --db '%s' --json", stage.db);
     assert_string_equal(stage_text(cell(v, 0), "state"), "finished");
@@ -441,11 +458,7 @@ static void the_best_third_goes_on(void **state) {
     char *again = ask(how_all_stand);
     assert_string_equal(again, halved);
     /* ended at their rung before the record knew: they stop there again */
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "UPDATE run SET state='running', weights_sha256=NULL WHERE state='stopped'", NULL, NULL, NULL),
-                     SQLITE_OK);
-    sqlite3_close(db);
+    change("UPDATE run SET state='running', weights_sha256=NULL WHERE state='stopped'");
     free(again);
     free(stage_out(0, "sweep resume 1 --db '%s'", stage.db));
     again = ask(how_all_stand);
@@ -569,11 +582,7 @@ static void a_run_killed_at_its_end_begins_anew(void **state) {
     (void)state;
     json_t *whole = sweep("--method 'lora(r=2)' --lr 1e-3 --steps 8");
     json_t *run = stage_json("show 1 --db '%s' --json", stage.db);
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "UPDATE run SET state='running', step=5, weights_sha256=NULL;"
-                                      "DELETE FROM metric WHERE step > 5", NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
+    change("UPDATE run SET state='running', step=5, weights_sha256=NULL; DELETE FROM metric WHERE step > 5");
     json_t *again = stage_json("sweep resume 1 --db '%s' --json", stage.db);
     json_t *now = stage_json("show 1 --db '%s' --json", stage.db);
     assert_int_equal(runs(), 1);
