@@ -232,23 +232,23 @@ bool comparison_in_points(const struct side_by_side *c, int kind) { return kind 
 /* Over the seeds that both have. */
 static struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a,
                                      const struct compared_group *b) {
-    double *v = xmalloc(((size_t)a->runs + 1) * sizeof *v);
+    double *of_a = xmalloc(((size_t)a->runs + 1) * sizeof *of_a), *of_b = xmalloc(((size_t)a->runs + 1) * sizeof *of_b);
     size_t n = 0;
     for (int i = 0; i < a->runs && a->kind >= 0 && a->kind == b->kind; i++) {
         for (int k = 0; k < b->runs; k++) {
             const struct compared_run *x = &a->run[i], *y = &b->run[k];
             if (x->seed != y->seed || !comparison_counts(c, x) || !comparison_counts(c, y)) continue;
-            v[n++] = comparison_value(c, x) - comparison_value(c, y);
+            of_a[n] = comparison_value(c, x), of_b[n++] = comparison_value(c, y);
             break;
         }
     }
-    struct spread s = spread_of(v, n);
-    free(v);
+    struct spread s = spread_of_differences(of_a, of_b, n);
+    free(of_a), free(of_b);
     return s;
 }
 
 static bool is_better(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
-    return c->kind[a->kind].direction * (a->value.mean - b->value.mean) > 0;
+    return c->kind[a->kind].direction * value_order(a->value.mean, b->value.mean) > 0;
 }
 
 /* Whether the two have values that may be compared. */
@@ -343,7 +343,7 @@ bool comparison_on_front(const struct side_by_side *c, int at, enum compared_cos
     for (int i = 0; i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
         if (i == at || !are_alike(g, me)) continue;
-        bool better = is_better(c, g, me), as_good = better || g->value.mean == me->value.mean;
+        bool better = is_better(c, g, me), as_good = better || !is_better(c, me, g);
         bool cheaper = cost_of(g, cost) < cost_of(me, cost), as_cheap = cheaper || cost_of(g, cost) == cost_of(me, cost);
         if (as_good && as_cheap && (better || cheaper)) return false;
     }
@@ -356,7 +356,7 @@ double comparison_rank(const struct side_by_side *c, int at) {
     for (int i = 0; i < c->groups; i++) {
         if (!are_alike(&c->group[i], me)) continue;
         before += is_better(c, &c->group[i], me);
-        same += c->group[i].value.mean == me->value.mean;
+        same += !value_order(c->group[i].value.mean, me->value.mean);
     }
     return same > 0 ? before + (same + 1) / 2 : NAN;
 }

@@ -83,8 +83,10 @@ static void add_column(struct fit *f, const double *x) {
 static void fit_solve(struct fit *f) {
     memcpy(f->b, f->z, f->rank * sizeof *f->b);
     axis_effects_back(f, f->b);
-    double rest = 0;
+    double rest = 0, whole = 0;
+    for (size_t i = 0; i < f->rows; i++) whole += f->z[i] * f->z[i];
     for (size_t i = f->rank; i < f->rows; i++) rest += f->z[i] * f->z[i];
+    if (rest <= 1e-18 * whole) rest = 0; /* rounding alone (core/analysis/statistics.h) */
     f->df = (double)(f->rows - f->rank);
     f->sigma2 = f->df > 0 ? rest / f->df : NAN;
     f->quantile = f->df > 0 ? student_quantile(0.975, f->df) : NAN;

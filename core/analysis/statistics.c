@@ -5,7 +5,14 @@
 
 #include "core/base/mem.h"
 
-struct spread spread_of(const double *v, size_t n) {
+#define ROUNDING 1e-9 /* of a value's size */
+
+int value_order(double a, double b) {
+    return fabs(a - b) <= ROUNDING * fmax(fabs(a), fabs(b)) ? 0 : a < b ? -1 : 1;
+}
+
+/* `size`: of the greatest number that the values come of. */
+static struct spread spread_at_size(const double *v, size_t n, double size) {
     struct spread s = { n, NAN, NAN };
     if (!n) return s;
     double sum = 0, squares = 0;
@@ -13,6 +20,24 @@ struct spread spread_of(const double *v, size_t n) {
     s.mean = sum / (double)n;
     for (size_t i = 0; i < n; i++) squares += (v[i] - s.mean) * (v[i] - s.mean);
     if (n > 1) s.sd = sqrt(squares / (double)(n - 1));
+    if (s.sd <= ROUNDING * size) s.sd = 0;
+    return s;
+}
+
+struct spread spread_of(const double *v, size_t n) {
+    double size = 0;
+    for (size_t i = 0; i < n; i++) size = fmax(size, fabs(v[i]));
+    return spread_at_size(v, n, size);
+}
+
+struct spread spread_of_differences(const double *a, const double *b, size_t n) {
+    double size = 0, *d = xmalloc((n + 1) * sizeof *d);
+    for (size_t i = 0; i < n; i++) {
+        d[i] = a[i] - b[i];
+        size = fmax(size, fmax(fabs(a[i]), fabs(b[i])));
+    }
+    struct spread s = spread_at_size(d, n, size);
+    free(d);
     return s;
 }
 

@@ -5,12 +5,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* What petri measures are singles and shares of rows.  So what differs by less than a 1e-9 of its size differs by the
+ * rounding of doubles alone, which is no spread, and no reason to rank one above the other.  -1: a is below b, 0: they are
+ * the same, 1: above. */
+int value_order(double a, double b);
+
 /* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */
 struct spread {
     size_t n;
     double mean, sd;
 };
 struct spread spread_of(const double *v, size_t n);
+/* Of the n differences a − b; their rounding is that of what they were taken of. */
+struct spread spread_of_differences(const double *a, const double *b, size_t n);
 
 /* The interval of a mean at `level` (0.95) by Student's t with n − 1 degrees of freedom.  NaN for fewer than two
  * values, and for values without any spread: nothing is known of how sure they are. */

@@ -49,6 +49,13 @@ static void few_values_know_little(void **state) {
     const double same[] = { 3, 3, 3 };
     s = spread_of(same, 3);
     assert_true(s.sd == 0 && isnan(spread_interval(s, 0.95).high));
+    const double tenths[] = { 0.1, 0.1, 0.1 }; /* whose sum is not 0.3 */
+    s = spread_of(tenths, 3);
+    assert_true(s.sd == 0 && isnan(spread_p(s)));
+    const double a[] = { 0.3, 0.4, 0.9 }, b[] = { 0.2, 0.3, 0.8 };
+    s = spread_of_differences(a, b, 3);
+    assert_true(a[0] - b[0] != a[1] - b[1] && s.sd == 0 && fabs(s.mean - 0.1) < 1e-15);
+    assert_true(!value_order(0.1 + 0.2, 0.3) && value_order(0.3, 0.30001) < 0 && value_order(-1, -2) > 0 && !value_order(0, 0));
 }
 
 /* Of scipy's ttest_1samp; Holm's by hand. */

@@ -182,6 +182,33 @@ static void only_complete_seeds_are_blocks(void **state) {
     comparison_release(&c);
 }
 
+/* Shares of rows are not exact in binary: equal differences make no claim, equal means are a tie. */
+static void rounding_is_no_spread(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    struct compared_effects f;
+    const char *a = "a", *b = "b", *d = "d", *e = "e";
+    one_kind(&c);
+    comparison_axis(&c, "method", false);
+    add(&c, "a", &a, 0, 1, 0.39), add(&c, "a", &a, 0, 2, 0.47);
+    add(&c, "b", &b, 0, 1, 0.20), add(&c, "b", &b, 0, 2, 0.28);
+    assert_true(0.39 - 0.20 != 0.47 - 0.28);
+    struct compared_pair *pair;
+    assert_int_equal(comparison_pairs(&c, 0.3, &pair), 1);
+    assert_true(pair->s.sd == 0 && !pair->differs && !pair->equal);
+    free(pair);
+    comparison_effects(&c, &f);
+    assert_true(f.count == 2 && f.df == 1 && isnan(f.effect[0].low));
+    comparison_effects_release(&f);
+    add(&c, "d", &d, 0, 1, 0.1), add(&c, "d", &d, 0, 2, 0.2), add(&c, "d", &d, 0, 3, 0.3);
+    add(&c, "e", &e, 0, 1, 0.3), add(&c, "e", &e, 0, 2, 0.2), add(&c, "e", &e, 0, 3, 0.1);
+    assert_true(c.group[2].value.mean != c.group[3].value.mean); /* the order of the sum */
+    assert_true(comparison_rank(&c, 2) == 3.5 && comparison_rank(&c, 3) == 3.5);
+    c.group[0].trained = c.group[1].trained = 9;
+    assert_true(comparison_on_front(&c, 2, COST_TRAINED) && comparison_on_front(&c, 3, COST_TRAINED));
+    comparison_release(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_runs_but_for_the_seed_are_a_group),
@@ -192,6 +219,7 @@ int main(void) {
         cmocka_unit_test(slips_are_named),
         cmocka_unit_test(rates_are_lines_in_their_log),
         cmocka_unit_test(only_complete_seeds_are_blocks),
+        cmocka_unit_test(rounding_is_no_spread),
     };
     return cmocka_run_group_tests(tests, make, stage_drop);
 }
