@@ -421,6 +421,28 @@ void store_filters_release(struct store_filters *f) {
     memset(f, 0, sizeof *f);
 }
 
+static int keep_columns(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    const char *columns = arg;
+    (void)s;
+    return *columns ? db_run(db, e, "INSERT OR REPLACE INTO meta(name,value) VALUES('columns',?)", "t", columns)
+                    : db_run(db, e, "DELETE FROM meta WHERE name='columns'", "");
+}
+
+int store_keep_columns(struct store *s, const char *columns, struct err *e) {
+    return writer_call(s, keep_columns, (char *)(uintptr_t)columns, e);
+}
+
+static void take_columns(void *self, sqlite3_stmt *st) { *(char **)self = db_text(st, 0, true); }
+
+int store_columns(struct store *s, char **columns, struct err *e) {
+    *columns = NULL;
+    pthread_mutex_lock(&s->reading);
+    int rc = db_each(s->reader, e, take_columns, columns, "SELECT value FROM meta WHERE name='columns'", "");
+    pthread_mutex_unlock(&s->reading);
+    if (!rc && !*columns) *columns = xstrdup("");
+    return rc;
+}
+
 static int add_log(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct text_call *c = arg;
     enum store_state state;

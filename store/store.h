@@ -258,6 +258,10 @@ struct store_filters {
 };
 int store_filters(struct store *s, struct store_filters *out, struct err *e);
 void store_filters_release(struct store_filters *f);
+/* The columns that the list is shown with in this history, as they are typed; "": whatever there is a reason for.  *columns is
+ * the caller's. */
+int store_keep_columns(struct store *s, const char *columns, struct err *e);
+int store_columns(struct store *s, char **columns, struct err *e);
 /* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
 int store_log(struct store *s, int64_t run, const char *text, struct err *e);
 

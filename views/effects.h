@@ -18,6 +18,7 @@ enum effect_kind {
     EFFECT_QUEUE,         /* run[0] by `by` places in the queue (-1 earlier) */
     EFFECT_TRASH,         /* run[0…] */
     EFFECT_RESTORE,       /* run[0…] */
+    EFFECT_COLUMNS,       /* the columns of Runs are those in text, "": whatever there is a reason for */
     EFFECT_SAVED,         /* the list of saved filters: answered with runs_saved */
     EFFECT_SAVE,          /* the filter in text is saved (`keep`), or forgotten */
     EFFECT_PIN,           /* run[0…]: pinned, or, where all are, no longer */

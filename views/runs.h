@@ -115,6 +115,8 @@ const struct run_row *runs_at_cursor(const struct runs_view *v);
 struct ui;
 /* The saved filters, to choose from; beside them the one in use, to be saved or forgotten. */
 void runs_saved(struct ui *ui, const char *const *filter, int filters);
+/* The columns that were chosen earlier, by name; one that is not known is left out. */
+void runs_columns_kept(struct ui *ui, const char *names);
 void runs_purge_ask(struct ui *ui, int runs, const char *what);
 
 bool runs_is_marked(const struct runs_view *v, int64_t id);

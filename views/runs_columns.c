@@ -50,30 +50,56 @@ void runs_ask_columns(struct ui *ui) {
     buf_release(&label);
 }
 
-void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
-    struct runs_view *v = &ui->runs;
-    enum runs_column picked[COL_COUNT];
+/* The columns of a line, each once, into `picked`; *unknown: the first word that is none, the caller's, or NULL. */
+static int runs_columns_read(const char *text, enum runs_column picked[COL_COUNT], char **unknown) {
     bool has[COL_COUNT] = {false};
     char *copy = xstrdup(text), *rest = copy, *word;
-    int n = 0, bad = 0;
-    while (!bad && (word = strsep(&rest, " ,"))) {
+    int n = 0;
+    *unknown = NULL;
+    while ((word = strsep(&rest, " ,"))) {
         int at = 0;
         if (!*word) continue;
         while (at < COL_COUNT && strcmp(word, runs_column_name[at])) at++;
         if (at == COL_COUNT) {
-            const char *near = text_nearest(word, runs_column_name, COL_COUNT);
-            ui_say(ui, SAY_ERROR, "no column \"%.30s\"%s%s", word, near ? "; there is " : "", near ? near : "");
-            bad = 1;
+            if (!*unknown) *unknown = xstrdup(word);
         } else if (!has[at]) {
             has[at] = true;
             picked[n++] = (enum runs_column)at;
         }
     }
     free(copy);
-    if (bad) return;
+    return n;
+}
+
+static void runs_columns_take(struct runs_view *v, const enum runs_column *picked, int n) {
     memcpy(v->picked, picked, (size_t)n * sizeof *picked);
     v->picks = n;
-    if (!n) ui_say(ui, SAY_INFO, "columns by what there is a reason and room for");
     runs_changed(v);
-    out->kind = EFFECT_FILTER; /* some columns take a look at files or points */
+}
+
+void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
+    enum runs_column picked[COL_COUNT];
+    char *unknown;
+    int n = runs_columns_read(text, picked, &unknown);
+    if (unknown) {
+        const char *near = text_nearest(unknown, runs_column_name, COL_COUNT);
+        ui_say(ui, SAY_ERROR, "no column \"%.30s\"%s%s", unknown, near ? "; there is " : "", near ? near : "");
+        free(unknown);
+        return;
+    }
+    if (!n) ui_say(ui, SAY_INFO, "columns by what there is a reason and room for");
+    runs_columns_take(&ui->runs, picked, n);
+    out->kind = EFFECT_COLUMNS;
+    for (int i = 0; i < n; i++) {
+        size_t at = strlen(out->text);
+        snprintf(out->text + at, sizeof out->text - at, "%s%s", i ? " " : "", runs_column_name[picked[i]]);
+    }
+}
+
+void runs_columns_kept(struct ui *ui, const char *names) {
+    enum runs_column picked[COL_COUNT];
+    char *unknown;
+    int n = runs_columns_read(names, picked, &unknown);
+    free(unknown);
+    runs_columns_take(&ui->runs, picked, n);
 }

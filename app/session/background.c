@@ -153,6 +153,8 @@ static int serve(struct background *d, const struct background_order *o, struct 
         }
         store_run_release(&run);
         return rc;
+    case BACKGROUND_COLUMNS: return store_columns(d->store, &a->columns, e);
+    case BACKGROUND_KEEP_COLUMNS: return store_keep_columns(d->store, o->text, e);
     case BACKGROUND_SAVED: return store_filters(d->store, &a->saved, e);
     case BACKGROUND_OTHERS: return other_runs_read(d->store, o->run[0], &a->others, e);
     case BACKGROUND_BESIDE: return beside_read(d->store, o->run, o->runs, &a->beside, e);
@@ -304,6 +306,7 @@ void background_answer_free(struct background_answer *a) {
     other_runs_free(a->others);
     beside_free(a->beside);
     store_filters_release(&a->saved);
+    free(a->columns);
     series_free(a->series);
     compared_page_free(a->compared);
     swept_page_free(a->swept);

@@ -35,6 +35,8 @@ enum background_kind {
     BACKGROUND_EXPORT,  /* text: csv, json, markdown (points), hf; answers with a message */
     BACKGROUND_TABLE,   /* these runs as a table; text: the file's name, its end says the form; answers with a message */
     BACKGROUND_SAVED,   /* the saved filters */
+    BACKGROUND_COLUMNS, /* the columns that were kept */
+    BACKGROUND_KEEP_COLUMNS, /* text */
     BACKGROUND_SAVE,    /* text is saved (`trash`: forgotten); answers with a message */
     BACKGROUND_PIN, BACKGROUND_TAGS, BACKGROUND_NOTE, /* kept.h; text: what was typed; answered with a message */
     BACKGROUND_NAME,    /* run[0] is called `name`; text: the key that takes it back; answers with a message, `was` and `name` */
@@ -151,6 +153,7 @@ struct background_answer {
     struct history_rows *runs;
     struct run_page *detail;
     struct store_filters saved; /* BACKGROUND_SAVED */
+    char *columns;         /* BACKGROUND_COLUMNS; "": none */
     struct beside_runs *beside; /* BACKGROUND_BESIDE; NULL where they could not be read */
     struct other_runs *others; /* BACKGROUND_OTHERS; NULL where they could not be read */
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */

@@ -175,6 +175,7 @@ static void session_begin(struct session *s, const char *lesson, const struct se
     }
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
     if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COLUMNS });
     session__ask_runs(s);
     session__list_own(s);
     say_lost(s);

@@ -426,6 +426,11 @@ void session__do(struct session *s, const struct effect *x) {
     case EFFECT_TRASH_VIEW:
     case EFFECT_BY_TASK:
     case EFFECT_FILTER: session__ask_runs(s); break;
+    case EFFECT_COLUMNS:
+        session__ask_runs(s); /* some take a look at files or points */
+        if (!store_is_readonly(s->store))
+            background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_KEEP_COLUMNS, .text = x->text });
+        break;
     case EFFECT_FOLDER:
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_FOLDER, .text = x->text });
         break;

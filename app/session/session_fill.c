@@ -400,6 +400,10 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->kind == BACKGROUND_OTHERS && a->others) take_others(s, a);
     if (a->kind >= BACKGROUND_PIN && a->kind <= BACKGROUND_NOTE) session__ask_runs(s);
     if (a->kind == BACKGROUND_SAVED) runs_saved(&s->ui, (const char *const *)a->saved.filter, (int)a->saved.count);
+    if (a->kind == BACKGROUND_COLUMNS && a->columns && *a->columns) {
+        runs_columns_kept(&s->ui, a->columns);
+        session__ask_runs(s);
+    }
     if (a->kind == BACKGROUND_PURGE) session__ask_runs(s);
     if (a->kind == BACKGROUND_PURGE_COUNT && a->moved) runs_purge_ask(&s->ui, a->moved, a->message);
     if (a->kind == BACKGROUND_BESIDE) take_beside(s, a);

@@ -503,6 +503,25 @@ static void a_long_run_is_read_at_once(void **state) {
     free(path);
 }
 
+/* Columns that were chosen are there at the next start. */
+static void columns_are_kept(void **state) {
+    (void)state;
+    char *path = fresh_path(), *columns;
+    struct store *s = open_at(path, STORE_WRITE);
+    struct err e = ERR_INIT;
+    static const char *const kept[] = { "id best", "seed id", "" };
+    for (size_t i = 0; i < COUNT_OF(kept); i++) {
+        test_ok(store_keep_columns(s, kept[i], &e), &e);
+        close_it(s);
+        s = open_at(path, STORE_WRITE);
+        test_ok(store_columns(s, &columns, &e), &e);
+        assert_string_equal(columns, kept[i]);
+        free(columns);
+    }
+    close_it(s);
+    free(path);
+}
+
 /* Saved filters are texts of the file, each once, whoever opens it next; forgotten they are gone. */
 static void filters_are_kept(void **state) {
     (void)state;
@@ -540,6 +559,7 @@ int main(void) {
         cmocka_unit_test(options_are_columns),
         cmocka_unit_test(runs_are_found_by_number),
         cmocka_unit_test(runs_are_found_by_name),
+        cmocka_unit_test(columns_are_kept),
         cmocka_unit_test(filters_are_kept),
         cmocka_unit_test(ten_thousand_runs_are_listed_at_once),
         cmocka_unit_test(a_long_run_is_packed_when_it_is_over),

@@ -393,7 +393,8 @@ static void columns_are_chosen_and_ordered(void **state) {
     assert_non_null(strstr(ui.prompt.label, "tags disk curve"));
     prompt_set(&ui.prompt, "seed id curve disk method tags");
     struct effect x = scene_press(&ui, PRESS_ENTER);
-    assert_int_equal(x.kind, EFFECT_FILTER); /* what takes a look is asked for */
+    assert_int_equal(x.kind, EFFECT_COLUMNS); /* what takes a look is asked for, and the choice kept */
+    assert_string_equal(x.text, "seed id curve disk method tags");
     assert_true(ui.runs.visible[COL_DISK] && ui.runs.visible[COL_CURVE] && !ui.runs.visible[COL_STATE]);
     render_ui(&ui, RENDER_TEXT, &b);
     char *at = strstr(b.data, "seed");
@@ -423,6 +424,9 @@ static void columns_are_chosen_and_ordered(void **state) {
     prompt_set(&ui.prompt, "");
     scene_press(&ui, PRESS_ENTER);
     assert_true(!ui.runs.picks && ui.runs.visible[COL_STATE] && !ui.runs.visible[COL_CURVE]);
+    runs_columns_kept(&ui, "seed of-a-later-petri id"); /* at the next start */
+    assert_int_equal(ui.runs.picks, 2);
+    assert_true(ui.runs.place[0] == COL_SEED && ui.runs.place[1] == COL_ID);
     buf_release(&b);
     ui_release(&ui);
 }
