@@ -18,6 +18,7 @@
 #include "core/base/text.h"
 #include "core/method/plan.h"
 #include "core/train/complete.h"
+#include "core/train/distil.h"
 #include "core/train/start.h"
 #include "core/train/head.h"
 
@@ -45,6 +46,13 @@ struct job_starts {
     bool said; /* by its method's modules; else it is the parent that was asked for, of which all is taken */
     int64_t run[METHOD_MODULES];
     struct predictor *from[METHOD_MODULES];
+};
+
+/* Runs that teach a new one, one for each of its tasks; none where count is 0. */
+struct job_teachers {
+    int count;
+    int64_t run[RUN_TASKS];
+    char *path[RUN_TASKS]; /* of their checkpoints */
 };
 
 /* A run's number, method and hash, so that it is known whatever becomes of it. */
@@ -77,13 +85,30 @@ static int job_start_say(struct jobs *j, const struct job_starts *s, char **out,
     return rc;
 }
 
-static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s, const struct run_config *c,
-                                const struct plan *p, const struct job_tasks *t, int64_t *id, struct err *e) {
+/* Who teaches it, behind what was said before (or NULL), which is taken over. */
+static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, char **out, struct err *e) {
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%s%s\"taught_by\":[", *out ? *out : "", *out ? "," : "");
+    int rc = 0;
+    for (int i = 0; !rc && i < s->count; i++) {
+        if (i) buf_putc(&b, ',');
+        rc = job_start_say_one(j, s->run[i], &b, e);
+    }
+    buf_putc(&b, ']');
+    if (rc) buf_release(&b);
+    else xreplace(out, buf_text(&b)), buf_release(&b);
+    return rc;
+}
+
+static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s, const struct job_teachers *h,
+                                const struct run_config *c, const struct plan *p, const struct job_tasks *t, int64_t *id,
+                                struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
     struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
                                .note = r->note, .tag = r->tag, .tasks = &tasks };
     char *start = NULL;
     int rc = s->count ? job_start_say(j, s, &start, e) : 0;
+    if (!rc && h->count) rc = job_start_say_teachers(j, h, &start, e);
     row.more = start;
     if (!rc) rc = run_row_create(j->store, c, p, &row, id, e);
     free(start);
@@ -227,10 +252,43 @@ static int open_starts(struct job_record *job, struct job_starts *s, struct mode
     return 0;
 }
 
-static int keep_starts(struct job_record *job, const struct job_starts *s, const struct run_config *c, int64_t id, struct err *e) {
+/* A teacher is of the same task, so far as names say, and answers the same. */
+static int check_teacher(struct job_record *job, int64_t run, const char *path, const struct run_config *c, int task, struct model *m,
+                         const struct plan *p, const struct job_tasks *t, struct err *e) {
+    struct store_run record;
+    struct predictor *x = predictor_open(path, NULL, m, e);
+    if (!x) return e->code;
+    int rc = distil_fits(x, run, p, task, t->task[task], e);
+    predictor_free(x);
+    if (!rc) rc = store_run(job->jobs->store, run, &record, e);
+    if (rc) return rc;
+    const char *own = config_rows_of(c, task)->task;
+    if (record.task && own && strcmp(record.task, own))
+        rc = err_set(e, ERR_USAGE, "--teachers: run %lld was trained on %s, and task %d of this run is %s: teachers stand in the order of "
+                                   "the tasks", (long long)run, record.task, task + 1, own);
+    store_run_release(&record);
+    return rc;
+}
+
+static int open_teachers(struct job_record *job, struct job_teachers *s, const struct run_config *c, struct model *m, const struct plan *p,
+                         const struct job_tasks *t, struct err *e) {
+    int n = c->teachers ? distil_runs(c->teachers, s->run, e) : 0, rc = n < 0 ? n : 0;
+    for (int i = 0; !rc && i < n; i++) {
+        char *path = opened_checkpoint(job->jobs->store, s->run[i], NULL, NULL, e);
+        if (!path) return e->code;
+        s->path[s->count++] = path;
+        rc = check_teacher(job, s->run[i], path, c, i, m, p, t, e);
+    }
+    return rc;
+}
+
+/* Copies of all that the run uses of others, in its folder. */
+static int keep_starts(struct job_record *job, const struct job_starts *s, const struct job_teachers *h, const struct run_config *c,
+                       int64_t id, struct err *e) {
     char *folder = store_run_folder(job->jobs->store, id);
     int rc = 0;
     for (int i = 0; !rc && i < s->count; i++) rc = start_keep(s->from[i], c, folder, i ? (int)s->run[i] : 0, e);
+    for (int i = 0; !rc && i < h->count; i++) rc = distil_keep(h->path[i], folder, h->run[i], e);
     free(folder);
     if (!rc) return 0;
     store_change(job->jobs->store, &(struct store_change){ .run = id, .state = STORE_FAILED, .reason = e->text });
@@ -263,19 +321,22 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct run_config *c = &job->request->config;
     const struct run_tasks tasks = job_tasks_of(t);
     struct job_starts starts = { .count = 0 };
+    struct job_teachers teachers = { .count = 0 };
     if (take_starts(job->request, &starts, e)) return e->code;
     struct plan *p = job_start_settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;
     int rc = open_starts(job, &starts, m, p, e);
+    if (!rc) rc = open_teachers(job, &teachers, c, m, p, t, e);
     if (!rc && !starts.count && c->method.fusion.on)
         rc = err_set(e, ERR_USAGE, "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
     if (!rc && !starts.count && c->method.attempt.on)
         rc = err_set(e, ERR_USAGE, "V78: the prompts that attempt joins are other runs': say attempt(runs=3|5), or init=run(N) of each");
     if (!rc && job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
-    else if (!rc) rc = job_start_create_row(j, job->request, &starts, c, p, t, &id, e);
+    else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, t, &id, e);
     plan_free(p);
-    if (!rc && starts.count) rc = keep_starts(job, &starts, c, id, e);
+    if (!rc && (starts.count || teachers.count)) rc = keep_starts(job, &starts, &teachers, c, id, e);
+    for (int i = 0; i < teachers.count; i++) free(teachers.path[i]);
     for (int i = 0; i < starts.count; i++) predictor_free(starts.from[i]);
     if (rc) return rc;
     job_tasks_know(j, t, m, c);

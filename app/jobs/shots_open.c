@@ -96,6 +96,7 @@ static int begin_config(struct shots *x, const struct shots_request *r, struct e
     if (!r->method_said) {
         x->c = parent;
         method_forget_runs(&x->c.method); /* they begin with the run's values */
+        xreplace(&x->c.teachers, NULL);
         return 0;
     }
     config_copy(&x->c, r->base);

@@ -64,38 +64,93 @@ void cross_entropy_backward(struct tape *t, const struct record *r) {
     }
 }
 
-/* ---- Σ w_i·(prediction_i - target_i)² ---- */
+/* ---- Σ w_i·KL(softmax(target_i) ‖ softmax(logits_i)) ---- */
+
+struct divergence_op {
+    real *target, *weight; /* weight NULL: all ones */
+    real *apart;           /* n×classes: the second distribution less the first, kept for backward */
+};
+
+node op_divergence(struct tape *t, node logits, const real *targets, const real *weights) {
+    size_t n = (size_t)tape_rows_of(t, logits), classes = (size_t)tape_cols_of(t, logits);
+    struct divergence_op s = { keep_copy(t, targets, n * classes, sizeof *targets), keep_copy(t, weights, n, sizeof *weights), NULL };
+    return record_run(t, OP_divergence, 1, 1, 1, &logits, &s, sizeof s);
+}
+
+/* log Σ exp(x_j) of n logits. */
+static double loss_log_sum(int n, const real *x) {
+    double top = (double)x[0], sum = 0;
+    for (int j = 1; j < n; j++)
+        if ((double)x[j] > top) top = (double)x[j];
+    for (int j = 0; j < n; j++) sum += exp((double)x[j] - top);
+    return top + log(sum);
+}
+
+void divergence_forward(struct tape *t, struct record *r) {
+    struct divergence_op *s = r->saved;
+    int n = tape_rows_of(t, r->in[0]), classes = tape_cols_of(t, r->in[0]);
+    const real *x = tape_value(t, r->in[0]), *y = s->target;
+    real *apart = NULL;
+    if (record_needs(t, r)) apart = s->apart = arena_keep(record_arena(t), (size_t)n * (size_t)classes * sizeof *apart);
+    double loss = 0;
+    for (int i = 0; i < n; i++, x += classes, y += classes) {
+        double own = loss_log_sum(classes, x), other = loss_log_sum(classes, y), sum = 0;
+        for (int j = 0; j < classes; j++) {
+            double q = (double)x[j] - own, p = (double)y[j] - other;
+            sum += exp(p) * (p - q);
+            if (apart) *apart++ = (real)(exp(q) - exp(p));
+        }
+        loss += (s->weight ? (double)s->weight[i] : 1) * sum;
+    }
+    record_result(t, r)[0] = (real)loss;
+}
+
+void divergence_backward(struct tape *t, const struct record *r) {
+    const struct divergence_op *s = r->saved;
+    int n = tape_rows_of(t, r->in[0]), classes = tape_cols_of(t, r->in[0]);
+    real dy = grad_out(t, r)[0], beta, *dx = grad_slot(t, r->in[0], &beta);
+    const real *apart = s->apart;
+    for (int i = 0; i < n; i++) {
+        real w = dy * (s->weight ? s->weight[i] : 1);
+        for (int j = 0; j < classes; j++, apart++, dx++) *dx = w * *apart + (beta == 0 ? 0 : *dx);
+    }
+}
+
+/* ---- Σ w_i·|prediction_i - target_i|² ---- */
 
 struct squared_error {
     real *target, *weight; /* weight NULL: all ones */
 };
 
 node op_squared_error(struct tape *t, node predictions, const real *targets, const real *weights) {
-    int n = tape_rows_of(t, predictions);
-    BUG_IF(tape_cols_of(t, predictions) != 1);
-    struct squared_error s = { keep_copy(t, targets, (size_t)n, sizeof *targets),
-                               keep_copy(t, weights, (size_t)n, sizeof *weights) };
+    size_t n = (size_t)tape_rows_of(t, predictions), cols = (size_t)tape_cols_of(t, predictions);
+    struct squared_error s = { keep_copy(t, targets, n * cols, sizeof *targets), keep_copy(t, weights, n, sizeof *weights) };
     return record_run(t, OP_squared_error, 1, 1, 1, &predictions, &s, sizeof s);
 }
 
 void squared_error_forward(struct tape *t, struct record *r) {
     const struct squared_error *s = r->saved;
     record_reads(t, r, r->in[0], true);
-    const real *x = tape_value(t, r->in[0]);
+    int n = tape_rows_of(t, r->in[0]), cols = tape_cols_of(t, r->in[0]);
+    const real *x = tape_value(t, r->in[0]), *y = s->target;
     double loss = 0;
-    for (int i = 0; i < tape_rows_of(t, r->in[0]); i++) {
-        double d = (double)x[i] - (double)s->target[i];
-        loss += (s->weight ? (double)s->weight[i] : 1) * d * d;
+    for (int i = 0; i < n; i++) {
+        double w = s->weight ? (double)s->weight[i] : 1;
+        for (int j = 0; j < cols; j++, x++, y++) {
+            double d = (double)*x - (double)*y;
+            loss += w * d * d;
+        }
     }
     record_result(t, r)[0] = (real)loss;
 }
 
 void squared_error_backward(struct tape *t, const struct record *r) {
     const struct squared_error *s = r->saved;
-    const real *x = tape_value(t, r->in[0]);
+    int n = tape_rows_of(t, r->in[0]), cols = tape_cols_of(t, r->in[0]);
+    const real *x = tape_value(t, r->in[0]), *y = s->target;
     real dy = grad_out(t, r)[0], beta, *dx = grad_slot(t, r->in[0], &beta);
-    for (int i = 0; i < tape_rows_of(t, r->in[0]); i++) {
+    for (int i = 0; i < n; i++) {
         real w = dy * (s->weight ? s->weight[i] : 1);
-        dx[i] = 2 * w * (x[i] - s->target[i]) + (beta == 0 ? 0 : dx[i]);
+        for (int j = 0; j < cols; j++, x++, y++, dx++) *dx = 2 * w * (*x - *y) + (beta == 0 ? 0 : *dx);
     }
 }

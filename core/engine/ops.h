@@ -159,7 +159,9 @@ node op_cross_entropy(struct tape *t, node logits, const int32_t *labels, const 
  * (n, or NULL) gets the rows' own weighted losses. */
 node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *labels,
                         const real *weights, double smoothing, double *each);
-/* Squared error of predictions count×1. */
+/* How far logits count×classes are from others: Σ_i w_i·KL(softmax(targets_i) ‖ softmax(logits_i)). */
+node op_divergence(struct tape *t, node logits, const real *targets, const real *weights);
+/* Squared error of predictions count×c: Σ_i w_i·|predictions_i - targets_i|². */
 node op_squared_error(struct tape *t, node predictions, const real *targets, const real *weights);
 
 #endif

@@ -42,6 +42,7 @@ struct record;
     PRODUCT(attention)                                                                             \
     PLAIN(cross_entropy)                                                                           \
     PRODUCT(vocabulary_loss)                                                                       \
+    PLAIN(divergence)                                                                              \
     PLAIN(squared_error)
 
 #define OP_ID(name) OP_##name,

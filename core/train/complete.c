@@ -13,6 +13,7 @@
 #include "core/method/budget.h"
 #include "core/method/masked.h"
 #include "core/method/functions.h"
+#include "core/train/distil.h"
 #include "core/train/episodes.h"
 #include "core/train/masking.h"
 #include "core/train/option.h"
@@ -323,6 +324,9 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
         return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
         return err_set(e, ERR_USAGE, "--%s: no module starts from it: say prompt(init=text)", idle->name);
+    if (idle->scope == OPTION_OF_PRODUCT)
+        return err_set(e, ERR_USAGE, "--%s: is of prompts that are products (mpt, or prompt(source=product))", idle->name);
+    if (idle->scope == OPTION_OF_TEACHERS) return err_set(e, ERR_USAGE, "--%s: nobody teaches this run: say --teachers", idle->name);
     if (idle->scope == OPTION_OF_MASKED)
         return err_set(e, ERR_USAGE, "--%s: is of masked words (--form masked)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)
@@ -386,12 +390,27 @@ static int check_prompt_text(const struct run_config *c, struct err *e) {
     return err_set(e, ERR_USAGE, "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
 }
 
+/* Teachers, one for each task, of what is learned step by step from rows. */
+static int check_teachers(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
+    int64_t run[RUN_TASKS];
+    int n = c->teachers ? distil_runs(c->teachers, run, e) : 0;
+    if (n <= 0) return n;
+    if (config_is_meta(c) || config_is_staged(c))
+        return err_set(e, ERR_USAGE, "--teachers: teachers over episodes or in stages are not built");
+    if (config_has_join(c)) return err_set(e, ERR_USAGE, "--teachers: teachers beside a loss across the batch (+ retriever) are not built");
+    if (c->form == FORM_MASKED) return err_set(e, ERR_USAGE, "--teachers: teachers of masked words are not built");
+    if (n == tasks->count) return 0;
+    return err_set(e, ERR_USAGE, "--teachers %s: names %d, and the run has %d task%s: one for each, in their order", c->teachers, n,
+                   tasks->count, tasks->count == 1 ? "" : "s");
+}
+
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
     if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e)) return e->code;
+    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) || check_teachers(c, tasks, e))
+        return e->code;
     if (stages_check(c, e)) return e->code;
     const char *fault = config_is_staged(c) ? NULL : budget_fault(&c->method, c->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);

@@ -29,6 +29,8 @@ void config_init(struct run_config *c) {
         .join_memory = 1024,
         .cache_limit = 4096,
         .mix = 0.25,
+        .distil_logits = 1,
+        .distil_hidden = 1,
         .shards = 4,
         .optimiser = OPTIMISER_ADAMW,
         .beta1 = 0.9,

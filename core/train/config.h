@@ -84,6 +84,8 @@ struct run_config {
     enum best_of best_of;
 
     char *prompt_text; /* that a prompt with init=text starts from; NULL: none */
+    char *teachers; /* "3,5": runs of one task that teach this one, one for each of its tasks (distil.h); NULL: none */
+    double distil_logits, distil_hidden; /* what their answers and their hidden states count in the loss */
     char *regime;   /* how it is learned, where the tasks do not say it (regime.h); NULL: single, or multi */
     /* over episodes (episodes.h) */
     char *episodes; /* "smlmt:FILE"; NULL: the tasks' own rows */
@@ -222,6 +224,8 @@ bool config_same_source(const struct run_config *a, const struct run_config *b);
 bool config_has_rows(const struct run_config *c);
 /* Whether a loss of the method looks across the whole batch. */
 bool config_has_join(const struct run_config *c);
+/* Whether others may teach it: it has a prompt that is a product of what tasks share and what is a task's own. */
+bool config_takes_teachers(const struct run_config *c);
 /* Whether a prompt starts from prompt_text. */
 bool config_takes_prompt_text(const struct run_config *c);
 

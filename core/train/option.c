@@ -103,6 +103,12 @@ static const struct option option_options[] = {
       HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
     { TEXT(prompt_text), .name = "prompt-text", .is = OPTION_DECIDES | OPTION_RARE, .scope = OPTION_OF_PROMPT_TEXT,
       HELP("TEXT", "what a prompt with init=text starts from") },
+    { TEXT(teachers), .name = "teachers", DECIDES, .scope = OPTION_OF_PRODUCT,
+      HELP("RUN[,RUN\u2026]", "of mpt: runs of one prompt and one task each, which teach these tasks, in their order") },
+    { REAL(distil_logits, 0, 1e6), .name = "distil-logits", DECIDES, .scope = OPTION_OF_TEACHERS,
+      HELP("X \u2265 0", "what the distance from the teachers' answers counts in the loss") },
+    { REAL(distil_hidden, 0, 1e6), .name = "distil-hidden", DECIDES, .scope = OPTION_OF_TEACHERS,
+      HELP("X \u2265 0", "what that from their hidden states counts") },
     { TEXT(regime), .name = "regime", DECIDES,
       HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)|stages(\u2026)",
            "how it is learned (docs/meta.md); default: as the tasks are") },
@@ -237,6 +243,12 @@ bool config_takes_prompt_text(const struct run_config *c) {
     return takes;
 }
 
+bool config_takes_teachers(const struct run_config *c) {
+    for (int i = 0; i < c->method.count; i++)
+        if (c->method.module[i].source == SOURCE_PRODUCT) return true;
+    return false;
+}
+
 bool option_of_one_task(const struct option *o) {
     return (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
 }
@@ -254,6 +266,8 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
     case OPTION_OF_PROMPT_TEXT: return config_takes_prompt_text(c);
     case OPTION_OF_SHARED: return c->share_frozen;
     case OPTION_OF_MASKED: return c->form == FORM_MASKED;
+    case OPTION_OF_PRODUCT: return config_takes_teachers(c);
+    case OPTION_OF_TEACHERS: return c->teachers && config_takes_teachers(c);
     }
     BUG("scope %d", o->scope);
 }
@@ -295,6 +309,7 @@ bool option_in_range(const struct option *o, double v) {
 }
 
 bool option_is_left_out(const struct run_config *c, const struct option *o) {
+    if (o->scope == OPTION_OF_PRODUCT || o->scope == OPTION_OF_TEACHERS) return !c->teachers;
     return (o->is & OPTION_LATE) && !option_number(c, o);
 }
 

@@ -30,7 +30,8 @@ enum { /* what a row is besides */
 };
 /* In which runs it has a say. */
 enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN,
-                    OPTION_OF_META, OPTION_OF_ROWS, OPTION_OF_PROMPT_TEXT, OPTION_OF_SHARED, OPTION_OF_MASKED };
+                    OPTION_OF_META, OPTION_OF_ROWS, OPTION_OF_PROMPT_TEXT, OPTION_OF_SHARED, OPTION_OF_MASKED,
+                    OPTION_OF_PRODUCT, OPTION_OF_TEACHERS };
 
 struct option {
     const char *key;  /* JSON */

@@ -40,7 +40,7 @@ static struct batch_row part_row_of(const struct run *r, uint32_t number) {
     return x;
 }
 
-static void part_pack(const struct run *r, int index, struct arena *memory, struct batch *b) {
+static const struct batch_row *part_pack(const struct run *r, int index, struct arena *memory, struct batch *b) {
     const uint32_t *rows = r->cut.row + r->cut.start[index];
     int n = r->cut.start[index + 1] - r->cut.start[index];
     struct batch_row *all = arena_keep(memory, (size_t)n * sizeof *all);
@@ -48,6 +48,7 @@ static void part_pack(const struct run *r, int index, struct arena *memory, stru
     batch_pack_rows(b, memory, &r->m->arch, all, n);
     if (r->text) batch_pack_targets(b, memory, &r->m->arch, all, n);
     if (r->masking) masking_apply(r->masking, memory, b, r->c.seed, step_masks(r), r->masks > 0 ? r->masks : 1);
+    return all;
 }
 
 /* The losses of texts, summed over rows of a task. */
@@ -59,9 +60,64 @@ static void text_losses(struct part *part, const struct batch *b, const double *
     }
 }
 
-/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts. */
-static int losses_of(struct run *r, struct attach *a, struct forward *f, const struct batch *b, struct arena *memory,
-                     node encoded, struct part *part, node *loss) {
+/* ---- what a teacher says of it ---- */
+
+/* What each channel of a hidden state weighs, where a row's weight is spread over its positions. */
+static real *state_weights(struct arena *memory, const struct tape_rows *rows, const real *weight, struct task_range x, int width) {
+    int first = rows->start[x.first], n = rows->start[x.end] - first;
+    real *out = arena_keep(memory, ((size_t)n + 1) * sizeof *out);
+    for (int i = x.first; i < x.end; i++)
+        for (int j = rows->start[i]; j < rows->start[i + 1]; j++)
+            out[j - first] = weight[i] / (real)((rows->start[i + 1] - rows->start[i]) * width);
+    return out;
+}
+
+/* The loss of a range with what its rows' teacher adds to it: of outputs, and of the encoder's states. */
+static node part_taught(struct run *r, struct worker *w, const struct pass *p, struct arena *memory, struct task_range x, node encoded,
+                        node out, node loss, struct part *part) {
+    const struct forward *f = &p->forward;
+    struct distil_said said;
+    int first = f->rows.start[x.first], end = f->rows.start[x.end];
+    distil_ask(r->distil, w, memory, p->row + x.first, x.end - x.first, &said);
+    node states = end - first < f->rows.start[f->rows.count] ? op_rows(f->tape, encoded, first, end) : encoded;
+    real *each = state_weights(memory, &f->rows, p->batch.weight, x, said.width);
+    return distil_add(f->tape, &r->c, &said, loss, out, p->batch.weight + x.first, states, each, &part->taught);
+}
+
+/* The same of texts: of what follows each target token, and of the decoder's states. */
+static node part_taught_texts(struct run *r, struct worker *w, struct pass *p, struct arena *memory, node decoded, node loss,
+                              struct part *part) {
+    const struct batch *b = &p->batch;
+    for (int k = 0; k < b->ranges; k++) {
+        struct task_range x = b->range[k];
+        struct distil_said said;
+        int first = b->target_start[x.first], n = b->target_start[x.end] - first;
+        distil_ask(r->distil, w, memory, p->row + x.first, x.end - x.first, &said);
+        node states = n < b->target_tokens ? op_rows(p->forward.tape, decoded, first, first + n) : decoded;
+        real *each = arena_keep(memory, ((size_t)n + 1) * sizeof *each);
+        for (int i = 0; i < n; i++) each[i] = b->target_weight[first + i] / (real)said.width;
+        loss = distil_add(p->forward.tape, &r->c, &said, loss, forward_logits(&p->forward, states), b->target_weight + first, states,
+                          each, &part->taught);
+    }
+    return loss;
+}
+
+/* What a pass runs on. */
+struct bench {
+    struct tape *tape;
+    struct arena *memory;
+    struct attach *attach;
+    real *grads; /* NULL: the way back is not gone */
+    struct worker *worker;
+};
+
+/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts; in part->loss without what
+ * teachers add. */
+static int losses_of(struct run *r, const struct bench *on, struct pass *p, node encoded, struct part *part, node *loss) {
+    struct attach *a = on->attach;
+    struct forward *f = &p->forward;
+    const struct batch *b = &p->batch;
+    struct arena *memory = on->memory;
     struct tape *t = f->tape;
     if (r->text) {
         node decoded = forward_decode(f, encoded);
@@ -70,10 +126,13 @@ static int losses_of(struct run *r, struct attach *a, struct forward *f, const s
         tape_site(t, "loss");
         loss[0] = forward_lm_loss(f, decoded, r->c.smoothing);
         text_losses(part, b, each);
+        part->loss += (double)*tape_value(t, loss[0]);
+        if (r->distil) loss[0] = part_taught_texts(r, on->worker, p, memory, decoded, loss[0], part);
         return 1;
     }
     if (r->masking) {
         loss[0] = attach_words_loss(a, f, masking_rows(f, encoded), NULL);
+        part->loss += (double)*tape_value(t, loss[0]);
         return 1;
     }
     node pooled = attach_pool(a, f, encoded);
@@ -84,24 +143,18 @@ static int losses_of(struct run *r, struct attach *a, struct forward *f, const s
         loss[k] = r->of[x.task].task->kind == DATA_REGRESSION
                       ? op_squared_error(t, out, b->target + x.first, b->weight + x.first)
                       : op_cross_entropy(t, out, b->label + x.first, b->weight + x.first);
+        part->loss += (double)*tape_value(t, loss[k]);
         if (part->by_task) part->by_task[x.task] += (double)*tape_value(t, loss[k]);
+        if (r->distil) loss[k] = part_taught(r, on->worker, p, memory, x, encoded, out, loss[k], part);
     }
     return b->ranges;
 }
 
 /* ---- one pass ---- */
 
-/* What a pass runs on. */
-struct bench {
-    struct tape *tape;
-    struct arena *memory;
-    struct attach *attach;
-    real *grads; /* NULL: the way back is not gone */
-};
-
 static void begin_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
     tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
-    part_pack(r, index, on->memory, &p->batch);
+    p->row = part_pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
                  attach_begin(on->attach, on->tape, r->params, r->made, on->grads));
     p->forward.dropout = run_dropout(&r->c, r->m->arch.dropout);
@@ -134,14 +187,11 @@ static void run_pass(struct run *r, int index, const struct bench *on, struct pa
         p->value[p->values] = attach_retrieve(on->attach, &p->forward, encoded);
         p->seed[p->values++] = r->join.grad + first_vector(r, index);
     }
-    int losses = losses_of(r, on->attach, &p->forward, &p->batch, on->memory, encoded, part, p->value + p->values);
-    for (int k = 0; k < losses; k++) {
-        part->loss += (double)*tape_value(on->tape, p->value[p->values]);
-        p->seed[p->values++] = NULL;
-    }
+    int losses = losses_of(r, on, p, encoded, part, p->value + p->values);
+    for (int k = 0; k < losses; k++) p->seed[p->values++] = NULL;
     part->tokens = p->batch.tokens + p->batch.target_tokens;
     /* Looked at before backward, which reuses the memory of values. */
-    if (!isfinite(part->loss)) part->op = tape_first_bad(on->tape, part->site);
+    if (!isfinite(part->loss + part->taught.logits + part->taught.hidden)) part->op = tape_first_bad(on->tape, part->site);
 }
 
 static void run_back(const struct bench *on, const struct pass *p) {
@@ -213,7 +263,7 @@ static struct bench held_bench(struct run *r, int index) {
         h->attach = attach_new(r->plan, r->m);
     }
     /* the gradients' place is known when the way back begins */
-    return (struct bench){ h->tape, h->memory, h->attach, r->sum };
+    return (struct bench){ h->tape, h->memory, h->attach, r->sum, NULL };
 }
 
 void step_forward(struct run *r, int index, struct worker *w) {
@@ -226,7 +276,7 @@ void step_forward(struct run *r, int index, struct worker *w) {
         return;
     }
     struct pass p;
-    const struct bench on = { w->tape, w->arena, run_attach(r, w), NULL };
+    const struct bench on = { w->tape, w->arena, run_attach(r, w), NULL, w };
     begin_pass(r, index, &on, &p);
     attach_vectors_only(on.attach);
     node vectors = attach_retrieve(on.attach, &p.forward, forward_encode(&p.forward));
@@ -285,7 +335,7 @@ void step_part(struct run *r, int index, struct worker *w) {
         return;
     }
     struct pass p;
-    const struct bench on = { w->tape, w->arena, run_attach(r, w), grads };
+    const struct bench on = { w->tape, w->arena, run_attach(r, w), grads, w };
     run_pass(r, index, &on, &p);
     run_back(&on, &p);
     if (r->join.on) note_peak(r, on.memory);

@@ -15,6 +15,7 @@
 #include "core/model/facts.h"
 #include "core/train/checkpoint.h"
 #include "core/train/complete.h"
+#include "core/train/distil.h"
 #include "core/train/episodes.h"
 #include "core/train/head.h"
 #include "core/train/meta_run.h"
@@ -302,6 +303,7 @@ void run_free(struct run *r) {
     meta_release(r);
     if (r->plan) plan_free(r->plan);
     stages_free(r->stages);
+    distil_free(r->distil);
     masking_free(r->masking);
     sampler_free(r->sampler);
     free(r->of);
@@ -398,6 +400,11 @@ void setup_init_values(struct run *r) {
     for (int i = 0; i < r->tasks; i++) free(row[i]);
 }
 
+static int setup_teachers(struct run *r, const struct run_tasks *tasks, struct err *e) {
+    if (r->c.teachers) r->distil = distil_open(&r->c, r->plan, tasks, r->m, r->folder, e);
+    return r->c.teachers && !r->distil ? e->code : 0;
+}
+
 /* `again`: c is the config of a run that has been begun before. */
 static struct run *setup_begin(int64_t id, const struct run_config *c, bool again, struct model *m,
                                const struct run_tasks *tasks, const char *folder, struct event_sink sink,
@@ -414,7 +421,7 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
     struct run *r = setup_build(id, &copy, 0, m, tasks, folder, sink, e);
     if (!r) return NULL;
     setup_init_values(r);
-    if (!start_take(r, folder, e)) {
+    if (!start_take(r, folder, e) && !setup_teachers(r, tasks, e)) {
         r->moved = moved_new(r);
         return r;
     }
@@ -510,7 +517,8 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
         r = setup_build(id, &copy, k.stage, m, tasks, folder, sink, e);
     }
     if (r && (checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e) ||
-              checkpoint_read_budget(&k, r->plan, r->budget_mean, r->budget_spread, e))) {
+              checkpoint_read_budget(&k, r->plan, r->budget_mean, r->budget_spread, e) ||
+              setup_teachers(r, tasks, e))) {
         run_free(r);
         r = NULL;
     }

@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "core/engine/optim.h"
+#include "core/train/distil.h"
 #include "core/train/masking.h"
 #include "core/train/moved.h"
 #include "core/train/order.h"
@@ -42,11 +43,13 @@ struct part {
     const char *op; /* when the loss is not finite: the first op that made such a number… */
     char site[64];  /* …and where */
     bool no_memory;
+    struct distil_terms taught;
 };
 
 /* A pass of a part: values that the way back begins from, and their gradients (NULL: ones). */
 struct pass {
     struct batch batch;
+    const struct batch_row *row;
     struct forward forward;
     int values;
     node value[RUN_TASKS + 1];
@@ -155,6 +158,7 @@ struct run {
     struct event_sink sink;
     struct plan *plan;
     bool text;                /* text to text: no head */
+    struct distil *distil;    /* who teaches it; or NULL */
     struct masking *masking;  /* masked words; or NULL */
     double masks;             /* of the step in hand */
     struct stages *stages;    /* or NULL; the rest is then of the one in hand (stages_run.c) */

@@ -187,7 +187,13 @@ bool step_finish(struct run *r) {
             return false;
         }
     }
+    struct distil_terms taught = { 0 };
+    for (int i = 0; i < r->cut.parts && r->distil; i++) {
+        taught.logits += r->part[i].taught.logits;
+        taught.hidden += r->part[i].taught.hidden;
+    }
     double task_loss = loss;
+    loss += r->distil ? r->c.distil_logits * taught.logits + r->c.distil_hidden * taught.hidden : 0;
     const struct join *j = &r->join;
     if (j->on) loss += r->plan->method.retriever.weight * (j->instance + j->prototype);
     if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
@@ -221,7 +227,7 @@ bool step_finish(struct run *r) {
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
     point.terms = task_losses(r, term);
-    if (j->on || budget->on || fused || gated) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
+    if (j->on || budget->on || fused || gated || r->distil) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
     if (j->on) {
         if (r->plan->method.retriever.instance != INSTANCE_NONE)
             term[point.terms++] = (struct event_term){ NULL, "loss.instance", j->instance };
@@ -230,6 +236,10 @@ bool step_finish(struct run *r) {
     if (budget->on) {
         term[point.terms++] = (struct event_term){ NULL, "loss.orthogonality", orthogonality };
         term[point.terms++] = (struct event_term){ NULL, "ranks", budget_left(r->plan, r->params) };
+    }
+    if (r->distil) {
+        term[point.terms++] = (struct event_term){ NULL, "loss.logits", taught.logits };
+        term[point.terms++] = (struct event_term){ NULL, "loss.hidden", taught.hidden };
     }
     if (fused) term[point.terms++] = (struct event_term){ NULL, "loss.identity", identity };
     if (gated) {

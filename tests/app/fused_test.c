@@ -271,6 +271,43 @@ static void prompts_of_runs_are_mixed(void **state) {
     free(own.db);
 }
 
+/* A run that others taught has copies of them: the same values come of it again when they are gone. */
+static void runs_of_one_prompt_teach_another(void **state) {
+    (void)state;
+    struct stage own = stage;
+    own.db = file_join(stage.folder, "taught.db");
+    json_decref(stage_train(&own, 0, "--steps 2 --lr 1e-2 --seed 1 --method 'prompt(l=3)'"));
+    json_decref(stage_train(&own, 0, "--steps 1 --method 'prompt(l=2)'"));
+    json_t *run = stage_train(&own, 0, "--steps 3 --lr 1e-2 --method 'mpt(l=3)' --teachers 1 --distil-hidden 0.5");
+    json_t *alone = stage_train(&own, 0, "--steps 3 --lr 1e-2 --method 'mpt(l=3)'");
+    assert_string_not_equal(stage_text(run, "weights_sha256"), stage_text(alone, "weights_sha256"));
+    char *shown = stage_out(0, "show 3 --db '%s' --json", own.db);
+    assert_non_null(strstr(shown, "\"taught_by\":[{\"run\":1,"));
+    assert_non_null(strstr(shown, "\"loss.logits\""));
+    assert_non_null(strstr(shown, "\"loss.hidden\""));
+    assert_non_null(strstr(shown, "\"teachers\":\"1\""));
+    free(shown);
+    lose(&own, 1);
+    free(stage_out(0, "predict 3 --text 'a b' --db '%s'", own.db));
+    static const struct {
+        int status;
+        const char *options, *part;
+    } cases[] = {
+        { 2, "--method lora --teachers 2", "is of prompts that are products" },
+        { 2, "--method 'mpt(l=3)' --teachers 2", "no prompt of this method's length (l=3)" },
+        { 2, "--method 'mpt(l=2)' --teachers 2,2", "names 2, and the run has 1 task" },
+        { 2, "--method 'mpt(l=2)' --teachers two", "numbers of runs stand there" },
+        { 2, "--method 'mpt(l=2)' --distil-logits 2", "nobody teaches this run" },
+        { 3, "--method 'mpt(l=2)' --teachers 9", "run 9" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        stage_refused(cases[i].status, cases[i].part, "train --model '%s' --train '%s' --text text --label label --steps 1 --db '%s' %s",
+                      own.model, own.toy, own.db, cases[i].options);
+    json_decref(run);
+    json_decref(alone);
+    free(own.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_of_runs_are_joined),
@@ -278,6 +315,7 @@ int main(void) {
         cmocka_unit_test(a_fusion_of_adapterhub_goes_there_and_back),
         cmocka_unit_test(a_prompt_begins_as_the_most_like_one),
         cmocka_unit_test(prompts_of_runs_are_mixed),
+        cmocka_unit_test(runs_of_one_prompt_teach_another),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }

@@ -176,6 +176,7 @@ static const struct op_case op_cases[] = {
     CASE(attention, attention_make),
     CASE(cross_entropy, loss_make),
     CASE(vocabulary_loss, vocabulary_loss_make),
+    CASE(divergence, loss_make),
     CASE(squared_error, error_make),
 };
 

@@ -708,8 +708,31 @@ static void vocabulary_loss_expect(const struct setup *s, const double *const *i
 
 static bool error_make(int i, struct setup *s) {
     if (!loss_make(i, s)) return false;
-    s->cols[0] = 1;
+    s->cols[0] = i % 2 ? s->cols[0] : 1;
     return true;
+}
+/* What rows are compared with. */
+static real other_at(const struct setup *s, int i) { return (real)(((i * 7) % 11) - 5) / 4 + s->target[0]; }
+static const real *others(struct tape *t, const struct setup *s) {
+    int n = s->rows[0] * s->cols[0];
+    real *x = tape_keep(t, ((size_t)n + 1) * sizeof *x);
+    for (int i = 0; i < n; i++) x[i] = other_at(s, i);
+    return x;
+}
+static node divergence_run(struct tape *t, struct setup *s, const node *in) {
+    return op_divergence(t, in[0], others(t, s), s->rows[0] % 2 ? s->weight : NULL);
+}
+static void divergence_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->cols[0];
+    out[0] = 0;
+    for (int i = 0; i < s->rows[0]; i++) {
+        double own = 0, other = 0, w = s->rows[0] % 2 ? (double)s->weight[i] : 1;
+        for (int j = 0; j < d; j++) own += exp(in[0][i * d + j]), other += exp((double)other_at(s, i * d + j));
+        for (int j = 0; j < d; j++) {
+            double p = exp((double)other_at(s, i * d + j)) / other;
+            out[0] += w * p * (log(p) - in[0][i * d + j] + log(own));
+        }
+    }
 }
 static node cross_entropy_run(struct tape *t, struct setup *s, const node *in) {
     return op_cross_entropy(t, in[0], s->ids[0], s->rows[0] % 2 ? s->weight : NULL);
@@ -724,13 +747,13 @@ static void cross_entropy_expect(const struct setup *s, const double *const *in,
     }
 }
 static node squared_error_run(struct tape *t, struct setup *s, const node *in) {
-    return op_squared_error(t, in[0], s->target, s->rows[0] % 2 ? s->weight : NULL);
+    return op_squared_error(t, in[0], others(t, s), s->rows[0] % 2 ? s->weight : NULL);
 }
 static void squared_error_expect(const struct setup *s, const double *const *in, double *out) {
+    int d = s->cols[0];
     out[0] = 0;
-    for (int i = 0; i < s->rows[0]; i++)
-        out[0] += (s->rows[0] % 2 ? (double)s->weight[i] : 1) *
-                  pow(in[0][i] - (double)s->target[i], 2);
+    for (int i = 0; i < s->rows[0] * d; i++)
+        out[0] += (s->rows[0] % 2 ? (double)s->weight[i / d] : 1) * pow(in[0][i] - (double)other_at(s, i), 2);
 }
 
 #endif

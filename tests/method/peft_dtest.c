@@ -8,6 +8,7 @@
 #include "core/engine/optim.h"
 #include "core/method/budget.h"
 #include "core/method/masked.h"
+#include "core/train/distil.h"
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 
@@ -281,11 +282,11 @@ static void tune(const struct plan *p, real *x, real *g, double *loss) {
     free(v);
 }
 
-static void is_as_tuned(const char *file, const char *text) {
+/* The model and its values are open. */
+static void is_as_tuned_here(const char *file, const char *text) {
     char name[PLAN_NAME + 32];
     double exact, losses[TUNED_STEPS];
     size_t n;
-    open_tuned(file);
     exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10; /* T5 takes norms and softmaxes in 32 bits there */
     struct plan *p = rig_plan(&rig, text);
     real *x = tuned_values(p), *g = xcalloc(p->trained, sizeof *g), *logits = rig_logits(&rig, p, x);
@@ -308,6 +309,11 @@ static void is_as_tuned(const char *file, const char *text) {
     free(x);
     free(g);
     plan_free(p);
+}
+
+static void is_as_tuned(const char *file, const char *text) {
+    open_tuned(file);
+    is_as_tuned_here(file, text);
     close_model();
 }
 
@@ -319,6 +325,88 @@ static void others_are_as_restated(void **state) {
                                         {"diff.t5-odd", "masked(write=f.pre) + pruning(weight=0.01)"},
                                         {"attempt.bert-tiny", ATTEMPT}, {"attempt.t5-odd", ATTEMPT}};
     for (size_t i = 0; i < COUNT_OF(of); i++) is_as_tuned(of[i][0], of[i][1]);
+}
+
+/* What a teacher says of the fixture's rows, and what a run that it teaches counts of that. */
+struct lesson {
+    struct run_config c;
+    struct distil_said said;
+    struct distil_terms terms;
+};
+
+static void ask_teacher(struct lesson *x) {
+    struct plan *p = rig_plan(&rig, "prompt(l=3)");
+    real *values = rig_params(&rig, p, 1, 0);
+    struct attach *a = attach_new(p, rig.m);
+    struct forward f;
+    char name[PLAN_NAME + 32];
+    for (int i = 0; i < p->tensors; i++) {
+        size_t n;
+        snprintf(name, sizeof name, "teacher.%s", p->tensor[i].name);
+        if (p->tensor[i].kind == PLAN_HEAD && !st_find(peft.expected, name)) continue; /* the pooler is the model's */
+        double *v = fixture_values(&peft, name, &n);
+        assert_int_equal(n, p->tensor[i].count);
+        for (size_t k = 0; k < n; k++) values[p->tensor[i].offset + k] = (real)v[k];
+        free(v);
+    }
+    tape_reset(rig.tape, false, 0, 0);
+    struct batch batch = rig_batch(&rig, p);
+    forward_init(&f, rig.tape, rig.m, &batch, attach_begin(a, rig.tape, values, NULL, NULL));
+    distil_say(a, &f, !rig.classes, rig.prologue_arena, &x->said);
+    /* The arena is the prologue tape's, which is used anew. */
+    size_t logits = (size_t)x->said.answers * (size_t)x->said.outputs, states = (size_t)x->said.states * (size_t)x->said.width;
+    real *kept = xcalloc(logits + states, sizeof *kept);
+    memcpy(kept, x->said.logits, logits * sizeof *kept);
+    memcpy(kept + logits, x->said.hidden, states * sizeof *kept);
+    x->said.logits = kept;
+    x->said.hidden = kept + logits;
+    attach_free(a);
+    free(values);
+    plan_free(p);
+}
+
+static node taught(void *self, struct forward *f, node encoded, node answers, node loss) {
+    struct lesson *x = self;
+    const struct batch *b = f->batch;
+    bool text = !rig.classes;
+    node states = text ? answers : encoded;
+    size_t n = (size_t)tape_rows_of(f->tape, states);
+    real *weight = tape_keep(f->tape, (n + 1) * sizeof *weight);
+    for (int i = 0; i < b->rows; i++)
+        for (int k = text ? b->target_start[i] : f->rows.start[i]; k < (text ? b->target_start[i + 1] : f->rows.start[i + 1]); k++)
+            weight[k] = (text ? b->target_weight[k] : b->weight[i] / (real)(f->rows.start[i + 1] - f->rows.start[i])) /
+                        (real)rig.m->arch.width;
+    x->terms = (struct distil_terms){0};
+    return distil_add(f->tape, &x->c, &x->said, loss, text ? forward_logits(f, answers) : answers, text ? b->target_weight : b->weight,
+                      states, weight, &x->terms);
+}
+
+/* MPT's terms: both distances, the whole gradient, and ten steps; the first is also the sum of what is told. */
+static void taught_ones_are_as_restated(void **state) {
+    (void)state;
+    static const char *const of[] = {"distil.bert-tiny", "distil.t5-odd"};
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        struct lesson x = {.c = {.distil_logits = 0.7, .distil_hidden = 0.9}};
+        size_t n;
+        open_tuned(of[i]);
+        ask_teacher(&x);
+        rig.more = taught;
+        rig.more_self = &x;
+        double exact = rig.m->arch.rms_norm ? 1e-6 : 1e-10;
+        double *apart = fixture_values(&peft, "apart", &n), *far = fixture_values(&peft, "far", &n);
+        struct plan *p = rig_plan(&rig, "prompt(l=3,source=product(1))");
+        real *values = tuned_values(p);
+        rig_loss(&rig, p, values, NULL);
+        if (!(fabs(x.terms.logits - *apart) < exact)) fail_msg("%s: answers %.12g apart, not %.12g", of[i], x.terms.logits, *apart);
+        if (!(fabs(x.terms.hidden - *far) < exact)) fail_msg("%s: states %.12g apart, not %.12g", of[i], x.terms.hidden, *far);
+        free(values);
+        plan_free(p);
+        is_as_tuned_here(of[i], "prompt(l=3,source=product(1))");
+        free(apart);
+        free(far);
+        free((real *)(uintptr_t)x.said.logits);
+        close_model();
+    }
 }
 
 static void tuned_ones_are_those_of_peft(void **state) {
@@ -380,6 +468,7 @@ int main(void) {
         cmocka_unit_test(ia3_is_that_of_peft),
         cmocka_unit_test(a_prefix_is_that_of_peft),
         cmocka_unit_test(tuned_ones_are_those_of_peft),
+        cmocka_unit_test(taught_ones_are_as_restated),
         cmocka_unit_test(others_are_as_restated),
         cmocka_unit_test(a_budget_is_of_each_task),
         cmocka_unit_test(prompts_are_those_of_the_libraries),

@@ -6,6 +6,9 @@
 The files are as make_tuned.py writes them.  The gates' noise is petri's: numbers of a counter, in numpy here.
 
   attempt      ATTEMPT over two prompts that are held still and one that is trained, T 2, width 4
+  distil       MPT of one task (P * u v, rank 1) taught by a prompt with a head of its own: the loss has 0.7 times the divergence from the
+               teacher's answers, the mean over rows (over target tokens), and 0.9 times the mean squared distance of the last layer's
+               states (of BERT's encoder, with the prompt's rows; of T5's decoder)
   diff         diff pruning while its mask is learned (masked, structured by tensor): W = W0 + z_ij z w with hard-concrete gates,
                noise of seed 3, step 5; to each step's gradient that of 0.01 times the expected number of open gates is added,
                whose own value at the start is `expected`
@@ -156,7 +159,8 @@ class Attempt:
         return self.own + sum(s * p for s, p in zip(a, all))
 
 
-def read_with_prompts(model, family, call, attempt):
+def states_with_prompts(model, family, call, rows_of):
+    """The states that answers are read from, a list of rows, and how to read them."""
     given = dict(call)
     labels, ids, mask = given.pop("labels"), given.pop("input_ids"), given.pop("attention_mask")
     table = model.get_input_embeddings().weight
@@ -167,17 +171,24 @@ def read_with_prompts(model, family, call, attempt):
     rows = []
     for row, on in zip(ids, mask):
         words = table[row[: int(on.sum())]]
-        rows.append(torch.cat([attempt.rows(words), words]))
+        rows.append(torch.cat([rows_of(words), words]))
     longest, l = max(len(r) for r in rows), 3
     given["inputs_embeds"] = torch.stack([torch.nn.functional.pad(r, (0, 0, 0, longest - len(r))) for r in rows])
     given["attention_mask"] = torch.nn.functional.pad(mask[:, : longest - l], (l, 0), value=1)
     if family != "bert":
-        logits = model(**given).logits
+        out = model(**given, output_hidden_states=True)
         kept = labels.ge(0)
-        return logits[kept], torch.nn.functional.cross_entropy(logits[kept], labels[kept])
+        scale = model.model_dim ** -0.5 if model.lm_head.weight is model.shared.weight else 1
+        return list(out.decoder_hidden_states[-1][kept] * scale), out.logits[kept], labels[kept]
     types = torch.nn.functional.pad(given.pop("token_type_ids")[:, : longest - l], (l, 0), value=0)
     hidden = model.bert(**given, token_type_ids=types).last_hidden_state
-    logits = model.classifier(torch.tanh(model.bert.pooler.dense(hidden[:, l])))  # the text's first token
+    first = torch.tanh(model.bert.pooler.dense(hidden[:, l]))  # of the text's first token
+    return [h[: len(r)] for h, r in zip(hidden, rows)], first, labels
+
+
+def read_with_prompts(model, family, call, attempt):
+    _, answers, labels = states_with_prompts(model, family, call, attempt.rows)
+    logits = model.classifier(answers) if family == "bert" else answers
     return logits, torch.nn.functional.cross_entropy(logits, labels)
 
 
@@ -212,7 +223,59 @@ def attempt(name):
     return out
 
 
-METHODS = {"diff": (diff, ("bert-tiny", "t5-odd")), "attempt": (attempt, ("bert-tiny", "t5-odd"))}
+# ---- MPT's distillation ----
+
+def distil(name):
+    model, family = load(name)
+    for p in model.parameters():
+        p.requires_grad_(False)
+    torch.manual_seed(10)
+    width = model.config.hidden_size if family == "bert" else model.config.d_model
+    draw = lambda *shape: 0.5 * torch.randn(*shape, dtype=torch.float64)
+    call = call_of(model, family, folder_of(name))
+    teacher, head = draw(3, width), {n.replace("classifier", "head"): p for n, p in model.named_parameters() if n.startswith("classifier.")}
+    other = {n: draw(*p.shape) for n, p in head.items()}
+    values = {"enc.embed/prompt.P": draw(3, width), "enc.embed/prompt.u": draw(3, 1), "enc.embed/prompt.v": draw(1, width)} | head
+    for p in values.values():
+        p.requires_grad_(True)
+
+    def read(rows, of_head):
+        states, answers, labels = states_with_prompts(model, family, call, lambda words: rows)
+        if family == "bert":
+            answers = answers @ of_head["head.weight"].T + of_head["head.bias"]
+        return states, answers, labels
+
+    with torch.no_grad():
+        said, wanted, _ = read(teacher, other)
+
+    def loss():
+        states, answers, labels = read(values["enc.embed/prompt.P"] * (values["enc.embed/prompt.u"] @ values["enc.embed/prompt.v"]), head)
+        far = torch.stack([((x - y) ** 2).mean() for x, y in zip(states, said)]).mean()
+        apart = (wanted.softmax(-1) * (wanted.log_softmax(-1) - answers.log_softmax(-1))).sum(-1).mean()
+        task = torch.nn.functional.cross_entropy(answers, labels)
+        return answers, task, apart, far, task + 0.7 * apart + 0.9 * far
+
+    logits, task, apart, far, all = loss()
+    all.backward()
+    out = {"logits": logits.detach().clone(), "loss": all.detach().reshape(1), "apart": apart.detach().reshape(1), "far": far.detach().reshape(1),
+           "teacher.enc.embed/prompt.P": teacher} | {"teacher." + n: p.reshape(1, -1) if p.dim() == 1 else p for n, p in other.items()}
+    for n, p in values.items():
+        for kind, value in (("value", p), ("grad", p.grad)):
+            out[f"{kind}.{n}"] = value.detach().reshape(1, -1).clone() if p.dim() == 1 else value.detach().clone()
+    optimiser = torch.optim.AdamW([dict(params=[p for p in values.values() if p.dim() > 1], weight_decay=0.01),
+                                   dict(params=[p for p in values.values() if p.dim() == 1], weight_decay=0.0)], lr=1e-2)
+    losses = []
+    for _ in range(STEPS):
+        optimiser.zero_grad()
+        every = loss()[-1]
+        losses.append(every.item())
+        every.backward()
+        optimiser.step()
+    out["adamw"] = torch.tensor(losses, dtype=torch.float64)
+    return out
+
+
+METHODS = {"distil": (distil, ("bert-tiny", "t5-odd")), "diff": (diff, ("bert-tiny", "t5-odd")), "attempt": (attempt, ("bert-tiny", "t5-odd"))}
 
 
 def main():

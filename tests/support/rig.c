@@ -101,8 +101,7 @@ static int head_losses(struct rig *r, struct attach *a, struct forward *f, node 
     return n;
 }
 
-/* The fixture's rows, of which those that a method's own rows leave no positions for are cut. */
-static struct batch fitting(struct rig *r, const struct plan *p) {
+struct batch rig_batch(struct rig *r, const struct plan *p) {
     const struct batch *from = &r->fixture.batch;
     struct batch b = *from;
     int most = p ? method_longest(&p->method, &r->m->arch) : from->tokens;
@@ -137,7 +136,7 @@ static double run(struct rig *r, const struct model *m, const struct plan *p, bo
             memcpy(made + p->made_tensor[i].offset, tape_value(r->prologue, made_node[i]),
                    p->made_tensor[i].count * sizeof *made);
     }
-    batch = fitting(r, p);
+    batch = rig_batch(r, p);
     forward_init(&f, r->tape, m, &batch,
                  p ? attach_begin(a, r->tape, params, made, grads) : NULL);
     f.dropout = r->dropout;
@@ -152,6 +151,7 @@ static double run(struct rig *r, const struct model *m, const struct plan *p, bo
         *out = training ? decoded : forward_logits(&f, decoded);
         if (training) loss[losses++] = forward_lm_loss(&f, decoded, 0);
     }
+    if (training && r->more) loss[0] = r->more(r->more_self, &f, encoded, *out, loss[0]);
     double value = 0;
     for (int i = 0; i < losses; i++) value += (double)*tape_value(r->tape, loss[i]);
     if (grads) {

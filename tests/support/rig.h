@@ -15,6 +15,9 @@ struct rig {
     struct arena *arena, *prologue_arena;
     struct tape *tape, *prologue;
     double dropout, attention_dropout; /* of the backbone in training; 0 */
+    /* In training, of one task: what is added to the loss; `answers`: the head's outputs, or the decoder's states.  NULL: nothing. */
+    node (*more)(void *self, struct forward *f, node encoded, node answers, node loss);
+    void *more_self;
     /* Of several tasks, each with a head of as many outputs: their ranges of the fixture's rows. */
     int tasks;    /* 0: one */
     struct task_range range[RIG_RANGES];
@@ -47,6 +50,8 @@ real *rig_params(const struct rig *r, const struct plan *p, uint64_t seed, doubl
  * caller frees. */
 real *rig_logits_of(struct rig *r, const struct model *m, const struct plan *p, const real *params);
 real *rig_logits(struct rig *r, const struct plan *p, const real *params);
+/* The fixture's rows, of which those that a method's own rows leave no positions for are cut; on the arena. */
+struct batch rig_batch(struct rig *r, const struct plan *p);
 /* The mean loss in training; the whole gradient when grads is not NULL. */
 double rig_loss(struct rig *r, const struct plan *p, const real *params, real *grads);
 
