@@ -211,8 +211,10 @@ static int assemble_add_modules(struct method *out, const struct assembly *a, co
         if (first_of_decoder < 0) first_of_decoder = k;
         decoder = decoder && same_span(at, p->at[STACK_DECODER][span[first_of_decoder].site]);
     }
-    if (span[0].site == SUB_EMBED) return assemble_add_range(out, like, STACK_ALL, SITE_ALL, 0, 0, 1, path,
-                                                             e);
+    if (span[0].site == SUB_EMBED) {
+        bool encoder = p->at[STACK_ENCODER][SUB_EMBED][0];
+        return assemble_add_range(out, like, all ? STACK_ALL : encoder ? STACK_ENCODER : STACK_DECODER, SITE_ALL, 0, 0, 1, path, e);
+    }
     if (all) return assemble_add_span(out, like, p->at[span[0].stack][span[0].site], STACK_ALL, SITE_ALL,
                                       span[0].end, path, e);
     for (int k = 0; k < n && !rc; k++) {

@@ -1,4 +1,5 @@
 /* The tensors of a PEFT folder, put where the model has them. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct reader {
     int *rank;
     size_t modules, module_room, rank_room;
     real *folded;        /* a pooler's map with its change, owned */
-    real *rows;          /* of the word embeddings' change, a row a token, owned */
+    real *rows[2];       /* of the change of the words that a stack looks up, a row a token, owned */
 };
 
 /* ---- names ---- */
@@ -108,36 +109,54 @@ static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *mod
     return 0;
 }
 
+/* What looks words up under that name: the stack, the model's embeddings in *t; -1: nothing does, so the library changes nothing
+ * there either (the table of both stacks, which each has under a name of its own too); -2: it is no word embedding. */
+static int peft_words_of(const struct model *m, const char *module, const struct tensor_info **t) {
+    const char *before = family_prefix(m->arch.family);
+    size_t skip = text_starts(module, before) ? strlen(before) : 0;
+    int i = arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
+    *t = i < 0 ? NULL : &m->tensor[i];
+    if (!arch_generates(&m->arch)) return *t && reading_map(m, module) == *t ? STACK_ENCODER : -2;
+    if (!strcmp(module + skip, "shared")) return -1;
+    for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
+        if (text_starts(module + skip, stack_name(stack)) && !strcmp(module + skip + strlen(stack_name(stack)), ".embed_tokens"))
+            return stack;
+    return -2;
+}
+
 /* lora_embedding_A has a column a token. */
 static int peft_read_take_lookup(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
     char *other = xprintf("base_model.model.%s.lora_embedding_B", module);
     struct bag_tensor *b = bag_find(&r->in.bag, other);
-    const struct tensor_info *t = reading_map(r->in.m, module);
+    const struct tensor_info *t;
+    const int stack = peft_words_of(r->in.m, module, &t);
     size_t rank = a->rank == 2 ? a->shape[0] : 0;
     double s;
     free(other);
     if (!b) return reading_refuse(&r->in, a, "there is no lora_embedding_B beside it", e);
-    if (!t) return reading_refuse(&r->in, a, "the model has no such embedding", e);
-    if (t->role != ROLE_EMBED_WORD) return reading_refuse(&r->in, a, "petri has LoRA of the word embeddings alone", e);
-    if (arch_generates(&r->in.m->arch))
-        return reading_refuse(&r->in, a, "on a model with a decoder the library changes some of what looks words up there; petri "
-                                         "reads it on encoders alone", e);
+    if (stack == -2) return reading_refuse(&r->in, a, "petri has LoRA of the word embeddings alone", e);
+    if (stack == -1) {
+        a->used = b->used = true;
+        notes_add(&r->in.out->ignored, "%s: no layer looks words up there, so the library changes nothing by it", a->name);
+        return 0;
+    }
     if (json_is_true(json_object_get(r->peft.config, "use_dora")))
         return reading_refuse(&r->in, a, "DoRA of an embedding, which petri does not have", e);
-    if (!rank || rank > (size_t)t->rows + (size_t)t->cols || r->rows)
+    if (!rank || rank > (size_t)t->rows + (size_t)t->cols || r->rows[stack])
         return reading_refuse(&r->in, a, "its rank is not one that an embedding may have", e);
     if (reading_shape(&r->in, a, rank, (size_t)t->rows, e) || reading_shape(&r->in, b, (size_t)t->cols, rank, e)) return e->code;
     if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
-    r->rows = mem_try(a->count, sizeof *r->rows);
-    if (!r->rows) return err_set(e, ERR_SYSTEM, "no memory for the rows of the word embeddings' change");
-    for (size_t i = 0; i < a->count; i++) r->rows[i % (size_t)t->rows * rank + i / (size_t)t->rows] = a->values[i];
+    if (r->in.m->arch.embed_scale) s *= sqrt(r->in.m->arch.width); /* the library scales what is added as what is looked up */
+    real *rows = r->rows[stack] = mem_try(a->count, sizeof *rows);
+    if (!rows) return err_set(e, ERR_SYSTEM, "no memory for the rows of the word embeddings' change");
+    for (size_t i = 0; i < a->count; i++) rows[i % (size_t)t->rows * rank + i / (size_t)t->rows] = a->values[i];
     a->used = b->used = true;
     struct module m = module_default(FN_LOOKUP);
     m.comp = COMP_SCALED;
     m.scale = s;
     m.size = (int)rank;
-    struct placed *p = assembly_piece(&r->in.to, &m, STACK_ENCODER, SUB_EMBED, -1);
-    piece_add(p, SLOT_DOWN_W, r->rows, a->count);
+    struct placed *p = assembly_piece(&r->in.to, &m, stack, SUB_EMBED, -1);
+    piece_add(p, SLOT_DOWN_W, rows, a->count);
     piece_add(p, SLOT_UP_W, b->values, b->count);
     return 0;
 }
@@ -281,6 +300,20 @@ static bool is_copy(struct reader *r, struct bag_tensor *t, const char *name) {
     return false;
 }
 
+/* Word embeddings with LoRA are saved beside it (save_embedding_layers): where they are those of the model they say nothing. */
+static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *name) {
+    char *module = xstrndup(name, strlen(name) - strlen(".weight"));
+    const struct tensor_info *of = reading_map(r->in.m, module);
+    free(module);
+    if (!of || t->count != (size_t)of->rows * (size_t)of->cols) return false;
+    const real *own = r->in.m->weight[of - r->in.m->tensor];
+    for (size_t i = 0; i < t->count; i++)
+        if (t->values[i] != own[i]) return false;
+    t->used = true;
+    notes_add(&r->in.out->ignored, "%s: the model's own", t->name);
+    return true;
+}
+
 static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
         { ".lora_B.bias", "a bias behind LoRA (lora_bias), which petri does not have" },
@@ -321,10 +354,17 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     if (second || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
-    char *wrapped = peft_read_without(name, ".base_layer.bias"), *own = wrapped ? xprintf("%s.bias", wrapped)
-                                                                                : xstrdup(name);
-    int rc = reading_base(&r->in, t, own, e);
-    free(wrapped);
+    static const char *const wraps[][2] = { { ".base_layer.bias", ".bias" }, { ".base_layer.weight", ".weight" } };
+    char *own = xstrdup(name);
+    for (size_t i = 0; i < COUNT_OF(wraps); i++) {
+        char *wrapped = peft_read_without(name, wraps[i][0]);
+        if (!wrapped) continue;
+        free(own);
+        own = xprintf("%s%s", wrapped, wraps[i][1]);
+        free(wrapped);
+    }
+    bool table = text_ends(name, wraps[1][0]) && is_the_models(r, t, own);
+    int rc = table ? 0 : reading_base(&r->in, t, own, e);
     free(own);
     return rc;
 }
@@ -371,7 +411,7 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     free(r.module);
     free(r.rank);
     free(r.folded);
-    free(r.rows);
+    for (int i = 0; i < 2; i++) free(r.rows[i]);
     assembly_release(&r.in.to);
     bag_release(&r.in.bag);
     peft_close(&r.peft);

@@ -34,7 +34,7 @@ struct out {
     size_t count, wrapped_room;
     char **saved; /* modules that are saved whole */
     size_t saves, saves_room;
-    real *rows;                /* of the word embeddings' change, a column a token, owned */
+    real *rows[2];             /* of a stack's change of the word embeddings, a column a token, owned */
     bool biases, other_biases; /* of wrapped maps; of anything else */
     double dropout;
     bool dora;
@@ -48,7 +48,7 @@ static enum tap map_of_scale(enum tap write, bool *input) {
     return write == TAP_F_ACT ? TAP_F_OUT : write == TAP_A_CTX ? TAP_A_OUT : write;
 }
 
-static const char *why_not(const struct module *m, const struct arch *a) {
+static const char *why_not(const struct module *m) {
     bool input;
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
     if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_PROJECTED || m->fn == FN_SVD) {
@@ -57,8 +57,7 @@ static const char *why_not(const struct module *m, const struct arch *a) {
         if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
         return NULL;
     }
-    if (m->fn == FN_LOOKUP)
-        return arch_generates(a) ? "on a model with a decoder the library changes some of what looks words up" : NULL;
+    if (m->fn == FN_LOOKUP) return NULL;
     if (m->fn == FN_SCALE)
         return tap_weight_role(map_of_scale(m->write, &input)) == ROLE_COUNT || m->write == TAP_EMBED
                    ? "IA3 scales what a map gives or reads"
@@ -88,7 +87,7 @@ static int peft_write_check(struct out *o, struct err *e) {
     if (prompt >= 0) return check_written_prompt(o, prompt, e);
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
-        const char *why = why_not(m, &o->m->arch);
+        const char *why = why_not(m);
         if (why)
             return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1, function_of(m)->name, why);
         dora = dora || m->fn == FN_DECOMPOSED;
@@ -145,23 +144,26 @@ static void add_lora(struct out *o, int module, int stack, int site, int layer) 
 }
 
 /* Its rows become columns. */
-static void peft_write_add_lookup(struct out *o, int module) {
+static void peft_write_add_lookup(struct out *o, int module, int stack) {
     const struct module *m = &o->plan->method.module[module];
-    const struct plan_tensor *down = plan_slot(o->plan, module, SLOT_DOWN_W, STACK_ENCODER, SUB_EMBED, -1);
-    const real *scale = m->comp == COMP_LEARNED ? slot_values(o, module, SLOT_SCALE, STACK_ENCODER, SUB_EMBED, -1) : NULL,
+    const struct plan_tensor *down = plan_slot(o->plan, module, SLOT_DOWN_W, stack, SUB_EMBED, -1);
+    const real *scale = m->comp == COMP_LEARNED ? slot_values(o, module, SLOT_SCALE, stack, SUB_EMBED, -1) : NULL,
                *values = o->params + down->offset;
     int i = arch_find(o->m->tensor, o->m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
     const char *name = o->m->tensor[i].name;
     size_t rank = (size_t)m->size, tokens = (size_t)down->rows;
-    struct wrapped *w = peft_write_wrap(o, xprintf("%s%.*s", family_prefix(o->m->arch.family),
-                                                   (int)(strlen(name) - strlen(".weight")), name));
+    const char *before = family_prefix(o->m->arch.family);
+    bool decoder = arch_generates(&o->m->arch); /* each stack looks words up under a name of its own */
+    struct wrapped *w = peft_write_wrap(o, decoder ? xprintf("%s%s.embed_tokens", before, stack_name(stack))
+                                                   : xprintf("%s%.*s", before, (int)(strlen(name) - strlen(".weight")), name));
     w->rank = m->size;
     w->alpha = (m->comp == COMP_SCALED ? m->scale : scale ? (double)*scale : 1) * m->size;
-    o->rows = xrealloc(o->rows, down->count, sizeof *o->rows);
-    for (size_t k = 0; k < down->count; k++) o->rows[k % rank * tokens + k / rank] = values[k];
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_embedding_A", w->module), rank, tokens, o->rows);
+    if (o->m->arch.embed_scale) w->alpha /= sqrt(o->m->arch.width);
+    real *rows = o->rows[stack] = xrealloc(o->rows[stack], down->count, sizeof *rows);
+    for (size_t k = 0; k < down->count; k++) rows[k % rank * tokens + k / rank] = values[k];
+    writing_add(&o->to, xprintf("base_model.model.%s.lora_embedding_A", w->module), rank, tokens, rows);
     writing_add(&o->to, xprintf("base_model.model.%s.lora_embedding_B", w->module), (size_t)o->m->arch.width, rank,
-                slot_values(o, module, SLOT_UP_W, STACK_ENCODER, SUB_EMBED, -1));
+                slot_values(o, module, SLOT_UP_W, stack, SUB_EMBED, -1));
 }
 
 static void add_scale(struct out *o, int module, int stack, int site, int layer) {
@@ -222,7 +224,7 @@ static void peft_write_add_module(struct out *o, int module) {
     for (int k = 0; k < n; k++)
         for (int layer = span[k].first; layer < span[k].end; layer++) {
             if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED) add_lora(o, module, span[k].stack, span[k].site, layer);
-            if (m->fn == FN_LOOKUP) peft_write_add_lookup(o, module);
+            if (m->fn == FN_LOOKUP) peft_write_add_lookup(o, module, span[k].stack);
             if (m->fn == FN_SVD) add_adalora(o, module, span[k].stack, span[k].site, layer);
             if (m->fn == FN_PROJECTED) add_vera(o, module, span[k].stack, span[k].site, layer);
             if (m->fn == FN_SCALE) add_scale(o, module, span[k].stack, span[k].site, layer);
@@ -523,6 +525,6 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     writing_release(&o.to);
     free(o.wrapped);
     free(o.saved);
-    free(o.rows);
+    for (int i = 0; i < 2; i++) free(o.rows[i]);
     return rc;
 }

@@ -196,11 +196,13 @@ static void fused_adapters_are_the_librarys(void **state) {
     free(folder);
 }
 
-/* Of LoRA, IA3, prompt and P-tuning on a RoBERTa, a T5 and a BART (tests/reference/make_peft_folders.py). */
+/* Of LoRA, also of word embeddings, IA3, prompt and P-tuning on a RoBERTa, a T5 and a BART (tests/reference/make_peft_folders.py). */
 static void folders_of_peft_are_the_librarys(void **state) {
     (void)state;
-    static const char *const models[] = { "roberta-tiny", "t5-odd", "bart-tiny" }, *const kinds[] = { "lora", "ia3", "prompt", "p-tuning" };
-    for (size_t i = 0; i < COUNT_OF(models) * COUNT_OF(kinds); i++) {
+    static const char *const models[] = { "roberta-tiny", "t5-odd", "bart-tiny", "mbart-tiny" },
+                      *const kinds[] = { "lookup", "lora", "ia3", "prompt", "p-tuning" };
+    enum { ALL = 3 * COUNT_OF(kinds) + 1 }; /* of the last one, which scales what it looks up, that alone */
+    for (size_t i = 0; i < ALL; i++) {
         char *inside = xprintf("tests/reference/families/peft/%s.%s", models[i / COUNT_OF(kinds)], kinds[i % COUNT_OF(kinds)]);
         char *folder = test_path(inside);
         check_folder(folder, false);

@@ -3,7 +3,7 @@
 
     make_peft_folders.py [OUT]   writes tests/reference/families/peft/MODEL.KIND/ (or OUT/MODEL.KIND/)
 
-KIND is lora, ia3, prompt or p-tuning with moved values; truth.safetensors has `logits` (F64) of the rows of the model's
+KIND is lora, ia3, prompt, lookup (LoRA of the word embeddings, where a decoder has its own) or p-tuning with moved values; truth.safetensors has `logits` (F64) of the rows of the model's
 expected.safetensors, by the library in 64 bits: rows × classes, or target tokens × V.  Values are numbers of 32 bits.
 """
 import os
@@ -22,6 +22,8 @@ KINDS = {
     "lora": lambda task: LoraConfig(task_type=task, r=2, lora_alpha=5),
     "ia3": lambda task: IA3Config(task_type=task),
     "prompt": lambda task: PromptTuningConfig(task_type=task, num_virtual_tokens=3),
+    "lookup": lambda task: LoraConfig(task_type=task, r=2, lora_alpha=5, target_modules=["embed_tokens", "word_embeddings"],
+                                      rank_pattern={"decoder.embed_tokens": 3}),
     "p-tuning": lambda task: PromptEncoderConfig(task_type=task, num_virtual_tokens=2, encoder_hidden_size=4),
 }
 
@@ -47,9 +49,10 @@ def save(name, kind, out):
 
 def main():
     out = sys.argv[1] if len(sys.argv) > 1 else os.path.join(FOLDER, "peft")
-    for name in NAMES:
+    for name in NAMES + ("mbart-tiny",):
         for kind in KINDS:
-            save(name, kind, out)
+            if name in NAMES or kind == "lookup":  # mbart scales what it looks up
+                save(name, kind, out)
 
 
 if __name__ == "__main__":
