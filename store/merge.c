@@ -157,6 +157,13 @@ static int tell_lack(struct one_run *r, sqlite3 *db, struct err *e) {
     return rc;
 }
 
+static int tell_damaged(struct one_run *r, sqlite3 *db, struct err *e) {
+    char *text = xprintf("it was merged from %s without files that are damaged there: %s", r->m->from->path, r->out->damaged);
+    int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
+    free(text);
+    return rc;
+}
+
 static int take_run(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct one_run *r = arg;
     struct store_merged *x = r->out;
@@ -175,6 +182,7 @@ static int take_run(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     }
     if (!rc && fresh && x->apart) rc = tell_apart(r, db, e);
     if (!rc && x->lacks_files) rc = tell_lack(r, db, e);
+    if (!rc && x->damaged) rc = tell_damaged(r, db, e);
     return rc ? rc : merge_place(r->m, r->staged, x->into, e);
 }
 
@@ -200,6 +208,11 @@ static int merge_run(struct merger *m, struct store_merged *x, struct err *e) {
     struct one_run r = { m, x, uid, NULL, -1 };
     if (take) rc = look_for_files(m, x, e);
     if (!rc && take) rc = merge_stage(m, x->from, &staged, e);
+    if (staged) x->damaged = merge_drop_damaged(m, staged);
+    if (x->damaged && x->into && merge_has_files(m->into, x->into)) {
+        x->what = STORE_MERGED_DAMAGED;
+        take = false;
+    }
     r.staged = staged;
     if (!rc) rc = writer_call(m->into, take ? take_run : merge_add_words, &r, e);
     file_unlock(r.lock);
@@ -247,8 +260,8 @@ static int hold_merge(struct store *s, struct err *e) {
     return rc;
 }
 
-int store_merge(struct store *into, struct store *from, struct store_merge *out, struct err *e) {
-    struct merger m = { .into = into, .from = from };
+int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path), struct store_merge *out, struct err *e) {
+    struct merger m = { .into = into, .from = from, .sound = sound };
     memset(out, 0, sizeof *out);
     int rc = hold_merge(into, e);
     if (rc) return rc;
@@ -269,6 +282,7 @@ int store_merge(struct store *into, struct store *from, struct store_merge *out,
 }
 
 void store_merge_release(struct store_merge *m) {
+    for (size_t i = 0; i < m->runs; i++) free(m->run[i].damaged);
     free(m->run), free(m->sweep_from), free(m->sweep_into);
     memset(m, 0, sizeof *m);
 }

@@ -15,6 +15,7 @@ int64_t merge_map_get(const struct merge_map *m, int64_t from); /* 0: not known 
 
 struct merger {
     struct store *into, *from;
+    bool (*sound)(const char *path); /* NULL: every file is */
     struct merge_map run, sweep, key;
 };
 
@@ -35,6 +36,8 @@ int merge_runless(struct merger *m, sqlite3 *db, struct err *e);
 bool merge_has_files(const struct store *s, int64_t run);
 /* Copies the run's files to a place beside INTO's folders, flushed; *staged (caller frees): NULL where there are none. */
 int merge_stage(struct merger *m, int64_t run, char **staged, struct err *e);
+/* Removes from what is staged the files that are damaged: their names with commas, NULL: none (caller frees). */
+char *merge_drop_damaged(const struct merger *m, const char *staged);
 /* Makes them the files of INTO's run, whose folder there may be; what that held is then in *staged. */
 int merge_place(struct merger *m, const char *staged, int64_t into, struct err *e);
 /* Removes a folder and what is in it, as far as that goes. */

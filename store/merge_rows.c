@@ -338,6 +338,29 @@ int merge_stage(struct merger *m, int64_t run, char **staged, struct err *e) {
     return rc;
 }
 
+static void drop_damaged(const struct merger *m, const char *folder, const char *below, struct buf *names) {
+    DIR *d = opendir(folder);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        if (merge_rows_is_own(x->d_name)) continue;
+        char *path = file_join(folder, x->d_name), *name = xprintf("%s%s", below, x->d_name);
+        if (file_is_folder(path)) {
+            char *deeper = xprintf("%s/", name);
+            drop_damaged(m, path, deeper, names);
+            free(deeper);
+        } else if (!m->sound(path) && !unlink(path)) {
+            buf_printf(names, "%s%s", names->size ? ", " : "", name);
+        }
+        free(path), free(name);
+    }
+    if (d) closedir(d);
+}
+
+char *merge_drop_damaged(const struct merger *m, const char *staged) {
+    struct buf names = BUF_INIT;
+    if (m->sound) drop_damaged(m, staged, "", &names);
+    return names.size ? buf_take(&names) : NULL;
+}
+
 int merge_place(struct merger *m, const char *staged, int64_t into, struct err *e) {
     char *folder = store_run_folder(m->into, into);
     int rc = 0;

@@ -294,6 +294,7 @@ enum store_merged_as {
     STORE_MERGED_BEHIND,  /* INTO's state is the further one: it stays */
     STORE_MERGED_APART,   /* the two went on apart: both stay */
     STORE_MERGED_BUSY,    /* in work in one of the two: left out */
+    STORE_MERGED_DAMAGED, /* further, but with damaged files: INTO's earlier ones stay */
 };
 struct store_merged {
     int64_t from, into; /* numbers; into 0: left out */
@@ -301,6 +302,7 @@ struct store_merged {
     int64_t step;       /* from which on; −1 */
     enum store_merged_as what;
     bool lacks_files;   /* it was taken, and its files were not there */
+    char *damaged;      /* files of FROM that were left out since they are damaged, "best.safetensors, …"; NULL */
 };
 struct store_merge {
     size_t runs, sweeps;
@@ -308,9 +310,9 @@ struct store_merge {
     int64_t *sweep_from, *sweep_into;
 };
 /* Takes what `from` (opened for reading) has: runs and sweeps that are the same by their uid are one, others get new
- * numbers; a run's parent and sweep follow.  Each run is taken whole or not at all: after an interruption the same call
+ * numbers; a run's parent and sweep follow.  `sound` (NULL: all are) says whether a file is what was written.  Each run is taken whole or not at all: after an interruption the same call
  * takes the rest.  store_merge_release, also after a failure. */
-int store_merge(struct store *into, struct store *from, struct store_merge *out, struct err *e);
+int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path), struct store_merge *out, struct err *e);
 void store_merge_release(struct store_merge *m);
 
 /* ---- queries ---- */

@@ -10,10 +10,13 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/checkpoint.h"
 
 static const char *const WHAT[] = {
     [STORE_MERGED_NEW] = "new",       [STORE_MERGED_FURTHER] = "further", [STORE_MERGED_SAME] = "same",
     [STORE_MERGED_BEHIND] = "behind", [STORE_MERGED_APART] = "apart",     [STORE_MERGED_BUSY] = "in work",
+    [STORE_MERGED_DAMAGED] = "damaged",
 };
 
 static void as_json(const char *path, const struct store_merge *m, struct buf *b) {
@@ -32,6 +35,7 @@ static void as_json(const char *path, const struct store_merge *m, struct buf *b
         if (x->apart) json_member_int(b, "apart", (long long)x->apart);
         if (x->what == STORE_MERGED_APART) json_member_int(b, "step", (long long)x->step);
         json_member_bool(b, "lacks_files", x->lacks_files);
+        json_member_string(b, "damaged", x->damaged);
         buf_putc(b, '}');
     }
     buf_puts(b, "]");
@@ -59,9 +63,17 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         case STORE_MERGED_SAME: buf_printf(b, "is run %lld, which was there", (long long)x->into); break;
         case STORE_MERGED_BEHIND: buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into); break;
         case STORE_MERGED_BUSY: buf_puts(b, "is in work and was left out: merge again when it is over"); break;
+        case STORE_MERGED_DAMAGED:
+            buf_printf(b, "is run %lld, of which this is the further state, and was left out, so that the files there stay", (long long)x->into);
+            break;
         }
         if (x->apart)
             buf_printf(b, ": from step %lld on it went apart from run %lld, both stay", (long long)x->step, (long long)x->apart);
+        if (x->damaged) {
+            char *shown = text_visible(x->damaged, strlen(x->damaged));
+            buf_printf(b, "; damaged: %s%s", shown, x->what == STORE_MERGED_DAMAGED ? "" : " (left out)");
+            free(shown);
+        }
         buf_puts(b, x->lacks_files ? "; its files were not there\n" : "\n");
     }
     for (size_t i = 0; i < m->sweeps; i++)
@@ -73,6 +85,11 @@ static bool verb_merge_is_same_file(const char *a, const char *b) {
     return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+static bool verb_merge_sound(const char *path) {
+    struct err ignored = ERR_INIT;
+    return !text_ends(path, ".safetensors") || !checkpoint_look(path, &ignored);
+}
+
 static int merge_one(struct store *into, const char *path, bool json, struct buf *out, struct err *e) {
     struct store *from;
     struct store_merge m = { 0 };
@@ -81,7 +98,7 @@ static int merge_one(struct store *into, const char *path, bool json, struct buf
     if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such database", path);
     int rc = store_open(&from, path, STORE_READ, e);
     if (rc) return rc;
-    rc = store_merge(into, from, &m, e);
+    rc = store_merge(into, from, verb_merge_sound, &m, e);
     if (rc) err_prefix(e, "%s", path);
     else (json ? as_json : as_text)(path, &m, out);
     store_merge_release(&m);

@@ -520,3 +520,17 @@ int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, s
     BUG_IF(t->strided);
     return fetch(f, f->data + t->begin, out, t->end - t->begin, e);
 }
+
+int st_data_sha256(const struct st_file *f, char out[65], struct err *e) {
+    struct sha256 *h = sha256_start();
+    unsigned char *chunk = xmalloc(CHUNK);
+    int rc = 0;
+    for (size_t at = f->data; !rc && at < f->size; at += CHUNK) {
+        size_t n = f->size - at < CHUNK ? f->size - at : CHUNK;
+        rc = fetch(f, at, chunk, n, e);
+        if (!rc) sha256_add(h, chunk, n);
+    }
+    free(chunk);
+    sha256_finish(h, out);
+    return rc;
+}

@@ -56,6 +56,8 @@ const char *st_meta(const struct st_file *f, const char *key);
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
 /* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t.  Not of a strided one. */
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);
+/* Of all bytes behind the header. */
+int st_data_sha256(const struct st_file *f, char out[65], struct err *e);
 
 /* Writes a file aside and renames it.  Tensors are stored in the order given as `type`: F32 from
  * real, F16 rounded from real (to the nearest, ties to even), F64 (optimiser state of the double build) and the types of

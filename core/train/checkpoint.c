@@ -11,6 +11,11 @@
 
 enum { ST_REAL = REAL_IS_DOUBLE ? ST_F64 : ST_F32 };
 
+struct checkpoint_writer {
+    struct st_write *tensor;
+    size_t count, room;
+};
+
 char *checkpoint_path(const char *folder, bool last) {
     return file_join(folder, last ? "last.safetensors" : "best.safetensors");
 }
@@ -41,6 +46,16 @@ static void weights_sha256(const struct plan *p, const real *params, char out[65
 }
 
 void run_weights_sha256(const struct run *r, char out[65]) { weights_sha256(r->plan, r->params, out); }
+
+/* Of all bytes that the file holds behind its header. */
+static void checkpoint_sha256(const struct checkpoint_writer *w, char out[65]) {
+    struct sha256 *h = sha256_start();
+    for (size_t i = 0; i < w->count; i++) {
+        const struct st_write *t = &w->tensor[i];
+        sha256_add(h, t->data, t->shape[0] * (t->rank > 1 ? t->shape[1] : 1) * st_type_size(t->type));
+    }
+    sha256_finish(h, out);
+}
 
 /* ---- what is said in the metadata ---- */
 
@@ -111,11 +126,6 @@ static char *checkpoint_tasks_json(const struct run *r) {
 
 /* ---- writing ---- */
 
-struct checkpoint_writer {
-    struct st_write *tensor;
-    size_t count, room;
-};
-
 /* `name` is taken over. */
 static void checkpoint_add_tensor(struct checkpoint_writer *w, char *name, int rows, int cols,
                                   const real *data) {
@@ -165,8 +175,9 @@ struct about {
 
 static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, const struct plan *p,
                                  const struct about *x, struct err *e) {
-    char *config = config_json(x->config), *canonical = method_canonical(&p->method),
+    char tensors[65], *config = config_json(x->config), *canonical = method_canonical(&p->method),
          *method = method_text(&x->config->method);
+    checkpoint_sha256(w, tensors);
     const struct st_pair meta[] = {
         { "petri", "1" },
         { "method", canonical },
@@ -176,6 +187,7 @@ static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, 
         { "backbone", x->model->name },
         { "backbone_sha256", x->model->sha256 },
         { "weights_sha256", x->sha256 },
+        { "tensors_sha256", tensors },
         { x->single ? "labels" : "tasks", x->tasks },
         { "kind", p->meta.on ? "episodes" : gold_name(x->gold) },
         { "origin", x->origin },

@@ -7,7 +7,7 @@
  * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
  * or "text": what the rows are labelled with, also where the config's form is text), or of several tasks
  * in place of these two "tasks" ([{"name","kind","labels"}]), "backbone",
- * "backbone_sha256", "weights_sha256", and of values from another program "origin": the config that came with them.
+ * "backbone_sha256", "weights_sha256", "tensors_sha256" (of all bytes behind the header; earlier versions wrote none), and of values from another program "origin": the config that came with them.
  *
  * Written in checkpoint.c, read in checkpoint_read.c. */
 #ifndef CORE_TRAIN_CHECKPOINT_H
@@ -50,9 +50,12 @@ struct checkpoint {
     int stage;           /* of a run in stages the one in hand, from 0 on */
     bool finished;
 };
-/* On failure *c is empty.  ERR_NOT_FOUND, or ERR_INPUT for a file that is no checkpoint. */
+/* On failure *c is empty.  ERR_NOT_FOUND, or ERR_INPUT for a file that is no checkpoint, or holds other bytes than were
+ * written. */
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e);
 void checkpoint_close(struct checkpoint *c);
+/* Whether the bytes of a file of tensors are those that were written, as far as it says; ERR_INPUT. */
+int checkpoint_look(const char *path, struct err *e);
 /* ERR_INPUT unless the model has the weights, config and tokenizer that the run was trained with. */
 int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct err *e);
 /* Reads tensors into the flat blocks.  `training`: those needed only while training and

@@ -138,10 +138,29 @@ static int checkpoint_read_meta(struct checkpoint *c, struct err *e) {
     return checkpoint_read_state(c, e);
 }
 
+static int check_bytes(const struct st_file *f, const char *path, struct err *e) {
+    const char *said = st_meta(f, "tensors_sha256");
+    char found[65];
+    if (!said) return 0; /* of a version that did not say */
+    int rc = st_data_sha256(f, found, e);
+    if (rc || !strcmp(said, found)) return rc;
+    return err_set(e, ERR_INPUT, "%s: is damaged: the SHA-256 of its tensors is %.12s\u2026, and was %.12s\u2026 when it was written", path,
+                   found, said);
+}
+
+int checkpoint_look(const char *path, struct err *e) {
+    struct st_file *f = st_open(path, e);
+    if (!f) return e->code;
+    int rc = check_bytes(f, path, e);
+    st_close(f);
+    return rc;
+}
+
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e) {
     *c = (struct checkpoint){ .path = xstrdup(path) };
     c->file = st_open(path, e);
     int rc = c->file ? checkpoint_read_meta(c, e) : e->code;
+    if (!rc) rc = check_bytes(c->file, path, e);
     if (rc) checkpoint_close(c);
     return rc;
 }

@@ -336,6 +336,24 @@ static void merging_tells_what_it_did(void **state) {
     said = stage_out(0, "merge '%s/all.db' '%s'", stage.folder, none);
     assert_non_null(strstr(said, "none.db: has no runs"));
     free(said);
+    /* a byte of what a run learned, and nothing reads it unseen */
+    struct buf bytes = BUF_INIT;
+    struct err e = ERR_INIT;
+    char *best = xprintf("%s-files/1/best.safetensors", stage.db), *other = xprintf("%s/other.db", stage.folder);
+    test_ok(file_read(best, 1 << 24, &bytes, &e), &e);
+    bytes.data[bytes.size - 5] ^= 1;
+    test_ok(file_write(best, bytes.data, bytes.size, &e), &e);
+    stage_refused(5, "best.safetensors: is damaged: the SHA-256 of its tensors is", "predict 1 --db '%s' --text good", stage.db);
+    said = stage_out(0, "merge '%s' '%s'", other, stage.db);
+    assert_non_null(strstr(said, "run 1 is run 1; damaged: best.safetensors (left out)"));
+    free(said);
+    said = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM event WHERE text LIKE '%%without files that are damaged%%'\"", other);
+    assert_non_null(strstr(said, "1"));
+    free(said);
+    bytes.data[bytes.size - 5] ^= 1;
+    test_ok(file_write(best, bytes.data, bytes.size, &e), &e);
+    buf_release(&bytes);
+    free(best), free(other);
     free(none);
 }
 
