@@ -310,9 +310,11 @@ struct store_merge {
     int64_t *sweep_from, *sweep_into;
 };
 /* Takes what `from` (opened for reading) has: runs and sweeps that are the same by their uid are one, others get new
- * numbers; a run's parent and sweep follow.  `sound` (NULL: all are) says whether a file is what was written.  Each run is taken whole or not at all: after an interruption the same call
- * takes the rest.  store_merge_release, also after a failure. */
-int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path), struct store_merge *out, struct err *e);
+ * numbers; a run's parent and sweep follow.  `sound` (NULL: all are) says whether a file is what was written.  Each run is
+ * taken whole or not at all: after an interruption the same call takes the rest.  store_merge_release, also after a
+ * failure. */
+int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path), struct store_merge *out,
+                struct err *e);
 void store_merge_release(struct store_merge *m);
 
 /* ---- queries ---- */

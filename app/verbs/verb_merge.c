@@ -64,7 +64,8 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         case STORE_MERGED_BEHIND: buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into); break;
         case STORE_MERGED_BUSY: buf_puts(b, "is in work and was left out: merge again when it is over"); break;
         case STORE_MERGED_DAMAGED:
-            buf_printf(b, "is run %lld, of which this is the further state, and was left out, so that the files there stay", (long long)x->into);
+            buf_printf(b, "is run %lld, of which this is the further state, and was left out, so that the files there stay",
+                       (long long)x->into);
             break;
         }
         if (x->apart)

@@ -7,7 +7,8 @@
  * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
  * or "text": what the rows are labelled with, also where the config's form is text), or of several tasks
  * in place of these two "tasks" ([{"name","kind","labels"}]), "backbone",
- * "backbone_sha256", "weights_sha256", "tensors_sha256" (of all bytes behind the header; earlier versions wrote none), and of values from another program "origin": the config that came with them.
+ * "backbone_sha256", "weights_sha256", "tensors_sha256" (of all bytes
+ * behind the header; earlier versions wrote none), and of values from another program "origin": the config that came with them.
  *
  * Written in checkpoint.c, read in checkpoint_read.c. */
 #ifndef CORE_TRAIN_CHECKPOINT_H

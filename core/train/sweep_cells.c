@@ -67,15 +67,36 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choic
     return x;
 }
 
+/* Of the cells so far each at a place by its texts: its number from 1 on, 0: free.  More than twice as many places as
+ * there can be cells. */
+struct cell_set {
+    int place[1 << 15];
+};
+_Static_assert(2 * SWEEP_CELLS < 1 << 15, "a place is found soon");
+
+static bool cells_agree(const struct sweep_cell *a, const struct sweep_cell *b, int options) {
+    for (int k = 0; k < options; k++)
+        if (strcmp(a->text[k], b->text[k])) return false;
+    return true;
+}
+
+/* Where the cell is, or is to be. */
+static int *cell_place(struct cell_set *set, const struct sweep_cells *c, const struct sweep_cell *x) {
+    size_t at = 0;
+    for (int k = 0; k < c->options; k++) at = at * 31 + rng_site(x->text[k]);
+    for (at %= COUNT_OF(set->place); set->place[at]; at = (at + 1) % COUNT_OF(set->place))
+        if (cells_agree(&c->cell[set->place[at] - 1], x, c->options)) break;
+    return &set->place[at];
+}
+
 /* Adds the cell unless one with the same texts is there. */
-static void sweep_cells_add_cell(struct sweep_cells *out, struct sweep_cell x) {
-    for (int i = 0; i < out->count; i++) {
-        bool same = true;
-        for (int k = 0; same && k < out->options; k++) same = !strcmp(out->cell[i].text[k], x.text[k]);
-        if (!same) continue;
+static void sweep_cells_add_cell(struct sweep_cells *out, struct cell_set *set, struct sweep_cell x) {
+    int *place = cell_place(set, out, &x);
+    if (*place) {
         cell_release(&x, out->options, out->axes);
         return;
     }
+    *place = out->count + 1;
     if (out->count % 64 == 0) out->cell = xrealloc(out->cell, (size_t)out->count + 64, sizeof *out->cell);
     out->cell[out->count++] = x;
 }
@@ -97,13 +118,13 @@ static uint32_t *permuted(const struct sweep_spec *s, const char *what, size_t n
 }
 
 /* Each axis's values as often as one another, in an order of its own. */
-static void draw_latin(const struct sweep_spec *s, struct sweep_cells *out) {
+static void draw_latin(const struct sweep_spec *s, struct cell_set *set, struct sweep_cells *out) {
     uint32_t *order[SWEEP_AXES];
     for (int i = 0; i < s->axes; i++) order[i] = permuted(s, s->axis[i].key, (size_t)s->cells);
     for (int k = 0; k < s->cells; k++) {
         struct cell_choice c = { 0 };
         for (int i = 0; i < s->axes; i++) c.at[i] = (int)(order[i][k] % (uint32_t)s->axis[i].values);
-        sweep_cells_add_cell(out, make_cell(s, &c));
+        sweep_cells_add_cell(out, set, make_cell(s, &c));
     }
     for (int i = 0; i < s->axes; i++) free(order[i]);
 }
@@ -132,12 +153,17 @@ int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err
     for (int i = 0; i < s->axes; i++) all *= s->axis[i].values;
     if (s->draw != SWEEP_GRID && !s->cells)
         return err_set(e, ERR_USAGE, "--draw %s needs --cells N: how many are drawn", SWEEP_DRAW[s->draw]);
-    if (s->draw == SWEEP_LATIN) return draw_latin(s, out), 0;
-    if (all > SWEEP_CELLS)
+    if (s->draw != SWEEP_LATIN && all > SWEEP_CELLS)
         return err_set(e, ERR_USAGE, "the lists cross to %.0f cells; %d are the most", all, SWEEP_CELLS);
-    struct cell_choice c = { 0 };
-    do sweep_cells_add_cell(out, make_cell(s, &c));
-    while (next(s, &c));
-    if (s->draw == SWEEP_RANDOM) draw_random(s, out);
+    struct cell_set *set = xcalloc(1, sizeof *set);
+    if (s->draw == SWEEP_LATIN) {
+        draw_latin(s, set, out);
+    } else {
+        struct cell_choice c = { 0 };
+        do sweep_cells_add_cell(out, set, make_cell(s, &c));
+        while (next(s, &c));
+        if (s->draw == SWEEP_RANDOM) draw_random(s, out);
+    }
+    free(set);
     return 0;
 }
