@@ -6,7 +6,7 @@
 #include "core/method/masked.h"
 
 /* What it needs is said whatever the machine has. */
-static void masked_advise(struct check *c, const struct module *m) { check_memory(c, m, masked_bytes(c->m), true); }
+static void masked_advise(struct check *c, const struct module *m) { check_memory(c, m, masked_bytes(c->m, 1), true); }
 
 static void masked_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
     (void)m;

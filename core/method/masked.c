@@ -301,9 +301,9 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     return xprintf("%g of %s values of %d tensors = %s; kept with the row and column of each", p->method.pruning.keep, all, tensors, shown);
 }
 
-/* Reals of a value: learned: two that train, two moments each, gradients of a worker and their sum (w, gate, weight), of the
- * prologue, the weight, and on the prologue's tape the weight, its gradient and the gate. */
-double masked_bytes(const struct method *m) {
-    int reals = masked_is_fixed(m) ? 5 : 2 + 4 + 3 + 3 + 2 + 1 + 3;
+/* Reals of a value: learned: two that train, two moments each, gradients of each worker and their sum (w, gate, weight), of
+ * the prologue, the weight, and on the prologue's tape the weight, its gradient and the gate. */
+double masked_bytes(const struct method *m, int workers) {
+    int reals = masked_is_fixed(m) ? 5 : 2 + 4 + 3 * workers + 3 + 2 + 1 + 3;
     return reals * (double)sizeof(real);
 }

@@ -36,7 +36,7 @@ double masked_expected(const struct plan *p, const real *params, real *grads, do
 size_t masked_choose(const struct plan *p, real *params, const struct plan *from, const real *values);
 /* What the run's rate is times for this tensor: gates have a rate of their own. */
 double masked_rate(const struct plan *p, const struct plan_tensor *t, double rate);
-/* Bytes of a run for each value that the module selects, one worker's included. */
-double masked_bytes(const struct method *m);
+/* Bytes of a run for each value that the module selects, with so many workers. */
+double masked_bytes(const struct method *m, int workers);
 
 #endif

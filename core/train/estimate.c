@@ -2,13 +2,15 @@
 
 #include <math.h>
 
+#include "core/method/masked.h"
 #include "core/train/complete.h"
 #include "core/train/regime.h"
 #include "core/train/stages.h"
 
 /* Fitted: the share of a matrix product's rate that a whole step comes to; what the program has resident without a model,
- * its libraries' and tokenizer's; bytes that a trained value takes (itself, its gradients, the optimiser's means). */
-static const double rate_share = 0.7, program_bytes = 30e6, trained_bytes = 25, model_bytes = 4.2;
+ * its libraries' and tokenizer's; bytes that a trained value takes (itself, its gradients, the optimiser's means); what a gate
+ * takes of a step. */
+static const double rate_share = 0.7, program_bytes = 30e6, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
 
 /* Products of one pass over a row, by stack, in floating-point operations. */
 struct row_work {
@@ -50,8 +52,9 @@ static double step_work(const struct estimate_of *x) {
     for (int i = 0; i < x->p->tensors; i++) { /* gradients of whole matrices, and what a module's own cost */
         const struct plan_tensor *t = &x->p->tensor[i];
         bool looked_up = t->rows > 4 * x->a->inner; /* embeddings are no product */
-        if (t->kind == PLAN_HEAD || t->frozen || looked_up) continue;
-        work += (t->kind == PLAN_MODEL ? 2 : 6) * (double)t->count * (t->stack == STACK_DECODER ? x->targets : x->tokens);
+        bool masked = masked_is_own(t), whole = t->kind == PLAN_MODEL || (masked && t->role == SLOT_MASK_W);
+        if (t->kind == PLAN_HEAD || t->frozen || looked_up || (masked && !whole)) continue;
+        work += (whole ? 2 : 6) * (double)t->count * (t->stack == STACK_DECODER ? x->targets : x->tokens);
     }
     return work;
 }
@@ -71,6 +74,20 @@ static double estimate_evaluations(const struct run_config *c, double steps, siz
 /* Values that one token of a layer leaves for the way back. */
 static double kept_of_token(const struct arch *a) { return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner; }
 
+/* Values that a mask is learned for: each trains, and so does its gate. */
+static double values_masked(const struct plan *p) {
+    double values = 0;
+    for (int i = 0; masked_has_gates(&p->method) && i < p->tensors; i++)
+        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_W) values += (double)p->tensor[i].count;
+    return values;
+}
+
+/* What trains, its gradients and means; more where masks are learned. */
+static double bytes_trained(const struct plan *p, double workers) {
+    double masked = values_masked(p);
+    return trained_bytes * ((double)p->trained - 2 * masked) + masked * masked_bytes(&p->method, (int)workers);
+}
+
 static double estimate_bytes(const struct estimate_of *x) {
     const struct run_config *c = x->c;
     int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
@@ -78,7 +95,7 @@ static double estimate_bytes(const struct estimate_of *x) {
     double parts = fmax(1, (double)c->shards * c->accumulate), rows = ceil(c->batch / parts), workers = fmin(x->workers, c->shards);
     double kept = kept_of_token(x->a) * (x->tokens * (encoder - low) + x->targets * decoder);
     kept += 3.0 * x->targets * (decoder ? x->a->vocabulary : 0);
-    return program_bytes + model_bytes * (double)x->p->model + trained_bytes * (double)x->p->trained + 4 * workers * rows * kept;
+    return program_bytes + model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
 }
 
 bool estimate_run(const struct estimate_of *x, struct estimate *out) {
@@ -90,7 +107,7 @@ bool estimate_run(const struct estimate_of *x, struct estimate *out) {
     out->bytes = estimate_bytes(x);
     if (!(x->gflops > 0)) return true;
     double rate = 1e9 * x->gflops * rate_share * fmin(x->workers, c->shards);
-    out->step_seconds = step_work(x) * c->batch / rate;
+    out->step_seconds = step_work(x) * c->batch / rate + gate_seconds * values_masked(x->p);
     out->seconds = steps * out->step_seconds + estimate_evaluations(c, steps, x->train_rows) * dev * eval_work(x) / rate;
     return true;
 }
