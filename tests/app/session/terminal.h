@@ -60,7 +60,8 @@ static inline double await(const char *part, bool there) {
     while (shows(part) != there) {
         if (now() - from > 15 * TEST_PATIENCE) {
             char *screen = tmux("capture-pane -p -t t");
-            fail_msg("%s \"%s\" on the screen:\n%s", there ? "no" : "still", part, screen);
+            fprintf(stderr, "%s\n", screen); /* whole: a failure's message is cut */
+            fail_msg("%s \"%s\" on the screen above", there ? "no" : "still", part);
         }
         nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
     }
@@ -155,7 +156,7 @@ static inline void await_state(int id, const char *wanted) {
         bool there = !strcmp(stage_text(v, "state"), wanted);
         json_decref(v);
         if (there) return;
-        if (now() - from > 30 * TEST_PATIENCE) fail_msg("run %d is not %s:\n%s", id, wanted, tmux("capture-pane -p -t t"));
+        if (now() - from > 30 * TEST_PATIENCE) fail_msg("run %d is not %s", id, wanted);
         nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
     }
 }
