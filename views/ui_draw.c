@@ -199,12 +199,14 @@ const struct key_entry *ui_hint_at(const struct ui *ui, int x) {
     return NULL;
 }
 
-/* The last action as a command line: beside what is said; where it lacks the room, Y shows and copies it all the same.
+/* The last action as a command line, beside what is said, as far as there is room: Y shows and copies all of it.
  * It takes no row of a screen: the one above may be all that a run has. */
 static void draw_line_of(const struct ui *ui, struct canvas *c, struct rect r, int used, int rows) {
-    int wide = canvas_width(c, ui->line);
+    enum { LEAST = 16 }; /* columns that tell the verb and of what */
+    int wide = canvas_width(c, ui->line), room = r.w - used - 5;
     if (!*ui->line || !ui->line_new || rows > 1) return;
-    if (used + wide + 5 <= r.w) canvas_right(c, r.x + used + 3, r.y, r.w - used - 4, INK_DIM, ui->line);
+    if (wide <= room) canvas_right(c, r.x + used + 3, r.y, r.w - used - 4, INK_DIM, ui->line);
+    else if (room >= LEAST) canvas_fit(c, r.x + used + 4, r.y, room, INK_DIM, ui->line);
 }
 
 static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
