@@ -96,7 +96,7 @@ const double *series_xs(const struct series *s, enum plot_x x, const double *ste
 /* A run that is overlaid with others. */
 struct train_run {
     int64_t id;
-    const char *name;      /* "#3 lora(r=8) · reviews · seed 1" */
+    const char *name;      /* "#3 lora(r=8) · reviews · seed 1", "#4 the best: …" of one that has a name */
     const struct series *series;
 };
 enum { TRAIN_BESIDE = 24 };

@@ -63,7 +63,8 @@ static void loss_title(const struct train_view *v, char out[120]) {
              task ? " rows" : "", v->look.log ? " (log)" : "");
 }
 
-static void draw_loss(const struct train_view *v, struct canvas *c, struct rect r) {
+/* kept: runs in the history. */
+static void draw_loss(const struct train_view *v, int kept, struct canvas *c, struct rect r) {
     const struct series *s = &v->series;
     const struct job_row *job = train_focused(v);
     char title[240] = "";
@@ -85,10 +86,10 @@ static void draw_loss(const struct train_view *v, struct canvas *c, struct rect 
         return;
     }
     if (!s->count) {
-        const char *says = job ? job->state == RUN_QUEUED ? "waits for its turn"
-                                                          : "the first step is on its way"
-                               : "No run yet. 1 composes one, Enter there trains it.";
-        if (job && job->reason) says = job->reason;
+        const char *says = !kept ? "No run yet. 1 composes one, Enter there trains it."
+                                 : "No run in sight. 3 lists those of this history, and W there shows one's curves here, "
+                                   "whoever trained it; 1 composes one.";
+        if (job) says = job->reason ? job->reason : job->state == RUN_QUEUED ? "waits for its turn" : "the first step is on its way";
         canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2},
                     job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
         return;
@@ -261,7 +262,7 @@ static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect
     struct panes p;
     (void)body;
     ui_panes(ui, SCREEN_TRAIN, &f, &p);
-    if (!rect_empty(p.at[PANE_LOSS])) draw_loss(v, c, p.at[PANE_LOSS]);
+    if (!rect_empty(p.at[PANE_LOSS])) draw_loss(v, ui->total_runs, c, p.at[PANE_LOSS]);
     if (!rect_empty(p.at[PANE_METRIC])) draw_metric(v, c, p.at[PANE_METRIC]);
     if (!rect_empty(p.at[PANE_TEXTS])) train_draw_texts(v, c, p.at[PANE_TEXTS]);
     /* what the large chart shows is not shown again */

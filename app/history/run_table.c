@@ -26,6 +26,11 @@ bool run_table_form(const char *word, enum store_format *form) {
     return false;
 }
 
+char *run_table_title(const struct store_run *r) {
+    return xprintf("#%lld %s%s%s \u00B7 %s \u00B7 seed %llu", (long long)r->id, r->name ? r->name : "", r->name ? ": " : "", r->method,
+                   r->task, (unsigned long long)r->seed);
+}
+
 const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",   "state", "method", "task",    "metric", "best", "rows",
                                                            "step", "lr",    "trained", "time s", "seed",   "name",    "" };
 

@@ -12,6 +12,8 @@ bool run_table_form(const char *word, enum store_format *form);
 /* CSV and JSON (one array) have every column, Markdown those that `petri runs` prints. */
 int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
                     struct err *e);
+/* "#3 lora(r=8) · reviews · seed 1", of one that is called something "#4 the best: lora(r=8) · …"; caller frees. */
+char *run_table_title(const struct store_run *r);
 /* The number of a run's dev rows that "best" was measured on, its remark and the like as `petri runs` prints them. */
 enum { RUN_TABLE_NAME = 12, RUN_TABLE_COLUMNS = 14 };
 extern const char *const run_table_heading[RUN_TABLE_COLUMNS];

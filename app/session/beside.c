@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "app/history/run_table.h"
 #include "core/base/mem.h"
 
 static int beside_add(struct beside_runs *b, struct store *s, int64_t id, struct err *e) {
@@ -11,7 +12,7 @@ static int beside_add(struct beside_runs *b, struct store *s, int64_t id, struct
     if (rc) return rc;
     int at = b->rows++;
     b->series[at] = series_new(id);
-    b->name[at] = xprintf("#%lld %s \u00B7 %s \u00B7 seed %llu", (long long)id, r.method, r.task, (unsigned long long)r.seed);
+    b->name[at] = run_table_title(&r);
     b->live |= store_state_is_live(r.state);
     rc = series_read(b->series[at], s, &r, e);
     b->row[at] = (struct train_run){ id, b->name[at], &b->series[at]->view };

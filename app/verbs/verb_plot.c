@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/run_table.h"
 #include "app/history/series.h"
 #include "app/verbs/drawing.h"
 #include "app/verbs/output.h"
@@ -120,7 +121,7 @@ static int plot_add(struct plotting *f, struct store *s, int64_t id, struct err 
     if (!rc) rc = series_read(p->series, s, &r, e);
     if (!rc) rc = plot_points_of(p, s, &r, f->look.x, e);
     if (!rc) {
-        p->name = xprintf("#%lld %s \u00B7 %s \u00B7 seed %llu", (long long)id, r.method, r.task, (unsigned long long)r.seed);
+        p->name = run_table_title(&r);
         p->note = plot_note(&r, p);
     }
     store_run_release(&r);

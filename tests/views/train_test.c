@@ -110,6 +110,19 @@ static void curves_run_over_what_steps_took(void **state) {
     ui_release(&ui);
 }
 
+/* From 120 columns on four charts stand side by side; below, one large one, and the metric's. */
+static void the_grid_begins_at_120_columns(void **state) {
+    (void)state;
+    static const char *const title[] = {"loss \u2500", "accuracy \u2500", "learning rate \u2500", "gradient norm \u2500"};
+    struct ui ui;
+    open(&ui);
+    for (int w = 119; w <= 121; w++) {
+        ui_resize(&ui, w, 40);
+        for (size_t i = 0; i < COUNT_OF(title); i++) assert_int_equal(scene_shows(&ui, title[i]), w >= 120 || i < 2);
+    }
+    ui_release(&ui);
+}
+
 static void the_large_chart_has_other_curves(void **state) {
     (void)state;
     struct ui ui;
@@ -235,7 +248,10 @@ static void a_finished_run_is_summed_up(void **state) {
     ui.train.focus = 0;
     memset(&ui.train.series, 0, sizeof ui.train.series);
     ui_changed(&ui);
+    ui.total_runs = 0;
     assert_true(scene_shows(&ui, "No run yet"));
+    ui.total_runs = 4; /* of other processes, or of before: where they are found */
+    assert_true(scene_shows(&ui, "No run in sight. 3 lists"));
     assert_int_equal(scene_press(&ui, ' ').kind, EFFECT_NONE);
     ui_release(&ui);
 }
@@ -361,6 +377,7 @@ int main(void) {
         cmocka_unit_test(the_window_zooms_and_follows),
         cmocka_unit_test(smoothing_and_scale),
         cmocka_unit_test(curves_run_over_what_steps_took),
+        cmocka_unit_test(the_grid_begins_at_120_columns),
         cmocka_unit_test(the_large_chart_has_other_curves),
         cmocka_unit_test(marked_runs_lie_over_one_another),
         cmocka_unit_test(jobs_are_walked_and_asked_about),

@@ -259,6 +259,9 @@ static void a_name_stands_for_its_run(void **state) {
     out = stage_out(0, "runs id=1 --csv --db '%s'", stage.db);
     assert_non_null(strstr(out, "\"for the talk\""));
     free(out);
+    out = stage_out(0, "plot 'for the talk' --size 70x16 --db '%s'", stage.db);
+    assert_non_null(strstr(out, "#1 for the talk: "));
+    free(out);
     free(stage_out(0, "tag 'for the talk' named --db '%s'", stage.db));
     assert_true(finds("tag=named", 1));
     stage_refused(2, "taken for a number", "name 1 7 --db '%s'", stage.db);
