@@ -335,7 +335,7 @@ static void feed(int fd, struct buf *b) {
     buf_clear(b);
 }
 
-/* Keys, pastes, the mouse and sizes by chance, a run behind: it stands, and ends as asked. */
+/* Keys, pastes, the mouse and sizes by chance (PETRI_SEED=N: by another), a run behind: it stands, and ends as asked. */
 static void whatever_is_typed(void **state) {
     (void)state;
     enum { FEW = 2000, EVENTS = 100000, TOGETHER = 25 };
@@ -343,6 +343,7 @@ static void whatever_is_typed(void **state) {
     struct winsize size = {.ws_row = 24, .ws_col = 80};
     struct buf b = BUF_INIT;
     char *folder = test_folder();
+    if (getenv("PETRI_SEED")) seed = strtoull(getenv("PETRI_SEED"), NULL, 10);
     if (openpty(&fd, &slave, NULL, NULL, &size)) fail_msg("no pseudo-terminal");
     pid_t pid = fork();
     if (!pid) {
