@@ -229,7 +229,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         for (int a = 0; a < AXIS_COUNT; a++) {
             if (!compose_axis_applies(v, (enum axis)a) || a <= (int)v->axis) continue;
             if (n + 16 > 50) break;
-            n += (size_t)snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
+            n = text_more(right, sizeof right, n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
     }
     char title[80];
@@ -417,9 +417,9 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
         char all[32];
         show_seconds(f->cost.seconds, all);
         n = snprintf(text, sizeof text, "   \u2248 %s", all);
-        if (r.w >= 100) n += snprintf(text + n, sizeof text - (size_t)n, ", a step %.2g s", f->cost.step_seconds);
+        if (r.w >= 100) n = text_more(text, sizeof text, n, ", a step %.2g s", f->cost.step_seconds);
     }
-    if (isfinite(f->cost.bytes)) snprintf(text + n, sizeof text - (size_t)n, "   %.0f MB", f->cost.bytes / 1e6);
+    if (isfinite(f->cost.bytes)) text_more(text, sizeof text, n, "   %.0f MB", f->cost.bytes / 1e6);
     if (x + canvas_width(c, text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, text);
 }
 

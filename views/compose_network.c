@@ -192,7 +192,7 @@ void network_keys_ahead(const struct compose_view *v, char out[120]) {
     for (int i = v->key + 1; n && i < n->keys && used < 90; i++) {
         char value[32];
         network_value(n, &v->config.method, &n->key[i], value);
-        used += (size_t)snprintf(out + used, 120 - used, "%s%s %.10s", used ? " \u00B7 " : "l: ", n->key[i].name, value);
+        used = text_more(out, 120, used, "%s%s %.10s", used ? " \u00B7 " : "l: ", n->key[i].name, value);
     }
 }
 

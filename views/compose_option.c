@@ -221,7 +221,7 @@ static void seeds_value(const struct compose_view *v, size_t room, char *out) {
     size_t n = 0;
     *out = 0;
     for (int i = 0; i < v->seeds && n + 24 < room; i++)
-        n += (size_t)snprintf(out + n, room - n, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+        n = text_more(out, room, n, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
 }
 
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]) {

@@ -150,10 +150,10 @@ static void detail_head(struct detail_page *p, int top, const struct detail_view
     int n = snprintf(line, sizeof line, "%.60s on %.60s, seed %llu: %s numbers trained", r->task,
                      r->model ? r->model : "?", (unsigned long long)r->seed, count);
     if (r->metric && isfinite(r->best))
-        n += snprintf(line + n, sizeof line - (size_t)n, ", %s %s at step %lld", r->metric, best,
+        n = text_more(line, sizeof line, n, ", %s %s at step %lld", r->metric, best,
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
-        snprintf(line + n, sizeof line - (size_t)n, " (majority %s)", majority);
+        text_more(line, sizeof line, n, " (majority %s)", majority);
     paragraph(p, top, INK_TEXT, line);
 }
 

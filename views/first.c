@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/base/text.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -29,13 +30,13 @@ static int first_machine(const struct ui *ui, struct canvas *c, struct rect r, i
     const struct first_view *v = &ui->first;
     char text[200];
     int n = snprintf(text, sizeof text, "%d core%s", v->cores, v->cores == 1 ? "" : "s");
-    if (v->kernel) n += snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %.30s kernels", v->kernel);
+    if (v->kernel) n = text_more(text, sizeof text, n, " \u00B7 %.30s kernels", v->kernel);
     if (v->gflops > 0)
-        n += snprintf(text + n, sizeof text - (size_t)n, ", %.0f GF/s a core", v->gflops);
+        n = text_more(text, sizeof text, n, ", %.0f GF/s a core", v->gflops);
     if (v->terminal_colours)
-        n += snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %d colours", v->terminal_colours);
-    else n += snprintf(text + n, sizeof text - (size_t)n, " \u00B7 no colours");
-    snprintf(text + n, sizeof text - (size_t)n, " \u00B7 %s %s", marks_sample(ui->glyphs),
+        n = text_more(text, sizeof text, n, " \u00B7 %d colours", v->terminal_colours);
+    else n = text_more(text, sizeof text, n, " \u00B7 no colours");
+    text_more(text, sizeof text, n, " \u00B7 %s %s", marks_sample(ui->glyphs),
              glyphs_name(ui->glyphs));
     canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, text);
     if (ui->ascii_only) return y + 1;

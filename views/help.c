@@ -4,22 +4,24 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
+enum { HELP_WHERE = 200 }; /* holds the names of all screens */
+
 /* Where a key works, short: nothing where it works everywhere. */
-static void help_where(const struct key_entry *k, char out[64]) {
+static void help_where(const struct key_entry *k, char out[HELP_WHERE]) {
     size_t n = 0;
     *out = 0;
     if (k->everywhere) return;
     for (int i = 0; i < SCREEN_COUNT; i++)
         if (keys_works((enum screen_id)i, k))
-            n += (size_t)snprintf(out + n, 64 - n, "%s%s", n ? " " : "",
-                                  screen_at((enum screen_id)i)->name);
+            n = text_more(out, HELP_WHERE, n, "%s%s", n ? " " : "", screen_at((enum screen_id)i)->name);
 }
 
 static bool help_fits(const struct ui *ui, const struct key_entry *k) {
-    char text[400], name[16], screens[64];
+    char text[600], name[16], screens[HELP_WHERE];
     if (!*ui->help.search) return keys_works(ui->help.helped, k);
     press_name(k->key, name);
     help_where(k, screens);
@@ -30,7 +32,7 @@ static bool help_fits(const struct ui *ui, const struct key_entry *k) {
 
 /* `places`: the screens it works on are listed beside it. */
 static void entry(struct canvas *c, struct rect r, int y, const struct key_entry *k, bool places) {
-    char name[16], screens[64];
+    char name[16], screens[HELP_WHERE];
     press_name(k->key, name);
     help_where(k, screens);
     int x = r.x + 2;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/learn_parts.h"
 #include "views/ui_parts.h"
 
@@ -104,8 +105,8 @@ static void draw_answered(struct learn_pen *p, int step) {
     if (!r->chosen) n = snprintf(line, sizeof line, "%c is right", s->right);
     else if (r->chosen == s->right) n = snprintf(line, sizeof line, "\u2713 %c, as you said", s->right);
     else n = snprintf(line, sizeof line, "%c is right; you said %c", s->right, r->chosen);
-    if (all > 1) n += snprintf(line + n, sizeof line - (size_t)n, "   of %d answers here so far:", all);
-    for (int i = 0; all > 1 && i < ask->choices; i++) n += snprintf(line + n, sizeof line - (size_t)n, " %c %d", 'a' + i, r->given[i]);
+    if (all > 1) n = text_more(line, sizeof line, n, "   of %d answers here so far:", all);
+    for (int i = 0; all > 1 && i < ask->choices; i++) n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
     pen_text(p, 0, r->chosen == s->right ? INK_GOOD : INK_WARN, line);
     char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[s->right - 'a'].text);
     pen_text(p, 2, INK_ACCENT, text);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/sweep.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -52,10 +53,10 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     char right[160], left[32], title[32];
     show_seconds(p->seconds_left, left);
     size_t n = (size_t)snprintf(right, sizeof right, "%d of %d runs", p->over, p->wanted);
-    if (p->failed) n += (size_t)snprintf(right + n, sizeof right - n, " \u00B7 %d failed", p->failed);
-    if (p->live) n += (size_t)snprintf(right + n, sizeof right - n, " \u00B7 %d in work", p->live);
-    if (p->over < p->wanted && isfinite(p->seconds_left)) n += (size_t)snprintf(right + n, sizeof right - n, " \u00B7 about %s left", left);
-    if (p->over < p->wanted && !p->live && !p->working) snprintf(right + n, sizeof right - n, " \u00B7 R goes on");
+    if (p->failed) n = text_more(right, sizeof right, n, " \u00B7 %d failed", p->failed);
+    if (p->live) n = text_more(right, sizeof right, n, " \u00B7 %d in work", p->live);
+    if (p->over < p->wanted && isfinite(p->seconds_left)) n = text_more(right, sizeof right, n, " \u00B7 about %s left", left);
+    if (p->over < p->wanted && !p->live && !p->working) text_more(right, sizeof right, n, " \u00B7 R goes on");
     snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
     canvas_rule(c, r.x, r.y, r.w, title, right);
     if (r.h < 2) return;

@@ -138,13 +138,13 @@ static void metric_notes(const struct shown_metric *m, char out[200]) {
     *out = 0;
     if (isfinite(m->best)) {
         show_value(m->best, value);
-        n += snprintf(out + n, 200 - (size_t)n, "best %s @ %lld", value, (long long)m->best_step);
+        n = text_more(out, 200, n, "best %s @ %lld", value, (long long)m->best_step);
     }
     if (isfinite(m->majority)) {
         show_value(m->majority, value);
-        n += snprintf(out + n, 200 - (size_t)n, "%smajority %s \u2504", n ? " \u00B7 " : "", value);
+        n = text_more(out, 200, n, "%smajority %s \u2504", n ? " \u00B7 " : "", value);
     }
-    if (m->rows) snprintf(out + n, 200 - (size_t)n, "%s%.80s", n ? " \u00B7 " : "", m->rows);
+    if (m->rows) text_more(out, 200, n, "%s%.80s", n ? " \u00B7 " : "", m->rows);
 }
 
 static void draw_metric(const struct train_view *v, struct canvas *c, struct rect r) {

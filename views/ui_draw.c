@@ -96,11 +96,11 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     bool wide = r.w >= 100; /* the signs alone tell it where there is no room */
     size_t n = 0;
     if (ui->running)
-        n += (size_t)snprintf(text + n, sizeof text - n, wide ? "\u25B6 %d running   " : "\u25B6 %d  ", ui->running);
+        n = text_more(text, sizeof text, n, wide ? "\u25B6 %d running   " : "\u25B6 %d  ", ui->running);
     if (ui->queued)
-        n += (size_t)snprintf(text + n, sizeof text - n, wide ? "\u2026 %d queued   " : "\u2026 %d  ", ui->queued);
+        n = text_more(text, sizeof text, n, wide ? "\u2026 %d queued   " : "\u2026 %d  ", ui->queued);
     if (ui->database)
-        snprintf(text + n, sizeof text - n, "%.60s \u00B7 %d", ui->database, ui->total_runs);
+        text_more(text, sizeof text, n, "%.60s \u00B7 %d", ui->database, ui->total_runs);
     if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
 }
 

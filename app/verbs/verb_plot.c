@@ -223,8 +223,8 @@ static void plot_draw(const struct plotting *f, struct canvas *c) {
     size_t n = 0;
     if (f->look.smooth)
         n = (size_t)snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(f->look.smooth), f->look.raw ? ", raw behind" : "");
-    if (f->look.log) n += (size_t)snprintf(right + n, sizeof right - n, "%slog", n ? " \u00B7 " : "");
-    if (f->look.log_x) snprintf(right + n, sizeof right - n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
+    if (f->look.log) n = text_more(right, sizeof right, n, "%slog", n ? " \u00B7 " : "");
+    if (f->look.log_x) text_more(right, sizeof right, n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
     for (int i = 0; i < f->count; i++) line[i] = (struct figure_line){ f->of[i].data, f->of[i].name, f->of[i].note };
     figure_draw(c, &(struct figure){ .title = f->of[0].key, .right = right, .look = f->look, .line = line, .lines = f->count });
 }

@@ -285,3 +285,21 @@ void text_markdown(struct buf *b, const char *s) {
     }
     free(shown);
 }
+
+size_t text_more(char *out, size_t size, size_t used, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(out + used, size - used, format, args);
+    va_end(args);
+    if (n < 0) n = 0, out[used] = 0;
+    if (used + (size_t)n < size) return used + (size_t)n;
+    uint32_t cp;
+    size_t end = size - 1, last = end;
+    while (last > used && ((unsigned char)out[last - 1] & 0xc0) == 0x80) last--; /* the last character's tail … */
+    if (last > used && ((unsigned char)out[last - 1] & 0x80)) { /* … and its first byte */
+        last--;
+        if (last + utf8_decode(out + last, end - last, &cp) < end || cp == REPLACEMENT) end = last;
+    }
+    out[end] = 0;
+    return end;
+}

@@ -39,6 +39,10 @@ char *text_string(const char *s, size_t n);
 /* Adds one line to a report: printf style, made visible, ended by '\n'.  b may be NULL. */
 void text_line(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes more (printf style) into the array `out` of `size` bytes, behind the `used` that it has; what there is no room
+ * for is left out, up to a whole character.  Returns how many it has now, less than `size`. */
+size_t text_more(char *out, size_t size, size_t used, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* Adds a word as a shell reads it, quoted where it needs to be. */
 void text_shell_word(struct buf *b, const char *word);
 /* The next word of a line as a shell reads it, with *at behind it; NULL at its end.  A quote that nothing closes goes to

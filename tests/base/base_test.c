@@ -69,6 +69,23 @@ static void numbers_are_whole_strings(void **state) {
     assert_string_equal(shown, "-1,234,567");
 }
 
+static void arrays_take_what_has_room(void **state) {
+    (void)state;
+    char out[8] = "";
+    size_t n = text_more(out, sizeof out, 0, "%s", "abc");
+    assert_int_equal(n, 3);
+    n = text_more(out, sizeof out, n, "%s%d", "de", 123456);
+    assert_string_equal(out, "abcde12");
+    assert_int_equal(n, 7);
+    assert_int_equal(text_more(out, sizeof out, n, "more"), 7);
+    assert_string_equal(out, "abcde12");
+    n = text_more(out, sizeof out, 4, "\u2026\u2026"); /* no part of a character */
+    assert_string_equal(out, "abcd\u2026");
+    assert_int_equal(n, 7);
+    assert_int_equal(text_more(out, sizeof out, 5, "\u2026"), 5);
+    assert_int_equal(text_more(out, sizeof out, 5, "\u00E9"), 7);
+}
+
 static void near_names_are_found(void **state) {
     (void)state;
     const char *names[] = { "lora", "prefix", "full" };
@@ -184,6 +201,7 @@ int main(void) {
         cmocka_unit_test(control_characters_become_visible),
         cmocka_unit_test(widths_are_columns),
         cmocka_unit_test(numbers_are_whole_strings),
+        cmocka_unit_test(arrays_take_what_has_room),
         cmocka_unit_test(near_names_are_found),
         cmocka_unit_test(a_written_file_is_whole_or_absent),
         cmocka_unit_test(a_lock_is_held_once),

@@ -140,6 +140,11 @@ static void help_searches(void **state) {
     render_ui(&ui, RENDER_TEXT, &b);
     assert_non_null(strstr(b.data, "smooth the curve more"));
     assert_null(strstr(b.data, "to the trash"));
+    buf_clear(&b);
+    snprintf(ui.help.search, sizeof ui.help.search, "sweep"); /* each key with the screens it works on, however many */
+    ui_resize(&ui, 200, 100);
+    render_ui(&ui, RENDER_TEXT, &b);
+    assert_non_null(strstr(b.data, " sweep"));
     buf_release(&b);
     scene_press(&ui, PRESS_ESC);
     assert_int_equal(ui.screen, SCREEN_HELP);
