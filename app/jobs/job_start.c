@@ -12,6 +12,7 @@
 #include "app/history/run_row.h"
 #include "app/jobs/jobs_private.h"
 #include "app/jobs/shots.h"
+#include "app/jobs/starts.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -19,7 +20,6 @@
 #include "core/method/plan.h"
 #include "core/train/complete.h"
 #include "core/train/distil.h"
-#include "core/train/start.h"
 #include "core/train/head.h"
 
 void request_copy(struct job_request *to, const struct job_request *from) {
@@ -40,14 +40,6 @@ void job_drop_request(struct job_record *job) {
     job->request = NULL;
 }
 
-/* Runs whose values a new one begins with. */
-struct job_starts {
-    int count;
-    bool said; /* by its method's modules; else it is the parent that was asked for, of which all is taken */
-    int64_t run[METHOD_MODULES];
-    struct predictor *from[METHOD_MODULES];
-};
-
 /* Runs that teach a new one, one for each of its tasks; none where count is 0. */
 struct job_teachers {
     int count;
@@ -55,48 +47,15 @@ struct job_teachers {
     char *path[RUN_TASKS]; /* of their checkpoints */
 };
 
-/* A run's number, method and hash, so that it is known whatever becomes of it. */
-static int job_start_say_one(struct jobs *j, int64_t id, struct buf *b, struct err *e) {
-    struct store_run run;
-    int rc = store_run(j->store, id, &run, e);
-    if (rc) return rc;
-    buf_putc(b, '{');
-    json_member_int(b, "run", (long long)id);
-    json_member_string(b, "method", run.method);
-    json_member_string(b, "weights_sha256", run.weights_sha256);
-    buf_putc(b, '}');
-    store_run_release(&run);
-    return 0;
-}
-
-/* Whose values a run begins with, as members of its description; all of them where they are several. */
-static int job_start_say(struct jobs *j, const struct job_starts *s, char **out, struct err *e) {
-    struct buf b = BUF_INIT;
-    buf_puts(&b, "\"start\":");
-    int rc = job_start_say_one(j, s->run[0], &b, e);
-    if (s->count > 1) buf_puts(&b, ",\"starts\":[");
-    for (int i = 0; !rc && s->count > 1 && i < s->count; i++) {
-        if (i) buf_putc(&b, ',');
-        rc = job_start_say_one(j, s->run[i], &b, e);
-    }
-    if (s->count > 1) buf_putc(&b, ']');
-    if (rc) buf_release(&b);
-    else *out = buf_take(&b);
-    return rc;
-}
-
-/* Who teaches it, behind what was said before (or NULL), which is taken over. */
-static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, char **out, struct err *e) {
-    struct buf b = BUF_INIT;
-    buf_printf(&b, "%s%s\"taught_by\":[", *out ? *out : "", *out ? "," : "");
+/* Who teaches it, as a member of its description. */
+static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, struct buf *b, struct err *e) {
     int rc = 0;
+    buf_printf(b, "%s\"taught_by\":[", b->size ? "," : "");
     for (int i = 0; !rc && i < s->count; i++) {
-        if (i) buf_putc(&b, ',');
-        rc = job_start_say_one(j, s->run[i], &b, e);
+        if (i) buf_putc(b, ',');
+        rc = job_starts_say_one(j->store, s->run[i], b, e);
     }
-    buf_putc(&b, ']');
-    if (rc) buf_release(&b);
-    else xreplace(out, buf_text(&b)), buf_release(&b);
+    buf_putc(b, ']');
     return rc;
 }
 
@@ -106,12 +65,12 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
     const struct run_tasks tasks = job_tasks_of(t);
     struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
                                .note = r->note, .tag = r->tag, .tasks = &tasks };
-    char *start = NULL;
-    int rc = s->count ? job_start_say(j, s, &start, e) : 0;
-    if (!rc && h->count) rc = job_start_say_teachers(j, h, &start, e);
-    row.more = start;
+    struct buf more = BUF_INIT;
+    int rc = s->count ? job_starts_say(s, j->store, &more, e) : 0;
+    if (!rc && h->count) rc = job_start_say_teachers(j, h, &more, e);
+    if (more.size) row.more = buf_text(&more);
     if (!rc) rc = run_row_create(j->store, c, p, &row, id, e);
-    free(start);
+    buf_release(&more);
     return rc;
 }
 
@@ -224,34 +183,6 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
     return e->code;
 }
 
-/* The values of one of them; NULL with *e where they are none for it. */
-static struct predictor *open_start(struct job_record *job, int64_t run, bool said, struct model *m, const struct plan *p,
-                                    struct err *e) {
-    int lacking = -1;
-    char *path = opened_checkpoint(job->jobs->store, run, NULL, NULL, e);
-    if (!path && said && e->code == ERR_NOT_FOUND) {
-        char *why = xstrdup(e->text);
-        err_set(e, ERR_NOT_FOUND, "%s; a run that began with its values keeps a copy: petri train --from that one", why);
-        free(why);
-    }
-    struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
-    free(path);
-    if (from && p->tasks > 1)
-        err_set(e, ERR_USAGE, "--from: a run of several tasks cannot begin with another's values");
-    else if (from && !predictor_make_plain(from, e) && !start_values(p, said ? (int)run : 0, from, &lacking))
-        err_set(e, ERR_USAGE, "%s: run %lld has no values for module %d of this method: no module of it is the same",
-                lacking >= 0 ? "init" : "--from", (long long)run, lacking >= 0 ? lacking + 1 : 1);
-    if (!from || !e->code) return from;
-    predictor_free(from);
-    return NULL;
-}
-
-static int open_starts(struct job_record *job, struct job_starts *s, struct model *m, const struct plan *p, struct err *e) {
-    for (int i = 0; i < s->count; i++)
-        if (!(s->from[i] = open_start(job, s->run[i], s->said, m, p, e))) return e->code;
-    return 0;
-}
-
 /* A teacher is of the same task, so far as names say, and answers the same. */
 static int check_teacher(struct job_record *job, int64_t run, const char *path, const struct run_config *c, int task, struct model *m,
                          const struct plan *p, const struct job_tasks *t, struct err *e) {
@@ -286,8 +217,7 @@ static int open_teachers(struct job_record *job, struct job_teachers *s, const s
 static int keep_starts(struct job_record *job, const struct job_starts *s, const struct job_teachers *h, const struct run_config *c,
                        int64_t id, struct err *e) {
     char *folder = store_run_folder(job->jobs->store, id);
-    int rc = 0;
-    for (int i = 0; !rc && i < s->count; i++) rc = start_keep(s->from[i], c, folder, i ? (int)s->run[i] : 0, e);
+    int rc = job_starts_keep(s, c, folder, e);
     for (int i = 0; !rc && i < h->count; i++) rc = distil_keep(h->path[i], folder, h->run[i], e);
     free(folder);
     if (!rc) return 0;
@@ -298,15 +228,12 @@ static int keep_starts(struct job_record *job, const struct job_starts *s, const
 
 /* The runs that the method's modules begin with, of which the first is then the parent, or the parent that was asked for. */
 static int take_starts(struct job_request *r, struct job_starts *s, struct err *e) {
-    int run[METHOD_MODULES];
-    s->count = method_runs(&r->config.method, run);
-    s->said = s->count > 0;
-    for (int i = 0; i < s->count; i++) s->run[i] = run[i];
-    if (s->said && r->from_parent && (s->count > 1 || r->parent != run[0]))
-        return err_set(e, ERR_USAGE, "--from %lld: the method says init=run(%d)", (long long)r->parent,
-                       r->parent != run[0] ? run[0] : run[1]);
+    job_starts_of(&r->config.method, s);
+    if (s->said && r->from_parent && (s->count > 1 || r->parent != s->run[0]))
+        return err_set(e, ERR_USAGE, "--from %lld: the method says init=run(%lld)", (long long)r->parent,
+                       (long long)(r->parent != s->run[0] ? s->run[0] : s->run[1]));
     if (s->said) {
-        r->parent = run[0];
+        r->parent = s->run[0];
         r->from_parent = true;
     } else if (r->from_parent) {
         s->run[0] = r->parent;
@@ -326,18 +253,14 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     struct plan *p = job_start_settle(c, m, &tasks, e);
     if (!p) return e->code;
     int64_t id;
-    int rc = open_starts(job, &starts, m, p, e);
+    int rc = job_starts_open(&starts, job->jobs->store, m, p, e);
     if (!rc) rc = open_teachers(job, &teachers, c, m, p, t, e);
-    if (!rc && !starts.count && c->method.fusion.on)
-        rc = err_set(e, ERR_USAGE, "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
-    if (!rc && !starts.count && c->method.attempt.on)
-        rc = err_set(e, ERR_USAGE, "V78: the prompts that attempt joins are other runs': say attempt(runs=3|5), or init=run(N) of each");
     if (!rc && job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
     else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, t, &id, e);
     plan_free(p);
     if (!rc && (starts.count || teachers.count)) rc = keep_starts(job, &starts, &teachers, c, id, e);
     for (int i = 0; i < teachers.count; i++) free(teachers.path[i]);
-    for (int i = 0; i < starts.count; i++) predictor_free(starts.from[i]);
+    job_starts_release(&starts);
     if (rc) return rc;
     job_tasks_know(j, t, m, c);
     tell_report(j, m, c, t);

@@ -154,7 +154,7 @@ static int train_task(struct shots *x, struct pool *pool, int i, struct err *e) 
     char *folder = x->tasks > 1 ? file_join(x->folder, t->name) : xstrdup(x->folder);
     struct fewshot_work w = { .run = x->id, .how = &x->how, .task_name = t->name, .c = &t->c, .m = x->model, .task = &t->task,
                               .rows = x->how.files ? shots__draw : NULL, .from = x->from, .meta = x->meta, .record = x->record,
-                              .folder = folder, .pool = pool, .self = x, .file = keep_file, .done = draw_done,
+                              .folder = folder, .copies = x->folder, .pool = pool, .self = x, .file = keep_file, .done = draw_done,
                               .stop = wants_stop };
     x->at = i;
     int rc = fewshot_run(&w, &x->results, e);

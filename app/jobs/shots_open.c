@@ -28,6 +28,7 @@ void shots_free(struct shots *x) {
     fewshot_results_release(&x->results);
     predictor_free(x->from);
     fewshot_meta_free(x->meta);
+    job_starts_release(&x->starts);
     for (int i = 0; i < x->tasks; i++) shots__task_release(&x->of[i]);
     free(x->of);
     if (x->model) model_release(x->model);
@@ -205,6 +206,8 @@ static int shots_open_check_plan(struct shots *x, struct err *e) {
     if (by_rule(x)) return 0;
     struct plan *p = draw_plan(x, e);
     int rc = p ? check_common(x, p, e) : e->code;
+    job_starts_of(&x->of[0].c.method, &x->starts);
+    if (!rc && (x->starts.count || !x->parent)) rc = job_starts_open(&x->starts, x->store, x->model, p, e);
     plan_free(p);
     return rc;
 }
@@ -224,6 +227,12 @@ static int shots_open_create_row(struct shots *x, const char *note, struct err *
     if (x->with) json_member_int(&more, "with", (long long)x->with);
     add_known(x, &more);
     buf_printf(&more, ",\"left_out\":[%s]}", buf_text(&x->left_out));
+    if (x->starts.count) buf_putc(&more, ',');
+    if (x->starts.count && job_starts_say(&x->starts, x->store, &more, e)) {
+        buf_release(&more);
+        plan_free(own);
+        return e->code;
+    }
     char *split = xprintf("%s/k%d", x->tasks > 1 ? ALL_TASKS_SPLIT : x->of[0].name, x->how.k[x->how.ks - 1]);
     row.more = buf_text(&more);
     row.split = split;
@@ -313,7 +322,10 @@ int shots_prepare(struct store *s, const struct shots_request *r, struct shots_h
 int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e) {
     x->with = with;
     int rc = shots_open_create_row(x, note, e);
-    if (!rc) set_paths(x);
+    if (rc) return rc;
+    set_paths(x);
+    rc = job_starts_keep(&x->starts, &x->of[0].c, x->folder, e);
+    if (rc) store_change(x->store, &(struct store_change){ .run = x->id, .state = STORE_FAILED, .reason = e->text });
     return rc;
 }
 

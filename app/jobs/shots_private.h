@@ -3,6 +3,7 @@
 #define APP_JOBS_SHOTS_PRIVATE_H
 
 #include "app/jobs/shots.h"
+#include "app/jobs/starts.h"
 #include "core/method/plan.h"
 #include "core/train/fewshot_run.h"
 
@@ -29,6 +30,7 @@ struct shots {
     struct model *model;
     struct predictor *from;  /* or NULL */
     struct fewshot_meta *meta; /* or it was learned over episodes */
+    struct job_starts starts; /* other runs whose values modules begin with; while it is made */
     int tasks;
     struct shots_task *of;
     int at;                  /* the one whose draws are in hand */

@@ -209,7 +209,9 @@ static int verb_adapt_read_base(const struct args *a, const char *method, struct
     config_init(c);
     for (size_t i = 0; i < COUNT_OF(options) && !rc; i++)
         if (args_get(a, options[i])) rc = config_set(c, options[i], args_get(a, options[i]), e);
-    if (!rc && method) rc = config_set(c, "method", method, e);
+    char *whole = !rc && method ? verb_method(a, method, e) : NULL;
+    if (!rc && method) rc = whole ? config_set(c, "method", whole, e) : e->code;
+    free(whole);
     if (!rc && !c->model) config_take_model(c, verb_model(a));
     if (rc) config_release(c);
     return rc;

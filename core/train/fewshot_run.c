@@ -184,7 +184,7 @@ static int fewshot_run_begin(const struct fewshot_work *w, const struct fewshot_
                              struct draw *x, struct err *e) {
     struct run_config c;
     struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
-                               .other = w->how->other };
+                               .other = w->how->other, .copies = w->copies };
     if (open_draw(w, k, draw, x, e)) return e->code;
     if (*x->result.left_out) return 0;
     if (w->from) {

@@ -30,6 +30,7 @@ struct fewshot_work {
     const struct fewshot_meta *meta; /* or one that was learned over episodes, whose inner rule adapts; from is NULL */
     const char *record;           /* path of the record (fewshot.h) */
     const char *folder;           /* of the tensors that are kept */
+    const char *copies;           /* folder with those of the runs that modules begin with (start.h), or NULL */
     struct pool *pool;
     void *self;
     /* On the caller's thread: a draw is done and in the record; before it, a file that it left. */

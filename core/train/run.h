@@ -57,6 +57,7 @@ struct run_start {
     bool other;               /* of another method: what both have (plan_carry_common) */
     unsigned parts;           /* PLAN_ bits that train (carry.h); 0: all */
     double stop_loss;         /* it ends after the pass over its rows whose mean loss is below this; 0: never */
+    const char *copies;       /* folder with those of the runs that modules begin with (start.h); NULL: the run's own */
     bool zero;                /* scored before its first step too, which is never "best" */
 };
 /* The same, of one task; ERR_USAGE when none of the parts has a value. */

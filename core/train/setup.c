@@ -405,9 +405,9 @@ static int setup_teachers(struct run *r, const struct run_tasks *tasks, struct e
     return r->c.teachers && !r->distil ? e->code : 0;
 }
 
-/* `again`: c is the config of a run that has been begun before. */
+/* `again`: c is the config of a run that has been begun before.  copies: the folder that has those of runs it begins with. */
 static struct run *setup_begin(int64_t id, const struct run_config *c, bool again, struct model *m,
-                               const struct run_tasks *tasks, const char *folder, struct event_sink sink,
+                               const struct run_tasks *tasks, const char *folder, const char *copies, struct event_sink sink,
                                struct err *e) {
     struct err own = ERR_INIT;
     struct run_config copy;
@@ -421,7 +421,7 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
     struct run *r = setup_build(id, &copy, 0, m, tasks, folder, sink, e);
     if (!r) return NULL;
     setup_init_values(r);
-    if (!start_take(r, folder, e) && !setup_teachers(r, tasks, e)) {
+    if (!start_take(r, copies, e) && !setup_teachers(r, tasks, e)) {
         r->moved = moved_new(r);
         return r;
     }
@@ -431,7 +431,7 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
 
 struct run *run_begin(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
                       const char *folder, struct event_sink sink, struct err *e) {
-    return setup_begin(id, c, false, m, tasks, folder, sink, e);
+    return setup_begin(id, c, false, m, tasks, folder, folder, sink, e);
 }
 
 struct run *run_new(int64_t id, const struct run_config *c, struct model *m, struct task *task,
@@ -456,7 +456,8 @@ struct run *run_begin_at(int64_t id, const struct run_config *c, struct model *m
                          const char *folder, struct event_sink sink, const struct run_start *start, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
-    struct run *r = run_new(id, c, m, task, folder, sink, e);
+    const struct run_tasks one = { 1, &task };
+    struct run *r = setup_begin(id, c, false, m, &one, folder, start->copies ? start->copies : folder, sink, e);
     if (r) moved_free(r->moved), r->moved = NULL; /* one draw of many */
     if (!r || !start_at(r, start, e)) return r;
     run_free(r);
@@ -505,7 +506,7 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     struct run *r = NULL;
     if (!e) e = &own;
     bool begun = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
-    if (begun && !run_has_checkpoint(folder)) return setup_begin(id, c, true, m, tasks, folder, sink, e);
+    if (begun && !run_has_checkpoint(folder)) return setup_begin(id, c, true, m, tasks, folder, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);
     free(path);

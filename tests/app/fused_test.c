@@ -308,6 +308,31 @@ static void runs_of_one_prompt_teach_another(void **state) {
     free(own.db);
 }
 
+/* Each draw of few rows joins the adapters of other runs anew; their copies lie with the run, which is taken up without them. */
+static void draws_use_what_others_learned(void **state) {
+    (void)state;
+    struct stage own = two_adapters("drawn.db");
+    char *task = stage_task(&own, "drawn", 0), *other = stage_task(&own, "again", 0), *list = xprintf("%s,%s", task, other);
+    free(stage_out(0, "fewshot --model '%s' --tasks '%s' --method 'fusion(runs=1|2)' --k 2 --draws 2 --steps 2 --max-len 16 --db '%s'",
+                   own.model, list, own.db));
+    json_t *run = stage_json("show 3 --json --db '%s'", own.db);
+    assert_string_equal(stage_text(run, "state"), "finished");
+    assert_int_equal(json_array_size(stage_at(run, "config.starts")), 2);
+    json_decref(run);
+    char *kept = xprintf("%s-files/3/start.2.safetensors", own.db);
+    assert_true(file_exists(kept));
+    free(kept);
+    lose(&own, 1);
+    lose(&own, 2);
+    free(stage_out(0, "predict 3 --task drawn --text 'a b' --db '%s'", own.db));
+    stage_refused(2, "V75", "fewshot --model '%s' --tasks '%s' --method 'adapter-pfeiffer(source=fusion) + "
+                            "adapter-pfeiffer(source=fusion)' --k 2 --draws 2 --steps 2 --max-len 16 --db '%s'", own.model, list, own.db);
+    free(task);
+    free(other);
+    free(list);
+    free(own.db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adapters_of_runs_are_joined),
@@ -316,6 +341,7 @@ int main(void) {
         cmocka_unit_test(a_prompt_begins_as_the_most_like_one),
         cmocka_unit_test(prompts_of_runs_are_mixed),
         cmocka_unit_test(runs_of_one_prompt_teach_another),
+        cmocka_unit_test(draws_use_what_others_learned),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
