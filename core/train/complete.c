@@ -13,6 +13,7 @@
 #include "core/method/budget.h"
 #include "core/method/masked.h"
 #include "core/method/functions.h"
+#include "core/method/network.h"
 #include "core/train/distil.h"
 #include "core/train/episodes.h"
 #include "core/train/masking.h"
@@ -91,7 +92,10 @@ int run_outputs(const struct task *t) {
 /* ---- what was left to defaults ---- */
 
 double config_default_lr(const struct method *m, const char **why) {
-    const struct preset *p = method_preset(m);
+    struct method usual = *m;
+    /* When ranks are pruned depends on a run's length: it is no other method for that. */
+    if (usual.budget.on) network_take_usual(network_find("budget"), &usual);
+    const struct preset *p = method_preset(&usual);
     const char *reason = p ? p->name : "no published method";
     double lr = p ? p->lr : 1e-3;
     for (int i = 0; !p && i < m->count; i++) {

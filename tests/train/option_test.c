@@ -289,6 +289,7 @@ static void one_rate_for_screen_and_command_line(void **state) {
         { "lora(r=2)+full(layers=1)", "whole matrices are trained", 1e-4 },
         { "lora(r=2)+bitfit", "no published method", 1e-3 },
         { "adapter-houlsby", "adapter-houlsby", 1e-3 },
+        { "adalora(r=4) + budget(target=2, begin=20, end=30)", "adalora", 1e-2 },
     };
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         struct run_config c;
