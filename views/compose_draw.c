@@ -232,6 +232,14 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
             n = text_more(right, sizeof right, n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));
         }
     }
+    if (run) /* so that it shows that there are more */
+        for (int i = v->option + 1; i < v->options; i++) {
+            const char *name = option_name(v, i);
+            size_t n = strlen(right);
+            if (compose_option_folded(v, i)) continue;
+            if (n + strlen(name) + 6 > 50) break;
+            snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", name);
+        }
     char title[80];
     if (net) snprintf(title, sizeof title, "%s: %s", net->noun, compose_network_key(v)->name);
     canvas_rule(c, r.x, r.y, r.w, net ? title : run ? option_name(v, v->option) : axis_name(v->axis), right);
@@ -415,7 +423,8 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     *text = 0;
     if (isfinite(f->cost.seconds)) {
         char all[32];
-        show_seconds(f->cost.seconds, all);
+        if (f->cost.seconds < 1) snprintf(all, sizeof all, "%.2g s", f->cost.seconds);
+        else show_seconds(f->cost.seconds, all);
         n = snprintf(text, sizeof text, "   \u2248 %s", all);
         if (r.w >= 100) n = text_more(text, sizeof text, n, ", a step %.2g s", f->cost.step_seconds);
     }
