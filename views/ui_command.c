@@ -25,7 +25,8 @@ static const struct ui_command {
 } ui_commands[CMD_COUNT] = {
     [CMD_TRAIN] = {"train", TAKES_NOTHING, 0, "train what Compose holds; with options a run of its own, as on the command line"},
     [CMD_METHOD] = {"method", TAKES_METHOD, ANY_WORDS, "a method into Compose: its name or text"},
-    [CMD_METHODS] = {"methods", TAKES_NOTHING, 0, "the published methods, to choose from"},
+    [CMD_METHODS] = {"methods", TAKES_NOTHING, ANY_WORDS,
+                     "the published methods, to choose from; save NAME, forget NAME, export FILE, import FILE: your own"},
     [CMD_MODELS] = {"models", TAKES_MODEL, 1, "another model: a name or folder; alone the list"},
     [CMD_TASKS] = {"tasks", TAKES_TASK, 1, "another task: a name or folder; alone the list"},
     [CMD_RUNS] = {"runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter"},
@@ -88,12 +89,23 @@ const char *ui_command_of(const char *line, enum command_takes *takes) {
     return ui_commands[k].help;
 }
 
-/* The run a command is about: the number given, else the one under the cursor. */
+/* The run that is called so and nobody else is; 0: none. */
+static int64_t run_named(const struct runs_view *v, const char *name) {
+    int64_t run = 0;
+    for (int i = 0; i < v->rows; i++) {
+        if (!v->row[i].name || strcmp(v->row[i].name, name)) continue;
+        if (run) return 0;
+        run = v->row[i].id;
+    }
+    return run;
+}
+
+/* The run a command is about: the number or name given, else the one under the cursor. */
 static int64_t run_of(const struct ui *ui, const char *rest) {
     int64_t id;
     if (*rest == '#') rest++;
     if (text_to_int(rest, &id) && id > 0) return id;
-    if (*rest) return 0;
+    if (*rest) return run_named(&ui->runs, rest);
     const struct screen *s = screen_at(ui->screen);
     return (s->run ? s : &screen_runs)->run(ui);
 }
@@ -101,7 +113,7 @@ static int64_t run_of(const struct ui *ui, const char *rest) {
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: which run? give its number, as in  :%s 3", ui_commands[command].name,
+        ui_say(ui, SAY_ERROR, "%s: which run? give its number or name, as in  :%s 3", ui_commands[command].name,
                ui_commands[command].name);
         return;
     }

@@ -175,6 +175,55 @@ static void commands(void **state) {
     ui_release(&ui);
 }
 
+/* Methods of one's own are kept, taken to a file and brought from one on the line. */
+static void own_methods_are_commands(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        enum effect_kind kind;
+        int by;
+        const char *text;
+    } cases[] = {{"methods save mine", EFFECT_METHOD_KEEP, 0, "mine"}, {"methods forget mine", EFFECT_METHOD_KEEP, -1, "mine"},
+                 {"methods export a b.json", EFFECT_METHODS_OUT, 0, "a b.json"}, {"methods import m.json", EFFECT_METHODS_IN, 0, "m.json"},
+                 {"methods steal mine", EFFECT_NONE, 0, NULL}, {"methods save", EFFECT_NONE, 0, NULL},
+                 {"methods --json", EFFECT_VERB, 0, "methods --json"}};
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct effect out = {.kind = EFFECT_NONE};
+        ui_command(&ui, cases[i].line, &out);
+        assert_int_equal(out.kind, cases[i].kind);
+        if (!cases[i].text) assert_non_null(strstr(ui.message, "save NAME"));
+        else assert_string_equal(out.text, cases[i].text);
+        if (cases[i].text) assert_int_equal(out.by, cases[i].by);
+    }
+    struct effect out = {.kind = EFFECT_NONE};
+    ui_command(&ui, "methods", &out);
+    assert_true(ui.picker.open && ui.picker.kind == PICK_PRESET);
+    ui_release(&ui);
+}
+
+/* A run is named by its number, or by what it alone is called. */
+static void a_command_takes_a_runs_name(void **state) {
+    (void)state;
+    struct run_row row[COUNT_OF(scene_rows)];
+    struct effect out = {.kind = EFFECT_NONE};
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    memcpy(row, scene_rows, sizeof row);
+    row[1].name = "talk";
+    ui.runs.row = row;
+    ui_command(&ui, "show talk", &out);
+    assert_int_equal(out.kind, EFFECT_OPEN_RUN);
+    assert_int_equal(out.run[0], row[1].id);
+    row[2].name = "talk";
+    out = (struct effect){.kind = EFFECT_NONE};
+    ui_command(&ui, "trash talk", &out);
+    assert_int_equal(out.kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "which run"));
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(editing),
@@ -187,6 +236,7 @@ int main(void) {
         cmocka_unit_test(stopping_asks_twice_before_it_loses_anything),
         cmocka_unit_test(leaving_asks_only_when_runs_go),
         cmocka_unit_test(commands),
+        cmocka_unit_test(own_methods_are_commands), cmocka_unit_test(a_command_takes_a_runs_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
