@@ -153,7 +153,7 @@ static int write_folder(const struct args *a, struct store *s, int64_t run, cons
         return 0;
     }
     out_text(folder);
-    if (isnan(worst)) puts(": written; not compared, since the training file is gone");
+    if (isnan(worst)) puts(": written; not compared with the run: the rows that it was trained on are not there");
     else printf(": written; largest logit difference from the run on 20 rows: %.2g\n", worst);
     return 0;
 }

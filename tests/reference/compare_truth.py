@@ -28,7 +28,7 @@ def petri_run(line, workers):
                    "--train", os.path.join(sst2.DATA, "train.tsv"),
                    "--dev", os.path.join(sst2.DATA, "dev_official.tsv"), "--text", "sentence", "--label", "label",
                    "--method", line["method"], "--lr", str(line["lr"]), "--seed", str(line["seed"]),
-                   "--epochs", str(line["epochs"]), "--batch", str(line["batch"]),
+                   *(("--steps", str(line["steps"])) if line.get("steps") else ("--epochs", str(line["epochs"]))), "--batch", str(line["batch"]),
                    "--max-len", str(line["max_len"]), "--clip", str(line["clip"]), "--workers", str(workers)]
         run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         if run.returncode:

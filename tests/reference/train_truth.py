@@ -29,7 +29,23 @@ METHODS = {
     "full": ("full", {}, "full", 1e-4),
     "lora-s1": ("lora", {"r": 8, "s": 1.0}, "lora(r=8,s=1)", 3e-3),
     "head": ("head", {}, "head", 5e-3),
+    # as the library PEFT makes them
+    "peft-lora": ("peft", {"config": lambda p: p.LoraConfig(r=8, lora_alpha=16, target_modules=["query", "value"])}, "lora(r=8,s=2)", 3e-3),
+    "peft-dora": ("peft", {"config": lambda p: p.LoraConfig(r=8, lora_alpha=16, target_modules=["query", "value"], use_dora=True)},
+                  "dora(r=8,s=2)", 3e-3),
+    "peft-ia3": ("peft", {"config": lambda p: p.IA3Config(target_modules=["key", "value", "output.dense"],
+                                                          feedforward_modules=["output.dense"])}, "ia3(peft)", 3e-2),
+    "peft-ln-tuning": ("peft", {"config": lambda p: p.LNTuningConfig(target_modules=["LayerNorm"])}, "ln-tuning", 3e-3),
 }
+
+
+def attached(model, method, sizes):
+    """The trained tensors by name, the head's apart."""
+    if method != "peft":
+        return attach(model, method, **sizes)
+    import peft
+    peft.inject_adapter_in_model(sizes["config"](peft), model)
+    return {n: p for n, p in model.named_parameters() if p.requires_grad}
 
 
 class Classifier(torch.nn.Module):
@@ -74,19 +90,20 @@ def train(name, seed, args, rows, dev):
     method, sizes, text, lr = METHODS[name]
     torch.manual_seed(seed)
     model = BertModel.from_pretrained(args.model)
-    trained = attach(model, method, **sizes)
+    trained = attached(model, method, sizes)
     net = Classifier(model)
     parameters = [p for p in net.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(parameters, lr=lr, weight_decay=0.0, fused=True)
     steps_epoch = -(-len(rows) // args.batch)
-    steps = steps_epoch * args.epochs
+    steps = args.steps or steps_epoch * args.epochs
+    epochs = -(-steps // steps_epoch)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda t: (steps - t) / steps)
     order = torch.Generator().manual_seed(seed)
-    result = {"name": name, "method": text, "seed": seed, "lr": lr, "epochs": args.epochs,
+    result = {"name": name, "method": text, "seed": seed, "lr": lr, "epochs": args.epochs, "steps": args.steps,
               "batch": args.batch, "max_len": args.max_len, "clip": args.clip, "rows": len(rows),
               "trained": sum(p.numel() for p in trained.values()), "dev_accuracy": [], "loss": []}
     start = time.perf_counter()
-    for _ in range(args.epochs):
+    for _ in range(epochs):
         net.train()
         shuffled = [rows[i] for i in torch.randperm(len(rows), generator=order)]
         total = 0.0
@@ -96,6 +113,8 @@ def train(name, seed, args, rows, dev):
             optimiser.step()
             optimiser.zero_grad(set_to_none=True)
             schedule.step()
+            if args.steps and schedule.last_epoch >= args.steps:
+                break
             if args.max_steps and schedule.last_epoch >= args.max_steps:
                 return {"seconds_a_step": (time.perf_counter() - start) / args.max_steps, **result}
         result["loss"].append(round(total / steps_epoch, 6))
@@ -112,6 +131,7 @@ def main():
     p.add_argument("--model", default=sst2.MODEL)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--epochs", type=int, default=3)
+    p.add_argument("--steps", type=int, default=0, help="so many in place of epochs")
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--group", type=int, default=8, help="rows of like length that are padded together")
     p.add_argument("--max-len", type=int, default=128)
