@@ -2,6 +2,7 @@
 #include "app/verbs/verb_sweep.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,10 +80,23 @@ static int verb_sweep_list(const struct args *a, struct store *s, struct err *e)
 
 /* ---- running ---- */
 
+/* A run that pauses by itself (a full disk) is tried again every few seconds: told at once, then once a minute. */
+static bool tells_pause(void) {
+    static atomic_llong told = -60000;
+    long long last = atomic_load(&told), now = clock_ms();
+    return now - last >= 60000 && atomic_compare_exchange_strong(&told, &last, now);
+}
+
 static void verb_sweep_tell(void *self, const struct event *e) {
+    bool why = e->text && *e->text;
     (void)self;
-    if (e->kind == EVENT_STATE && (e->state == RUN_FINISHED || e->state == RUN_FAILED || e->state == RUN_STOPPED))
-        fprintf(stderr, "run %lld %s at step %lld\n", (long long)e->run, run_state_name(e->state), (long long)e->step);
+    if (e->kind != EVENT_STATE) return;
+    if (e->state == RUN_PAUSED ? !why || !tells_pause() : e->state != RUN_FINISHED && e->state != RUN_FAILED && e->state != RUN_STOPPED)
+        return;
+    char *text = why ? text_visible(e->text, strlen(e->text)) : xprintf("at step %lld", (long long)e->step);
+    fprintf(stderr, "run %lld %s%s %s%s\n", (long long)e->run, run_state_name(e->state), why ? ":" : "", text,
+            e->state == RUN_PAUSED ? "; it is tried again" : "");
+    free(text);
 }
 
 static void no_report(void *self, const char *text) { (void)self, (void)text; }

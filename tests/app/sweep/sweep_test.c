@@ -247,6 +247,13 @@ static void a_failed_cell_keeps_its_reason(void **state) {
     assert_true(json_is_null(stage_at(cell(v, 1), "reason")));
     assert_int_equal(runs(), 4);
     json_decref(v), free(rows), free(away);
+    /* one that fails at work says why as it does */
+    struct command c;
+    command_run(&c, NULL, "sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --lr 1e30 --steps 4 --method full --workers 1",
+                stage.model, stage.folder, stage.db);
+    command_expect(&c, 0);
+    assert_non_null(strstr(buf_text(&c.err), " failed: step "));
+    command_release(&c);
 }
 
 /* A Slurm that only notes what it is asked for. */
