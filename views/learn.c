@@ -25,8 +25,7 @@ bool learn_passed(const struct learn_view *v) {
     return true;
 }
 
-/* The next step to be read in that direction, or -1. */
-static int next_step(const struct learn_view *v, int by) {
+int learn_next_step(const struct learn_view *v, int by) {
     int at = v->progress->at + by;
     while (at >= 0 && at < v->lesson->steps && learn_is_silent(v->lesson, at)) at += by;
     return at >= 0 && at < v->lesson->steps ? at : -1;
@@ -60,7 +59,7 @@ static void learn_go_to(struct ui *ui, int step, struct effect *out) {
 
 static void go_on(struct ui *ui, struct effect *out) {
     struct learn_view *v = &ui->learn;
-    int next = next_step(v, 1);
+    int next = learn_next_step(v, 1);
     if (!learn_passed(v)) {
         bool ask = v->lesson->step[v->progress->at].kind == LESSON_ASK;
         ui_say(ui, SAY_INFO, "%s", ask ? "the question is answered first, by the letter of a choice"
@@ -185,10 +184,24 @@ static bool learn_scroll(struct ui *ui, enum request r) {
     return true;
 }
 
+/* Notes begin at their top; nothing else is done there. */
+static bool notes_scroll(struct ui *ui, enum request r) {
+    struct learn_view *v = &ui->learn;
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    int last = learn_rows(ui, f.body.w) - f.body.h;
+    if (r == REQ_UP) v->up--;
+    else if (r == REQ_DOWN) v->up++;
+    v->up = v->up > last ? last : v->up;
+    if (v->up < 0) v->up = 0;
+    return true;
+}
+
 static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
     struct learn_view *v = &ui->learn;
+    if (v->notes) return notes_scroll(ui, r);
     if (!v->lesson) return learn_list_request(ui, r, out);
-    int back = next_step(v, -1);
+    int back = learn_next_step(v, -1);
     switch (r) {
     case REQ_OPEN: learn_enter(ui, out); return true;
     case REQ_RIGHT: go_on(ui, out); return true;
@@ -206,8 +219,8 @@ static bool learn_request(struct ui *ui, enum request r, struct effect *out) {
 bool learn_press(struct ui *ui, const struct press *p, struct effect *out) {
     struct learn_view *v = &ui->learn;
     const struct lesson_step *s = learn_step(v);
-    if (ui->screen != SCREEN_LEARN || !s || s->kind != LESSON_ASK || p->alt || p->code < 'a' || p->code >= 'a' + (uint32_t)s->choices)
-        return false;
+    if (ui->screen != SCREEN_LEARN || v->notes || !s || s->kind != LESSON_ASK) return false;
+    if (p->alt || p->code < 'a' || p->code >= 'a' + (uint32_t)s->choices) return false;
     lesson_choose(v->lesson, v->progress, v->progress->at, (char)p->code);
     do_step(ui, out);
     return true;
@@ -220,7 +233,7 @@ static void learn_show(struct ui *ui, struct effect *out) {
     bool seen = v->beside && s && s->kind == LESSON_SHOW;
     ui_show(ui, SCREEN_LEARN);
     if (seen) go_on(ui, out);
-    else if (!v->lesson) out->kind = EFFECT_LESSONS;
+    else if (!v->lesson && !v->notes) out->kind = EFFECT_LESSONS;
 }
 
 static void learn_shown(struct ui *ui, enum screen_id from) {
@@ -231,7 +244,7 @@ static void learn_shown(struct ui *ui, enum screen_id from) {
 static void learn_changed(struct ui *ui) {
     struct learn_view *v = &ui->learn;
     v->cursor = ui_into(v->cursor, v->rows - 1);
-    if (!v->lesson) return;
+    if (!v->lesson || v->notes) return;
     while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v->lesson,
                                                                      v->progress->at)) v->progress->at++; /* a lesson begins so */
     runs_of_step(v);
@@ -255,6 +268,7 @@ static int learn_marked(const struct ui *ui, const int64_t **run) {
 static const char *learn_hint(const struct ui *ui, const struct key_entry *k) {
     const struct learn_view *v = &ui->learn;
     const struct lesson_step *s = learn_step(v);
+    if (v->notes) return k->request == REQ_DOWN && s ? "scroll" : k->everywhere ? k->hint : NULL;
     switch (k->request) {
     case REQ_OPEN:
         if (!s) return v->rows ? "begin" : NULL;

@@ -1,6 +1,6 @@
 /* Learn: the lessons, and one of them step by step; while a lesson is open its step lies beside every other screen.
  *
- * learn.c is what it does, learn_draw.c what it draws. */
+ * learn.c is what it does, learn_draw.c what it draws, learn_notes.c the notes to a lesson that another petri leads. */
 #ifndef VIEWS_LEARN_H
 #define VIEWS_LEARN_H
 
@@ -25,6 +25,7 @@ struct learn_view {
     int cursor, top;
     int up;      /* rows that the text is scrolled back from its end */
     bool large;  /* one step alone, with room around it */
+    bool notes;  /* the notes to a lesson that another petri leads: nothing is done here */
     bool beside; /* another screen is shown, with the step beside it */
     char wanted[LESSON_NAME * 4]; /* a lesson to open, as it was asked for */
     int64_t run[LESSON_SHOWN * LESSON_SEEDS]; /* those of the step that is shown */

@@ -45,7 +45,7 @@ static void pen_rule(struct learn_pen *p, const char *title, const char *right) 
 
 /* ---- a step ---- */
 
-static void step_title(const struct lesson_step *s, char out[160]) {
+void learn_step_title(const struct lesson_step *s, char out[160]) {
     const char *head = s->head ? s->head : "";
     switch (s->kind) {
     case LESSON_TEXT: snprintf(out, 160, "%s", head); break;
@@ -164,7 +164,7 @@ static void draw_step(struct learn_pen *p, int step, bool rule) {
     const struct learn_view *v = &p->ui->learn;
     const struct lesson_step *s = &v->lesson->step[step];
     char title[160], place[32];
-    step_title(s, title);
+    learn_step_title(s, title);
     snprintf(place, sizeof place, "%d of %d", step + 1, v->lesson->steps);
     if (rule) pen_rule(p, *title ? title : NULL, p->past ? NULL : place);
     if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) {
@@ -204,6 +204,7 @@ static void draw_steps(struct learn_pen *p) {
 }
 
 int learn_rows(const struct ui *ui, int w) {
+    if (ui->learn.notes) return learn_draw_notes(ui, NULL, (struct rect){ 0, 0, w, 0 });
     if (ui->learn.large && w > LARGE_W) w = LARGE_W;
     if (w > TEXT_W) w = TEXT_W;
     struct learn_pen p = pen_of(ui, NULL, (struct rect){ 0, 0, w, 0 }, 0);
@@ -258,7 +259,9 @@ void learn_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         r.w = LARGE_W;
     }
     if (r.w > TEXT_W) r.w = TEXT_W;
-    if (!v->lesson) {
+    if (v->notes) {
+        learn_draw_notes(ui, c, r);
+    } else if (!v->lesson) {
         learn_draw_list(ui, c, r);
     } else {
         int rows = learn_rows(ui, r.w), skip = rows > r.h ? rows - r.h - v->up : 0;
@@ -272,6 +275,10 @@ void learn_draw(const struct ui *ui, struct canvas *c, struct rect r) {
 void learn_readout(const struct ui *ui, struct buf *out) {
     const struct learn_view *v = &ui->learn;
     const struct lesson_step *s = learn_step(v);
+    if (v->notes) {
+        buf_puts(out, s ? v->lesson->title : "petri learn NAME in another terminal begins a lesson");
+        return;
+    }
     if (!s) {
         if (*v->failed) buf_puts(out, v->failed);
         else if (v->cursor < v->rows)

@@ -1,10 +1,12 @@
-/* What learn.c and learn_draw.c share, and ui.c and ui_draw.c need of them. */
+/* What learn.c, learn_draw.c and learn_notes.c share, and ui.c and ui_draw.c need of them. */
 #ifndef VIEWS_LEARN_PARTS_H
 #define VIEWS_LEARN_PARTS_H
 
 #include "views/ui.h"
 
 bool learn_is_silent(const struct lesson *l, int step);
+/* The next step to be read in that direction, or -1. */
+int learn_next_step(const struct learn_view *v, int by);
 /* The step that is shown, or NULL; whether it and all before it are passed. */
 const struct lesson_step *learn_step(const struct learn_view *v);
 bool learn_passed(const struct learn_view *v);
@@ -13,6 +15,10 @@ bool learn_press(struct ui *ui, const struct press *p, struct effect *out);
 
 void learn_draw(const struct ui *ui, struct canvas *c, struct rect r);
 void learn_readout(const struct ui *ui, struct buf *out);
+/* What a step is called on the screen: "Question", its heading. */
+void learn_step_title(const struct lesson_step *s, char out[160]);
+/* learn_notes.c: the notes; with c NULL only measured.  Returns their rows. */
+int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r);
 /* Rows of the open lesson's text at this width; of the sentence below the list. */
 int learn_rows(const struct ui *ui, int w);
 int learn_about_rows(const struct ui *ui);

@@ -52,7 +52,7 @@ void ui_release(struct ui *ui) {
 /* An open lesson's step lies beside every screen but its own. */
 static void share_window(struct ui *ui) {
     struct rect screen, step;
-    bool beside = ui->learn.lesson && ui->screen != SCREEN_LEARN;
+    bool beside = ui->learn.lesson && !ui->learn.notes && ui->screen != SCREEN_LEARN;
     ui->w = ui->window_w;
     ui->h = ui->window_h;
     ui->learn.beside = beside && learn_share(ui->window_w, ui->window_h, &screen, &step);

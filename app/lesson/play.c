@@ -231,6 +231,27 @@ int lesson_keep_read(struct lesson_progress *p, const struct lesson *l, const ch
     return rc;
 }
 
+int lesson_keep_last(const char *database, char **found, struct err *e) {
+    char *path = lesson_play_kept_path(database);
+    struct buf all = BUF_INIT;
+    int rc = file_exists(path) ? file_read(path, KEPT_BYTES, &all, e) : 0;
+    *found = rc ? NULL : lesson_played_last(buf_text(&all), all.size);
+    buf_release(&all);
+    free(path);
+    return rc;
+}
+
+bool lesson_keep_changed(const char *database, struct buf *stamp) {
+    char *path = lesson_play_kept_path(database);
+    struct buf now = BUF_INIT;
+    file_stamp(path, &now);
+    bool changed = strcmp(buf_text(&now), buf_text(stamp)) != 0;
+    buf_release(stamp);
+    *stamp = now;
+    free(path);
+    return changed;
+}
+
 int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e) {
     char *path = lesson_play_kept_path(database), *lock = xprintf("%s-lock", path), *folder = xprintf("%s-files", database);
     struct buf all = BUF_INIT, now = BUF_INIT;

@@ -41,5 +41,9 @@ int lesson_config(const struct lesson_play *p, const struct typed_option *o, int
 /* What is kept of all lessons beside a history: PATH-files/lessons.json.  Reads this lesson's, or writes it; ERR_SYSTEM. */
 int lesson_keep_read(struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e);
 int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e);
+/* The file of the lesson that was played last beside a history, for free; NULL: none was. */
+int lesson_keep_last(const char *database, char **path, struct err *e);
+/* Whether what is kept has changed since *stamp was taken, which is put into it. */
+bool lesson_keep_changed(const char *database, struct buf *stamp);
 
 #endif

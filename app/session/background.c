@@ -169,6 +169,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_LESSONS: return learning_list(d->learning, &a->shelf, e);
     case BACKGROUND_LESSON:
         return learning_open(d->learning, o->text, o->config ? o->config->model : NULL, o->config ? o->config->task : NULL, &a->lesson, e);
+    case BACKGROUND_LESSON_FOLLOW: return learning_follow(d->learning, &a->lesson, e);
     case BACKGROUND_LESSON_STEP: return learning_step(d->learning, o->step, o->train, o->progress, &a->news, e);
     case BACKGROUND_CLONE:
     case BACKGROUND_AGAIN:
@@ -205,7 +206,8 @@ static int serve(struct background *d, const struct background_order *o, struct 
 }
 
 static int lane_of(enum background_kind k) {
-    return k == BACKGROUND_LESSONS || k == BACKGROUND_LESSON || k == BACKGROUND_LESSON_STEP ? LANE_LESSONS : LANE_SCREENS;
+    bool lessons = k == BACKGROUND_LESSONS || k == BACKGROUND_LESSON || k == BACKGROUND_LESSON_STEP || k == BACKGROUND_LESSON_FOLLOW;
+    return lessons ? LANE_LESSONS : LANE_SCREENS;
 }
 
 static void *background_work(void *self) {

@@ -47,6 +47,7 @@ enum background_kind {
     BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
     BACKGROUND_LESSONS, BACKGROUND_LESSON, BACKGROUND_LESSON_STEP, /* as the effects; text: of LESSON */
+    BACKGROUND_LESSON_FOLLOW, /* the lesson that another petri leads, where it is */
     BACKGROUND_OTHERS,  /* runs that others train, and run[0] (0: none) */
     BACKGROUND_BESIDE,  /* runs for Train to lay over one another */
     BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
@@ -160,7 +161,7 @@ struct background_answer {
     struct source_facts *source;
     struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */
     struct learn_shelf *shelf; /* BACKGROUND_LESSONS */
-    struct learn_page *lesson; /* BACKGROUND_LESSON; NULL where it could not be read */
+    struct learn_page *lesson; /* BACKGROUND_LESSON; NULL where it could not be read; _FOLLOW: or nothing is new */
     struct learn_news *news;   /* BACKGROUND_LESSON_STEP; NULL: none */
     struct swept_page *swept;  /* BACKGROUND_SWEEPS; NULL where it could not be read */
     int64_t sweep;             /* BACKGROUND_SWEEP_NEW: its number */

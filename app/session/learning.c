@@ -9,6 +9,7 @@ struct learning {
     struct store *store;
     struct jobs *jobs;
     bool open;
+    struct buf followed; /* what was kept when it was looked at last */
     char *model, *task;
     struct lesson lesson;
     struct lesson_progress progress;
@@ -36,6 +37,7 @@ static void learning_close(struct learning *l) {
 void learning_free(struct learning *l) {
     if (!l) return;
     learning_close(l);
+    buf_release(&l->followed);
     free(l);
 }
 
@@ -128,6 +130,26 @@ void learn_page_free(struct learn_page *p) {
     free(p);
 }
 
+int learning_follow(struct learning *l, struct learn_page **out, struct err *e) {
+    const char *database = store_path(l->store);
+    char *path = NULL;
+    struct learn_page *page = NULL;
+    if (!lesson_keep_changed(database, &l->followed)) return 0;
+    int rc = lesson_keep_last(database, &path, e);
+    if (!rc && path) {
+        page = xcalloc(1, sizeof *page);
+        rc = lesson_read(&page->lesson, path, e);
+    }
+    if (!rc && page) {
+        lesson_progress_init(&page->progress, &page->lesson);
+        rc = lesson_keep_read(&page->progress, &page->lesson, database, e);
+    }
+    free(path);
+    if (rc) learn_page_free(page);
+    else *out = page;
+    return rc;
+}
+
 /* ---- steps ---- */
 
 /* Values in order, up to one that fails or a run that is not there. */
@@ -159,7 +181,12 @@ int learning_step(struct learning *l, int step, bool train, const struct lesson_
         lesson_progress_restart(&l->progress);
         lesson_play_release(&l->play);
     }
+    bool moved = l->progress.at != screen->at;
     lesson_progress_place(&l->progress, screen);
+    if (moved && !store_is_readonly(l->store)) {
+        struct err later = ERR_INIT; /* notes on another terminal go on before anything is computed; told below */
+        lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), &later);
+    }
     int busy = learning_do_run(l, step, train);
     do_values(l, step < 0 ? 0 : step);
     struct learn_news *n = *out = xcalloc(1, sizeof *n);

@@ -30,6 +30,10 @@ struct learn_page {
 int learning_open(struct learning *l, const char *name, const char *model, const char *task, struct learn_page **out, struct err *e);
 void learn_page_free(struct learn_page *p);
 
+/* The lesson that another petri leads beside this history, where it is; *out NULL: nothing is new since it was asked last, or
+ * there is none. */
+int learning_follow(struct learning *l, struct learn_page **out, struct err *e);
+
 /* What has come of step `step` and those before it; of a run that goes: news. */
 struct learn_news {
     int steps, busy;    /* busy: a run's step that goes on, or -1 */

@@ -156,7 +156,7 @@ static void say_lost(struct session *s) {
                (long long)first);
 }
 
-/* `lesson`: begins on Learn with it; `watch`: on Train; both NULL: where work begins. */
+/* `lesson`: begins on Learn with it; `watch`: on Train, or with notes; both NULL: where work begins. */
 static void session_begin(struct session *s, const char *lesson, const struct session_start *watch) {
     struct first_view *f = &s->ui.first;
     struct term_abilities t;
@@ -186,6 +186,10 @@ static void session_begin(struct session *s, const char *lesson, const struct se
         session__effect(s, &open);
     }
     if (!watch) return;
+    if (watch->notes) {
+        session__follow_lesson(s);
+        return;
+    }
     s->following = !watch->run;
     s->watched = s->ui.train.focus = watch->run;
     ui_show(&s->ui, SCREEN_TRAIN);
@@ -302,7 +306,7 @@ int session_run(const struct session_start *with, struct err *e) {
     if (with->settings) s.settings = *with->settings;
     else settings_init(&s.settings);
     session__apply_settings(&s);
-    session_begin(&s, with->lesson, with->watch ? with : NULL);
+    session_begin(&s, with->lesson, with->watch || with->notes ? with : NULL);
     if (with->said && *with->said) ui_say(&s.ui, SAY_WARNING, "%s", with->said);
     loop(&s);
     if (!session_hung_up) term_stop();

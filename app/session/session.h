@@ -47,6 +47,7 @@ struct session_start {
     const char *said;        /* what was wrong with their file, or NULL */
     int64_t run;             /* with this run; 0: the newest living one, as one comes */
     const char *lesson;      /* begins on Learn with this one; NULL: it does not */
+    bool notes;              /* begins on Learn with the notes to the lesson that another petri leads, and follows it */
     struct term_choice terminal;
 };
 /* Returns when the user leaves (and, when asked to, all runs have ended). */

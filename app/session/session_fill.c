@@ -388,7 +388,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         a->compared = NULL;
     }
     if (a->kind == BACKGROUND_SWEEPS) take_sweeps(s, a);
-    if (a->kind >= BACKGROUND_LESSONS && a->kind <= BACKGROUND_LESSON_STEP) session__take_lessons(s, a);
+    if (a->kind >= BACKGROUND_LESSONS && a->kind <= BACKGROUND_LESSON_FOLLOW) session__take_lessons(s, a);
     if (a->kind >= BACKGROUND_SWEEP_NEW && a->kind <= BACKGROUND_SWEEP_STEP) take_sweep_work(s, a);
     if (a->kind == BACKGROUND_MACHINE) {
         s->ui.first.gflops = s->ui.compose.gflops = a->gflops;

@@ -71,7 +71,33 @@ static void take_lesson(struct session *s, struct background_answer *a) {
     ask_step(s, s->lesson->progress.at, false);
 }
 
+/* The lesson that another petri leads has gone on, or is another one. */
+static void take_followed(struct session *s, struct background_answer *a) {
+    struct learn_view *v = &s->ui.learn;
+    s->lesson_asked = false;
+    v->listed = true;
+    if (!a->lesson) return;
+    v->lesson = &a->lesson->lesson;
+    v->progress = &a->lesson->progress;
+    v->up = 0;
+    learn_page_free(s->lesson);
+    s->lesson = a->lesson;
+    a->lesson = NULL;
+}
+
+static void ask_followed(struct session *s) {
+    s->lesson_asked = true;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON_FOLLOW });
+}
+
+void session__follow_lesson(struct session *s) {
+    s->ui.learn.notes = true;
+    ui_show(&s->ui, SCREEN_LEARN);
+    ask_followed(s);
+}
+
 void session__take_lessons(struct session *s, struct background_answer *a) {
+    if (a->kind == BACKGROUND_LESSON_FOLLOW) take_followed(s, a);
     if (a->kind == BACKGROUND_LESSONS) take_shelf(s, a);
     if (a->kind == BACKGROUND_LESSON) take_lesson(s, a);
     if (a->kind != BACKGROUND_LESSON_STEP) return;
@@ -86,9 +112,11 @@ void session__take_lessons(struct session *s, struct background_answer *a) {
 }
 
 void session__look_at_lesson(struct session *s, int64_t now, int *wait) {
-    if (!s->lesson_busy) return;
+    bool follows = s->ui.learn.notes;
+    if (!s->lesson_busy && !follows) return;
     if (*wait < 0 || *wait > LOOK_AGAIN_MS) *wait = LOOK_AGAIN_MS;
     if (s->lesson_asked || now - s->lesson_looked < LOOK_AGAIN_MS) return;
     s->lesson_looked = now;
-    ask_step(s, s->lesson->progress.at, false);
+    if (follows) ask_followed(s);
+    else ask_step(s, s->lesson->progress.at, false);
 }

@@ -120,6 +120,8 @@ void session__ask_import(struct session *s);
 /* session_learn.c: what the lessons ask for, their answers, and a run of a lesson that goes; *wait: milliseconds until it is
  * looked at again, where that is sooner. */
 void session__lesson(struct session *s, const struct effect *x);
+/* Learn is the notes to the lesson that another petri leads, from now on. */
+void session__follow_lesson(struct session *s);
 void session__take_lessons(struct session *s, struct background_answer *a);
 void session__look_at_lesson(struct session *s, int64_t now, int *wait);
 /* session_effects.c */

@@ -12,6 +12,7 @@
 #include "app/session/session.h"
 #include "app/verbs/learn_handout.h"
 #include "app/verbs/output.h"
+#include "app/verbs/palette.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -159,13 +160,19 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
 }
 
 static int learn_on_screen(const struct args *a, const char *lesson, struct err *e) {
+    struct settings settings;
+    struct buf said = BUF_INIT;
+    int rc = verb_shown_settings(a, &settings, &said, e);
     struct session_start with = {
+        .verbs = &palette_verbs, .settings = &settings, .said = buf_text(&said),
         .model = verb_shown_model(a), .task = verb_shown_task(a), .lesson = lesson,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
-    int rc = verb_workers(a, &with.workers, e);
+    if (!rc) rc = verb_workers(a, &with.workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &with.store, e);
-    return rc ? rc : session_run(&with, e);
+    if (!rc) rc = session_run(&with, e);
+    buf_release(&said);
+    return rc;
 }
 
 int verb_learn(const struct args *a, struct err *e) {

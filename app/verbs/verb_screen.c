@@ -26,8 +26,7 @@ static const struct option_spec OPTIONS[] = {
 };
 static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
 
-/* The file's, and the options' in their place; what is wrong with the file is told and left out. */
-static int read_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e) {
+int verb_shown_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e) {
     static const enum setting options[] = { SETTING_THEME, SETTING_MOUSE, SETTING_MODEL, SETTING_TASK };
     char *path = settings_path();
     settings_init(s);
@@ -58,7 +57,7 @@ static int open_screen(const struct args *a, struct err *e) {
         .settings = &s,
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
-    int rc = read_settings(a, &s, &said, e);
+    int rc = verb_shown_settings(a, &s, &said, e);
     if (!rc) rc = settings_workers(a, &s, &with.workers, e);
     with.model = strcmp(s.value[SETTING_MODEL], "auto") ? s.value[SETTING_MODEL] : paths_model();
     with.task = strcmp(s.value[SETTING_TASK], "auto") ? s.value[SETTING_TASK] : paths_task();
@@ -91,15 +90,19 @@ static int wait_for_history(const struct args *a, struct store **s, struct err *
 int verb_watch(const struct args *a, struct err *e) {
     struct settings s;
     struct buf said = BUF_INIT;
-    int rc = read_settings(a, &s, &said, e);
+    int rc = verb_shown_settings(a, &s, &said, e);
     struct session_start with = {
         .settings = &s, .said = buf_text(&said),
         .verbs = &palette_verbs,
-        .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true, .watch = true,
+        .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true,
+        .watch = !args_flag(a, "lesson"), .notes = args_flag(a, "lesson"),
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
+    if (!rc && with.notes && a->count) rc = err_set(e, ERR_USAGE, "--lesson follows a lesson, and takes no run");
     if (!rc) rc = wait_for_history(a, &with.store, e);
     if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
+    if (!rc && with.notes && term_is_plain())
+        rc = err_set(e, ERR_USAGE, "notes are drawn on a screen, which this terminal is not (TERM=dumb, or no terminal)");
     if (rc && with.store) rc = verb_close(with.store, rc, e);
     else if (!rc && term_is_plain()) rc = verb_close(with.store, plain_watch(with.store, with.run, e), e);
     else if (!rc) rc = session_run(&with, e);

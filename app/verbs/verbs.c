@@ -275,7 +275,7 @@ static const struct option_spec SQL[] = { { "csv", NULL, "a head line, then a li
                                           { "markdown", NULL, "a Markdown table" },
                                           END };
 static const struct option_spec WATCH[] = { { "no-color", NULL, "no colours (NO_COLOR does the same)" }, { "ascii", NULL,
-        "only ASCII characters" }, END };
+        "only ASCII characters" }, { "lesson", NULL, "the notes to the lesson that is led in another terminal" }, END };
 static const struct option_spec SHOW[] = { { "why", NULL, "what looks wrong with it, a sentence each with its figures" }, END };
 static const struct option_spec PURGE[] = { { "all", NULL, "all that are in the trash" },
                                             { "lessons", NULL, "all that lessons made, in the trash or not" },

@@ -51,6 +51,9 @@ void verb_train_signals(void);
 /* Waits for all runs; a signal stops them (with a checkpoint), and true is returned. */
 struct jobs;
 bool verb_wait(struct jobs *j, const int64_t *id, int n);
+/* Of the screens: the file's settings, and the options' in their place; what is wrong with the file is told in *said and left out. */
+struct settings;
+int verb_shown_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e);
 
 /* verb_screen.c: no verb at all.  argv without the program's name. */
 int verb_screen(int argc, char **argv, struct err *e);

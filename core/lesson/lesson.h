@@ -46,8 +46,8 @@ struct lesson_step {
     struct expression *value, *low, *high; /* let and check; low or high NULL: without that end */
     bool strict;        /* of a check: the end itself is outside (above X, below X) */
     int show[LESSON_SHOWN], shows; /* steps of the runs that a screen is to show */
-    int paragraphs, choices;
-    struct lesson_paragraph *paragraph;
+    int paragraphs, choices, notes;
+    struct lesson_paragraph *paragraph, *note; /* note: for who presents the lesson */
     struct lesson_choice *choice;
 };
 

@@ -206,6 +206,17 @@ static void read_value(const struct lesson *l, struct lesson_progress *p, int st
                      json_is_number(high) ? json_number_value(high) : INFINITY);
 }
 
+/* The lesson that was played last, under a name that no file's lesson has. */
+static const char key_last[] = "/last";
+
+char *lesson_played_last(const char *json, size_t n) {
+    struct err unused = ERR_INIT;
+    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL;
+    char *path = xcopy(json_string_value(json_object_get(json_object_get(all, key_last), "file")));
+    json_decref(all);
+    return path;
+}
+
 static int limited(const json_t *v, int most) {
     json_int_t n = json_integer_value(v);
     return n < 0 ? 0 : n > most ? most : (int)n;
@@ -273,6 +284,11 @@ void lesson_progress_write(const struct lesson_progress *p, const struct lesson 
     json_object_set_new(own, "whole", json_boolean(p->whole));
     json_object_set_new(own, "steps", steps);
     json_object_set_new(all, l->name, own);
+    json_t *last = json_object();
+    char *path = realpath(l->path, NULL); /* who reads it may be in another folder */
+    json_object_set_new(last, "file", json_string(path ? path : l->path));
+    free(path);
+    json_object_set_new(all, key_last, last);
     char *text = json_dumps(all, JSON_INDENT(1) | JSON_SORT_KEYS);
     buf_puts(out, text ? text : "{}");
     free(text);

@@ -62,7 +62,9 @@ void lesson_band_text(const struct lesson_result *r, char out[80]);
 /* What is kept of lessons, all of them in one text: JSON, {"NAME":{…}}.  Takes what it says of this lesson, as long as it is
  * the same file; what cannot be read is as if it were not there. */
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n);
-/* Puts this lesson's into such a text (empty: a new one). */
+/* Puts this lesson's into such a text (empty: a new one), as the one that was played last. */
 void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json, size_t n, struct buf *out);
+/* The file of the lesson that was played last, by such a text; caller frees.  NULL: none. */
+char *lesson_played_last(const char *json, size_t n);
 
 #endif

@@ -345,6 +345,24 @@ static int take_choice(struct lesson_reader *r, struct lesson_step *s, const cha
     return 0;
 }
 
+/* Joined to the paragraph before it, or one more. */
+static void add_paragraph(struct lesson_paragraph **list, int *n, const char *text, bool kept, bool gap) {
+    struct lesson_paragraph *last = *n ? *list + *n - 1 : NULL;
+    if (last && !kept && !last->kept && !gap) {
+        join_text(&last->text, text);
+        return;
+    }
+    *list = xrealloc(*list, (size_t)*n + 1, sizeof **list);
+    (*list)[(*n)++] = (struct lesson_paragraph){ kept, xstrdup(text) };
+}
+
+/* "> …": for who presents; a ">" alone parts paragraphs. */
+static int take_note(struct lesson_reader *r, struct lesson_step *s, const char *at) {
+    at += strspn(at, " ");
+    if (*at) add_paragraph(&s->note, &s->notes, at, false, r->gap);
+    return 0;
+}
+
 static int take_body(struct lesson_reader *r) {
     const char *at = r->text + strspn(r->text, " ");
     if (!r->l->steps) return lesson_refuse(r, "\"%.40s\": an indented line belongs to a step, and none has begun", at);
@@ -352,16 +370,11 @@ static int take_body(struct lesson_reader *r) {
     struct lesson_step *s = last_step(r);
     int rc = check_placeholders(r, at);
     if (rc) return rc;
+    if (*at == '>') return take_note(r, s, at + 1);
     bool choice = s->kind == LESSON_ASK && (s->choices || begins_choice(at));
     if (choice) return take_choice(r, s, at);
     bool kept = *at == '|';
-    struct lesson_paragraph *last = s->paragraphs ? &s->paragraph[s->paragraphs - 1] : NULL;
-    if (last && !kept && !last->kept && !r->gap) {
-        join_text(&last->text, at);
-        return 0;
-    }
-    s->paragraph = xrealloc(s->paragraph, (size_t)s->paragraphs + 1, sizeof *s->paragraph);
-    s->paragraph[s->paragraphs++] = (struct lesson_paragraph){ kept, xstrdup(kept ? at + 1 : at) };
+    add_paragraph(&s->paragraph, &s->paragraphs, at + kept, kept, r->gap);
     return 0;
 }
 
@@ -376,6 +389,8 @@ static int check_step(struct lesson_reader *r, const struct lesson_step *s) {
     if (s->kind == LESSON_ASK && s->choices < 2) rc = lesson_refuse(r, "\"%s\": a question has two choices or more, \"a) …\"", s->name);
     else if (!silent && !s->paragraphs) rc = lesson_refuse(r, "\"%s\": what it says stands in the lines below, indented by two blanks",
                                                            kinds[s->kind]);
+    else if (s->notes && !s->paragraphs && s->kind != LESSON_ASK && s->kind != LESSON_RUN)
+        rc = lesson_refuse(r, "\"%s\": a note (\"> …\") is of a step that is shown; this one has no text", kinds[s->kind]);
     r->line = at;
     return rc;
 }
@@ -395,7 +410,7 @@ static int take_line(struct lesson_reader *r) {
     int rc = 0;
     if (*r->text != ' ' && r->l->steps) rc = check_step(r, last_step(r));
     if (!rc) rc = *r->text == ' ' ? take_body(r) : take_keyword(r);
-    r->gap = false;
+    r->gap = !rc && !strcmp(r->text + strspn(r->text, " "), ">");
     return rc;
 }
 
@@ -449,8 +464,10 @@ void lesson_release(struct lesson *l) {
     for (int i = 0; i < l->steps; i++) {
         struct lesson_step *s = &l->step[i];
         for (int k = 0; k < s->paragraphs; k++) free(s->paragraph[k].text);
+        for (int k = 0; k < s->notes; k++) free(s->note[k].text);
         for (int k = 0; k < s->choices; k++) free(s->choice[k].text);
         free(s->paragraph);
+        free(s->note);
         free(s->choice);
         free(s->name);
         free(s->head);

@@ -38,8 +38,10 @@ static void go_through(const struct lesson *l, const char *bytes, size_t n) {
         if (s->value && !expression_value(s->value, &from, &v, &e)) lesson_set_value(l, &p, i, v, -INFINITY, INFINITY);
         lesson_choose(l, &p, i, 'a');
         for (int k = 0; k < s->paragraphs; k++) free(lesson_fill(l, &p, i, s->paragraph[k].text));
+        for (int k = 0; k < s->notes; k++) free(lesson_fill(l, &p, i, s->note[k].text));
     }
-    lesson_progress_write(&p, l, "", 0, &kept);
+    free(lesson_played_last(bytes, n));
+    lesson_progress_write(&p, l, bytes, n, &kept);
     lesson_progress_restart(&p);
     lesson_progress_read(&p, l, buf_text(&kept), kept.size);
     buf_release(&kept);

@@ -34,7 +34,7 @@ static void a_lesson_is_read(void **state) {
                   "# a comment\n"
                   "text Heading\n  one\n  two\n\n  three\n  |  kept  as is\n"
                   "let a = 2 * (3 - 1)\n"
-                  "ask q\n  What?\n  a) this\n     or so\n  b) that\n"
+                  "ask q\n  What?\n  > Wait for\n  a) this\n     or so\n  b) that\n  > {a} hands.\n  >\n  > All of them.\n"
                   "run r = --steps 3\n"
                   "run s = again r --seed 2\n"
                   "check c = loss(s, 3) in a / 4 to 7\n  It is {c}, {a%} of {r}.\n"
@@ -53,6 +53,11 @@ static void a_lesson_is_read(void **state) {
     assert_string_equal(l.step[0].paragraph[2].text, "  kept  as is");
     assert_int_equal(l.step[2].choices, 2);
     assert_string_equal(l.step[2].choice[0].text, "this or so");
+    assert_string_equal(l.step[2].choice[1].text, "that");
+    assert_int_equal(l.step[2].paragraphs, 1);
+    assert_int_equal(l.step[2].notes, 2);
+    assert_string_equal(l.step[2].note[0].text, "Wait for {a} hands.");
+    assert_string_equal(l.step[2].note[1].text, "All of them.");
     assert_int_equal(l.step[4].of, 3);
     assert_int_equal(l.step[6].right, 'b');
     assert_int_equal(l.step[7].shows, 2);
@@ -67,6 +72,9 @@ static void slips_are_told_with_line_and_word(void **state) {
     refused("  a\n", ":2: \"a\": an indented line belongs to a step");
     refused("text\n\ta\n", ":3: holds the control character 9");
     refused("text\n  a {b}\n", "\"{b}\": no value or run of that name");
+    refused("text\n  a\n  > {b}\n", ":4: \"{b}\": no value or run of that name");
+    refused("text\n  > a\n", "\"text\": what it says stands in the lines below");
+    refused("let a = 1\n  > a\n", ":2: \"let\": a note (\"> \xE2\x80\xA6\") is of a step that is shown");
     refused("text\n  a { b }\n", "a brace is {name}");
     refused("let A = 1\n", "\"A\" is no name");
     refused("let a 1\n", "\"1\": \"=\" is expected behind \"let a\"");

@@ -12,6 +12,8 @@ static const char lesson_text[] =
     "text How large\n  A vector of {d} values. The text is long enough that it takes two lines at eighty columns.\n\n"
     "  |    h  \xE2\x86\x90  h + \xCE\x94h\n"
     "ask which\n  Which is it?\n  a) The first.\n  b) The second, which is told at some length so that it goes on in the next line of it.\n"
+    "  > Wait for hands. Who presses b thinks of {d} values, which is what a token's vector has, and says so at some length.\n"
+    "  >\n  > Then press.\n"
     "run lora = --method lora(r=8) --steps 40\n  While it runs, look at the curve.\n"
     "check part = loss(lora, 1) / 4 above 0.1\n  The share is {part%} of {lora}.\n"
     "answer which = b\n  Because it is.\n"
@@ -115,6 +117,15 @@ static void draw(int w, int h, enum glyphs g, enum colours k, const char *suffix
     press(&s, '+');
     golden(&s.ui, "large", suffix);
     end(&s);
+    begin(&s, w, h, g, k, true);
+    s.ui.learn.notes = true;
+    at_step(&s, 2);
+    lesson_choose(&s.lesson, &s.progress, 2, 'b');
+    golden(&s.ui, "notes", suffix);
+    s.ui.learn.lesson = NULL;
+    s.ui.learn.progress = NULL;
+    golden(&s.ui, "no-notes", suffix);
+    end(&s);
 }
 
 static void drawn_at_all_sizes(void **state) {
@@ -135,6 +146,7 @@ static void any_size_holds(void **state) {
                 struct canvas c;
                 begin(&s, w, h, GLYPHS_BRAILLE, COLOURS_256, true);
                 at_step(&s, (w + h) % 8);
+                s.ui.learn.notes = w / 43 % 2;
                 ui_show(&s.ui, over[k]);
                 canvas_init(&c, w, h, GLYPHS_BRAILLE, COLOURS_256);
                 ui_draw(&s.ui, &c);
@@ -143,6 +155,24 @@ static void any_size_holds(void **state) {
                 canvas_release(&c);
                 end(&s);
             }
+}
+
+/* What follows a lesson does nothing to it. */
+static void notes_only_follow(void **state) {
+    (void)state;
+    static const uint32_t keys[] = { PRESS_ENTER, 'l', 'h', 'b', 'R', '+', PRESS_ESC, 'j', 'k', '8' };
+    struct scene_lesson s;
+    begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
+    s.ui.learn.notes = true;
+    at_step(&s, 2);
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        assert_int_equal(press(&s, keys[i]).kind, EFFECT_NONE);
+        assert_int_equal(s.progress.at, 2);
+        assert_int_equal(s.progress.of[2].chosen, 'a');
+    }
+    ui_show(&s.ui, SCREEN_TRAIN); /* and nothing stands beside other screens */
+    assert_false(s.ui.learn.beside);
+    end(&s);
 }
 
 static void enter_opens_and_letters_answer(void **state) {
@@ -213,6 +243,7 @@ int main(void) {
         cmocka_unit_test(drawn_at_all_sizes),
         cmocka_unit_test(any_size_holds),
         cmocka_unit_test(enter_opens_and_letters_answer),
+        cmocka_unit_test(notes_only_follow),
         cmocka_unit_test(a_step_lies_beside_the_screen_it_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,9 +48,8 @@ static int replay(const char *lesson) {
     return n;
 }
 
-/* What comes with petri, on the model that comes with it; lessons that compute for long behind `make test-slow`. */
+/* What comes with petri, all of it, on the model that comes with it. */
 static void lessons_hold_on_the_miniature(void **state) {
-    enum { LONG = 10 };
     (void)state;
     struct lesson *list;
     struct err e = ERR_INIT;
@@ -58,7 +57,6 @@ static void lessons_hold_on_the_miniature(void **state) {
     if (TEST_PATIENCE > 1) test_skip("a sanitizer makes some hundred small runs slow");
     int n = lesson_list(&list, &e);
     for (int i = 0; i < n; i++) {
-        if (list[i].seconds >= LONG && !test_slow()) continue;
         assert_true(replay_on(list[i].name, list[i].task ? "--model petri-mini" : "--model petri-mini --task sections") >= 4);
     }
     lesson_list_free(list, n);

@@ -402,6 +402,19 @@ static void go_on_to(const char *part) {
     }
 }
 
+/* On the second terminal, which follows the lesson and has its notes. */
+static void await_note(const char *part) {
+    double from = now();
+    for (;;) {
+        char *shown = tmux("capture-pane -p -t notes");
+        bool there = strstr(shown, part);
+        if (!there && now() - from > 30 * TEST_PATIENCE) fail_msg("no \"%s\" among the notes:\n%s", part, shown);
+        free(shown);
+        if (there) return;
+        nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    }
+}
+
 /* The first lesson to its end on petri's own model, in an empty home, by Enter and letters; it begins again where it was left. */
 static void a_lesson_is_gone_through(void **state) {
     (void)state;
@@ -417,9 +430,13 @@ static void a_lesson_is_gone_through(void **state) {
     type("Escape"); /* and comes back to the same place */
     await("LoRA: rank, product", true);
     await("begun", true);
+    free(tmux("new-session -d -s notes -x 80 -y 24 \"'%s' watch --lesson --db '%s'\"", petri, stage.db));
+    await_note("no note to this step");
     type("Enter");
     await("b, as you said", true);
     go_on_to("Enter trains it");
+    await_note("Say what a step is while it runs");
+    await_note("Look: train");
     type("Enter");
     await("\u2713 #1", true);
     go_on_to("Look: train");
@@ -440,6 +457,8 @@ static void a_lesson_is_gone_through(void **state) {
     go_on_to("Try it");
     go_on_to("function_linear");
     go_on_to("Esc leads to the lessons");
+    await_note("the end");
+    free(tmux("kill-session -t notes"));
     type("q");
     await("left=0", true);
     assert_int_equal(run_count(), 0); /* what it trained is in no list */
