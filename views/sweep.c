@@ -271,9 +271,8 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     }
     case REQ_BESIDE:
         v->cost = (enum sweep_cost)((v->cost + 1) % SWEEP_COSTS);
-        ui_say(ui, SAY_INFO, "small and good: by %s%s%s", sweep_cost_name(v->cost),
-               v->page.no_cost[v->cost] ? ", which is not compared: " : "",
-               v->page.no_cost[v->cost] ? v->page.no_cost[v->cost] : "");
+        ui_say(ui, SAY_INFO, "small and good: by %s%s", sweep_cost_name(v->cost),
+               v->page.no_cost[v->cost] ? ", which is not compared here" : "");
         break;
     case REQ_OPEN: sweep_to_runs(ui, out); return true;
     case REQ_BACK:
