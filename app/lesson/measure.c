@@ -1,10 +1,7 @@
 /* The quantities of core/lesson/quantities.h, each taken from what computes it elsewhere. */
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/history/export_hf.h"
 #include "app/insight/probe.h"
@@ -13,6 +10,7 @@
 #include "core/analysis/tap_added.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/scratch.h"
 #include "core/base/text.h"
 #include "core/method/attach.h"
 #include "core/model/load.h"
@@ -235,32 +233,15 @@ static int product_norm(struct lesson_play *p, const struct expression_argument 
 
 /* ---- folding ---- */
 
-/* A folder of files that was made here. */
-static void remove_made(const char *folder) {
-    DIR *d = opendir(folder);
-    for (struct dirent *entry; d && (entry = readdir(d));) {
-        char *path = file_join(folder, entry->d_name);
-        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) unlink(path);
-        free(path);
-    }
-    if (d) closedir(d);
-    rmdir(folder);
-}
-
 static int folded_gap(struct lesson_play *p, const struct expression_argument *a, double *out, struct err *e) {
     const struct lesson_result *r;
     if (lesson_measure_runs_of(p, a, &r, e)) return e->code;
-    const char *parent = getenv("TMPDIR");
-    char *folder = xprintf("%s/petri-lesson-XXXXXX", parent && *parent ? parent : "/tmp"), *inside = NULL;
-    int rc = mkdtemp(folder) ? 0 : err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
-    if (!rc) {
-        inside = file_join(folder, "folded");
-        rc = export_hf(p->store, r->run[0], NULL, NULL, inside, false, jobs_crew(p->jobs), out, NULL, e);
-        remove_made(inside);
-        rmdir(folder);
-    }
+    struct scratch at;
+    if (scratch_make(&at, "lesson", e)) return e->code;
+    char *inside = file_join(at.folder, "folded");
+    int rc = export_hf(p->store, r->run[0], NULL, NULL, inside, false, jobs_crew(p->jobs), out, NULL, e);
+    scratch_drop(&at);
     free(inside);
-    free(folder);
     return rc;
 }
 

@@ -1,15 +1,13 @@
 #include "app/verbs/bench_history.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "app/session/background_private.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/scratch.h"
 #include "core/train/config.h"
 #include "views/render.h"
 #include "views/ui_parts.h"
@@ -44,13 +42,6 @@ static int made_run(struct store *s, int i, int steps, int64_t *id, struct err *
     if (!rc) rc = store_change(s, &end);
     return rc ? err_set(e, rc, "the made history cannot be written") : store_disown(s, *id, e);
 }
-
-static int drop_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
-    (void)st, (void)at;
-    return kind == FTW_DP ? rmdir(path) : unlink(path);
-}
-
-void bench_folder_drop(const char *folder) { nftw(folder, drop_one, 32, FTW_DEPTH | FTW_PHYS); }
 
 static double seconds_since(double from) { return clock_thread_seconds() - from; }
 
@@ -128,17 +119,15 @@ int bench_history(int runs, int points, struct bench_history_time out[BENCH_HIST
         { "points_draw", "and drawn, 200x60", 0 },
     };
     memcpy(out, times, sizeof times);
-    const char *parent = getenv("TMPDIR");
-    char *folder = xprintf("%s/petri-history-XXXXXX", parent ? parent : "/tmp");
-    int rc = mkdtemp(folder) ? 0 : err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
-    char *path = file_join(folder, "made.db");
+    struct scratch at;
+    if (scratch_make(&at, "history", e)) return e->code;
+    char *path = file_join(at.folder, "made.db");
     struct store *s = NULL;
-    if (!rc) rc = store_open(&s, path, STORE_WRITE, e);
+    int rc = store_open(&s, path, STORE_WRITE, e);
     if (!rc) rc = bench_history_make(s, runs, points, e);
     if (!rc) rc = look(s, 1, out, e);
     if (s && store_close(s, rc ? &(struct err){ 0 } : e) && !rc) rc = e->code;
-    bench_folder_drop(folder);
+    scratch_drop(&at);
     free(path);
-    free(folder);
     return rc;
 }

@@ -15,7 +15,5 @@ int bench_history(int runs, int points, struct bench_history_time out[BENCH_HIST
 /* These runs into an open store, the first one with so many points. */
 struct store;
 int bench_history_make(struct store *s, int runs, int points, struct err *e);
-/* A folder with all that is in it. */
-void bench_folder_drop(const char *folder);
 
 #endif

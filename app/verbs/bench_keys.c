@@ -13,11 +13,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "app/verbs/bench_history.h"
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/scratch.h"
 
 extern char **environ;
 
@@ -112,12 +112,11 @@ static void bench_keys_press(int fd, int keys, struct bench_keys *out) {
 }
 
 int bench_keys(const char *model, const char *task, int keys, struct bench_keys *out, struct err *e) {
-    const char *parent = getenv("TMPDIR");
-    char *folder = xprintf("%s/petri-keys-XXXXXX", parent ? parent : "/tmp");
+    struct scratch at;
     pid_t pid = 0;
-    int fd = -1, rc = mkdtemp(folder) ? 0 : err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
+    int fd = -1, rc = scratch_make(&at, "keys", e);
     *out = (struct bench_keys){ 0 };
-    if (!rc) rc = bench_keys_open(folder, model, task, &pid, &fd, e);
+    if (!rc) rc = bench_keys_open(at.folder, model, task, &pid, &fd, e);
     if (!rc) rc = bench_keys_await(fd, "Enter", e);
     if (!rc) {
         char *line = xprintf(":train --method lora --steps 1000000 --batch 8 --max-len 64 --model '%s' --task '%s'\r", model, task);
@@ -133,7 +132,6 @@ int bench_keys(const char *model, const char *task, int keys, struct bench_keys 
         waitpid(pid, NULL, 0);
     }
     if (fd >= 0) close(fd);
-    bench_folder_drop(folder);
-    free(folder);
+    scratch_drop(&at);
     return rc;
 }

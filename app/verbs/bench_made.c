@@ -1,12 +1,12 @@
 #include "app/verbs/bench_made.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/scratch.h"
 
 void bench_fill(real *v, size_t n, uint32_t state, double spread) {
     for (size_t i = 0; i < n; i++) {
@@ -33,20 +33,25 @@ static char *config_of(enum family family, int layers, int width, int heads, int
                    bert ? 2 : 1, bert ? 1e-12 : 1e-5, bert ? 0 : 1);
 }
 
+/* Where made models that are in use have their folders. */
+static struct scratch bench_made_at;
+static int bench_made_folders, bench_made_last;
+
+static void bench_made_leave(void) {
+    if (!--bench_made_folders) scratch_drop(&bench_made_at);
+}
+
 /* A folder with this config.json alone, for models that write: how they do is read from there.  Removed by
- * bench_model_free. */
+ * bench_model_free, one thread's at a time. */
 static char *made_folder(const char *config, struct err *e) {
-    const char *parent = getenv("TMPDIR");
-    char *folder = xprintf("%s/petri-bench-XXXXXX", parent ? parent : "/tmp"), *file = NULL;
-    if (!mkdtemp(folder)) {
-        err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
-    } else if (file = file_join(folder, "config.json"), !file_write(file, config, strlen(config), e)) {
-        free(file);
-        return folder;
-    } else {
-        rmdir(folder);
-    }
+    if (!bench_made_folders && scratch_make(&bench_made_at, "bench", e)) return NULL;
+    bench_made_folders++;
+    char *folder = xprintf("%s/%d", bench_made_at.folder, ++bench_made_last), *file = file_join(folder, "config.json");
+    int rc = file_make_folder(folder, e);
+    if (!rc) rc = file_write(file, config, strlen(config), e);
     free(file);
+    if (!rc) return folder;
+    bench_made_leave();
     free(folder);
     return NULL;
 }
@@ -89,6 +94,7 @@ void bench_model_free(struct model *m) {
         unlink(file);
         rmdir(m->folder);
         free(file);
+        bench_made_leave();
     }
     for (int i = 0; i < m->tensors && m->weight; i++) free(m->weight[i]);
     free(m->weight);

@@ -1,8 +1,10 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/buf.h"
 #include "core/base/clock.h"
@@ -10,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
+#include "core/base/scratch.h"
 #include "core/base/text.h"
 #include "tests/support/test.h"
 
@@ -194,6 +197,32 @@ static void a_deadline_is_waited_for(void **state) {
     pthread_cond_destroy(&never);
 }
 
+/* What a killed process left goes with the next of its kind; what is held, is young or of another kind stays. */
+static void left_folders_are_removed(void **state) {
+    (void)state;
+    char *home = test_folder(), *left = file_join(home, "petri-kind-aaaaaa"), *young = file_join(home, "petri-kind-bbbbbb"),
+         *other = file_join(home, "petri-others-aaaaaa");
+    struct scratch held, s;
+    struct err e = ERR_INIT;
+    setenv("TMPDIR", home, 1);
+    test_ok(scratch_make(&held, "kind", &e), &e);
+    test_put(held.folder, "used", "");
+    const char *const made[] = {left, other, young};
+    for (size_t i = 0; i < COUNT_OF(made); i++) test_ok(file_make_folder(made[i], &e), &e);
+    test_put(left, "big", "rows");
+    const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    const char *const old[] = {left, other, held.folder};
+    for (size_t i = 0; i < COUNT_OF(old); i++) assert_int_equal(utimensat(AT_FDCWD, old[i], long_ago, 0), 0);
+    test_ok(scratch_make(&s, "kind", &e), &e);
+    assert_false(file_exists(left));
+    assert_true(file_exists(other) && file_exists(young) && file_exists(held.folder) && file_exists(s.folder));
+    scratch_drop(&s);
+    scratch_drop(&held);
+    assert_true(file_exists(other));
+    unsetenv("TMPDIR");
+    free(home), free(left), free(young), free(other);
+}
+
 int main(void) {
     setlocale(LC_CTYPE, "");
     const struct CMUnitTest tests[] = {
@@ -208,6 +237,7 @@ int main(void) {
         cmocka_unit_test(json_has_limits),
         cmocka_unit_test(random_numbers_depend_on_key_and_counter_only),
         cmocka_unit_test(a_deadline_is_waited_for),
+        cmocka_unit_test(left_folders_are_removed),
     };
     return cmocka_run_group_tests_name("core/base", tests, NULL, NULL);
 }
