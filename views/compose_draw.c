@@ -423,8 +423,7 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     *text = 0;
     if (isfinite(f->cost.seconds)) {
         char all[32];
-        if (f->cost.seconds < 1) snprintf(all, sizeof all, "%.2g s", f->cost.seconds);
-        else show_seconds(f->cost.seconds, all);
+        show_short_seconds(f->cost.seconds, all);
         n = snprintf(text, sizeof text, "   \u2248 %s", all);
         if (r.w >= 100) n = text_more(text, sizeof text, n, ", a step %.2g s", f->cost.step_seconds);
     }

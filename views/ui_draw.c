@@ -25,6 +25,11 @@ void show_seconds(double s, char out[32]) {
     else snprintf(out, 32, "%ld:%02ld", all / 60, all % 60);
 }
 
+void show_short_seconds(double s, char out[32]) {
+    if (s >= 0 && s < 9.95) snprintf(out, 32, "%.1f s", s);
+    else show_seconds(s, out);
+}
+
 void show_value(double v, char out[32]) {
     if (isnan(v)) snprintf(out, 32, "\u2013");
     else if (fabs(v) < 100) snprintf(out, 32, "%.3f", v);

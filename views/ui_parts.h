@@ -217,6 +217,7 @@ void compose_presets(struct ui *ui);
 /* Short texts of numbers. */
 void show_count(int64_t v, char out[32]);      /* 149,856; from 10 million: "22.7 M" */
 void show_seconds(double s, char out[32]);     /* 0:08, 1:42, 2:03:10; "–" when not known */
+void show_short_seconds(double s, char out[32]); /* the same, below ten with their tenths: 0.3 s */
 void show_value(double v, char out[32]);       /* 0.838; "–" for NaN */
 void show_points(double v, bool points, char out[32]); /* 83.80 where the metric is a share, else as show_value */
 void show_short(double v, char out[32]);       /* 6.1e-4, 0.83, 1,620: three digits */

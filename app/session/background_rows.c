@@ -238,8 +238,8 @@ static void fill_costs(struct run_page *d, const struct store_run *r, const stru
     struct estimate x = { NAN, NAN, NAN };
     char took[32], expected[32] = "";
     bool known = background__expected(r, machine, &x);
-    show_seconds(r->seconds, took);
-    if (known && isfinite(x.seconds)) show_seconds(x.seconds, expected);
+    show_short_seconds(r->seconds, took);
+    if (known && isfinite(x.seconds)) show_short_seconds(x.seconds, expected);
     if (r->seconds > 0)
         background_rows_pair(d, "seconds of training", xprintf("%s%s%s%s", took, *expected ? ", " : "", *expected ? expected : "",
                                                                *expected ? " expected" : ""));
