@@ -74,6 +74,7 @@ struct canvas {
     enum theme theme;
     struct rect clip[CANVAS_CLIPS];
     int clips;
+    struct zones *zones; /* where clicks lead is noted here (views/zone.h); NULL: it is not */
 };
 
 /* w and h may be 0 or less: an empty canvas, on which drawing does nothing. */

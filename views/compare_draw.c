@@ -10,6 +10,7 @@
 #include "views/scatter.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, BAND_WIDTH = 17, TRAINED_WIDTH = 10, RANK_WIDTH = 5, NAME_LEAST = 14 };
 
@@ -110,7 +111,10 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     int y = r.y + 2, end = r.y + r.h;
     if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);
-    for (int i = v->top; i < n && y < end; i++) draw_group(v, c, &p, y++, shown[i], i == v->cursor && !v->part);
+    for (int i = v->top; i < n && y < end; i++, y++) {
+        draw_group(v, c, &p, y, shown[i], i == v->cursor && !v->part);
+        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = v->part ? -1 : 0, .down = i - v->cursor, .key = PRESS_ENTER});
+    }
     canvas_pop_clip(c);
     free(shown);
 }
@@ -130,6 +134,7 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
         const struct compare_difference *d = &v->data.difference[v->key_top + i];
         bool here = v->part && v->key_top + i == v->key;
         int y = r.y + 1 + i;
+        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = v->part ? 0 : 1, .down = v->key_top + i - v->key});
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 3, y, key - 1, here ? INK_TITLE : INK_DIM, d->key);
         for (int k = 0; k < fit && left + k < n; k++) {

@@ -10,6 +10,7 @@
 #include "views/compose_edit.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 /* The table's columns, and which axes each shows. */
 enum { TABLE_COLUMNS = 6 };
@@ -32,6 +33,13 @@ static int column_of(enum axis a) {
     case AXIS_LAYERS: return 5;
     default: return 4;
     }
+}
+
+/* The first axis of a column. */
+static int first_axis(int column) {
+    int a = 0;
+    while (a + 1 < AXIS_COUNT && column_of((enum axis)a) != column) a++;
+    return a;
 }
 
 static void sizes_text(const struct module *m, char out[96]) {
@@ -72,6 +80,7 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
+        zone_add(c, (struct zone){.at = {x, y, table[k].w, 1}, .pick = PICK_CELL + i * PICK_AXES + first_axis(k)});
         if (here && k == column_of(v->axis))
             canvas_paint(c, (struct rect){x, y, table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
         x += table[k].w;
@@ -84,6 +93,7 @@ static void off_row(const struct compose_view *v, struct canvas *c, struct rect 
     bool here = compose_on_off(v) == i;
     char value[64];
     int x = r.x + 6;
+    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .pick = PICK_PART + v->config.method.count + compose_networks(v) + 1 + i});
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
@@ -125,6 +135,7 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     int y = r.y + 2 + v->config.method.count - top;
     for (int i = 0; i < v->off.count && y + 1 + i < r.y + r.h; i++) off_row(v, c, r, y + 1 + i, i);
     if (y >= r.y + 2 && y < r.y + r.h) {
+        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .key = '+'});
         int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
         canvas_text(c, r.x + 5 + used, y, INK_DIM,
                     v->config.method.count        ? "add a module"
@@ -145,6 +156,7 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
         }
         if (draw && row < r.h) {
             bool here = i == v->choice;
+            zone_add(c, (struct zone){.at = {x, r.y + row, w, 1}, .pick = PICK_CHOICE + i});
             if (here) canvas_text(c, x, r.y + row, INK_ACCENT, "\u25B8");
             enum ink ink = !k->allowed ? INK_DIM : k->current ? INK_ACCENT : INK_TEXT;
             canvas_text(c, x + 1, r.y + row, ink, k->name);
@@ -503,6 +515,7 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
     }
     for (int i = 0; i < preset_count() && y < last; i++) {
         const struct preset *p = preset_at(i);
+        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .pick = PICK_PRESET_AT + i});
         bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
         if (here) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
         int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, p->name);
@@ -584,7 +597,7 @@ static const enum request compose_draw_keys[] = {
 };
 
 const struct screen screen_compose = {
-    .name = "compose", .about = method_about, .keys = compose_draw_keys, .tab = "1 Compose", .to = REQ_TO_COMPOSE,
+    .name = "compose", .pick = compose_pick, .about = method_about, .keys = compose_draw_keys, .tab = "1 Compose", .to = REQ_TO_COMPOSE,
     .init = compose_draw_init, .release = compose_draw_release, .request = compose_request,
     .panes = layout_compose, .need = compose_draw_need, .draw = draw_compose_screen, .readout = compose_draw_readout,
     .hint = compose_draw_hint,

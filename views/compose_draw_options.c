@@ -12,6 +12,7 @@
 #include "views/plot.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 /* Where the next piece of text goes, rows from the list's first. */
 struct option_pen {
@@ -44,6 +45,7 @@ static void put_option(struct option_pen *p, int i) {
     }
     if (in_sight(p)) {
         int y = p->r.y + p->y - p->top, at = p->r.x + p->x;
+        zone_add(p->c, (struct zone){.at = {at, y, w, 1}, .pick = PICK_OPTION_AT + i});
         int used = canvas_text(p->c, at, y, INK_DIM, name) + 1;
         int width = canvas_text(p->c, at + used, y, compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT, value);
         if (compose_on_run(p->v) && p->v->option == i)

@@ -388,6 +388,42 @@ void compose_tell_rows(struct ui *ui, struct effect *out) {
     ui->compose.new_rows = false;
 }
 
+/* Straight to a choice: those between are not tried on the way. */
+static void pick_choice(struct compose_view *v, int to) {
+    int by = to < v->choice ? -1 : 1;
+    if (to == v->choice || to >= v->choice_count) return;
+    v->choice = to - by;
+    walk(v, by);
+}
+
+void compose_pick(struct ui *ui, int pick, struct effect *out) {
+    struct compose_view *v = &ui->compose;
+    double usual = config_default_lr(&v->config.method, NULL);
+    int at = pick % 10000, kind = pick - at;
+    (void)out;
+    v->note = -1;
+    if (kind != 0) v->walking = false;
+    if (kind == PICK_PRESET_AT) {
+        if (at >= COMPOSE_PRESETS || !v->bad[at]) compose_take_preset(v, preset_at(at)->name);
+        if (at < COMPOSE_PRESETS && v->bad[at]) ui_say(ui, SAY_WARNING, "%.150s: %.150s", preset_at(at)->name, v->bad[at]);
+        return;
+    }
+    if (kind == 0) {
+        pick_choice(v, pick - PICK_CHOICE);
+        offer_rate(ui, usual);
+        return;
+    }
+    if (kind == PICK_OPTION_AT) v->part = v->config.method.count + compose_networks(v);
+    else v->part = kind == PICK_CELL ? at / PICK_AXES : at;
+    v->key = 0;
+    if (kind == PICK_OPTION_AT) v->option = at;
+    for (int a = at % PICK_AXES; kind == PICK_CELL && a < AXIS_COUNT; a++) {
+        v->axis = (enum axis)a;
+        if (compose_axis_applies(v, v->axis)) break;
+    }
+    compose_changed(v);
+}
+
 bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     struct compose_view *v = &ui->compose;
     double usual = config_default_lr(&v->config.method, NULL);

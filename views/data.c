@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/data_parts.h"
+#include "views/zone.h"
 
 /* ---- what is asked ---- */
 
@@ -117,6 +118,7 @@ static int data_draw_lines(const struct data_view *v, struct canvas *c, struct r
     ui_in_sight(&top, v->at, rows);
     if (top + rows > all) top = all - rows;
     for (int i = 0; i < rows; i++) {
+        zone_add(c, (struct zone){.at = {r.x, r.y + i, r.w, 1}, .down = top + i - v->at, .key = PRESS_RIGHT});
         if (top + i < columns) data_column_row(v, c, r, r.y + i, top + i);
         else data_option_row(v, c, r, r.y + i, top + i, line[top + i - columns]);
     }

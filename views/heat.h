@@ -48,6 +48,7 @@ struct heat_page heat_page(const struct canvas *c, struct rect r, const struct h
 /* Keeps the cursor inside the matrix and in sight. */
 void heat_settle(struct heat_look *k, const struct heat_data *d, const struct heat_page *p);
 
+/* … and notes where clicks lead. */
 void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const struct heat_look *k);
 /* One line: the palette with least, middle and greatest value; returns the columns used. */
 int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_data *d);

@@ -5,6 +5,7 @@
 
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 /* The matrix shown, or NULL; and as the drawing takes it. */
 static const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v) {
@@ -134,6 +135,7 @@ static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct 
     canvas_rule(c, r.x, r.y, r.w, "matrices", NULL);
     for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
         bool here = i == v->shown;
+        zone_add(c, (struct zone){.at = {r.x, r.y + 1 + i, r.w, 1}, .part = i - v->shown});
         if (here) canvas_text(c, r.x, r.y + 1 + i, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 2, r.y + 1 + i, r.w - 2, here ? INK_TITLE : INK_TEXT, v->data.matrix[i].title);
     }

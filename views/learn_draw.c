@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "views/learn_parts.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 enum { LARGE_W = 64, TEXT_W = 110 /* longer lines are hard to read */, BESIDE_W = 46, BESIDE_LEAST = 130, BELOW_H = 8 };
 
@@ -88,6 +89,7 @@ static void draw_choices(struct learn_pen *p, int step) {
             int y = p->r.y + p->row - p->skip;
             if (here) canvas_text(p->c, p->r.x + 1, y, pen_ink(p, INK_ACCENT), "\u25B8");
             canvas_text(p->c, p->r.x + 3, y, pen_ink(p, INK_KEY), letter);
+            if (step == v->progress->at) zone_add(p->c, (struct zone){.at = {p->r.x, y, p->r.w, 1}, .key = (uint32_t)*letter});
         }
         pen_text(p, 4, here ? INK_ACCENT : INK_TEXT, text);
         free(text);
@@ -238,6 +240,7 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         const struct learn_row *row = &v->row[v->top + i];
         bool here = v->top + i == v->cursor;
         int y = r.y + 1 + i, title = wide ? r.w - 36 : r.w - 4;
+        zone_row(c, r, y, v->top + i - v->cursor);
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;

@@ -8,6 +8,7 @@
 #include "views/map.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 static const char caution[] =
     "Distances between clusters and their sizes say nothing: purity is measured before.";
@@ -64,6 +65,9 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     struct scatter_data d = {v->data.n, p->xy, labels, map_classes(v)};
     scatter_draw(c, v->pane[panel], &d, &v->look[panel], v->chosen, focus);
     free(labels);
+    int x, y;
+    scatter_cell(v->pane[panel], &v->look[panel], &x, &y);
+    zone_add(c, (struct zone){.at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1});
 }
 
 static int count_of(const int32_t *labels, int n, int class) {

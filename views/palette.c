@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "views/prompt.h"
+#include "views/zone.h"
 
 void palette_begin(struct palette *p, const char *line) {
     const char *blank = strrchr(line, ' ');
@@ -60,6 +61,7 @@ void palette_draw(const struct palette *p, struct canvas *c, struct rect area) {
         const struct palette_row *row = &p->row[i];
         int y = box.y + 1 + i - top;
         bool here = i == p->cursor;
+        zone_row(c, box, y, i - p->cursor);
         if (here) canvas_text(c, box.x + 1, y, INK_ACCENT, "▸");
         canvas_fit(c, box.x + 3, y, widest, here ? INK_ACCENT : INK_TEXT, row->word);
         canvas_fit(c, box.x + 5 + widest, y, box.w - 6 - widest, INK_DIM, row->note);

@@ -1,4 +1,5 @@
 #include "views/picker.h"
+#include "views/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ void picker_draw(const struct picker *p, struct canvas *c, struct rect area) {
         const struct pick_item *item = &p->item[i];
         int y = area.y + 1 + i - top;
         bool here = i == p->cursor;
+        zone_row(c, area, y, i - p->cursor);
         if (here) canvas_text(c, area.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, area.x + 3, y, widest, item->dim ? INK_DIM : here ? INK_ACCENT : INK_TEXT,
                    item->name);

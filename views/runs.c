@@ -375,20 +375,6 @@ bool runs_can_go(struct ui *ui, const struct run_row *r) {
     return false;
 }
 
-bool runs_point(struct ui *ui, int x, int y, struct effect *out) {
-    enum { HEADS = 2 }; /* names and a rule */
-    struct runs_view *v = &ui->runs;
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_RUNS, &f, &p);
-    struct rect r = p.at[PANE_TABLE];
-    int at = v->top + y - r.y - HEADS;
-    if (v->grouped || x < r.x || x >= r.x + r.w || y < r.y + HEADS || y >= r.y + r.h || at >= v->shown) return false;
-    if (at == v->cursor) return runs_request(ui, REQ_OPEN, out);
-    runs_move_to(v, at);
-    return true;
-}
-
 /* The best of what may be compared with the run under the cursor. */
 static void to_best(struct ui *ui) {
     struct runs_view *v = &ui->runs;

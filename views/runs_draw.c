@@ -8,6 +8,7 @@
 #include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
@@ -202,8 +203,10 @@ static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect 
     }
     runs_draw_place(v, &k);
     runs_draw_heads(ui, c, r, &k);
-    for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++)
+    for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++) {
+        zone_row(c, r, r.y + 2 + i, v->top + i - v->cursor);
         draw_row(ui, c, r, &k, r.y + 2 + i, &v->row[v->order[v->top + i]], v->top + i == v->cursor);
+    }
     if (!v->shown) empty(ui, c, r);
     if (rect_empty(p.at[PANE_ASIDE])) return;
     const struct run_row *row = runs_at_cursor(v);
@@ -314,7 +317,7 @@ const struct screen screen_runs = {
              "it to Compose, d puts it into the trash. J joins runs that share a column's value, with mean, deviation and "
              "n; X then Z trains the best run of a task again with another seed.",
     .keys = runs_draw_keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
-    .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .point = runs_point, .request = runs_request,
+    .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .request = runs_request,
     .run = runs_draw_run, .marked = marked,
     .refresh = runs_draw_refresh, .panes = layout_runs, .draw = draw_runs_screen, .readout = runs_draw_readout, .hint = runs_draw_hint,
     .pictured = runs_draw_pictured, .table = runs_draw_table,

@@ -11,6 +11,7 @@
 #include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 static bool counts_in_group(const struct run_row *r) { return r->state == RUN_FINISHED && isfinite(r->best) && !r->tuning; }
 
@@ -162,6 +163,7 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
         const struct runs_group *g = &v->group[v->group_top + i];
         const struct run_row *row = row_of(v, g);
         bool here = v->group_top + i == v->group_cursor;
+        zone_row(c, r, r.y + 2 + i, v->group_top + i - v->group_cursor);
         enum ink ink = here ? INK_TITLE : INK_TEXT;
         char text[32], both[40], list[64];
         int y = r.y + 2 + i;

@@ -154,7 +154,7 @@ static void mark_chosen(struct canvas *c, struct rect r, const struct frame *f,
     canvas_put(c, r.x + x / f->px, r.y + y / f->py, s, scatter_mark(c, d->classes, d->label[chosen]));
 }
 
-static void cursor_cell(struct rect r, const struct scatter_look *k, int *x, int *y) {
+void scatter_cell(struct rect r, const struct scatter_look *k, int *x, int *y) {
     *x = (int)(k->u * r.w);
     *y = (int)(k->v * r.h);
     if (*x >= r.w) *x = r.w - 1;
@@ -182,7 +182,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
     mark_chosen(c, r, &f, d, chosen);
     if (cursor) {
         int x, y;
-        cursor_cell(r, k, &x, &y);
+        scatter_cell(r, k, &x, &y);
         const struct cell *at = canvas_at(c, r.x + x, r.y + y);
         struct style s = canvas_style(c, INK_ACCENT);
         if (at && at->cp == ' ') canvas_put(c, r.x + x, r.y + y, s, 0x253C);
@@ -200,7 +200,7 @@ int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
     if (rect_empty(r) || !d->xy) return -1;
     struct frame f = frame_of(g, r, d, k);
     int cx, cy, best = -1;
-    cursor_cell(r, k, &cx, &cy);
+    scatter_cell(r, k, &cx, &cy);
     double want_x = (cx + 0.5) * f.px, want_y = (cy + 0.5) * f.py, least = INFINITY;
     for (int i = 0; i < d->n; i++) {
         if (!drawn(d, k, i)) continue;
@@ -235,7 +235,7 @@ void scatter_move(enum glyphs g, struct rect r, const struct scatter_data *d,
     if (rect_empty(r)) return;
     struct frame f = frame_of(g, r, d, k);
     int x, y;
-    cursor_cell(r, k, &x, &y);
+    scatter_cell(r, k, &x, &y);
     k->u = (x + columns + 0.5) / r.w;
     k->v = (y + rows + 0.5) / r.h;
     scatter_follow(&f, k);

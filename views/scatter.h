@@ -38,6 +38,8 @@ int scatter_nearest(enum glyphs g, struct rect r, const struct scatter_data *d,
 /* Puts the cursor onto a point, moving the window when it is out of sight. */
 void scatter_go(enum glyphs g, struct rect r, const struct scatter_data *d, struct scatter_look *k,
                 int point);
+/* The cell of r that the cursor is on. */
+void scatter_cell(struct rect r, const struct scatter_look *k, int *x, int *y);
 /* The cursor by cells; beyond the edge the window moves along. */
 void scatter_move(enum glyphs g, struct rect r, const struct scatter_data *d,
                   struct scatter_look *k, int columns, int rows);

@@ -31,8 +31,10 @@ struct screen {
     bool (*request)(struct ui *ui, enum request r, struct effect *out); /* false: it means nothing here */
     int64_t (*run)(const struct ui *ui);                     /* the run its cursor is on, 0: none; may be NULL */
     int (*marked)(const struct ui *ui, const int64_t **run); /* runs that are marked; may be NULL */
-    /* A click at a cell of the window; false: nothing is there.  May be NULL. */
+    /* A click on what no zone (views/zone.h) was drawn for; false: nothing is there.  And on a zone with a pick.  Both may be
+     * NULL. */
     bool (*point)(struct ui *ui, int x, int y, struct effect *out);
+    void (*pick)(struct ui *ui, int pick, struct effect *out);
     /* What is shown may change without news of this process: asks for it anew; may be NULL.  false: not now. */
     bool (*refresh)(struct ui *ui, struct effect *out);
     /* ---- what is drawn ---- */

@@ -346,18 +346,6 @@ static bool refresh(struct ui *ui, struct effect *out) {
     return true;
 }
 
-static bool sweep_point(struct ui *ui, int x, int y, struct effect *out) {
-    struct sweep_view *v = &ui->sweep;
-    struct layout_frame f;
-    (void)x;
-    layout_frame(ui->w, ui->h, &f);
-    int at = v->top + y - f.body.y - 1;
-    if (v->open || y <= f.body.y || y >= f.body.y + f.body.h || at >= v->items) return false;
-    if (at == v->cursor) return list_request(ui, REQ_OPEN, out);
-    v->cursor = at;
-    return true;
-}
-
 static int64_t run(const struct ui *ui) {
     int tile = ui->sweep.open ? sweep_at_cursor(&ui->sweep) : -1;
     return tile >= 0 && ui->sweep.page.tile[tile].runs ? ui->sweep.page.tile[tile].run[0] : 0;
@@ -404,7 +392,7 @@ const struct screen screen_sweep = {
              "through the others' values), what each axis is worth, what is good at its size (x: at its time, its memory), and "
              "all cells as lines over the axes. Enter goes to a cell's runs; A begins one of what Space marked in Compose.",
     .keys = keys, .tab = "5 Sweep", .to = REQ_TO_SWEEP, .show = show,
-    .init = init, .changed = settle, .point = sweep_point, .request = sweep_request, .run = run, .refresh = refresh,
+    .init = init, .changed = settle, .request = sweep_request, .run = run, .refresh = refresh,
     .panes = layout_sweep, .need = sweep_need, .draw = sweep_draw, .readout = sweep_readout, .hint = hint, .pictured = pictured,
     .table = table,
 };

@@ -8,6 +8,7 @@
 #include "views/sweep.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     (void)f;
@@ -34,6 +35,7 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
         const struct sweep_item *s = &v->item[v->top + i];
         bool here = v->top + i == v->cursor;
+        zone_row(c, r, r.y + 1 + i, v->top + i - v->cursor);
         int y = r.y + 1 + i;
         enum ink ink = here ? INK_TITLE : INK_TEXT;
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");

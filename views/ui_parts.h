@@ -190,8 +190,10 @@ const char *ui_hint(const struct ui *ui, const struct key_entry *k);
 /* What lies on the hint line at a column, or NULL; the screen whose tab is there, REQ_NONE. */
 const struct key_entry *ui_hint_at(const struct ui *ui, int x);
 enum request ui_tab_at(const struct ui *ui, int x);
-/* A click: a run of the table; a step of the charts; a sweep of the list. */
-bool runs_point(struct ui *ui, int x, int y, struct effect *out);
+/* A click: a step of the charts; what Compose draws, of these picks. */
+enum { PICK_CHOICE = 1, PICK_CELL = 10000 /* a module, and the first axis of a column of its table */, PICK_PART = 20000,
+       PICK_OPTION_AT = 30000, PICK_PRESET_AT = 40000, PICK_AXES = 64 };
+void compose_pick(struct ui *ui, int pick, struct effect *out);
 bool train_point(struct ui *ui, int x, int y, struct effect *out);
 /* What the screens' commands are followed by. */
 enum command_takes { TAKES_NOTHING, TAKES_METHOD, TAKES_MODEL, TAKES_TASK, TAKES_FILTER, TAKES_RUN, TAKES_RUNS, TAKES_SWEEP,

@@ -400,6 +400,19 @@ static int column_of(const struct ui *ui, int row, const char *part) {
     return x;
 }
 
+static bool line_has(const struct ui *ui, int row, const char *part) {
+    struct buf b = BUF_INIT;
+    render_ui(ui, false, &b);
+    const char *at = buf_text(&b);
+    for (int i = 0; i < row; i++) at = strchr(at, '\n') + 1;
+    char *line = xstrndup(at, strcspn(at, "\n"));
+    bool found = strstr(line, part) != NULL;
+    if (!*line && !at[1]) fail_msg("no line has %s", part);
+    free(line);
+    buf_release(&b);
+    return found;
+}
+
 /* Tabs, rows, hints, the wheel and the curves; a question is not answered by it. */
 static void the_mouse_points(void **state) {
     (void)state;
@@ -433,6 +446,70 @@ static void the_mouse_points(void **state) {
     ui_release(&ui);
 }
 
+/* A click leads to what is drawn there, on every screen, as keys would. */
+static void what_is_drawn_is_clicked(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 140, 40, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_method(&ui, "mam");
+    struct compose_view *v = &ui.compose;
+    int row = 0;
+    while (!line_has(&ui, row, "add a module")) row++;
+    point(&ui, MOUSE_CLICK, 36, row - 1); /* the second module, its insertion */
+    assert_int_equal(v->part, 1);
+    assert_int_equal(v->axis, AXIS_INSERTION);
+    point(&ui, MOUSE_CLICK, 8, row - 2);
+    assert_int_equal(v->part, 0);
+    assert_int_equal(v->axis, AXIS_FUNCTION);
+    for (row = 0; !line_has(&ui, row, "decomposed"); row++) continue;
+    assert_int_equal(v->config.method.module[0].fn, FN_SOFTMAX);
+    point(&ui, MOUSE_CLICK, column_of(&ui, row, "bottleneck   "), row); /* those between are left alone */
+    assert_int_equal(v->config.method.module[0].fn, FN_BOTTLENECK);
+    scene_press(&ui, 'u');
+    assert_int_equal(v->config.method.module[0].fn, FN_SOFTMAX);
+    for (row = 0; !line_has(&ui, row, "lora-ffn"); row++) continue;
+    point(&ui, MOUSE_CLICK, column_of(&ui, row, "lora-ffn"), row);
+    assert_int_equal(v->config.method.count, 2);
+    ui_show(&ui, SCREEN_HEATMAP);
+    ui.heatmap.shown = 1;
+    ui_changed(&ui);
+    struct heat_look *look = &ui.heatmap.look;
+    point(&ui, MOUSE_CLICK, 60, 10);
+    int r = look->row, column = look->column;
+    assert_true(r > 0 && column > 0);
+    point(&ui, MOUSE_CLICK, 60, 10); /* nothing more to do there */
+    assert_true(look->row == r && look->column == column);
+    point(&ui, MOUSE_CLICK, 60, 11);
+    assert_true(look->row > r && look->column == column);
+    ui_show(&ui, SCREEN_MAP);
+    struct rect pane = ui.map.pane[0];
+    int x, y;
+    point(&ui, MOUSE_CLICK, pane.x + 7, pane.y + 4);
+    assert_int_equal(ui.map.part, 0);
+    scatter_cell(pane, &ui.map.look[0], &x, &y);
+    assert_true(x == 7 && y == 4 && ui.map.chosen >= 0);
+    ui_show(&ui, SCREEN_COMPARE);
+    for (row = 0; !line_has(&ui, row, "\u25B8"); row++) continue;
+    point(&ui, MOUSE_CLICK, 10, row + 1);
+    assert_int_equal(ui.compare.cursor, 1);
+    for (row = 0; !line_has(&ui, row, "differ in config"); row++) continue;
+    point(&ui, MOUSE_CLICK, 5, row + 2);
+    assert_int_equal(ui.compare.part, 1);
+    assert_int_equal(ui.compare.key, 1);
+    ui_show(&ui, SCREEN_RUNS);
+    scene_press(&ui, ','); /* a list */
+    point(&ui, MOUSE_CLICK, 5, 4);
+    assert_int_equal(ui.picker.cursor, 2);
+    point(&ui, MOUSE_CLICK, 5, 4);
+    assert_false(ui.picker.open);
+    scene_press(&ui, PRESS_ESC);
+    ui_show(&ui, SCREEN_RUNS);
+    scene_folder(&ui);
+    ui_show(&ui, SCREEN_DATA);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_has_a_key_and_help),
@@ -450,6 +527,7 @@ int main(void) {
         cmocka_unit_test(a_list_of_what_works),
         cmocka_unit_test(actions_have_a_line),
         cmocka_unit_test(the_mouse_points),
+        cmocka_unit_test(what_is_drawn_is_clicked),
         cmocka_unit_test(a_file_is_found_by_typing),
         cmocka_unit_test(columns_are_given_their_meaning),
     };
