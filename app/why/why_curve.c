@@ -144,7 +144,7 @@ static void clipped(const struct why_run *r, struct why *w) {
     if (clip <= 0 || r->norm.count < 20 || !(middle >= 10 * clip)) return;
     for (size_t i = 0; i < r->norm.count; i++) over += r->norm.value[i] > clip;
     double share = (double)over / (double)r->norm.count;
-    if (share < 0.95) return;
+    if (share < 0.95 || why_last(&r->loss) < 0.9 * why_first(&r->loss)) return; /* it learns all the same */
     why_add(w, "clipped", xprintf("clip %g was at work in %.0f %% of the steps; the middle gradient norm was %.3g", clip, 100 * share,
                                   middle),
             "clip", clip, "share", share, "norm", middle, NULL);

@@ -153,8 +153,10 @@ static void of_the_curves(void **state) {
          &(struct record){ .points = 100, .loss = below_guess, .report = { two_classes } });
     told("spike", "9 at step 51, where 0.3", &(struct record){ .points = 100, .loss = jumping }, &(struct record){ .points = 100,
             .loss = hopping });
-    told("clipped", "in 100 % of the steps", &(struct record){ .points = 30, .norm = large_norm }, &(struct record){ .points = 30,
-            .norm = norm_of_nine });
+    told("clipped", "in 100 % of the steps", &(struct record){ .points = 30, .norm = large_norm, .loss = flat },
+         &(struct record){ .points = 30, .norm = norm_of_nine, .loss = flat });
+    told("clipped", "in 100 % of the steps", &(struct record){ .points = 30, .norm = large_norm, .loss = flat },
+         &(struct record){ .points = 30, .norm = large_norm, .loss = falling });
     told("no-gradient", "for 100 steps, to step 120", &(struct record){ .points = 120, .norm = no_norm },
          &(struct record){ .points = 120, .norm = nearly_no_norm });
     told("points-not-finite", "1 of 100 points", &(struct record){ .points = 100, .loss = broken }, &(struct record){ .points = 100,
