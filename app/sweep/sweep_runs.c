@@ -59,6 +59,11 @@ static int find_size(struct sweep_plan *p, int cell, struct run_config *c, struc
     return 0;
 }
 
+/* By how many percent the cell keeps more values than it should. */
+static double size_beside(const struct sweep_entry *x) {
+    return x->wanted ? 100.0 * ((double)x->kept / (double)x->wanted - 1) : 0;
+}
+
 /* As members: what --size-of made of the cell; nothing where it is as it is said. */
 static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
     if (!x->method) return;
@@ -67,19 +72,26 @@ static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
     json_member_int(b, "wanted", (long long)x->wanted);
 }
 
-/* "lora-ffn(r=3): keeps 12,345 values, +0.4 % of 12,300" */
-static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
+static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
+    if (x->method) json_member_bool(b, "near", fabs(size_beside(x)) <= SIZE_NEAR);
+}
+
+char *sweep_plan_size(const struct sweep_plan *p, int cell) {
     const struct sweep_entry *x = &p->entry[cell];
-    if (!x->method || !x->valid) return;
-    double by = x->wanted ? 100.0 * ((double)x->kept / (double)x->wanted - 1) : 0;
+    if (!x->method || !x->valid) return NULL;
+    return xprintf("%s keeps %lld values, %+.1f %% beside the %lld of %s%s", x->method, (long long)x->kept, size_beside(x),
+                   (long long)x->wanted, p->spec.size_of, fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": NO EQUAL SIZE");
+}
+
+static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
     struct buf b = BUF_INIT;
+    g->sized = sweep_plan_size(p, cell);
+    if (!g->sized) return;
     buf_putc(&b, '{');
-    sweep_runs_add_size(x, &b);
-    json_member_bool(&b, "near", fabs(by) <= SIZE_NEAR);
+    sweep_runs_add_size(&p->entry[cell], &b);
+    sweep_runs_add_near(&p->entry[cell], &b);
     buf_putc(&b, '}');
     g->size = buf_take(&b);
-    g->sized = xprintf("%s keeps %lld values, %+.1f %% beside the %lld of %s%s", x->method, (long long)x->kept, by,
-                       (long long)x->wanted, p->spec.size_of, fabs(by) <= SIZE_NEAR ? "" : ": NO EQUAL SIZE");
 }
 
 /* What a run of the cell would be, without making it. */
@@ -419,6 +431,7 @@ void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct
         json_member_int(out, "runs", x->valid ? p->spec.seeds : 0);
         json_member_int(out, "trained", (long long)x->trained);
         sweep_runs_add_size(x, out);
+        sweep_runs_add_near(x, out);
         buf_putc(out, '}');
         runs += x->valid ? p->spec.seeds : 0;
     }

@@ -181,11 +181,13 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
             out_text(text);
             free(text);
         }
+        char *size = sweep_plan_size(p, i);
         if (x->valid)
-            printf("%d run%s, %lld trained values\n", p->spec.seeds, p->spec.seeds == 1 ? "" : "s",
-                   (long long)x->trained);
-        else
-            out_text(x->reason), putchar('\n');
+            printf("%d run%s, %lld trained values%s", p->spec.seeds, p->spec.seeds == 1 ? "" : "s", (long long)x->trained,
+                   size ? ": " : "");
+        out_text(!x->valid ? x->reason : size ? size : "");
+        putchar('\n');
+        free(size);
     }
     if (!rc && !args_flag(a, "json")) {
         out_lines(buf_text(&lines));

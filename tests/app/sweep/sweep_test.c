@@ -529,6 +529,10 @@ static json_t *shown(const json_t *id) { return stage_json("show %lld --db '%s' 
 static void methods_get_one_size(void **state) {
     (void)state;
     const char *line = "--method '{lora-ffn,adapter-pfeiffer,bitfit}' --lr 1e-3 --steps 2 --size-of 'lora(r=8)' --seeds 1";
+    char *dry = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' %s --dry-run", stage.model, stage.folder, stage.db, line);
+    assert_non_null(strstr(dry, "trained values: bitfit keeps"));
+    assert_non_null(strstr(dry, "of lora(r=8): NO EQUAL SIZE"));
+    free(dry);
     json_decref(sweep(line));
     json_t *v = stage_json("sweep 1 --db '%s' --json", stage.db);
     for (size_t i = 0; i < 3; i++) {
