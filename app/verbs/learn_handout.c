@@ -101,12 +101,20 @@ static void handout_check(struct buf *b, const struct lesson *l, const struct le
     if (l->step[step].kind == LESSON_CHECK) buf_printf(b, "`%s = %s` (%s)\n\n", l->step[step].name, value, band);
 }
 
+/* The answer that a check belongs to, as on the screen, where the question is answered before the value is seen; -1: none. */
+static int handout_answered_by(const struct lesson *l, int step) {
+    if (l->step[step].kind != LESSON_CHECK) return -1;
+    for (int i = step + 1; i < l->steps; i++)
+        if (l->step[i].kind == LESSON_ANSWER && l->step[i].of < step) return i;
+    return -1;
+}
+
 static void handout_step(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step, int *questions) {
     static const char *const titles[LESSON_KINDS] = { [LESSON_RUN] = "A run", [LESSON_SHOW] = "To look at", [LESSON_CHANGE] = "To change",
                                                       [LESSON_CODE] = "In the code" };
     const struct lesson_step *s = &l->step[step];
     bool silent = (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs;
-    if (silent || s->kind == LESSON_ANSWER) return; /* answers stand at the end */
+    if (silent || s->kind == LESSON_ANSWER || handout_answered_by(l, step) >= 0) return; /* answers stand at the end */
     if (s->kind == LESSON_ASK) buf_printf(b, "**Question %d.** ", ++*questions);
     else if (s->kind == LESSON_TEXT || s->kind == LESSON_CHANGE) buf_printf(b, "## %s\n\n",
                                                                             s->head ? s->head : titles[s->kind] ? titles[s->kind] : "");
@@ -133,6 +141,11 @@ static void handout_answers(struct buf *b, const struct lesson *l, const struct 
         if (l->step[i].kind != LESSON_ANSWER) continue;
         buf_printf(b, "**Question %d: %c.** ", ++questions, l->step[i].right);
         handout_body(b, l, p, i);
+        for (int k = l->step[i].of; k < i; k++) {
+            if (handout_answered_by(l, k) != i || !l->step[k].paragraphs) continue;
+            handout_check(b, l, p, k);
+            handout_body(b, l, p, k);
+        }
     }
     if (!questions) buf_puts(b, "None was asked.\n");
 }

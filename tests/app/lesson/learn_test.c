@@ -88,6 +88,7 @@ static void a_lesson_is_handed_out(void **state) {
                                        "```\n  a  kept  line\n```", "![train](paper-5.svg)", "**Question 1: b.** So." };
     for (size_t i = 0; i < COUNT_OF(has); i++)
         if (!strstr(page, has[i])) fail_msg("no \"%s\" in:\n%s", has[i], page);
+    assert_true(strstr(page, "`n = 3`") > strstr(page, "## Answers")); /* not before who reads it has answered */
     assert_non_null(strstr(picture, "<svg"));
     free(page);
     free(picture);
