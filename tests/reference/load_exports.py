@@ -6,7 +6,7 @@
 
 Imports each fixture of adapters/ into a new history, exports it, loads that with the library and compares its answers to the
 64 rows of adapters/rows.txt with those in the fixture.  Prints a line for each, in the form of the tables in docs/loaded.md.
-Of a kind that an export refuses the line has petri's reason.
+Those of families/peft, of RoBERTa, T5, BART and mBART, are compared by their logits in 64 bits.  Of a kind that an export refuses the line has petri's reason.
 """
 import json
 import pathlib
@@ -27,9 +27,9 @@ def petri(program, *words):
     return done.stdout, done.stderr.strip() if done.returncode else None
 
 
-def exported(program, name, form, work):
+def exported(program, name, form, work, adapter=None, base=BASE):
     db, out = str(work / "history.db"), work / f"{name}-{form}"
-    text, why = petri(program, "import", str(OUT / name), "--model", str(BASE), "--db", db, "--json")
+    text, why = petri(program, "import", str(adapter or OUT / name), "--model", str(base), "--db", db, "--json")
     if why:
         return None, why
     _, why = petri(program, "export", str(json.loads(text)["id"]), "--to", form, str(out), "--db", db)
@@ -76,6 +76,23 @@ def check(program, name, form, load, work, tokenizer):
         print(f"| {name} | {form} | loaded, not run by the library: {type(fault).__name__}: {str(fault)[:80]} |")
 
 
+def check_family(program, adapter, work):
+    """One of families/peft: the logits of its model's rows, in 64 bits, as it is saved there."""
+    from peft import PeftModel
+    from safetensors.torch import load_file
+    import make_peft
+    base = adapter.name.split(".")[0]
+    folder, why = exported(program, adapter.name, "peft", work, adapter, pathlib.Path(make_peft.FOLDER) / base)
+    if why:
+        print(f"| {adapter.name} | peft | refused: {why.split(': ', 1)[-1].replace(str(work), '')} |")
+        return
+    model, family = make_peft.load(base)
+    tuned = PeftModel.from_pretrained(model, folder).eval().double()
+    with torch.no_grad():
+        logits = make_peft.run(tuned, make_peft.call_of(tuned, family, str(pathlib.Path(make_peft.FOLDER) / base)), family)[0]
+    print(f"| {adapter.name} | peft | {(logits - load_file(adapter / 'truth.safetensors')['logits']).abs().max().item():.1e} |", flush=True)
+
+
 def main():
     kind, program = sys.argv[1:3]
     tokenizer = AutoTokenizer.from_pretrained(BASE)
@@ -85,6 +102,8 @@ def main():
         for name in names:
             if name.startswith("hub-") == (kind == "hub") and "second" not in name:
                 check(program, name, kind, hub_model if kind == "hub" else peft_model, work, tokenizer)
+        for adapter in sorted((HERE / "families" / "peft").iterdir()) if kind == "peft" else ():
+            check_family(program, adapter, work)
         for name in MERGED if kind == "peft" else ():
             check(program, name, "hf", hf_model, work, tokenizer)
 
