@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -185,6 +186,37 @@ static void a_killed_sweep_goes_on(void **state) {
 
 static pid_t begin(const char *words, int workers) {
     return command_start(stage.folder, "sweep %s --db '%s' --workers %d", words, stage.db, workers);
+}
+
+/* No file may grow: a run that cannot keep its checkpoint pauses and says why; once there is room all come out as ever. */
+static void a_full_disk_pauses_it(void **state) {
+    (void)state;
+    if (!getenv("PETRI_SLOW")) test_skip("a disk is full for some seconds in make test-slow");
+    static const char *const what = "--lr 1e-3 --steps 400 --eval-every 20 --method '{full,bitfit}' --seeds 1,2";
+    static const char *const weights = "SELECT method, seed, state, weights_sha256 FROM v_runs ORDER BY 1, 2";
+    json_decref(sweep(what));
+    char *whole = ask(weights);
+    make(NULL);
+    char *line = xprintf("--model '%s' --task '%s/toys' --batch 2 %s", stage.model, stage.folder, what);
+    char *said = file_join(stage.folder, "stderr");
+    pid_t pid = begin(line, 1);
+    stage_wait_step(&stage, 1, 5);
+    assert_int_equal(prlimit(pid, RLIMIT_FSIZE, &(struct rlimit){ 8192, RLIM_INFINITY }, NULL), 0);
+    bool told = false;
+    for (int i = 0; i < 200 * TEST_PATIENCE && !told; i++) {
+        struct buf text = BUF_INIT;
+        struct err e = ERR_INIT;
+        test_ok(file_read(said, 1 << 20, &text, &e), &e);
+        told = strstr(buf_text(&text), " paused: no checkpoint: ") && strstr(buf_text(&text), "it is tried again");
+        buf_release(&text);
+        usleep(50000);
+    }
+    assert_true(told);
+    assert_int_equal(prlimit(pid, RLIMIT_FSIZE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY }, NULL), 0);
+    assert_int_equal(command_wait(pid, 60), 0);
+    char *now = ask(weights);
+    assert_string_equal(now, whole);
+    free(now), free(whole), free(line), free(said);
 }
 
 /* Each run is one process's; what one that was killed held, another goes on with, as the same run. */
@@ -637,6 +669,7 @@ int main(void) {
         cmocka_unit_test_setup(a_sweep_grows_by_values, make),
         cmocka_unit_test_setup(memory_is_a_cost, make),
         cmocka_unit_test_setup(a_killed_sweep_goes_on, make),
+        cmocka_unit_test_setup(a_full_disk_pauses_it, make),
         cmocka_unit_test_setup(processes_share_a_sweep, make),
         cmocka_unit_test_setup(a_sweep_is_stopped_from_elsewhere, make),
         cmocka_unit_test_setup(a_failed_cell_keeps_its_reason, make),
