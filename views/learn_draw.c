@@ -229,7 +229,7 @@ int learn_about_rows(const struct ui *ui) {
 static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     bool wide = r.w >= 72;
-    canvas_rule(c, r.x, r.y, r.w, "Lessons", wide ? "reading  computing            " : NULL);
+    canvas_rule(c, r.x, r.y, r.w, "Lessons", wide ? "reading  computing              " : NULL);
     if (!v->rows) {
         canvas_wrap(c, (struct rect){ r.x + 2, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     *v->failed ? v->failed : v->listed ? "no lesson lies in assets/lessons" : "looking for lessons \u2026");
@@ -239,14 +239,14 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
     for (int i = 0; i < shown && v->top + i < v->rows; i++) {
         const struct learn_row *row = &v->row[v->top + i];
         bool here = v->top + i == v->cursor;
-        int y = r.y + 1 + i, title = wide ? r.w - 36 : r.w - 4;
+        int y = r.y + 1 + i, title = wide ? r.w - 33 : r.w - 4;
         zone_row(c, r, y, v->top + i - v->cursor);
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
-        canvas_printf(c, r.x + r.w - 30, y, INK_DIM, "%3d min  %5d s", row->minutes, row->seconds);
-        canvas_fit(c, r.x + r.w - 13, y, 5, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
-        canvas_fit(c, r.x + r.w - 7, y, 6, INK_DIM, row->needs);
+        canvas_printf(c, r.x + r.w - 29, y, INK_DIM, "%2d min %4d s", row->minutes, row->seconds);
+        canvas_fit(c, r.x + r.w - 15, y, 5, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
+        canvas_fit(c, r.x + r.w - 9, y, 8, INK_DIM, row->needs);
     }
     if (about) {
         int y = r.y + r.h - about;
