@@ -72,47 +72,49 @@ static void random_events(void **state) {
     ui_release(&ui);
 }
 
-static void every_small_size(void **state) {
-    (void)state;
-    struct ui ui;
-    struct canvas c;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    for (int s = 0; s < SCREEN_COUNT; s++) {
-        ui_show(&ui, (enum screen_id)s);
-        for (int w = 1; w < 90; w += 1 + w / 12)
-            for (int h = 1; h < 34; h++) {
-                ui_resize(&ui, w, h);
-                check(&ui, &c);
-            }
-    }
-    canvas_release(&c);
-    ui_release(&ui);
+/* What lies over a screen, or stands in its place: the list of what works, the ':' line with its palette, published methods,
+ * what can be written, a folder and a file of one's own. */
+enum over { OVER_NONE, OVER_MENU, OVER_COMMAND, OVER_PRESETS, OVER_WRITE, OVER_FOLDER, OVER_OWN, OVER_COUNT };
+
+static bool lay_over(struct ui *ui, enum screen_id s, enum over o) {
+    bool once = s == SCREEN_RUNS; /* these are the same over every screen */
+    if (o == OVER_MENU || o == OVER_WRITE) scene_press(ui, o == OVER_MENU ? ',' : 'e');
+    if (o == OVER_COMMAND) scene_press(ui, ':');
+    if (o == OVER_PRESETS) scene_press(ui, 'P');
+    if (o == OVER_FOLDER || o == OVER_OWN) scene_folder(ui);
+    if (o == OVER_OWN) scene_own(ui);
+    if (o >= OVER_FOLDER) return s == SCREEN_DATA;
+    return o == OVER_NONE || (o == OVER_PRESETS ? s == SCREEN_COMPOSE : once);
 }
 
-/* All of them, with a list and a line open too. */
-static void every_size(void **state) {
-    (void)state;
-    if (!test_slow()) test_skip("all sizes from 1x1 to 300x100 are drawn in make test-slow");
-    struct ui ui;
-    struct canvas c;
-    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
-    for (int s = 0; s < SCREEN_COUNT; s++) {
-        ui_show(&ui, (enum screen_id)s);
-        for (int open = 0; open < (s == SCREEN_RUNS ? 3 : 1); open++) {
-            if (open == 1) scene_press(&ui, ',');
-            if (open == 2) scene_press(&ui, PRESS_ESC), scene_press(&ui, ':');
-            for (int w = 1; w <= 300; w++)
-                for (int h = 1; h <= 100; h++) {
+static void draw_sizes(int w_most, int h_most, int more_w, int more_h) {
+    for (int s = 0; s < SCREEN_COUNT; s++)
+        for (int o = 0; o < OVER_COUNT; o++) {
+            struct ui ui;
+            struct canvas c;
+            scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+            canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+            ui_show(&ui, (enum screen_id)s);
+            bool there = lay_over(&ui, (enum screen_id)s, (enum over)o);
+            for (int w = 1; there && w <= w_most; w += 1 + w * more_w / 12)
+                for (int h = 1; h <= h_most; h += 1 + (o ? 2 : 0) * more_h) {
                     ui_resize(&ui, w, h);
                     check(&ui, &c);
                 }
+            canvas_release(&c);
+            ui_release(&ui);
         }
-        ui.prompt.open = false;
-    }
-    canvas_release(&c);
-    ui_release(&ui);
+}
+
+static void every_small_size(void **state) {
+    (void)state;
+    draw_sizes(89, 33, 1, 1);
+}
+
+static void every_size(void **state) {
+    (void)state;
+    if (!test_slow()) test_skip("all sizes from 1x1 to 300x100 are drawn in make test-slow");
+    draw_sizes(300, 100, 0, 0);
 }
 
 static void too_small_says_so(void **state) {
