@@ -91,13 +91,16 @@ static bool verb_merge_sound(const char *path) {
     return !text_ends(path, ".safetensors") || !checkpoint_look(path, &ignored);
 }
 
-static int merge_one(struct store *into, const char *path, bool json, struct buf *out, struct err *e) {
+/* *other: what is wrong is not in the way of further databases. */
+static int merge_one(struct store *into, const char *path, bool json, struct buf *out, bool *other, struct err *e) {
     struct store *from;
     struct store_merge m = { 0 };
     if (verb_merge_is_same_file(store_path(into), path))
         return err_set(e, ERR_USAGE, "%s: is the database that is merged into", path);
-    if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such database", path);
+    *other = !file_exists(path);
+    if (*other) return err_set(e, ERR_NOT_FOUND, "%s: there is no such database", path);
     int rc = store_open(&from, path, STORE_READ, e);
+    *other = rc != 0;
     if (rc) return rc;
     rc = store_merge(into, from, verb_merge_sound, &m, e);
     if (rc) err_prefix(e, "%s", path);
@@ -118,10 +121,23 @@ int verb_merge(const struct args *a, struct err *e) {
         json_add_key(&out, "from");
         buf_putc(&out, '[');
     }
-    for (int i = 1; !rc && i < a->count; i++) rc = merge_one(into, a->positional[i], json, &out, e);
+    bool other = true;
+    for (int i = 1; other && i < a->count; i++) {
+        struct err one = ERR_INIT;
+        int rc2 = merge_one(into, a->positional[i], json, &out, &other, &one);
+        other |= !rc2;
+        if (rc2 && !rc) {
+            rc = rc2;
+            *e = one;
+        } else if (rc2) {
+            char *shown = text_visible(one.text, strlen(one.text));
+            fprintf(stderr, "petri: %s\n", shown);
+            free(shown);
+        }
+    }
     if (json) buf_puts(&out, "]}");
     if (!rc && json) out_line(&out);
-    if (!json) out_lines(buf_text(&out)); /* also of those before one that could not be merged: they are */
+    if (!json) out_lines(buf_text(&out)); /* also beside one that could not be merged: they are */
     buf_release(&out);
     return verb_close(into, rc, e);
 }
