@@ -5,9 +5,11 @@
 
 #include "app/why/why.h"
 #include "core/base/mem.h"
+#include "core/method/space.h"
 #include "core/train/complete.h"
 #include "core/train/config.h"
 #include "tests/store/support.h"
+#include "tests/support/command.h"
 
 static struct store *history;
 
@@ -293,6 +295,47 @@ static void as_json(void **state) {
     why_release(&w);
 }
 
+/* Presets of the usual regime on petri's own model at their own rate and length, three seeds each: nothing is said.  Those of
+ * several tasks, on three tasks of 60 dev rows, of which is said that they are few. */
+static void default_runs_are_above_suspicion(void **state) {
+    (void)state;
+    if (!test_slow()) test_skip("every preset is trained with three seeds in make test-slow");
+    char *model = test_path("assets/models/petri-mini"), *sections = test_path("assets/tasks/sections"), *folder = test_folder();
+    int said = 0;
+    char *tasks = xstrndup(sections, strlen(sections) - strlen("/sections"));
+    for (int i = 0; i < preset_count() * 3; i++) {
+        const struct preset *p = preset_at(i / 3);
+        if (p->regime) continue; /* learned over episodes, in hours */
+        struct command c;
+        char *db = xprintf("%s/%d.db", folder, i), *rest = xprintf("--model '%s' --method '%s' --seed %d --db '%s'", model, p->name,
+                                                                      1 + i % 3, db);
+        command_run(&c, NULL, "train --task '%s' %s", sections, rest);
+        if (c.status == 2) {
+            command_release(&c);
+            command_run(&c, NULL, "train --tasks '%s/games-sound,%s/admin-net,%s/science-text' %s", tasks, tasks, tasks, rest);
+        }
+        command_expect(&c, 0);
+        command_release(&c);
+        command_run(&c, NULL, "show 1 --why --json --db '%s'", db);
+        json_t *list = command_json(&c, 0), *one;
+        size_t k;
+        json_array_foreach(list, k, one) {
+            if (!strcmp(json_string_value(json_object_get(one, "kind")), "few-rows")) continue;
+            print_message("%s, seed %d: %s\n", p->name, 1 + i % 3, json_string_value(json_object_get(one, "text")));
+            said++;
+        }
+        json_decref(list);
+        command_release(&c);
+        free(db);
+        free(rest);
+    }
+    assert_int_equal(said, 0);
+    free(model);
+    free(sections);
+    free(tasks);
+    free(folder);
+}
+
 static int open_history(void **state) {
     (void)state;
     char *path = fresh_path();
@@ -315,6 +358,7 @@ int main(void) {
         cmocka_unit_test(of_the_plan),
         cmocka_unit_test(other_numbers_after_a_resume),
         cmocka_unit_test(as_json),
+        cmocka_unit_test(default_runs_are_above_suspicion),
     };
     return cmocka_run_group_tests(tests, open_history, close_history);
 }
