@@ -142,6 +142,8 @@ void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char o
 /* By how many learned positions its prefixes move the text (shift=yes). */
 int method_moved(const struct method *m);
 int method_longest(const struct method *m, const struct arch *a);
+/* Rows that its prompts put beside a text. */
+int method_rows(const struct method *m);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
 /* The prototypes of the method's generators (tasks × width), else the task embeddings; NULL: they have neither. */

@@ -40,13 +40,18 @@ int method_moved(const struct method *m) {
     return 0;
 }
 
+int method_rows(const struct method *m) {
+    int rows = 0;
+    for (int i = 0; i < m->count; i++) {
+        bool prompt = function_of(&m->module[i])->form == FORM_ROWS && m->module[i].source != SOURCE_FUSION;
+        if (prompt && m->module[i].write == TAP_EMBED_WORDS) rows += m->module[i].size;
+    }
+    return rows;
+}
+
 int method_longest(const struct method *m, const struct arch *a) {
     int longest = arch_longest(a);
-    if (a->positions) longest -= method_moved(m);
-    for (int i = 0; i < m->count; i++) {
-        bool rows = function_of(&m->module[i])->form == FORM_ROWS && m->module[i].source != SOURCE_FUSION;
-        if (rows && m->module[i].write == TAP_EMBED_WORDS && a->positions) longest -= m->module[i].size;
-    }
+    if (a->positions) longest -= method_moved(m) + method_rows(m);
     return longest < 1 ? 1 : longest;
 }
 

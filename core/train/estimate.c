@@ -98,8 +98,10 @@ static double estimate_bytes(const struct estimate_of *x) {
     return program_bytes + model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
 }
 
-bool estimate_run(const struct estimate_of *x, struct estimate *out) {
-    const struct run_config *c = x->c;
+bool estimate_run(const struct estimate_of *of, struct estimate *out) {
+    const struct run_config *c = of->c;
+    struct estimate_of all = *of, *x = &all;
+    if (of->tokens > 0) all.tokens += method_rows(&of->p->method); /* a prompt's rows are walked as a text's tokens are */
     *out = (struct estimate){ NAN, NAN, NAN };
     if (config_is_meta(c) || config_is_staged(c) || !(x->tokens > 0) || !x->train_rows) return false;
     double steps = (double)config_steps(c, x->train_rows);

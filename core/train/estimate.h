@@ -22,6 +22,6 @@ struct estimate {
 };
 
 /* false: what it takes is not told by rows (a run over episodes, or in stages). */
-bool estimate_run(const struct estimate_of *x, struct estimate *out);
+bool estimate_run(const struct estimate_of *of, struct estimate *out);
 
 #endif
