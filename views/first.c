@@ -76,6 +76,7 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     }
     y = first_line(c, r, y, "c", "compose a method of your own", NULL);
     y = first_line(c, r, y, "T", "your own data, another task or model", NULL);
+    y = first_line(c, r, y, "8", "lessons: what an adapter, a prefix, a prototype does", NULL);
     y = first_line(c, r, y, "?", "keys", NULL);
     y = first_line(c, r, y, "q", "leave", NULL);
     if (y + 3 < r.h) y += low ? 0 : 2;
