@@ -176,7 +176,8 @@ static int64_t await_second(struct session *s, int64_t first) {
     return 0;
 }
 
-static void clone_trains_the_same(const struct ground *g, int number) {
+/* `teacher`, where there is one, is trained before, as run 1. */
+static void clone_trains_the_same(const struct ground *g, const struct ground *teacher, int number) {
     struct session s;
     struct err e = ERR_INIT;
     struct job_request r = { 0 };
@@ -184,6 +185,13 @@ static void clone_trains_the_same(const struct ground *g, int number) {
     char *db = xprintf("%s/%d.db", home, number);
     int64_t id;
     open_session(&s, db);
+    if (teacher) {
+        struct job_request before = { 0 };
+        describe(teacher, &before.config);
+        if (jobs_start(s.jobs, &before, &id, &e)) fail_msg("%s: %s", teacher->name, e.text);
+        assert_true(jobs_wait(s.jobs, id, 30));
+        config_release(&before.config);
+    }
     describe(g, &r.config);
     if (jobs_start(s.jobs, &r, &id, &e)) fail_msg("%s: %s", g->name, e.text);
     assert_true(jobs_wait(s.jobs, id, 30));
@@ -205,6 +213,11 @@ static void clone_trains_the_same(const struct ground *g, int number) {
 
 static void every_option_survives_a_clone(void **state) {
     (void)state;
+    const struct ground teacher = {
+        "a prompt that teaches",
+        { { "model", bert }, { "train", bare }, { "text", "#1" }, { "label", "#2" }, { "method", "prompt(l=2)" },
+          { "header", "off" }, { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
+          { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" }, { "official-dev", "off" } } };
     const struct ground ground[] = {
         { "files with columns, SGD, held out rows",
           { { "model", bert }, { "train", named }, { "text", "body" }, { "text-b", "more" }, { "label", "y" }, { "kind", "classes" },
@@ -239,6 +252,10 @@ static void every_option_survives_a_clone(void **state) {
             { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
             { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" },
             { "official-dev", "off" } } },
+        { "a prompt that a run teaches",
+          { { "model", bert }, { "train", bare }, { "text", "#1" }, { "label", "#2" }, { "method", "mpt(l=2)" }, { "teachers", "1" },
+            { "header", "off" }, { "no-header", "on" }, { "optimiser", "adamw" }, { "form", "classes" }, { "kind", "classes" },
+            { "max-len", "9" }, { "split", "40%" }, { "split-validation", "off" }, { "lr", "0.001" }, { "official-dev", "off" } } },
         { "masked words of texts",
           { { "model", bert }, { "train", texts }, { "dev", texts }, { "form", "masked" }, { "optimiser", "adamw" }, { "kind", "auto" },
             { "max-len", "9" }, { "split", "none" }, { "lr", "0.002" }, { "official-dev", "off" }, { "header", "off" },
@@ -268,7 +285,8 @@ static void every_option_survives_a_clone(void **state) {
         }
         if (!moved) fail_msg("--%s stands at its default in every run of this test: give it a value above", o->name);
     }
-    for (size_t i = 0; i < COUNT_OF(ground); i++) clone_trains_the_same(&ground[i], (int)i);
+    for (size_t i = 0; i < COUNT_OF(ground); i++)
+        clone_trains_the_same(&ground[i], stands(&ground[i], option_find("teachers")) ? &teacher : NULL, (int)i);
 }
 
 int main(void) {
