@@ -82,8 +82,7 @@ static void three_seeds_are_compared(void **state) {
     await("3 marked", true);
     type("4");
     await("3 1, 2, 3", true);
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* ---- two at once ---- */
@@ -119,14 +118,12 @@ static void two_petris_share_a_history(void **state) {
     await_state(1, "stopped");
     type("Escape 3");
     await(" 1  stopped", true);
-    type("q");
-    await("left=0", true);
+    leave();
     free(tmux("select-window -t t:0"));
     type("3");
     await(" 2  finished", true);
     await(" 1  stopped", true);
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* The program that the shell has started. */
@@ -154,8 +151,7 @@ static void a_full_disk_is_waited_for(void **state) {
     await_state(1, "running");
     free(stage_out(0, "stop 1 --db '%s'", stage.db));
     await_state(1, "stopped");
-    type("q");
-    await("left=0", true);
+    leave();
     char *lost = stage_out(0, "sql --db '%s' \"SELECT max(step) = count(*) FROM v_points WHERE run=1 AND key='loss'\"", stage.db);
     assert_non_null(strstr(lost, "\n1\n"));
     free(lost);
@@ -204,8 +200,7 @@ static void a_class_is_shown_a_prefix(void **state) {
     type("d");
     await("only looks", true);
     assert_int_equal(run_count(), 1);
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* What PEFT makes of the folder, beside what petri says of the same text. */

@@ -149,15 +149,34 @@ static inline pid_t begin_a_long_run(int id, const char *steps) {
     return pid;
 }
 
+/* The run may have been asked for only now, and not be listed yet. */
 static inline void await_state(int id, const char *wanted) {
     double from = now();
     for (;;) {
-        json_t *v = stage_json("show %d --db '%s' --json", id, stage.db);
-        bool there = !strcmp(stage_text(v, "state"), wanted);
-        json_decref(v);
+        json_t *list = runs(), *v;
+        size_t i;
+        bool there = false;
+        json_array_foreach(list, i, v)
+            there = there || (json_integer_value(json_object_get(v, "id")) == id && !strcmp(stage_text(v, "state"), wanted));
+        json_decref(list);
         if (there) return;
         if (now() - from > 30 * TEST_PATIENCE) fail_msg("run %d is not %s", id, wanted);
         nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+    }
+}
+
+/* Leaves petri.  The screens know a run's end later than the history, and ask until then. */
+static inline void leave(void) {
+    double from = now();
+    type("q");
+    while (!shows("left=0")) {
+        if (now() - from > 15 * TEST_PATIENCE) await("left=0", true); /* says what is there */
+        nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+        if (!shows("Esc stay")) continue;
+        nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
+        type("Escape");
+        nanosleep(&(struct timespec){ 0, 200000000 }, NULL);
+        if (!shows("Esc stay")) type("q");
     }
 }
 

@@ -38,8 +38,7 @@ static void undo_can_be_typed_ahead(void **state) {
     await_runs(2);
     type("u");
     await_runs(3);
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* What a message offers works: the key that takes a move back, resume, stopping a run that
@@ -89,8 +88,7 @@ static void messages_offer_what_works(void **state) {
     type("C-r");
     await("is called for the talk (u takes it back)", true);
     assert_int_equal(run_count(), 2);
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* ---- pastes ---- */
@@ -136,8 +134,7 @@ static void a_paste_is_no_command(void **state) {
     }
     type("Escape u u u u");
     await_runs(3);
-    type("q");
-    await("left=0", true);
+    leave();
     free(text);
 }
 
@@ -193,8 +190,7 @@ static void pictures_are_new_files(void **state) {
     await("layers: model", true);
     type("e Enter");
     await("written: petri-heatmap-tiny-", true);
-    type("q");
-    await("left=0", true);
+    leave();
     free(go);
     free(folder);
 }
@@ -240,13 +236,12 @@ static void several_tasks_by_keys(void **state) {
         nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
         if (shows("keep a checkpoint")) type("y");
     }
-    await("stopped", true);
+    await_state(1, "stopped"); /* what is said of it may lie over its row */
     type("7");
     await("toys, task 1 of 3", true);
     type("b");
     await("toys2, task 2 of 3", true);
-    type("q");
-    await("left=0", true);
+    leave();
     free(go);
 }
 
@@ -356,8 +351,7 @@ static void sweeps_by_keys(void **state) {
     await("petri sweep ", true);
     type("Escape");
     await("Enter take", false);
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* The ':' line completes and does what the command line does: on a page, as a job, or refused with the line to copy. */
@@ -387,8 +381,7 @@ static void the_command_line_is_inside(void **state) {
     type("Enter");
     await("#2 bitfit", true);
     await("2/2 finished", true); /* the screens know it later than the history, and would ask */
-    type("q");
-    await("left=0", true);
+    leave();
 }
 
 /* Enter, until the lesson has gone on to what is shown: what a step computes is awaited. */
@@ -459,8 +452,7 @@ static void a_lesson_is_gone_through(void **state) {
     go_on_to("Esc leads to the lessons");
     await_note("the end");
     free(tmux("kill-session -t notes"));
-    type("q");
-    await("left=0", true);
+    leave();
     assert_int_equal(run_count(), 0); /* what it trained is in no list */
 }
 
@@ -499,8 +491,7 @@ static void settings_and_the_mouse(void **state) {
     free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 33 3b 31 4d")); /* a stray report is no keys */
     type("'~'");
     await("~ does nothing here", true);
-    type("q");
-    await("left=0", true);
+    leave();
     free(line);
     free(set);
     free(path);
