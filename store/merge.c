@@ -216,7 +216,7 @@ static int merge_run(struct merger *m, struct store_merged *x, struct err *e) {
     r.staged = staged;
     if (!rc) rc = writer_call(m->into, take ? take_run : merge_add_words, &r, e);
     file_unlock(r.lock);
-    if (staged) merge_remove(staged); /* what was exchanged, or what was not taken */
+    if (staged) file_remove_folder(staged); /* what was exchanged, or what was not taken */
     if (!rc && x->into) merge_map_put(&m->run, x->from, x->into);
     free(uid);
     free(staged);

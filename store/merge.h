@@ -40,7 +40,5 @@ int merge_stage(struct merger *m, int64_t run, char **staged, struct err *e);
 char *merge_drop_damaged(const struct merger *m, const char *staged);
 /* Makes them the files of INTO's run, whose folder there may be; what that held is then in *staged. */
 int merge_place(struct merger *m, const char *staged, int64_t into, struct err *e);
-/* Removes a folder and what is in it, as far as that goes. */
-void merge_remove(const char *folder);
 
 #endif

@@ -278,18 +278,6 @@ bool merge_has_files(const struct store *s, int64_t run) {
     return any;
 }
 
-void merge_remove(const char *folder) {
-    DIR *d = opendir(folder);
-    for (struct dirent *x; d && (x = readdir(d));) {
-        if (!strcmp(x->d_name, ".") || !strcmp(x->d_name, "..")) continue;
-        char *path = file_join(folder, x->d_name);
-        if (unlink(path) && errno == EISDIR) merge_remove(path);
-        free(path);
-    }
-    if (d) closedir(d);
-    rmdir(folder);
-}
-
 static int copy_file(const char *from, const char *to, struct err *e) {
     int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = -1;
     if (in < 0) return err_set(e, ERR_SYSTEM, "%s: cannot be read: %s", from, strerror(errno));
@@ -329,9 +317,9 @@ int merge_stage(struct merger *m, int64_t run, char **staged, struct err *e) {
     *staged = NULL;
     if (!merge_has_files(m->from, run)) return 0;
     char *folder = store_run_folder(m->from, run), *to = xprintf("%s/merging", m->into->files);
-    merge_remove(to); /* of one that was killed */
+    file_remove_folder(to); /* of one that was killed */
     int rc = copy_folder(folder, to, e);
-    if (rc) merge_remove(to);
+    if (rc) file_remove_folder(to);
     else *staged = to;
     if (rc) free(to);
     free(folder);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,15 @@ bool file_is_folder(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
+
+static int file_remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at) {
+    (void)st, (void)at;
+    if (kind == FTW_DP) rmdir(path);
+    else unlink(path);
+    return 0;
+}
+
+void file_remove_folder(const char *path) { nftw(path, file_remove_entry, 32, FTW_DEPTH | FTW_PHYS); }
 
 bool file_is_empty_folder(const char *path) {
     DIR *d = opendir(path);

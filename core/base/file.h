@@ -39,6 +39,8 @@ bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 /* Makes a folder and those above it; fine when it exists. */
 int file_make_folder(const char *path, struct err *e);
+/* Removes a folder and all that is in it, as far as that goes; follows no link. */
+void file_remove_folder(const char *path);
 bool file_is_empty_folder(const char *path); /* false also for what is none, or cannot be read */
 /* "a/b"; caller frees. */
 char *file_join(const char *folder, const char *name);

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -16,13 +15,6 @@
 #include "core/base/text.h"
 
 enum { YOUNG_SECONDS = 60 }; /* it may be made, and not held yet */
-
-static int scratch_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at) {
-    (void)st, (void)at;
-    return kind == FTW_DP ? rmdir(path) : unlink(path);
-}
-
-static void scratch_remove(const char *folder) { nftw(folder, scratch_remove_one, 32, FTW_DEPTH | FTW_PHYS); }
 
 /* Holds a folder that nobody else does; −1. */
 static int scratch_hold(const char *folder) {
@@ -45,7 +37,7 @@ static void remove_left(const char *parent, const char *start) {
         bool ours = !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && st.st_mtime < now - YOUNG_SECONDS;
         int fd = ours ? scratch_hold(path) : -1;
         if (fd >= 0) {
-            scratch_remove(path);
+            file_remove_folder(path);
             close(fd);
         }
         free(path);
@@ -72,7 +64,7 @@ int scratch_make(struct scratch *s, const char *what, struct err *e) {
 
 void scratch_drop(struct scratch *s) {
     if (!s->folder) return;
-    scratch_remove(s->folder);
+    file_remove_folder(s->folder);
     if (s->hold >= 0) close(s->hold);
     free(s->folder);
     *s = (struct scratch){ NULL, -1 };
