@@ -75,10 +75,8 @@ static void take_series(struct session *s, struct background_answer *a) {
 static void started(struct session *s, const struct job_row *j) {
     s->last_id = j->id;
     s->ui.train.focus = j->id;
-    if (s->ui.screen == SCREEN_LEARN) /* no list shows a lesson's runs unasked */
-        ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: :runs tag=lesson lists it", (long long)j->id);
-    else
-        ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: 3 lists all runs", (long long)j->id);
+    const char *where = s->ui.screen == SCREEN_LEARN ? ":runs tag=lesson lists it" /* no list shows it unasked */ : "3 lists all runs";
+    ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: %s", (long long)j->id, where);
     session__ask_runs(s);
 }
 
