@@ -54,11 +54,11 @@ static inline bool shows(const char *part) {
     return found;
 }
 
-/* Waits until the screen shows (or no longer shows) `part`; fails after 15 seconds (TEST_PATIENCE times). */
-static inline double await(const char *part, bool there) {
+/* Waits until the screen shows (or no longer shows) `part`; fails after so many seconds (TEST_PATIENCE times). */
+static inline double await_within(double seconds, const char *part, bool there) {
     double from = now();
     while (shows(part) != there) {
-        if (now() - from > 15 * TEST_PATIENCE) {
+        if (now() - from > seconds * TEST_PATIENCE) {
             char *screen = tmux("capture-pane -p -t t");
             fprintf(stderr, "%s\n", screen); /* whole: a failure's message is cut */
             fail_msg("%s \"%s\" on the screen above", there ? "no" : "still", part);
@@ -67,6 +67,8 @@ static inline double await(const char *part, bool there) {
     }
     return now() - from;
 }
+
+static inline double await(const char *part, bool there) { return await_within(15, part, there); }
 
 /* A shell in a window of 80 x 24; `locale` and the program's folders are set.  (The terminal
  * library keeps its tables to the end, which a leak checker would print onto the screen.) */
