@@ -88,7 +88,7 @@ static void three_seeds_are_compared(void **state) {
 /* ---- two at once ---- */
 
 static void other_window(void) {
-    free(tmux("new-window -t t \"env ASAN_OPTIONS=detect_leaks=0 LC_ALL=C.UTF-8 PS1='ready> ' bash --norc --noprofile -i\""));
+    free(tmux("new-window -t t: \"env ASAN_OPTIONS=detect_leaks=0 LC_ALL=C.UTF-8 PS1='ready> ' bash --norc --noprofile -i\""));
     await("ready>", true);
 }
 
