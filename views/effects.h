@@ -76,7 +76,7 @@ enum effect_kind {
     EFFECT_SWEEP_GO,      /* what sweep run[0] lacks */
     EFFECT_SWEEP_STOP,    /* all who work on sweep run[0] are asked to stop */
     EFFECT_SWEEP_EXTEND,  /* sweep run[0] by the seeds or options in text; then what lacks */
-    EFFECT_PICTURE,       /* the screen as a file; text: "svg", "text", "ansi" */
+    EFFECT_PICTURE,       /* the screen as a file; text: "svg", "png", "text", "ansi" */
     EFFECT_TABLE,         /* its table as one; text: "csv", "json", "markdown" */
     EFFECT_VERB,          /* text: a line of the command line; what it prints comes to ui->page, what trains becomes a job */
     EFFECT_VERB_STOP,     /* the command that prints is stopped */

@@ -31,6 +31,7 @@ static const struct {
     [RENDER_TEXT] = {"text", ".txt"},
     [RENDER_ANSI] = {"ansi", ".ans"},
     [RENDER_SVG] = {"svg", ".svg"},
+    [RENDER_PNG] = {"png", ".png"},
 };
 
 bool render_form_named(const char *word, enum render_form *form) {
@@ -45,7 +46,7 @@ bool render_form_named(const char *word, enum render_form *form) {
 const char *render_end(enum render_form form) { return render_forms[form].end; }
 
 void render_canvas(const struct canvas *c, enum render_form form, struct buf *out) {
-    if (form == RENDER_SVG) canvas_to_svg(c, out);
+    if (form == RENDER_SVG || form == RENDER_PNG) canvas_to_svg(c, out);
     else if (form == RENDER_ANSI) canvas_to_ansi(c, out);
     else canvas_to_text(c, out);
 }

@@ -18,6 +18,7 @@ static const struct {
     {EFFECT_EXPORT, "markdown", "as Markdown", "the same as a table"},
     {EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method folded in"},
     {EFFECT_PICTURE, "svg", "as an SVG picture", "for pages and slides; sharp at any size"},
+    {EFFECT_PICTURE, "png", "as a PNG picture", "where rsvg-convert is installed (librsvg2-bin)"},
     {EFFECT_PICTURE, "text", "as text", "what is on the screen"},
     {EFFECT_PICTURE, "ansi", "as text with colours", "ANSI sequences: cat shows it in a terminal"},
 };
@@ -79,6 +80,6 @@ bool write_named(struct ui *ui, const char *form, struct effect *out) {
         return true;
     }
     if (known) ui_say(ui, SAY_ERROR, "export: this screen has nothing to write as %.20s", form);
-    else ui_say(ui, SAY_ERROR, "export: csv, json, markdown, hf, svg, text or ansi, of what is shown; e lists them");
+    else ui_say(ui, SAY_ERROR, "export: csv, json, markdown, hf, svg, png, text or ansi, of what is shown; e lists them");
     return false;
 }

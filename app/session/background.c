@@ -186,6 +186,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_PURGE_COUNT:
     case BACKGROUND_PURGE:
     case BACKGROUND_TABLE:
+    case BACKGROUND_PNG:
     case BACKGROUND_EXPORT: return background__act(&(struct background_place){ d->store, d->jobs }, o, a, e);
     case BACKGROUND_SOURCE: return background__source(o, a, e);
     case BACKGROUND_FOLDER: a->folder = own_folder_list(o->text); return 0;

@@ -34,6 +34,7 @@ enum background_kind {
     BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
     BACKGROUND_EXPORT,  /* text: csv, json, markdown (points), hf; answers with a message */
     BACKGROUND_TABLE,   /* these runs as a table; text: the file's name, its end says the form; answers with a message */
+    BACKGROUND_PNG,     /* text: an SVG; name: the stem of the file that it becomes; answers with a message */
     BACKGROUND_SAVED,   /* the saved filters */
     BACKGROUND_COLUMNS, /* the columns that were kept */
     BACKGROUND_KEEP_COLUMNS, /* text */
@@ -69,7 +70,7 @@ struct background_order {
     bool by_task;     /* BACKGROUND_RUNS: with what each task came to */
     bool disk, curve; /* BACKGROUND_RUNS: with the bytes of each run's files, with its loss in small */
     const char *text; /* copied */
-    const char *name; /* BACKGROUND_NAME; copied */
+    const char *name; /* BACKGROUND_NAME, _PNG; copied */
     int64_t typed;    /* BACKGROUND_PURGE */
     const struct run_config *config; /* BACKGROUND_SOURCE; copied */
     int step;         /* BACKGROUND_LESSON_STEP; its run is begun: */

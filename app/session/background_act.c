@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/files/outfile.h"
+#include "app/files/png.h"
 #include "app/history/export_hf.h"
 #include "app/history/moved.h"
 #include "app/history/run_table.h"
@@ -239,6 +240,23 @@ static int act_export(const struct background_place *p, const struct background_
     return rc;
 }
 
+/* A picture into a new file. */
+static int act_png(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+    const struct buf svg = { .data = (char *)(uintptr_t)o->text, .size = strlen(o->text) };
+    struct buf png = BUF_INIT;
+    int rc = png_of_svg(&svg, &png, e);
+    if (rc) return rc;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(p->store), false);
+    char *path = outfile_new_name(o->name, ".png");
+    rc = outfile_write(&g, path, png.data, png.size, e);
+    if (!rc) background__say(a, SAY_GOOD, "written: %s", path);
+    free(path);
+    outfile_guard_release(&g);
+    buf_release(&png);
+    return rc;
+}
+
 int background__act(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
     switch (o->kind) {
     case BACKGROUND_CLONE: return act_take_config(p, o, a, e);
@@ -255,6 +273,7 @@ int background__act(const struct background_place *p, const struct background_or
     case BACKGROUND_NAME: return act_name(p, o, a, e);
     case BACKGROUND_PURGE_COUNT:
     case BACKGROUND_PURGE: return act_purge(p, o, a, e);
+    case BACKGROUND_PNG: return act_png(p, o, a, e);
     case BACKGROUND_TABLE:
     case BACKGROUND_EXPORT: return act_export(p, o, a, e);
     default: BUG("order %d", o->kind);

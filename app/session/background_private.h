@@ -13,7 +13,7 @@ struct background_place {
     struct store *store;
     struct jobs *jobs;
 };
-/* BACKGROUND_CLONE to _PURGE and the like, and _TABLE, _EXPORT. */
+/* BACKGROUND_CLONE to _PURGE and the like, and _TABLE, _EXPORT, _PNG. */
 int background__act(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e);
 /* BACKGROUND_SOURCE. */
 int background__source(const struct background_order *o, struct background_answer *a, struct err *e);

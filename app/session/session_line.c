@@ -112,7 +112,10 @@ char *session__line(const struct session *s, const struct effect *x) {
     case EFFECT_COMPARE: add_compare(&b, x); break;
     case EFFECT_PICTURE:
         buf_printf(&b, "petri render --screen %s --size %dx%d%s", screen_at(s->ui.screen)->name, s->ui.w, s->ui.h,
-                   !strcmp(x->text, "svg") ? " --svg" : !strcmp(x->text, "ansi") ? " --ansi" : "");
+                   !strcmp(x->text, "svg")    ? " --svg"
+                   : !strcmp(x->text, "ansi") ? " --ansi"
+                   : !strcmp(x->text, "png")  ? " --out screen.png"
+                                              : "");
         break;
     default: break;
     }

@@ -47,12 +47,20 @@ static void put(struct session *s, const char *end, const struct buf *bytes) {
     free(path);
 }
 
+/* Another program makes it, which takes its time. */
+static void ask_png(struct session *s, const char *svg) {
+    char *stem = written_stem(s);
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PNG, .text = svg, .name = stem });
+    free(stem);
+}
+
 void session__picture(struct session *s, const char *word) {
     enum render_form form;
     struct buf drawn = BUF_INIT;
     if (!render_form_named(word, &form)) return;
     render_ui(&s->ui, form, &drawn);
-    put(s, render_end(form), &drawn);
+    if (form == RENDER_PNG) ask_png(s, buf_text(&drawn));
+    else put(s, render_end(form), &drawn);
     buf_release(&drawn);
 }
 

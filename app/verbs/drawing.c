@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/files/outfile.h"
+#include "app/files/png.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
 #include "core/base/json.h"
@@ -15,10 +16,7 @@ static int form_of_name(const char *path, enum render_form *form, struct err *e)
         *form = (enum render_form)i;
         if (text_ends(path, render_end(*form))) return 0;
     }
-    if (text_ends(path, ".png"))
-        return err_set(e, ERR_USAGE, "--out %s: petri draws no PNG; write a .svg, which browsers show and rsvg-convert or "
-                       "Inkscape turn into PNG of any size", path);
-    return err_set(e, ERR_USAGE, "--out %s: its end says the form: .txt, .ans (text with colours) or .svg", path);
+    return err_set(e, ERR_USAGE, "--out %s: its end says the form: .txt, .ans (text with colours), .svg or .png", path);
 }
 
 int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
@@ -32,20 +30,34 @@ int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
     int rc = form_of_name(path, form, e);
     if (!rc && (ansi || svg) && *form != asked)
         rc = err_set(e, ERR_USAGE, "--out %s: its end says another form than --%s", path, svg ? "svg" : "ansi");
+    if (!rc && *form == RENDER_PNG && png_ready(e)) rc = err_prefix(e, "--out %s", path);
+    return rc;
+}
+
+/* A picture is made before its file is opened, so that there is none where that fails. */
+static int write_drawn(const struct outfile_guard *g, const char *path, const struct buf *drawn, struct err *e) {
+    struct buf png = BUF_INIT;
+    int rc = outfile_check(g, path, e);
+    if (!rc && text_ends(path, render_end(RENDER_PNG))) {
+        rc = png_of_svg(drawn, &png, e);
+        drawn = &png;
+    }
+    if (!rc) rc = outfile_write(g, path, drawn->data ? drawn->data : "", drawn->size, e);
+    buf_release(&png);
     return rc;
 }
 
 int drawing_put(const struct args *a, const struct buf *drawn, struct err *e) {
-    const char *path = args_get(a, "out"), *bytes = drawn->data ? drawn->data : "";
+    const char *path = args_get(a, "out");
     if (!path) {
-        fwrite(bytes, 1, drawn->size, stdout);
+        fwrite(buf_text(drawn), 1, drawn->size, stdout);
         return 0;
     }
     struct outfile_guard g;
     char *database = verb_database(a, e);
     if (!database) return e->code;
     outfile_guard_init(&g, database, args_flag(a, "overwrite"));
-    int rc = outfile_write(&g, path, bytes, drawn->size, e);
+    int rc = write_drawn(&g, path, drawn, e);
     outfile_guard_release(&g);
     free(database);
     if (rc) return rc;

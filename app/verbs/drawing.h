@@ -13,7 +13,7 @@ int drawing_put(const struct args *a, const struct buf *drawn, struct err *e);
 
 #define DRAWING_OPTIONS                                                                                                     \
     { "ansi", NULL, "with colours as ANSI sequences" }, { "svg", NULL, "as an SVG picture" },                               \
-        { "out", "FILE", "to FILE.txt, .ans (ANSI) or .svg in place of standard output" },                                  \
+        { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output" },                                  \
         { "overwrite", NULL, "--out may write over a file that exists" }
 
 #endif

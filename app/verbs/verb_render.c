@@ -225,7 +225,7 @@ static void verb_render_print_json(const struct ui *ui, const char *form, const 
 }
 
 static int verb_render_print(const struct ui *ui, enum render_form form, const struct args *a, struct err *e) {
-    static const char *const names[RENDER_FORMS] = { "text", "ansi", "svg" };
+    static const char *const names[RENDER_FORMS] = { "text", "ansi", "svg", "png" };
     struct buf out = BUF_INIT;
     int rc = 0;
     render_ui(ui, form, &out);

@@ -92,12 +92,13 @@ static struct effect compare_typed(struct ui *ui, const char *line) {
 
 static void all_that_is_shown_can_be_written(void **state) {
     (void)state;
-    static const char *const help[] = {"the screen as an SVG picture: screen svg", "the screen as text: screen text",
+    static const char *const help[] = {"the screen as an SVG picture: screen svg", "the screen as a PNG picture: screen png",
+                                       "the screen as text: screen text",
                                        "the screen as text with colours: screen ansi"};
     static const char *const train[] = {
         "the points of #3 as CSV: run csv", "the points of #3 as JSON Lines: run json", "the points of #3 as Markdown: run markdown",
-        "#3 as a Hugging Face folder: run hf", "the screen as an SVG picture: screen svg", "the screen as text: screen text",
-        "the screen as text with colours: screen ansi"};
+        "#3 as a Hugging Face folder: run hf", "the screen as an SVG picture: screen svg",
+        "the screen as a PNG picture: screen png", "the screen as text: screen text", "the screen as text with colours: screen ansi"};
     writes(SCREEN_HELP, help, (int)COUNT_OF(help));
     writes(SCREEN_MAP, help, (int)COUNT_OF(help));
     writes(SCREEN_TRAIN, train, (int)COUNT_OF(train));
@@ -110,8 +111,10 @@ static void all_that_is_shown_can_be_written(void **state) {
     x = compare_typed(&ui, ":export ansi");
     assert_int_equal(x.kind, EFFECT_PICTURE);
     x = compare_typed(&ui, ":export png");
+    assert_int_equal(x.kind, EFFECT_PICTURE);
+    x = compare_typed(&ui, ":export jpg");
     assert_int_equal(x.kind, EFFECT_NONE);
-    assert_non_null(strstr(ui.message, "svg, text or ansi"));
+    assert_non_null(strstr(ui.message, "svg, png, text or ansi"));
     ui_show(&ui, SCREEN_MAP);
     compare_typed(&ui, ":export csv");
     assert_non_null(strstr(ui.message, "nothing to write as csv"));

@@ -1,4 +1,6 @@
 /* The real program in a real terminal: keys typed ahead, pastes, and what the screens offer. */
+#include <sys/stat.h>
+
 #include "store/store.h"
 #include "tests/app/session/terminal.h"
 
@@ -177,7 +179,7 @@ static void lists_name_their_command(void **state) {
 static void pictures_are_new_files(void **state) {
     (void)state;
     need_tmux();
-    char *folder = file_join(stage.folder, "pictures"), *go = xprintf("mkdir '%s'; cd '%s';", folder, folder);
+    char *folder = file_join(stage.folder, "pictures"), *go = xprintf("mkdir '%s'; cd '%s'; PATH=.", folder, folder);
     start(go, "");
     await("Enter    train", true);
     type("7");
@@ -190,6 +192,14 @@ static void pictures_are_new_files(void **state) {
     await("layers: model", true);
     type("e Enter");
     await("written: petri-heatmap-tiny-", true);
+    type("\":export png\" Enter");
+    await("no PNG without rsvg-convert", true);
+    test_put(folder, "rsvg-convert", "#!/bin/sh\nprintf '\\211PNG\\r\\n\\032\\n1234IEND\\256B`\\202'\n");
+    char *maker = file_join(folder, "rsvg-convert");
+    assert_int_equal(chmod(maker, 0700), 0);
+    type("\":export png\" Enter");
+    await(".png", true);
+    free(maker);
     leave();
     free(go);
     free(folder);

@@ -3,6 +3,7 @@
 #include <pty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,10 +168,44 @@ static void tables_and_pictures_go_into_files(void **state) {
     stage_refused(2, "exists", "render --screen runs --out '%s' --db '%s'", path, stage.db);
     free(stage_out(0, "render --screen runs --out '%s' --overwrite --db '%s'", path, stage.db));
     stage_refused(2, "another form", "render --screen runs --ansi --out '%s' --overwrite --db '%s'", path, stage.db);
-    stage_refused(2, "draws no PNG", "render --screen runs --out '%s/runs.png' --db '%s'", stage.folder, stage.db);
     stage_refused(2, ".txt, .ans", "render --screen runs --out '%s/runs.jpg' --db '%s'", stage.folder, stage.db);
     buf_release(&bytes);
     free(path);
+}
+
+/* A program of that name on PATH takes the SVG; what it makes of it is the file, or there is none. */
+static void a_png_is_made_by_another_program(void **state) {
+    (void)state;
+    static const struct {
+        const char *does;
+        int status;
+        const char *said;
+    } all[] = { { "exit 1 # $FAKE", 1, "failed without a word" },
+                { "echo 'no such font' >&2; exit 1", 1, "rsvg-convert: no such font" },
+                { "printf '\\211PNG\\r\\n\\032\\n'", 1, "no whole PNG" },
+                { "kill -9 $$", 1, "failed without a word" },
+                { "printf '\\211PNG\\r\\n\\032\\n1234IEND\\256B`\\202'", 0, "" } };
+    char *bin = file_join(stage.folder, "bin"), *maker = file_join(bin, "rsvg-convert"), *path = xprintf("PATH=%s", bin),
+         *to = file_join(stage.folder, "runs.png");
+    struct command c;
+    struct err e = ERR_INIT;
+    test_ok(file_make_folder(bin, &e), &e);
+    command_run(&c, path, "plot 1 --out '%s' --db '%s'", to, stage.db);
+    command_expect(&c, 3);
+    assert_non_null(strstr(buf_text(&c.err), "librsvg2-bin"));
+    command_release(&c);
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        char *script = xprintf("#!/bin/sh\nread first\ncase $first in '<svg '*) ;; *) exit 9 ;; esac\n%s\n", all[i].does);
+        test_put(bin, "rsvg-convert", script);
+        assert_int_equal(chmod(maker, 0700), 0);
+        command_run(&c, path, "%s --out '%s' --db '%s'", i % 2 ? "plot 1" : "render --screen runs", to, stage.db);
+        command_expect(&c, all[i].status);
+        assert_non_null(strstr(buf_text(&c.err), all[i].said));
+        assert_true(file_exists(to) == !all[i].status);
+        command_release(&c);
+        free(script);
+    }
+    free(to), free(path), free(maker), free(bin);
 }
 
 /* Several runs in one chart, over what each step took, with the numbers that are drawn. */
@@ -418,6 +453,7 @@ int main(void) {
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
         cmocka_unit_test(tables_and_pictures_go_into_files),
+        cmocka_unit_test(a_png_is_made_by_another_program),
         cmocka_unit_test(runs_are_drawn),
         cmocka_unit_test(tags_come_and_go),
         cmocka_unit_test(a_note_is_replaced),
