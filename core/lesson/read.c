@@ -306,14 +306,38 @@ size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent)
     return n + 1 + *percent;
 }
 
-/* Every {name} of a line is of a value or run of this step or before it. */
+/* The question behind which the value of step `of` was measured and that is not answered before the last step, or -1. */
+static int lesson_open_question(const struct lesson *l, int of) {
+    for (int i = of; i-- > 0;) {
+        bool open = l->step[i].kind == LESSON_ASK;
+        for (int k = i + 1; open && k < l->steps; k++) open = l->step[k].kind != LESSON_ANSWER || l->step[k].of != i;
+        if (open) return i;
+    }
+    return -1;
+}
+
+/* Whether the last step's text may tell what step `of` measured: the text of a check may, which belongs to the answer (a handout
+ * has it there), and a note, which is nobody's but the presenter's. */
+static int check_is_told_late(struct lesson_reader *r, int of, const char *name) {
+    enum lesson_kind kind = last_step(r)->kind, measured = r->l->step[of].kind;
+    if (kind == LESSON_LET || kind == LESSON_CHECK || kind == LESSON_ANSWER || (measured != LESSON_LET && measured != LESSON_CHECK)) return 0;
+    int ask = lesson_open_question(r->l, of);
+    if (ask < 0) return 0;
+    const char *question = r->l->step[ask].name;
+    return lesson_refuse(r, "\"{%s}\" is measured behind the question \"%s\", which is open here: it may stand in the text of a check, "
+                         "or behind \"answer %s\"", name, question, question);
+}
+
+/* Every {name} of a line is of a value or run of this step or before it, and gives no answer away. */
 static int check_placeholders(struct lesson_reader *r, const char *text) {
     for (const char *at = text; (at = strchr(at, '{')); at++) {
         char name[LESSON_NAME];
         bool percent;
         if (!lesson_placeholder(at, name, &percent))
             return lesson_refuse(r, "\"%.20s\": a brace is {name} or {name%%} of a value before this", at);
-        if (lesson_named(r->l, r->l->steps - 1, name) < 0) {
+        int of = lesson_named(r->l, r->l->steps - 1, name), rc = of >= 0 && *text != '>' ? check_is_told_late(r, of, name) : 0;
+        if (rc) return rc;
+        if (of < 0) {
             const char *near = nearest_name(r, name, false);
             return lesson_refuse(r, "\"{%s}\": no value or run of that name stands here or before%s%s%s", name, near ? "; is \"" : "",
                                  near ? near : "", near ? "\" meant?" : "");

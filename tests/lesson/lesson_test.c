@@ -105,6 +105,25 @@ static void slips_are_told_with_line_and_word(void **state) {
     test_refused(lesson_parse(&l, "x", "lesson \xFF", 8, &e), ERR_INPUT, &e, "not UTF-8");
 }
 
+/* What is measured behind a question is told by checks and behind the answer, in no other text. */
+static void no_text_gives_an_answer_away(void **state) {
+    (void)state;
+    static const char open[] = "let before = 1\nask q\n  What?\n  a) x\n  b) y\nlet n = 2\ncheck c = n is 2\n  {n}, {c}\n",
+                      closed[] = "answer q = a\n  {c}\ntext\n  {n}\n";
+    static const char *const told[] = { "text\n  a\n  {c%}\n", "show train\n  {n}\n", "ask p\n  Is {c} it?\n  a) x\n  b) y\n" };
+    for (size_t i = 0; i < COUNT_OF(told); i++) {
+        char *steps = xprintf("%s%s%s", open, told[i], closed);
+        refused(steps, "behind the question \"q\", which is open here");
+        free(steps);
+    }
+    struct lesson l;
+    struct err e = ERR_INIT;
+    char *steps = xprintf("%stext\n  {before}\n  > {c}\n%s", open, closed);
+    test_ok(parse(&l, steps, &e), &e);
+    lesson_release(&l);
+    free(steps);
+}
+
 /* Deep and long ones end, with a word for what is too deep. */
 static void nested_expressions_end(void **state) {
     (void)state;
@@ -290,6 +309,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lesson_is_read),
         cmocka_unit_test(slips_are_told_with_line_and_word),
+        cmocka_unit_test(no_text_gives_an_answer_away),
         cmocka_unit_test(nested_expressions_end),
         cmocka_unit_test(expressions_have_values),
         cmocka_unit_test(what_is_kept_comes_back),
