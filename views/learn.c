@@ -127,7 +127,8 @@ static void learn_enter(struct ui *ui, struct effect *out) {
 
 static void open_lesson(struct ui *ui, struct effect *out) {
     struct learn_view *v = &ui->learn;
-    if (v->cursor >= v->rows) return;
+    if (v->cursor >= v->rows || *v->opening) return;
+    snprintf(v->opening, sizeof v->opening, "%s", v->row[v->cursor].name);
     snprintf(out->text, sizeof out->text, "%s", v->row[v->cursor].name);
     out->kind = EFFECT_LESSON;
 }

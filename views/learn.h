@@ -21,13 +21,13 @@ struct learn_view {
     const struct lesson *lesson;      /* the open one; NULL: none */
     struct lesson_progress *progress; /* the screen's own: its place and answers change here */
     char failed[400];                 /* why a lesson could not be read */
+    char opening[LESSON_NAME * 4];    /* what is to be opened and not there yet; "": nothing.  The app takes it back */
     /* the screen's */
     int cursor, top;
     int up;      /* rows that the text is scrolled back from its end */
     bool large;  /* one step alone, with room around it */
     bool notes;  /* the notes to a lesson that another petri leads: nothing is done here */
     bool beside; /* another screen is shown, with the step beside it */
-    char wanted[LESSON_NAME * 4]; /* a lesson to open, as it was asked for */
     int64_t run[LESSON_SHOWN * LESSON_SEEDS]; /* those of the step that is shown */
 };
 

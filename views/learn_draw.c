@@ -283,7 +283,8 @@ void learn_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     if (!s) {
-        if (*v->failed) buf_puts(out, v->failed);
+        if (*v->opening) buf_printf(out, "opening %s \u2026", v->opening); /* behind a step that is computed still */
+        else if (*v->failed) buf_puts(out, v->failed);
         else if (v->cursor < v->rows)
             buf_printf(out, "petri learn %s   on %s, %s", v->row[v->cursor].name, ui->compose.model ? ui->compose.model : "the usual model",
                        *v->row[v->cursor].needs ? v->row[v->cursor].needs : ui->compose.task ? ui->compose.task : "its usual task");

@@ -182,6 +182,7 @@ static void session_begin(struct session *s, const char *lesson, const struct se
     if (lesson) {
         struct effect open = { .kind = EFFECT_LESSON };
         snprintf(open.text, sizeof open.text, "%s", lesson);
+        snprintf(s->ui.learn.opening, sizeof s->ui.learn.opening, "%s", lesson);
         ui_show(&s->ui, SCREEN_LEARN);
         session__effect(s, &open);
     }

@@ -58,6 +58,7 @@ static void take_shelf(struct session *s, struct background_answer *a) {
 
 static void take_lesson(struct session *s, struct background_answer *a) {
     struct learn_view *v = &s->ui.learn;
+    *v->opening = '\0';
     snprintf(v->failed, sizeof v->failed, "%.399s", a->lesson ? "" : a->message);
     if (!a->lesson) return;
     v->lesson = &a->lesson->lesson;

@@ -184,6 +184,8 @@ static void enter_opens_and_letters_answer(void **state) {
     struct effect x = press(&s, PRESS_ENTER);
     assert_int_equal(x.kind, EFFECT_LESSON);
     assert_string_equal(x.text, "own");
+    assert_true(scene_shows(&s.ui, "opening own \u2026"));
+    assert_int_equal(press(&s, PRESS_ENTER).kind, EFFECT_NONE); /* it is asked for once */
     end(&s);
     begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, true);
     assert_int_equal(s.progress.at, 1); /* the value before it is computed on the way */
