@@ -284,6 +284,19 @@ static void ten_thousand_runs_are_searched(void **state) {
     free(of);
 }
 
+/* A story that ends in its middle leaves no petri that trains on. */
+static void nothing_is_left_behind(void **state) {
+    need_tmux();
+    start_new("");
+    char *options = xprintf("--task '%s' --method bitfit --steps 100000000", task);
+    train_typed(options);
+    free(options);
+    stage_wait_step(&stage, 1, 1);
+    assert_true(left_behind(0) > 0);
+    close_shell(state);
+    assert_int_equal(left_behind(0), 0);
+}
+
 /* ---- whatever comes ---- */
 
 static uint64_t seed = 20261129;
@@ -385,6 +398,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_class_is_shown_a_prefix, make, close_shell),
         cmocka_unit_test_setup_teardown(an_adapter_is_taken_away, make, close_shell),
         cmocka_unit_test_setup_teardown(ten_thousand_runs_are_searched, make, close_shell),
+        cmocka_unit_test_setup_teardown(nothing_is_left_behind, make, close_shell),
         cmocka_unit_test_setup_teardown(whatever_is_typed, make, close_shell),
     };
     return cmocka_run_group_tests(tests, NULL, drop);

@@ -3,7 +3,9 @@
 #ifndef TESTS_APP_SESSION_TERMINAL_H
 #define TESTS_APP_SESSION_TERMINAL_H
 
+#include <glob.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -110,9 +112,32 @@ static inline int make(void **state) {
     return 0;
 }
 
+/* Programs other than this one whose words name the stage's folder: what a test began, wherever it went on; each is sent
+ * `signal` (0: none). */
+static inline int left_behind(int signal) {
+    int found = 0;
+    glob_t all = { 0 };
+    if (glob("/proc/[0-9]*/cmdline", 0, NULL, &all)) return 0;
+    for (size_t i = 0; i < all.gl_pathc; i++) {
+        char words[8192];
+        pid_t pid = atoi(all.gl_pathv[i] + strlen("/proc/"));
+        FILE *f = pid == getpid() ? NULL : fopen(all.gl_pathv[i], "r");
+        size_t n = f ? fread(words, 1, sizeof words, f) : 0;
+        if (f) fclose(f);
+        if (!memmem(words, n, stage.folder, strlen(stage.folder))) continue;
+        if (signal) kill(pid, signal);
+        found++;
+    }
+    globfree(&all);
+    return found;
+}
+
+/* The shell goes, and every petri that is left, as where a test failed: one that trains outlives its terminal. */
 static inline int close_shell(void **state) {
     (void)state;
     if (have_tmux) free(tmux("kill-server"));
+    double from = now();
+    while (left_behind(SIGKILL) && now() - from < 15 * TEST_PATIENCE) nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
     return 0;
 }
 
