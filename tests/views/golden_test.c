@@ -1,64 +1,99 @@
 #include "tests/support/test.h"
 
-#include "core/base/file.h"
 #include "tests/method/published.h"
+#include "tests/views/golden.h"
 #include "tests/views/scene.h"
 
-/* PETRI_GOLDEN=update writes the files anew; otherwise they must be equal. */
-static void golden(const struct ui *ui, const char *name) {
-    struct buf text = BUF_INIT, file = BUF_INIT;
-    struct err e = ERR_INIT;
-    char path[200];
-    snprintf(path, sizeof path, "tests/views/golden/%s.txt", name);
-    char *full = test_path(path);
-    render_ui(ui, RENDER_TEXT, &text);
-    const char *mode = getenv("PETRI_GOLDEN");
-    if (mode && !strcmp(mode, "update")) {
-        test_ok(file_write(full, text.data, text.size, &e), &e);
-    } else {
-        test_ok(file_read(full, 1 << 20, &file, &e), &e);
-        if (strcmp(buf_text(&text), buf_text(&file)))
-            fail_msg("%s differs; what is drawn now:\n%s", path, buf_text(&text));
-    }
-    buf_release(&text);
-    buf_release(&file);
-    free(full);
+static void open_palette(struct ui *ui) {
+    for (const char *p = ":sho"; *p; p++) scene_press(ui, (unsigned char)*p);
+}
+static void open_menu(struct ui *ui) { scene_press(ui, ','); }
+static void open_presets(struct ui *ui) { scene_press(ui, 'P'); }
+static void ask_to_stop(struct ui *ui) { scene_press(ui, 'K'); }
+static void search_help(struct ui *ui) {
+    for (const char *p = "/run"; *p; p++) scene_press(ui, (unsigned char)*p);
+    scene_press(ui, PRESS_ENTER);
+}
+static void find_a_file(struct ui *ui) {
+    ui_show(ui, SCREEN_COMPOSE);
+    scene_press(ui, 'T');
+    scene_folder(ui);
+}
+static void explain_it(struct ui *ui) { scene_press(ui, 'E'); }
+static void print_a_page(struct ui *ui) {
+    static const char *const line[] = {"id   task     method   best", "3    reviews  lora     0.8380", "2    reviews  bitfit   0.8012"};
+    ui->page = (struct page_view){.command = "petri runs", .line = line, .lines = COUNT_OF(line)};
+}
+static void list_lessons(struct ui *ui) {
+    static const struct learn_row row[] = {{"rate", "What a rate is", "A sentence about it.", "", "done", 3, 20},
+                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "begun", 12, 5}};
+    ui->learn.row = row;
+    ui->learn.rows = COUNT_OF(row);
+    ui->learn.listed = true;
 }
 
+/* Every screen, and what lies over them. */
 static const struct {
     const char *name;
     enum screen_id screen;
     const char *method;
+    void (*then)(struct ui *ui);
+    bool text_alone; /* another has the screen's colours */
 } scenes[] = {
-    {"first", SCREEN_FIRST, NULL},
-    {"compose-lora", SCREEN_COMPOSE, "lora"},
-    {"compose-mam", SCREEN_COMPOSE, "mam(l=16,r=16)"},
-    {"compose-houlsby", SCREEN_COMPOSE, "adapter-houlsby"},
-    {"compose-pfeiffer", SCREEN_COMPOSE, "adapter-pfeiffer"},
-    {"compose-ia3", SCREEN_COMPOSE, "ia3"},
-    {"compose-bitfit", SCREEN_COMPOSE, "bitfit"},
-    {"compose-hyperformer", SCREEN_COMPOSE, "hyperformer++"},
-    {"train", SCREEN_TRAIN, NULL},
-    {"runs", SCREEN_RUNS, NULL},
-    {"compare", SCREEN_COMPARE, NULL},
-    {"sweep", SCREEN_SWEEP, NULL},
-    {"heatmap", SCREEN_HEATMAP, NULL},
-    {"map", SCREEN_MAP, NULL},
-    {"detail", SCREEN_DETAIL, NULL},
-    {"help", SCREEN_HELP, NULL},
+    {"first", SCREEN_FIRST, NULL, NULL, false},
+    {"compose-lora", SCREEN_COMPOSE, "lora", NULL, true},
+    {"compose-mam", SCREEN_COMPOSE, "mam(l=16,r=16)", NULL, false},
+    {"compose-houlsby", SCREEN_COMPOSE, "adapter-houlsby", NULL, true},
+    {"compose-pfeiffer", SCREEN_COMPOSE, "adapter-pfeiffer", NULL, true},
+    {"compose-ia3", SCREEN_COMPOSE, "ia3", NULL, true},
+    {"compose-bitfit", SCREEN_COMPOSE, "bitfit", NULL, true},
+    {"compose-hyperformer", SCREEN_COMPOSE, "hyperformer++", NULL, true},
+    {"train", SCREEN_TRAIN, NULL, NULL, false},
+    {"runs", SCREEN_RUNS, NULL, NULL, false},
+    {"compare", SCREEN_COMPARE, NULL, NULL, false},
+    {"sweep", SCREEN_SWEEP, NULL, NULL, false},
+    {"heatmap", SCREEN_HEATMAP, NULL, NULL, false},
+    {"map", SCREEN_MAP, NULL, NULL, false},
+    {"learn", SCREEN_LEARN, NULL, list_lessons, false},
+    {"detail", SCREEN_DETAIL, NULL, NULL, false},
+    {"explain", SCREEN_COMPOSE, "lora", explain_it, false},
+    {"data-find", SCREEN_DATA, NULL, find_a_file, false},
+    {"page", SCREEN_PAGE, NULL, print_a_page, false},
+    {"help", SCREEN_HELP, NULL, NULL, false},
+    {"help-found", SCREEN_HELP, NULL, search_help, false},
+    {"over-palette", SCREEN_RUNS, NULL, open_palette, false},
+    {"over-menu", SCREEN_TRAIN, NULL, open_menu, false},
+    {"over-presets", SCREEN_COMPOSE, NULL, open_presets, false},
+    {"over-question", SCREEN_TRAIN, NULL, ask_to_stop, false},
 };
 
-static void draw_all(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
+static void scene_of(struct ui *ui, size_t i, int w, int h, enum glyphs g, enum colours k) {
+    scene_init(ui, w, h, g, k);
+    if (scenes[i].method) scene_method(ui, scenes[i].method);
+    ui_show(ui, scenes[i].screen);
+    if (scenes[i].then) scenes[i].then(ui);
+}
+
+/* In colours with what is coloured, and without. */
+static void draw_all(int w, int h) {
+    bool drawn[SCREEN_COUNT] = {false};
     for (size_t i = 0; i < COUNT_OF(scenes); i++) {
         struct ui ui;
         char name[100];
-        scene_init(&ui, w, h, g, k);
-        if (scenes[i].method) scene_method(&ui, scenes[i].method);
-        ui_show(&ui, scenes[i].screen);
-        snprintf(name, sizeof name, "%s-%s", scenes[i].name, suffix);
+        scene_of(&ui, i, w, h, GLYPHS_BRAILLE, COLOURS_256);
+        drawn[ui.screen] = true;
+        snprintf(name, sizeof name, "%s-%dx%d", scenes[i].name, w, h);
         golden(&ui, name);
+        if (!scenes[i].text_alone) golden_as(&ui, RENDER_ANSI, name);
+        ui_release(&ui);
+        if (scenes[i].text_alone) continue;
+        scene_of(&ui, i, w, h, GLYPHS_BRAILLE, COLOURS_NONE);
+        snprintf(name, sizeof name, "%s-%dx%d-mono", scenes[i].name, w, h);
+        golden_as(&ui, RENDER_ANSI, name);
         ui_release(&ui);
     }
+    for (int s = 0; s < SCREEN_COUNT; s++)
+        if (!drawn[s]) fail_msg("%s is in no picture", screen_at((enum screen_id)s)->name);
 }
 
 /* A sweep's page, part by part where there is room for one. */
@@ -333,15 +368,26 @@ static void own_data_at_all_sizes(void **state) {
 
 static void at_80x24(void **state) {
     (void)state;
-    draw_all(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    draw_all(80, 24);
+}
+static void at_120x40(void **state) {
+    (void)state;
+    draw_all(120, 40);
 }
 static void at_200x60(void **state) {
     (void)state;
-    draw_all(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
+    draw_all(200, 60);
 }
 static void ascii_at_80x24(void **state) {
     (void)state;
-    draw_all(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
+    for (size_t i = 0; i < COUNT_OF(scenes); i++) {
+        struct ui ui;
+        char name[100];
+        scene_of(&ui, i, 80, 24, GLYPHS_ASCII, COLOURS_NONE);
+        snprintf(name, sizeof name, "%s-ascii", scenes[i].name);
+        golden(&ui, name);
+        ui_release(&ui);
+    }
 }
 
 /* The README's picture of Compose, between its titles and what depends on the machine, is what is drawn. */
@@ -370,6 +416,7 @@ static void the_readme_shows_what_is_drawn(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sweep_parts_at_all_sizes), cmocka_unit_test(at_80x24),
+        cmocka_unit_test(at_120x40),
         cmocka_unit_test(at_200x60),
         cmocka_unit_test(ascii_at_80x24),
         cmocka_unit_test(overlaid_runs_at_all_sizes),

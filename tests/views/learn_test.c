@@ -1,7 +1,7 @@
 /* Learn: the list, a lesson's steps, keys that answer and go on, a step beside another screen; drawn at all sizes. */
 #include "tests/support/test.h"
 
-#include "core/base/file.h"
+#include "tests/views/golden.h"
 #include "tests/views/scene.h"
 #include "views/learn_parts.h"
 
@@ -81,57 +81,46 @@ static void at_step(struct scene_lesson *s, int step) {
     ui_changed(&s->ui);
 }
 
-/* PETRI_GOLDEN=update writes the files anew; otherwise they must be equal. */
-static void golden(const struct ui *ui, const char *name, const char *suffix) {
-    struct buf text = BUF_INIT, file = BUF_INIT;
-    struct err e = ERR_INIT;
-    char *path = xprintf("tests/views/golden/learn-%s-%s.txt", name, suffix), *full = test_path(path);
-    render_ui(ui, RENDER_TEXT, &text);
-    const char *mode = getenv("PETRI_GOLDEN");
-    if (mode && !strcmp(mode, "update")) {
-        test_ok(file_write(full, text.data, text.size, &e), &e);
-    } else {
-        test_ok(file_read(full, 1 << 20, &file, &e), &e);
-        if (strcmp(buf_text(&text), buf_text(&file))) fail_msg("%s differs; what is drawn now:\n%s", path, buf_text(&text));
-    }
-    buf_release(&text);
-    buf_release(&file);
-    free(path);
-    free(full);
+static void golden_learn(const struct ui *ui, const char *name, const char *suffix) {
+    char *whole = xprintf("learn-%s-%s", name, suffix);
+    golden(ui, whole);
+    free(whole);
 }
 
 static void draw(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
     struct scene_lesson s;
     begin(&s, w, h, g, k, false);
-    golden(&s.ui, "list", suffix);
+    golden_learn(&s.ui, "list", suffix);
     end(&s);
     begin(&s, w, h, g, k, true);
     at_step(&s, 2);
-    golden(&s.ui, "ask", suffix);
+    golden_learn(&s.ui, "ask", suffix);
     at_step(&s, 5);
-    golden(&s.ui, "answer", suffix);
+    golden_learn(&s.ui, "answer", suffix);
     at_step(&s, 6);
     press(&s, PRESS_ENTER);
-    golden(&s.ui, "beside", suffix);
+    golden_learn(&s.ui, "beside", suffix);
     press(&s, '8');
     press(&s, '+');
-    golden(&s.ui, "large", suffix);
+    golden_learn(&s.ui, "large", suffix);
     end(&s);
     begin(&s, w, h, g, k, true);
     s.ui.learn.notes = true;
     at_step(&s, 2);
     lesson_choose(&s.lesson, &s.progress, 2, 'b');
-    golden(&s.ui, "notes", suffix);
+    golden_learn(&s.ui, "notes", suffix);
     s.ui.learn.lesson = NULL;
     s.ui.learn.progress = NULL;
-    golden(&s.ui, "no-notes", suffix);
+    golden_learn(&s.ui, "no-notes", suffix);
     end(&s);
 }
 
 static void drawn_at_all_sizes(void **state) {
     (void)state;
     draw(80, 24, GLYPHS_BRAILLE, COLOURS_256, "80x24");
+    draw(120, 40, GLYPHS_BRAILLE, COLOURS_256, "120x40");
     draw(160, 40, GLYPHS_BRAILLE, COLOURS_256, "160x40");
+    draw(200, 60, GLYPHS_BRAILLE, COLOURS_256, "200x60");
     draw(80, 24, GLYPHS_ASCII, COLOURS_NONE, "ascii");
 }
 
