@@ -320,7 +320,8 @@ static int lesson_open_question(const struct lesson *l, int of) {
  * has it there), and a note, which is nobody's but the presenter's. */
 static int check_is_told_late(struct lesson_reader *r, int of, const char *name) {
     enum lesson_kind kind = last_step(r)->kind, measured = r->l->step[of].kind;
-    if (kind == LESSON_LET || kind == LESSON_CHECK || kind == LESSON_ANSWER || (measured != LESSON_LET && measured != LESSON_CHECK)) return 0;
+    if (kind == LESSON_LET || kind == LESSON_CHECK || kind == LESSON_ANSWER || (measured != LESSON_LET &&
+                                                                                measured != LESSON_CHECK)) return 0;
     int ask = lesson_open_question(r->l, of);
     if (ask < 0) return 0;
     const char *question = r->l->step[ask].name;
