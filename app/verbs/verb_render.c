@@ -10,6 +10,7 @@
 #include "app/insight/insight.h"
 #include "app/session/background_private.h"
 #include "app/session/own_data.h"
+#include "app/session/row_extras.h"
 #include "app/session/session_private.h"
 #include "app/verbs/drawing.h"
 #include "app/verbs/output.h"
@@ -28,6 +29,7 @@ struct scene {
     bool have_task;
     char *model, *stand_in;
     struct history_rows *runs;
+    struct row_extras extras;
     struct run_page *detail;
     struct insight_map *map;
     struct insight_heat *heat;
@@ -71,13 +73,39 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     return 0;
 }
 
-/* Runs, and the run in focus: the one asked for, or the newest. */
-static int place_runs(struct scene *s, struct store *store, const struct args *a, struct err *e) {
-    int rc = background__runs(store, false, NULL, NULL, &s->runs, e);
+/* The rows of Runs, or of the trash; which of them --filter lets through, and the columns that are kept. */
+static int place_rows(struct scene *s, struct store *store, const struct args *a, enum screen_id screen, struct err *e) {
+    struct runs_view *v = &s->ui.runs;
+    char *columns;
+    bool list = screen == SCREEN_RUNS;
+    const char *filter = list && args_get(a, "filter") ? args_get(a, "filter") : "";
+    v->trash = list && args_flag(a, "trash");
+    if (strlen(filter) >= sizeof v->filter) return err_set(e, ERR_USAGE, "--filter: longer than the %zu bytes that the screen takes",
+                                                           sizeof v->filter - 1);
+    snprintf(v->filter, sizeof v->filter, "%s", filter);
+    int rc = background__runs(store, v->trash, filter, NULL, &s->runs, e);
+    if (!rc && *s->runs->error) rc = err_set(e, ERR_USAGE, "--filter: %s", s->runs->error);
+    if (!rc) rc = store_columns(store, &columns, e);
     if (rc) return rc;
-    s->ui.runs.row = s->runs->row;
-    s->ui.runs.rows = s->runs->rows;
-    s->ui.total_runs = s->runs->rows;
+    v->row = s->runs->row;
+    v->rows = s->runs->rows;
+    if (!v->trash) s->ui.total_runs = v->rows;
+    runs_columns_kept(&s->ui, columns);
+    free(columns);
+    return 0;
+}
+
+/* Once the columns that there is room for are known. */
+static void place_extras(struct scene *s, struct store *store) {
+    const struct runs_view *v = &s->ui.runs;
+    if (s->ui.screen != SCREEN_RUNS || !s->runs || (!v->visible[COL_DISK] && !v->visible[COL_CURVE])) return;
+    row_extras_fill(&s->extras, store, &s->runs->stored, s->runs->row, v->visible[COL_DISK], v->visible[COL_CURVE], &s->runs->curves);
+}
+
+/* Runs, and the run in focus: the one asked for, or the newest. */
+static int place_runs(struct scene *s, struct store *store, const struct args *a, enum screen_id screen, struct err *e) {
+    int rc = place_rows(s, store, a, screen, e);
+    if (rc) return rc;
     int64_t id = 0;
     if (args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
     else if (s->runs->rows) id = s->runs->row[0].id;
@@ -265,11 +293,13 @@ int verb_render(const struct args *a, struct err *e) {
         rc = opened;
     }
     if (!rc) rc = place_method(&s, a, e);
-    if (!rc && store) rc = place_runs(&s, store, a, e);
+    if (!rc && store) rc = place_runs(&s, store, a, screen, e);
     if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
     if (!rc && args_get(a, "loss"))
         rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
-    if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE) rc = err_set(e, ERR_USAGE, "--filter is for --screen compare");
+    if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE && screen != SCREEN_RUNS)
+        rc = err_set(e, ERR_USAGE, "--filter is for --screen runs and compare");
+    if (!rc && args_flag(a, "trash") && screen != SCREEN_RUNS) rc = err_set(e, ERR_USAGE, "--trash is for --screen runs");
     if (!rc && (args_get(a, "sweep") || args_get(a, "part") || args_get(a, "cost")) && screen != SCREEN_SWEEP)
         rc = err_set(e, ERR_USAGE, "--sweep, --part and --cost are for --screen sweep");
     if (!rc && screen == SCREEN_DATA) {
@@ -285,11 +315,13 @@ int verb_render(const struct args *a, struct err *e) {
         ui_resize(&s.ui, w, h);
         ui_changed(&s.ui);
         ui_show(&s.ui, screen);
+        place_extras(&s, store);
         rc = verb_render_print(&s.ui, form, a, e);
     }
     if (store) store_close(store, &absent);
     free(path);
     history_rows_free(s.runs);
+    row_extras_release(&s.extras);
     run_page_free(s.detail);
     insight_map_free(s.map);
     insight_heat_free(s.heat);

@@ -173,6 +173,27 @@ static void tables_and_pictures_go_into_files(void **state) {
     free(path);
 }
 
+/* What somebody chose for the list holds for its picture. */
+static void a_picture_has_the_columns_that_are_kept(void **state) {
+    (void)state;
+    struct store *s;
+    struct err e = ERR_INIT;
+    test_ok(store_open(&s, stage.db, STORE_WRITE, &e), &e);
+    test_ok(store_keep_columns(s, "seed disk curve id", &e), &e);
+    char *text = stage_out(0, "render --screen runs --filter seed=3 --db '%s'", stage.db);
+    const char *seed = strstr(text, "seed"), *disk = strstr(text, "disk");
+    assert_true(seed && disk && seed < disk && !strstr(text, "method"));
+    assert_non_null(strstr(text, "kB"));
+    free(text);
+    text = stage_out(0, "render --screen runs --trash --db '%s'", stage.db);
+    assert_non_null(strstr(text, "the trash is empty"));
+    free(text);
+    test_ok(store_keep_columns(s, "", &e), &e);
+    test_ok(store_close(s, &e), &e);
+    stage_refused(2, "--filter: ", "render --screen runs --filter 'nothing=' --db '%s'", stage.db);
+    stage_refused(2, "runs and compare", "render --screen map --filter lora --db '%s'", stage.db);
+}
+
 /* A program of that name on PATH takes the SVG; what it makes of it is the file, or there is none. */
 static void a_png_is_made_by_another_program(void **state) {
     (void)state;
@@ -453,6 +474,7 @@ int main(void) {
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
         cmocka_unit_test(tables_and_pictures_go_into_files),
+        cmocka_unit_test(a_picture_has_the_columns_that_are_kept),
         cmocka_unit_test(a_png_is_made_by_another_program),
         cmocka_unit_test(runs_are_drawn),
         cmocka_unit_test(tags_come_and_go),
