@@ -174,6 +174,7 @@ struct background_answer {
     struct own_read *read;     /* BACKGROUND_IMPORT */
     int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE, BACKGROUND_NAME: what was moved or named */
     int moved;
+    uint64_t seed;             /* BACKGROUND_RESEED: the seed that was found for run[0]'s config, where moved is 1 */
     char *was, *name;          /* BACKGROUND_NAME: before and now; "": none */
     double gflops;
     int workers;

@@ -100,6 +100,10 @@ static int act_reseed(const struct background_place *p, const struct background_
     if (!rc) {
         config_reuse(&r.config);
         r.config.seed = found.most + 1;
+        a->seed = r.config.seed;
+        a->run = xcalloc(1, sizeof *a->run);
+        a->run[0] = o->run[0];
+        a->moved = 1;
         jobs_start_later(p->jobs, &r);
         background__say(a, SAY_INFO, "run #%lld is trained again with seed %llu", (long long)o->run[0],
                         (unsigned long long)r.config.seed);

@@ -495,6 +495,13 @@ void session__do(struct session *s, const struct effect *x) {
     }
 }
 
+void session__show_line(struct session *s, char *line) {
+    if (!line) return;
+    snprintf(s->ui.line, sizeof s->ui.line, "%s", strlen(line) < sizeof s->ui.line ? line : "");
+    s->ui.line_new = *s->ui.line != 0;
+    free(line);
+}
+
 /* An action and its line: of the first page's run it is known only once Compose holds that. */
 void session__effect(struct session *s, const struct effect *x) {
     if (s->look_only && !only_looks(x->kind)) {
@@ -504,8 +511,5 @@ void session__effect(struct session *s, const struct effect *x) {
     char *line = x->kind == EFFECT_TRAIN_FIRST ? NULL : session__line(s, x);
     session__do(s, x);
     if (x->kind == EFFECT_TRAIN_FIRST) line = session__line(s, x);
-    if (!line) return;
-    snprintf(s->ui.line, sizeof s->ui.line, "%s", strlen(line) < sizeof s->ui.line ? line : "");
-    s->ui.line_new = *s->ui.line != 0;
-    free(line);
+    session__show_line(s, line);
 }

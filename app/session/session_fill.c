@@ -406,6 +406,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         session__ask_runs(s);
     }
     if (a->kind == BACKGROUND_PURGE) session__ask_runs(s);
+    if (a->kind == BACKGROUND_RESEED && a->moved) session__show_line(s, session__line_reseeded(s, a->run[0], a->seed));
     if (a->kind == BACKGROUND_PURGE_COUNT && a->moved) runs_purge_ask(&s->ui, a->moved, a->message);
     if (a->kind == BACKGROUND_BESIDE) take_beside(s, a);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);

@@ -141,6 +141,10 @@ void session__drop_wishes(struct session *s);
 
 /* session_line.c: what an effect does, as a line for a shell; NULL where none does it.  Caller frees. */
 char *session__line(const struct session *s, const struct effect *x);
+/* Of an EFFECT_RESEED, once its seed was found. */
+char *session__line_reseeded(const struct session *s, int64_t run, uint64_t seed);
+/* The line is shown beside what is said, and is what Y copies; frees it; NULL is no work. */
+void session__show_line(struct session *s, char *line);
 /* session_settings.c: what of the settings the screen shows; one of them by "name value"; all to their file. */
 void session__apply_settings(struct session *s);
 void session__set(struct session *s, const char *text);

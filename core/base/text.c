@@ -258,6 +258,7 @@ char *text_word(const char **at) {
     for (char quote = 0; *s && (quote || *s != ' '); s++) {
         if (!quote && (*s == '\'' || *s == '"')) quote = *s;
         else if (quote == *s) quote = 0;
+        else if (!quote && *s == '\\' && s[1]) buf_putc(&b, *++s);
         else buf_putc(&b, *s);
     }
     *at = s;

@@ -46,7 +46,7 @@ size_t text_more(char *out, size_t size, size_t used, const char *format, ...) _
 /* Adds a word as a shell reads it, quoted where it needs to be. */
 void text_shell_word(struct buf *b, const char *word);
 /* The next word of a line as a shell reads it, with *at behind it; NULL at its end.  A quote that nothing closes goes to
- * the end.  Caller frees. */
+ * the end; a backslash outside of quotes keeps what follows it.  Caller frees. */
 char *text_word(const char **at);
 /* A field of a CSV line, made visible, quoted where it must be. */
 void text_csv(struct buf *b, const char *s);

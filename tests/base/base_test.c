@@ -96,6 +96,25 @@ static void near_names_are_found(void **state) {
     assert_null(text_nearest("xyzxyz", names, 3));
 }
 
+/* What is quoted for a shell is read again as it was. */
+static void quoted_words_are_read_again(void **state) {
+    (void)state;
+    static const char *const words[] = { "plain", "", "it's", "a \"b\" 'c'", "\\", "d\\e", " f" };
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        buf_putc(&b, ' ');
+        text_shell_word(&b, words[i]);
+    }
+    const char *at = buf_text(&b);
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        char *word = text_word(&at);
+        assert_string_equal(word, words[i]);
+        free(word);
+    }
+    assert_null(text_word(&at));
+    buf_release(&b);
+}
+
 static void a_written_file_is_whole_or_absent(void **state) {
     (void)state;
     char *folder = test_folder();
@@ -232,6 +251,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_whole_strings),
         cmocka_unit_test(arrays_take_what_has_room),
         cmocka_unit_test(near_names_are_found),
+        cmocka_unit_test(quoted_words_are_read_again),
         cmocka_unit_test(a_written_file_is_whole_or_absent),
         cmocka_unit_test(a_lock_is_held_once),
         cmocka_unit_test(json_has_limits),

@@ -4,8 +4,10 @@
 #include <time.h>
 
 #include "app/session/session_private.h"
+#include "app/verbs/palette.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/train/complete.h"
 #include "tests/support/options.h"
 #include "tests/support/test.h"
@@ -289,7 +291,84 @@ static void every_option_survives_a_clone(void **state) {
         clone_trains_the_same(&ground[i], stands(&ground[i], option_find("teachers")) ? &teacher : NULL, (int)i);
 }
 
+/* What a key did is a line that the command line takes, each of its commands of the same database. */
+static void actions_have_their_lines(void **state) {
+    (void)state;
+    static const struct run_row listed[] = { { .id = 3, .state = RUN_FINISHED, .tags = "old, pinned", .pinned = true },
+                                           { .id = 5, .state = RUN_STOPPED, .resumable = true } };
+    static const int64_t both[] = { 3, 5 };
+    static const struct {
+        enum effect_kind kind;
+        int runs, by;
+        bool keep;
+        enum screen_id on;
+        const char *text, *line;
+    } all[] = {
+        { EFFECT_STOP, 1, 0, true, SCREEN_TRAIN, "", "stop 3" },
+        { EFFECT_STOP, 1, 0, false, SCREEN_TRAIN, "", "stop 3; trash 3" },
+        { EFFECT_AGAIN, 2, 0, false, SCREEN_RUNS, "", "train --like 3; resume 5" },
+        { EFFECT_PURGE, 2, 2, false, SCREEN_RUNS, "", "purge 3 5" },
+        { EFFECT_PIN, 1, 0, false, SCREEN_RUNS, "", "tag 3 pinned --remove" },
+        { EFFECT_PIN, 2, 0, false, SCREEN_RUNS, "", "tag 3 5 pinned" },
+        { EFFECT_TAGS, 1, 0, false, SCREEN_RUNS, "pinned, the talk", "tag 3 'the talk'; tag 3 old --remove" },
+        { EFFECT_TAGS, 2, 0, false, SCREEN_RUNS, "old", "tag 3 5 old" },
+        { EFFECT_NOTE, 1, 0, false, SCREEN_RUNS, "it's good", "note 3 'it'\\''s good'" },
+        { EFFECT_NAME, 1, 0, false, SCREEN_RUNS, "", "name 3 ''" },
+        { EFFECT_BESIDE, 2, 0, false, SCREEN_TRAIN, "", "plot 3 5" },
+        { EFFECT_EXPORT, 1, 0, false, SCREEN_RUNS, "hf", "export 3 --to hf petri-run3-hf" },
+        { EFFECT_TABLE, 0, 0, false, SCREEN_RUNS, "csv", "runs task=reviews --csv" },
+        { EFFECT_PICTURE, 0, 0, false, SCREEN_RUNS, "png", "render --screen runs --size 80x24 --filter task=reviews --out runs.png" },
+        { EFFECT_PICTURE, 0, 0, false, SCREEN_COMPOSE, "ansi",
+          "render --screen compose --size 80x24 --method lora --model none --task none --out compose.ans" },
+        { EFFECT_PICTURE, 0, 0, false, SCREEN_MAP, "svg", "render --screen map --size 80x24 --run 5 --out map.svg" },
+        { EFFECT_PICTURE, 0, 0, false, SCREEN_PAGE, "svg", NULL },
+        { EFFECT_HEATMAP, 0, -1, false, SCREEN_MAP, "", "similarity 5 --of classes" },
+        { EFFECT_MAP_TRAINING, 0, 0, false, SCREEN_MAP, "", "map --run 5 --steps" },
+        { EFFECT_METHOD_KEEP, 0, 0, false, SCREEN_COMPOSE, "mine", "methods --save mine --method lora" },
+        { EFFECT_METHOD_KEEP, 0, -1, false, SCREEN_COMPOSE, "mine", "methods --forget mine" },
+        { EFFECT_METHODS_IN, 0, 0, false, SCREEN_COMPOSE, "a file", "methods --import 'a file'" },
+        { EFFECT_LESSON, 0, 0, false, SCREEN_LEARN, "lora", "learn lora" },
+        { EFFECT_SAVE_SETTINGS, 0, 0, false, SCREEN_RUNS, "", "settings theme=light --write" },
+    };
+    struct session s = { .named = xstrdup("/a b.db") };
+    ui_init(&s.ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui_resize(&s.ui, 80, 24);
+    config_take_model(&s.ui.compose.config, "none");
+    config_take_task(&s.ui.compose.config, "none");
+    s.ui.runs.row = listed;
+    s.ui.runs.rows = 2;
+    strcpy(s.ui.runs.filter, "task=reviews");
+    s.ui.map.subject[0] = 5;
+    s.ui.map.subjects = 1;
+    settings_init(&s.settings);
+    strcpy(s.settings.value[SETTING_THEME], "light");
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct effect x = { .kind = all[i].kind, .run = both, .runs = all[i].runs, .by = all[i].by, .keep = all[i].keep };
+        strcpy(x.text, all[i].text);
+        ui_show(&s.ui, all[i].on);
+        char *line = session__line(&s, &x), *rest = line, *said = xstrdup(""), *part;
+        while (rest && (part = strstr(rest, "petri ") ? rest : NULL)) {
+            struct line_meaning m;
+            struct err e = ERR_INIT;
+            char *end = strstr(part, " --db '/a b.db'"), *more;
+            assert_non_null(end);
+            rest = text_starts(end, " --db '/a b.db'; ") ? end + strlen(" --db '/a b.db'; ") : NULL;
+            *end = '\0';
+            test_ok(palette_verbs.mean(part + 6, NULL, &m, &e), &e);
+            line_meaning_release(&m);
+            more = xprintf("%s%s%s", said, *said ? "; " : "", part + 6);
+            free(said);
+            said = more;
+        }
+        assert_string_equal(said, all[i].line ? all[i].line : "");
+        free(said);
+        free(line);
+    }
+    ui_release(&s.ui);
+    free(s.named);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_option_survives_a_clone) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_option_survives_a_clone), cmocka_unit_test(actions_have_their_lines) };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
