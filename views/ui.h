@@ -108,6 +108,7 @@ void ui_draw(const struct ui *ui, struct canvas *c);
  * what a column holds behind "COLUMN=". */
 void ui_offer_runs(struct ui *ui);
 void ui_offer_columns(struct ui *ui, const char *after);
+void ui_offer_sweeps(struct ui *ui);
 void ui_offer_filter(struct ui *ui);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/method/space.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/write.h"
 
 void ui_offer_runs(struct ui *ui) {
     const struct runs_view *v = &ui->runs;
@@ -16,6 +17,14 @@ void ui_offer_runs(struct ui *ui) {
         snprintf(note, sizeof note, "%.60s%s%.80s · %.40s · %s %s", r->name ? r->name : "", r->name ? " · " : "", r->method, r->task,
                  run_state_name(r->state), best);
         palette_offer(&ui->palette, word, note);
+    }
+}
+
+void ui_offer_sweeps(struct ui *ui) {
+    char word[24];
+    for (int i = 0; i < ui->sweep.items; i++) {
+        snprintf(word, sizeof word, "%lld", (long long)ui->sweep.item[i].id);
+        palette_offer(&ui->palette, word, "a sweep");
     }
 }
 
@@ -55,25 +64,16 @@ static void offer_screens(struct ui *ui) {
         if (i != SCREEN_DETAIL) palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, screen_at((enum screen_id)i)->about);
 }
 
-static void offer_words(struct ui *ui, const char *const *word, const char *note) {
-    for (; *word; word++) palette_offer(&ui->palette, *word, note);
-}
-
 static void offer_for(struct ui *ui, enum command_takes takes) {
-    static const char *const forms[] = {"csv", "json", "markdown", "hf", "svg", "text", "ansi", NULL};
-    char word[24];
     switch (takes) {
     case TAKES_METHOD: offer_methods(ui); break;
     case TAKES_FILTER: ui_offer_filter(ui); break;
     case TAKES_RUN:
     case TAKES_RUNS: ui_offer_runs(ui); break;
-    case TAKES_SWEEP:
-        for (int i = 0; i < ui->sweep.items; i++) {
-            snprintf(word, sizeof word, "%lld", (long long)ui->sweep.item[i].id);
-            palette_offer(&ui->palette, word, "a sweep");
-        }
+    case TAKES_SWEEP: ui_offer_sweeps(ui); break;
+    case TAKES_FORM:
+        for (size_t i = 0; write_form(i); i++) palette_offer(&ui->palette, write_form(i), "of what is shown, or the run under the cursor");
         break;
-    case TAKES_FORM: offer_words(ui, forms, "of what is shown, or the run under the cursor"); break;
     case TAKES_COLUMN: ui_offer_columns(ui, ""); break;
     case TAKES_SCREEN: offer_screens(ui); break;
     case TAKES_SETTING: /* the app offers them */
@@ -106,7 +106,7 @@ void ui_palette_take(struct ui *ui) {
     if (p->cursor >= p->count) return;
     const char *word = p->row[p->cursor].word;
     size_t n = strlen(word);
-    bool more = n && word[n - 1] == '='; /* a value follows */
+    bool more = n && strchr("=(:/", word[n - 1]); /* it goes on */
     snprintf(text, sizeof text, "%.*s%s%s", (int)p->from, ui->prompt.text, word, more ? "" : " ");
     prompt_set(&ui->prompt, text);
     ui_palette_changed(ui);

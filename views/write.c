@@ -68,6 +68,8 @@ static void write_ask(struct ui *ui, size_t form, struct effect *out) {
 
 void write_picked(struct ui *ui, struct effect *out) { write_ask(ui, (size_t)ui->picker.item[ui->picker.cursor].tag, out); }
 
+const char *write_form(size_t i) { return i < COUNT_OF(write_forms) ? write_forms[i].form : NULL; }
+
 bool write_named(struct ui *ui, const char *form, struct effect *out) {
     bool known = false;
     for (size_t i = 0; i < COUNT_OF(write_forms); i++) {

@@ -188,8 +188,10 @@ static const struct {
 };
 
 void args_help(void) {
-    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n\n"
+    printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
            "petri alone opens the terminal workbench; petri VERB:\n");
     for (size_t i = 0; i < COUNT_OF(OVERVIEW); i++) printf("  %-26s %s\n", OVERVIEW[i].verbs, OVERVIEW[i].help);
-    printf("\npetri help VERB tells more.  Everywhere: --db FILE, --json.  petri --version.\n");
+    printf("\nAlone:");
+    for (const struct option_spec *o = verb_alone()->options; o->name; o++) printf(" --%s", o->name);
+    printf(".\npetri help VERB tells more.  Everywhere: --db FILE, --json.  petri --version.\n");
 }

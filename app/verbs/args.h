@@ -57,6 +57,8 @@ int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int
 
 /* The verbs, and one by name. */
 const struct verb *verb_at(size_t i); /* NULL past the end */
+/* petri without a verb: its options. */
+const struct verb *verb_alone(void);
 const struct verb *verb_find(const char *name);
 /* ERR_USAGE: there is no such verb; names the nearest. */
 int verb_unknown(const char *word, struct err *e);

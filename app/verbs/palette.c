@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/own_methods.h"
 #include "app/files/settings.h"
 #include "app/jobs/jobs.h"
-#include "app/verbs/shells.h"
+#include "app/verbs/values.h"
 #include "app/verbs/verb_train.h"
 #include "app/verbs/verbs.h"
 #include "core/base/assets.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/metrics.h"
 #include "core/method/space.h"
 
 /* ---- what a line does ---- */
@@ -28,7 +30,7 @@ static const struct {
     { "encode", LINE_READS, NULL },   { "count", LINE_READS, NULL },    { "explain", LINE_READS, NULL },
     { "methods", LINE_READS, NULL },  { "tasks", LINE_READS, NULL },    { "models", LINE_READS, NULL },
     { "render", LINE_READS, NULL },   { "compare", LINE_READS, NULL },  { "help", LINE_READS, NULL },
-    { "doctor", LINE_READS, NULL },   { "export", LINE_READS, NULL },
+    { "doctor", LINE_READS, NULL },   { "export", LINE_READS, NULL },   { "plot", LINE_READS, NULL },
     { "train", LINE_TRAINS, NULL },
     { "resume", LINE_ELSEWHERE, "with options it trains in a process of its own; without them it goes on here" },
     { "pretrain", LINE_ELSEWHERE, "it makes a model in a process of its own" },
@@ -49,10 +51,23 @@ static enum line_kind kind_of_sweep(const struct args *a, const char **why) {
     return LINE_ELSEWHERE;
 }
 
+/* An option by which a verb is of the other kind. */
+static const struct {
+    const char *verb, *option;
+    enum line_kind kind;
+} palette_options[] = {
+    { "methods", "save", LINE_CHANGES }, { "methods", "forget", LINE_CHANGES }, { "methods", "import", LINE_CHANGES },
+    { "embed", "list", LINE_READS },     { "similarity", "list", LINE_READS },  { "similarity", "matrix", LINE_READS },
+    { "learn", "list", LINE_READS },
+};
+
 static enum line_kind kind_of(const struct args *a, const char **why) {
     *why = NULL;
     if (!strcmp(a->verb->name, "sweep")) return kind_of_sweep(a, why);
     if (args_flag(a, "help")) return LINE_READS;
+    if (!strcmp(a->verb->name, "settings") && !args_flag(a, "write")) return LINE_READS;
+    for (size_t i = 0; i < COUNT_OF(palette_options); i++)
+        if (!strcmp(palette_options[i].verb, a->verb->name) && args_flag(a, palette_options[i].option)) return palette_options[i].kind;
     for (size_t i = 0; i < COUNT_OF(palette_kinds); i++) {
         if (strcmp(palette_kinds[i].verb, a->verb->name)) continue;
         *why = palette_kinds[i].why;
@@ -136,8 +151,16 @@ static void offer_options(struct ui *ui, const struct verb *v) {
         }
 }
 
-static void palette_offer_presets(struct ui *ui) {
-    for (int i = 0; i < preset_count(); i++) palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
+/* The published ones, and the user's own. */
+static void offer_methods_of(struct ui *ui, unsigned kinds) {
+    struct own_methods own = { 0 };
+    struct err ignored = ERR_INIT;
+    char *path = own_methods_path(&ignored);
+    for (int i = 0; i < preset_count() && kinds & VALUE_METHOD; i++) palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
+    if (path && !own_methods_read(path, &own, &ignored))
+        for (int i = 0; i < own.count; i++) palette_offer(&ui->palette, own.of[i].name, own.of[i].text);
+    own_methods_release(&own);
+    free(path);
 }
 
 static void offer_assets(struct ui *ui, const char *kind, const char *marker) {
@@ -169,22 +192,86 @@ static void offer_screen_names(struct ui *ui) {
     for (int i = 0; i < SCREEN_COUNT; i++) palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, "a screen");
 }
 
-static void palette_offer_values(struct ui *ui, const struct option_spec *o) {
-    struct buf words = shells_choices(o);
-    const char *at = buf_text(&words);
+static void offer_asset_files(struct ui *ui, const char *kind, const char *end, const char *note) {
+    char **name;
+    size_t n = assets_files(kind, end, &name);
+    for (size_t i = 0; i < n; i++) palette_offer(&ui->palette, name[i], note);
+    assets_free(name, n);
+}
+
+static void offer_metrics(struct ui *ui) {
+    static const char *const kept[] = { "lr", "grad_norm" };
+    for (int i = 0; i < METRIC_COUNT; i++) palette_offer(&ui->palette, metric_name((enum metric_id)i), "a metric");
+    for (size_t i = 0; i < COUNT_OF(kept); i++) palette_offer(&ui->palette, kept[i], "a point of each step");
+}
+
+/* Tags that runs have. */
+static void offer_tags(struct ui *ui) {
+    for (int i = 0; i < ui->runs.rows; i++) {
+        char *copy = xcopy(ui->runs.row[i].tags), *rest = copy, *tag;
+        while ((tag = strsep(&rest, ","))) {
+            tag += strspn(tag, " ");
+            if (*tag && !strchr(tag, ' ')) palette_offer(&ui->palette, tag, "a tag of runs");
+        }
+        free(copy);
+    }
+}
+
+/* "theme=", then "theme=light". */
+static void offer_setting_words(struct ui *ui) {
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const char *name = setting_name((enum setting)i);
+        char *word = xprintf("%s=", name), *values = xstrdup(setting_values((enum setting)i)), *rest = values, *one;
+        palette_offer(&ui->palette, word, setting_help((enum setting)i));
+        while (text_starts(ui->palette.typed, word) && (one = strsep(&rest, "|"))) {
+            char *whole = xprintf("%s%s", word, one);
+            if (!strpbrk(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) palette_offer(&ui->palette, whole, setting_help((enum setting)i));
+            free(whole);
+        }
+        free(values);
+        free(word);
+    }
+}
+
+/* Behind the last comma of a list its next part is sought. */
+static void begin_part(struct palette *p) {
+    const char *comma = strrchr(p->typed, ',');
+    if (!comma) return;
+    size_t n = (size_t)(comma + 1 - p->typed);
+    p->from += n;
+    memmove(p->typed, comma + 1, strlen(comma + 1) + 1);
+}
+
+static void palette_offer_values(struct ui *ui, const struct values *v, const char *note) {
+    const char *at = buf_text(&v->words);
     char *one;
-    if (!strcmp(o->name, "method")) palette_offer_presets(ui);
-    else while ((one = text_word(&at))) {
-        palette_offer(&ui->palette, one, o->help);
+    if (v->list) begin_part(&ui->palette);
+    while ((one = text_word(&at))) {
+        palette_offer(&ui->palette, one, note);
         free(one);
     }
-    buf_release(&words);
-    if (!strcmp(o->name, "model")) offer_assets(ui, "models", "config.json");
-    if (!strcmp(o->name, "task") || !strcmp(o->name, "tasks")) offer_assets(ui, "tasks", "train.tsv");
-    if (!strcmp(o->name, "screen")) offer_screen_names(ui);
-    if (!strcmp(o->value, "RUN") || !strcmp(o->value, "ID")) ui_offer_runs(ui);
-    if (!strcmp(o->name, "by") || !strcmp(o->name, "columns")) ui_offer_columns(ui, "");
-    if (shells_takes_file(o->value)) offer_files(ui);
+    if (v->kinds & (VALUE_METHOD | VALUE_OWN_METHOD)) offer_methods_of(ui, v->kinds);
+    if (v->kinds & VALUE_MODEL) offer_assets(ui, "models", "config.json");
+    if (v->kinds & VALUE_TASK) offer_assets(ui, "tasks", "train.tsv");
+    if (v->kinds & VALUE_LESSON) offer_asset_files(ui, "lessons", ".lesson", "a lesson");
+    if (v->kinds & VALUE_EXPERIMENT) offer_asset_files(ui, "experiments", ".json", "an experiment");
+    if (v->kinds & VALUE_SCREEN) offer_screen_names(ui);
+    if (v->kinds & VALUE_VERB) offer_verbs(ui);
+    if (v->kinds & VALUE_SETTING) offer_setting_words(ui);
+    if (v->kinds & VALUE_RUN) ui_offer_runs(ui);
+    if (v->kinds & VALUE_SWEEP) ui_offer_sweeps(ui);
+    if (v->kinds & VALUE_TAG) offer_tags(ui);
+    if (v->kinds & VALUE_COLUMN) ui_offer_columns(ui, "");
+    if (v->kinds & VALUE_METRIC) offer_metrics(ui);
+    if (v->kinds & VALUE_FILTER) ui_offer_filter(ui);
+    if (v->kinds & VALUE_FILE) offer_files(ui);
+}
+
+static void offer_value_of(struct ui *ui, const struct option_spec *o) {
+    struct values v;
+    values_of_option(o, &v);
+    palette_offer_values(ui, &v, o->help);
+    values_release(&v);
 }
 
 /* ":set": their names, then what the one takes. */
@@ -193,8 +280,7 @@ static void offer_settings(struct ui *ui, const char *name) {
     for (int i = 0; !name && i < SETTING_COUNT; i++)
         palette_offer(&ui->palette, setting_name((enum setting)i), setting_help((enum setting)i));
     if (k == SETTING_COUNT) return;
-    struct option_spec o = { name, setting_values(k), setting_help(k) };
-    palette_offer_values(ui, &o);
+    offer_value_of(ui, &(struct option_spec){ name, setting_values(k), setting_help(k) });
 }
 
 static const struct option_spec *palette_option(const struct verb *v, const char *word) {
@@ -205,13 +291,20 @@ static const struct option_spec *palette_option(const struct verb *v, const char
     return NULL;
 }
 
+/* What the screens' own commands of these names take besides. */
+static unsigned own_kinds(const char *word) {
+    if (!strcmp(word, "models")) return VALUE_MODEL | VALUE_FILE;
+    if (!strcmp(word, "tasks") || !strcmp(word, "unseen")) return VALUE_TASK | VALUE_FILE;
+    return !strcmp(word, "compare") ? VALUE_FILTER : !strcmp(word, "method") ? VALUE_OWN_METHOD : 0;
+}
+
 /* What stands beside the options. */
-static void offer_positional(struct ui *ui, const struct verb *v) {
-    if (!strcmp(v->name, "help")) offer_verbs(ui);
-    if (!strcmp(v->name, "explain")) palette_offer_presets(ui);
-    if (!strcmp(v->name, "runs") || !strcmp(v->name, "compare")) ui_offer_filter(ui);
-    if (strstr(v->synopsis, "RUN")) ui_offer_runs(ui);
-    if (shells_takes_file(v->synopsis)) offer_files(ui);
+static void offer_positional(struct ui *ui, const struct verb *v, const char *word) {
+    struct values of = { 0 };
+    if (v) values_of_verb(v, &of);
+    of.kinds |= own_kinds(word);
+    palette_offer_values(ui, &of, v ? v->help : "");
+    values_release(&of);
 }
 
 static void say_what_it_does(struct ui *ui, const char *line) {
@@ -241,10 +334,10 @@ static void palette_words(void *self, struct ui *ui, const char *line) {
     const struct option_spec *o = v && text_starts(before, "--") ? palette_option(v, before + 2) : NULL;
     if (done && !strcmp(word[0], "set")) offer_settings(ui, done > 1 ? word[1] : NULL);
     else if (!done) offer_verbs(ui);
-    else if (o && o->value) palette_offer_values(ui, o);
-    else if (v) {
-        if (*ui->palette.typed != '-') offer_positional(ui, v);
-        if (behind || *ui->palette.typed == '-') offer_options(ui, v);
+    else if (o && o->value) offer_value_of(ui, o);
+    else {
+        if (*ui->palette.typed != '-') offer_positional(ui, v, word[0]);
+        if (v && (behind || *ui->palette.typed == '-')) offer_options(ui, v);
     }
     for (size_t i = 0; i < n; i++) free(word[i]);
     free(word);

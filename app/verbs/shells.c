@@ -2,53 +2,8 @@
 
 #include <string.h>
 
-#include "app/verbs/args.h"
+#include "app/verbs/values.h"
 #include "core/base/mem.h"
-#include "core/method/space.h"
-
-/* ---- what stands behind a word ---- */
-
-bool shells_takes_file(const char *placeholder) {
-    static const char *const parts[] = { "FILE", "DIR", "FOLDER", "PATH", "FROM", ".json", ".md" };
-    for (size_t i = 0; placeholder && i < COUNT_OF(parts); i++)
-        if (strstr(placeholder, parts[i])) return true;
-    return false;
-}
-
-static void add_presets(struct buf *b) {
-    for (int i = 0; i < preset_count(); i++) buf_printf(b, "%s%s", i ? " " : "", preset_at(i)->name);
-}
-
-/* The words that an option takes, with blanks between: those of its placeholder that are no capitals. */
-static void add_choices(struct buf *b, const struct option_spec *o) {
-    const char *between = "";
-    if (!strcmp(o->name, "method")) add_presets(b);
-    for (const char *at = o->value; at && *at && strcmp(o->name, "method"); at += at[0] == '|') {
-        size_t n = strcspn(at, "|");
-        if (strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789-") == n) {
-            buf_printf(b, "%s%.*s", between, (int)n, at);
-            between = " ";
-        }
-        at += n;
-    }
-}
-
-struct buf shells_choices(const struct option_spec *o) {
-    struct buf b = BUF_INIT;
-    add_choices(&b, o);
-    return b;
-}
-
-static void verb_names(struct buf *b) {
-    const struct verb *v;
-    for (size_t i = 0; (v = verb_at(i)); i++) buf_printf(b, "%s%s", i ? " " : "", v->name);
-}
-
-/* What may stand beside the options. */
-static void positional_words(struct buf *b, const struct verb *v) {
-    if (!strcmp(v->name, "help")) verb_names(b);
-    if (!strcmp(v->name, "explain")) add_presets(b);
-}
 
 /* Calls for each option of the verb that help lists, then for those of all. */
 static void each_option(struct buf *b, const struct verb *v,
@@ -78,20 +33,43 @@ static void bash_option(struct buf *b, const struct verb *v, const struct option
     buf_printf(b, " --%s", o->name);
 }
 
+/* The words that a shell can be told; *file: files too.  Releases `of`. */
+static struct buf shells_words(struct values *of, bool *file) {
+    struct buf words = BUF_INIT;
+    values_known(of, &words);
+    *file = of->kinds & VALUE_FILE;
+    values_release(of);
+    return words;
+}
+
+static struct buf option_words(const struct option_spec *o, bool *file) {
+    struct values of;
+    values_of_option(o, &of);
+    return shells_words(&of, file);
+}
+
+static struct buf verb_words(const struct verb *v, bool *file) {
+    struct values of;
+    values_of_verb(v, &of);
+    return shells_words(&of, file);
+}
+
 static void bash_value(struct buf *b, const struct verb *v, const struct option_spec *o) {
-    struct buf words = shells_choices(o);
-    if (o->value && shells_takes_file(o->value)) buf_printf(b, "    %s:--%s) files=1 ;;\n", v->name, o->name);
-    else if (words.size) buf_printf(b, "    %s:--%s) words='%s' ;;\n", v->name, o->name, buf_text(&words));
-    else if (o->value) buf_printf(b, "    %s:--%s) return ;;\n", v->name, o->name);
+    bool file;
+    if (!o->value) return;
+    struct buf words = option_words(o, &file);
+    buf_printf(b, "    %s:--%s) ", v->name, o->name);
+    if (words.size) buf_printf(b, "words='%s' ", buf_text(&words));
+    buf_puts(b, file ? "files=1 ;;\n" : words.size ? ";;\n" : "return ;;\n");
     buf_release(&words);
 }
 
 static void bash_positional(struct buf *b, const struct verb *v) {
-    struct buf words = BUF_INIT;
-    positional_words(&words, v);
+    bool file;
+    struct buf words = verb_words(v, &file);
     buf_printf(b, "    %s) ", v->name);
     if (words.size) buf_printf(b, "words='%s' ", buf_text(&words));
-    buf_puts(b, shells_takes_file(v->synopsis) ? "files=1 ;;\n" : ";;\n");
+    buf_puts(b, file ? "files=1 ;;\n" : ";;\n");
     buf_release(&words);
 }
 
@@ -108,20 +86,30 @@ static void each_verb(struct buf *b, void (*add)(struct buf *b, const struct ver
 
 static void bash_values_of(struct buf *b, const struct verb *v) { each_option(b, v, bash_value); }
 
+/* What stands before a verb and takes a word. */
+static void bash_takes_word(struct buf *b, const struct verb *v, const struct option_spec *o) {
+    (void)v;
+    if (o->value) buf_printf(b, " --%s ", o->name);
+}
+
 void shells_bash(struct buf *b) {
     buf_puts(b, "# petri: completion for bash; made by petri help --completion bash\n"
                 "_petri() {\n"
                 "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb='' words='' files='' i\n"
                 "  COMPREPLY=()\n"
                 "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                "    [[ ${COMP_WORDS[i]} == --db ]] && { ((i++)); continue; }\n"
+                "    [[ '");
+    each_option(b, verb_alone(), bash_takes_word);
+    buf_puts(b, "' == *\" ${COMP_WORDS[i]} \"* ]] && { ((i++)); continue; }\n"
                 "    [[ ${COMP_WORDS[i]} != -* ]] && { verb=${COMP_WORDS[i]}; break; }\n"
                 "  done\n"
-                "  [[ $prev == --db ]] && verb=help # everywhere a file\n"
                 "  case $verb:$prev in\n");
+    bash_values_of(b, verb_alone());
     each_verb(b, bash_values_of);
-    buf_puts(b, "    :*) if [[ $cur == -* ]]; then words='--db --help --json --version'; else words='");
-    verb_names(b);
+    buf_puts(b, "    :*) if [[ $cur == -* ]]; then words='--version");
+    each_option(b, verb_alone(), bash_option);
+    buf_puts(b, "'; else words='");
+    values_known(&(struct values){ .kinds = VALUE_VERB }, b);
     buf_puts(b, "'; fi ;;\n"
                 "    *) if [[ $cur == -* ]]; then case $verb in\n");
     each_verb(b, bash_options_of);
@@ -138,31 +126,37 @@ void shells_bash(struct buf *b) {
 
 /* ---- zsh ---- */
 
+/* Both words and files where there are both. */
+static void zsh_words(struct buf *b, const struct buf *words, bool file) {
+    if (words->size && file) buf_printf(b, ":{ compadd -- %s; _files }", buf_text(words));
+    else if (words->size) buf_printf(b, ":(%s)", buf_text(words));
+    else buf_puts(b, file ? ":_files" : ": ");
+}
+
 static void zsh_option(struct buf *b, const struct verb *v, const struct option_spec *o) {
     (void)v;
-    struct buf words = shells_choices(o);
+    bool file;
+    struct buf words = option_words(o, &file);
     buf_printf(b, " \\\n      '--%s[", o->name);
     shell_quoted(b, o->help, "[]:\\");
     buf_putc(b, ']');
     if (o->value) {
         buf_putc(b, ':');
         shell_quoted(b, o->value, "[]:\\");
-        if (shells_takes_file(o->value)) buf_puts(b, ":_files");
-        else if (words.size) buf_printf(b, ":(%s)", buf_text(&words));
-        else buf_puts(b, ": ");
+        zsh_words(b, &words, file);
     }
     buf_putc(b, '\'');
     buf_release(&words);
 }
 
 static void zsh_verb(struct buf *b, const struct verb *v) {
-    struct buf words = BUF_INIT;
-    positional_words(&words, v);
+    bool file;
+    struct buf words = verb_words(v, &file);
     buf_printf(b, "    %s) _arguments", v->name);
     each_option(b, v, zsh_option);
-    if (words.size) buf_printf(b, " \\\n      '*: :(%s)'", buf_text(&words));
-    else buf_puts(b, shells_takes_file(v->synopsis) ? " \\\n      '*: :_files'" : " \\\n      '*: : '");
-    buf_puts(b, " ;;\n");
+    buf_puts(b, " \\\n      '*: ");
+    zsh_words(b, &words, file);
+    buf_puts(b, "' ;;\n");
     buf_release(&words);
 }
 
@@ -181,7 +175,9 @@ void shells_zsh(struct buf *b) {
                 "  verbs=(\n");
     each_verb(b, zsh_described);
     buf_puts(b, "  )\n"
-                "  _arguments -C '--version[the version]' '1: :->verb' '*:: :->rest'\n"
+                "  _arguments -C '--version[the version]'");
+    each_option(b, verb_alone(), zsh_option);
+    buf_puts(b, " '1: :->verb' '*:: :->rest'\n"
                 "  case $state in\n"
                 "  verb) _describe -t verbs verb verbs ;;\n"
                 "  rest) case $words[1] in\n");
@@ -203,9 +199,11 @@ static void fish_quoted(struct buf *b, const char *s) {
 }
 
 static void fish_option(struct buf *b, const struct verb *v, const struct option_spec *o) {
-    struct buf words = shells_choices(o);
-    buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
-    if (o->value) buf_puts(b, shells_takes_file(o->value) ? " -rF" : " -x");
+    bool file;
+    struct buf words = option_words(o, &file);
+    if (*v->name) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
+    else buf_printf(b, "complete -c petri -n __fish_use_subcommand -l %s", o->name);
+    if (o->value) buf_puts(b, file ? " -rF" : " -x");
     if (words.size) buf_printf(b, " -a '%s'", buf_text(&words));
     buf_puts(b, " -d '");
     fish_quoted(b, o->help);
@@ -214,12 +212,12 @@ static void fish_option(struct buf *b, const struct verb *v, const struct option
 }
 
 static void fish_verb(struct buf *b, const struct verb *v) {
-    struct buf words = BUF_INIT;
-    positional_words(&words, v);
+    bool file;
+    struct buf words = verb_words(v, &file);
     buf_printf(b, "complete -c petri -n __fish_use_subcommand -a %s -d '", v->name);
     fish_quoted(b, v->help);
     buf_puts(b, "'\n");
-    if (shells_takes_file(v->synopsis)) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -F\n", v->name);
+    if (file) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -F\n", v->name);
     if (words.size)
         buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -a '%s'\n", v->name, buf_text(&words));
     each_option(b, v, fish_option);
@@ -229,5 +227,6 @@ static void fish_verb(struct buf *b, const struct verb *v) {
 void shells_fish(struct buf *b) {
     buf_puts(b, "# petri: completion for fish; made by petri help --completion fish\n"
                 "complete -c petri -f\n");
+    each_option(b, verb_alone(), fish_option);
     each_verb(b, fish_verb);
 }

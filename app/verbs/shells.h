@@ -3,13 +3,7 @@
 #ifndef APP_VERBS_SHELLS_H
 #define APP_VERBS_SHELLS_H
 
-#include "app/verbs/args.h"
 #include "core/base/buf.h"
-
-/* The words that an option takes, with blanks between; "" where it takes any. */
-struct buf shells_choices(const struct option_spec *o);
-/* Whether a placeholder or synopsis names a file or folder. */
-bool shells_takes_file(const char *placeholder);
 
 /* Roff for man(1), in ASCII. */
 void shells_man(struct buf *b);

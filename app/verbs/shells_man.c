@@ -89,6 +89,8 @@ void shells_man(struct buf *b) {
                 "With a verb it does one thing and ends.\n"
                 ".SH OPTIONS\nEverywhere, before the verb too:\n");
     man_options(b, args_common());
+    buf_puts(b, ".PP\nOf petri alone:\n");
+    man_options(b, verb_alone()->options);
     buf_puts(b, ".TP\n\\fB\\-\\-version\\fR\nthe version, and nothing else\n.SH VERBS\n");
     for (size_t i = 0; (v = verb_at(i)); i++) man_verb(b, v);
     buf_puts(b, ".SH FILES\n");

@@ -26,6 +26,8 @@ static const struct option_spec OPTIONS[] = {
 };
 static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
 
+const struct verb *verb_alone(void) { return &SELF; }
+
 int verb_shown_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e) {
     static const enum setting options[] = { SETTING_THEME, SETTING_MOUSE, SETTING_MODEL, SETTING_TASK };
     char *path = settings_path();

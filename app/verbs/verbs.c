@@ -223,7 +223,7 @@ static const struct option_spec EVAL[] = {
     { "task", "NAME|FOLDER,…", "whose rows (default: the run's, or " DEFAULT_TASK ", else " OWN_TASK "), read as training reads them; " \
                                "of a run of several tasks: which of them (default: all)" },                        \
         COLUMNS, { "official-dev", NULL, "dev_official.tsv of a GLUE folder" },                                       \
-        { "split", "NAME", "dev (default), train, or a dev split's name" }
+        { "split", "dev|train|NAME", "dev (default), train, or a dev split's name" }
 #define UNSEEN { "unseen", "NAME|FOLDER,…", "and rows of tasks that a run of several tasks was not trained on" }
 #define OF_TASK { "task", "NAME", "of a run of several tasks: which one" }
 static const struct option_spec PREDICT[] = {
@@ -329,7 +329,7 @@ static const struct option_spec RENDER[] = {
     { "screen", "NAME", "first, compose, explain, train, runs, compare, sweep, heatmap, map, detail or help" },
     { "size", "WxH", "columns and rows (default 80x24)" },
     { "method", "TEXT", "the method on the Compose screen" },
-    { "run", "ID", "the run in focus" },
+    { "run", "RUN", "the run in focus" },
     { "filter", "FILTER", "of runs and compare: which runs, as petri runs takes them" },
     { "trash", NULL, "of runs: those in the trash" },
     { "sweep", "ID", "of sweep: which one (default: the list)" },
@@ -529,9 +529,9 @@ static const struct verb VERBS[] = {
       "runs over lists of values in braces; a sweep's results", SWEEP, 0, 3,
       verb_sweep },
     { "compare", "RUN… | FILTER", "runs side by side: means, intervals, differences", COMPARE, 1, -1, verb_compare },
-    { "replicate", "FILE|NAME…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
+    { "replicate", "FILE|EXPERIMENT…", "a paper's experiment: run what is missing, ours beside what was published", REPLICATE, 1, -1,
       verb_replicate },
-    { "learn", "NAME | FILE | --list", "lessons that run the real engine (docs/lessons.md)", LEARN, 0, 1, verb_learn },
+    { "learn", "LESSON | FILE | --list", "lessons that run the real engine (docs/lessons.md)", LEARN, 0, 1, verb_learn },
     { "settings", "[NAME=VALUE…] [--write]", "what petri does each time it starts; written only so", SETTINGS, 0, -1, verb_settings },
     { "help", "[VERB] | --man | --completion SHELL", "all verbs, or one with its options", HELP, 0, 1, verb_help },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },

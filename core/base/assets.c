@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 /* Names that are not absolute are as good as not set. */
 char *assets_own_root(void) {
@@ -82,6 +83,29 @@ static size_t named_sorted(struct named *l, char ***out) {
 size_t assets_folders(const char *folder, char ***out) {
     struct named l = { 0 };
     add_folders(&l, folder, NULL);
+    return named_sorted(&l, out);
+}
+
+static void add_files(struct named *l, const char *folder, const char *end) {
+    DIR *d = opendir(folder);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (f->d_name[0] == '.' || !text_ends(f->d_name, end)) continue;
+        GROW(l->name, l->room, l->count + 1);
+        l->name[l->count++] = xstrndup(f->d_name, strlen(f->d_name) - strlen(end));
+    }
+    if (d) closedir(d);
+}
+
+size_t assets_files(const char *kind, const char *end, char ***out) {
+    struct named l = { 0 };
+    char **roots;
+    size_t n = assets_roots(&roots);
+    for (size_t i = 0; i < n; i++) {
+        char *folder = file_join(roots[i], kind);
+        add_files(&l, folder, end);
+        free(folder);
+    }
+    assets_free(roots, n);
     return named_sorted(&l, out);
 }
 

@@ -17,6 +17,8 @@ char *assets_find(const char *inside);
 size_t assets_names(const char *kind, const char *marker, char ***out);
 /* The folders in one folder, the same way. */
 size_t assets_folders(const char *folder, char ***out);
+/* What stands before `end` in the names of the files that end so below KIND of any root, the same way. */
+size_t assets_files(const char *kind, const char *end, char ***out);
 void assets_free(char **list, size_t n);
 
 #endif

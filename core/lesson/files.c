@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,36 +9,8 @@
 
 static const char ending[] = ".lesson";
 
-static bool has_name(char **name, size_t n, const char *one) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(name[i], one)) return true;
-    return false;
-}
-
 /* The names of all lessons below the assets' roots, each once; owned: assets_free. */
-static size_t lesson_names(char ***out) {
-    char **root, **name = NULL;
-    size_t roots = assets_roots(&root), n = 0, room = 0;
-    for (size_t i = 0; i < roots; i++) {
-        char *folder = file_join(root[i], "lessons");
-        DIR *d = opendir(folder);
-        for (struct dirent *entry; d && (entry = readdir(d));) {
-            if (*entry->d_name == '.' || !text_ends(entry->d_name, ending)) continue;
-            char *one = xstrndup(entry->d_name, strlen(entry->d_name) - strlen(ending));
-            if (has_name(name, n, one)) {
-                free(one);
-                continue;
-            }
-            GROW(name, room, n + 1);
-            name[n++] = one;
-        }
-        if (d) closedir(d);
-        free(folder);
-    }
-    assets_free(root, roots);
-    *out = name;
-    return n;
-}
+static size_t lesson_names(char ***out) { return assets_files("lessons", ending, out); }
 
 char *lesson_file(const char *typed, struct err *e) {
     if (file_exists(typed) && !file_is_folder(typed)) return xstrdup(typed);

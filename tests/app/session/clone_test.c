@@ -368,7 +368,61 @@ static void actions_have_their_lines(void **state) {
     free(s.named);
 }
 
+/* The ':' line with the app's words: each word typed so far is completed by one that it may be. */
+static void lines_are_completed(void **state) {
+    (void)state;
+    static const struct run_row listed[] = { { .id = 3, .method = "lora(r=8)", .task = "reviews", .tags = "old, talk" } };
+    static const struct {
+        const char *line, *word;
+        size_t from; /* where the word begins */
+    } all[] = {
+        { "train --keep best,la", "last", 18 },    { "train --regime me", "meta(", 15 },      { "train --like lor", "3", 13 },
+        { "compare --by task,see", "seed", 18 },   { "learn lor", "lora", 6 },                { "replicate pha", "pha-parts", 10 },
+        { "fetch ta", "tasks", 6 },                 { "sweep ext", "extend", 6 },              { "settings theme=m", "theme=mono", 9 },
+        { "settings gly", "glyphs=", 9 },          { "tag 3 ta", "talk", 6 },                 { "plot tas", "task=", 5 },
+        { "models petri-m", "petri-mini", 7 },     { "tasks sec", "sections", 6 },            { "unseen sec", "sections", 7 },
+        { "train --metric rougeL", "rougeL", 15 }, { "plot 3 --key grad", "grad_norm", 13 },  { "explain lora --beside ia", "ia3", 22 },
+        { "help rend", "render", 5 },              { "runs --sort tra", "trained", 12 },      { "render --size 80", "80x24", 14 },
+        { "set theme da", "dark", 10 },            { "embed --split tr", "train", 14 },       { "count --method ma", "mam", 15 },
+    };
+    struct ui ui;
+    ui_init(&ui, GLYPHS_BRAILLE, COLOURS_NONE);
+    ui.runs.row = listed;
+    ui.runs.rows = 1;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        palette_begin(&ui.palette, all[i].line);
+        palette_verbs.offer(NULL, &ui, all[i].line);
+        const struct palette *p = &ui.palette;
+        if (!p->count || strcmp(p->row[0].word, all[i].word) || p->from != all[i].from)
+            fail_msg("%s: \"%s\" from %zu, of %d", all[i].line, p->count ? p->row[0].word : "", p->from, p->count);
+    }
+    ui_release(&ui);
+}
+
+/* What may change the history or the user's files is told from what only reads. */
+static void lines_that_change_are_known(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        enum line_kind kind;
+    } all[] = {
+        { "methods", LINE_READS },       { "methods --save a --method lora", LINE_CHANGES }, { "methods --forget a", LINE_CHANGES },
+        { "methods --import f", LINE_CHANGES }, { "plot 3", LINE_READS },        { "settings theme=light", LINE_READS },
+        { "settings theme=light --write", LINE_CHANGES }, { "similarity --list", LINE_READS }, { "similarity 3", LINE_CHANGES },
+        { "embed --list", LINE_READS },  { "learn --list", LINE_READS },         { "learn lora --auto", LINE_CHANGES },
+        { "tag 3 a", LINE_CHANGES },     { "train --steps 3", LINE_TRAINS },     { "pretrain --text a --out b", LINE_ELSEWHERE },
+    };
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        struct line_meaning m;
+        struct err e = ERR_INIT;
+        test_ok(palette_verbs.mean(all[i].line, NULL, &m, &e), &e);
+        if (m.kind != all[i].kind) fail_msg("%s: %d", all[i].line, (int)m.kind);
+        line_meaning_release(&m);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_option_survives_a_clone), cmocka_unit_test(actions_have_their_lines) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_option_survives_a_clone), cmocka_unit_test(actions_have_their_lines),
+                                        cmocka_unit_test(lines_are_completed), cmocka_unit_test(lines_that_change_are_known) };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

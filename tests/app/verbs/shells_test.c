@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "app/verbs/args.h"
+#include "app/verbs/values.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
@@ -57,6 +57,51 @@ static void every_word_is_in_all_of_them(void **state) {
     json_decref(all);
 }
 
+/* No option is left to be typed whole but where only its user knows the value. */
+static void every_value_is_known_or_free(void **state) {
+    (void)state;
+    static const struct {
+        const char *verb, *option;
+        unsigned kinds;
+        bool list;
+        const char *words;
+    } cases[] = {
+        { "train", "method", VALUE_METHOD | VALUE_FREE, false, "" },  { "train", "keep", 0, true, "best last none" },
+        { "train", "regime", 0, false, "single multi( fewshot( meta( stages(" },
+        { "train", "tasks", VALUE_TASK | VALUE_FILE, true, "" },      { "count", "tasks", VALUE_FREE, false, "" },
+        { "train", "like", VALUE_RUN, false, "" },                    { "train", "teachers", VALUE_RUN, true, "" },
+        { "train", "episodes", VALUE_FILE, false, "smlmt:" },         { "train", "lr", VALUE_FREE, false, "default" },
+        { "render", "sweep", VALUE_SWEEP, false, "" },                { "render", "run", VALUE_RUN, false, "" },
+        { "explain", "beside", VALUE_METHOD | VALUE_FREE, false, "" }, { "adapt", "tune", 0, true, "row generator shared head" },
+        { "sweep", "budget", 0, true, "runs= steps= tokens= trained= minutes=" },
+        { "replicate", "from", VALUE_FILE, false, "" },               { "plot", "size", VALUE_FREE, false, "80x24 120x40 200x60" },
+        { "", "theme", 0, false, "safe dark light mono" },            { "fetch", NULL, 0, false, "model tasks t5" },
+        { "export", NULL, VALUE_RUN | VALUE_FILE, false, "" },        { "learn", NULL, VALUE_LESSON | VALUE_FILE, false, "" },
+        { "sweep", NULL, VALUE_FILE | VALUE_SWEEP, false, "resume stop extend task status" },
+        { "plot", NULL, VALUE_RUN | VALUE_FILTER, false, "" },        { "purge", NULL, VALUE_RUN, false, "" },
+        { "settings", NULL, VALUE_SETTING, false, "" },               { "tag", NULL, VALUE_RUN | VALUE_TAG, false, "" },
+    };
+    const struct verb *v;
+    struct values of;
+    for (size_t i = 0; (v = verb_at(i)); i++)
+        for (const struct option_spec *o = v->options; o && o->name; o++) {
+            values_of_option(o, &of);
+            if (o->value && !of.kinds && !of.words.size) fail_msg("petri %s --%s %s: nothing is known of it", v->name, o->name, o->value);
+            values_release(&of);
+        }
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        v = *cases[i].verb ? verb_find(cases[i].verb) : verb_alone();
+        const struct option_spec *o = v->options;
+        while (cases[i].option && strcmp(o->name, cases[i].option)) o++;
+        if (cases[i].option) values_of_option(o, &of);
+        else values_of_verb(v, &of);
+        if (of.kinds != cases[i].kinds || of.list != cases[i].list || strcmp(buf_text(&of.words), cases[i].words))
+            fail_msg("%s %s: kinds %x%s, words \"%s\"", cases[i].verb, cases[i].option ? cases[i].option : "", of.kinds,
+                     of.list ? ", a list" : "", buf_text(&of.words));
+        values_release(&of);
+    }
+}
+
 static void the_page_is_good_roff(void **state) {
     (void)state;
     if (!has_program("groff")) test_skip("groff is not installed");
@@ -72,6 +117,8 @@ static void bash_completes(void **state) {
         { "export 3 --to pe", "petri peft" }, { "--db x.db ru", "runs" },  { "purge 3 --y", "--yes" },
         { "help rest", "restore" },        { "--db x.d", "x.db" },         { "train --lr 1 --op", "--optimiser" },
         { "nothing x", "" },               { "train --seeds ", "" },
+        { "--theme m", "mono" },           { "--theme mono ru", "runs" },    { "--read", "--readonly" },
+        { "fetch t", "tasks t5" },         { "plot 1 --key rou", "rouge1 rouge2 rougeL" },
     };
     if (!has_program("bash")) test_skip("bash is not installed");
     struct buf script = BUF_INIT;
@@ -208,6 +255,7 @@ static void installed_petri_works_and_goes_without_remains(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_word_is_in_all_of_them),
+        cmocka_unit_test(every_value_is_known_or_free),
         cmocka_unit_test(the_page_is_good_roff),
         cmocka_unit_test(bash_completes),
         cmocka_unit_test(other_shells_read_theirs),
