@@ -17,7 +17,6 @@
 #include "app/why/why.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/engine/blas.h"
 
 struct order {
     struct order *next;
@@ -70,8 +69,6 @@ void background__say(struct background_answer *a, enum say how, const char *form
     va_end(args);
     a->say = how;
 }
-
-static void background_measure(void *gflops) { *(double *)gflops = blas_rate(256, 768, 768, 0.1); }
 
 /* Sweeps that this process works on. */
 static int sweep_order(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
@@ -198,7 +195,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_IMPORT: a->read = own_read_rows(o->config, o->run[0]); return 0;
     case BACKGROUND_LINE: return train_line(d, o, a, e);
     case BACKGROUND_MACHINE:
-        crew_call(jobs_crew(d->jobs), background_measure, &a->gflops);
+        a->gflops = estimate_rate(jobs_crew(d->jobs), 0.1);
         d->machine = (struct background_machine){ a->gflops, crew_width(jobs_crew(d->jobs)) };
         a->workers = d->machine.workers;
         return 0;

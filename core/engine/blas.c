@@ -115,3 +115,18 @@ double blas_rate(int m, int n, int k, double seconds) {
     }
     return best;
 }
+
+double blas_layer_rate(double seconds) {
+    enum { TOKENS = 128, WIDTH = 384 };
+    static const int inner[][2] = { { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 4, 1 }, { 1, 4 } };
+    struct product layers[12 * COUNT_OF(inner)];
+    for (size_t i = 0; i < COUNT_OF(layers); i++) {
+        const int *times = inner[i % COUNT_OF(inner)];
+        layers[i] = (struct product){ TOKENS, WIDTH * times[0], WIDTH * times[1], false, true, false };
+    }
+    struct blas_record r = { layers, COUNT_OF(layers), COUNT_OF(layers) };
+    double took = 0, done = 0;
+    do took += blas_record_replay(&r), done += blas_record_flops(&r);
+    while (took < seconds);
+    return 1e-9 * done / took;
+}

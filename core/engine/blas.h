@@ -35,6 +35,9 @@ struct blas_facts {
 const struct blas_facts *blas_facts(void);
 /* GF/s of an m×n×k product on this thread, best of a few within about `seconds`. */
 double blas_rate(int m, int n, int k, double seconds);
+/* GF/s of this thread over the products of a small encoder's layer (128 tokens, width 384), all that were done within
+ * about `seconds`: what a step may count on where other threads multiply too. */
+double blas_layer_rate(double seconds);
 
 /* Between record_start and record_stop the calling thread's products are noted (shapes
  * only); replay runs them on scratch memory and returns the seconds taken. */

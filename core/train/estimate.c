@@ -1,7 +1,10 @@
 #include "core/train/estimate.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
 #include "core/method/masked.h"
 #include "core/train/complete.h"
 #include "core/train/regime.h"
@@ -11,6 +14,27 @@
  * its libraries' and tokenizer's; bytes that a trained value takes (itself, its gradients, the optimiser's means); what a gate
  * takes of a step. */
 static const double rate_share = 0.7, program_bytes = 30e6, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
+
+struct rate_asked {
+    double seconds;
+    double *gflops; /* of each unit */
+};
+
+static void rate_unit(void *self, int index, int worker) {
+    const struct rate_asked *r = self;
+    (void)worker;
+    r->gflops[index] = blas_layer_rate(r->seconds);
+}
+
+double estimate_rate(struct crew *c, double seconds) {
+    int n = crew_width(c);
+    double sum = 0;
+    struct rate_asked r = { seconds, xcalloc((size_t)n, sizeof *r.gflops) };
+    crew_do(c, &(struct crew_work){ .self = &r, .units = n, .unit = rate_unit });
+    for (int i = 0; i < n; i++) sum += r.gflops[i];
+    free(r.gflops);
+    return sum / n;
+}
 
 /* Products of one pass over a row, by stack, in floating-point operations. */
 struct row_work {

@@ -3,6 +3,7 @@
 #ifndef CORE_TRAIN_ESTIMATE_H
 #define CORE_TRAIN_ESTIMATE_H
 
+#include "core/base/crew.h"
 #include "core/method/plan.h"
 #include "core/train/config.h"
 
@@ -13,8 +14,11 @@ struct estimate_of {
     double tokens, targets;     /* of a row on average, as it is cut; targets 0: it has none */
     size_t train_rows, dev_rows;
     int workers;
-    double gflops;              /* of one of them (blas_rate); 0: not known, then there are no seconds */
+    double gflops;              /* of one of them (estimate_rate); 0: not known, then there are no seconds */
 };
+
+/* GF/s of one of the crew's workers while all of them multiply for about `seconds`. */
+double estimate_rate(struct crew *c, double seconds);
 
 struct estimate {
     double step_seconds, seconds; /* of a step; of all steps and evaluations; NaN: not known */

@@ -57,6 +57,7 @@ static void test_facts(void **state) {
     assert_non_null(strstr(f->self_test, "agree"));
     assert_true(f->kernel[0] && f->version[0] && f->processor[0]);
     assert_true(blas_rate(64, 64, 64, 0.001) > 0);
+    assert_true(blas_layer_rate(0.001) > 0);
 }
 
 static void test_no_inner_size(void **state) {
