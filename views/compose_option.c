@@ -138,8 +138,8 @@ void compose_list_options(struct compose_view *v) {
     for (int g = 0; g < COMPOSE_GROUPS; g++)
         for (size_t k = 0; k < option_count(); k++) {
             const struct option *o = option_at(k);
-            bool here = o->name && is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o);
-            if (here && compose_option_group_of(o) == (enum option_group)g) compose_option_add(v, o);
+            if (!o->name || compose_option_group_of(o) != (enum option_group)g) continue;
+            if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o)) compose_option_add(v, o);
         }
 }
 
