@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "tests/views/scene.h"
 
-enum { EVENTS = 100000 };
+enum { EVENTS = 100000, FEW = 40000 /* outside of make test-slow */ };
 
 static uint64_t seed = 20260101;
 
@@ -53,7 +53,7 @@ static void random_events(void **state) {
     canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     scene_tasks(&ui);
     int effects[EFFECT_KINDS] = {0};
-    for (int i = 0; i < EVENTS; i++) {
+    for (int i = 0, n = test_slow() ? EVENTS : FEW; i < n; i++) {
         struct effect out = {0};
         if (draw(50) == 0) ui_resize(&ui, 1 + (int)draw(draw(2) ? 100 : 301), 1 + (int)draw(draw(2) ? 30 : 101));
         else if (draw(200) == 0) ui_paste(&ui, "a\n\x1b[2Jb\xff", 9, &out);
