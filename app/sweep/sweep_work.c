@@ -140,7 +140,7 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
 }
 
 static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_at, int64_t *run, struct err *e) {
-    struct job_request r = { .sweep = w->plan->id, .tag = u->rate >= 0 ? TUNE_TAG : NULL, .stop_at = stop_at };
+    struct job_request r = { .sweep = w->plan->id, .note = w->plan->spec.note, .tag = u->rate >= 0 ? TUNE_TAG : NULL, .stop_at = stop_at };
     int rc = u->rate >= 0 ? tune_config(w->plan, u->cell, u->rate, &r.config, e)
                           : sweep_plan_config(w->plan, u->cell, w->plan->spec.seed[u->seed], &r.config, e);
     if (!rc) rc = jobs_start(w->jobs, &r, run, e);

@@ -203,7 +203,7 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
 
 /* Whether an option says something of the sweep itself; the others are about what is told, and how it is worked on. */
 static bool of_spec(const char *name) {
-    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers", "note",
+    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers",
                                        "slurm", "sbatch", "at-once", "max-array" };
     for (size_t k = 0; k < COUNT_OF(own); k++)
         if (!strcmp(name, own[k])) return false;

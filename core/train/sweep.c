@@ -26,7 +26,7 @@ static void axis_release(struct sweep_axis *a) {
 void sweep_release(struct sweep_spec *s) {
     for (int i = 0; i < s->options; i++) free(s->option[i].name), free(s->option[i].text);
     for (int i = 0; i < s->axes; i++) axis_release(&s->axis[i]);
-    free(s->size_of);
+    free(s->size_of), free(s->note);
     sweep_init(s);
 }
 
@@ -245,6 +245,7 @@ int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct
         xreplace(&s->size_of, text);
         return 0;
     }
+    if (!strcmp(option, "note")) return xreplace(&s->note, text), 0;
     if (!strcmp(option, "cells") || !strcmp(option, "draw-seed")) {
         bool cells = *option == 'c';
         if (!text_to_int(text, &v) || v < cells || v > (cells ? SWEEP_CELLS : INT64_MAX))

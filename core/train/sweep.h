@@ -6,7 +6,7 @@
  * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
  * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values","log"}|{"key","from","to","n",
  * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes","halving":true},
- * "size_of":METHOD}. */
+ * "size_of":METHOD,"note":TEXT}. */
 #ifndef CORE_TRAIN_SWEEP_H
 #define CORE_TRAIN_SWEEP_H
 
@@ -44,6 +44,7 @@ struct sweep_spec {
     uint64_t draw_seed;
     double budget[SWEEP_BUDGETS]; /* 0: no limit */
     bool halving;  /* runs stop at rungs, from which the best third of the cells goes on */
+    char *note;    /* that its runs are kept with; NULL: none */
     char *size_of; /* a method, of whose size those of all cells are made; NULL: as they are */
 };
 void sweep_init(struct sweep_spec *s);
@@ -51,7 +52,7 @@ void sweep_release(struct sweep_spec *s);
 
 /* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn,
  * "budget" ("runs=10,minutes=30") what may be spent, "size-of" a method for the sizes of all,
- * "halving" ("on") that rungs choose among them.
+ * "note" what its runs are kept with, "halving" ("on") that rungs choose among them.
  * ERR_USAGE names the option, the place and what would be right. */
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
 /* Adds to what the sweep has: "seeds" further ones, an option of the sweep's the values that its text has (a list, or one).

@@ -59,6 +59,10 @@ char *sweep_text(const struct sweep_spec *s) {
         buf_puts(&b, " --size-of ");
         text_shell_word(&b, s->size_of);
     }
+    if (s->note) {
+        buf_puts(&b, " --note ");
+        text_shell_word(&b, s->note);
+    }
     return buf_take(&b);
 }
 
@@ -100,6 +104,7 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     if (s->halving) json_member_bool(out, "halving", true);
     buf_putc(out, '}');
     if (s->size_of) json_member_string(out, "size_of", s->size_of);
+    if (s->note) json_member_string(out, "note", s->note);
     buf_putc(out, '}');
 }
 
@@ -226,7 +231,8 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
     if (!rc) rc = sweep_text_read_base(name, root, s, e);
     if (!rc) rc = sweep_text_read_seeds(name, json_object_get(root, "seeds"), s, e);
     if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
-    const char *size_of = json_string_value(json_object_get(root, "size_of"));
+    const char *size_of = json_string_value(json_object_get(root, "size_of")), *note = json_string_value(json_object_get(root, "note"));
+    if (!rc && note) rc = sweep_set(s, "note", note, e);
     if (!rc && size_of && sweep_set(s, "size-of", size_of, e)) rc = err_prefix(e, "%s", name);
     if (!rc) rc = sweep_text_read_stop(name, json_object_get(root, "stop"), s, e);
     json_decref(root);

@@ -161,7 +161,7 @@ static void text_and_json_agree(void **state) {
         if (!below(&c, 3)) set(&s, "draw", "latin"), set(&s, "cells", "7");
         if (!below(&c, 3)) set(&s, "budget", "runs=7,minutes=0.5");
         if (!below(&c, 3)) set(&s, "halving", "on");
-        if (!below(&c, 3)) set(&s, "size-of", "lora(r=4)");
+        if (!below(&c, 3)) set(&s, "size-of", "lora(r=4)"), set(&s, "note", "it's \"one\"");
         struct buf json = BUF_INIT, again = BUF_INIT;
         sweep_json(&s, &json);
         test_ok(sweep_from_json("spec", buf_text(&json), json.size, &back, &e), &e);
