@@ -247,9 +247,12 @@ static void comparison_output_line(const struct side_by_side *c, int at, const s
     comparison_output_number(low, v.low, points), comparison_output_number(high, v.high, points);
     text_thousands(g->trained, trained);
     comparison_seeds(c, g, seeds, sizeof seeds);
-    buf_printf(out, "| %s%s%s |", g->name, costs && comparison_on_front(c, at, o->cost) ? " *" : "", g->other_rows ? " \u2260" : "");
-    for (int k = 0; k < c->axes; k++) buf_printf(out, " %s |", g->axis[k] ? g->axis[k] : "\u2013");
-    buf_printf(out, " %s | %zu | %s | %s | %s | %s%s%s | %s |", g->valid ? comparison_state(g) : g->reason, g->value.n,
+    buf_puts(out, "| ");
+    text_markdown(out, g->name);
+    buf_printf(out, "%s%s |", costs && comparison_on_front(c, at, o->cost) ? " *" : "", g->other_rows ? " \u2260" : "");
+    for (int k = 0; k < c->axes; k++) text_markdown_cell(out, g->axis[k] ? g->axis[k] : "\u2013");
+    text_markdown_cell(out, g->valid ? comparison_state(g) : g->reason);
+    buf_printf(out, " %zu | %s | %s | %s | %s%s%s | %s |", g->value.n,
                seeds, mean, sd, low, *low ? " \u2026 " : "", high, trained);
     double paid = o->cost == COST_MEMORY ? comparison_memory(g) / 1048576 : comparison_seconds(g);
     if (o->cost != COST_TRAINED) buf_printf(out, isfinite(paid) ? " %.1f |" : " |", paid);
@@ -306,8 +309,10 @@ static void effects(const struct side_by_side *c, struct buf *out) {
         comparison_output_number(low, x->low, points);
         comparison_output_number(high, x->high, points);
         const char *level = x->level ? x->level : x->log ? "slope, of its log" : "slope";
-        buf_printf(out, "| %s | %s | %zu | %s%s | %s%s%s |\n", c->axis[x->axis], level, x->n,
-                   x->open ? "aliased with " : value, x->open ? x->aliased : "", low, *low ? " \u2026 " : "", high);
+        buf_printf(out, "| %s |", c->axis[x->axis]);
+        text_markdown_cell(out, level);
+        buf_printf(out, " %zu | %s%s | %s%s%s |\n", x->n, x->open ? "aliased with " : value, x->open ? x->aliased : "", low,
+                   *low ? " \u2026 " : "", high);
     }
     comparison_effects_release(&f);
 }

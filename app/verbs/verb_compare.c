@@ -59,11 +59,12 @@ static void print_differences(const struct args *a, const struct grouping *g) {
     struct buf b = BUF_INIT;
     size_t n = grouping_differences(g, &d);
     if (n) buf_puts(&b, "\nThe groups differ in:\n\n| |");
-    for (int i = 0; n && i < g->of.groups; i++) buf_printf(&b, " %s |", g->of.group[i].name);
+    for (int i = 0; n && i < g->of.groups; i++) text_markdown_cell(&b, g->of.group[i].name);
     for (int i = 0; n && i <= g->of.groups; i++) buf_puts(&b, i ? "---|" : "\n|---|");
     for (size_t k = 0; k < n; k++) {
-        buf_printf(&b, "\n| %s |", d[k].key);
-        for (int i = 0; i < g->of.groups; i++) buf_printf(&b, " %s |", d[k].value[i] ? d[k].value[i] : "\u2013");
+        buf_puts(&b, "\n|");
+        text_markdown_cell(&b, d[k].key);
+        for (int i = 0; i < g->of.groups; i++) text_markdown_cell(&b, d[k].value[i] ? d[k].value[i] : "\u2013");
         free(d[k].value);
     }
     if (n) buf_putc(&b, '\n');

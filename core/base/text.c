@@ -287,6 +287,12 @@ void text_markdown(struct buf *b, const char *s) {
     free(shown);
 }
 
+void text_markdown_cell(struct buf *b, const char *s) {
+    buf_putc(b, ' ');
+    text_markdown(b, s);
+    buf_puts(b, " |");
+}
+
 size_t text_more(char *out, size_t size, size_t used, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -52,6 +52,8 @@ char *text_word(const char **at);
 void text_csv(struct buf *b, const char *s);
 /* A cell of a Markdown table, made visible, its bars escaped. */
 void text_markdown(struct buf *b, const char *s);
+/* The same with what a cell has around it behind its left bar: " text |". */
+void text_markdown_cell(struct buf *b, const char *s);
 
 /* Whole-string numbers, without locale, without surrounding blanks.  false when s
  * is not a finite number (or not an integer) or out of range. */
