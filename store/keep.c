@@ -358,7 +358,7 @@ static int keep_rename(struct store *s, sqlite3 *db, void *arg, struct err *e) {
 }
 
 /* What RUN would not be found by, or what a list could not show. */
-static int keep_check_name(const char *name, struct err *e) {
+int store_check_name(const char *name, struct err *e) {
     double number;
     if (strlen(name) > STORE_NAME_MOST)
         return err_set(e, ERR_USAGE, "a run's name has at most %d bytes, not %zu", STORE_NAME_MOST, strlen(name));
@@ -375,7 +375,7 @@ int store_rename(struct store *s, int64_t run, const char *name, char **before, 
     struct err unused = ERR_INIT;
     struct rename_call c = { run, name ? name : "", before };
     if (!e) e = &unused;
-    int rc = keep_check_name(c.name, e);
+    int rc = store_check_name(c.name, e);
     return rc ? rc : writer_call(s, keep_rename, &c, e);
 }
 

@@ -96,13 +96,14 @@ static int insert_run(sqlite3 *db, const struct store_new_run *n, int64_t key, i
         "INSERT INTO run(state,config,method,canonical,method_json,preset,model,model_folder,"
         "model_sha256,task,task_folder,train_file,dev_file,train_sha256,dev_sha256,metric,"
         "metric_key,seed,trained,kept,head,model_values,steps,version,kernel,parent,sweep,created,"
-        "regime,imported,lock,uid) VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',"
+        "regime,imported,name,lock,uid) VALUES('queued',?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',"
         "lower(hex(randomblob(16))))",
-        "tttttttttttttttniiiiiittnnitt", n->config, n->method, n->canonical, n->method_json,
+        "tttttttttttttttniiiiiittnnittt", n->config, n->method, n->canonical, n->method_json,
         n->preset, n->model, n->model_folder, n->model_sha256, n->task, n->task_folder,
         n->train_file, n->dev_file, n->train_sha256, n->dev_sha256, n->metric, key,
         (int64_t)n->seed, n->trained, n->kept, n->head, n->model_values, n->steps, n->version,
-        n->kernel, n->parent, n->sweep, store_now(), n->regime, n->imported);
+        n->kernel, n->parent, n->sweep, store_now(), n->regime, n->imported,
+        n->name && *n->name ? n->name : NULL);
     *id = sqlite3_last_insert_rowid(db);
     return rc;
 }
@@ -167,7 +168,8 @@ static void leave_nothing(struct store *s, struct creation *c) {
 int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id, struct err *e) {
     BUG_IF(!n->config || !n->method);
     struct creation c = { n, 0, -1 };
-    int rc = writer_call(s, create, &c, e);
+    int rc = n->name ? store_check_name(n->name, e) : 0;
+    if (!rc) rc = writer_call(s, create, &c, e);
     if (rc) {
         leave_nothing(s, &c);
         return rc;

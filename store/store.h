@@ -115,6 +115,7 @@ struct store_new_run {
     const struct store_module *modules;
     int module_count;
     const char *note;   /* as store_note; NULL: none */
+    const char *name;   /* as store_rename; NULL or "": none */
     const char *tag;    /* that it has from its first moment; NULL: none */
     const char *imported; /* JSON: where it came from; NULL: it is to be trained here */
 };
@@ -247,6 +248,8 @@ int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const 
  * caller's.  A name is one to STORE_NAME_MOST bytes that cannot be taken for a number, an option or "last"; several runs
  * may have the same. */
 enum { STORE_NAME_MOST = 60 };
+/* Whether a run may be called so, "" too: ERR_USAGE with the reason. */
+int store_check_name(const char *name, struct err *e);
 int store_rename(struct store *s, int64_t run, const char *name, char **before, struct err *e);
 /* Replaces the run's note; "" or NULL removes it.  Bytes are kept as they are. */
 int store_note(struct store *s, int64_t run, const char *text, struct err *e);

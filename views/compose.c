@@ -311,6 +311,10 @@ char *compose_command(const struct compose_view *v) {
     if (v->seeds > 1 && seed) *seed = 0; /* it is the last of the options */
     buf_puts(&b, command);
     for (int i = 0; i < v->seeds && v->seeds > 1; i++) buf_printf(&b, "%s%llu", i ? "," : " --seeds ", (unsigned long long)v->seed[i]);
+    if (*v->run_name) {
+        buf_puts(&b, " --name ");
+        text_shell_word(&b, v->run_name);
+    }
     if (*v->run_note) {
         buf_puts(&b, " --note ");
         text_shell_word(&b, v->run_note);

@@ -88,6 +88,7 @@ struct compose_view {
     uint64_t seed[COMPOSE_SEEDS];  /* a run for each; none: one, of the config's seed */
     int seeds;
     char run_note[200];            /* of the runs to come */
+    char run_name[64];             /* what the next run is called */
     struct compose_off off;
     bool folded[COMPOSE_GROUPS];
     /* marked for a sweep: whole methods, and values of options as "lr=0.001"; owned */

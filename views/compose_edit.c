@@ -454,6 +454,10 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
         prompt_open(&ui->prompt, "note of the runs to come", v->run_note, false);
         ui->use = USE_NOTE;
         return true;
+    case REQ_NAME:
+        prompt_open(&ui->prompt, "name of the next run", v->run_name, false);
+        ui->use = USE_NEXT_NAME;
+        return true;
     case REQ_LESS: remove_module(ui); return true;
     case REQ_PRESETS: compose_presets(ui); return true;
     case REQ_MARK: compose_mark(ui); return true;

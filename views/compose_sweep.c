@@ -89,13 +89,22 @@ static bool has_value(const char *name) {
     return true;
 }
 
-/* Options of a line of `petri train`, without those that are marked, the seed, and a rate that is each method's own. */
+/* Which a sweep does not have, or has already. */
+static bool compose_sweep_is_of_one_run(const char *option) {
+    static const char *const names[] = {"seed", "seeds", "name"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (!strcmp(option, names[i])) return true;
+    return false;
+}
+
+/* Options of a line of `petri train`, without those that are marked, of one run, and a rate that is each method's own. */
 static void add_options(const struct compose_view *v, const char *command, bool own_rate, struct buf *out) {
     char *word;
     while ((word = text_word(&command))) {
         const char *name = word + 2;
         char *value = word[0] == '-' && has_value(name) ? text_word(&command) : NULL, *key = xprintf("%s=", name);
-        bool skip = word[0] != '-' || !strcmp(name, "seed") || (own_rate && !strcmp(name, "lr")) || marked_of(v, key, strlen(key));
+        bool skip = word[0] != '-' || compose_sweep_is_of_one_run(name) || (own_rate && !strcmp(name, "lr")) ||
+                    marked_of(v, key, strlen(key));
         if (!skip) buf_printf(out, " %s", word);
         if (!skip && value) buf_putc(out, ' '), text_shell_word(out, value);
         free(word), free(value), free(key);
@@ -106,7 +115,8 @@ char *compose_sweep_line(const struct compose_view *v) {
     struct buf b = BUF_INIT;
     bool methods = marked_of(v, method_key, sizeof method_key - 1) > 0;
     char *command = compose_command(v);
-    buf_puts(&b, "--seeds 1,2,3");
+    buf_puts(&b, v->seeds > 1 ? "--seeds " : "--seeds 1,2,3");
+    for (int i = 0; v->seeds > 1 && i < v->seeds; i++) buf_printf(&b, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
     for (int i = 0; i < v->swepts; i++) add_list(v, i, &b);
     add_options(v, command, methods || v->config.lr == config_default_lr(&v->config.method, NULL), &b);
     free(command);

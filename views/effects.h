@@ -24,7 +24,7 @@ enum effect_kind {
     EFFECT_PIN,           /* run[0…]: pinned, or, where all are, no longer */
     EFFECT_TAGS,          /* text: tags, of one run in place of its own, to several besides */
     EFFECT_NOTE,          /* run[0]'s note is text */
-    EFFECT_NAME,          /* run[0] is called text; "": nothing any more */
+    EFFECT_NAME,          /* run[0] is called text, without one the next that Compose trains; "": nothing any more */
     EFFECT_PURGE_COUNT,   /* what deleting run[0…] for good would delete: answered with runs_purge_ask */
     EFFECT_PURGE,         /* run[0…] for good; `by`: how many, as typed */
     EFFECT_UNDO,          /* the last trash, restore or name */

@@ -106,7 +106,7 @@ static const struct key_entry views_keys_table[] = {
     {REQ_COLUMNS, 'c', {0}, false, KEYS_LISTS, 0, 0, NULL,
      "columns, in their order, on a line; none: by what there is a reason and room for"},
     {REQ_NAME, 'r', {0}, false, KEYS_RUNS, 0, 0, NULL,
-     "rename the run: a name stands for it on the command line; none takes it away (u undoes)"},
+     "rename the run: a name stands for it on the command line; none takes it away (u undoes); in Compose the next run's"},
     {REQ_NOTE, 'i', {0}, false, KEYS_RUNS, 0, 0, NULL, "the run's note; in Compose one that the runs to come are kept with"},
     {REQ_COPY, 'y', {0}, false, KEYS_RUNS, 0, 0, NULL,
      "copy the method or command line; it is also shown"},

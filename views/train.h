@@ -29,6 +29,7 @@ struct job_row {
     int64_t scored, to_score; /* rows of the evaluation in hand; 0: none is */
     bool none_valid;       /* no answer of the last evaluation was one */
     bool elsewhere;        /* read from the history: another process trains it, or did */
+    const char *name;      /* what it is called; NULL: nothing */
 };
 
 /* A text given for a dev row (core/train/event.h). */

@@ -69,8 +69,8 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     const struct job_row *job = train_focused(v);
     char title[240] = "";
     if (job)
-        snprintf(title, sizeof title, "#%lld %.120s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id,
-                 job->method, job->task, (unsigned long long)job->seed);
+        snprintf(title, sizeof title, "#%lld %s%s%.120s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job->name ? job->name : "",
+                 job->name ? ": " : "", job->method, job->task, (unsigned long long)job->seed);
     char left[120];
     loss_title(v, left);
     bool smooth = v->look.smooth && v->chart != CHART_RATE;
@@ -200,7 +200,9 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     x += 3 + canvas_fit(c, x + 3, y, 8, here ? INK_TITLE : INK_TEXT, text) + 1;
     snprintf(text, sizeof text, r.w >= 120 ? "seed %llu" : "s%llu", (unsigned long long)j->seed);
     int seed = canvas_width(c, text) < method / 2 ? canvas_width(c, text) : 0;
-    canvas_fit(c, x, y, method - (seed ? seed + 1 : 0), here ? INK_TITLE : INK_TEXT, j->method);
+    char called[200];
+    snprintf(called, sizeof called, "%s%s%.120s", j->name ? j->name : "", j->name ? ": " : "", j->method);
+    canvas_fit(c, x, y, method - (seed ? seed + 1 : 0), here ? INK_TITLE : INK_TEXT, called);
     if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text);
     x += method + 1;
     if (j->state == RUN_QUEUED) {

@@ -298,6 +298,9 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
     } else if (ui->use == USE_NOTE) {
         snprintf(ui->compose.run_note, sizeof ui->compose.run_note, "%.199s", ui->prompt.text);
         ui_say(ui, SAY_INFO, *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
+    } else if (ui->use == USE_NEXT_NAME) {
+        out->kind = EFFECT_NAME;
+        snprintf(out->text, sizeof out->text, "%s", ui->prompt.text);
     } else if (ui->use == USE_TAGS || ui->use == USE_RUN_NOTE || ui->use == USE_RUN_NAME) {
         runs_keep_typed(ui, ui->prompt.text, out);
     } else if (ui->use == USE_COLUMNS) {

@@ -37,7 +37,7 @@ struct ask {
 };
 
 enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES, USE_NOTE, USE_TAGS, USE_RUN_NOTE,
-                  USE_RUN_NAME,
+                  USE_RUN_NAME, USE_NEXT_NAME,
                   USE_PURGE, USE_COLUMNS };
 
 struct ui;

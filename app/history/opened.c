@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/history/moved.h"
+#include "app/history/run_table.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
@@ -18,7 +19,7 @@ void opened_release(struct opened *o) {
     predictor_free(o->predictor);
     if (o->run) config_release(&o->config);
     if (o->whole.tasks) config_release(&o->whole);
-    free(o->method);
+    free(o->method), free(o->called), free(o->title);
     if (o->model) model_release(o->model);
     free(o->name);
     *o = (struct opened){ 0 };
@@ -69,12 +70,12 @@ static int opened_choose_task(struct opened *o, struct run_config *c, const char
     return 0;
 }
 
-static int opened_read_config(struct store *s, int64_t id, struct run_config *c, struct buf *said,
-                              struct err *e) {
+static int opened_read_config(struct opened *o, struct store *s, int64_t id, struct run_config *c, struct buf *said, struct err *e) {
     struct store_run run;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
     rc = config_from_json(run.config, strlen(run.config), c, e);
+    if (!rc) o->called = run_table_called(&run), o->title = run_table_short(&run);
     store_run_release(&run);
     if (!rc) moved_rows(c, store_path(s), said);
     return rc;
@@ -104,11 +105,11 @@ int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, 
                struct buf *said, struct err *e) {
     struct run_config config;
     char *name;
-    int rc = opened_read_config(s, id, &config, said, e);
+    int rc = opened_read_config(o, s, id, &config, said, e);
     if (rc) return rc;
     o->run = id;
     if (opened_choose_task(o, &config, task, &name, e)) {
-        o->run = 0; /* nothing to release */
+        o->run = 0; /* of its config nothing is to be released */
         return e->code;
     }
     rc = open_weights(o, s, name, hint, said, e);
@@ -118,7 +119,7 @@ int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, 
 
 int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
                    struct err *e) {
-    int rc = opened_read_config(s, id, &o->config, said, e);
+    int rc = opened_read_config(o, s, id, &o->config, said, e);
     if (rc) return rc;
     o->run = id;
     o->several = o->config.tasks > 0;

@@ -18,6 +18,7 @@ struct opened {
     struct run_config whole;  /* where one of several is in use, the run's with all of them; zeroed otherwise */
     bool all;                 /* and all of them are here: `config` is the run's own */
     char *method;             /* of the run, as text; NULL without one */
+    char *called, *title;     /* "#3", "#3 the best"; and with its method behind: "#3 lora", "#3 the best: lora"; NULL without one */
     int64_t run;              /* 0: a model */
     int64_t step;             /* of the run's checkpoint */
     const char **name;        /* labels in the order of the outputs */

@@ -15,6 +15,7 @@ struct history_row {
     int64_t parent;       /* 0: none */
     int64_t sweep;        /* 0: none */
     const char *note;     /* NULL: none */
+    const char *name;     /* NULL: none */
     const char *tag;      /* NULL: none */
     const char *imported; /* as of struct store_new_run */
 };

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -26,9 +27,19 @@ bool run_table_form(const char *word, enum store_format *form) {
     return false;
 }
 
+char *run_table_called(const struct store_run *r) {
+    return xprintf("#%lld%s%s", (long long)r->id, r->name ? " " : "", r->name ? r->name : "");
+}
+
+char *run_table_short(const struct store_run *r) {
+    return xprintf("#%lld %s%s%s", (long long)r->id, r->name ? r->name : "", r->name ? ": " : "", r->method);
+}
+
 char *run_table_title(const struct store_run *r) {
-    return xprintf("#%lld %s%s%s \u00B7 %s \u00B7 seed %llu", (long long)r->id, r->name ? r->name : "", r->name ? ": " : "", r->method,
-                   r->task, (unsigned long long)r->seed);
+    char *short_one = run_table_short(r);
+    char *title = xprintf("%s \u00B7 %s \u00B7 seed %llu", short_one, r->task, (unsigned long long)r->seed);
+    free(short_one);
+    return title;
 }
 
 const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",   "state", "method", "task",    "metric", "best", "rows",
@@ -68,11 +79,7 @@ static void markdown_line(const struct store_run *r, struct buf *b) {
     struct run_table_cells cells;
     run_table_cells(r, &cells);
     buf_putc(b, '|');
-    for (int i = 0; i < RUN_TABLE_COLUMNS; i++) {
-        buf_putc(b, ' ');
-        text_markdown(b, cells.cell[i]);
-        buf_puts(b, " |");
-    }
+    for (int i = 0; i < RUN_TABLE_COLUMNS; i++) text_markdown_cell(b, cells.cell[i]);
 }
 
 static void markdown_head(struct buf *b) {

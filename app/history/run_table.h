@@ -12,6 +12,10 @@ bool run_table_form(const char *word, enum store_format *form);
 /* CSV and JSON (one array) have every column, Markdown those that `petri runs` prints. */
 int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
                     struct err *e);
+/* "#3", of one that is called something "#3 the best"; caller frees. */
+char *run_table_called(const struct store_run *r);
+/* "#3 lora(r=8)", "#4 the best: lora(r=8)"; caller frees. */
+char *run_table_short(const struct store_run *r);
 /* "#3 lora(r=8) · reviews · seed 1", of one that is called something "#4 the best: lora(r=8) · …"; caller frees. */
 char *run_table_title(const struct store_run *r);
 /* The number of a run's dev rows that "best" was measured on, its remark and the like as `petri runs` prints them. */

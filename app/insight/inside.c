@@ -170,7 +170,7 @@ int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, str
 /* A panel of a probe at a place, as yet without neighbours. */
 static void set_panel(struct inside_panel *to, struct probe *p, int place) {
     free(to->title);
-    to->title = p->opened.run ? xprintf("#%lld %s", (long long)p->opened.run, p->opened.method) : xstrdup("model");
+    to->title = p->opened.run ? xstrdup(p->opened.title) : xstrdup("model");
     to->rows = &p->rows;
     to->predicted = p->predicted;
     to->probe = p;
@@ -352,7 +352,7 @@ static int play_series(struct inside *s, int i, int64_t run, bool retriever, str
     free(p->title);
     *p = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
                                 .moments = m };
-    p->title = retriever ? xprintf("#%lld retriever", (long long)run) : xstrdup(m->title);
+    p->title = retriever ? xprintf("%s retriever", m->called) : xstrdup(m->title);
     return i ? rowset_same(&s->played[0].rows, &m->rows, e) : 0;
 }
 

@@ -39,9 +39,7 @@ void matrix_release(struct matrix *m) {
     *m = (struct matrix){ 0 };
 }
 
-char *matrix_side_name(const struct probe *p) {
-    return p->opened.run ? xprintf("#%lld", (long long)p->opened.run) : xstrdup("model");
-}
+const char *matrix_side_name(const struct probe *p) { return p->opened.run ? p->opened.called : "model"; }
 
 static const char debiased_cka[] = "debiased-cka";
 
@@ -124,7 +122,7 @@ int matrix_classes(struct matrix *m, const struct probe *const *side, int sides,
     matrix_new(m, OF_CLASSES, "cosine", sides * k, sides * k);
     real *x = xcalloc((size_t)(sides * k) * (size_t)w + 1, sizeof *x);
     for (int s = 0; s < sides; s++) {
-        char *name = matrix_side_name(side[s]);
+        char *name = side[s]->opened.run ? xprintf("#%lld", (long long)side[s]->opened.run) : xstrdup("model");
         centroids(side[s], layer, x + (size_t)(s * k) * (size_t)w);
         for (int c = 0; c < k; c++) {
             const char *class = side[0]->rows.class_name[c];
@@ -180,9 +178,7 @@ int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, in
     matrix_describe(m, side, sides, layer, &about);
     if (pick) json_member_int(&about, "shown", n);
     matrix_end_description(m, &about);
-    char *name = matrix_side_name(b);
-    m->title = xprintf("rows of %s, cosine", name);
-    free(name);
+    m->title = xprintf("rows of %s, cosine", matrix_side_name(b));
     char *where = where_name(layer);
     m->what = xprintf("cosine of %d rows, %s", n, where);
     free(where);
@@ -219,7 +215,7 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
     struct buf about = BUF_INIT;
     matrix_describe(m, side, sides, -1, &about);
     matrix_end_description(m, &about);
-    char *x = matrix_side_name(a), *y = matrix_side_name(b);
+    const char *x = matrix_side_name(a), *y = matrix_side_name(b);
     const char *name = debiased ? "debiased linear CKA" : "linear CKA";
     m->title = xprintf("layers: %s by %s, %s", x, y, name);
     double noise = similarity_cka_noise(a->width, a->rows.n);
@@ -229,8 +225,6 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
                             a->rows.n, a->width, noise);
     m->undefined = debiased ? "fewer than 4 rows, or all have the same vector there" : "all rows have the same vector there";
     caution_of_cka(m, a->width, a->rows.n);
-    free(x);
-    free(y);
     return 0;
 }
 
@@ -247,7 +241,7 @@ int matrix_tensors(struct matrix *m, const struct probe *const *side, int sides,
     struct buf about = BUF_INIT;
     matrix_describe(m, side, sides, -1, &about);
     matrix_end_description(m, &about);
-    m->title = xprintf("trained tensors: #%lld by #%lld", (long long)a->run, (long long)b->run);
+    m->title = xprintf("trained tensors: %s by %s", a->called, b->called);
     m->what = xstrdup("low-rank products by principal angles, other tensors by the cosine of their change");
     m->undefined = "a change of zero, or other shapes";
     return 0;
@@ -301,11 +295,11 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     if (head == ATTENTION_FIRST) json_member_string(&about, "head", "first token, all heads");
     else json_member_int(&about, "head", head + 1);
     matrix_end_description(m, &about);
-    char *name = matrix_side_name(p), *which = head == ATTENTION_FIRST ? xstrdup("by head") : xprintf("head %d", head + 1);
+    const char *name = matrix_side_name(p);
+    char *which = head == ATTENTION_FIRST ? xstrdup("by head") : xprintf("head %d", head + 1);
     m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer, which);
     m->what = xstrdup(head == ATTENTION_FIRST ? "share of the first token's look that goes to each token; each line's sum is 1"
                                               : "share of a row's look that goes to each column; each line's sum is 1");
-    free(name);
     free(which);
     return 0;
 }

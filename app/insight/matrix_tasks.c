@@ -69,10 +69,8 @@ static char *task_name(const struct probe *p, int task) { return xstrdup(predict
 /* Title "WHAT of #3"; and what follows from the description. */
 static void matrix_tasks_finish(struct matrix *m, const struct probe *p, const char *what) {
     struct buf about = BUF_INIT;
-    char *name = matrix_side_name(p);
     matrix_describe(m, &p, 1, -1, &about);
-    m->title = xprintf("%s of %s", what, name);
-    free(name);
+    m->title = xprintf("%s of %s", what, matrix_side_name(p));
     matrix_end_description(m, &about);
 }
 
@@ -215,9 +213,7 @@ int matrix_prototypes(struct matrix *m, const struct probe *p, struct err *e) {
         matrix_describe(m, &p, 1, PROBE_RETRIEVER, &about);
         add_near(&about, p, near, tasks);
         matrix_end_description(m, &about);
-        char *name = matrix_side_name(p);
-        m->title = xprintf("rows by prototypes of %s, cosine", name);
-        free(name);
+        m->title = xprintf("rows by prototypes of %s, cosine", matrix_side_name(p));
         m->what = xprintf("each task's mean cosine of retrieved vectors with the tasks' prototypes, %d rows", p->rows.n);
         m->undefined = "a task without rows";
     }

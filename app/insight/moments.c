@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/run_table.h"
 #include "core/analysis/tsne.h"
 #include "core/base/mem.h"
 
@@ -113,7 +114,8 @@ static int read_metric(struct moments *m, struct store *s, struct err *e) {
     int rc = store_run(s, m->run, &run, e);
     if (rc) return rc;
     m->metric = xstrdup(run.metric);
-    m->title = xprintf("#%lld %s", (long long)m->run, run.method);
+    m->called = run_table_called(&run);
+    m->title = run_table_short(&run);
     for (int i = 0; i < m->count; i++) m->moment[i].metric = NAN;
     rc = store_evaluations(s, m->run, &v, e);
     for (size_t k = 0; k < v.count; k++) {
@@ -191,7 +193,7 @@ void moments_release(struct moments *m) {
         free(m->moment[i].predicted);
     }
     free(m->moment);
-    free(m->title);
+    free(m->called), free(m->title);
     free(m->model);
     free(m->task);
     free(m->split);

@@ -23,7 +23,8 @@ struct moment {
 
 struct moments {
     int64_t run;           /* 0: of an untouched model */
-    char *title, *model, *task, *split, *pool, *metric;
+    char *called, *title; /* called: the run's number with its name, or NULL */
+    char *model, *task, *split, *pool, *metric;
     int layer, width;
     struct rowset rows;
     int count;

@@ -26,7 +26,7 @@ struct shots_request {
     int64_t batch;                /* 0: the config's, or how.per_class */
     double lr;                    /* 0: the parent's */
     int64_t eval_rows, seed;      /* < 0: the parent's */
-    const char *note;
+    const char *note, *name;
 };
 struct shots_hook {
     void *self;
@@ -37,8 +37,9 @@ struct shots_hook {
 
 /* Reads model, rows and the parent and refuses what cannot be done, before anything is stored. */
 int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
-/* Makes the run's row.  with: the first run of those that were asked for together; 0: it is that one, or alone. */
-int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e);
+/* Makes the run's row, with the request's note and name.  with: the first run of those that were asked for together; 0: it
+ * is that one, or alone. */
+int shots_begin(struct shots *x, const struct shots_request *r, int64_t with, struct err *e);
 /* Both, alone. */
 int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
 /* Takes up a stopped or interrupted one.  `model` as above. */

@@ -212,13 +212,13 @@ static int shots_open_check_plan(struct shots *x, struct err *e) {
     return rc;
 }
 
-static int shots_open_create_row(struct shots *x, const char *note, struct err *e) {
+static int shots_open_create_row(struct shots *x, const struct shots_request *r, struct err *e) {
     struct buf more = BUF_INIT;
     struct task *task[RUN_TASKS];
     for (int i = 0; i < x->tasks; i++) task[i] = &x->of[i].task;
     const struct run_tasks all = { x->tasks, task };
     struct history_row row = { .tasks = &all, .steps = (int64_t)x->tasks * x->how.ks * x->how.draws, .parent = x->parent,
-                               .note = note };
+                               .note = r->note, .name = r->name };
     struct plan *own = by_rule(x) ? NULL : draw_plan(x, e);
     if (!own && !by_rule(x)) return e->code;
     buf_puts(&more, "\"fewshot\":{");
@@ -319,9 +319,9 @@ int shots_prepare(struct store *s, const struct shots_request *r, struct shots_h
     return 0;
 }
 
-int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e) {
+int shots_begin(struct shots *x, const struct shots_request *r, int64_t with, struct err *e) {
     x->with = with;
-    int rc = shots_open_create_row(x, note, e);
+    int rc = shots_open_create_row(x, r, e);
     if (rc) return rc;
     set_paths(x);
     rc = job_starts_keep(&x->starts, &x->of[0].c, x->folder, e);
@@ -331,7 +331,7 @@ int shots_begin(struct shots *x, const char *note, int64_t with, struct err *e) 
 
 int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
     int rc = shots_prepare(s, r, hook, out, e);
-    if (!rc) rc = shots_begin(*out, r->note, 0, e);
+    if (!rc) rc = shots_begin(*out, r, 0, e);
     if (!rc) return 0;
     shots_free(*out);
     *out = NULL;

@@ -153,7 +153,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_COLUMNS: return store_columns(d->store, &a->columns, e);
     case BACKGROUND_KEEP_COLUMNS: return store_keep_columns(d->store, o->text, e);
     case BACKGROUND_SAVED: return store_filters(d->store, &a->saved, e);
-    case BACKGROUND_OTHERS: return other_runs_read(d->store, o->run[0], &a->others, e);
+    case BACKGROUND_OTHERS: return other_runs_read(d->store, o->run[0], o->run[1], &a->others, e);
     case BACKGROUND_BESIDE: return beside_read(d->store, o->run, o->runs, &a->beside, e);
     case BACKGROUND_WHY: return background_why(d, o->run[0], a, e);
     case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);

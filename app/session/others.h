@@ -11,11 +11,18 @@ struct other_runs {
     struct store_run *stored; /* what the rows' strings point into */
     struct job_row *row;      /* living ones first, newest first */
     int rows;
+    struct other_name {
+        int64_t run;
+        char *name;
+    } *name;                  /* of runs that have one, by number */
+    int names;
 };
-/* The newest living runs of the history, OTHERS_MOST at most, this process's among them, and run `asked` (0: none).
- * other_runs_free. */
-int other_runs_read(struct store *s, int64_t asked, struct other_runs **out, struct err *e);
+/* The newest living runs of the history, OTHERS_MOST at most, this process's among them, and run `asked` (0: none); names of
+ * all runs from number `from` on (0: of none).  other_runs_free. */
+int other_runs_read(struct store *s, int64_t asked, int64_t from, struct other_runs **out, struct err *e);
 void other_runs_free(struct other_runs *o); /* NULL is let pass */
+/* What such a run is called, or NULL. */
+const char *other_runs_name(const struct other_runs *o, int64_t run);
 /* The run's row, or NULL. */
 const struct job_row *other_runs_find(const struct other_runs *o, int64_t run);
 

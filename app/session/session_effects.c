@@ -18,11 +18,13 @@ static void session_effects_train(struct session *s) {
     const struct compose_view *v = &s->ui.compose;
     compose_config(v, &r.config);
     if (*v->run_note) r.note = v->run_note;
+    r.name = v->run_name;
     for (int i = 0; i < (v->seeds > 1 ? v->seeds : 1); i++) { /* a run for each seed */
         if (v->seeds > 1) r.config.seed = v->seed[i];
         jobs_start_later(s->jobs, &r);
     }
     config_release(&r.config);
+    *s->ui.compose.run_name = 0; /* another run is another's */
     ui_say(&s->ui, SAY_INFO, "preparing: reading model and rows");
     ui_show(&s->ui, SCREEN_TRAIN);
 }
@@ -63,6 +65,17 @@ static bool is_ours(const struct session *s, int64_t id) {
     for (size_t i = 0; i < s->view_count; i++)
         if (s->shown[i].id == id && s->shown[i].state <= RUN_PAUSED) return true;
     return false;
+}
+
+static void session_effects_name_next(struct session *s, const char *name) {
+    struct err e = ERR_INIT;
+    struct compose_view *v = &s->ui.compose;
+    if (store_check_name(name, &e)) {
+        say_error(s, e.code, &e);
+        return;
+    }
+    snprintf(v->run_name, sizeof v->run_name, "%.*s", STORE_NAME_MOST, name);
+    ui_say(&s->ui, SAY_INFO, *name ? "the next run is called %s" : "the next run has no name", name);
 }
 
 static void session_effects_stop(struct session *s, int64_t id, bool keep) {
@@ -402,7 +415,10 @@ void session__do(struct session *s, const struct effect *x) {
     case EFFECT_PIN: order_runs(s, BACKGROUND_PIN, x); break;
     case EFFECT_TAGS: order_runs(s, BACKGROUND_TAGS, x); break;
     case EFFECT_NOTE: order_runs(s, BACKGROUND_NOTE, x); break;
-    case EFFECT_NAME: session__name(s, x->run[0], x->text); break;
+    case EFFECT_NAME:
+        if (x->runs) session__name(s, x->run[0], x->text);
+        else session_effects_name_next(s, x->text);
+        break;
     case EFFECT_PURGE_COUNT: order_runs(s, BACKGROUND_PURGE_COUNT, x); break;
     case EFFECT_PURGE:
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PURGE, .run = (int64_t *)x->run, .runs = x->runs,

@@ -136,6 +136,7 @@ void session__fill_jobs(struct session *s) {
     for (size_t i = 0; i < s->shown_count; i++) {
         const struct job_row *job = &s->shown[i];
         s->shown[i] = job_of(&s->view[i]);
+        s->shown[i].name = other_runs_name(s->others, job->id);
         running += state_rank(job->state) == 0;
         queued += state_rank(job->state) == 1;
         if (job->id > s->last_id && (!newest || job->id > newest->id)) newest = job;
@@ -166,7 +167,10 @@ void session__ask_runs(struct session *s) {
 }
 
 void session__ask_others(struct session *s) {
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = &s->watched, .runs = 1 });
+    int64_t asked[2] = { s->watched, 0 }; /* and what runs of this process are called, the first on */
+    for (size_t i = 0; i < s->view_count; i++)
+        if (!asked[1] || s->view[i].id < asked[1]) asked[1] = s->view[i].id;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = asked, .runs = 2 });
 }
 
 void session__ask_beside(struct session *s) {
@@ -423,6 +427,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         else s->undoing = 0;
         session__moved(s);
         session__ask_runs(s);
+        if (a->kind == BACKGROUND_NAME) session__ask_others(s);
     }
 }
 

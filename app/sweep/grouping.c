@@ -119,7 +119,7 @@ void grouping_release(struct grouping *g) {
         free(g->key[i]);
         json_decref(g->options[i]);
     }
-    free(g->key), free(g->options);
+    free(g->key), free(g->options), free(g->called);
     json_decref(g->metrics);
     comparison_release(&g->of);
 }
@@ -223,15 +223,22 @@ static int find_group(const struct grouping *g, const char *key, int kind) {
     return -1;
 }
 
+/* "lora #3"; of a run that is called something "the best: lora #3". */
+static char *group_name(const struct store_run *r) {
+    return xprintf("%s%s%s #%lld", r->name ? r->name : "", r->name ? ": " : "", r->method, (long long)r->id);
+}
+
 /* Takes the key over. */
 static int new_group(struct grouping *g, char *key, const struct store_run *r) {
-    char *name = g->asked ? xstrdup(key) : xprintf("%s #%lld", r->method, (long long)r->id);
+    char *name = g->asked ? xstrdup(key) : group_name(r);
     struct compared_group *x = comparison_add(&g->of, name);
     int at = g->of.groups - 1;
     free(name);
     for (int i = 0; i < g->of.axes; i++) x->axis[i] = column_value(r, g->of.axis[i]);
     g->key = xrealloc(g->key, (size_t)g->of.groups, sizeof *g->key);
     g->options = xrealloc(g->options, (size_t)g->of.groups, sizeof *g->options);
+    g->called = xrealloc(g->called, (size_t)g->of.groups, sizeof *g->called);
+    g->called[at] = g->asked || r->name;
     g->key[at] = key;
     g->options[at] = json_object();
     return at;
@@ -247,6 +254,11 @@ int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e)
     if (!rc) {
         int at = find_group(g, key, kind);
         if (at < 0) at = new_group(g, xstrdup(key), &r);
+        if (!g->called[at] && r.name) { /* it stands for those that have no name */
+            free(g->of.group[at].name);
+            g->of.group[at].name = group_name(&r);
+            g->called[at] = true;
+        }
         comparison_take(&g->of, &g->of.group[at], &x, kind);
         rc = put_options(g->options[at], &r, e);
         keep_metrics(g, &r);

@@ -10,6 +10,7 @@ struct grouping {
     struct side_by_side of;
     bool asked;       /* by columns */
     int runs;
+    bool *called;     /* of each group, whether a name that somebody gave is in its own */
     char **key;       /* of each group, what makes a run one of it */
     json_t *metrics;  /* names of those that all evaluated runs have on their deciding split; NULL: none is evaluated */
     json_t **options; /* of each group what its runs were made with, an object of texts; "several" where they differ */

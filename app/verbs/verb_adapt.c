@@ -60,7 +60,8 @@ static int read_request(const struct args *a, struct shots_request *r, const cha
     r->how.keep = args_flag(a, "keep");
     r->note = args_get(a, "note");
     const char *k = args_get(a, "k");
-    int rc = fewshot_parse_ks(k ? k : ks, &r->how, e);
+    int rc = verb_run_name(a, &r->name, e);
+    if (!rc) rc = fewshot_parse_ks(k ? k : ks, &r->how, e);
     if (!rc) rc = args_int(a, "draws", 1, FEWSHOT_DRAWS, &draws, e);
     if (!rc) rc = args_int(a, "steps", 1, 1000000000, &r->steps, e);
     if (!rc) rc = args_int(a, "batch", 1, 65536, &r->batch, e);
@@ -266,7 +267,7 @@ static int open_methods(const struct args *a, struct store *s, struct shots_requ
         if (!rc) ++*opened;
         else if (m->count > 1) rc = err_prefix(e, "method %s", m->cell[i].text[0]);
     }
-    for (int i = 0; !rc && i < *opened; i++) rc = shots_begin(x[i], r->note, i ? shots_id(x[0]) : 0, e);
+    for (int i = 0; !rc && i < *opened; i++) rc = shots_begin(x[i], r, i ? shots_id(x[0]) : 0, e);
     return rc;
 }
 

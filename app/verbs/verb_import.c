@@ -102,11 +102,13 @@ int verb_import(const struct args *a, struct err *e) {
     struct imported x = { 0 };
     struct store *s;
     int64_t id;
-    int rc = verb_import_read_any(a, a->positional[0], &x, e);
+    struct history_row row = { .note = args_get(a, "note") };
+    int rc = verb_run_name(a, &row.name, e);
+    if (!rc) rc = verb_import_read_any(a, a->positional[0], &x, e);
     if (!rc) {
         rc = verb_store(a, STORE_WRITE, &s, e);
         if (!rc) {
-            rc = ready_run(s, &x, &(struct history_row){ .note = args_get(a, "note") }, &id, e);
+            rc = ready_run(s, &x, &row, &id, e);
             if (!rc) rc = verb_import_tell(a, s, id, &x, e);
             rc = verb_close(s, rc, e);
         }

@@ -132,7 +132,10 @@ static int join_runs(const struct args *a, struct store *s, struct joining *j, s
     struct imported x = { 0 };
     struct buf said = BUF_INIT;
     int64_t id;
-    int rc = find_runs(a, s, j, e);
+    struct history_row row = { .note = args_get(a, "note") };
+    int rc = verb_run_name(a, &row.name, e);
+    if (!rc) rc = find_runs(a, s, j, e);
+    row.parent = rc ? 0 : j->id[0];
     if (!rc) rc = open_runs(a, s, j, &said, e);
     struct model *m = rc ? NULL : model_share(j->run[0].model->folder, e);
     if (!rc && !m) rc = e->code;
@@ -140,7 +143,7 @@ static int join_runs(const struct args *a, struct store *s, struct joining *j, s
     if (!rc) {
         rc = describe(s, j, &x, e);
         if (!rc) out_report(buf_text(&said));
-        if (!rc) rc = ready_run(s, &x, &(struct history_row){ .note = args_get(a, "note"), .parent = j->id[0] }, &id, e);
+        if (!rc) rc = ready_run(s, &x, &row, &id, e);
         if (!rc) rc = tell(a, s, id, &x, e);
         import_release(&x);
     }

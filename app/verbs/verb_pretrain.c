@@ -112,6 +112,7 @@ int verb_pretrain(const struct args *a, struct err *e) {
     config_init(&r.config);
     pretrain_usual(&r.config);
     int workers, rc = verb_workers(a, &workers, e);
+    if (!rc) rc = verb_run_name(a, &r.name, e);
     if (!rc) rc = pretrain_options(a, &r.config, e);
     if (!rc) rc = pretrain_asked(a, &r.config, text, &p, e);
     char *database = rc ? NULL : verb_database(a, e);

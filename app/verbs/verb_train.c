@@ -45,6 +45,11 @@ static int verb_train_read_config(const struct args *a, bool onto, struct run_co
     return rc;
 }
 
+int verb_run_name(const struct args *a, const char **name, struct err *e) {
+    *name = args_get(a, "name");
+    return *name ? store_check_name(*name, e) : 0;
+}
+
 int verb_header(const struct args *a, enum data_header *header, struct err *e) {
     bool yes = args_flag(a, "header"), no = args_flag(a, "no-header");
     if (yes && no) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
@@ -381,7 +386,8 @@ int verb_train_request(const struct args *a, struct job_request *r, uint64_t see
     struct run_config from = { 0 };
     *r = (struct job_request){ .note = args_get(a, "note") };
     config_init(&r->config);
-    int rc = begin_from(a, &r->config, &from, &r->parent, e);
+    int rc = verb_run_name(a, &r->name, e);
+    if (!rc) rc = begin_from(a, &r->config, &from, &r->parent, e);
     if (!rc) rc = begin_like(a, &r->config, &r->parent, e);
     if (!rc) rc = verb_train_read_config(a, args_get(a, "like") != NULL, &r->config, e);
     r->from_parent = args_get(a, "from") != NULL;

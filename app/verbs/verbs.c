@@ -30,13 +30,14 @@
         { "positive", "NAME", "the class that F1 is of" }, READER,                                  \
         { "no-gold", "LABEL", "the label of rows without one" }
 #define DTYPE { "dtype", "f32|f16", "how the weights are stored (f32)" }
+#define NAMED { "name", "TEXT", "what the run is called (petri name)" }, { "note", "TEXT", "kept with the run" }
 #define WORKERS { "workers", "N", "worker threads (default: the cores)" }
 
 /* What `petri train` has besides a run's options. */
 static const struct option_spec TRAIN_MORE[] = {
     { "seeds", "N,N,\u2026", "one run a seed" },
     WORKERS,
-    { "note", "TEXT", "kept with the run" },
+    NAMED,
     { "like", "RUN", "take every option of this run; what is said beside it replaces its own" },
     { "from", "RUN", "begin with this run's values, by its method unless one is given, on its model and rows unless others are" },
 };
@@ -54,7 +55,7 @@ static const struct option_spec PRETRAIN_MORE[] = {
     { "vocab", "N", "tokens of the vocabulary at most (6000)" },
     DTYPE,
     WORKERS,
-    { "note", "TEXT", "kept with the run" },
+    NAMED,
 };
 static const char *const PRETRAIN_TAKES[] = {
     "split", "split-seed", "lr", "batch", "accumulate", "epochs", "steps", "max-len", "schedule", "warmup", "optimiser", "beta1", "beta2",
@@ -129,8 +130,8 @@ static void fill_train(void) {
     for (int i = 0; (spelling = config_spelling_at(i, &name)); i++) TRAIN[n++] = (struct option_spec){ spelling, "X", NULL };
     BUG_IF(n + COUNT_OF(SWEEP_MORE) >= TRAIN_ROOM); /* the last is END */
     size_t sweep = 0;
-    for (size_t i = 0; i < n; i++) /* a sweep's runs begin with no other run */
-        if (strcmp(TRAIN[i].name, "like") && strcmp(TRAIN[i].name, "from")) SWEEP[sweep++] = TRAIN[i];
+    for (size_t i = 0; i < n; i++) /* a sweep's runs begin with no other run, and are too many for a name */
+        if (strcmp(TRAIN[i].name, "like") && strcmp(TRAIN[i].name, "from") && strcmp(TRAIN[i].name, "name")) SWEEP[sweep++] = TRAIN[i];
     memcpy(SWEEP + sweep, SWEEP_MORE, sizeof SWEEP_MORE);
     config_release(&usual);
 }
@@ -168,7 +169,7 @@ static const struct option_spec ADAPT[] = {
     { "keep", NULL, "keep every draw's tensors, not the first one's alone" },
     MOVED,
     WORKERS,
-    { "note", "TEXT", "kept with the run" },
+    NAMED,
     END,
 };
 static const struct option_spec FEWSHOT[] = {
@@ -200,7 +201,7 @@ static const struct option_spec FEWSHOT[] = {
     { "zero", NULL, "score each draw before its first step too" },
     { "keep", NULL, "keep every draw's tensors, not the first one's alone" },
     WORKERS,
-    { "note", "TEXT", "kept with the run" },
+    NAMED,
     { "csv", NULL, "a line a run, task and k" },
     END,
 };
@@ -429,7 +430,7 @@ static const struct option_spec EXPORT[] = {
 static const struct option_spec IMPORT[] = {
     { "model", "DIR|NAME", "the model that it is for (default: as it says itself)" },
     { "adapter", "DIR" ARGS_AGAIN, "an adapter that DIR's fusion joins; may be given for each (default: those in DIR or beside it)" },
-    { "note", "TEXT", "kept with the run" },
+    NAMED,
     END,
 };
 static const struct option_spec MERGE_ADAPTERS[] = {
@@ -438,7 +439,7 @@ static const struct option_spec MERGE_ADAPTERS[] = {
                                    "values those of one sign" },
     { "density", "D", "with ties: the share of values that is kept, above 0, at most 1" },
     { "head", "RUN", "whose head and description (default: all heads are equal)" },
-    { "note", "TEXT", "kept with the run" },
+    NAMED,
     MOVED,
     END,
 };

@@ -36,6 +36,8 @@ void verb_set_members(const struct store_embedding *m, struct buf *b);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
 int verb_close(struct store *s, int rc, struct err *e);
 /* --header or --no-header. */
+/* The name that --name gives a run, NULL: none; ERR_USAGE where a run cannot be called so. */
+int verb_run_name(const struct args *a, const char **name, struct err *e);
 int verb_header(const struct args *a, enum data_header *header, struct err *e);
 /* --task and the columns; files are the caller's. */
 int verb_source(const struct args *a, struct task_source *s, struct err *e);

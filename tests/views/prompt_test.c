@@ -203,6 +203,28 @@ static void own_methods_are_commands(void **state) {
     ui_release(&ui);
 }
 
+/* What the next run of Compose is called is a part of its line, not of a sweep's. */
+static void the_next_run_has_a_name(void **state) {
+    (void)state;
+    struct ui ui;
+    scene_init(&ui, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_COMPOSE);
+    for (const char *p = "rtalk"; *p; p++) scene_press(&ui, (unsigned char)*p);
+    struct effect out = scene_press(&ui, PRESS_ENTER);
+    assert_true(out.kind == EFFECT_NAME && !out.runs);
+    assert_string_equal(out.text, "talk");
+    snprintf(ui.compose.run_name, sizeof ui.compose.run_name, "for the talk");
+    char *line = compose_command(&ui.compose);
+    assert_non_null(strstr(line, " --name 'for the talk'"));
+    free(line);
+    ui.compose.seed[0] = 4, ui.compose.seed[1] = 5, ui.compose.seeds = 2;
+    scene_press(&ui, 'A');
+    assert_null(strstr(ui.prompt.text, "--name"));
+    assert_non_null(strstr(ui.prompt.text, "--seeds 4,5 "));
+    assert_null(strstr(strstr(ui.prompt.text, "--seeds") + 1, "--seeds"));
+    ui_release(&ui);
+}
+
 /* A run is named by its number, or by what it alone is called. */
 static void a_command_takes_a_runs_name(void **state) {
     (void)state;
@@ -237,6 +259,7 @@ int main(void) {
         cmocka_unit_test(leaving_asks_only_when_runs_go),
         cmocka_unit_test(commands),
         cmocka_unit_test(own_methods_are_commands), cmocka_unit_test(a_command_takes_a_runs_name),
+        cmocka_unit_test(the_next_run_has_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

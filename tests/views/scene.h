@@ -42,10 +42,10 @@ static const double scene_eval_step[] = {40, 80, 120, 160, 200, 240};
 static const double scene_eval[] = {0.702, 0.781, 0.812, 0.829, 0.826, 0.838};
 
 static const struct job_row scene_jobs[] = {
-    {3, RUN_RUNNING, "lora(r=8)", "reviews", 1, 241, 320, 1620, 38, 0.838, 0.4312, NULL, false, 0, 0, 0, false, false},
-    {4, RUN_QUEUED, "mam(l=16,r=16)", "reviews", 1, 0, 320, 0, -1, NAN, NAN, NULL, false, 1, 0, 0, false, false},
+    {3, RUN_RUNNING, "lora(r=8)", "reviews", 1, 241, 320, 1620, 38, 0.838, 0.4312, NULL, false, 0, 0, 0, false, false, NULL},
+    {4, RUN_QUEUED, "mam(l=16,r=16)", "reviews", 1, 0, 320, 0, -1, NAN, NAN, NULL, false, 1, 0, 0, false, false, NULL},
     {2, RUN_FAILED, "adapter-pfeiffer(r=48)", "\u597D \U0001F3AC film", 7, 118, 320, 0, -1, NAN, NAN,
-     "loss is not finite at step 118 (op cross_entropy)", false, 0, 0, 0, false, false},
+     "loss is not finite at step 118 (op cross_entropy)", false, 0, 0, 0, false, false, NULL},
 };
 
 static const struct run_row scene_rows[] = {

@@ -220,6 +220,21 @@ static void jobs_say_how_they_stand(void **state) {
 }
 
 /* Nothing is drawn, and no axis made up, where no value is finite. */
+/* What a run is called stands in its row and in the chart's title, never a control character of it. */
+static void a_run_is_called_by_its_name(void **state) {
+    (void)state;
+    struct job_row job[COUNT_OF(scene_jobs)];
+    struct ui ui;
+    open(&ui);
+    memcpy(job, scene_jobs, sizeof job);
+    job[0].name = "\u6F22\u5B57 \x1b[2J";
+    ui.train.job = job;
+    ui_changed(&ui);
+    assert_true(scene_shows(&ui, "#3 \u6F22\u5B57 \u241B[2J: lora(r=8) \u00B7 reviews"));
+    assert_true(scene_shows(&ui, "\u241B[2J: lora(\u2026 s1"));
+    ui_release(&ui);
+}
+
 static void a_curve_of_nan_says_so(void **state) {
     (void)state;
     struct ui ui;
@@ -382,6 +397,7 @@ int main(void) {
         cmocka_unit_test(marked_runs_lie_over_one_another),
         cmocka_unit_test(jobs_are_walked_and_asked_about),
         cmocka_unit_test(jobs_say_how_they_stand),
+        cmocka_unit_test(a_run_is_called_by_its_name),
         cmocka_unit_test(a_curve_of_nan_says_so), cmocka_unit_test(a_finished_run_is_summed_up),
         cmocka_unit_test(texts_stand_beside_those_wanted),
         cmocka_unit_test(several_tasks_are_switched),

@@ -50,6 +50,29 @@ static void equal_runs_but_for_the_seed_are_a_group(void **state) {
     json_decref(v);
 }
 
+/* A group is called as its first run that has a name; bars in a name, as in a method, are no cells of a table. */
+static void a_group_has_its_runs_name(void **state) {
+    (void)state;
+    const char *some = "method~lora task=toys";
+    json_t *v = compare(some);
+    long long last = json_integer_value(json_array_get(stage_at(cell(v, 0), "runs"), 2));
+    assert_string_equal(stage_text(cell(v, 0), "name"), "lora(r=2) #1");
+    json_decref(v);
+    free(stage_out(0, "name %lld 'a|b' --db '%s'", last, stage.db));
+    v = compare("method~lora task=toys --by method");
+    assert_string_equal(stage_text(cell(v, 0), "name"), "lora(r=2)");
+    json_decref(v);
+    v = compare(some);
+    char *called = xprintf("a|b: lora(r=2) #%lld", last), *shown = xprintf("\n| a\\|b: lora(r=2) #%lld", last);
+    assert_string_equal(stage_text(cell(v, 0), "name"), called);
+    json_decref(v);
+    char *text = stage_out(0, "compare %s --db '%s'", some, stage.db);
+    assert_non_null(strstr(text, shown));
+    assert_null(strstr(text, "a|b"));
+    free(text), free(called), free(shown);
+    free(stage_out(0, "name %lld '' --db '%s'", last, stage.db));
+}
+
 /* What differs in configs and axes is named, and nothing else. */
 static void what_differs_is_named(void **state) {
     (void)state;
@@ -212,6 +235,7 @@ static void rounding_is_no_spread(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_runs_but_for_the_seed_are_a_group),
+        cmocka_unit_test(a_group_has_its_runs_name),
         cmocka_unit_test(what_differs_is_named),
         cmocka_unit_test(kinds_stand_side_by_side),
         cmocka_unit_test(tasks_are_blocks),

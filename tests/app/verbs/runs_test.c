@@ -328,6 +328,27 @@ static void a_name_stands_for_its_run(void **state) {
     stage_refused(2, "is not a run", "show 'for the talk' --db '%s'", stage.db);
 }
 
+/* A run is made with its name, each of several seeds with it; what is trained like it has none, and a sweep's runs have
+ * the sweep's note. */
+static void a_run_is_made_with_its_name(void **state) {
+    (void)state;
+    char *made = xprintf("--model '%s' --train '%s' --text text --label label --steps 1 --db '%s'", stage.model, stage.toy, stage.db);
+    free(stage_out(0, "train %s --seeds 1,2 --name early", made));
+    json_t *v = stage_json("runs name=early --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(v), 2);
+    json_decref(v);
+    stage_refused(2, "is the name of 2 runs", "show early --db '%s'", stage.db);
+    stage_refused(2, "one line of plain text", "train %s --name 'a\033b'", made);
+    stage_refused(2, "taken for a number", "train %s --name last", made);
+    stage_refused(2, "no option --name", "sweep %s --name a --lr '{1,2}'", made);
+    free(stage_out(0, "sweep %s --lr '{1e-3,2e-3}' --note 'of a sweep'", made));
+    v = stage_json("show last --db '%s' --json", stage.db);
+    assert_string_equal(stage_text(v, "note"), "of a sweep");
+    assert_true(json_is_null(json_object_get(v, "name")));
+    json_decref(v);
+    free(made);
+}
+
 /* Runs petri purge 2 on a pseudo-terminal and types `answer`; what it said, caller frees. */
 static char *purge_typing(const char *answer, int *status) {
     int fd;
@@ -482,6 +503,7 @@ int main(void) {
         cmocka_unit_test(a_name_stands_for_its_run),
         cmocka_unit_test(merging_tells_what_it_did),
         cmocka_unit_test(purging_is_asked_and_told),
+        cmocka_unit_test(a_run_is_made_with_its_name),
     };
     return cmocka_run_group_tests(tests, make, stage_drop);
 }
