@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum { STILL_STEPS = 100 };
+enum { STILL_STEPS = 100, TELLING_STEPS = 3 /* after which every trained tensor has changed */ };
 
 static struct why_group *group_named(struct why_moved *m, const char *name) {
     for (int i = 0; i < m->groups; i++)
@@ -29,8 +29,8 @@ static void moved_number(struct why_moved *m, const char *name, double v) {
         return;
     }
     struct why_group *g = group_named(m, group);
-    static const char *const number[] = { "from", "to", "tensors", "same", "still" };
-    double *const place[] = { &g->from, &g->to, &g->tensors, &g->same, &g->still };
+    static const char *const number[] = { "from", "to", "tensors", "same", "still", "unreached" };
+    double *const place[] = { &g->from, &g->to, &g->tensors, &g->same, &g->still, &g->unreached };
     for (size_t i = 0; i < COUNT_OF(number); i++)
         if (!strcmp(what, number[i])) *place[i] = v;
 }
@@ -83,10 +83,26 @@ static void unmoved(const struct why_run *r, struct why *w) {
     const struct why_moved *m = &r->moved;
     for (int i = 0; i < m->groups; i++) {
         const struct why_group *g = &m->group[i];
-        if (g->tensors > 0 && g->same == g->tensors && r->run->step > 2)
-            why_add(w, "unmoved", xprintf("no value of %s changed %s: it was listed to train, and did not", g->name,
-                                          m->since ? m->since : ""), "tensors",
-                    g->tensors, NULL);
+        bool all = g->same == g->tensors;
+        if (!(g->same > 0) || r->run->step < TELLING_STEPS) continue;
+        struct buf b = BUF_INIT;
+        if (all) buf_printf(&b, "no value of %s changed %s", g->name, m->since ? m->since : "");
+        else buf_printf(&b, "%.0f of the %.0f tensors of %s did not change %s", g->same, g->tensors, g->name, m->since ? m->since : "");
+        buf_printf(&b, ": %s listed to train, and did not", all ? "it was" : "they were");
+        why_add(w, "unmoved", buf_take(&b), "same", g->same, "tensors", g->tensors, NULL);
+    }
+}
+
+/* Weight decay may move what no gradient reaches. */
+static void never_reached(const struct why_run *r, struct why *w) {
+    const struct why_moved *m = &r->moved;
+    for (int i = 0; i < m->groups; i++) {
+        const struct why_group *g = &m->group[i];
+        if (!(g->unreached > 0) || r->run->step < TELLING_STEPS) continue;
+        why_add(w, "no-gradient-in-tensors",
+                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero in every step: nothing that is learned reaches them",
+                        g->unreached, g->tensors, g->name),
+                "unreached", g->unreached, "tensors", g->tensors, NULL);
     }
 }
 
@@ -98,7 +114,7 @@ static void thawed(const struct why_run *r, struct why *w) {
                 m->frozen, NULL);
 }
 
-why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1] = { no_module_gradient, unmoved, thawed, NULL };
+why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1] = { no_module_gradient, unmoved, never_reached, thawed, NULL };
 
 static void add_fact(struct why *w, char *text) {
     w->fact = xrealloc(w->fact, (size_t)w->facts + 1, sizeof *w->fact);

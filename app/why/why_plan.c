@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/train/complete.h"
 
-enum { PASSES = 100, EARLY_SHARE = 4 };
+enum { PASSES = 100, EARLY_SHARE = 4, APART_POINTS = 10 };
 
 /* Rows that the run could draw from; 0: not known. */
 static double train_rows(const struct why_run *r) {
@@ -88,5 +88,30 @@ static void plan_differs(const struct why_run *r, struct why *w) {
             "points", (double)r->differs, NULL);
 }
 
+static void why_plan_seeds(const struct why_run *r, struct why *w) {
+    const struct why_seeds *x = &r->seeds;
+    const struct why_task *t = &r->task[0];
+    double points = 100 * (x->high - x->low);
+    if (x->seeds < 2 || r->tasks != 1 || !why_is_share(t->metric) || points < APART_POINTS - 1e-9) return;
+    if (t->rows && x->high - x->low <= 2 * sqrt(2) * why_share_error(x->low, t->rows)) return; /* the rows' own chance */
+    why_add(w, "seeds-apart",
+            xprintf("%lld seeds of this run lie %.0f points apart, %s %.4f to %.4f (mean %.4f): one of them alone says little",
+                    (long long)x->seeds, points, t->metric, x->low, x->high, x->mean),
+            "seeds", (double)x->seeds, "low", x->low, "high", x->high, "mean", x->mean, NULL);
+}
+
+/* The values of another run, which may be another task's. */
+static void begun_elsewhere(const struct why_run *r, struct why *w) {
+    const struct method *m = &r->config.method;
+    for (int i = 0; i < m->count; i++) {
+        if (!m->module[i].from_run) continue;
+        why_add(w, "begun-elsewhere",
+                xprintf("module %d begins with what run %d learned, not where the method begins: its steps are not all that it was given",
+                        i + 1, m->module[i].from_run),
+                "module", i + 1.0, "run", (double)m->module[i].from_run, NULL);
+    }
+}
+
 why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1] = { part_of_rows, many_passes, batch_beyond_rows, long_warmup,
-                                                       unfinished, stopped_early, plan_differs, NULL };
+                                                       unfinished, stopped_early, plan_differs, why_plan_seeds, begun_elsewhere,
+                                                       NULL };

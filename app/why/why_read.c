@@ -121,6 +121,27 @@ static int read_differs(struct store *s, struct why_run *r, struct err *e) {
     return rc;
 }
 
+static int take_seeds(void *self, int count, const struct store_cell *cell) {
+    struct why_seeds *x = self;
+    (void)count;
+    x->seeds = cell[0].integer;
+    if (x->seeds) x->low = cell[1].real, x->high = cell[2].real, x->mean = cell[3].real;
+    return 0;
+}
+
+/* Runs whose description differs in the seed alone. */
+static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
+    if (r->run->state != STORE_FINISHED) return 0;
+    char *sql = xprintf("SELECT count(DISTINCT x.seed), min(v.best), max(v.best), avg(v.best) FROM run r"
+                        " JOIN run x ON x.method = r.method AND x.train_sha256 IS r.train_sha256 AND x.steps = r.steps"
+                        " AND json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed')"
+                        " JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
+                        (long long)r->run->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &r->seeds, .row = take_seeds }, e);
+    free(sql);
+    return rc;
+}
+
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e) {
     *out = (struct why_run){ .run = run, .last_rate = NAN };
     for (size_t i = 0; i < run->value_count; i++)
@@ -130,6 +151,7 @@ int why_read(struct store *s, const struct store_run *run, struct why_run *out, 
     if (!rc) rc = why_read_curve(s, run->id, "grad_norm", &out->norm, e);
     if (!rc) rc = store_evaluations(s, run->id, &out->evals, e);
     if (!rc) rc = read_differs(s, out, e);
+    if (!rc) rc = read_seeds(s, out, e);
     if (!rc) {
         const struct run_config *c = &out->config;
         out->tasks = c->tasks ? c->tasks : 1;

@@ -5,6 +5,7 @@
 
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/metrics.h"
 
 enum { FEW_ROWS = 100, ENOUGH = 5 /* evaluations, to tell how they go */ };
@@ -88,6 +89,39 @@ static void swapped(const struct why_run *r, const struct why_task *t, struct wh
                                   rows), "here",
             last->value, "exchanged", other, "rows", (double)t->rows, NULL);
     free(of), free(rows);
+}
+
+/* Of three classes or more: what was learned by other names is right less often than the rarest class is there. */
+static void misnamed(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *last = last_of(t);
+    const struct report_facts *dev = t->dev;
+    double least = 1, all = 0;
+    (void)r;
+    if (!last || !last->has_value || !isfinite(last->value) || !t->metric || strcmp(t->metric, "accuracy") || t->rows < 20) return;
+    for (int i = 0; dev && i < dev->classes; i++) all += (double)dev->class_rows[i];
+    for (int i = 0; dev && i < dev->classes; i++) least = fmin(least, (double)dev->class_rows[i] / all);
+    if (!dev || dev->classes < 3 || !(all > 0) || last->value > least - 3 * why_share_error(least, t->rows)) return;
+    char *of = why_of_task(t), *rows = which_rows(t);
+    why_add(w, "misnamed", xprintf("%slabels look exchanged: accuracy %.2f, less than always saying the rarest of %d classes (%.2f; %s)",
+                                   of,
+                                   last->value, dev->classes, least, rows),
+            "here", last->value, "rarest", least, "classes", (double)dev->classes, "rows", (double)t->rows, NULL);
+    free(of), free(rows);
+}
+
+/* Its score is of other rows than that of a run that was scored on all. */
+static void part_of_dev(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct why_eval *best = best_of(t);
+    (void)r;
+    if (!best || !t->dev || !t->rows || 2 * t->rows >= (int64_t)t->dev->rows) return;
+    char *of = why_of_task(t), all[32], scored[32];
+    text_thousands((int64_t)t->dev->rows, all);
+    text_thousands(t->rows, scored);
+    why_add(w, "part-of-dev", xprintf("%sscored on %s of %s dev rows: no run that was scored on all of them is ranked beside it", of,
+                                      scored,
+                                      all),
+            "rows", (double)t->rows, "of", (double)t->dev->rows, NULL);
+    free(of);
 }
 
 static void overfit(const struct why_run *r, const struct why_task *t, struct why *w) {
@@ -179,5 +213,6 @@ static void below_dev(const struct why_run *r, const struct why_task *t, struct 
     free(of);
 }
 
-why_task_rule *const why_score_rules[WHY_SCORE_KINDS + 1] = { one_class, no_better, few_rows, swapped, overfit, still_rising,
+why_task_rule *const why_score_rules[WHY_SCORE_KINDS + 1] = { one_class, no_better, few_rows, part_of_dev, swapped, misnamed, overfit,
+                                                              still_rising,
                                                               best_first, score_undefined, invalid_answers, below_dev, NULL };

@@ -23,6 +23,7 @@ struct moved {
     char (*hash)[HASH];  /* of each tensor, before */
     int64_t *still, *longest; /* of each group: steps without a gradient, now and at most */
     enum had *had;       /* of each group, in the step in hand */
+    bool *reached;       /* of each tensor: a step gave it a gradient */
     char (*name)[NAME];  /* of numbers, for as long as they are told */
 };
 
@@ -53,6 +54,7 @@ struct moved *moved_new(const struct run *r) {
     m->longest = xcalloc((size_t)m->groups, sizeof *m->longest);
     m->had = xcalloc((size_t)m->groups, sizeof *m->had);
     m->hash = xcalloc((size_t)r->plan->tensors + 1, sizeof *m->hash);
+    m->reached = xcalloc((size_t)r->plan->tensors + 1, sizeof *m->reached);
     for (int g = 0; g < m->groups; g++) m->norm[g] = moved_norm(r, g);
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
@@ -67,6 +69,7 @@ void moved_free(struct moved *m) {
     free(m->still);
     free(m->longest);
     free(m->had);
+    free(m->reached);
     free(m->hash);
     free(m->name);
     free(m);
@@ -84,7 +87,10 @@ void moved_step(struct moved *m, const struct run *r) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         enum had *had = &m->had[moved_group(p, t)];
-        if (*had != A_GRADIENT && can_move(t)) *had = has_gradient(r, t) ? A_GRADIENT : NO_GRADIENT;
+        if (!can_move(t) || (*had == A_GRADIENT && m->reached[i])) continue;
+        bool now = has_gradient(r, t);
+        m->reached[i] |= now;
+        if (*had != A_GRADIENT) *had = now ? A_GRADIENT : NO_GRADIENT;
     }
     for (int g = 0; g < m->groups; g++) {
         m->still[g] = m->had[g] == NO_GRADIENT ? m->still[g] + 1 : 0;
@@ -113,7 +119,7 @@ static void add(struct telling *t, const char *group, const char *what, double v
 
 static void tell_group(struct telling *t, int g) {
     const struct run *r = t->run;
-    int modules = r->plan->method.count, tensors = 0, same = 0;
+    int modules = r->plan->method.count, tensors = 0, same = 0, unreached = 0;
     char group[16], hash[HASH];
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *x = &r->plan->tensor[i];
@@ -121,6 +127,7 @@ static void tell_group(struct telling *t, int g) {
         sha256_hex(r->params + x->offset, x->count * sizeof *r->params, hash);
         tensors++;
         same += !strcmp(hash, t->m->hash[i]);
+        unreached += !t->m->reached[i];
     }
     if (!tensors) return;
     if (g < modules) snprintf(group, sizeof group, "module%d", g + 1);
@@ -130,10 +137,11 @@ static void tell_group(struct telling *t, int g) {
     add(t, group, "tensors", tensors);
     add(t, group, "same", same);
     add(t, group, "still", (double)t->m->longest[g]);
+    add(t, group, "unreached", unreached);
 }
 
 void moved_tell(struct moved *m, struct run *r) {
-    enum { OF_A_GROUP = 5, OF_THE_MODEL = 2 };
+    enum { OF_A_GROUP = 6, OF_THE_MODEL = 2 };
     char since[48], hash[HASH];
     if (r->step <= m->from) return;
     m->name = xcalloc((size_t)m->groups * OF_A_GROUP + OF_THE_MODEL, sizeof *m->name);

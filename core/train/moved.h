@@ -16,8 +16,8 @@ void moved_free(struct moved *m); /* NULL is let pass */
 /* With the step's gradients in r->sum: counts the steps in which a module had none. */
 void moved_step(struct moved *m, const struct run *r);
 /* As an evaluation beside the measure, split "moved": moduleK_from, moduleK_to (norms), moduleK_tensors, moduleK_same (of
- * these, unchanged), moduleK_still (steps), K from 1; head_… and network_… likewise; frozen_values, frozen_same (1: their
- * SHA-256 is what it was).  Nothing where no step was made. */
+ * these, unchanged), moduleK_still (steps), moduleK_unreached (tensors that no step gave a gradient), K from 1; head_… and
+ * network_… likewise; frozen_values, frozen_same (1: their SHA-256 is what it was).  Nothing where no step was made. */
 void moved_tell(struct moved *m, struct run *r);
 
 #endif

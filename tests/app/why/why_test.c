@@ -80,6 +80,7 @@ static struct why looked_at(const struct record *x) {
     struct store_new_run n = plain_run();
     n.config = config;
     n.steps = c.steps;
+    n.seed = (int64_t)c.seed;
     n.metric = x->metric ? x->metric : "accuracy";
     n.report = x->report;
     n.reports = x->report[1] ? 2 : x->report[0] ? 1 : 0;
@@ -105,8 +106,19 @@ static const char *sentence(const struct why *w, const char *kind) {
     return NULL;
 }
 
+/* Kinds that are held here, both ways. */
+static const char *held[100];
+static int kinds_held;
+
+static void hold(const char *kind) {
+    for (int i = 0; i < kinds_held; i++)
+        if (!strcmp(held[i], kind)) return;
+    held[kinds_held++] = kind;
+}
+
 /* `has` says it, in words that hold `words`; `short_of` does not. */
 static void told(const char *kind, const char *words, const struct record *has, const struct record *short_of) {
+    hold(kind);
     struct why w = looked_at(has);
     const char *text = sentence(&w, kind);
     if (!text) fail_msg("%s: not found (%d found, the first: %s)", kind, w.count, w.count ? w.of[0].text : "");
@@ -137,6 +149,11 @@ static double nearly_no_norm(int i) { return i < 20 ? 1 : i < 119 ? 0 : 1; }
 static double broken(int i) { return i == 40 ? NAN : 0.5; }
 
 static const char two_classes[] = "a/train.tsv (sha256 0123…)\n1000 rows from 1000 lines\nclass 0: no, 500 rows\nclass 1: yes, 500 rows\n";
+
+static const char three_classes[] = "a/train.tsv (sha256 0123…)\n300 rows from 300 lines\nclass 0: a, 100 rows\nclass 1: b, 100 rows\n"
+                                    "class 2: c, 100 rows\n",
+                  three_of_dev[] = "a/dev.tsv (sha256 4567…)\n200 rows from 200 lines\nclass 0: a, 60 rows\nclass 1: b, 70 rows\n"
+                                   "class 2: c, 70 rows\n";
 
 static void of_the_curves(void **state) {
     (void)state;
@@ -179,6 +196,14 @@ static void of_the_scores(void **state) {
     told("swapped", "0.21 here, 0.79 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
                                                                       .report = { two_classes } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.44 }, .report = { two_classes } });
+    told("misnamed", "the rarest of 3 classes (0.30", &(struct record){ .points = 40, .evals = 1, .value = { 0.15 }, .rows = "dev 200",
+                                                                       .report = { three_classes, three_of_dev } },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.21 }, .rows = "dev 200", .report = { three_classes, three_of_dev } });
+    told("part-of-dev", "scored on 99 of 200 dev rows", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 },
+                                                                          .rows = "dev 99 of 200 (seed 0)",
+                                                                          .report = { three_classes, three_of_dev } },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100 of 200 (seed 0)",
+                           .report = { three_classes, three_of_dev } });
     told("overfit", "least at step 20", &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6,
             0.4, 0.5, 0.7 } },
          &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6, 0.4, 0.5, 0.59 } });
@@ -253,7 +278,15 @@ static void of_the_plan(void **state) {
          &(struct record){ .points = 120, .moved = { "module1_tensors", "module1_still" }, .moved_value = { 2, 99 } });
     told("unmoved", "no value of the head changed since step 0",
          &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 2 } },
-         &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 1 } });
+         &(struct record){ .points = 20, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 0 } });
+    told("unmoved", "1 of the 2 tensors of the head did not change",
+         &(struct record){ .points = 3, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 1 } },
+         &(struct record){ .points = 2, .moved = { "head_tensors", "head_same" }, .moved_value = { 2, 1 } });
+    told("no-gradient-in-tensors", "1 of the 2 tensors of module 1",
+         &(struct record){ .points = 3, .moved = { "module1_tensors", "module1_unreached" }, .moved_value = { 2, 1 } },
+         &(struct record){ .points = 2, .moved = { "module1_tensors", "module1_unreached" }, .moved_value = { 2, 1 } });
+    told("begun-elsewhere", "begins with what run 3 learned", &(struct record){ .points = 20, .option = { "method", "lora(init=run(3))" } },
+         &(struct record){ .points = 20, .option = { "method", "lora" } });
     told("thawed", "something wrote into them",
          &(struct record){ .points = 20, .moved = { "frozen_values", "frozen_same" }, .moved_value = { 1000, 0 } },
          &(struct record){ .points = 20, .moved = { "frozen_values", "frozen_same" }, .moved_value = { 1000, 1 } });
@@ -273,7 +306,49 @@ static void other_numbers_after_a_resume(void **state) {
     struct store_run r = whole(history, id);
     test_ok(why_of_run(history, &r, &w, &e), &e);
     assert_non_null(sentence(&w, "differs"));
+    hold("differs"); /* of the others here, which were resumed by nobody, none has it */
     store_run_release(&r);
+    why_release(&w);
+}
+
+/* Runs that differ in the seed alone. */
+static void of_several_seeds(void **state) {
+    (void)state;
+    for (int far = 0; far < 2; far++) {
+        struct why w = { 0 };
+        for (int seed = 1; seed <= 3; seed++) {
+            char *text = xprintf("%d", seed);
+            why_release(&w);
+            w = looked_at(&(struct record){ .option = { "lr", far ? "0.0011" : "0.0012", "seed", text }, .points = 40, .evals = 1,
+                                            .value = { seed < 3 ? 0.6 : far ? 0.7 : 0.69 } });
+            free(text);
+        }
+        const char *said = sentence(&w, "seeds-apart");
+        if (far) assert_string_equal(said ? said : "nothing",
+                                     "3 seeds of this run lie 10 points apart, accuracy 0.6000 to 0.7000 (mean 0.6333): "
+                                           "one of them alone says little");
+        else assert_null(said);
+        why_release(&w);
+    }
+    hold("seeds-apart");
+}
+
+/* No kind without a run that has it and one that falls short, nor without a row of docs/why.md. */
+static void every_kind_is_held_and_told(void **state) {
+    (void)state;
+    struct why w = looked_at(&(struct record){ .points = 1 });
+    char *docs = test_path("docs"), *page = test_text(docs, "why.md");
+    int rows = 0;
+    assert_int_equal(kinds_held, w.looked_for);
+    for (int i = 0; i < kinds_held; i++) {
+        char *row = xprintf("\n| `%s` | ", held[i]);
+        if (!strstr(page, row)) fail_msg("docs/why.md has no row of %s", held[i]);
+        free(row);
+    }
+    for (const char *at = page; (at = strstr(at, "\n| `")); at++) rows++;
+    assert_int_equal(rows, w.looked_for);
+    free(docs);
+    free(page);
     why_release(&w);
 }
 
@@ -357,6 +432,8 @@ int main(void) {
         cmocka_unit_test(of_the_rows),
         cmocka_unit_test(of_the_plan),
         cmocka_unit_test(other_numbers_after_a_resume),
+        cmocka_unit_test(of_several_seeds),
+        cmocka_unit_test(every_kind_is_held_and_told),
         cmocka_unit_test(as_json),
         cmocka_unit_test(default_runs_are_above_suspicion),
     };
