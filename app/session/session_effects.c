@@ -366,8 +366,66 @@ static bool only_looks(enum effect_kind kind) {
     case EFFECT_SWEEP_EXTEND:
     case EFFECT_METHOD_KEEP:
     case EFFECT_METHODS_IN: return false;
-    default: return true;
+    /* files of their own, where that is asked for, are no change of what is looked at */
+    case EFFECT_NONE:
+    case EFFECT_COLUMNS:
+    case EFFECT_SAVED:
+    case EFFECT_WATCH:
+    case EFFECT_OTHERS:
+    case EFFECT_FOCUS:
+    case EFFECT_BESIDE:
+    case EFFECT_OPEN_RUN:
+    case EFFECT_CLONE:
+    case EFFECT_TRASH_VIEW:
+    case EFFECT_FILTER:
+    case EFFECT_BY_TASK:
+    case EFFECT_ROWS:
+    case EFFECT_FOLDER:
+    case EFFECT_LOOK:
+    case EFFECT_IMPORT:
+    case EFFECT_OWN_ROWS:
+    case EFFECT_LIST_MODELS:
+    case EFFECT_LIST_TASKS:
+    case EFFECT_MODEL:
+    case EFFECT_TASK:
+    case EFFECT_METHOD_TEXT:
+    case EFFECT_START:
+    case EFFECT_METHODS_OUT:
+    case EFFECT_EXPORT:
+    case EFFECT_COPY:
+    case EFFECT_INSPECT:
+    case EFFECT_SETS:
+    case EFFECT_HEATMAP:
+    case EFFECT_ATTENTION_ROW:
+    case EFFECT_ATTENTION_LAYER:
+    case EFFECT_ATTENTION_HEAD:
+    case EFFECT_MAP_TRAINING:
+    case EFFECT_MAP_MOMENT:
+    case EFFECT_MAP_PLAY:
+    case EFFECT_MAP_STEP:
+    case EFFECT_MAP_REWIND:
+    case EFFECT_MAP_PERPLEXITY:
+    case EFFECT_MAP_BESIDE:
+    case EFFECT_MAP_LAYER:
+    case EFFECT_COMPARE:
+    case EFFECT_SWEEPS:
+    case EFFECT_PICTURE:
+    case EFFECT_TABLE:
+    case EFFECT_VERB:
+    case EFFECT_VERB_STOP:
+    case EFFECT_LESSONS:
+    case EFFECT_LESSON:
+    case EFFECT_LESSON_CLOSE:
+    case EFFECT_LESSON_STEP:
+    case EFFECT_SET:
+    case EFFECT_SAVE_SETTINGS:
+    case EFFECT_MOUSE:
+    case EFFECT_QUIT:
+    case EFFECT_SUSPEND:
+    case EFFECT_REDRAW:
+    case EFFECT_KINDS: return true;
     }
+    BUG("effect %d", kind);
 }
 
 static void session_effects_watch(struct session *s, const struct effect *x) {

@@ -222,14 +222,12 @@ static void add_picture(const struct session *s, struct buf *b, const char *word
     buf_printf(b, " --out %s%s", screen_at(ui->screen)->name, render_end(form));
 }
 
-/* Those that are not as they usually are. */
 static void add_settings(const struct session *s, struct buf *b) {
-    struct settings usual;
-    settings_init(&usual);
     session_line_verb(s, b, "settings");
     for (int i = 0; i < SETTING_COUNT; i++) {
-        if (!strcmp(usual.value[i], s->settings.value[i])) continue;
-        char *word = xprintf("%s=%s", setting_name((enum setting)i), s->settings.value[i]);
+        const char *now = session__setting_set(s, (enum setting)i);
+        if (!now) continue;
+        char *word = xprintf("%s=%s", setting_name((enum setting)i), now);
         session_line_word(b, word);
         free(word);
     }

@@ -91,6 +91,7 @@ struct session {
     int undoing;           /* +1 an undo, -1 a redo under way: it is not recorded anew */
     struct wish *wishes;   /* asked for meanwhile, in order */
     struct settings settings;
+    bool set[SETTING_COUNT]; /* was changed here, by :set */
     const struct session_verbs *verbs; /* NULL: none */
     struct ui_words words;
     struct child *child;   /* the last line that printed */
@@ -148,6 +149,8 @@ void session__show_line(struct session *s, char *line);
 /* session_settings.c: what of the settings the screen shows; one of them by "name value"; all to their file. */
 void session__apply_settings(struct session *s);
 void session__set(struct session *s, const char *text);
+/* The value that a setting was given here, by whatever means; NULL: none. */
+const char *session__setting_set(const struct session *s, enum setting k);
 void session__save_settings(struct session *s);
 /* session_verbs.c: a line of the command line, done; what it has printed since, onto the page. */
 void session__verb(struct session *s, const char *line);

@@ -28,6 +28,7 @@ void session__set(struct session *s, const char *text) {
     } else if (settings_set(&s->settings, name, value, &e)) {
         ui_say(&s->ui, SAY_ERROR, "%s", e.text);
     } else {
+        s->set[k] = true;
         session__apply_settings(s);
         ui_say(&s->ui, SAY_INFO, "%s %s%s", name, value,
                k > SETTING_MOUSE ? ": from the next start on, once :save-settings has written it" : "; :save-settings keeps it");
@@ -36,13 +37,29 @@ void session__set(struct session *s, const char *text) {
     free(value);
 }
 
-/* Keys change glyphs and the mouse too: what is on the screen is what is kept. */
+/* Keys change glyphs and the mouse too. */
+const char *session__setting_set(const struct session *s, enum setting k) {
+    const char *now = s->settings.value[k];
+    if (k == SETTING_GLYPHS && !s->ui.ascii_only) now = glyphs_name(s->ui.glyphs);
+    if (k == SETTING_MOUSE) now = s->ui.mouse ? "on" : "off";
+    return s->set[k] || strcmp(now, s->settings.value[k]) ? now : NULL;
+}
+
+/* What the command line says is for this time: beside what was changed here the file's own values stay. */
 void session__save_settings(struct session *s) {
     struct err e = ERR_INIT;
+    struct settings kept;
+    struct buf said = BUF_INIT; /* told when petri started */
     char *path = settings_path();
-    if (!s->ui.ascii_only) settings_set(&s->settings, "glyphs", glyphs_name(s->ui.glyphs), &e);
-    settings_set(&s->settings, "mouse", s->ui.mouse ? "on" : "off", &e);
-    int rc = path ? settings_write(&s->settings, path, &e) : err_set(&e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME names a folder");
+    int rc = path ? 0 : err_set(&e, ERR_USAGE, "neither XDG_CONFIG_HOME nor HOME names a folder");
+    settings_init(&kept);
+    if (!rc) settings_read(&kept, path, &said);
+    for (int i = 0; !rc && i < SETTING_COUNT; i++) {
+        const char *now = session__setting_set(s, (enum setting)i);
+        if (now) rc = settings_set(&kept, setting_name((enum setting)i), now, &e);
+    }
+    if (!rc) rc = settings_write(&kept, path, &e);
+    buf_release(&said);
     if (rc) ui_say(&s->ui, SAY_ERROR, "%s", e.text);
     else ui_say(&s->ui, SAY_GOOD, "written: %s", path);
     free(path);

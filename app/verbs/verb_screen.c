@@ -21,7 +21,7 @@ static const struct option_spec OPTIONS[] = {
     { "ascii", NULL, "only ASCII characters" },
     { "theme", "safe|dark|light|mono", "colours, in place of the setting (petri settings)" },
     { "mouse", "on|off", "whether clicks and the wheel work here" },
-    { "readonly", NULL, "look only: the history is opened for reading, and nothing is begun or changed" },
+    { "readonly", NULL, "look only: nothing of the history is begun or changed; new files are written where that is asked" },
     { NULL, NULL, NULL },
 };
 static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };

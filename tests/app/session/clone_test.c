@@ -342,6 +342,8 @@ static void actions_have_their_lines(void **state) {
     s.ui.map.subjects = 1;
     settings_init(&s.settings);
     strcpy(s.settings.value[SETTING_THEME], "light");
+    strcpy(s.settings.value[SETTING_READONLY], "on"); /* by the command line */
+    s.set[SETTING_THEME] = s.ui.mouse = true;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         struct effect x = { .kind = all[i].kind, .run = both, .runs = all[i].runs, .by = all[i].by, .keep = all[i].keep };
         strcpy(x.text, all[i].text);

@@ -486,6 +486,7 @@ static void settings_and_the_mouse(void **state) {
     struct err e = ERR_INIT;
     assert_int_equal(file_read(path, 1 << 16, &text, &e), 0);
     assert_non_null(strstr(buf_text(&text), "theme = light\n"));
+    assert_non_null(strstr(buf_text(&text), "model = auto\n")); /* --model was for this time */
     assert_non_null(strstr(buf_text(&text), "# marks of the charts"));
     buf_release(&text);
     free(tmux("send-keys -t t -H 1b 5b 3c 30 3b 32 35 3b 31 4d")); /* a click at column 25 of line 1: Runs */
