@@ -186,7 +186,7 @@ static bool text_request(struct ui *ui, enum request r) {
         return true;
     case REQ_PREV:
         if (v->text_top > last) v->text_top = last;
-        if (v->text_top > 0) v->text_top--;
+        v->text_top = v->text_top > 0 ? v->text_top - 1 : 0;
         return true;
     default: return false;
     }

@@ -20,7 +20,11 @@ static inline void golden_text(const char *name, const struct buf *drawn) {
         test_ok(file_write(full, drawn->data, drawn->size, &e), &e);
     } else {
         test_ok(file_read(full, 1 << 20, &file, &e), &e);
-        if (strcmp(buf_text(drawn), buf_text(&file))) fail_msg("%s differs; what is drawn now:\n%s", path, buf_text(drawn));
+        const char *is = buf_text(drawn), *was = buf_text(&file), *line = is;
+        for (; *is && *is == *was; is++, was++)
+            if (*is == '\n') line = is + 1;
+        if (*is || *was) fail_msg("%s differs, first in \"%.*s\"; what is drawn now:\n%s", path, (int)strcspn(line, "\n"), line,
+                                  buf_text(drawn));
     }
     buf_release(&file);
     free(full);

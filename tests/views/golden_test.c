@@ -2,6 +2,7 @@
 
 #include "tests/method/published.h"
 #include "tests/views/golden.h"
+#include "tests/views/pressed.h"
 #include "tests/views/scene.h"
 
 static void open_palette(struct ui *ui) {
@@ -21,12 +22,14 @@ static void find_a_file(struct ui *ui) {
 }
 static void explain_it(struct ui *ui) { scene_press(ui, 'E'); }
 static void print_a_page(struct ui *ui) {
-    static const char *const line[] = {"id   task     method   best", "3    reviews  lora     0.8380", "2    reviews  bitfit   0.8012"};
+    static const char *line[40] = {"id   task     method   best", "3    reviews  lora     0.8380"};
+    for (size_t i = 2; i < COUNT_OF(line); i++) line[i] = "2    reviews  bitfit   0.8012";
     ui->page = (struct page_view){.command = "petri runs", .line = line, .lines = COUNT_OF(line)};
 }
 static void list_lessons(struct ui *ui) {
     static const struct learn_row row[] = {{"rate", "What a rate is", "A sentence about it.", "", "done", 3, 20},
-                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "begun", 12, 5}};
+                                           {"own", "Own \x1b[2J", "Short.", "tiny, toys", "begun", 12, 5},
+                                           {"third", "Third", NULL, "", "", 4, 60}};
     ui->learn.row = row;
     ui->learn.rows = COUNT_OF(row);
     ui->learn.listed = true;
@@ -390,6 +393,45 @@ static void ascii_at_80x24(void **state) {
     }
 }
 
+static void show_own_rows(struct ui *ui) {
+    scene_folder(ui);
+    scene_own(ui);
+}
+
+/* The screen as the first picture of it has it, the cursor away from the first of everything. */
+static void begin_screen(struct ui *ui, enum screen_id s) {
+    size_t i = 0;
+    enum screen_id from = s == SCREEN_EXPLAIN ? SCREEN_COMPOSE : s;
+    while (scenes[i].screen != from) BUG_IF(++i == COUNT_OF(scenes));
+    scene_of(ui, i, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
+    if (s == SCREEN_EXPLAIN) scene_press(ui, 'E');
+    if (s == SCREEN_DATA) show_own_rows(ui);
+    for (const char *p = "jl"; *p; p++) scene_press(ui, (unsigned char)*p);
+    assert_int_equal(ui->screen, s);
+}
+
+/* Key by key, on every screen: what it comes to.  A key that is new has no line yet. */
+static void every_key_leads_to_its_state(void **state) {
+    (void)state;
+    struct buf all = BUF_INIT;
+    struct ui *ui = xmalloc(sizeof *ui);
+    for (int s = 0; s < SCREEN_COUNT; s++)
+        for (int i = 0; i < keys_count(); i++) {
+            const struct key_entry *k = keys_at(i);
+            char name[16];
+            if (!keys_works((enum screen_id)s, k)) continue;
+            begin_screen(ui, (enum screen_id)s);
+            press_name(k->key, name);
+            buf_printf(&all, "%-8s %-6s", screen_at((enum screen_id)s)->name, name);
+            pressed(ui, k->key, &all);
+            buf_putc(&all, '\n');
+            ui_release(ui);
+        }
+    golden_text("keys.txt", &all);
+    buf_release(&all);
+    free(ui);
+}
+
 /* The README's picture of Compose, between its titles and what depends on the machine, is what is drawn. */
 static void the_readme_shows_what_is_drawn(void **state) {
     (void)state;
@@ -426,6 +468,7 @@ int main(void) {
         cmocka_unit_test(retriever_at_all_sizes),
         cmocka_unit_test(own_data_at_all_sizes),
         cmocka_unit_test(composed_run_at_all_sizes),
+        cmocka_unit_test(every_key_leads_to_its_state),
         cmocka_unit_test(the_readme_shows_what_is_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
