@@ -126,6 +126,19 @@ static void to_runs(struct ui *ui, struct effect *out) {
     if (g) runs_show_only(ui, g->run, g->runs, out);
 }
 
+/* A group's curve is clicked: the cursor goes to the group; where it is, to its runs. */
+static void compare_pick(struct ui *ui, int pick, struct effect *out) {
+    struct compare_view *v = &ui->compare;
+    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    bool here = !v->part && at_cursor(v) == pick - PICK_GROUP;
+    v->part = 0;
+    for (int i = 0; i < n; i++)
+        if (shown[i] == pick - PICK_GROUP) v->cursor = i;
+    free(shown);
+    if (here) to_runs(ui, out);
+    else compare_settle(ui);
+}
+
 static void compare_move(struct compare_view *v, int by) {
     if (v->part) v->key += by;
     else v->cursor += by;
@@ -224,7 +237,7 @@ const struct screen screen_compare = {
              "the seed are a group, with mean, deviation and n, what the groups differ in, and their curves. Ranks and "
              "differences are told within one metric, task and rows alone.",
     .keys = compare_keys, .tab = "4 Compare", .to = REQ_TO_COMPARE, .show = compare_show,
-    .init = compare_init, .release = compare_release, .changed = compare_settle, .request = compare_request,
+    .init = compare_init, .release = compare_release, .changed = compare_settle, .request = compare_request, .pick = compare_pick,
     .run = compare_run, .refresh = compare_refresh,
     .panes = layout_compare, .need = compare_need, .draw = compare_draw, .readout = compare_readout, .hint = compare_hint,
     .pictured = compare_pictured, .table = compare_table,

@@ -167,7 +167,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
         const struct compare_curve *k = &v->data.curve[i];
         struct plot_data d = losses ? k->loss : k->metric;
         if (!d.count || !has_curve(v, g, k, losses)) continue;
-        line[n++] = (struct plot_line){d, plot_mark(k->group), scatter_style(c, k->group), k->group};
+        line[n++] = (struct plot_line){d, plot_mark(k->group), scatter_style(c, k->group), k->group, PICK_GROUP + k->group};
         if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
     }
     if (losses) snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth), v->log ? " \u00B7 log" : "");

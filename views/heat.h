@@ -7,6 +7,7 @@
 #define VIEWS_HEAT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "views/canvas.h"
 
@@ -26,6 +27,8 @@ struct heat_look {
     enum heat_size size;
     int row, column;       /* under the cursor, as shown */
     int top, left;         /* first row and column in sight */
+    int part;              /* presses of Tab that a click takes first (views/zone.h) */
+    uint32_t key;          /* what a click on the cursor's cell presses; 0: nothing */
 };
 
 /* Least and greatest finite value (diverging: -m and m); false when no cell is defined.

@@ -51,7 +51,7 @@ void figure_draw(struct canvas *c, const struct figure *f) {
     } else {
         struct plot_line *line = xcalloc((size_t)f->lines + 1, sizeof *line);
         for (int i = 0; i < f->lines; i++)
-            line[i] = (struct plot_line){f->line[i].data, plot_mark(i), scatter_style(c, i), i};
+            line[i] = (struct plot_line){f->line[i].data, plot_mark(i), scatter_style(c, i), i, 0};
         plot_lines(c, chart, line, f->lines, &look, -1, true);
         free(line);
     }

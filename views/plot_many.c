@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "views/plot_raster.h"
+#include "views/zone.h"
 
 enum { MARK_EVERY = 16 }; /* columns between a curve's marks */
 
@@ -40,6 +41,7 @@ static struct axis_range plot_many_range_of(const struct axis_range *set, const 
 static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l,
                                int x, int y) {
     canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
+    if (l->pick) zone_add(c, (struct zone){.at = {f->inside.x + x / f->px, f->inside.y + y / f->py, 1, 1}, .pick = l->pick});
 }
 
 /* What is drawn of a line: points begin … end-1 of its smoothed values. */
@@ -63,6 +65,7 @@ static void draw_curve(struct canvas *c, const struct plot_frame *f, const struc
     raster_trace(&curve, f, &data, d->begin, d->end, true);
     raster_dash(&curve, d->line->dash);
     raster_show(c, f, &curve, d->line->style, '.');
+    raster_lead(c, f, &curve, d->line->pick);
     free(curve.bits);
 }
 

@@ -10,6 +10,7 @@ struct plot_line {
     uint32_t mark;
     struct style style;
     int dash; /* 0: unbroken, 1 dashed, 2 dotted, 3 dash and dot, 4 …: the same again; steep parts are never broken */
+    int pick; /* a click on the line (views/zone.h); 0: it leads nowhere */
 };
 /* The mark of a line: 1 … 9, a … z, A … Z, then one for all that are left. */
 uint32_t plot_mark(int line);

@@ -1,4 +1,5 @@
 #include "views/plot_raster.h"
+#include "views/zone.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,6 +118,12 @@ void raster_show(struct canvas *c, const struct plot_frame *f, const struct rast
             if (bits)
                 canvas_put(c, f->inside.x + x, f->inside.y + y, style, glyph(r, bits, ascii));
         }
+}
+
+void raster_lead(struct canvas *c, const struct plot_frame *f, const struct raster *r, int pick) {
+    for (int y = 0; pick && c->zones && y < r->h; y++)
+        for (int x = 0; x < r->w; x++)
+            if (r->bits[y * r->w + x]) zone_add(c, (struct zone){.at = {f->inside.x + x, f->inside.y + y, 1, 1}, .pick = pick});
 }
 
 void raster_pixels(const struct canvas *c, int *px, int *py) {

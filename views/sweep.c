@@ -242,6 +242,19 @@ static void sweep_to_runs(struct ui *ui, struct effect *out) {
     free(run);
 }
 
+/* The line of a cell is clicked: the cursor goes to it; where it is, to its runs. */
+static void sweep_pick(struct ui *ui, int pick, struct effect *out) {
+    struct sweep_view *v = &ui->sweep;
+    int tile = pick - PICK_TILE, *order = xcalloc((size_t)v->page.tiles + 1, sizeof *order), n = sweep_front(v, order);
+    bool here = v->part == PART_LINES && sweep_at_cursor(v) == tile;
+    v->part = PART_LINES;
+    for (int i = 0; i < n; i++)
+        if (order[i] == tile) v->tile = i;
+    free(order);
+    if (here) sweep_to_runs(ui, out);
+    else settle(ui);
+}
+
 static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
     switch (r) {
@@ -392,7 +405,7 @@ const struct screen screen_sweep = {
              "through the others' values), what each axis is worth, what is good at its size (x: at its time, its memory), and "
              "all cells as lines over the axes. Enter goes to a cell's runs; A begins one of what Space marked in Compose.",
     .keys = keys, .tab = "5 Sweep", .to = REQ_TO_SWEEP, .show = show,
-    .init = init, .changed = settle, .request = sweep_request, .run = run, .refresh = refresh,
+    .init = init, .changed = settle, .request = sweep_request, .pick = sweep_pick, .run = run, .refresh = refresh,
     .panes = layout_sweep, .need = sweep_need, .draw = sweep_draw, .readout = sweep_readout, .hint = hint, .pictured = pictured,
     .table = table,
 };

@@ -9,6 +9,7 @@
 #include "views/sweep.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 enum { COUNT_WIDTH = 4, VALUE_WIDTH = 8 };
 
@@ -49,6 +50,11 @@ static void scale_title(const struct sweep_page *p, const struct bar_scale *s, c
     snprintf(out, 80, "%s \u2026 %s", lo, hi);
 }
 
+/* A row of a part's list, `down` from its cursor, is clicked. */
+static void sweep_charts_row(const struct sweep_view *v, struct canvas *c, struct rect r, int y, enum sweep_part part, int down) {
+    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = (int)part - (int)v->part, .down = down, .key = PRESS_ENTER});
+}
+
 /* ---- effects ---- */
 
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r) {
@@ -73,6 +79,7 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         int y = r.y + 2 + i;
         char both[160];
         snprintf(both, sizeof both, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
+        sweep_charts_row(v, c, r, y, PART_WORTH, v->worth_top + i - v->worth);
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 3, y, name - 1, here ? INK_TITLE : INK_TEXT, both);
         snprintf(text, sizeof text, "%d", e->n);
@@ -132,6 +139,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
         bool here = v->part == PART_FRONT && v->tile_top + i == v->tile;
         int y = r.y + 2 + i;
         enum ink ink = here ? INK_TITLE : !t->valid ? INK_DIM : INK_TEXT;
+        sweep_charts_row(v, c, r, y, PART_FRONT, v->tile_top + i - v->tile);
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 3, y, name - 1, ink, t->name);
         if (!t->valid) {
@@ -186,13 +194,14 @@ static double *sweep_charts_places(const struct sweep_page *p, const struct bar_
 }
 
 /* A cell's line over n places. */
-static void trace(struct canvas *c, const struct plot_frame *f, const double *place, int n, struct style style) {
+static void trace(struct canvas *c, const struct plot_frame *f, const double *place, int n, struct style style, int pick) {
     double *step = xcalloc((size_t)n, sizeof *step);
     for (int k = 0; k < n; k++) step[k] = k;
     struct raster curve = raster_new(f);
     struct plot_data d = {step, place, (size_t)n};
     raster_trace(&curve, f, &d, 0, (size_t)n, true);
     raster_show(c, f, &curve, style, '*');
+    raster_lead(c, f, &curve, pick);
     free(curve.bits), free(step);
 }
 
@@ -226,8 +235,9 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     double *place = sweep_charts_places(p, &s);
     for (int i = 0; i < p->tiles; i++)
         if (p->tile[i].valid && i != chosen)
-            trace(c, &f, place + i * n, n, canvas_style(c, p->tile[i].front[v->cost] ? INK_METRIC : INK_RAW));
-    if (chosen >= 0) trace(c, &f, place + chosen * n, n, canvas_style(c, INK_ACCENT));
+            trace(c, &f, place + i * n, n, canvas_style(c, p->tile[i].front[v->cost] ? INK_METRIC : INK_RAW),
+                  PICK_TILE + i);
+    if (chosen >= 0) trace(c, &f, place + chosen * n, n, canvas_style(c, INK_ACCENT), PICK_TILE + chosen);
     for (int k = 0; k < n; k++) {
         int x = f.inside.x + (n > 1 ? k * (f.inside.w - 1) / (n - 1) : 0);
         int room = k + 1 < n ? f.inside.w / n - 2 : label + 1;

@@ -82,7 +82,12 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
              g.slices > 1 ? " \u00B7 n others" : "");
     canvas_rule(c, r.x, r.y, r.w, title, right);
     struct rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
-    if (g.data.rows && g.data.columns && in.h > 0) heat_draw(c, in, &g.data, &v->look);
+    if (g.data.rows && g.data.columns && in.h > 0) {
+        struct heat_look look = v->look;
+        look.part = PART_GRID - (int)v->part;
+        look.key = PRESS_ENTER;
+        heat_draw(c, in, &g.data, &look);
+    }
     double lo, hi;
     int undefined;
     if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined)) heat_legend(c, r.x + 1, r.y + r.h - 1, r.w - 2, &g.data);

@@ -107,22 +107,28 @@ static void overlay_all(struct ui *ui, struct effect *out) {
     else train_overlay(ui, run, v->besides ? 0 : n, out);
 }
 
+/* The run in row `at` of the list. */
+static void focus_on(struct train_view *v, int at, struct effect *out) {
+    int64_t to = v->besides ? v->beside[at].id : v->job[at].id;
+    if (to == v->focus) return;
+    v->focus = v->chosen[0] = to;
+    v->cursor = -1;
+    out->kind = EFFECT_FOCUS;
+    out->run = v->chosen;
+    out->runs = 1;
+}
+
 static bool focus_by(struct ui *ui, int by, struct effect *out) {
     struct train_view *v = &ui->train;
     int n = v->besides ? v->besides : v->jobs, at = focus_index(v);
     if (!n) return true;
     for (int i = 0; i < v->besides; i++)
         if (v->beside[i].id == v->focus) at = i;
-    at = ui_into(at + by, n - 1);
-    int64_t to = v->besides ? v->beside[at].id : v->job[at].id;
-    if (to == v->focus) return true;
-    v->focus = v->chosen[0] = to;
-    v->cursor = -1;
-    out->kind = EFFECT_FOCUS;
-    out->run = v->chosen;
-    out->runs = 1;
+    focus_on(v, ui_into(at + by, n - 1), out);
     return true;
 }
+
+void train_pick(struct ui *ui, int pick, struct effect *out) { focus_on(&ui->train, pick - PICK_RUN, out); }
 
 /* Requests about the focused job. */
 static bool job_request(struct ui *ui, enum request r, struct effect *out) {

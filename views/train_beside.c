@@ -10,6 +10,7 @@
 #include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 /* The one in focus as it grows; the others as they were read. */
 static const struct series *series_of(const struct train_view *v, int i) {
@@ -119,6 +120,7 @@ void train_beside_list(const struct train_view *v, struct canvas *c, struct rect
         const char *lacks = series_lacks(s, v->look.x);
         int y = r.y + 1 + i - top, room = r.w - 5;
         char value[32], note[200] = "";
+        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .pick = PICK_RUN + i});
         if (b->id == v->focus) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
         canvas_put(c, r.x + 1, y, scatter_style(c, i), plot_mark(i));
         show_value(s->best, value);

@@ -8,6 +8,7 @@
 #include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 /* The window that all charts share: while a run goes, the steps to come.  `mark`: room for the stages' beginnings. */
 static struct plot_look look_of(const struct train_view *v, double mark[SERIES_MARKS]) {
@@ -256,6 +257,8 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
     if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
     for (int i = 0; i < rows && top + i < v->jobs; i++)
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
+    for (int i = 0; i < rows && top + i < v->jobs; i++)
+        zone_add(c, (struct zone){.at = {r.x, r.y + 1 + i, r.w, 1}, .pick = PICK_RUN + top + i});
 }
 
 static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect body) {
@@ -444,7 +447,7 @@ const struct screen screen_train = {
              "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
     .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
     .init = train_draw_init, .release = train_draw_release, .changed = train_draw_changed,
-    .point = train_point, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
+    .point = train_point, .pick = train_pick, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
     .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
     .pictured = train_draw_pictured,
 };

@@ -87,7 +87,7 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
     double **own = xcalloc((size_t)n, sizeof *own);
     for (int i = 0; i < n; i++)
         line[i] = (struct plot_line){train_over(v, train_tasks_data_of(&v->series.task[i], losses), &own[i]), plot_mark(i),
-                                     scatter_style(c, i), i};
+                                     scatter_style(c, i), i, 0};
     if (losses) plot_lines(c, r, line, n, look, train_cursor_x(v), true);
     else plot_marks(c, r, line, n, look, train_cursor_x(v), r.h >= 8);
     for (int i = 0; i < n; i++) free(own[i]);

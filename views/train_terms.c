@@ -65,7 +65,7 @@ void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect 
     double **own = xcalloc((size_t)n, sizeof *own);
     for (int i = 0; i < n; i++)
         line[i] = (struct plot_line){train_over(v, train_terms_data_of(&v->series.term[i]), &own[i]), plot_mark(i),
-                                     scatter_style(c, i), i};
+                                     scatter_style(c, i), i, 0};
     plot_lines(c, r, line, n, look, train_cursor_x(v), true);
     for (int i = 0; i < n; i++) free(own[i]);
     free(own);

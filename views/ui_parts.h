@@ -194,6 +194,9 @@ enum request ui_tab_at(const struct ui *ui, int x);
 enum { PICK_CHOICE = 1, PICK_CELL = 10000 /* a module, and the first axis of a column of its table */, PICK_PART = 20000,
        PICK_OPTION_AT = 30000, PICK_PRESET_AT = 40000, PICK_AXES = 64 };
 void compose_pick(struct ui *ui, int pick, struct effect *out);
+/* Train's rows, jobs or runs that lie over one another; Compare's curves, each of a group; Sweep's lines, each of a cell. */
+enum { PICK_RUN = 1, PICK_GROUP = 1, PICK_TILE = 1 };
+void train_pick(struct ui *ui, int pick, struct effect *out);
 bool train_point(struct ui *ui, int x, int y, struct effect *out);
 /* What the screens' commands are followed by. */
 enum command_takes { TAKES_NOTHING, TAKES_METHOD, TAKES_MODEL, TAKES_TASK, TAKES_FILTER, TAKES_RUN, TAKES_RUNS, TAKES_SWEEP,

@@ -15,7 +15,7 @@ struct zone {
     uint32_t key;      /* pressed where the cursor need not move, PRESS_ENTER in lists; 0: none */
     int pick;          /* above 0, and in place of all that: for the screen's own `pick` */
 };
-enum { ZONES = 1024 };
+enum { ZONES = 4096 };
 struct zones {
     int count;
     struct zone of[ZONES];

@@ -6,6 +6,7 @@
 #include "core/base/text.h"
 #include "tests/views/scene.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 static void every_request_has_a_key_and_help(void **state) {
     (void)state;
@@ -510,6 +511,67 @@ static void what_is_drawn_is_clicked(void **state) {
     ui_release(&ui);
 }
 
+/* The first place that leads to `pick`. */
+static void place_of(const struct ui *ui, int pick, int *x, int *y) {
+    struct zones *all = xcalloc(1, sizeof *all);
+    struct canvas c;
+    canvas_init(&c, ui->w, ui->h, GLYPHS_BRAILLE, COLOURS_256);
+    c.zones = all;
+    ui_draw(ui, &c);
+    *x = -1;
+    for (int i = 0; i < all->count && *x < 0; i++) {
+        struct rect at = all->of[i].at;
+        if (all->of[i].pick == pick && zone_at(all, at.x, at.y)->pick == pick) *x = at.x, *y = at.y; /* nothing lies over it */
+    }
+    assert_true(all->count < ZONES && *x >= 0);
+    canvas_release(&c);
+    free(all);
+}
+
+/* Curves lead to whom they are of, cells of a sweep's grid and rows of its lists to these, from any part; a network's line
+ * to the network, a job's row to its curves. */
+static void curves_and_cells_are_clicked(void **state) {
+    (void)state;
+    struct ui ui;
+    int x, y, row = 0;
+    scene_init(&ui, 200, 60, GLYPHS_BRAILLE, COLOURS_256);
+    ui_show(&ui, SCREEN_COMPARE);
+    scene_press(&ui, PRESS_TAB);
+    place_of(&ui, PICK_GROUP + 1, &x, &y);
+    point(&ui, MOUSE_CLICK, x, y);
+    assert_int_equal(ui.compare.part, 0);
+    assert_ptr_equal(compare_at_cursor(&ui.compare), &ui.compare.data.group[1]);
+    point(&ui, MOUSE_CLICK, x, y);
+    assert_int_equal(ui.screen, SCREEN_RUNS);
+    ui.sweep.open = 1;
+    ui_show(&ui, SCREEN_SWEEP);
+    struct sweep_view *v = &ui.sweep;
+    v->part = PART_LINES;
+    place_of(&ui, PICK_TILE + 1, &x, &y);
+    point(&ui, MOUSE_CLICK, x, y);
+    assert_int_equal(sweep_at_cursor(v), 1);
+    while (!line_has(&ui, row, "what each axis is worth")) row++;
+    x = column_of(&ui, row, "what each");
+    point(&ui, MOUSE_CLICK, x + 5, row + 3);
+    assert_true(v->part == PART_WORTH && v->worth == 1);
+    for (row = 0; !line_has(&ui, row, "lora(r=8)"); row++) continue;
+    x = column_of(&ui, row, "lora(r=8)");
+    point(&ui, MOUSE_CLICK, x + 14, row); /* the grid's */
+    assert_true(v->part == PART_GRID && v->look.row == 1);
+    point(&ui, MOUSE_CLICK, x + 14, row); /* where the cursor is: its runs */
+    assert_int_equal(ui.screen, SCREEN_RUNS);
+    ui_show(&ui, SCREEN_COMPOSE);
+    scene_method(&ui, "hyperformer");
+    place_of(&ui, PICK_PART + ui.compose.config.method.count, &x, &y);
+    point(&ui, MOUSE_CLICK, x + 20, y);
+    assert_non_null(compose_network(&ui.compose));
+    ui_show(&ui, SCREEN_TRAIN);
+    place_of(&ui, PICK_RUN + 2, &x, &y);
+    struct effect out = point(&ui, MOUSE_CLICK, x + 3, y);
+    assert_true(out.kind == EFFECT_FOCUS && out.run[0] == scene_jobs[2].id);
+    ui_release(&ui);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_has_a_key_and_help),
@@ -528,6 +590,7 @@ int main(void) {
         cmocka_unit_test(actions_have_a_line),
         cmocka_unit_test(the_mouse_points),
         cmocka_unit_test(what_is_drawn_is_clicked),
+        cmocka_unit_test(curves_and_cells_are_clicked),
         cmocka_unit_test(a_file_is_found_by_typing),
         cmocka_unit_test(columns_are_given_their_meaning),
     };

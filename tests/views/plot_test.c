@@ -149,7 +149,7 @@ static void reads_out_a_logged_step(void **state) {
 static void several_lines_are_told_by_their_marks(void **state) {
     (void)state;
     double step[] = {1, 50, 100}, a[] = {0, 1, 0.5}, b[] = {1, 0, 0.5};
-    struct plot_line line[] = {{{step, a, 3}, '1', {1, -1, 0}, 0}, {{step, b, 3}, '2', {2, -1, 0}, 1}};
+    struct plot_line line[] = {{{step, a, 3}, '1', {1, -1, 0}, 0, 0}, {{step, b, 3}, '2', {2, -1, 0}, 1, 0}};
     struct plot_look look = {.from = 0, .to = 100};
     struct canvas c;
     struct buf text = BUF_INIT;
@@ -180,7 +180,7 @@ static int gaps_of(int dash, double spike, bool *whole) {
     int gaps = 0;
     for (int i = 0; i < N; i++) step[i] = i, v[i] = 0.5;
     v[203] = spike;
-    struct plot_line line = {{step, v, N}, '1', {1, -1, 0}, dash};
+    struct plot_line line = {{step, v, N}, '1', {1, -1, 0}, dash, 0};
     struct plot_look look = {.from = 0, .to = N - 1, .y = {.lo = 0, .hi = 1, .step = 0.5, .set = true}};
     canvas_init(&c, 60, 12, GLYPHS_BRAILLE, COLOURS_NONE);
     struct plot_area at = plot_lines(&c, (struct rect){0, 0, 60, 12}, &line, 1, &look, -1, false);
@@ -268,7 +268,7 @@ static void odd_values_and_sizes(void **state) {
         canvas_init(&c, round % 50, round % 21, (enum glyphs)(round % 3), COLOURS_8);
         plot_curve(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, round, round % 5);
         plot_points(&c, (struct rect){0, 0, c.w, c.h}, &d, &look, v[0], round, 0, round % 60, true);
-        struct plot_line line[] = {{d, '1', {1, -1, 0}, 0}, {d, '2', {2, -1, 0}, 1 + round % 3}};
+        struct plot_line line[] = {{d, '1', {1, -1, 0}, 0, 0}, {d, '2', {2, -1, 0}, 1 + round % 3, 0}};
         look.to = 1 + round % 60;
         plot_lines(&c, (struct rect){0, 0, c.w, c.h}, line, round % 3, &look, round, round % 5);
         plot_marks(&c, (struct rect){0, 0, c.w, c.h}, line, round % 3, &look, round, round % 5);
