@@ -99,7 +99,10 @@ int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct
         config_take_task(c, "");
         xreplace(&c->task, NULL);
     }
+    if (is_given(o, n, "header")) c->no_header = false;
+    if (is_given(o, n, "no-header")) c->header = false;
     if (set_all(o, n, true, c, e)) return e->code;
+    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
     if (c->tasks) config_tell_each(c);
     return 0;
 }

@@ -83,7 +83,9 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         int rc = 0;
         const char *value = "";
         if (!o) rc = args_unknown_option(v, name, e);
-        else if (!o->value && equals) rc = err_set(e, ERR_USAGE, "--%s takes no value", name);
+        else if (!o->value && equals && strcmp(equals + 1, "on") && strcmp(equals + 1, "off"))
+            rc = err_set(e, ERR_USAGE, "--%s takes no value (or =off, where a run that is like another has it)", name);
+        else if (!o->value && equals) value = equals + 1;
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc) value = argv[++i];
         else if (o->value) rc = err_set(e, ERR_USAGE, "--%s needs a value: %s", name, o->value);
@@ -113,7 +115,10 @@ int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTI
     return n;
 }
 
-bool args_flag(const struct args *a, const char *name) { return args_get(a, name) != NULL; }
+bool args_flag(const struct args *a, const char *name) {
+    const char *value = args_get(a, name);
+    return value && strcmp(value, "off");
+}
 
 int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,
              struct err *e) {

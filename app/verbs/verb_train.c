@@ -34,7 +34,7 @@ static int verb_train_read_config(const struct args *a, bool onto, struct run_co
     if (said && !method) return e->code;
     for (int i = 0; i < a->given; i++) {
         const struct option_spec *o = a->option[i].spec;
-        const char *value = o->value ? a->option[i].value : "on";
+        const char *value = o->value || *a->option[i].value ? a->option[i].value : "on";
         if (config_option_name(o->name)) typed[n++] = (struct typed_option){ o->name, value == said ? method : value };
     }
     int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);

@@ -5,6 +5,7 @@
 
 #include "app/session/session_private.h"
 #include "app/verbs/palette.h"
+#include "app/verbs/verb_train.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -178,6 +179,35 @@ static int64_t await_second(struct session *s, int64_t first) {
     return 0;
 }
 
+/* petri train --like ID, without another option: what it asks for is what the run was made with. */
+static void like_asks_for_the_same(const char *db, int64_t id, const struct run_config *made, const struct ground *g) {
+    struct line_meaning m;
+    struct args a;
+    struct job_request r;
+    struct run_config wanted;
+    struct err e = ERR_INIT;
+    uint64_t seed[VERB_SEEDS];
+    int seeds;
+    char *line = xprintf("train --like %lld", (long long)id), **room;
+    test_ok(palette_verbs.mean(line, db, &m, &e), &e);
+    room = xcalloc(m.words, sizeof *room);
+    test_ok(args_parse(&a, verb_find("train"), (int)m.words - 1, m.word + 1, room, &e), &e);
+    test_ok(verb_train_request(&a, &r, seed, &seeds, &e), &e);
+    config_copy(&wanted, made);
+    config_reuse(&wanted);
+    options_same(&wanted, &r.config, g->name, false);
+    const char *other = config_difference(&wanted, &r.config);
+    if (other) fail_msg("%s: --like: %s differs", g->name, other);
+    assert_int_equal(r.parent, id);
+    assert_int_equal(seeds, 1);
+    assert_true(seed[0] == made->seed);
+    config_release(&wanted);
+    config_release(&r.config);
+    line_meaning_release(&m);
+    free(room);
+    free(line);
+}
+
 /* `teacher`, where there is one, is trained before, as run 1. */
 static void clone_trains_the_same(const struct ground *g, const struct ground *teacher, int number) {
     struct session s;
@@ -199,6 +229,7 @@ static void clone_trains_the_same(const struct ground *g, const struct ground *t
     assert_true(jobs_wait(s.jobs, id, 30));
     frozen(&s, id, &first);
     asked_for(&r.config, &first, g);
+    like_asks_for_the_same(db, id, &first, g);
     session__effect(&s, &(struct effect){ .kind = EFFECT_CLONE, .run = &id, .runs = 1 });
     await_compose(&s, &first);
     session__effect(&s, &(struct effect){ .kind = EFFECT_TRAIN });

@@ -483,6 +483,15 @@ static void a_run_like_another(void **state) {
     b = stage_json("show last --db '%s' --json", stage.db);
     assert_true(json_is_null(json_object_get(stage_at(b, "config"), "dev_file")));
     json_decref(b);
+    static const char *const header[] = { "--header", "--header=off" }; /* a switch is taken back too */
+    for (int i = 0; i < 2; i++) {
+        free(stage_out(0, "train --like last --steps 1 %s --db '%s'", header[i], stage.db));
+        b = stage_json("show last --db '%s' --json", stage.db);
+        assert_string_equal(stage_text(stage_at(b, "config"), "header"), i ? "off" : "on");
+        json_decref(b);
+    }
+    stage_refused(2, "not both", "train --like last --header --no-header --db '%s'", stage.db);
+    stage_refused(2, "takes no value", "train --like 1 --header=maybe --db '%s'", stage.db);
     stage_refused(2, "not both", "train --like 1 --from 1 --db '%s'", stage.db);
     stage_refused(2, "not two of them", "train --like 1 --train a --task b --db '%s'", stage.db);
 }
