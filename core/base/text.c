@@ -57,6 +57,7 @@ static bool is_hidden(uint32_t cp) {
 }
 
 int text_cp_width(uint32_t cp) {
+    if (cp >= 0x20 && cp < 0x7F) return 1; /* most of what is drawn */
     if (is_hidden(cp)) return 1;
     int w = utf8proc_charwidth((utf8proc_int32_t)cp);
     return w < 0 ? 0 : w > 2 ? 2 : w;
@@ -92,7 +93,13 @@ char *text_visible(const char *s, size_t n) {
     struct buf out = BUF_INIT;
     while (n) {
         uint32_t cp;
-        size_t used = utf8_decode(s, n, &cp);
+        size_t plain = 0, used;
+        while (plain < n && s[plain] >= 0x20 && s[plain] < 0x7F) plain++;
+        buf_add(&out, s, plain);
+        s += plain;
+        n -= plain;
+        if (!n) break;
+        used = utf8_decode(s, n, &cp);
         if (cp < 0x20 || cp == 0x7F) {
             /* the block "control pictures" has one sign for each */
             utf8_add(&out, cp == 0x7F ? 0x2421 : 0x2400 + cp);
