@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/data/metrics.h"
 
-enum { FEW_ROWS = 100, ENOUGH = 5 /* evaluations, to tell how they go */ };
+enum { FEW_ROWS = 100, PART_OF_DEV = 4, ENOUGH = 5 /* evaluations, to tell how they go */ };
 
 static const struct why_eval *last_of(const struct why_task *t) { return t->evals ? &t->eval[t->evals - 1] : NULL; }
 
@@ -113,7 +113,7 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
 static void part_of_dev(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *best = best_of(t);
     (void)r;
-    if (!best || !t->dev || !t->rows || 2 * t->rows >= (int64_t)t->dev->rows) return;
+    if (!best || !t->dev || !t->rows || PART_OF_DEV * t->rows >= (int64_t)t->dev->rows) return;
     char *of = why_of_task(t), all[32], scored[32];
     text_thousands((int64_t)t->dev->rows, all);
     text_thousands(t->rows, scored);

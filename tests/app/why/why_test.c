@@ -199,10 +199,10 @@ static void of_the_scores(void **state) {
     told("misnamed", "the rarest of 3 classes (0.30", &(struct record){ .points = 40, .evals = 1, .value = { 0.15 }, .rows = "dev 200",
                                                                        .report = { three_classes, three_of_dev } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.21 }, .rows = "dev 200", .report = { three_classes, three_of_dev } });
-    told("part-of-dev", "scored on 99 of 200 dev rows", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 },
-                                                                          .rows = "dev 99 of 200 (seed 0)",
+    told("part-of-dev", "scored on 49 of 200 dev rows", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 },
+                                                                          .rows = "dev 49 of 200 (seed 0)",
                                                                           .report = { three_classes, three_of_dev } },
-         &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100 of 200 (seed 0)",
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 50 of 200 (seed 0)",
                            .report = { three_classes, three_of_dev } });
     told("overfit", "least at step 20", &(struct record){ .points = 40, .evals = 4, .value = { 0.6, 0.7, 0.6, 0.6 }, .eval_loss = { 0.6,
             0.4, 0.5, 0.7 } },
