@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/train/complete.h"
 
-enum { PASSES = 100, EARLY_SHARE = 4, APART_POINTS = 10 };
+enum { PASSES = 100, EARLY_SHARE = 4, APART_POINTS = 10, MANY_TRIES = 10 };
 
 /* Rows that the run could draw from; 0: not known. */
 static double train_rows(const struct why_run *r) {
@@ -100,6 +100,15 @@ static void why_plan_seeds(const struct why_run *r, struct why *w) {
             "seeds", (double)x->seeds, "low", x->low, "high", x->high, "mean", x->mean, NULL);
 }
 
+/* What was chosen by a score is better there than elsewhere. */
+static void best_of_many(const struct why_run *r, struct why *w) {
+    if (r->tries < MANY_TRIES || isfinite(r->task[0].test)) return;
+    why_add(w, "best-of-many",
+            xprintf("it is the best of %lld runs of its method on these dev rows, which chose it: rows that chose nothing tell more",
+                    (long long)r->tries),
+            "runs", (double)r->tries, NULL);
+}
+
 /* The values of another run, which may be another task's. */
 static void begun_elsewhere(const struct why_run *r, struct why *w) {
     const struct method *m = &r->config.method;
@@ -113,5 +122,6 @@ static void begun_elsewhere(const struct why_run *r, struct why *w) {
 }
 
 why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1] = { part_of_rows, many_passes, batch_beyond_rows, long_warmup,
-                                                       unfinished, stopped_early, plan_differs, why_plan_seeds, begun_elsewhere,
+                                                       unfinished, stopped_early, plan_differs, why_plan_seeds, best_of_many,
+                                                           begun_elsewhere,
                                                        NULL };

@@ -61,6 +61,7 @@ struct why_run {
     struct report_facts *report;
     struct why_moved moved;
     int64_t differs;       /* points that a resumed run computed otherwise */
+    int64_t tries;         /* finished runs of the method on these dev rows, where this one has the best value of all; else 0 */
     struct why_seeds { int64_t seeds; double low, high, mean; } seeds; /* finished runs that differ in the seed alone, their best
                             * values; none but where this is one of them */
 };
@@ -87,7 +88,7 @@ bool why_is_share(const char *metric);
 typedef void why_rule(const struct why_run *r, struct why *w);
 typedef void why_task_rule(const struct why_run *r, const struct why_task *t, struct why *w);
 /* How many kinds they know; the lists end with NULL. */
-enum { WHY_CURVE_KINDS = 10, WHY_PLAN_KINDS = 9, WHY_MOVED_KINDS = 4, WHY_SCORE_KINDS = 12, WHY_ROWS_KINDS = 9 };
+enum { WHY_CURVE_KINDS = 10, WHY_PLAN_KINDS = 10, WHY_MOVED_KINDS = 4, WHY_SCORE_KINDS = 12, WHY_ROWS_KINDS = 9 };
 extern why_rule *const why_curve_rules[WHY_CURVE_KINDS + 1]; /* why_curve.c */
 extern why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1]; /* why_moved.c */
 extern why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1];   /* why_plan.c */

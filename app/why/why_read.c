@@ -142,6 +142,19 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
     return rc;
 }
 
+/* Runs of the method on these dev rows, whatever else they were made with; none where another is better. */
+static int read_tries(struct store *s, struct why_run *r, struct err *e) {
+    if (r->run->state != STORE_FINISHED) return 0;
+    char *sql = xprintf("SELECT CASE WHEN coalesce(max((v.best - m.best) * k.direction) <= 0, 0) THEN count(*) ELSE 0 END FROM run r"
+                        " JOIN key k ON k.id = r.metric_key JOIN v_runs m ON m.id = r.id JOIN run x ON x.method = r.method"
+                        " AND x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key"
+                        " JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
+                        (long long)r->run->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &r->tries, .row = take_integer }, e);
+    free(sql);
+    return rc;
+}
+
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e) {
     *out = (struct why_run){ .run = run, .last_rate = NAN };
     for (size_t i = 0; i < run->value_count; i++)
@@ -152,6 +165,7 @@ int why_read(struct store *s, const struct store_run *run, struct why_run *out, 
     if (!rc) rc = store_evaluations(s, run->id, &out->evals, e);
     if (!rc) rc = read_differs(s, out, e);
     if (!rc) rc = read_seeds(s, out, e);
+    if (!rc) rc = read_tries(s, out, e);
     if (!rc) {
         const struct run_config *c = &out->config;
         out->tasks = c->tasks ? c->tasks : 1;

@@ -30,6 +30,7 @@ struct record {
     const char *beside;         /* a further metric of each evaluation, and its value */
     double beside_value;
     const char *same_sha;       /* of both files */
+    const char *dev_sha;        /* as the history has it */
     const char *test_metric;
     double test;
     const char *moved[4];       /* numbers of the run's end */
@@ -81,6 +82,8 @@ static struct why looked_at(const struct record *x) {
     n.config = config;
     n.steps = c.steps;
     n.seed = (int64_t)c.seed;
+    n.dev_sha256 = x->dev_sha;
+    n.model_sha256 = x->dev_sha ? "a model" : NULL;
     n.metric = x->metric ? x->metric : "accuracy";
     n.report = x->report;
     n.reports = x->report[1] ? 2 : x->report[0] ? 1 : 0;
@@ -333,6 +336,25 @@ static void of_several_seeds(void **state) {
     hold("seeds-apart");
 }
 
+/* Runs of one method on the same dev rows, the last of them the best. */
+static void of_many_tries(void **state) {
+    (void)state;
+    for (int n = 9; n <= 10; n++) {
+        struct why w = { 0 };
+        for (int i = 0; i < n; i++) {
+            char *rate = xprintf("%g", 0.001 * (i + 1));
+            why_release(&w);
+            w = looked_at(&(struct record){ .option = { "lr", rate }, .points = 40, .evals = 1, .value = { 0.6 + 0.01 * i },
+                                            .dev_sha = n == 9 ? "nine" : "ten" });
+            free(rate);
+            if (n == 10 && i == 9) assert_string_equal(sentence(&w, "best-of-many") ? "said" : "not said", "said");
+            else assert_null(sentence(&w, "best-of-many"));
+        }
+        why_release(&w);
+    }
+    hold("best-of-many");
+}
+
 /* No kind without a run that has it and one that falls short, nor without a row of docs/why.md. */
 static void every_kind_is_held_and_told(void **state) {
     (void)state;
@@ -433,6 +455,7 @@ int main(void) {
         cmocka_unit_test(of_the_plan),
         cmocka_unit_test(other_numbers_after_a_resume),
         cmocka_unit_test(of_several_seeds),
+        cmocka_unit_test(of_many_tries),
         cmocka_unit_test(every_kind_is_held_and_told),
         cmocka_unit_test(as_json),
         cmocka_unit_test(default_runs_are_above_suspicion),
