@@ -88,9 +88,9 @@ void test_needs(const char *path) {
     char *there = test_path(path);
     bool found = file_exists(there) || file_is_folder(there);
     free(there);
-    print_message("asks: %s\n", path);
-    if (!found)
-        test_skip("%s is absent%s", path,
+    if (found) return;
+    print_message("lacks: %s\n", path);
+    test_skip("%s is absent%s", path,
                   strncmp(path, "assets/", 7) ? "" : " (make fetch, make t5 and make tasks bring models and tasks)");
 }
 

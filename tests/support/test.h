@@ -48,8 +48,8 @@ bool test_slow(void);
 
 /* Leaves the test as skipped for this reason; tests/run shows it beside the test's name. */
 void test_skip(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* Skips the test where root/path, a file or folder, is absent.  Says that it was asked for: tests/run lists the programs
- * that ask in BUILD/asking, so that what does not is not run twice where other files lie. */
+/* Skips the test where root/path, a file or folder, is absent.  Says so: tests/run lists the programs that lack something, and
+ * what, in BUILD/lacking, so that no other is run twice where more files lie. */
 void test_needs(const char *path);
 /* The folder of shared development data; where it is absent the test is skipped. */
 const char *test_shared_data(void);
