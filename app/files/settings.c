@@ -18,6 +18,8 @@ static const struct {
                         "none" },
     [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille", "marks of the charts; B tries them" },
     [SETTING_MOUSE] = { "mouse", "on|off", "on", "clicks and the wheel work; off: the terminal selects text with it (& changes it)" },
+    [SETTING_HANGUP] = { "hangup", "finish|stop", "finish",
+                         "runs when the terminal is closed or lost: they go on without a screen, or stop with a checkpoint" },
     [SETTING_READONLY] = { "readonly", "on|off", "off", "only look: nothing is begun or changed, as with --readonly" },
     [SETTING_MODEL] = { "model", "DIR|NAME|auto", "auto", "the model to begin with; auto: the default one, or what is here" },
     [SETTING_TASK] = { "task", "NAME|FOLDER|auto", "auto", "the task to begin with; auto: the default one, or what is here" },

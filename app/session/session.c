@@ -144,10 +144,22 @@ static void loop(struct session *s) {
     }
 }
 
+/* What another petri trains, perhaps one whose terminal was lost. */
+static void say_elsewhere(struct session *s) {
+    struct store_runs runs;
+    struct err ignored = ERR_INIT;
+    if (store_list(s->store, &(struct store_list){ .filter = "state=running", .limit = 1 }, &runs, &ignored)) return;
+    if (runs.total)
+        ui_say(&s->ui, SAY_INFO, "run #%lld%s in another petri, which may have lost its terminal: 2 shows it, K there stops it",
+               (long long)runs.run[0].id, runs.total > 1 ? " and others train" : " trains");
+    store_runs_release(&runs);
+}
+
 /* Runs that ended while nobody looked: this opening found them, so it is said once. */
 static void say_lost(struct session *s) {
     int64_t first = 0;
     size_t n = store_lost(s->store, &first, 1);
+    if (!n) say_elsewhere(s);
     if (n == 1)
         ui_say(&s->ui, SAY_WARNING, "run #%lld was interrupted while nobody looked: 3 lists it, R there resumes it", (long long)first);
     else if (n)
@@ -251,24 +263,33 @@ static void catch_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* After the screen: runs that were asked to go on do so here. */
+/* Whether runs and sweeps are to go on behind the screen: as asked on leaving, or as the setting has it when the terminal is
+ * gone. */
+static bool goes_on(const struct session *s) {
+    bool lost = session_hung_up && !strcmp(s->settings.value[SETTING_HANGUP], "finish");
+    return (s->finish || lost) && !told_to_end;
+}
+
+/* After the screen: what was asked to go on does so here, a sweep with all that it lacks. */
 static void finish_runs(struct session *s) {
     int live = jobs_live(s->jobs);
-    if (s->finish && live && !session_hung_up)
-        fprintf(stderr, "petri: %d %s on without a screen; ^C stops with a checkpoint\n", live,
-                live == 1 ? "run goes" : "runs go");
-    bool finish = (s->finish || session_hung_up) && !told_to_end;
-    if (finish) {
-        struct sigaction act = { .sa_handler = session_on_signal };
-        sigaction(SIGINT, &act, NULL);
-        while (jobs_live(s->jobs) && !told_to_end) {
-            struct pollfd fd = { .fd = s->wake, .events = POLLIN };
-            poll(&fd, 1, 200);
-            uint64_t count;
-            if (fd.revents && read(s->wake, &count, sizeof count) < 0) break;
+    if (!goes_on(s) || !(live || s->sweeps)) return;
+    if (!session_hung_up)
+        fprintf(stderr, "petri: %d %s on without a screen%s; ^C stops with a checkpoint\n", live, live == 1 ? "run goes" : "runs go",
+                s->sweeps ? ", and what the sweep lacks" : "");
+    struct sigaction act = { .sa_handler = session_on_signal };
+    sigaction(SIGINT, &act, NULL);
+    while ((jobs_live(s->jobs) || s->sweeps) && !told_to_end) {
+        struct pollfd fd = { .fd = s->wake, .events = POLLIN };
+        if (s->sweeps && !s->stepping) {
+            s->stepping = true;
+            background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEP_STEP });
         }
+        poll(&fd, 1, STEP_MS);
+        uint64_t count;
+        if (fd.revents && read(s->wake, &count, sizeof count) < 0) break;
+        session__answers(s);
     }
-    jobs_free(s->jobs, finish && !told_to_end);
 }
 
 int session_run(const struct session_start *with, struct err *e) {
@@ -312,9 +333,10 @@ int session_run(const struct session_start *with, struct err *e) {
     loop(&s);
     if (!session_hung_up) term_stop();
     store_on_wait(told_before);
+    finish_runs(&s);
     background_free(s.background);
     insight_free(s.insight);
-    finish_runs(&s);
+    jobs_free(s.jobs, goes_on(&s));
     rc = store_close(s.store, e);
     session_release(&s);
     if (!rc && told_to_end) rc = err_set(e, ERR_INTERRUPTED, "ended by a signal; runs were stopped with a checkpoint");

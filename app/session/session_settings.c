@@ -31,7 +31,7 @@ void session__set(struct session *s, const char *text) {
         s->set[k] = true;
         session__apply_settings(s);
         ui_say(&s->ui, SAY_INFO, "%s %s%s", name, value,
-               k > SETTING_MOUSE ? ": from the next start on, once :save-settings has written it" : "; :save-settings keeps it");
+               k > SETTING_HANGUP ? ": from the next start on, once :save-settings has written it" : "; :save-settings keeps it");
     }
     free(name);
     free(value);

@@ -220,6 +220,41 @@ static void a_closed_terminal_ends_no_run(void **state) {
     json_decref(v);
 }
 
+/* A sweep goes on with all that it lacks, not with the runs alone that were begun. */
+static void a_closed_terminal_ends_no_sweep(void **state) {
+    (void)state;
+    need_tmux();
+    first_page();
+    char *line = xprintf("\":sweep --model '%s' --task '%s' --method bitfit --seeds 1,2,3,4,5,6 --steps 400 --batch 2 --max-len 16 "
+                         "--eval-rows 4\" Enter", stage.model, task);
+    type(line);
+    free(line);
+    await_state(1, "running");
+    free(tmux("kill-server"));
+    await_state(6, "finished");
+}
+
+/* Where the setting says so runs stop with a checkpoint, also when no signal tells of it. */
+static void a_lost_terminal_may_stop_runs(void **state) {
+    (void)state;
+    need_tmux();
+    leave_a_long_run("100000000");
+    char *set = xprintf("mkdir -p '%s/conf/petri'; echo hangup = stop >'%s/conf/petri/config'; trap '' HUP; XDG_CONFIG_HOME='%s/conf'",
+                        stage.folder, stage.folder, stage.folder);
+    start(set, "");
+    free(set);
+    await("Compose", true);
+    type("3");
+    await("stopped", true);
+    type("R");
+    await_state(1, "running");
+    free(tmux("kill-server"));
+    await_state(1, "stopped");
+    json_t *v = stage_json("show 1 --db '%s' --json", stage.db);
+    assert_true(json_integer_value(stage_at(v, "step")) > 1);
+    json_decref(v);
+}
+
 /* ---- from another terminal ---- */
 
 /* It is there before the history is, follows what begins, changes nothing, and stays when the run is over. */
@@ -364,6 +399,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(any_size_will_do, make, close_shell),
         cmocka_unit_test_setup_teardown(every_way_out_restores_the_terminal, make, close_shell),
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_sweep, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_lost_terminal_may_stop_runs, make, close_shell),
         cmocka_unit_test_setup_teardown(a_run_is_watched, make, close_shell),
         cmocka_unit_test_setup_teardown(an_interrupted_run_is_told, make, close_shell),
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
