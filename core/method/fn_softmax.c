@@ -111,8 +111,7 @@ const struct function function_softmax = {
             TAKES_SHIFT,
     .comps = COMPS_ADDING | COMPS_GATED | COMPS_GATE | COMPS_GATES,
     .usual = {.size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT},
-    /* The embedding behind a prefix's network must tell the prefix's places apart from the start: at 0.02 all
-     * of them would come out as one. */
+    /* A prompt that maps make keys and values of must tell its places apart from the start. */
     .made_init = INIT_NORMAL,
     .slots = fn_softmax_slots, .still = fn_softmax_still,
     .keys_of = keys_of,

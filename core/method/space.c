@@ -120,6 +120,8 @@ struct module module_default(enum fn fn) {
 static enum init usual_init(const struct module *m) {
     const struct function *f = function_of(m);
     bool drawn = source_width(m->source) && m->source != SOURCE_PRODUCT;
+    /* From an embedding that starts N(0, 1) the network behind a prefix has not begun to learn after hundreds of steps. */
+    if (m->source == SOURCE_MLP && f->form == FORM_KEYS) drawn = false;
     return drawn && f->made_init ? f->made_init : f->usual.init;
 }
 

@@ -73,7 +73,7 @@ static void made_modules_become_plain_ones(void **state) {
     carried("net", by_net, "beta", "adapter-houlsby(r=2,act=gelu-tanh,norm=own,site=self)",
             "net.safetensors");
     by_mlp = xprintf("--task '%s' --method 'prefix-mlp(l=2)'", alpha);
-    carried("mlp", by_mlp, NULL, "prefix(l=2,init=normal)", "mlp-folder");
+    carried("mlp", by_mlp, NULL, "prefix(l=2)", "mlp-folder");
     free(both);
     free(by_net);
     free(by_mlp);
