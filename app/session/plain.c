@@ -20,6 +20,21 @@ static void say_what_there_is(void) {
          "clone RUN trains with its options again; quit leaves.  ^C stops a command, and what trains keeps a checkpoint.");
 }
 
+/* The screens' own commands that are no lines here, with what does the same. */
+static const struct {
+    const char *name;
+    bool alone; /* without a word it is a verb */
+    const char *says;
+} plain_others[] = {
+    { "method", false, "here it is an option, as in  train --method lora" },
+    { "models", true, "here it is an option, as in  train --model NAME; alone they are listed" },
+    { "unseen", false, "here it is an option, as in  map --run RUN --unseen NAME" },
+    { "go", false, "a screen's name follows, as in  go runs" },
+    { "clone", false, "a run follows, as in  clone 3" },
+    { "page", false, "what a command printed stands above" },
+    { "set", false, "settings are of the screens; settings NAME=VALUE --write keeps one" },
+};
+
 /* What the screens' own commands are here, written as the command line's: a line, or NULL; *said: it was answered. */
 static char *plain_line(const char *line, bool *said) {
     const char *at = line;
@@ -28,10 +43,14 @@ static char *plain_line(const char *line, bool *said) {
     if (!strcmp(first, "help") && !*rest) say_what_there_is();
     else if (!strcmp(first, "go") && *rest) out = xprintf("render --screen %s", rest);
     else if (!strcmp(first, "clone") && *rest) out = xprintf("train --like %s", rest);
-    else if (!strcmp(first, "method")) puts("method: here it is an option, as in  train --method lora");
-    else if (!strcmp(first, "set")) puts("set: settings are of the screens; settings NAME=VALUE --write keeps one");
+    else if (!strcmp(first, "sort")) out = xprintf("runs --sort %s", *rest ? rest : "id");
     else if (!strcmp(first, "save-settings")) out = xstrdup("settings --write");
     else *said = false;
+    for (size_t i = 0; i < COUNT_OF(plain_others) && !out; i++) {
+        if (strcmp(first, plain_others[i].name) || (plain_others[i].alone && (!*rest || *rest == '-'))) continue;
+        printf("%s: %s\n", first, plain_others[i].says);
+        *said = true;
+    }
     *said = *said && !out;
     free(first);
     free(rest);

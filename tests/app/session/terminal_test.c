@@ -1,7 +1,9 @@
 /* The real program in a real terminal: the first minute, sizes, leaving, kinds of terminals. */
 #include <signal.h>
 
+#include "app/verbs/args.h"
 #include "tests/app/session/terminal.h"
+#include "views/ui_parts.h"
 
 /* The shell's line settings, told by `stty -a`. */
 static char *line_settings(void) {
@@ -372,6 +374,18 @@ static void a_dumb_terminal_has_a_prompt(void **state) {
     await("run 1 is finished at step 2", true);
     type("\"trash 1\" Enter");
     await("petri>", true);
+    const char *name, *help;
+    for (int i = 0; ui_command_at(i, &name, &help); i++) { /* the screens' own commands do the same here, or say what does */
+        if (verb_find(name) || !strcmp(name, "quit") || !strcmp(name, "save-settings")) continue;
+        char *line = xprintf("\"%s\" Enter", name), *typed = xprintf("petri> %s", name);
+        type(line);
+        await(typed, true);
+        free(typed);
+        free(line);
+    }
+    type("\"models one\" Enter");
+    await("train --model NAME", true);
+    if (shows("no verb")) fail_msg("%s", tmux("capture-pane -p -t t"));
     type("\"nonsense\" Enter");
     await("no verb", true);
     type("\"show 99\" Enter");
