@@ -80,7 +80,9 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     y = first_line(c, r, y, "?", "keys", NULL);
     y = first_line(c, r, y, "q", "leave", NULL);
     if (y + 3 < r.h) y += low ? 0 : 2;
-    if (v->cores) first_machine(ui, c, r, y);
+    if (v->cores) y = first_machine(ui, c, r, y);
+    if (y < r.h)
+        canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, "models, tasks: hub cache, ./assets, $XDG_DATA_HOME/petri, PREFIX/share/petri");
 }
 
 static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
