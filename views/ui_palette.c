@@ -95,6 +95,10 @@ void ui_palette_changed(struct ui *ui) {
     const char *own = ui_command_of(line, &takes);
     if (own && !first) offer_for(ui, takes);
     if (ui->words) ui->words->offer(ui->words->self, ui, line);
+    if (!own && !*p->does && *p->typed && !p->count) {
+        snprintf(p->does, sizeof p->does, "nothing fits \"%.60s\"", p->typed);
+        p->refused = true;
+    }
     if (!own) return;
     snprintf(p->does, sizeof p->does, "%s", own);
     p->refused = false;

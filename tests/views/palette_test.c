@@ -76,6 +76,16 @@ static void a_choice_is_not_run_at_once(void **state) {
     assert_string_equal(ui.prompt.text, "trash ");
 }
 
+/* A word that nothing begins with is told before Enter is pressed. */
+static void what_fits_nothing_is_told(void **state) {
+    (void)state;
+    type(":xyzzy");
+    assert_true(scene_shows(&ui, "nothing fits \"xyzzy\""));
+    scene_press(&ui, PRESS_ESC);
+    type(":tra");
+    assert_false(scene_shows(&ui, "nothing fits"));
+}
+
 static void other_lines_are_the_command_lines(void **state) {
     (void)state;
     static const char *const lines[] = {"show 3 --why", "train --steps 3", "trash 3 4", "eval 3", "help train", "nonsense", "sweep x.json",
@@ -141,6 +151,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(words_are_completed, begin, end),
         cmocka_unit_test_setup_teardown(a_choice_is_not_run_at_once, begin, end),
         cmocka_unit_test_setup_teardown(other_lines_are_the_command_lines, begin, end),
+        cmocka_unit_test_setup_teardown(what_fits_nothing_is_told, begin, end),
         cmocka_unit_test_setup_teardown(a_page_is_read, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
