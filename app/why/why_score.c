@@ -74,6 +74,9 @@ static void few_rows(const struct why_run *r, const struct why_task *t, struct w
     free(of);
 }
 
+/* The share of the last answers that name no class, which no exchange of names makes right. */
+static double no_class(const struct why_task *t) { return t->rows && t->invalid > 0 ? t->invalid / (double)t->rows : 0; }
+
 /* Of two classes an exchange of their names turns accuracy to its rest, and Matthews' coefficient about. */
 static void swapped(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *last = last_of(t);
@@ -81,9 +84,10 @@ static void swapped(const struct why_run *r, const struct why_task *t, struct wh
     (void)r;
     if (!last || !last->has_value || !isfinite(last->value) || classes != 2 || t->rows < 20) return;
     bool accuracy = !strcmp(t->metric, "accuracy"), matthews = !strcmp(t->metric, "matthews");
-    double other = accuracy ? 1 - last->value : -last->value;
+    double other = accuracy ? 1 - last->value - no_class(t) : -last->value;
     double far = (accuracy ? 0.5 : 0) - 3 * why_share_error(0.5, t->rows) * (accuracy ? 1 : 2);
-    if (!(accuracy || matthews) || last->value > far || (accuracy && isfinite(t->majority) && last->value >= 1 - t->majority)) return;
+    if (!(accuracy || matthews) || last->value > far) return;
+    if (accuracy && (other < 1 - far || (isfinite(t->majority) && last->value >= 1 - t->majority))) return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "swapped", xprintf("%slabels look swapped: %s %.2f here, %.2f if exchanged (%s)", of, t->metric, last->value, other,
                                   rows), "here",
@@ -100,7 +104,7 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
     if (!last || !last->has_value || !isfinite(last->value) || !t->metric || strcmp(t->metric, "accuracy") || t->rows < 20) return;
     for (int i = 0; dev && i < dev->classes; i++) all += (double)dev->class_rows[i];
     for (int i = 0; dev && i < dev->classes; i++) least = fmin(least, (double)dev->class_rows[i] / all);
-    if (!dev || dev->classes < 3 || !(all > 0) || last->value > least - 3 * why_share_error(least, t->rows)) return;
+    if (!dev || dev->classes < 3 || !(all > 0) || last->value + no_class(t) > least - 3 * why_share_error(least, t->rows)) return;
     char *of = why_of_task(t), *rows = which_rows(t);
     why_add(w, "misnamed", xprintf("%slabels look exchanged: accuracy %.2f, less than always saying the rarest of %d classes (%.2f; %s)",
                                    of,

@@ -199,6 +199,9 @@ static void of_the_scores(void **state) {
     told("swapped", "0.21 here, 0.79 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
                                                                       .report = { two_classes } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.44 }, .report = { two_classes } });
+    told("swapped", "0.20 here, 0.70 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.2 }, .beside = "invalid",
+                                                                      .beside_value = 40, .report = { two_classes } },
+         &(struct record){ .points = 40, .evals = 1, .value = { 0 }, .beside = "invalid", .beside_value = 200, .report = { two_classes } });
     told("misnamed", "the rarest of 3 classes (0.30", &(struct record){ .points = 40, .evals = 1, .value = { 0.15 }, .rows = "dev 200",
                                                                        .report = { three_classes, three_of_dev } },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.21 }, .rows = "dev 200", .report = { three_classes, three_of_dev } });
