@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -22,6 +23,7 @@ static void menu_add(struct ui *ui, int i) {
     const char *hint = ui_hint(ui, k);
     char name[16], note[160];
     press_name(k->key, name);
+    if (hint && text_starts(k->help, hint)) hint = NULL; /* said once */
     snprintf(note, sizeof note, "%.30s%s%.120s", hint ? hint : "", hint ? ": " : "", k->help);
     picker_add(&ui->picker, name, note, false);
     ui->picker.item[ui->picker.count - 1].tag = i;
