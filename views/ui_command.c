@@ -213,7 +213,8 @@ static void go_to(struct ui *ui, const char *rest, struct effect *out) {
 
 /* What a sweep's line asks of the screens; false: the command line's own (a plan, results as a table, a file). */
 static bool sweep_line(struct ui *ui, const char *rest, struct effect *out) {
-    static const char *const printed[] = {" --dry-run", " --slurm", " --json", " --csv", " --markdown", " --help"};
+    static const char *const printed[] = {" --dry-run", " --slurm", " --json", " --csv", " --markdown", " --help", " --at-once",
+                                          " --workers", " --by", " --value", " --cost", " --margin", " --sbatch", " --max-array", " --db"};
     static const struct {
         const char *word;
         enum effect_kind kind;

@@ -47,7 +47,8 @@ static enum line_kind kind_of_sweep(const struct args *a, const char **why) {
     const char *first = a->count ? a->positional[0] : NULL;
     if (args_flag(a, "help") || args_flag(a, "dry-run")) return LINE_READS;
     if (args_get(a, "slurm") || (first && (text_to_int(first, &id) || !strcmp(first, "status")))) return LINE_CHANGES;
-    *why = "a file's sweep and tasks of Slurm train in a process of their own; with options it is begun here";
+    *why = "a file's sweep, tasks of Slurm and --at-once, --workers and the like are of a process of its own; with a run's options it "
+           "is begun here";
     return LINE_ELSEWHERE;
 }
 

@@ -89,7 +89,7 @@ static void what_fits_nothing_is_told(void **state) {
 static void other_lines_are_the_command_lines(void **state) {
     (void)state;
     static const char *const lines[] = {"show 3 --why", "train --steps 3", "trash 3 4", "eval 3", "help train", "nonsense", "sweep x.json",
-                                        "sweep --lr {1,2} --dry-run"};
+                                        "sweep --lr {1,2} --dry-run", "sweep --lr {1,2} --at-once 1", "sweep 3 --by lr"};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         char keys[80];
         snprintf(keys, sizeof keys, ":%s\n", lines[i]);

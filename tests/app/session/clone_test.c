@@ -443,6 +443,7 @@ static void lines_that_change_are_known(void **state) {
         { "methods --import f", LINE_CHANGES }, { "plot 3", LINE_READS },        { "settings theme=light", LINE_READS },
         { "settings theme=light --write", LINE_CHANGES }, { "similarity --list", LINE_READS }, { "similarity 3", LINE_CHANGES },
         { "embed --list", LINE_READS },  { "learn --list", LINE_READS },         { "learn lora --auto", LINE_CHANGES },
+        { "sweep --lr {1,2} --at-once 1", LINE_ELSEWHERE }, { "sweep --lr {1,2} --dry-run", LINE_READS },
         { "tag 3 a", LINE_CHANGES },     { "train --steps 3", LINE_TRAINS },     { "pretrain --text a --out b", LINE_ELSEWHERE },
     };
     for (size_t i = 0; i < COUNT_OF(all); i++) {
