@@ -407,7 +407,7 @@ static void default_runs_are_above_suspicion(void **state) {
         const struct preset *p = preset_at(i / 3);
         if (p->regime) continue; /* learned over episodes, in hours */
         struct command c;
-        char *db = xprintf("%s/%d.db", folder, i), *rest = xprintf("--model '%s' --method '%s' --seed %d --db '%s'", model, p->name,
+        char *db = xprintf("%s/%d.db", folder, i / 3), *rest = xprintf("--model '%s' --method '%s' --seed %d --db '%s'", model, p->name,
                                                                       1 + i % 3, db);
         command_run(&c, NULL, "train --task '%s' %s", sections, rest);
         if (c.status == 2) {
@@ -416,7 +416,7 @@ static void default_runs_are_above_suspicion(void **state) {
         }
         command_expect(&c, 0);
         command_release(&c);
-        command_run(&c, NULL, "show 1 --why --json --db '%s'", db);
+        command_run(&c, NULL, "show last --why --json --db '%s'", db); /* beside the seeds before it */
         json_t *list = command_json(&c, 0), *one;
         size_t k;
         json_array_foreach(list, k, one) {
