@@ -38,6 +38,7 @@ void compose_release(struct compose_view *v) {
     for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i]);
     for (int i = 0; i < v->swepts; i++) free(v->swept[i]);
     for (int i = 0; i < COMPOSE_PRESETS; i++) free(v->bad[i]);
+    for (int i = 0; i < COMPOSE_OPTIONS; i++) free(v->stuck[i]);
     memset(v, 0, sizeof *v);
 }
 
@@ -151,7 +152,10 @@ static void compose_find_facts(struct compose_view *v) {
     if (f->findings > COMPOSE_FINDINGS) f->findings = COMPOSE_FINDINGS;
     add_regime_findings(v);
     for (int i = 0; i < f->findings; i++) f->errors += f->finding[i].level == LEVEL_ERROR;
-    if (!f->errors) count(v);
+    struct err e = ERR_INIT;
+    if (f->errors) return;
+    count(v);
+    if (compose_fits(v, &v->config, &e)) snprintf(f->unfit, sizeof f->unfit, "%.239s", e.text);
 }
 
 /* Why a method cannot be had on the model: its first error, or NULL.  Caller frees. */
@@ -188,6 +192,7 @@ void compose_changed(struct compose_view *v) {
     compose_find_facts(v);
     if (v->note >= v->facts.findings) v->note = -1;
     compose_list(v);
+    compose_find_stuck(v);
 }
 
 void compose_push(struct compose_view *v) {
@@ -232,7 +237,7 @@ static void swap_state(struct compose_view *v, int i) {
     if (form != FORM_MASKED && v->config.form != FORM_MASKED) v->config.form = form; /* an option, but where it says what the rows are */
     if (v->undo_rows[i]) {
         config_take_rows(&v->config, &was);
-        v->new_rows = true;
+        v->new_rows = v->stale_rows = true;
     } else if (v->config.tasks == was.tasks) {
         compose_take_together(&v->config, &was);
     }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/data/kind.h"
 #include "core/method/plan.h"
 #include "core/train/config.h"
 #include "core/train/estimate.h"
@@ -60,6 +61,7 @@ struct compose_facts {   /* follow from method, arch and classes */
     const struct preset *preset;
     struct finding finding[COMPOSE_FINDINGS];
     int findings, errors;
+    char unfit[240];     /* why the run would be refused, though the method is valid on the model; "" */
     bool counted;
     size_t trained, kept, head, model;
     struct estimate cost;/* what the run is likely to take; NaN: not known */
@@ -80,6 +82,7 @@ struct compose_view {
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
+    enum data_kind gold[RUN_TASKS]; /* of each task, what its rows are labelled with */
     double row_tokens, row_targets; /* of a row on average, as it is cut; 0 not known */
     int workers;                 /* that train */
     double gflops;               /* of one of them; 0 not known */
@@ -110,11 +113,14 @@ struct compose_view {
     int choice_count;
     const struct option *row[COMPOSE_OPTIONS]; /* the run's options that have a say here, in the order of the walk */
     int options;
+    char *stuck[COMPOSE_OPTIONS];/* of each, why no other value goes with the rest, or NULL; owned */
+    char refused[240];           /* why the last step passed a value over, "": it did not */
     char *bad[COMPOSE_PRESETS];  /* of each preset why it is not valid on the model, or NULL */
     struct arch bad_on;          /* that model's shape, of which nothing is owned */
     struct run_config undo[COMPOSE_UNDO];
     struct compose_off undo_off[COMPOSE_UNDO];
     bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
+    bool stale_rows;             /* and what is known of them is of others yet; the app, which reads them, says when not */
     bool undo_rows[COMPOSE_UNDO]; /* what followed on it was a change of the tasks, which is undone too */
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };

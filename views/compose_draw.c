@@ -260,7 +260,9 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         draw_number(v, c, in);
         char says[240];
         option_says(v, v->option, says);
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, INK_DIM, says);
+        const char *not = *v->refused ? v->refused : v->stuck[v->option];
+        if (not) snprintf(says, sizeof says, "%.239s", not);
+        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, not ? INK_WARN : INK_DIM, says);
         return;
     }
     if (compose_on_number(v)) {
@@ -494,6 +496,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
                  f->errors == 1 ? "" : "s");
     else if (!v->arch) *state = 0;
     else if (compose_mismatch(v)) snprintf(state, sizeof state, "\u2717 the task needs a T5, BART or mBART: T");
+    else if (*f->unfit) snprintf(state, sizeof state, "\u2717 cannot be trained so");
     else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     else snprintf(state, sizeof state, "valid \u2713");
     canvas_rule(c, r.x, r.y, r.w, "Run", state);
@@ -553,6 +556,8 @@ static void compose_draw_readout(const struct ui *ui, struct buf *out) {
     const struct compose_facts *f = &v->facts;
     if (f->errors) {
         buf_printf(out, "\u2717 %s", f->finding[0].text);
+    } else if (*f->unfit) {
+        buf_printf(out, "\u2717 %s", f->unfit);
     } else if (f->preset) {
         buf_printf(out, "%s: %s", f->preset->title, f->preset->note);
     } else if (f->text) {

@@ -47,7 +47,8 @@ static void put_option(struct option_pen *p, int i) {
         int y = p->r.y + p->y - p->top, at = p->r.x + p->x;
         zone_add(p->c, (struct zone){.at = {at, y, w, 1}, .pick = PICK_OPTION_AT + i});
         int used = canvas_text(p->c, at, y, INK_DIM, name) + 1;
-        int width = canvas_text(p->c, at + used, y, compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT, value);
+        enum ink ink = p->v->stuck[i] ? INK_DIM : compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT;
+        int width = canvas_text(p->c, at + used, y, ink, value);
         if (compose_on_run(p->v) && p->v->option == i)
             canvas_paint(p->c, (struct rect){at + used, y, width, 1}, canvas_style(p->c, INK_CURSOR));
     }
@@ -95,21 +96,13 @@ bool compose_on_schedule(const struct compose_view *v) {
     return false;
 }
 
-/* Steps of the run as it stands; 0: the rows are not known, or each of its stages has its own. */
-static int64_t compose_steps(const struct compose_view *v) {
-    const struct run_config *c = &v->config;
-    if (config_is_staged(c)) return 0;
-    if (c->steps > 0) return c->steps;
-    return config_is_meta(c) ? META_STEPS : v->train_rows ? config_steps(c, v->train_rows) : 0;
-}
-
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r) {
     enum { POINTS = 200 };
     static const enum rate_shape shapes[] = {
         [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT};
     double step[POINTS + 1], rate[POINTS + 1];
     char right[100] = "", lr[32];
-    int64_t steps = compose_steps(v), warmup = config_warmup_steps(&v->config, steps);
+    int64_t steps = compose_steps(v, &v->config), warmup = config_warmup_steps(&v->config, steps);
     if (steps) {
         show_short(v->config.lr, lr);
         snprintf(right, sizeof right, "%lld steps, %lld of warm-up, at most %s", (long long)steps, (long long)warmup, lr);

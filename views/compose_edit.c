@@ -161,6 +161,7 @@ static bool compose_edit_change(struct compose_view *v, const char *text, bool w
         bool rows = !same_tasks(&next, &v->config) || !same_rows(&next, &v->config);
         v->undo_rows[v->undo_at - 1] |= rows;
         v->new_rows |= rows;
+        v->stale_rows |= rows;
         const char *option = compose_on_run(v) ? compose_option_name(v, v->option) : NULL;
         config_release(&v->config);
         v->config = next;
@@ -194,10 +195,6 @@ static void compose_edit_step_text(const struct compose_view *v, bool up, char o
         return;
     }
     compose_field(v, label, text);
-    if (compose_on_run(v)) {
-        option_step(v, v->option, up, out);
-        return;
-    }
     if (v->axis == AXIS_LAYERS) {
         const struct module *m = &v->config.method.module[v->part];
         int first = up ? m->first + 1 : m->first - 1;
@@ -218,6 +215,13 @@ static void compose_edit_step_text(const struct compose_view *v, bool up, char o
 static void walk(struct compose_view *v, int by) {
     if (compose_on_number(v)) {
         char text[FIELD_ROOM], why[200];
+        if (compose_on_run(v)) {
+            char refused[240];
+            bool goes = compose_option_next(v, v->option, by < 0, text, refused);
+            if (goes) compose_edit_change(v, text, true, why);
+            memcpy(v->refused, refused, sizeof v->refused);
+            return;
+        }
         compose_edit_step_text(v, by < 0, text);
         compose_edit_change(v, text, true, why);
         return;
@@ -341,6 +345,7 @@ void compose_presets(struct ui *ui) {
 static void compose_edit_train(struct ui *ui, struct effect *out) {
     const struct compose_facts *f = &ui->compose.facts;
     if (f->errors) ui_say(ui, SAY_ERROR, "not a valid point: %.300s", f->finding[0].text);
+    else if (*f->unfit) ui_say(ui, SAY_ERROR, "%.300s", f->unfit);
     else if (!ui->compose.arch) ui_say(ui, SAY_WARNING, "no model yet: T chooses one");
     else if (compose_mismatch(&ui->compose)) ui_say(ui, SAY_WARNING, "%s", compose_mismatch(&ui->compose));
     else out->kind = EFFECT_TRAIN;
@@ -428,6 +433,7 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     struct compose_view *v = &ui->compose;
     double usual = config_default_lr(&v->config.method, NULL);
     if (r != REQ_NEXT && r != REQ_PREV) v->note = -1;
+    *v->refused = 0;
     if (move_request(v, r)) {
         offer_rate(ui, usual);
         return true;

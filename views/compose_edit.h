@@ -1,7 +1,7 @@
 /* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
  * files of Compose and the interface; not for the app.
  *
- * In compose_edit.c, compose_modules.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c
+ * In compose_edit.c, compose_fits.c, compose_modules.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c
  * and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep), compose_draw.c,
  * compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
@@ -32,6 +32,15 @@ void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struc
 void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r);
 /* Whether the cursor is on what the schedule is made of. */
 bool compose_on_schedule(const struct compose_view *v);
+/* compose_fits.c: planned steps of a run so, 0: the rows are not known, or each of its stages has its own. */
+int64_t compose_steps(const struct compose_view *v, const struct run_config *c);
+/* Whether what is asked for goes together, by the check that every run passes (config_fits); ERR_USAGE with the reason. */
+int compose_fits(const struct compose_view *v, const struct run_config *c, struct err *e);
+/* The value of option i that j or k goes to, past those that do not go with the rest: why the first of these does not is in
+ * why, "" where there was none.  false: there is no other. */
+bool compose_option_next(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM], char why[240]);
+/* Finds for each option whether neither key leads anywhere (v->stuck), while the cursor is among them. */
+void compose_find_stuck(struct compose_view *v);
 /* compose_modules.c: a copy behind the module under the cursor; by places earlier or later; off, or on again. */
 void compose_copy_module(struct ui *ui);
 void compose_move_module(struct ui *ui, int by);
@@ -39,7 +48,7 @@ void compose_switch(struct ui *ui);
 void compose_forget_off(struct ui *ui);
 /* Takes a value as it is typed; false with the reason.  Tasks, their weights and the sampling are read at once. */
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]);
-/* The value that j or k goes to. */
+/* The value that a step of j or k is, whatever becomes of it. */
 void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM]);
 double next_double(double value, bool up); /* the next power of two */
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;

@@ -47,6 +47,7 @@ static int source_add_rows(struct source_facts *s, const struct run_config *c, i
         free(before);
         s->outputs[i] = t.kind == DATA_REGRESSION ? 1 : t.classes;
         s->classes = s->outputs[0];
+        s->gold[i] = t.gold;
         s->texts = s->texts || t.gold == DATA_TEXT;
         s->train_rows += t.train.rows;
         s->dev_rows += t.devs ? t.dev[0].rows : 0;

@@ -224,6 +224,8 @@ static void take_source(struct session *s, struct background_answer *a) {
     memcpy(v->outputs, new->outputs, sizeof v->outputs);
     v->classes = new->classes;
     v->texts = new->texts;
+    memcpy(v->gold, new->gold, sizeof v->gold);
+    v->stale_rows = false;
     v->train_rows = new->train_rows;
     v->dev_rows = new->dev_rows;
     v->row_tokens = new->tokens;

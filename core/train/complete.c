@@ -42,36 +42,40 @@ int run_max_target(const struct run_config *c, const struct model *m) {
 
 double run_dropout(const struct run_config *c, double published) { return c->dropout < 0 ? published : c->dropout; }
 
+/* Whether a model can take a task in the form that is asked for. */
+static int form_fits(enum form form, const struct arch *a, const char *model, const char *task, bool texts, struct err *e) {
+    bool writes = arch_generates(a);
+    const char *family = family_name(a->family);
+    if (texts && !writes)
+        return err_set(e, ERR_USAGE,
+                       "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
+                       "T5, BART or mBART, or a task with labels",
+                       task, model, family);
+    if (texts && form == FORM_CLASSES)
+        return err_set(e, ERR_USAGE, "--form classes: %s has source and target texts, no labels; leave --form out", task);
+    if (form == FORM_CLASSES && writes)
+        return err_set(e, ERR_USAGE,
+                       "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
+                       "--form text has it write the label, a BERT or RoBERTa takes a head",
+                       model, family);
+    if (form == FORM_TEXT && !writes)
+        return err_set(e, ERR_USAGE,
+                       "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or "
+                       "--form classes",
+                       model, family);
+    return 0;
+}
+
 /* Which form a task is to take; FORM_AUTO when it cannot (*e says what could). */
 static enum form form_of(const struct run_config *c, const struct model *m, const struct task *t,
                          struct err *e) {
-    bool writes = arch_generates(&m->arch);
-    const char *family = family_name(m->arch.family);
     if (t->gold == DATA_MASKED) {
         struct masking *k = masking_new(m, c->whole_words, e);
         masking_free(k);
         return k ? FORM_MASKED : FORM_AUTO;
     }
-    if (t->gold == DATA_TEXT && !writes)
-        err_set(e, ERR_USAGE,
-                "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
-                "T5, BART or mBART, or a task with labels",
-                t->name, m->name, family);
-    else if (t->gold == DATA_TEXT && c->form == FORM_CLASSES)
-        err_set(e, ERR_USAGE, "--form classes: %s has source and target texts, no labels; leave --form out",
-                t->name);
-    else if (c->form == FORM_CLASSES && writes)
-        err_set(e, ERR_USAGE,
-                "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
-                "--form text has it write the label, a BERT or RoBERTa takes a head",
-                m->name, family);
-    else if (c->form == FORM_TEXT && !writes)
-        err_set(e, ERR_USAGE,
-                "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or "
-                "--form classes",
-                m->name, family);
-    else return writes ? FORM_TEXT : FORM_CLASSES;
-    return FORM_AUTO;
+    if (form_fits(c->form, &m->arch, m->name, t->name, t->gold == DATA_TEXT, e)) return FORM_AUTO;
+    return arch_generates(&m->arch) ? FORM_TEXT : FORM_CLASSES;
 }
 
 int run_prepare_task(const struct run_config *c, const struct model *m, struct task *t, struct err *e) {
@@ -156,12 +160,18 @@ struct task_source config_source(const struct run_config *c, const char *assets)
     };
 }
 
+/* Whether rows labelled so have the metric; NULL: no metric is asked for. */
+static int check_metric(const char *metric, enum data_kind gold, const char *task, struct err *e) {
+    int id = metric ? metric_find(metric) : -1;
+    if (metric && id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", metric);
+    if (metric && !metric_fits((enum metric_id)id, gold))
+        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric, task, task_kind_name(gold));
+    return 0;
+}
+
 static int resolve_metric(struct run_config *rows, const struct task *t, struct err *e) {
+    if (check_metric(rows->metric, t->gold, t->name, e)) return e->code;
     int id = rows->metric ? metric_find(rows->metric) : (int)t->metric;
-    if (id < 0) return err_set(e, ERR_USAGE, "--metric %s: no such metric", rows->metric);
-    if (!metric_fits((enum metric_id)id, t->gold))
-        return err_set(e, ERR_USAGE, "--metric %s: %s has %s", metric_name((enum metric_id)id),
-                       t->name, task_kind_name(t->gold));
     xreplace(&rows->metric, metric_name((enum metric_id)id));
     return 0;
 }
@@ -261,15 +271,19 @@ static int complete_corpus(struct run_config *c, struct err *e) {
     return 0;
 }
 
-/* What a run over episodes has by itself: a head for their classes, so many steps, a name of its corpus. */
-static int complete_meta(struct run_config *c, const struct model *m, struct err *e) {
+/* Episodes have steps alone. */
+static int check_epochs(const struct run_config *c, struct err *e) {
     struct run_config usual;
-    if (!config_is_meta(c)) return 0;
-    if (regime_refuse(c, &m->arch, e)) return e->code;
     config_init(&usual);
     bool epochs = c->epochs > 0 && c->epochs != usual.epochs;
     config_release(&usual);
-    if (epochs) return err_set(e, ERR_USAGE, "--epochs: episodes have no passes over rows; say --steps");
+    return epochs ? err_set(e, ERR_USAGE, "--epochs: episodes have no passes over rows; say --steps") : 0;
+}
+
+/* What a run over episodes has by itself: a head for their classes, so many steps, a name of its corpus. */
+static int complete_meta(struct run_config *c, const struct model *m, struct err *e) {
+    if (!config_is_meta(c)) return 0;
+    if (regime_refuse(c, &m->arch, e) || check_epochs(c, e)) return e->code;
     if (!c->method.generated.on) method_take_generated(&c->method);
     if (!c->steps) c->steps = META_STEPS;
     c->epochs = 0;
@@ -395,7 +409,7 @@ static int check_prompt_text(const struct run_config *c, struct err *e) {
 }
 
 /* Teachers, one for each task, of what is learned step by step from rows. */
-static int check_teachers(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
+static int check_teachers(const struct run_config *c, int tasks, struct err *e) {
     int64_t run[RUN_TASKS];
     int n = c->teachers ? distil_runs(c->teachers, run, e) : 0;
     if (n <= 0) return n;
@@ -403,20 +417,19 @@ static int check_teachers(const struct run_config *c, const struct run_tasks *ta
         return err_set(e, ERR_USAGE, "--teachers: teachers over episodes or in stages are not built");
     if (config_has_join(c)) return err_set(e, ERR_USAGE, "--teachers: teachers beside a loss across the batch (+ retriever) are not built");
     if (c->form == FORM_MASKED) return err_set(e, ERR_USAGE, "--teachers: teachers of masked words are not built");
-    if (n == tasks->count) return 0;
+    if (n == tasks || !tasks) return 0;
     return err_set(e, ERR_USAGE, "--teachers %s: names %d, and the run has %d task%s: one for each, in their order", c->teachers, n,
-                   tasks->count, tasks->count == 1 ? "" : "s");
+                   tasks, tasks == 1 ? "" : "s");
 }
 
-int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
-    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
-    if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
+/* What options, method and rows are to one another; what is not known of the rows is passed over. */
+static int check_together(const struct run_config *c, const struct config_facts *f, struct err *e) {
     if (c->accumulate > c->batch)
         return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) || check_teachers(c, tasks, e))
+    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) || check_teachers(c, f->tasks, e))
         return e->code;
     if (stages_check(c, e)) return e->code;
-    const char *fault = config_is_staged(c) ? NULL : budget_fault(&c->method, c->steps);
+    const char *fault = config_is_staged(c) || !f->steps ? NULL : budget_fault(&c->method, f->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);
     if (!config_is_staged(c) && masked_is_fixed(&c->method))
         return err_set(e, ERR_USAGE, "--method: pruning(mask=fixed) keeps the largest changes that a stage before it learned: say "
@@ -425,21 +438,40 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (config_has_join(c) && !c->tasks)
         return err_set(e, ERR_USAGE, "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, "
                                      "or say %s=none", instances ? "instance" : "prototype", instances ? "instance" : "prototype");
-    if (config_has_join(c) && instances && !strncmp(c->sampling, "one-task", 8))
+    if (config_has_join(c) && instances && c->sampling && !strncmp(c->sampling, "one-task", 8))
         return err_set(e, ERR_USAGE, "--sampling %s: the retriever's instance loss needs rows of several tasks in a "
                                      "batch: say stratified, proportional or temperature", c->sampling);
-    if (c->embed_every && !tasks->task[0]->devs)
-        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", c->task);
-    for (int i = 0; i < tasks->count && c->tasks; i++)
-        if (!tasks->task[i]->devs)
-            return err_set(e, ERR_USAGE, "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some",
-                           c->of[i].task_name);
-    if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps)
+    if (c->embed_every && f->tasks && !f->of[0].dev)
+        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", c->task ? c->task : f->of[0].name);
+    for (int i = 0; i < f->tasks && c->tasks; i++)
+        if (!f->of[i].dev)
+            return err_set(e, ERR_USAGE, "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some", f->of[i].name);
+    if (f->steps && c->warmup >= 1 && config_warmup_steps(c, f->steps) >= f->steps)
         return err_set(e, ERR_USAGE,
                        "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "
                        "share below 1, as 0.1",
-                       floor(c->warmup), (long long)c->steps);
+                       floor(c->warmup), (long long)f->steps);
     return 0;
+}
+
+int config_fits(const struct run_config *c, const struct config_facts *f, struct err *e) {
+    bool meta = config_is_meta(c);
+    if (meta && (regime_refuse(c, f->arch, e) || check_epochs(c, e))) return e->code;
+    for (int i = 0; i < f->tasks && !meta; i++) {
+        const struct config_rows_facts *r = &f->of[i];
+        if (f->arch && r->gold != DATA_MASKED && form_fits(c->form, f->arch, f->model, r->name, r->gold == DATA_TEXT, e)) return e->code;
+        if (check_metric(config_rows_of(c, i)->metric, r->gold, r->name, e)) return e->code;
+    }
+    return check_together(c, f, e);
+}
+
+int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
+    struct config_facts f = { .steps = c->steps, .tasks = tasks->count }; /* its form and metric were checked when it was completed */
+    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
+    if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
+    for (int i = 0; i < tasks->count; i++)
+        f.of[i] = (struct config_rows_facts){ config_task_name(c, i), tasks->task[i]->gold, tasks->task[i]->devs > 0 };
+    return check_together(c, &f, e);
 }
 
 void config_settle(struct run_config *c, bool texts) {

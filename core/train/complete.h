@@ -29,6 +29,22 @@ struct task_source config_source(const struct run_config *c, const char *assets)
  * config alone says what is computed: the method as its text reads, form, metric, kind, lengths, rate, steps,
  * names and hashes of the files.  Completing twice changes nothing.  ERR_USAGE names the option. */
 int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e);
+/* What is known of a run's model and rows, also before they are read for it. */
+struct config_facts {
+    const struct arch *arch; /* NULL: not known */
+    const char *model;       /* as messages name it */
+    int64_t steps;           /* planned; 0: not known */
+    int tasks;               /* 0: nothing is known of the rows */
+    struct config_rows_facts {
+        const char *name;
+        enum data_kind gold;
+        bool dev;            /* there are dev rows */
+    } of[RUN_TASKS];
+};
+/* Refuses, so far as that is known, what does not go together: options of one another, with the method, the model and the
+ * rows.  What config_complete and config_check refuse by these rules, in their words; the config need not be complete, and
+ * what has no say in it is passed over. */
+int config_fits(const struct run_config *c, const struct config_facts *f, struct err *e);
 /* Refuses what a new run would not do as asked: paths and names that its record cannot hold (bytes that are
  * not UTF-8), options that have no say in it, a warm-up as long as the run,
  * more micro-batches than rows.  `c` is complete. */
