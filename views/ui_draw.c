@@ -9,6 +9,7 @@
 #include "views/compose_edit.h"
 #include "views/learn_parts.h"
 #include "views/ui_parts.h"
+#include "views/zone.h"
 
 void show_count(int64_t v, char out[32]) {
     if (v < 10000000) text_thousands(v, out);
@@ -89,13 +90,22 @@ void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f
     layout_panes(s->panes, f->size, f->body, &need, out);
 }
 
+static uint32_t key_to(enum request r) {
+    for (int i = 0; i < keys_count(); i++)
+        if (keys_at(i)->request == r) return keys_at(i)->key;
+    return 0;
+}
+
 static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     int x = r.x + 1, gap = r.w >= 100 ? 2 : 1;
     const struct screen *here = screen_at(ui->screen);
     if (here->under) here = here->under;
     for (int i = 0; i < SCREEN_COUNT; i++) {
         const struct screen *s = screen_at((enum screen_id)i);
-        if (s->tab) x += canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab) + gap;
+        if (!s->tab) continue;
+        int w = canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab);
+        zone_add(c, (struct zone){.at = {x, r.y, w, 1}, .key = key_to(s->to)});
+        x += w + gap;
     }
     char text[200] = "";
     bool wide = r.w >= 100; /* the signs alone tell it where there is no room */
@@ -107,19 +117,6 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
     if (ui->database)
         text_more(text, sizeof text, n, "%.60s \u00B7 %d", ui->database, ui->total_runs);
     if (x < r.w - 8) canvas_right(c, x, r.y, r.w - x - 1, ui->running ? INK_TEXT : INK_DIM, text);
-}
-
-enum request ui_tab_at(const struct ui *ui, int at) {
-    struct canvas measure = {.glyphs = ui->glyphs};
-    if (screen_at(ui->screen)->line) return REQ_NONE; /* its first line has no tabs */
-    for (int i = 0, x = 1; i < SCREEN_COUNT; i++) {
-        const struct screen *s = screen_at((enum screen_id)i);
-        if (!s->tab) continue;
-        int w = canvas_width(&measure, s->tab);
-        if (at >= x && at < x + w) return s->to;
-        x += w + 2;
-    }
-    return REQ_NONE;
 }
 
 /* "Space", or both keys of a pair: "h/l". */

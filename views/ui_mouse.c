@@ -44,9 +44,7 @@ static bool click_zone(struct ui *ui, const struct mouse *m, struct effect *out)
 static void click(struct ui *ui, const struct layout_frame *f, const struct mouse *m, struct effect *out) {
     const struct screen *s = screen_at(ui->screen);
     if (!rect_empty(f->tabs) && m->y == f->tabs.y) {
-        enum request to = ui_tab_at(ui, m->x);
-        for (int i = 0; i < keys_count(); i++)
-            if (to != REQ_NONE && keys_at(i)->request == to) mouse_press(ui, keys_at(i)->key, m->ms, out);
+        click_zone(ui, m, out);
         return;
     }
     if (!rect_empty(f->hints) && m->y == f->hints.y) {

@@ -414,6 +414,24 @@ static bool line_has(const struct ui *ui, int row, const char *part) {
     return found;
 }
 
+/* Both ends of each tab's name, however far apart the tabs stand. */
+static void tabs_are_clicked_where_they_are(void **state) {
+    (void)state;
+    static const int width[] = {80, 99, 100, 200};
+    for (size_t w = 0; w < COUNT_OF(width); w++) {
+        struct ui ui;
+        scene_init(&ui, width[w], 24, GLYPHS_BRAILLE, COLOURS_NONE);
+        for (int i = 0; i < 2 * SCREEN_COUNT; i++) {
+            const struct screen *s = screen_at((enum screen_id)(i / 2));
+            if (!s->tab) continue;
+            ui_show(&ui, s == &screen_runs ? SCREEN_COMPOSE : SCREEN_RUNS);
+            point(&ui, MOUSE_CLICK, column_of(&ui, 0, s->tab) + (i % 2 ? text_width(s->tab) - 1 : 0), 0);
+            if (ui.screen != (enum screen_id)(i / 2)) fail_msg("%d columns: %s leads to %s", width[w], s->tab, screen_at(ui.screen)->name);
+        }
+        ui_release(&ui);
+    }
+}
+
 /* Tabs, rows, hints, the wheel and the curves; a question is not answered by it. */
 static void the_mouse_points(void **state) {
     (void)state;
@@ -588,6 +606,7 @@ int main(void) {
         cmocka_unit_test(other_keys_are_told),
         cmocka_unit_test(a_list_of_what_works),
         cmocka_unit_test(actions_have_a_line),
+        cmocka_unit_test(tabs_are_clicked_where_they_are),
         cmocka_unit_test(the_mouse_points),
         cmocka_unit_test(what_is_drawn_is_clicked),
         cmocka_unit_test(curves_and_cells_are_clicked),
