@@ -148,9 +148,13 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
                              : ui->picker.open                               ? list
                                                                              : NULL;
     if (!own) return false;
-    for (int x = r.x + 1; *own; own += 2) {
+    for (int x = r.x + 1, from; *own; own += 2) {
+        uint32_t key = !strcmp(own[0], "Enter") ? PRESS_ENTER : !strcmp(own[0], "Tab") ? PRESS_TAB : !strcmp(own[0], "Esc") ? PRESS_ESC : 0;
+        from = x;
         x += canvas_text(c, x, r.y, INK_KEY, own[0]) + 1;
-        x += canvas_text(c, x, r.y, INK_DIM, own[1]) + 2;
+        x += canvas_text(c, x, r.y, INK_DIM, own[1]);
+        zone_add(c, (struct zone){.at = {from, r.y, x - from, 1}, .key = key});
+        x += 2;
     }
     return true;
 }
@@ -183,22 +187,13 @@ static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     int count = choose_hints(ui, c, r.w, shown), x = r.x + 1;
     for (int i = 0; i < count; i++) {
         char name[40];
+        int from = x;
         hint_key(shown[i], name);
         x += canvas_text(c, x, r.y, INK_KEY, name) + 1;
-        x += canvas_text(c, x, r.y, INK_DIM, ui_hint(ui, shown[i])) + 2;
+        x += canvas_text(c, x, r.y, INK_DIM, ui_hint(ui, shown[i]));
+        zone_add(c, (struct zone){.at = {from, r.y, x - from, 1}, .key = shown[i]->key});
+        x += 2;
     }
-}
-
-const struct key_entry *ui_hint_at(const struct ui *ui, int x) {
-    const struct key_entry *shown[HINTS];
-    struct canvas measure = {.glyphs = ui->glyphs};
-    int count = choose_hints(ui, &measure, ui->w, shown), at = 1;
-    for (int i = 0; i < count; i++) {
-        int wide = hint_width(&measure, shown[i], ui_hint(ui, shown[i]));
-        if (x >= at && x < at + wide - 2) return shown[i];
-        at += wide;
-    }
-    return NULL;
 }
 
 /* The last action as a command line, beside what is said, as far as there is room: Y shows and copies all of it.

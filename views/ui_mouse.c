@@ -43,16 +43,9 @@ static bool click_zone(struct ui *ui, const struct mouse *m, struct effect *out)
 
 static void click(struct ui *ui, const struct layout_frame *f, const struct mouse *m, struct effect *out) {
     const struct screen *s = screen_at(ui->screen);
-    if (!rect_empty(f->tabs) && m->y == f->tabs.y) {
-        click_zone(ui, m, out);
-        return;
-    }
-    if (!rect_empty(f->hints) && m->y == f->hints.y) {
-        const struct key_entry *k = ui_hint_at(ui, m->x);
-        if (k) mouse_press(ui, k->key, m->ms, out);
-        return;
-    }
-    if (!click_zone(ui, m, out) && s->point) s->point(ui, m->x, m->y, out);
+    bool edge = (!rect_empty(f->tabs) && m->y == f->tabs.y) || (!rect_empty(f->hints) && m->y == f->hints.y);
+    if (edge) click_zone(ui, m, out);
+    else if (!click_zone(ui, m, out) && s->point) s->point(ui, m->x, m->y, out);
 }
 
 void ui_mouse(struct ui *ui, const struct mouse *m, struct effect *out) {

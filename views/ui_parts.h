@@ -187,8 +187,6 @@ void ui_answer(struct ui *ui, const struct press *p, enum request r);
 /* What moves or fits leaves all as it is, at its end, without a word. */
 bool ui_moves(enum request r);
 const char *ui_hint(const struct ui *ui, const struct key_entry *k);
-/* What lies on the hint line at a column, or NULL. */
-const struct key_entry *ui_hint_at(const struct ui *ui, int x);
 /* A click: a step of the charts; what Compose draws, of these picks. */
 enum { PICK_CHOICE = 1, PICK_CELL = 10000 /* a module, and the first axis of a column of its table */, PICK_PART = 20000,
        PICK_OPTION_AT = 30000, PICK_PRESET_AT = 40000, PICK_AXES = 64 };

@@ -450,6 +450,10 @@ static void the_mouse_points(void **state) {
     ui_show(&ui, SCREEN_RUNS);
     point(&ui, MOUSE_CLICK, column_of(&ui, 23, "mark"), 23);
     assert_int_equal(ui.runs.marks, 1);
+    scene_press(&ui, ',');
+    assert_true(ui.picker.open);
+    point(&ui, MOUSE_CLICK, column_of(&ui, 23, "Esc back"), 23);
+    assert_false(ui.picker.open);
     point(&ui, MOUSE_CLICK, column_of(&ui, 23, "? help"), 23);
     assert_int_equal(ui.screen, SCREEN_HELP);
     ui_show(&ui, SCREEN_TRAIN);
