@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/files/own_methods.h"
+#include "app/files/paths.h"
 #include "app/files/settings.h"
 #include "app/jobs/jobs.h"
 #include "app/verbs/values.h"
@@ -308,8 +309,31 @@ static void offer_positional(struct ui *ui, const struct verb *v, const char *wo
     values_release(&of);
 }
 
+/* The value behind --NAME of a line, or NULL. */
+static const char *line_option(const struct line_meaning *m, const char *name) {
+    size_t n = strlen(name);
+    for (size_t i = 1; i < m->words; i++) {
+        const char *word = m->word[i];
+        if (!text_starts(word, "--") || strncmp(word + 2, name, n)) continue;
+        if (word[2 + n] == '=') return word + 3 + n;
+        if (!word[2 + n] && i + 1 < m->words) return m->word[i + 1];
+    }
+    return NULL;
+}
+
+/* Which method it trains on which model and rows: what Compose holds has no say in it. */
+static void say_what_it_trains(struct palette *p, const struct line_meaning *m) {
+    static const char *const rows[] = { "task", "tasks", "train", "episodes" };
+    const char *like = line_option(m, "like") ? line_option(m, "like") : line_option(m, "from"), *of = NULL;
+    const char *method = line_option(m, "method"), *model = line_option(m, "model");
+    for (size_t i = 0; i < COUNT_OF(rows) && !of; i++) of = line_option(m, rows[i]);
+    if (like) snprintf(p->does, sizeof p->does, "trains as a job here: as run %.60s", like);
+    else snprintf(p->does, sizeof p->does, "trains as a job here: %.80s on %.80s, %.80s", method ? method : "lora",
+                  model ? model : paths_model(), of ? of : paths_task());
+}
+
 static void say_what_it_does(struct ui *ui, const char *line) {
-    static const char *const words[] = { "prints on a page", "prints on a page", "trains as a job here", "not inside the screens" };
+    static const char *const words[] = { "prints on a page", "prints on a page", "", "not inside the screens" };
     struct palette *p = &ui->palette;
     struct err e = ERR_INIT;
     struct line_meaning m;
@@ -320,6 +344,7 @@ static void say_what_it_does(struct ui *ui, const char *line) {
     int rc = palette_mean(line, NULL, &m, &e);
     p->refused = rc || m.kind == LINE_ELSEWHERE;
     if (rc) snprintf(p->does, sizeof p->does, "%s", e.text);
+    else if (m.kind == LINE_TRAINS) say_what_it_trains(p, &m);
     else snprintf(p->does, sizeof p->does, "%s: %s", words[m.kind], m.why ? m.why : v->help);
     if (!rc) line_meaning_release(&m);
 }

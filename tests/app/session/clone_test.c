@@ -429,6 +429,9 @@ static void lines_are_completed(void **state) {
         if (!p->count || strcmp(p->row[0].word, all[i].word) || p->from != all[i].from)
             fail_msg("%s: \"%s\" from %zu, of %d", all[i].line, p->count ? p->row[0].word : "", p->from, p->count);
     }
+    palette_begin(&ui.palette, "train --steps 3 --model one --task=two");
+    palette_verbs.offer(NULL, &ui, "train --steps 3 --model one --task=two");
+    assert_string_equal(ui.palette.does, "trains as a job here: lora on one, two");
     ui_release(&ui);
 }
 
