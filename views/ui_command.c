@@ -41,7 +41,7 @@ static const struct ui_command {
     [CMD_RESTORE] = {"restore", TAKES_RUN, 1, "a run out of the trash"},
     [CMD_PURGE] = {"purge", TAKES_NOTHING, 0, "delete what is marked in the trash, or all of it, for good: asks twice"},
     [CMD_EXPORT] = {"export", TAKES_FORM, 1,
-                    "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, text or ansi"},
+                    "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, png, text or ansi"},
     [CMD_MAP] = {"map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets"},
     [CMD_UNSEEN] = {"unseen", TAKES_TASK, 1, "Map: rows of tasks that the run was not trained on beside its own"},
     [CMD_SORT] = {"sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round"},
@@ -110,6 +110,17 @@ static int64_t run_of(const struct ui *ui, const char *rest) {
     return (s->run ? s : &screen_runs)->run(ui);
 }
 
+/* What is over is not asked about; of a run that is not listed yet nobody here knows. */
+static void stop_run(struct ui *ui, int64_t run) {
+    enum run_state state = RUN_RUNNING;
+    for (int i = 0; i < ui->runs.rows; i++)
+        if (ui->runs.row[i].id == run) state = ui->runs.row[i].state;
+    for (int i = 0; i < ui->train.jobs; i++)
+        if (ui->train.job[i].id == run) state = ui->train.job[i].state;
+    if (state <= RUN_PAUSED) ui_ask_stop(ui, run);
+    else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run, run_state_name(state));
+}
+
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
@@ -126,7 +137,7 @@ static void about_run(struct ui *ui, enum command command, const char *rest, str
         ui_show(ui, SCREEN_DETAIL);
         break;
     case CMD_WATCH: ui_watch(ui, out); break;
-    case CMD_STOP: ui_ask_stop(ui, run); break;
+    case CMD_STOP: stop_run(ui, run); break;
     case CMD_RESUME: out->kind = EFFECT_RESUME; break;
     case CMD_CLONE: out->kind = EFFECT_CLONE; break;
     case CMD_TRASH: out->kind = EFFECT_TRASH; break;

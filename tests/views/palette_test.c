@@ -76,6 +76,16 @@ static void a_choice_is_not_run_at_once(void **state) {
     assert_string_equal(ui.prompt.text, "trash ");
 }
 
+static void what_is_over_is_not_stopped(void **state) {
+    (void)state;
+    ui_show(&ui, SCREEN_RUNS);
+    type(":stop 1\n"); /* it failed */
+    assert_int_equal(ui.ask.kind, ASK_NONE);
+    assert_true(scene_shows(&ui, "#1 is failed already"));
+    type(":stop 99\n"); /* not listed yet */
+    assert_int_equal(ui.ask.kind, ASK_STOP);
+}
+
 /* A word that nothing begins with is told before Enter is pressed. */
 static void what_fits_nothing_is_told(void **state) {
     (void)state;
@@ -151,6 +161,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(words_are_completed, begin, end),
         cmocka_unit_test_setup_teardown(a_choice_is_not_run_at_once, begin, end),
         cmocka_unit_test_setup_teardown(other_lines_are_the_command_lines, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_over_is_not_stopped, begin, end),
         cmocka_unit_test_setup_teardown(what_fits_nothing_is_told, begin, end),
         cmocka_unit_test_setup_teardown(a_page_is_read, begin, end),
     };
