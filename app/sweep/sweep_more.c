@@ -20,22 +20,16 @@ static int same_cell(const struct sweep_plan *p, int cell, const struct sweep_pl
     BUG("a sweep lost a cell by what was added");
 }
 
-/* What the cell's runs are, seeds aside: those of a rate that is looked for have no keys before it is found. */
-static bool same_runs(const struct sweep_entry *x, const struct sweep_entry *now) {
-    if (x->tune || now->tune)
-        return x->tune && now->tune && !strcmp(x->tune->config, now->tune->config);
-    return !strcmp(x->key[0], now->key[0]);
-}
-
 /* That no run of before is lost: the first seed is the same in both. */
 static int check_cells(const struct sweep_plan *p, const struct sweep_plan *now, struct err *e) {
     for (int i = 0; i < p->cells.count; i++) {
         if (!p->entry[i].valid) continue;
         const struct sweep_entry *x = &now->entry[same_cell(p, i, now)];
+        if (x->twin) continue; /* its runs are another cell's too */
         if (!x->valid)
             return err_set(e, ERR_USAGE, "cell %d of sweep %lld is no run any more, so the sweep cannot be extended: %s", i + 1,
                            (long long)p->id, x->reason);
-        if (!same_runs(&p->entry[i], x))
+        if (!sweep_entry_same(&p->entry[i], x))
             return err_set(e, ERR_USAGE, "cell %d of sweep %lld would be other runs than those that it has: its rows, its model or "
                                          "what they are completed by changed since; begin a sweep of its own", i + 1, (long long)p->id);
     }

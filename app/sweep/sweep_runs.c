@@ -117,6 +117,22 @@ static int complete(struct sweep_plan *p, int cell, struct jobs *j, struct err *
     return rc;
 }
 
+bool sweep_entry_same(const struct sweep_entry *a, const struct sweep_entry *b) {
+    if (a->tune || b->tune) return a->tune && b->tune && !strcmp(a->tune->config, b->tune->config);
+    return !strcmp(a->key[0], b->key[0]);
+}
+
+/* A cell whose runs an earlier one has counts once: its runs would be told as so many more. */
+static void refuse_twin(struct sweep_plan *p, int cell) {
+    struct sweep_entry *x = &p->entry[cell];
+    for (int i = 0; i < cell && x->valid; i++) {
+        if (!p->entry[i].valid || !sweep_entry_same(&p->entry[i], x)) continue;
+        x->valid = false;
+        x->twin = true;
+        x->reason = xprintf("its runs are those of cell %d: two spellings of one", i + 1);
+    }
+}
+
 int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *j, struct err *e) {
     *p = (struct sweep_plan){ .spec = *spec };
     sweep_init(spec);
@@ -126,7 +142,9 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
     entries_make(p);
     for (int i = 0; i < p->cells.count; i++) {
         struct err one = ERR_INIT;
-        if (!complete(p, i, j, &one))
+        int wrong = complete(p, i, j, &one);
+        if (!wrong) refuse_twin(p, i);
+        if (!wrong)
             valid++;
         else if (!i)
             *e = one;

@@ -25,6 +25,7 @@ struct sweep_found {
 struct sweep_entry {
     bool valid;
     char *reason; /* why it is none */
+    bool twin;    /* that is: an earlier cell has its runs, spelled otherwise */
     int64_t trained;
     char (*key)[65];         /* of each seed */
     struct sweep_found *found; /* of each seed */
@@ -35,6 +36,8 @@ struct sweep_entry {
     int64_t steps;           /* of such a run */
     struct sweep_rungs *rungs; /* of --halving; NULL: its runs go through */
 };
+/* Whether two cells' runs are the same, seeds aside: those of a rate that is looked for have no keys before it is found. */
+bool sweep_entry_same(const struct sweep_entry *a, const struct sweep_entry *b);
 /* Where a key stands. */
 struct sweep_place {
     const char *key;

@@ -647,6 +647,19 @@ static void slips_are_named(void **state) {
     stage_refused(2, "need quotes", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
 }
 
+/* A method that is spelled twice is one cell, whose runs count once; it can be extended. */
+static void two_spellings_are_one_cell(void **state) {
+    (void)state;
+    json_t *done = sweep("--method '{lora(r=2),lora(r=2,s=2)}' --steps 2 --seeds 1,2");
+    assert_int_equal(runs(), 2);
+    assert_int_equal(json_integer_value(stage_at(cell(done, 0), "n")), 2);
+    assert_true(json_is_false(stage_at(cell(done, 1), "valid")));
+    assert_non_null(strstr(stage_text(cell(done, 1), "reason"), "those of cell 1: two spellings"));
+    json_decref(done);
+    free(stage_out(0, "sweep extend 1 --seeds 3 --db '%s'", stage.db));
+    assert_int_equal(runs(), 3);
+}
+
 /* A run that began with another's values has the other's options, and is no seed of it. */
 static void what_began_elsewhere_is_another_run(void **state) {
     (void)state;
@@ -683,6 +696,7 @@ int main(void) {
         cmocka_unit_test_setup(a_real_slurm_runs_it, make),
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
+        cmocka_unit_test_setup(two_spellings_are_one_cell, make),
         cmocka_unit_test_setup(what_began_elsewhere_is_another_run, make),
     };
     return cmocka_run_group_tests(tests, NULL, stage_drop);
