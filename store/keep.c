@@ -362,8 +362,10 @@ int store_check_name(const char *name, struct err *e) {
     double number;
     if (strlen(name) > STORE_NAME_MOST)
         return err_set(e, ERR_USAGE, "a run's name has at most %d bytes, not %zu", STORE_NAME_MOST, strlen(name));
-    for (const char *c = name; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) return err_set(e, ERR_USAGE, "a run's name is one line of plain text");
+    char *shown = text_visible(name, strlen(name));
+    bool plain = !strcmp(shown, name);
+    free(shown);
+    if (!plain) return err_set(e, ERR_USAGE, "a run's name is one line of plain text");
     if (*name == ' ' || (*name && name[strlen(name) - 1] == ' '))
         return err_set(e, ERR_USAGE, "\"%s\": a run's name neither begins nor ends with a blank", name);
     if (*name && (strchr("#-", *name) || text_to_double(name, &number) || !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))

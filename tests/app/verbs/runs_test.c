@@ -321,6 +321,8 @@ static void a_name_stands_for_its_run(void **state) {
     free(stage_out(0, "tag 'for the talk' named --db '%s'", stage.db));
     assert_true(finds("tag=named", 1));
     stage_refused(2, "taken for a number", "name 1 7 --db '%s'", stage.db);
+    stage_refused(2, "one line of plain text", "name 1 'a\xC2\x9B" "2J' --db '%s'", stage.db);
+    stage_refused(2, "one line of plain text", "name 1 'a\xE2\x80\xAE' --db '%s'", stage.db);
     stage_refused(3, "no run 99", "name 99 a --db '%s'", stage.db);
     out = stage_out(0, "name 'for the talk' '' --db '%s'", stage.db);
     assert_string_equal(out, "run 1 has no name (before: for the talk)\n");
