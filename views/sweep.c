@@ -62,7 +62,8 @@ static int slices_of(const struct sweep_page *p, int row, int column, int *first
 /* Colours are of one kind: that of the cell under the cursor, else of the first with a value. */
 static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, int rows, int columns) {
     const struct sweep_tile *tile = v->page.tile;
-    int at = v->look.row < rows && v->look.column < columns ? g->tile[v->look.row * columns + v->look.column] : -1;
+    bool inside = v->look.row >= 0 && v->look.row < rows && v->look.column >= 0 && v->look.column < columns; /* not yet, after a move */
+    int at = inside ? g->tile[v->look.row * columns + v->look.column] : -1;
     int kind = at < 0 ? -1 : tile[at].kind;
     for (int i = 0; i < rows * columns; i++) {
         int t = g->tile[i];

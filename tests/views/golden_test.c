@@ -410,26 +410,58 @@ static void begin_screen(struct ui *ui, enum screen_id s) {
     assert_int_equal(ui->screen, s);
 }
 
+/* Where keys mean something else than at the screen's begin. */
+static void open_a_sweep(struct ui *ui) {
+    ui->sweep.open = 1;
+    ui_changed(ui);
+}
+static void join_runs(struct ui *ui) { scene_press(ui, 'J'); }
+static void to_the_run(struct ui *ui) {
+    ui->compose.part = ui->compose.config.method.count;
+    compose_changed(&ui->compose);
+}
+static void to_the_legend(struct ui *ui) { scene_press(ui, PRESS_TAB); }
+static void to_differences(struct ui *ui) { scene_press(ui, PRESS_TAB); }
+static void of_several_tasks(struct ui *ui) {
+    scene_tasks(ui);
+    scene_terms(ui);
+}
+
+static const struct {
+    const char *name;
+    enum screen_id screen;
+    void (*then)(struct ui *ui);
+} further[] = {
+    {"a sweep", SCREEN_SWEEP, open_a_sweep}, {"runs joined", SCREEN_RUNS, join_runs}, {"the run's options", SCREEN_COMPOSE, to_the_run},
+    {"map's legend", SCREEN_MAP, to_the_legend}, {"differences", SCREEN_COMPARE, to_differences},
+    {"tasks, parts", SCREEN_TRAIN, of_several_tasks},
+};
+
+static void press_every_key(enum screen_id s, const char *place, void (*then)(struct ui *ui), struct buf *all) {
+    struct ui *ui = xmalloc(sizeof *ui);
+    for (int i = 0; i < keys_count(); i++) {
+        const struct key_entry *k = keys_at(i);
+        char name[16];
+        if (!keys_works(s, k) || (then && k->everywhere)) continue;
+        begin_screen(ui, s);
+        if (then) then(ui);
+        press_name(k->key, name);
+        buf_printf(all, then ? "%-17s %-6s" : "%-8s %-6s", place, name);
+        pressed(ui, k->key, all);
+        buf_putc(all, '\n');
+        ui_release(ui);
+    }
+    free(ui);
+}
+
 /* Key by key, on every screen: what it comes to.  A key that is new has no line yet. */
 static void every_key_leads_to_its_state(void **state) {
     (void)state;
     struct buf all = BUF_INIT;
-    struct ui *ui = xmalloc(sizeof *ui);
-    for (int s = 0; s < SCREEN_COUNT; s++)
-        for (int i = 0; i < keys_count(); i++) {
-            const struct key_entry *k = keys_at(i);
-            char name[16];
-            if (!keys_works((enum screen_id)s, k)) continue;
-            begin_screen(ui, (enum screen_id)s);
-            press_name(k->key, name);
-            buf_printf(&all, "%-8s %-6s", screen_at((enum screen_id)s)->name, name);
-            pressed(ui, k->key, &all);
-            buf_putc(&all, '\n');
-            ui_release(ui);
-        }
+    for (int s = 0; s < SCREEN_COUNT; s++) press_every_key((enum screen_id)s, screen_at((enum screen_id)s)->name, NULL, &all);
+    for (size_t i = 0; i < COUNT_OF(further); i++) press_every_key(further[i].screen, further[i].name, further[i].then, &all);
     golden_text("keys.txt", &all);
     buf_release(&all);
-    free(ui);
 }
 
 /* The README's picture of Compose, between its titles and what depends on the machine, is what is drawn. */

@@ -16,6 +16,7 @@ static uint32_t draw(uint32_t n) {
 
 static uint32_t any_key(void) {
     static const char letters[] = "hjklhjklhjklgG/:nNquy?123673*.z()ceKKyysSfFCRdVeHL+-[]0vmMwaPDTBcK<> 8.bb";
+    if (draw(6) == 0) return keys_at((int)draw((uint32_t)keys_count()))->key; /* whichever there is */
     if (draw(4) == 0) return PRESS_ENTER + draw(PRESS_OTHER - PRESS_ENTER + 1);
     if (draw(30) == 0) return draw(0x3000) + 1;
     if (draw(20) == 0) return draw(26) + 1;
@@ -63,14 +64,19 @@ static void random_events(void **state) {
         else if (draw(20) == 0) ui_mouse(&ui, &(struct mouse){(enum mouse_kind)draw(3), (int)draw(310), (int)draw(110), 0}, &out);
         else out = scene_press(&ui, any_key());
         effects[out.kind]++;
-        for (int r = 0; r < out.runs && r < 3; r++) assert_true(out.run[r] > 0);
+        bool may_lack = out.kind == EFFECT_SWEEPS || out.kind == EFFECT_SWEEP_NEW; /* of no sweep that there is */
+        for (int r = 0; r < out.runs && r < 3; r++) assert_true(out.run[r] > 0 || may_lack);
+        if (out.kind == EFFECT_SWEEPS) { /* as the app fills it */
+            scene_sweep(&ui);
+            ui_changed(&ui);
+        }
         if (i % 8 == 0) check(&ui, &c);
     }
     /* the walk came by what matters */
     assert_true(effects[EFFECT_TRAIN] && effects[EFFECT_TRASH] && effects[EFFECT_QUIT] &&
                 effects[EFFECT_STOP] && effects[EFFECT_OPEN_RUN] && effects[EFFECT_COPY] &&
                 effects[EFFECT_MAP_PLAY] && effects[EFFECT_MAP_LAYER] && effects[EFFECT_INSPECT] &&
-                effects[EFFECT_PICTURE]);
+                effects[EFFECT_PICTURE] && effects[EFFECT_SWEEPS] && effects[EFFECT_LESSONS]);
     canvas_release(&c);
     ui_release(&ui);
 }
