@@ -231,7 +231,7 @@ static void a_closed_terminal_ends_no_sweep(void **state) {
                          "--eval-rows 4\" Enter", stage.model, task);
     type(line);
     free(line);
-    await_state(1, "running");
+    await(" of 6 runs", true);
     free(tmux("kill-server"));
     await_state(6, "finished");
 }
