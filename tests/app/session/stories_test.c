@@ -11,6 +11,7 @@
 #include "app/verbs/bench_history.h"
 #include "store/store.h"
 #include "tests/app/session/terminal.h"
+#include "views/keys.h"
 
 /* The ':' line of a short training; it comes up only once the screen is there. */
 static void train_typed(const char *options) {
@@ -306,6 +307,14 @@ static uint32_t draw(uint32_t n) {
     return (uint32_t)(seed >> 33) % n;
 }
 
+/* A letter of the table of keys, whichever there is; q leaves. */
+static char any_letter(void) {
+    for (;;) {
+        uint32_t key = keys_at((int)draw((uint32_t)keys_count()))->key;
+        if (key > ' ' && key < 127 && key != 'q') return (char)key;
+    }
+}
+
 /* No key that leaves, suspends or says yes to leaving. */
 static void any_event(struct buf *b, int fd) {
     static const char letters[] = "hjklhjklhjklgG/nNu?1234567*.z,()ceKKsSfFCRdVeHL+-[]0vmMwaPDTBJXWYopb<> 8.;i^$#@\t\r";
@@ -314,7 +323,8 @@ static void any_event(struct buf *b, int fd) {
     static const char *const lines[] = {":runs\r", ":show 1 --why\r", ":sort lr\r", ":\t\t\x1b", ":set theme mono\r", ":set theme safe\r",
                                         ":page\r", ":sho\t", ":methods\r", ":runs task=\t\r", "/lora\r", ":compare 1\r"};
     uint32_t what = draw(100);
-    if (what < 70) buf_putc(b, letters[draw(sizeof letters - 1)]);
+    if (what < 20) buf_putc(b, any_letter());
+    else if (what < 70) buf_putc(b, letters[draw(sizeof letters - 1)]);
     else if (what < 80) buf_puts(b, sequences[draw(COUNT_OF(sequences))]);
     else if (what < 88) buf_printf(b, "\x1b[<%u;%u;%u%c", draw(4) ? 0 : 64 + draw(2), 1 + draw(310), 1 + draw(110), draw(8) ? 'M' : 'm');
     else if (what < 91) buf_printf(b, "\x1b[200~paste %u\nKy\x1b[2J\xff:\x1b[201~", draw(1000));
