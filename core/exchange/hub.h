@@ -24,6 +24,11 @@ void hub_close(struct hub *h);
 int hub_activation(const struct hub *h, const char *name, enum act *out);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e);
+/* Whether the trained scale of such a bottleneck's config becomes part of W_u and b_u: beside a gate, or one of channels below a norm. */
+bool hub_scale_is_folded(const json_t *bottleneck);
+/* Whether its maps are of factors that all places share, or of a rule that is a product itself. */
+bool hub_shares_factors(const json_t *bottleneck);
+bool hub_factors_rule(const json_t *bottleneck);
 /* The scale of its LoRA of this rank; says what was taken for granted. */
 int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double *out, struct err *e);
 
@@ -35,12 +40,15 @@ struct hub_reader {
     struct bag head;
     real **made; /* values that were made of tensors, owned */
     size_t mades, made_room;
-    bool told_alpha, told_vera, told_network;
+    bool told_alpha, told_vera, told_scale, told_network;
 };
 /* n values that live as long as the reader, or NULL without memory. */
 real *hub_room(struct hub_reader *r, size_t n);
 /* The tensor of t's name with its end `own` replaced by `other`, or NULL. */
 struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other);
+
+/* What all places share under this name, or NULL. */
+struct bag_tensor *hub_shared(struct hub_reader *r, const char *which);
 
 /* Of a change beside a map; gate and length may be NULL. */
 struct low_tensors {

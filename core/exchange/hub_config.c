@@ -99,7 +99,9 @@ int hub_activation(const struct hub *h, const char *name, enum act *out) {
         const char *name;
         enum act act;
     } known[] = { { "relu", ACT_RELU }, { "gelu", ACT_GELU }, { "gelu_orig", ACT_GELU }, { "gelu_new", ACT_GELU_TANH },
-                  { "swish", ACT_SILU }, { "silu", ACT_SILU }, { "tanh", ACT_TANH }, { "sigmoid", ACT_SIGMOID } };
+                  { "swish", ACT_SILU }, { "silu", ACT_SILU }, { "tanh", ACT_TANH }, { "sigmoid", ACT_SIGMOID },
+                  { "gelu_python", ACT_GELU }, { "gelu_pytorch_tanh", ACT_GELU_TANH }, { "gelu_python_tanh", ACT_GELU_TANH },
+                  { "gelu_fast", ACT_GELU_TANH } };
     for (size_t i = 0; name && i < COUNT_OF(known); i++) {
         if (strcmp(known[i].name, name)) continue;
         *out = known[i].act == ACT_GELU && !*h->version && !strcmp(name, "gelu") ? ACT_GELU_TANH : known[i].act;
@@ -131,15 +133,8 @@ static void hub_config_take_norms(const json_t *c, struct module *out) {
 
 /* Maps of Kronecker products. */
 static int take_products(const struct hub *h, const json_t *c, struct module *out, struct err *e) {
-    static const char *const others[] = { "factorized_phm_rule", "shared_W_phm" };
-    const json_t *learn = json_object_get(c, "learn_phm");
     json_int_t n = 4, k = 1;
     if (!is_on(c, "phm_layer")) return 0;
-    for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (is_on(c, others[i]))
-            return reading_refuse_key(h->path, others[i], json_true(), "petri has Kronecker products of whole rules and each map's own "
-                                      "factors", e);
-    if (json_is_false(learn)) return reading_refuse_key(h->path, "learn_phm", learn, "petri trains the rule", e);
     if (!json_get_int(c, h->path, "phm_dim", &n, e) && e->code) return e->code;
     if (!json_get_int(c, h->path, "phm_rank", &k, e) && e->code) return e->code;
     if (n < 1 || n > 1 << 10 || k < 1 || k > 1 << 10)
@@ -151,17 +146,40 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
     out->factor = json_is_false(factors) ? 0 : (int)k;
     out->own_rule = json_is_false(rule);
     out->biases = !json_is_false(bias);
+    if (hub_shares_factors(c) && !out->biases)
+        return reading_refuse_key(h->path, "phm_bias", bias, "with shared_W_phm no tensor says where such adapters are", e);
     return 0;
+}
+
+static bool learns_scale(const json_t *c) { return json_is_string(json_object_get(c, "scaling")); }
+
+static bool scales_channels(const json_t *c) {
+    return learns_scale(c) && !strcmp(json_string_value(json_object_get(c, "scaling")), "channel");
+}
+
+bool hub_scale_is_folded(const json_t *c) {
+    return learns_scale(c) && (is_on(c, "use_gating") || (scales_channels(c) && is_on(c, "ln_after")));
+}
+
+bool hub_shares_factors(const json_t *c) { return is_on(c, "phm_layer") && is_on(c, "shared_W_phm"); }
+
+bool hub_factors_rule(const json_t *c) { return is_on(c, "phm_layer") && is_on(c, "factorized_phm_rule"); }
+
+static enum comp hub_config_comp(const json_t *c, double s) {
+    if (is_on(c, "use_gating")) return COMP_GATE;
+    if (!learns_scale(c) || hub_scale_is_folded(c)) return s == 1 ? COMP_ADD : COMP_SCALED;
+    return scales_channels(c) ? COMP_CHANNEL : COMP_LEARNED;
 }
 
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e) {
     const json_t *c = h->bottleneck, *scaling = json_object_get(c, "scaling");
-    bool parallel = is_on(c, "is_parallel"), learned = json_is_string(scaling) && !strcmp(json_string_value(scaling), "learned");
+    const char *learned = json_string_value(scaling);
+    bool parallel = is_on(c, "is_parallel");
     *out = module_default(FN_BOTTLENECK);
     if (hub_activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
         return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"), "petri has no such activation", e);
-    if (scaling && !learned && !json_is_number(scaling))
-        return reading_refuse_key(h->path, "scaling", scaling, "petri scales by a number, given or learned", e);
+    if (scaling && !json_is_number(scaling) && (!learned || (strcmp(learned, "learned") && !scales_channels(c))))
+        return reading_refuse_key(h->path, "scaling", scaling, "petri scales by a number, given or learned, or by one of each channel", e);
     out->write = attention ? TAP_A_OUT : TAP_F_OUT;
     out->read = out->write;
     /* the stream before the sublayer, which a post-norm block reads as it is */
@@ -170,11 +188,11 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     else if (take_order(h, c, a, out, e)) return e->code;
     hub_config_take_norms(c, out);
     if (take_products(h, c, out, e)) return e->code;
-    double s = json_is_number(scaling) ? json_number_value(scaling) : 1;
-    bool gate = is_on(c, "use_gating");
-    if (gate && learned) return reading_refuse_key(h->path, "scaling", scaling, "petri learns no scale beside a gate", e);
-    out->comp = gate ? COMP_GATE : learned ? COMP_LEARNED : s == 1 ? COMP_ADD : COMP_SCALED;
-    out->scale = s;
+    if (hub_scale_is_folded(c) && out->source == SOURCE_KRONECKER)
+        return reading_refuse_key(h->path, "scaling", scaling, "petri learns no scale of Kronecker products beside a gate, nor one of "
+                                  "channels below a norm", e);
+    out->scale = json_is_number(scaling) ? json_number_value(scaling) : 1;
+    out->comp = hub_config_comp(c, out->scale);
     return 0;
 }
 

@@ -49,7 +49,9 @@ static json_t *bottleneck_config(const struct hub_out *o) {
     const struct module *m = &o->plan->method.module[o->bottleneck];
     json_t *left_out = json_array(), *by_width = factors(o, left_out);
     bool given = m->comp == COMP_SCALED || m->comp == COMP_GATE;
-    json_t *scaling = m->comp == COMP_LEARNED ? json_string("learned") : json_real(given ? m->scale : 1);
+    json_t *scaling = m->comp == COMP_LEARNED   ? json_string("learned")
+                      : m->comp == COMP_CHANNEL ? json_string("channel")
+                                                : json_real(given ? m->scale : 1);
     json_t *c = json_loads(usual_bottleneck, 0, NULL);
     BUG_IF(!c);
     json_object_set_new(c, "mh_adapter", json_boolean(hub_has_bottlenecks(o, HUB_SELF)));

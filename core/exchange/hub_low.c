@@ -37,11 +37,7 @@ static int take_scale(struct hub_reader *r, struct bag_tensor *b, const struct t
 
 /* The projection that all places share: "lora_A" or "lora_B". */
 static struct bag_tensor *hub_low_shared(struct hub_reader *r, const char *which) {
-    char *end = xprintf("shared_parameters.%s.%s", r->hub.name, which);
-    struct bag_tensor *found = NULL;
-    for (size_t i = 0; i < r->in.bag.count && !found; i++)
-        if (text_ends(r->in.bag.tensor[i].name, end)) found = &r->in.bag.tensor[i];
-    free(end);
+    struct bag_tensor *found = hub_shared(r, which);
     if (found && found->rank == 2) found->used = true;
     return found && found->rank == 2 ? found : NULL;
 }

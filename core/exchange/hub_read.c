@@ -64,6 +64,7 @@ static const char *down_name(const struct hub_reader *r) {
                                              { "adapter_down.1.weight", "adapter_down.1.W_left", "adapter_down.1.W" } };
     const json_t *c = r->hub.bottleneck;
     int behind = json_is_true(json_object_get(c, "ln_before"));
+    if (hub_shares_factors(c)) return behind ? "adapter_down.1.b" : "adapter_down.0.b";
     if (!json_is_true(json_object_get(c, "phm_layer"))) return names[behind][0];
     return names[behind][json_is_false(json_object_get(c, "factorized_phm_W")) ? 2 : 1];
 }
@@ -94,7 +95,7 @@ static int check_parts(struct hub_reader *r, const struct module *m, const struc
     } parts[] = { { m->biases, t->down_b, "its other tensors are not beside it" },
                   { true, t->up, "its other tensors are not beside it" },
                   { m->biases, t->up_b, "its other tensors are not beside it" },
-                  { m->comp == COMP_LEARNED, t->scale, "the config's scaling says otherwise" },
+                  { json_is_string(json_object_get(r->hub.bottleneck, "scaling")), t->scale, "the config's scaling says otherwise" },
                   { m->norm_before, t->before, "the config's ln_before says otherwise" },
                   { m->norm_before, t->before_b, "the config's ln_before says otherwise" },
                   { m->norm != NORM_NONE, t->after, "the config's ln_after says otherwise" },
@@ -107,9 +108,27 @@ static int check_parts(struct hub_reader *r, const struct module *m, const struc
     return 0;
 }
 
+struct bag_tensor *hub_shared(struct hub_reader *r, const char *which) {
+    char *end = xprintf("shared_parameters.%s.%s", r->hub.name, which);
+    struct bag_tensor *found = NULL;
+    for (size_t i = 0; i < r->in.bag.count && !found; i++)
+        if (text_ends(r->in.bag.tensor[i].name, end)) found = &r->in.bag.tensor[i];
+    free(end);
+    return found;
+}
+
+/* One of the factors that all maps share: W_down_left for the W_left of a down-map. */
+static struct bag_tensor *shared_factor(struct hub_reader *r, bool up, const char *last) {
+    char *name = xprintf("W_%s%s", up ? "up" : "down", last + 1);
+    struct bag_tensor *t = hub_shared(r, name);
+    free(name);
+    return t;
+}
+
 /* A tensor of the map's own beside `down`, by its last part: "adapter_up.b"; what stands under adapter_down is renumbered. */
 static struct bag_tensor *hub_read_part(struct hub_reader *r, const struct bag_tensor *down, bool up, const char *last) {
     const char *own = down_name(r);
+    if (*last == 'W' && hub_shares_factors(r->hub.bottleneck)) return shared_factor(r, up, last);
     char *name = up ? xprintf("adapter_up.%s", last) : xprintf("%.*s.%s", (int)strlen("adapter_down.0"), own, last);
     struct bag_tensor *t = hub_beside(r, down, own, name);
     free(name);
@@ -140,12 +159,8 @@ static int take_factors(struct hub_reader *r, struct placed *p, const struct bag
 
 /* The set of A_i that all have. */
 static int take_rule(struct hub_reader *r, const struct module *m, struct err *e) {
-    char *mark = xprintf("shared_parameters.%s.phm_rule", r->hub.name);
-    struct bag_tensor *rule = NULL;
+    struct bag_tensor *rule = hub_shared(r, "phm_rule");
     size_t n = (size_t)m->mid;
-    for (size_t i = 0; i < r->in.bag.count && !rule; i++)
-        if (text_ends(r->in.bag.tensor[i].name, mark)) rule = &r->in.bag.tensor[i];
-    free(mark);
     if (!rule)
         return err_set(e, ERR_INPUT, "%s: the rule of its Kronecker products (phm_rule) is not in it, as in files of adapter-transformers: "
                        "it cannot be restored", r->in.bag.path);
@@ -159,8 +174,29 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
 /* The width that the tensors have: W_d's rows. */
 static size_t width_of(struct hub_reader *r, const struct bag_tensor *down, const struct module *m) {
     if (m->source != SOURCE_KRONECKER) return down->rank == 2 ? down->shape[0] : 0;
-    const struct bag_tensor *last = m->factor ? hub_read_part(r, down, false, "W_right") : down;
+    const struct bag_tensor *last = hub_read_part(r, down, false, m->factor ? "W_right" : "W");
     return last && last->rank == 3 ? last->shape[2] * (size_t)m->mid : 0;
+}
+
+/* W_u and b_u times the scale that was trained beside them, of one number or one a channel. */
+static int take_scaled(struct hub_reader *r, struct placed *p, struct bottleneck_tensors *t, size_t d, struct err *e) {
+    size_t n = t->scale->count, cols = t->up->count / d;
+    if (n != 1 && n != d) return reading_refuse(&r->in, t->scale, "is neither one scale nor one of each channel", e);
+    if (t->up_b->count != d) return reading_refuse(&r->in, t->up_b, "is no bias of such a map", e);
+    real *up = hub_room(r, d * cols), *bias = up ? hub_room(r, d) : NULL;
+    if (!bias) return err_set(e, ERR_SYSTEM, "no memory for a bottleneck's scaled map");
+    for (size_t i = 0; i < d; i++) {
+        real s = t->scale->values[n == 1 ? 0 : i];
+        for (size_t j = 0; j < cols; j++) up[i * cols + j] = s * t->up->values[i * cols + j];
+        bias[i] = s * t->up_b->values[i];
+    }
+    if (!r->told_scale)
+        notes_add(&r->in.out->assumed, "a bottleneck's trained scale, beside a gate or below a norm, is part of W_u and b_u from then on");
+    r->told_scale = t->scale->used = t->up->used = t->up_b->used = true;
+    piece_add(p, SLOT_UP_W, up, d * cols);
+    piece_add(p, SLOT_UP_B, bias, d);
+    t->scale = t->up = t->up_b = NULL;
+    return 0;
 }
 
 static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
@@ -172,7 +208,7 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e)) return e->code;
     bool products = m.source == SOURCE_KRONECKER;
     bias = products ? "b" : "bias";
-    const struct bottleneck_tensors t = {
+    struct bottleneck_tensors t = {
         .down = down, .down_b = hub_read_part(r, down, false, bias), .up = products ? down : hub_read_part(r, down, true, "weight"),
         .up_b = hub_read_part(r, down, true, bias), .scale = hub_beside(r, down, own, "scaling"),
         .before = hub_beside(r, down, own, "adapter_norm_before.weight"),
@@ -196,12 +232,13 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     if (products && (take_factors(r, p, down, false, d, size, e) || take_factors(r, p, down, true, size, d, e))) return e->code;
     if (products && !m.own_rule && !r->in.to.rule && take_rule(r, &m, e)) return e->code;
     if (!products) take_tensor_of(p, down, SLOT_DOWN_W);
+    if (hub_scale_is_folded(r->hub.bottleneck) && take_scaled(r, p, &t, d, e)) return e->code;
     if (!products) take_tensor_of(p, t.up, SLOT_UP_W);
     take_tensor_of(p, t.down_b, SLOT_DOWN_B);
     take_tensor_of(p, t.up_b, SLOT_UP_B);
     take_tensor_of(p, t.after, SLOT_NORM_W);
     take_tensor_of(p, t.after_b, SLOT_NORM_B);
-    take_tensor_of(p, t.scale, SLOT_SCALE);
+    take_tensor_of(p, t.scale, m.comp == COMP_CHANNEL ? SLOT_CHANNEL : SLOT_SCALE);
     take_tensor_of(p, t.gate, SLOT_GATE_W);
     take_tensor_of(p, t.gate_b, SLOT_GATE_B);
     return 0;
@@ -339,6 +376,38 @@ static void hub_read_rename(struct bag *b) {
     }
 }
 
+/* A rule that is saved as two factors becomes the one that they make: A_i of n×1 by 1×n. */
+static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *e) {
+    struct bag_tensor *right = hub_beside(r, left, "_left", "_right");
+    size_t n = left->shape[0];
+    if (left->rank != 3 || !n || n > 1 << 10 || shape3(r, left, n, n, 1, e) || !right || shape3(r, right, n, 1, n, e))
+        return reading_refuse(&r->in, left, "is no factor of a rule of Kronecker products, or the other is not beside it", e);
+    real *rule = mem_try(n * n * n, sizeof *rule);
+    if (!rule) return err_set(e, ERR_SYSTEM, "no memory for a rule of Kronecker products");
+    for (size_t i = 0; i < n * n * n; i++) rule[i] = left->values[i / n] * right->values[i / (n * n) * n + i % n];
+    free(left->values);
+    left->values = rule;
+    left->shape[2] = n;
+    left->count = n * n * n;
+    left->name[strlen(left->name) - strlen("_left")] = 0;
+    right->used = true;
+    return 0;
+}
+
+/* What is other than the products petri trains: multiplied out, once for each place, trained. */
+static int take_switches(struct hub_reader *r, struct err *e) {
+    const json_t *c = r->hub.bottleneck;
+    bool factors = hub_factors_rule(c);
+    for (size_t i = 0; i < r->in.bag.count && factors; i++)
+        if (text_ends(r->in.bag.tensor[i].name, "phm_rule_left") && make_rule(r, &r->in.bag.tensor[i], e)) return e->code;
+    struct notes *to = &r->in.out->assumed;
+    if (factors) notes_add(to, "the rule of its Kronecker products, saved as two factors, is multiplied out once, free from then on");
+    if (hub_shares_factors(c)) notes_add(to, "the factors that all its maps share become each map's own");
+    if (json_is_true(json_object_get(c, "phm_layer")) && json_is_false(json_object_get(c, "learn_phm")))
+        notes_add(to, "the rule of its Kronecker products, held still there (learn_phm), is trained from then on");
+    return 0;
+}
+
 /* Invertible adapters that the config has, and of which no tensor came: a task's adapter of old says them without having them. */
 static void note_inverse(struct hub_reader *r) {
     const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter"), *old = json_object_get(r->hub.bottleneck,
@@ -362,6 +431,7 @@ int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) 
     free(path);
     if (rc) return rc;
     hub_read_rename(&r->in.bag);
+    if (take_switches(r, e)) return e->code;
     notes_add(&r->in.out->read, "adapter_config.json");
     notes_add(&r->in.out->read, packed ? "adapter.safetensors" : "pytorch_adapter.bin");
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);

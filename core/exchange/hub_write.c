@@ -48,7 +48,6 @@ static const char *bottleneck_trouble(const struct module *m, const struct arch 
     if (m->residual != RESIDUAL_WRITTEN && !hub_is_behind_norm(m)) return "the library adds to what an adapter reads behind a norm alone";
     if (m->residual == RESIDUAL_STREAM && a->pre_norm) return "the library has no such residual without a norm";
     if (m->norm == NORM_SUM && !sequential) return "the library norms no sum of an adapter beside its sublayer";
-    if (m->comp == COMP_CHANNEL) return "its scale is one for each channel";
     return m->act == ACT_NONE ? "it has no activation" : NULL;
 }
 
@@ -88,9 +87,9 @@ static const char *trouble(const struct module *m, const struct arch *a, bool fu
     case FN_LINEAR: case FN_DECOMPOSED: return low_trouble(m, a);
     case FN_SCALE:
         if (m->write == TAP_F_PRE && a->gated) return "of a gated FFN the library scales the other branch";
-        return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE
+        return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE || m->write == TAP_F_OUT
                    ? NULL
-                   : "the library scales q, k, v and what W_1 gives, before the activation";
+                   : "the library scales q, k, v and what W_1, before the activation, and W_2 give";
     case FN_SOFTMAX: return prefix_trouble(m, a);
     case FN_PROMPT: return prompt_trouble(m, a);
     default:
@@ -296,6 +295,7 @@ static void add_bottleneck(struct hub_out *o, const struct hub_place *at) {
         writing_add(&o->to, xprintf("%s.adapter_norm_after.bias", name), 0, d, values(o, at, SLOT_NORM_B));
     }
     if (m->comp == COMP_LEARNED) writing_add(&o->to, xprintf("%s.scaling", name), 0, 1, values(o, at, SLOT_SCALE));
+    if (m->comp == COMP_CHANNEL) writing_add(&o->to, xprintf("%s.scaling", name), 0, d, values(o, at, SLOT_CHANNEL));
     hub_write_add_gate(o, xprintf("%s.gate", name), at);
     free(name);
 }
@@ -434,7 +434,8 @@ static int save_text(const char *folder, const char *name, const char *text, str
     return rc;
 }
 
-/* Whether a config, or one of its union, is of what is made into other tensors here: a prefix behind a network, VeRA. */
+/* Whether a config, or one of its union, is of what is made into other tensors here: a prefix behind a network, VeRA, scales times
+ * alpha, a scale that became part of a map, factors that were shared. */
 static bool is_made_otherwise(const json_t *c) {
     const json_t *list = json_object_get(c, "configs"), *one;
     size_t i;
@@ -442,6 +443,10 @@ static bool is_made_otherwise(const json_t *c) {
         if (is_made_otherwise(one)) return true;
     const char *of = json_string_value(json_object_get(c, "architecture"));
     bool network = of && !strcmp(of, "prefix_tuning") && !json_is_true(json_object_get(c, "flat"));
+    const char *mode = json_string_value(json_object_get(c, "composition_mode"));
+    const json_t *alpha = json_object_get(c, "alpha");
+    if (mode && !strcmp(mode, "scale") && json_is_number(alpha) && json_number_value(alpha) != 1) return true;
+    if (!of && (hub_scale_is_folded(c) || hub_shares_factors(c) || hub_factors_rule(c))) return true;
     return network || json_is_number(json_object_get(c, "vera_d")) || json_is_number(json_object_get(c, "vera_b"));
 }
 

@@ -18,14 +18,16 @@ static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lor
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
                                    "hub-prefix", "hub-prefix-flat", "hub-mam",
                                    "hub-gate", "hub-lora-gate", "hub-prefix-gates", "hub-unipelt", "hub-dora", "hub-vera",
-                                   "hub-prompt", "hub-prompt-after", "hub-head-one", "hub-head-pooled", "hub-compacter" };
+                                   "hub-prompt", "hub-prompt-after", "hub-head-one", "hub-head-pooled", "hub-compacter",
+                                   "hub-channel", "hub-channel-gate", "hub-products-shared", "hub-products-own" };
 
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
     static const char *const always[] = { "prompt", "mpt", "hub-prompt-after", "hub-unipelt", "hub-dora", "hub-vera",
                                           "lora-embedding", "prefix",
                                           "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
-                                          "hub-head-one", "hub-head-pooled" };
+                                          "hub-head-one", "hub-head-pooled",
+                                          "hub-channel", "hub-channel-gate", "hub-products-shared", "hub-products-own" };
     for (size_t i = 0; i < COUNT_OF(always); i++)
         if (!strcmp(always[i], name)) return false;
     return !test_slow();
@@ -251,7 +253,8 @@ static void hub_folders_go_out_and_come_back(void **state) {
         const char *name;
         bool same; /* config and tensors, else what was made by a network is flat */
     } some[] = { { "hub-houlsby", true }, { "hub-mam", false }, { "hub-head-one", true }, { "hub-head-pooled", true },
-                 { "hub-compacter", true }, { "hub-gate", true }, { "hub-dora", true }, { "hub-prompt", true }, { "hub-unipelt", false } };
+                 { "hub-compacter", true }, { "hub-gate", true }, { "hub-dora", true }, { "hub-prompt", true }, { "hub-unipelt", false },
+                 { "hub-channel", true }, { "hub-channel-gate", false }, { "hub-products-shared", false }, { "hub-products-own", false } };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i].name, "hubs.db"), *again;
         char *out = xprintf("%s/out-%s", stage.folder, some[i].name), *folder = adapter(some[i].name);
@@ -384,6 +387,20 @@ static void a_trainers_curve_comes_along(void **state) {
     json_decref(run);
 }
 
+/* Scales that the library takes times alpha go out as they act, with an alpha of 1. */
+static void scales_go_out_as_they_act(void **state) {
+    (void)state;
+    char *folder = changed("hub-ia3", "\"alpha\": 1", "\"alpha\": 3"), *out = xprintf("%s/out-scales", stage.folder);
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/scales.db'", folder, base, stage.folder), *again;
+    free(stage_out(0, "export last --to hub '%s' --db '%s/scales.db'", out, stage.folder));
+    again = stage_json("import '%s' --model '%s' --json --db '%s/scales.db'", out, base, stage.folder);
+    assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
+    json_decref(run);
+    json_decref(again);
+    free(folder);
+    free(out);
+}
+
 static void what_is_not_computed_is_refused(void **state) {
     (void)state;
     static const struct {
@@ -404,7 +421,9 @@ static void what_is_not_computed_is_refused(void **state) {
         { "lora", "\"alpha_pattern\": {}", "\"alpha_pattern\": {\"(\": 3}", "is no regular expression" },
         { "hub-pfeiffer", "\"ln_before\": false", "\"ln_before\": true", "has no place in the model" },
         { "hub-pfeiffer", "\"phm_layer\": false", "\"phm_layer\": true", "has no place in the model" },
-        { "hub-compacter", "\"shared_W_phm\": false", "\"shared_W_phm\": true", "\"shared_W_phm\" is true" },
+        { "hub-compacter", "\"shared_W_phm\": false", "\"shared_W_phm\": true", "it has no width" },
+        { "hub-products-shared", "\"phm_bias\": true", "\"phm_bias\": false", "\"phm_bias\" is false" },
+        { "hub-channel", "\"scaling\": \"channel\"", "\"scaling\": \"row\"", "\"scaling\" is \"row\"" },
         { "hub-pfeiffer", "\"use_gating\": false", "\"use_gating\": true", "the config's use_gating says otherwise" },
         { "hub-gate", "\"use_gating\": true", "\"use_gating\": false", "the config's use_gating says otherwise" },
         { "hub-ia3", "\"use_gating\": false", "\"use_gating\": true", "petri has no gates of scales" },
@@ -450,6 +469,7 @@ int main(void) {
         cmocka_unit_test(hub_folders_go_out_and_come_back),
         cmocka_unit_test(a_trained_run_goes_there_and_back),
         cmocka_unit_test(what_a_library_has_no_place_for_is_refused),
+        cmocka_unit_test(scales_go_out_as_they_act),
         cmocka_unit_test(what_is_not_computed_is_refused),
         cmocka_unit_test(the_tensors_say_places_and_ranks),
         cmocka_unit_test(a_trainers_curve_comes_along),
