@@ -66,9 +66,14 @@ static const char *why_not(const struct module *m) {
     return "PEFT has no form for it; --to petri keeps it whole";
 }
 
+static bool is_of_norms(const struct module *m) {
+    bool tap = m->target == TARGET_TAP && (m->write == TAP_A_END || m->write == TAP_F_END || m->write == TAP_EMBED);
+    return m->fn == FN_FULL && (m->target == TARGET_NORMS || tap);
+}
+
 static bool norms_alone(const struct plan *p) {
     for (int i = 0; i < p->method.count; i++)
-        if (p->method.module[i].fn != FN_FULL || p->method.module[i].target != TARGET_NORMS) return false;
+        if (!is_of_norms(&p->method.module[i])) return false;
     return p->method.count > 0;
 }
 

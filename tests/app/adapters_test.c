@@ -291,7 +291,8 @@ static void hub_folders_go_out_and_come_back(void **state) {
 /* A run that was trained here, to PEFT and back. */
 static void a_trained_run_goes_there_and_back(void **state) {
     (void)state;
-    static const char *const method[] = { "lora(r=2) + lora(at=w1,r=3,s=0.5,layers=2)", "ia3(at=k+v+act)" };
+    static const char *const method[] = { "lora(r=2) + lora(at=w1,r=3,s=0.5,layers=2)", "ia3(at=k+v+act)",
+                                         "full(write=a.end) + full(write=f.end, layers=2-)" };
     for (size_t i = 0; i < COUNT_OF(method); i++) {
         char *out = xprintf("%s/trained-%zu", stage.folder, i), *more = xprintf("--steps 2 --method '%s'", method[i]);
         json_t *run = stage_train(&stage, 0, more), *again;
