@@ -42,9 +42,21 @@ static void know_module(struct reader *r, char *module, int rank) {
 
 /* ---- LoRA ---- */
 
-/* The pooler's map has no place of its own for a change: the change goes into the map. */
+/* Each row of w to its length. */
+static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor *length, struct err *e) {
+    for (size_t i = 0; i < length->count; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < cols; j++) sum += (double)w[i * cols + j] * (double)w[i * cols + j];
+        if (!(sum > 0)) return reading_refuse(&r->in, length, "the map that it is the length of has a row of zeros", e);
+        for (size_t j = 0; j < cols; j++) w[i * cols + j] = (real)((double)w[i * cols + j] * (double)length->values[i] / sqrt(sum));
+    }
+    length->used = true;
+    return 0;
+}
+
+/* The pooler's map has no place of its own for a change: the change goes into the map. `length`: DoRA's, or NULL. */
 static int fold_pooler(struct reader *r, const struct tensor_info *t, const struct bag_tensor *a, const struct bag_tensor *b,
-                       double s, struct err *e) {
+                       double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
     if (r->in.m->arch.pooler_absent || r->folded)
         return reading_refuse(&r->in, a, "the model's folder has no pooler for it to change", e);
@@ -53,8 +65,9 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     if (!w) return err_set(e, ERR_SYSTEM, "no memory for the pooler");
     memcpy(w, r->in.m->weight[i], n * sizeof *w);
     blas_gemm(false, false, t->rows, t->cols, rank, (real)s, b->values, rank, a->values, t->cols, 1, w, t->cols);
+    if (length && set_lengths(r, w, (size_t)t->cols, length, e)) return e->code;
     r->in.to.weight[i] = w;
-    notes_add(&r->in.out->assumed, "the LoRA of the pooler is folded into its map, which a run trains whole");
+    notes_add(&r->in.out->assumed, "the %s of the pooler is folded into its map, which a run trains whole", length ? "DoRA" : "LoRA");
     return 0;
 }
 
@@ -88,9 +101,8 @@ static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *mod
                                               : "a lora_magnitude_vector is beside it, but use_dora is not true", e);
     if (length && (length->rank != 1 || length->shape[0] != (size_t)t->rows))
         return reading_refuse(&r->in, length, "it is not one number for each output of the map", e);
-    if (length && t->role == ROLE_POOLER_W) return reading_refuse(&r->in, length, "DoRA of the pooler, which petri does not have", e);
     a->used = b->used = true;
-    if (t->role == ROLE_POOLER_W) return fold_pooler(r, t, a, b, s, e);
+    if (t->role == ROLE_POOLER_W) return fold_pooler(r, t, a, b, s, length, e);
     enum tap tap = reading_tap(t);
     if (tap == TAP_NONE) return reading_refuse(&r->in, a, "petri has no place for a change of this map", e);
     struct module m = module_default(length ? FN_DECOMPOSED : FN_LINEAR);

@@ -12,7 +12,7 @@
 #include "tests/support/test.h"
 
 static const char *const peft[] = { "lora", "lora-patterns", "lora-layers", "lora-all", "lora-words", "ia3",
-                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora",
+                                    "prompt", "p-tuning", "p-tuning-lstm", "mpt", "dora", "dora-pooler",
                                     "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding", "prefix", "prefix-projection" };
 
 static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel", "hub-learned", "hub-lora", "hub-ia3",
@@ -24,7 +24,7 @@ static const char *const hub[] = { "hub-pfeiffer", "hub-houlsby", "hub-parallel"
 /* Of the libraries' answers some are compared always, all with PETRI_SLOW. */
 static bool is_left_out(const char *name) {
     static const char *const always[] = { "prompt", "mpt", "hub-prompt-after", "hub-unipelt", "hub-dora", "hub-vera",
-                                          "lora-embedding", "prefix",
+                                          "lora-embedding", "prefix", "dora-pooler",
                                           "lora-patterns", "lora-all", "ia3", "hub-houlsby", "hub-learned", "hub-lora", "hub-mam",
                                           "hub-head-one", "hub-head-pooled",
                                           "hub-channel", "hub-channel-gate", "hub-products-shared", "hub-products-own" };

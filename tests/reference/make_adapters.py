@@ -33,6 +33,7 @@ ADAPTERS = {
     "lora-words": LoraConfig(r=1, target_modules=["value"], modules_to_save=["word_embeddings"], **HEAD),
     "lora-embedding": LoraConfig(r=2, lora_alpha=3, target_modules=["word_embeddings", "query"], **HEAD),
     "dora": LoraConfig(r=2, lora_alpha=3, use_dora=True, target_modules=["query", "dense"], exclude_modules=["bert.pooler.dense"], **HEAD),
+    "dora-pooler": LoraConfig(r=1, lora_alpha=3, use_dora=True, target_modules=["pooler.dense", "key"], **HEAD),
     "vera": VeraConfig(r=4, target_modules=["query", "intermediate.dense"], projection_prng_key=5, **HEAD),
     "vera-seed": VeraConfig(r=4, target_modules=["query", "value"], save_projection=False, **HEAD),
     "ln-tuning": LNTuningConfig(target_modules=["LayerNorm"], **HEAD),
