@@ -41,6 +41,7 @@ struct hub_reader {
     real **made; /* values that were made of tensors, owned */
     size_t mades, made_room;
     bool told_alpha, told_vera, told_scale, told_network;
+    bool own_pooler; /* the head goes through the model's pooler, as its family's own does */
 };
 /* n values that live as long as the reader, or NULL without memory. */
 real *hub_room(struct hub_reader *r, size_t n);

@@ -270,6 +270,7 @@ static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const ch
     int rc;
     free(before);
     if (as) return reading_head(&r->in, t, as, e);
+    if (rest && r->own_pooler && text_starts(rest, "1.")) return 0;
     if (rest && layers == 2 && text_starts(rest, "1."))
         rc = reading_head(&r->in, t, text_ends(rest, ".weight") ? "head.dense.weight" : "head.dense.bias", e);
     else if (rest && text_starts(rest, last))
@@ -301,6 +302,25 @@ static int hub_read_check_head(struct hub_reader *r, const char *path, const jso
     return 0;
 }
 
+/* Whether the first of a head's two maps is the model's pooler, value by value, as an export of the family's own head has it. */
+static bool is_the_pooler(struct hub_reader *r, const char *head) {
+    static const struct {
+        enum tensor_role role;
+        const char *last;
+    } parts[] = { { ROLE_POOLER_W, "weight" }, { ROLE_POOLER_B, "bias" } };
+    const struct classifier *c = &r->in.to.classifier;
+    bool same = c->on && c->layers == 2 && c->act == ACT_TANH && !c->pooler;
+    for (size_t k = 0; k < COUNT_OF(parts) && same; k++) {
+        char *name = xprintf("heads.%s.1.%s", head, parts[k].last);
+        const struct bag_tensor *t = bag_find(&r->head, name);
+        int i = arch_find(r->in.m->tensor, r->in.m->tensors, parts[k].role, STACK_ENCODER, SUB_EMBED, -1);
+        same = t && i >= 0 && t->count == (size_t)r->in.m->tensor[i].rows * (size_t)r->in.m->tensor[i].cols &&
+               !memcmp(t->values, r->in.m->weight[i], t->count * sizeof *t->values);
+        free(name);
+    }
+    return same;
+}
+
 /* A head without the last map's bias adds 0. */
 static void fill_bias(struct hub_reader *r, const json_t *c) {
     static const real none[1 << 10];
@@ -329,6 +349,8 @@ int hub_reader_head(struct hub_reader *r, const char *folder, const char *otherw
     char *weights = file_join(folder, file);
     int rc = config ? hub_read_check_head(r, path, c, &layers, e) : e->code;
     if (!rc) rc = bag_open(weights, &r->head, e);
+    r->own_pooler = !rc && is_the_pooler(r, name ? name : otherwise);
+    if (r->own_pooler) r->in.to.classifier = (struct classifier){ 0 };
     for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], name ? name : otherwise, layers, e);
     if (!rc) fill_bias(r, c);
     if (!rc) rc = hub_read_labels(r, c, e);
