@@ -309,7 +309,7 @@ static bool is_the_pooler(struct hub_reader *r, const char *head) {
         const char *last;
     } parts[] = { { ROLE_POOLER_W, "weight" }, { ROLE_POOLER_B, "bias" } };
     const struct classifier *c = &r->in.to.classifier;
-    bool same = c->on && c->layers == 2 && c->act == ACT_TANH && !c->pooler;
+    bool same = c->on && c->layers == 2 && c->act == ACT_TANH && !c->pooler && !r->in.m->arch.pooler_absent;
     for (size_t k = 0; k < COUNT_OF(parts) && same; k++) {
         char *name = xprintf("heads.%s.1.%s", head, parts[k].last);
         const struct bag_tensor *t = bag_find(&r->head, name);

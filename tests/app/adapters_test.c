@@ -289,6 +289,21 @@ static void hub_folders_go_out_and_come_back(void **state) {
     free(out);
 }
 
+/* A model whose folder has no pooler has nothing that such a head could be compared with. */
+static void a_head_comes_to_a_model_without_pooler(void **state) {
+    (void)state;
+    char *mini = test_path("assets/models/petri-mini"), *task = stage_task(&stage, "mini", 0), *out = xprintf("%s/out-mini", stage.folder);
+    free(stage_out(0, "train --model '%s' --task '%s' --steps 1 --batch 4 --eval-rows 4 --method 'lora(r=1)' --db '%s/mini.db'", mini,
+                   task, stage.folder));
+    free(stage_out(0, "export last --to hub '%s' --db '%s/mini.db'", out, stage.folder));
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/mini.db'", out, mini, stage.folder);
+    assert_string_equal(stage_text(run, "method"), "lora(r=1) + classifier");
+    json_decref(run);
+    free(mini);
+    free(task);
+    free(out);
+}
+
 /* A run that was trained here, to PEFT and back. */
 static void a_trained_run_goes_there_and_back(void **state) {
     (void)state;
@@ -469,6 +484,7 @@ int main(void) {
         cmocka_unit_test(folded_ones_answer_alike),
         cmocka_unit_test(rows_of_a_prompt_are_named),
         cmocka_unit_test(hub_folders_go_out_and_come_back),
+        cmocka_unit_test(a_head_comes_to_a_model_without_pooler),
         cmocka_unit_test(a_trained_run_goes_there_and_back),
         cmocka_unit_test(what_a_library_has_no_place_for_is_refused),
         cmocka_unit_test(scales_go_out_as_they_act),
