@@ -34,7 +34,7 @@ def petri_run(line, workers):
         if run.returncode:
             raise SystemExit(f"{' '.join(command)}\n{run.stderr[-2000:]}")
         lines = [json.loads(text) for text in run.stdout.splitlines()]
-    scores = [e["metrics"]["accuracy"] for e in lines if e.get("event") == "evaluation"]
+    scores = [e["metrics"]["accuracy"] for e in lines if e.get("event") == "evaluation" and e["split"] == "dev"]
     if not scores:
         raise SystemExit(f"{line['method']}: petri printed no evaluation")
     return {"name": line["name"], "method": line["method"], "seed": line["seed"], "lr": line["lr"],
