@@ -90,7 +90,7 @@ static int sweep_order(struct background *d, const struct background_order *o, s
     return rc ? rc : rc2;
 }
 
-/* How a run that is over looks, where it looks wrong. */
+/* How a run that is over looks, where it looks wrong.  What was asked for is no news: its page says it. */
 static int background_why(struct background *d, int64_t id, struct background_answer *a, struct err *e) {
     struct store_run run;
     struct why why;
@@ -101,8 +101,11 @@ static int background_why(struct background *d, int64_t id, struct background_an
     store_run_release(&run);
     if (rc) return rc;
     char more[48] = "";
+    const struct why_finding *first = NULL;
+    for (int i = why.count - 1; i >= 0; i--)
+        if (!why.of[i].asked) first = &why.of[i];
     if (why.count > 1) snprintf(more, sizeof more, " (its page, Enter on 3, says %d more)", why.count - 1);
-    if (why.count) background__say(a, SAY_WARNING, "run #%lld: %.600s%s", (long long)id, why.of[0].text, more);
+    if (first) background__say(a, SAY_WARNING, "run #%lld: %.600s%s", (long long)id, first->text, more);
     why_release(&why);
     return 0;
 }

@@ -20,7 +20,8 @@ void why_add(struct why *w, const char *kind, char *text, ...) {
     va_end(ap);
     buf_putc(&figures, '}');
     w->of = xrealloc(w->of, (size_t)w->count + 1, sizeof *w->of);
-    w->of[w->count++] = (struct why_finding){ kind, text_visible(text, strlen(text)), buf_take(&figures) };
+    bool asked = !strncmp(kind, "part-of-", strlen("part-of-"));
+    w->of[w->count++] = (struct why_finding){ kind, text_visible(text, strlen(text)), buf_take(&figures), asked };
     free(text);
 }
 

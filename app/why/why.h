@@ -13,6 +13,7 @@ struct why_finding {
     const char *kind; /* static: "rate-high", "one-class", … (docs/why.md) */
     char *text;       /* a sentence without its full stop; control characters are made visible */
     char *figures;    /* a JSON object of numbers, and of strings where they name something */
+    bool asked;       /* follows from how long, or on how many rows, it was told to run: no trouble that came by itself */
 };
 struct why {
     int count;        /* 0: nothing looks wrong */

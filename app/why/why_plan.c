@@ -31,11 +31,11 @@ static void part_of_rows(const struct why_run *r, struct why *w) {
     double rows = train_rows(r), over = passes(r);
     char seen[32], all[32];
     if (rows <= 0 || over <= 0 || over >= 0.5 || r->run->state != STORE_FINISHED || r->config.early_stop) return;
-    text_thousands((int64_t)(over * rows), seen);
+    text_thousands(llround(over * rows), seen);
     text_thousands((int64_t)rows, all);
     why_add(w, "part-of-rows", xprintf("it saw at most %s of %s training rows (%.0f %%): %lld steps of %d rows", seen, all, 100 * over,
                                        (long long)r->run->step, r->config.batch),
-            "seen", over * rows, "rows", rows, "steps", (double)r->run->step, NULL);
+            "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
 }
 
 static void many_passes(const struct why_run *r, struct why *w) {

@@ -265,6 +265,20 @@ static void of_the_rows(void **state) {
 
 /* ---- the plan, and what moved ---- */
 
+/* That a run was told to be short is on its page, not news at its end. */
+static void what_was_asked_for(void **state) {
+    (void)state;
+    struct why w = looked_at(&(struct record){ .points = 15, .loss = rising, .option = { "batch", "32" }, .report = { TRAIN } });
+    int asked = 0;
+    for (int i = 0; i < w.count; i++) {
+        assert_int_equal(w.of[i].asked, !strcmp(w.of[i].kind, "part-of-rows") || !strcmp(w.of[i].kind, "part-of-dev"));
+        asked += w.of[i].asked;
+    }
+    assert_int_equal(asked, 1);
+    assert_true(w.count > 1);
+    why_release(&w);
+}
+
 static void of_the_plan(void **state) {
     (void)state;
     told("part-of-rows", "at most 480 of 1,000", &(struct record){ .points = 15, .option = { "batch", "32" }, .report = { TRAIN } },
@@ -456,6 +470,7 @@ int main(void) {
         cmocka_unit_test(of_the_scores),
         cmocka_unit_test(of_the_rows),
         cmocka_unit_test(of_the_plan),
+        cmocka_unit_test(what_was_asked_for),
         cmocka_unit_test(other_numbers_after_a_resume),
         cmocka_unit_test(of_several_seeds),
         cmocka_unit_test(of_many_tries),
