@@ -96,28 +96,21 @@ static void add_files(struct named *l, const char *folder, const char *end) {
     if (d) closedir(d);
 }
 
-size_t assets_files(const char *kind, const char *end, char ***out) {
+/* What `add` finds, by `what`, in KIND of each root. */
+static size_t of_all_roots(const char *kind, void (*add)(struct named *l, const char *folder, const char *what), const char *what,
+                           char ***out) {
     struct named l = { 0 };
     char **roots;
     size_t n = assets_roots(&roots);
     for (size_t i = 0; i < n; i++) {
         char *folder = file_join(roots[i], kind);
-        add_files(&l, folder, end);
+        add(&l, folder, what);
         free(folder);
     }
     assets_free(roots, n);
     return named_sorted(&l, out);
 }
 
-size_t assets_names(const char *kind, const char *marker, char ***out) {
-    struct named l = { 0 };
-    char **roots;
-    size_t n = assets_roots(&roots);
-    for (size_t i = 0; i < n; i++) {
-        char *folder = file_join(roots[i], kind);
-        add_folders(&l, folder, marker);
-        free(folder);
-    }
-    assets_free(roots, n);
-    return named_sorted(&l, out);
-}
+size_t assets_files(const char *kind, const char *end, char ***out) { return of_all_roots(kind, add_files, end, out); }
+
+size_t assets_names(const char *kind, const char *marker, char ***out) { return of_all_roots(kind, add_folders, marker, out); }
