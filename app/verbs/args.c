@@ -116,8 +116,9 @@ int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTI
 }
 
 bool args_flag(const struct args *a, const char *name) {
-    const char *value = args_get(a, name);
-    return value && strcmp(value, "off");
+    for (int i = 0; i < a->given; i++)
+        if (!strcmp(a->option[i].spec->name, name)) return a->option[i].spec->value || strcmp(a->option[i].value, "off");
+    return false;
 }
 
 int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,

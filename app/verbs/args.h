@@ -50,6 +50,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
 int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTIONS]);
 /* NULL when not given; the first of several. */
 const char *args_get(const struct args *a, const char *name);
+/* Whether it is given, a switch other than as --NAME=off. */
 bool args_flag(const struct args *a, const char *name);
 /* *out is untouched when the option is not given.  ERR_USAGE outside lo…hi. */
 int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,

@@ -443,6 +443,7 @@ static void lines_that_change_are_known(void **state) {
         enum line_kind kind;
     } all[] = {
         { "methods", LINE_READS },       { "methods --save a --method lora", LINE_CHANGES }, { "methods --forget a", LINE_CHANGES },
+        { "methods --save off --method lora", LINE_CHANGES }, { "methods --forget off", LINE_CHANGES },
         { "methods --import f", LINE_CHANGES }, { "plot 3", LINE_READS },        { "settings theme=light", LINE_READS },
         { "settings theme=light --write", LINE_CHANGES }, { "similarity --list", LINE_READS }, { "similarity 3", LINE_CHANGES },
         { "embed --list", LINE_READS },  { "learn --list", LINE_READS },         { "learn lora --auto", LINE_CHANGES },
