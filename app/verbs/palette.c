@@ -223,14 +223,17 @@ static void offer_tags(struct ui *ui) {
 static void offer_setting_words(struct ui *ui) {
     for (int i = 0; i < SETTING_COUNT; i++) {
         const char *name = setting_name((enum setting)i);
-        char *word = xprintf("%s=", name), *values = xstrdup(setting_values((enum setting)i)), *rest = values, *one;
+        struct values v;
+        char *word = xprintf("%s=", name), *one;
+        values_of_option(&(struct option_spec){ name, setting_values((enum setting)i), NULL }, &v);
         palette_offer(&ui->palette, word, setting_help((enum setting)i));
-        while (text_starts(ui->palette.typed, word) && (one = strsep(&rest, "|"))) {
+        for (const char *at = buf_text(&v.words); text_starts(ui->palette.typed, word) && (one = text_word(&at));) {
             char *whole = xprintf("%s%s", word, one);
-            if (!strpbrk(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")) palette_offer(&ui->palette, whole, setting_help((enum setting)i));
+            palette_offer(&ui->palette, whole, setting_help((enum setting)i));
             free(whole);
+            free(one);
         }
-        free(values);
+        values_release(&v);
         free(word);
     }
 }
