@@ -306,6 +306,11 @@ void compose_config(const struct compose_view *v, struct run_config *out) {
     config_settle(out, v->arch && arch_generates(v->arch));
 }
 
+void compose_put_seeds(const struct compose_view *v, struct buf *out) {
+    buf_puts(out, "--seeds ");
+    for (int i = 0; i < v->seeds; i++) buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+}
+
 char *compose_command(const struct compose_view *v) {
     struct run_config c;
     compose_config(v, &c);
@@ -315,7 +320,10 @@ char *compose_command(const struct compose_view *v) {
     config_release(&c);
     if (v->seeds > 1 && seed) *seed = 0; /* it is the last of the options */
     buf_puts(&b, command);
-    for (int i = 0; i < v->seeds && v->seeds > 1; i++) buf_printf(&b, "%s%llu", i ? "," : " --seeds ", (unsigned long long)v->seed[i]);
+    if (v->seeds > 1) {
+        buf_putc(&b, ' ');
+        compose_put_seeds(v, &b);
+    }
     if (*v->run_name) {
         buf_puts(&b, " --name ");
         text_shell_word(&b, v->run_name);

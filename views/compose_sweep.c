@@ -115,8 +115,8 @@ char *compose_sweep_line(const struct compose_view *v) {
     struct buf b = BUF_INIT;
     bool methods = marked_of(v, method_key, sizeof method_key - 1) > 0;
     char *command = compose_command(v);
-    buf_puts(&b, v->seeds > 1 ? "--seeds " : "--seeds 1,2,3");
-    for (int i = 0; v->seeds > 1 && i < v->seeds; i++) buf_printf(&b, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+    if (v->seeds > 1) compose_put_seeds(v, &b);
+    else buf_puts(&b, "--seeds 1,2,3");
     for (int i = 0; i < v->swepts; i++) add_list(v, i, &b);
     add_options(v, command, methods || v->config.lr == config_default_lr(&v->config.method, NULL), &b);
     free(command);

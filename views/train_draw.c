@@ -64,14 +64,21 @@ static void loss_title(const struct train_view *v, char out[120]) {
              task ? " rows" : "", v->look.log ? " (log)" : "");
 }
 
+/* The method, behind the name of a run that has one. */
+static void job_called(const struct job_row *j, char out[200]) {
+    snprintf(out, 200, "%s%s%.120s", j->name ? j->name : "", j->name ? ": " : "", j->method);
+}
+
 /* kept: runs in the history. */
 static void draw_loss(const struct train_view *v, int kept, struct canvas *c, struct rect r) {
     const struct series *s = &v->series;
     const struct job_row *job = train_focused(v);
-    char title[240] = "";
-    if (job)
-        snprintf(title, sizeof title, "#%lld %s%s%.120s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job->name ? job->name : "",
-                 job->name ? ": " : "", job->method, job->task, (unsigned long long)job->seed);
+    char title[300] = "", called[200];
+    if (job) {
+        job_called(job, called);
+        snprintf(title, sizeof title, "#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, called, job->task,
+                 (unsigned long long)job->seed);
+    }
     char left[120];
     loss_title(v, left);
     bool smooth = v->look.smooth && v->chart != CHART_RATE;
@@ -202,7 +209,7 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     snprintf(text, sizeof text, r.w >= 120 ? "seed %llu" : "s%llu", (unsigned long long)j->seed);
     int seed = canvas_width(c, text) < method / 2 ? canvas_width(c, text) : 0;
     char called[200];
-    snprintf(called, sizeof called, "%s%s%.120s", j->name ? j->name : "", j->name ? ": " : "", j->method);
+    job_called(j, called);
     canvas_fit(c, x, y, method - (seed ? seed + 1 : 0), here ? INK_TITLE : INK_TEXT, called);
     if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text);
     x += method + 1;
@@ -255,10 +262,10 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
                  top + rows < v->jobs ? top + rows : v->jobs, v->jobs);
     canvas_rule(c, r.x, r.y, r.w, "jobs", right);
     if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
-    for (int i = 0; i < rows && top + i < v->jobs; i++)
+    for (int i = 0; i < rows && top + i < v->jobs; i++) {
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
-    for (int i = 0; i < rows && top + i < v->jobs; i++)
         zone_add(c, (struct zone){.at = {r.x, r.y + 1 + i, r.w, 1}, .pick = PICK_RUN + top + i});
+    }
 }
 
 static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect body) {

@@ -102,7 +102,7 @@ static int background_why(struct background *d, int64_t id, struct background_an
     if (rc) return rc;
     char more[48] = "";
     const struct why_finding *first = NULL;
-    for (int i = why.count - 1; i >= 0; i--)
+    for (int i = 0; i < why.count && !first; i++)
         if (!why.of[i].asked) first = &why.of[i];
     if (why.count > 1) snprintf(more, sizeof more, " (its page, Enter on 3, says %d more)", why.count - 1);
     if (first) background__say(a, SAY_WARNING, "run #%lld: %.600s%s", (long long)id, first->text, more);
