@@ -93,41 +93,6 @@ static bool other_classifier(const struct arch *a) {
            strstr(a->architecture, "MultipleChoice");
 }
 
-/* Whether all of them are finite.  Eight sums of v·0 side by side, which are NaN as soon as one value
- * is not: this costs a fifth of the hash that follows. */
-static bool load_all_finite(const real *v, size_t n) {
-    real sum[8] = {0}, all = 0;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (size_t k = 0; k < 8; k++) sum[k] += v[i + k] * 0;
-    for (; i < n; i++) all += v[i] * 0;
-    for (size_t k = 0; k < 8; k++) all += sum[k];
-    return all == 0;
-}
-
-/* Reads a tensor that is used: all its values must be numbers. */
-static int read_used(struct loading *l, const struct entry *x, real *out) {
-    int rc = st_read(x->file->st, x->tensor, out, l->e);
-    if (rc || load_all_finite(out, x->tensor->count)) return rc;
-    size_t first = 0, bad = 0, cols = 1;
-    for (size_t i = x->tensor->count; i-- > 0;)
-        if (!isfinite(out[i])) {
-            first = i;
-            bad++;
-        }
-    if (x->tensor->rank == 2) cols = x->tensor->shape[1];
-    char number[32], text[32];
-    text_from_double((double)out[first], number);
-    text_thousands((int64_t)bad, text);
-    char *at = x->tensor->rank == 2 ? xprintf("row %zu, column %zu", first / cols, first % cols) : xprintf("place %zu", first);
-    err_set(l->e, ERR_INPUT,
-            "%s/%s: tensor \"%s\" holds %s at %s (from 0), the first of %s values that are no finite numbers; "
-            "training that diverged, or a damaged copy, leaves such a file",
-            l->m->folder, x->file->name, x->tensor->name, number, at, text);
-    free(at);
-    return l->e->code;
-}
-
 /* A weight and its bias into new memory. */
 static int read_pair(struct loading *l, struct entry *w, struct entry *b, int rows, real **to_w,
                      real **to_b) {
@@ -140,8 +105,8 @@ static int read_pair(struct loading *l, struct entry *w, struct entry *b, int ro
     *to_b = mem_try((size_t)rows, sizeof(real));
     if (!*to_w || !*to_b) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
     w->used = b->used = true;
-    rc = read_used(l, w, *to_w);
-    return rc ? rc : read_used(l, b, *to_b);
+    rc = st_read(w->file->st, w->tensor, *to_w, l->e);
+    return rc ? rc : st_read(b->file->st, b->tensor, *to_b, l->e);
 }
 
 static int half_a_head(struct loading *l, const char *name, const char *missing) {
@@ -235,10 +200,10 @@ static int read_words_head(struct loading *l) {
         size_t n = x[i]->tensor->count;
         *part[i].to = mem_try(n, sizeof(real));
         if (!*part[i].to) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", m->folder);
-        if (st_read(x[i]->file->st, x[i]->tensor, *part[i].to, l->e)) return l->e->code;
-        if (load_all_finite(*part[i].to, n)) continue;
+        struct err why = ERR_INIT;
+        if (!st_read(x[i]->file->st, x[i]->tensor, *part[i].to, &why)) continue;
         drop_words(h);
-        return 0;
+        return why.code == ERR_INPUT ? 0 : err_set(l->e, why.code, "%s", why.text);
     }
     for (size_t i = 0; i < COUNT_OF(part); i++) x[i]->used = true;
     if (decoder) decoder->used = true;
@@ -256,7 +221,7 @@ static int read_logits_bias(struct loading *l) {
     m->logits_bias = mem_try((size_t)m->arch.vocabulary, sizeof(real));
     if (!m->logits_bias)
         return err_set(l->e, ERR_SYSTEM, "%s: no memory for the logits' bias", m->folder);
-    rc = read_used(l, x, m->logits_bias);
+    rc = st_read(x->file->st, x->tensor, m->logits_bias, l->e);
     for (int i = 0; !rc && i < m->arch.vocabulary; i++)
         if (m->logits_bias[i] != 0) return 0;
     free(m->logits_bias);
@@ -288,7 +253,7 @@ static int load_read_values(struct loading *l, size_t values) {
     for (int i = 0; i < m->tensors; i++) {
         struct entry *x = find_entry(l, m->tensor[i].name);
         if (!x) continue;
-        int rc = read_used(l, x, at);
+        int rc = st_read(x->file->st, x->tensor, at, l->e);
         if (rc) return rc;
         m->weight[i] = at;
         size_t step = 64 / sizeof(real);

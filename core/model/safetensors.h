@@ -51,8 +51,8 @@ const struct st_tensor *st_at(const struct st_file *f, size_t i);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);
 /* Value of a key of __metadata__, or NULL. */
 const char *st_meta(const struct st_file *f, const char *key);
-/* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted; others refused) into
- * `out`, which has room for its count. */
+/* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted) into `out`, which has room for its count.  ERR_INPUT for
+ * another type, and for a NaN or infinite value, with its place: whatever is computed from parameters is read here. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
 /* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t.  Not of a strided one. */
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);

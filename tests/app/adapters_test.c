@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/model/safetensors.h"
-#include "tests/support/edit.h"
+#include "tests/support/adapter.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 
@@ -51,15 +51,9 @@ static int drop(void **state) {
     return 0;
 }
 
-static char *adapter(const char *name) {
-    char *inside = xprintf("tests/reference/adapters/%s", name), *path = test_path(inside);
-    free(inside);
-    return path;
-}
-
 /* The largest distance of what was said of the rows from what the library said; frees it. */
 static double distance_of(const char *name, char *got) {
-    char *folder = adapter(name), *want = test_text(folder, "probabilities.txt"), *at = want, *end, *line = got;
+    char *folder = adapter_folder(name), *want = test_text(folder, "probabilities.txt"), *at = want, *end, *line = got;
     double worst = 0;
     int count = 0;
     for (char *next; (next = strchr(line, '\n')); line = next + 1, count++) {
@@ -87,7 +81,7 @@ static double distance(const char *name, const char *db, int run) {
 }
 
 static json_t *import_named(const char *name, const char *db) {
-    char *folder = adapter(name);
+    char *folder = adapter_folder(name);
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/%s'", folder, base, stage.folder, db);
     free(folder);
     return run;
@@ -201,7 +195,7 @@ static void exported_it_is_what_was_imported(void **state) {
                                     "vera", "vera-seed", "ln-tuning", "adalora", "lora-embedding", "prefix" };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i], "round.db"), *again;
-        char *folder = adapter(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);
+        char *folder = adapter_folder(some[i]), *out = xprintf("%s/out-%s", stage.folder, some[i]);
         int id = (int)json_integer_value(stage_at(run, "id"));
         free(stage_out(0, "export %d --to peft '%s' --db '%s/round.db'", id, out, stage.folder));
         again = stage_json("import '%s' --model '%s' --json --db '%s/round.db'", out, base, stage.folder);
@@ -257,7 +251,7 @@ static void hub_folders_go_out_and_come_back(void **state) {
                  { "hub-channel", true }, { "hub-channel-gate", false }, { "hub-products-shared", false }, { "hub-products-own", false } };
     for (size_t i = 0; i < COUNT_OF(some); i++) {
         json_t *run = import_named(some[i].name, "hubs.db"), *again;
-        char *out = xprintf("%s/out-%s", stage.folder, some[i].name), *folder = adapter(some[i].name);
+        char *out = xprintf("%s/out-%s", stage.folder, some[i].name), *folder = adapter_folder(some[i].name);
         free(stage_out(0, "export last --to hub '%s' --db '%s/hubs.db'", out, stage.folder));
         again = stage_json("import '%s' --model '%s' --json --db '%s/hubs.db'", out, base, stage.folder);
         assert_string_equal(stage_text(again, "weights_sha256"), stage_text(run, "weights_sha256"));
@@ -355,40 +349,13 @@ static void what_a_library_has_no_place_for_is_refused(void **state) {
     }
 }
 
-/* A copy of an adapter below the stage, with one text of its config changed. */
-static char *changed(const char *name, const char *from, const char *to) {
-    static const char *const files[] = { "adapter_config.json", "adapter_model.safetensors", "adapter.safetensors",
-                                         "head_config.json", "model_head.safetensors" };
-    static int copies;
-    struct err e = ERR_INIT;
-    char *source = adapter(name), *own = xprintf("%s/changed-%d", stage.folder, copies++);
-    test_ok(file_make_folder(own, &e), &e);
-    for (size_t i = 0; i < COUNT_OF(files); i++) {
-        char *path = file_join(source, files[i]), *copy = file_join(own, files[i]);
-        struct buf bytes = BUF_INIT;
-        if (file_exists(path)) {
-            test_ok(file_read(path, 1 << 20, &bytes, &e), &e);
-            test_ok(file_write(copy, bytes.data, bytes.size, &e), &e);
-        }
-        buf_release(&bytes);
-        free(path);
-        free(copy);
-    }
-    char *was = test_text(source, "adapter_config.json"), *now = test_with(was, from, to);
-    test_put(own, "adapter_config.json", now);
-    free(source);
-    free(was);
-    free(now);
-    return own;
-}
-
 /* What a Trainer left beside the adapter is its curve. */
 static void a_trainers_curve_comes_along(void **state) {
     (void)state;
     static const char told[] = "{\"log_history\":[{\"epoch\":0.5,\"loss\":0.9,\"learning_rate\":0.001,\"step\":10},"
                                "{\"eval_loss\":0.8,\"eval_accuracy\":0.25,\"eval_runtime\":3.5,\"step\":10},"
                                "{\"loss\":0.7,\"grad_norm\":1.5,\"step\":20},{\"train_runtime\":9.0,\"step\":20}]}";
-    char *folder = changed("lora", "\"r\": 2", "\"r\": 2");
+    char *folder = adapter_copy(stage.folder, "lora", "\"r\": 2", "\"r\": 2");
     test_put(folder, "trainer_state.json", told);
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/curve.db'", folder, base, stage.folder);
     char *read = json_dumps(stage_at(run, "imported.read"), JSON_COMPACT);
@@ -407,7 +374,7 @@ static void a_trainers_curve_comes_along(void **state) {
 /* Scales that the library takes times alpha go out as they act, with an alpha of 1. */
 static void scales_go_out_as_they_act(void **state) {
     (void)state;
-    char *folder = changed("hub-ia3", "\"alpha\": 1", "\"alpha\": 3"), *out = xprintf("%s/out-scales", stage.folder);
+    char *folder = adapter_copy(stage.folder, "hub-ia3", "\"alpha\": 1", "\"alpha\": 3"), *out = xprintf("%s/out-scales", stage.folder);
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/scales.db'", folder, base, stage.folder), *again;
     free(stage_out(0, "export last --to hub '%s' --db '%s/scales.db'", out, stage.folder));
     again = stage_json("import '%s' --model '%s' --json --db '%s/scales.db'", out, base, stage.folder);
@@ -451,11 +418,11 @@ static void what_is_not_computed_is_refused(void **state) {
         { "lora", "\"peft_type\": \"LORA\"", "\"peft_type\": \"IA3\"", "\"bias\" is \"none\"" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        char *folder = changed(cases[i].name, cases[i].from, cases[i].to);
+        char *folder = adapter_copy(stage.folder, cases[i].name, cases[i].from, cases[i].to);
         stage_refused(5, cases[i].part, "import '%s' --model '%s' --db '%s/no.db'", folder, base, stage.folder);
         free(folder);
     }
-    char *folder = adapter("lora");
+    char *folder = adapter_folder("lora");
     stage_refused(3, "--model DIR names it", "import '%s' --db '%s/no.db'", folder, stage.folder);
     stage_refused(5, "as the model's map wants", "import '%s' --model '%s' --db '%s/no.db'", folder, stage.model, stage.folder);
     free(folder);
@@ -464,7 +431,7 @@ static void what_is_not_computed_is_refused(void **state) {
 /* What the config says beside the tensors is only told. */
 static void the_tensors_say_places_and_ranks(void **state) {
     (void)state;
-    char *folder = changed("lora", "\"r\": 2", "\"r\": 4");
+    char *folder = adapter_copy(stage.folder, "lora", "\"r\": 2", "\"r\": 4");
     json_t *run = stage_json("import '%s' --model '%s' --json --db '%s/other.db'", folder, base, stage.folder);
     char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
     assert_non_null(strstr(said, "the config's rank is 4, its tensors' 2, which is used"));

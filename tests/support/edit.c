@@ -1,5 +1,6 @@
 #include "tests/support/edit.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,9 @@ static struct st_write *put(struct edit *x, const char *name, enum st_type type,
     return &x->tensor[x->tensors++];
 }
 
-void edit_open(struct edit *x, const char *folder) {
+void edit_open_file(struct edit *x, const char *folder, const char *name) {
     struct err e = ERR_INIT;
-    char *path = file_join(folder, "model.safetensors");
+    char *path = file_join(folder, name);
     struct st_file *f = st_open(path, &e);
     if (!f) fail_msg("%s", e.text);
     *x = (struct edit){0};
@@ -28,6 +29,15 @@ void edit_open(struct edit *x, const char *folder) {
     }
     st_close(f);
     free(path);
+}
+
+void edit_open(struct edit *x, const char *folder) { edit_open_file(x, folder, "model.safetensors"); }
+
+real *edit_values(struct edit *x, const char *name) {
+    for (size_t i = 0; i < x->tensors; i++)
+        if (!strcmp(x->tensor[i].name, name)) return (real *)(uintptr_t)x->tensor[i].data;
+    fail_msg("no tensor %s", name);
+    return NULL;
 }
 
 void edit_add(struct edit *x, const char *name, enum st_type type, int rank, size_t a, size_t b) {

@@ -1,4 +1,4 @@
-/* The tensors of a model.safetensors, taken apart, changed and saved again. */
+/* The tensors of a safetensors file, taken apart, changed and saved again. */
 #ifndef TESTS_SUPPORT_EDIT_H
 #define TESTS_SUPPORT_EDIT_H
 
@@ -10,8 +10,11 @@ struct edit {
     struct st_write *tensor; /* names and data owned; F32 */
     size_t tensors;
 };
-/* Reads folder/model.safetensors. */
+/* Reads folder/model.safetensors, or folder/name. */
 void edit_open(struct edit *x, const char *folder);
+void edit_open_file(struct edit *x, const char *folder, const char *name);
+/* Values of a tensor, to be changed in place; fails the test without it. */
+real *edit_values(struct edit *x, const char *name);
 /* Adds a tensor of zeros. */
 void edit_add(struct edit *x, const char *name, enum st_type type, int rank, size_t a, size_t b);
 void edit_rename(struct edit *x, size_t i, const char *name);

@@ -1,4 +1,5 @@
 /* Checkpoints: what a resume refuses, what a file holds, what a full disk does. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,27 @@ static void damaged_and_absent_checkpoints_are_refused(void **state) {
     test_ok(st_save(s.last, &t, 1, NULL, 0, &e), &e);
     refused(&s, ERR_INPUT, "not a checkpoint of petri");
     free(test_file(s.folder, "last.safetensors", bytes.data, bytes.size));
+    buf_release(&bytes);
+    release(&s);
+}
+
+static void values_that_are_not_finite_are_refused(void **state) {
+    (void)state;
+    static const float bad = NAN;
+    struct stopped s;
+    struct buf bytes;
+    struct err e = ERR_INIT;
+    stop_half_way(&s, "lora(r=2)");
+    test_ok(file_read(s.last, 1 << 24, &bytes, &e), &e);
+    char *was = xmalloc(bytes.size), *said = memmem(bytes.data, bytes.size, "tensors_sha256", 14);
+    memcpy(was, bytes.data, bytes.size);
+    assert_non_null(said);
+    said[0] = 'T'; /* as of a version that did not write it */
+    memcpy(bytes.data + bytes.size - sizeof bad, &bad, sizeof bad);
+    free(test_file(s.folder, "last.safetensors", bytes.data, bytes.size));
+    refused(&s, ERR_INPUT, "holds nan at");
+    free(test_file(s.folder, "last.safetensors", was, bytes.size));
+    free(was);
     buf_release(&bytes);
     release(&s);
 }
@@ -570,6 +592,7 @@ int main(void) {
         cmocka_unit_test(changed_options_are_refused_by_name),
         cmocka_unit_test(changed_files_are_refused_by_name),
         cmocka_unit_test(damaged_and_absent_checkpoints_are_refused),
+        cmocka_unit_test(values_that_are_not_finite_are_refused),
         cmocka_unit_test(files_hold_what_they_should),
         cmocka_unit_test(best_survives_a_resume),
         cmocka_unit_test(evaluations_are_told_once),

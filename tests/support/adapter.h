@@ -1,0 +1,11 @@
+/* Folders of adapters that other libraries wrote, tests/reference/adapters, and changed copies of them. */
+#ifndef TESTS_SUPPORT_ADAPTER_H
+#define TESTS_SUPPORT_ADAPTER_H
+
+/* The path of a fixture; caller frees. */
+char *adapter_folder(const char *name);
+/* Copies a fixture into a new folder below `parent` with one text of adapter_config.json replaced; fails the test where the config
+ * does not have it.  Caller frees the path. */
+char *adapter_copy(const char *parent, const char *name, const char *from, const char *to);
+
+#endif
