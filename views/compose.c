@@ -76,8 +76,7 @@ int compose_outputs(const struct compose_view *v) {
     return v->classes > 0 ? v->classes : 2;
 }
 
-struct plan *compose_plan(const struct compose_view *v, struct err *e) {
-    const struct run_config *c = &v->config;
+static struct plan *plan_of_config(const struct compose_view *v, const struct run_config *c, struct err *e) {
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
     struct regime regime;
@@ -92,6 +91,22 @@ struct plan *compose_plan(const struct compose_view *v, struct err *e) {
     return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){config_task_count(c), name, outputs, &meta}, e);
 }
 
+struct plan *compose_plan(const struct compose_view *v, struct err *e) { return plan_of_config(v, &v->config, e); }
+
+static bool cost_of_plan(const struct compose_view *v, const struct run_config *c, const struct plan *p, struct estimate *out) {
+    const struct estimate_of cost = {c, p, v->arch, v->row_tokens, v->row_targets, v->train_rows, v->dev_rows,
+                                     v->workers > 0 ? v->workers : 1, v->gflops};
+    return estimate_run(&cost, out);
+}
+
+bool compose_estimate(const struct compose_view *v, const struct run_config *c, struct estimate *out) {
+    struct err ignored = ERR_INIT;
+    struct plan *p = v->arch ? plan_of_config(v, c, &ignored) : NULL;
+    bool known = p && cost_of_plan(v, c, p, out);
+    plan_free(p);
+    return known;
+}
+
 static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
@@ -102,9 +117,7 @@ static void count(struct compose_view *v) {
     f->kept = p->kept_method;
     f->head = p->head;
     f->model = p->model;
-    const struct estimate_of cost = {&v->config, p, v->arch, v->row_tokens, v->row_targets, v->train_rows, v->dev_rows,
-                                     v->workers > 0 ? v->workers : 1, v->gflops};
-    estimate_run(&cost, &f->cost);
+    cost_of_plan(v, &v->config, p, &f->cost);
     const struct network *n;
     for (int k = 0; k < COMPOSE_NETWORKS && (n = compose_network_at(v, k)); k++) {
         size_t length = strlen(n->name);

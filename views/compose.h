@@ -129,6 +129,8 @@ void compose_init(struct compose_view *v);
 void compose_release(struct compose_view *v);
 /* Facts, choices and options anew, cursor put inside; after any change from outside. */
 void compose_changed(struct compose_view *v);
+/* Estimates a run of this description on the view's model, examples and machine; false: not known (the model is not read). */
+bool compose_estimate(const struct compose_view *v, const struct run_config *c, struct estimate *out);
 /* Takes a method (a preset, one typed) at its usual rate, as one undoable step. */
 void compose_take_method(struct compose_view *v, const struct method *m);
 /* What a method (method_canonical) does to the model before it is trained; shown while that is the method. */

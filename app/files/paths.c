@@ -64,6 +64,7 @@ static bool have_task(const char *name) {
 
 const char *paths_model(void) { return !have_model(DEFAULT_MODEL) && have_model(OWN_MODEL) ? OWN_MODEL : DEFAULT_MODEL; }
 const char *paths_task(void) { return !have_task(DEFAULT_TASK) && have_task(OWN_TASK) ? OWN_TASK : DEFAULT_TASK; }
+const char *paths_first_task(void) { return have_task(OWN_TASK) ? OWN_TASK : paths_task(); }
 
 char *paths_stand_in(const char *model, const char *task) {
     bool own_model = model && !strcmp(model, OWN_MODEL) && !have_model(DEFAULT_MODEL);

@@ -16,6 +16,8 @@
  * again where neither is, so that what is missing is named. */
 const char *paths_model(void);
 const char *paths_task(void);
+/* Returns the task of the first page: petri's own, which a first run learns in seconds; where that is missing, paths_task(). */
+const char *paths_first_task(void);
 /* "petri-mini and sections are petri's own; `make fetch` brings more": of a model and a task (NULL: none) those that
  * stand in for what is not fetched.  NULL when neither does; caller frees. */
 char *paths_stand_in(const char *model, const char *task);

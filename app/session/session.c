@@ -168,8 +168,10 @@ static void say_lost(struct session *s) {
                (long long)first);
 }
 
-/* `lesson`: begins on Learn with it; `watch`: on Train, or with notes; both NULL: where work begins. */
-static void session_begin(struct session *s, const char *lesson, const struct session_start *watch) {
+/* Shows the first screen: the lesson, the watched run or the notes that were asked for; otherwise Compose, or the first page while
+ * the history is empty. */
+static void session_begin(struct session *s, const struct session_start *with) {
+    const char *lesson = with->lesson;
     struct first_view *f = &s->ui.first;
     struct term_abilities t;
     term_abilities(&t);
@@ -178,13 +180,15 @@ static void session_begin(struct session *s, const char *lesson, const struct se
     f->terminal_colours = t.colours;
     s->ui.database = s->database;
     struct err e = ERR_INIT;
-    session__ask_source(s, &s->ui.compose.config);
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_MACHINE });
     struct store_runs runs;
     if (!store_list(s->store, &(struct store_list){ .limit = 1 }, &runs, &e)) {
         s->ui.total_runs = (int)runs.all;
         store_runs_release(&runs);
     }
+    config_take_model(&s->ui.compose.config, with->model);
+    config_take_task(&s->ui.compose.config, with->first_task && !s->ui.total_runs ? with->first_task : with->task);
+    session__ask_source(s, &s->ui.compose.config);
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_MACHINE });
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
     if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COLUMNS });
@@ -198,13 +202,13 @@ static void session_begin(struct session *s, const char *lesson, const struct se
         ui_show(&s->ui, SCREEN_LEARN);
         session__effect(s, &open);
     }
-    if (!watch) return;
-    if (watch->notes) {
+    if (!with->watch && !with->notes) return;
+    if (with->notes) {
         session__follow_lesson(s);
         return;
     }
-    s->following = !watch->run;
-    s->watched = s->ui.train.focus = watch->run;
+    s->following = !with->run;
+    s->watched = s->ui.train.focus = with->run;
     ui_show(&s->ui, SCREEN_TRAIN);
     session__ask_others(s);
 }
@@ -319,8 +323,6 @@ int session_run(const struct session_start *with, struct err *e) {
         s.words = (struct ui_words){ NULL, s.verbs->offer };
         s.ui.words = &s.words;
     }
-    config_take_model(&s.ui.compose.config, with->model);
-    config_take_task(&s.ui.compose.config, with->task);
     int w, h;
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
@@ -328,7 +330,7 @@ int session_run(const struct session_start *with, struct err *e) {
     if (with->settings) s.settings = *with->settings;
     else settings_init(&s.settings);
     session__apply_settings(&s);
-    session_begin(&s, with->lesson, with->watch || with->notes ? with : NULL);
+    session_begin(&s, with);
     if (with->said && *with->said) ui_say(&s.ui, SAY_WARNING, "%s", with->said);
     loop(&s);
     if (!session_hung_up) term_stop();

@@ -41,6 +41,7 @@ struct session_start {
     struct store *store;     /* open for writing; the session closes it, also on failure */
     int workers;
     const char *model, *task; /* to begin with */
+    const char *first_task;  /* replaces task while the history is empty, when the first page is shown; NULL: task */
     bool look_only;          /* the store is open for reading: runs are shown, and nothing is begun or changed */
     bool watch;              /* begins on Train, */
     const struct settings *settings; /* NULL: the usual ones; copied */

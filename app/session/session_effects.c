@@ -29,16 +29,28 @@ static void session_effects_train(struct session *s) {
     ui_show(&s->ui, SCREEN_TRAIN);
 }
 
-/* The first page's run: small enough to be over soon, large enough to learn something. */
+/* Describes the first page's run on the model and task of Compose: it takes seconds and learns something; config_release. */
+static void first_config(const struct session *s, struct run_config *c) {
+    config_init(c);
+    c->batch = 16;
+    c->epochs = 0;
+    c->steps = 60;
+    c->eval_every = 20;
+    c->eval_rows = 256;
+    config_take_source(c, &s->ui.compose.config);
+}
+
+void session__estimate_first(struct session *s) {
+    struct run_config c;
+    struct estimate cost;
+    first_config(s, &c);
+    s->ui.first.seconds = compose_estimate(&s->ui.compose, &c, &cost) && cost.seconds > 0 ? cost.seconds : 0;
+    config_release(&c);
+}
+
 static void train_first(struct session *s) {
     struct run_config c;
-    config_init(&c);
-    c.batch = 16;
-    c.epochs = 0;
-    c.steps = 60;
-    c.eval_every = 20;
-    c.eval_rows = 256;
-    config_take_source(&c, &s->ui.compose.config);
+    first_config(s, &c);
     compose_take_config(&s->ui.compose, &c);
     config_release(&c);
     session_effects_train(s);

@@ -238,6 +238,7 @@ static void take_source(struct session *s, struct background_answer *a) {
     s->ui.first.fetch = new->ok && new->train_rows ? NULL : paths_fetch();
     free(s->stand_in);
     s->ui.first.stand_in = s->stand_in = paths_stand_in(new->model, new->task);
+    session__estimate_first(s);
 }
 
 /* A clone: its model and rows are shown once they are read, and nothing else's meanwhile. */
@@ -401,6 +402,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         s->ui.first.gflops = s->ui.compose.gflops = a->gflops;
         s->ui.compose.workers = a->workers;
         compose_changed(&s->ui.compose);
+        session__estimate_first(s);
     }
     if (a->start) compose_start(&s->ui.compose, a->method, a->start);
     if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);

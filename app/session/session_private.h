@@ -112,6 +112,8 @@ void session__ask_beside(struct session *s);
 void session__ask_others(struct session *s);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
 void session__ask_source(struct session *s, const struct run_config *c);
+/* Estimates the first page's run from what is known of the model, the examples and the machine. */
+void session__estimate_first(struct session *s);
 /* The same of what Compose holds: only the facts are taken. */
 void session__ask_facts(struct session *s);
 /* Compose's list of methods kept by name, anew. */

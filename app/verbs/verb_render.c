@@ -39,7 +39,7 @@ struct scene {
     struct own_folder *folder;
 };
 
-static int place_method(struct scene *s, const struct args *a, struct err *e) {
+static int place_method(struct scene *s, const struct args *a, bool first, struct err *e) {
     struct method m;
     const char *text = args_get(a, "method");
     int rc = method_parse(text ? text : "lora", &m, e);
@@ -48,7 +48,7 @@ static int place_method(struct scene *s, const struct args *a, struct err *e) {
     const char *model = verb_shown_model(a);
     char *folder = model_find(model, &missing);
     if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
-    const char *task = verb_shown_task(a);
+    const char *task = first && !args_get(a, "task") ? paths_first_task() : verb_shown_task(a);
     s->have_task = !task_open(&s->task, &(struct task_source){ .where = task }, &missing);
     struct compose_view *v = &s->ui.compose;
     v->arch = s->have_arch ? &s->arch : NULL;
@@ -292,7 +292,7 @@ int verb_render(const struct args *a, struct err *e) {
         *e = absent;
         rc = opened;
     }
-    if (!rc) rc = place_method(&s, a, e);
+    if (!rc) rc = place_method(&s, a, screen == SCREEN_FIRST, e);
     if (!rc && store) rc = place_runs(&s, store, a, screen, e);
     if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
     if (!rc && args_get(a, "loss"))

@@ -62,7 +62,9 @@ static int open_screen(const struct args *a, struct err *e) {
     int rc = verb_shown_settings(a, &s, &said, e);
     if (!rc) rc = settings_workers(a, &s, &with.workers, e);
     with.model = strcmp(s.value[SETTING_MODEL], "auto") ? s.value[SETTING_MODEL] : paths_model();
-    with.task = strcmp(s.value[SETTING_TASK], "auto") ? s.value[SETTING_TASK] : paths_task();
+    bool usual_task = !strcmp(s.value[SETTING_TASK], "auto");
+    with.task = usual_task ? paths_task() : s.value[SETTING_TASK];
+    with.first_task = usual_task ? paths_first_task() : NULL;
     with.said = buf_text(&said);
     with.look_only = !strcmp(s.value[SETTING_READONLY], "on");
     if (!rc && term_is_plain()) {
