@@ -10,20 +10,6 @@
 #include "core/text/unicode.h"
 
 /* ---- words ---- */
-/* White space as Python's split() has it: Unicode's and the four ASCII separators. */
-static bool is_blank(uint32_t cp) { return unicode_is_space(cp) || (cp >= 0x1C && cp <= 0x1F); }
-
-/* Bytes up to the last character that is no blank. */
-static size_t without_end(const char *s, size_t n) {
-    size_t kept = 0, at = 0;
-    while (at < n) {
-        uint32_t cp;
-        at += utf8_decode(s + at, n - at, &cp);
-        if (!is_blank(cp)) kept = at;
-    }
-    return kept;
-}
-
 static void replace(struct buf *b, const char *from, const char *to) {
     size_t n = strlen(from), i = 0;
     struct buf out = BUF_INIT;
@@ -89,7 +75,7 @@ static void bleu_split(const struct buf *b, struct words *w) {
     while (at < b->size) {
         uint32_t cp;
         size_t used = utf8_decode(b->data + at, b->size - at, &cp);
-        if (is_blank(cp)) {
+        if (unicode_is_python_space(cp)) {
             if (at > from) words_add(w, b->data + from, at - from);
             from = at + used;
         }
@@ -104,7 +90,7 @@ void bleu_words(const char *s, size_t n, struct words *w) {
         {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"},
     };
     struct buf b = BUF_INIT;
-    buf_add(&b, s, without_end(s, n));
+    buf_add(&b, s, unicode_rstrip(s, n));
     for (size_t i = 0; i < COUNT_OF(change); i++) replace(&b, change[i][0], change[i][1]);
     /* a blank at either end, so that every character has neighbours */
     struct buf line = BUF_INIT;

@@ -1,6 +1,5 @@
 #include "core/data/metrics.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/data/bleu.h"
 #include "core/data/rouge.h"
+#include "core/text/unicode.h"
 
 static const struct {
     const char *name, *other;
@@ -308,19 +308,10 @@ void metrics_of_scores(struct metrics *m, const double *gold, const bool *has, c
     free(counts);
 }
 
-/* Blanks at the ends of a text say nothing. */
-static struct metric_text trimmed(struct metric_text t) {
-    while (t.n && isspace((unsigned char)t.s[t.n - 1])) t.n--;
-    while (t.n && isspace((unsigned char)*t.s)) {
-        t.s++;
-        t.n--;
-    }
-    return t;
-}
-
+/* Whether the texts are equal after Python's str.strip(). */
 static bool metrics_same_text(struct metric_text a, struct metric_text b) {
-    a = trimmed(a);
-    b = trimmed(b);
+    unicode_strip(&a.s, &a.n);
+    unicode_strip(&b.s, &b.n);
     return a.n == b.n && (!a.n || !memcmp(a.s, b.s, a.n));
 }
 

@@ -1,6 +1,5 @@
 #include "core/data/text_form.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/data/import.h"
 #include "core/data/layouts.h"
+#include "core/text/unicode.h"
 
 /* The names that a task's texts go by. */
 struct field_names {
@@ -112,11 +112,7 @@ struct parsed text_parse(const struct task *t, const char *text, size_t n) {
     bool scores = t->gold == DATA_REGRESSION;
     struct parsed p = {.label = -1, .score = scores ? -1 : 0};
     char word[48];
-    while (n && isspace((unsigned char)text[n - 1])) n--;
-    while (n && isspace((unsigned char)*text)) {
-        text++;
-        n--;
-    }
+    unicode_strip(&text, &n);
     if (!n || n >= sizeof word || memchr(text, '\0', n)) return p;
     memcpy(word, text, n);
     word[n] = '\0';

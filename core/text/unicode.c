@@ -4,6 +4,7 @@
 #include <utf8proc.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 struct range {
     uint32_t first, last;
@@ -149,6 +150,29 @@ bool unicode_is_space(uint32_t cp) {
     if (cp < 0x80) return cp == ' ' || (cp >= 9 && cp <= 13);
     return cp == 0x85 || cp == 0xA0 || cp == 0x1680 || (cp >= 0x2000 && cp <= 0x200A) ||
            cp == 0x2028 || cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
+}
+
+bool unicode_is_python_space(uint32_t cp) { return unicode_is_space(cp) || (cp >= 0x1C && cp <= 0x1F); }
+
+size_t unicode_rstrip(const char *s, size_t n) {
+    size_t left = 0, at = 0;
+    while (at < n) {
+        uint32_t cp;
+        at += utf8_decode(s + at, n - at, &cp);
+        if (!unicode_is_python_space(cp)) left = at;
+    }
+    return left;
+}
+
+void unicode_strip(const char **s, size_t *n) {
+    uint32_t cp;
+    *n = unicode_rstrip(*s, *n);
+    while (*n) {
+        size_t used = utf8_decode(*s, *n, &cp);
+        if (!unicode_is_python_space(cp)) break;
+        *s += used;
+        *n -= used;
+    }
 }
 
 bool unicode_is_control(uint32_t cp) {

@@ -13,6 +13,7 @@
 enum { UNICODE_PARTS = 32 }; /* most code points that one decomposes to */
 
 bool unicode_is_space(uint32_t cp);       /* White_Space */
+bool unicode_is_python_space(uint32_t cp); /* what Python's str.isspace() accepts: White_Space and U+001C to U+001F */
 bool unicode_is_control(uint32_t cp);     /* Cc, Cf, Co without tab and line ends */
 bool unicode_is_punctuation(uint32_t cp); /* ASCII signs and P* */
 bool unicode_is_mark(uint32_t cp);        /* Mn */
@@ -22,6 +23,10 @@ bool unicode_is_any_mark(uint32_t cp);    /* M*: what StripAccents takes away */
 bool unicode_is_letter(uint32_t cp);      /* \p{L} of the reference's regular expressions */
 bool unicode_is_number(uint32_t cp);      /* \p{N} */
 int unicode_combining(uint32_t cp);       /* canonical combining class */
+/* Returns how many of the n bytes at s Python's str.rstrip() leaves. */
+size_t unicode_rstrip(const char *s, size_t n);
+/* Removes from the *n bytes at *s what Python's str.strip() removes. */
+void unicode_strip(const char **s, size_t *n);
 /* Full canonical decomposition of one code point; returns how many (at least 1). */
 size_t unicode_decompose(uint32_t cp, uint32_t out[UNICODE_PARTS]);
 /* The same with compatibility mappings. */

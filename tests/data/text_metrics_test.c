@@ -8,9 +8,11 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/bleu.h"
 #include "core/data/rouge.h"
 #include "core/data/text_form.h"
+#include "core/text/unicode.h"
 #include "tests/support/test.h"
 
 enum { PAIRS = 500, BLOCK = 50 };
@@ -109,6 +111,36 @@ static void texts_of_a_split(void **state) {
     metrics_release(&m);
 }
 
+/* Exact match strips what Python's str.strip() does, at both ends and nowhere else: all code points, beside Python's list. */
+static void exact_strips_as_python_does(void **state) {
+    (void)state;
+    enum { LAST = 0x10FFFF };
+    static bool listed[LAST + 1];
+    char *path = test_path("tests/reference/strip.txt");
+    struct buf file;
+    struct err e = ERR_INIT;
+    test_ok(file_read(path, 1 << 20, &file, &e), &e);
+    char *rest = file.data;
+    for (char *line; (line = strsep(&rest, "\n")) && *line;) listed[strtoul(line, NULL, 16)] = true;
+    for (uint32_t cp = 0; cp <= LAST; cp++) {
+        char text[16], c[4];
+        if (cp >= 0xD800 && cp <= 0xDFFF) continue;
+        size_t used = utf8_encode(cp, c), n = (size_t)snprintf(text, sizeof text, "%.*sa%.*s", (int)used, c, (int)used, c);
+        const char *s = text;
+        if (!cp) continue;
+        unicode_strip(&s, &n);
+        if ((n == 1) != listed[cp]) fail_msg("U+%04X: %zu bytes left", cp, n);
+    }
+    const struct metric_text gold[] = {TEXT("1\u00A02"), TEXT("yes"), TEXT("\u2003"), TEXT("\u200Bno")},
+                             text[] = {TEXT("\u00A0 1\u00A02\x1F\u3000\n"), TEXT("yes\xC2\x85"), TEXT(""), TEXT("no")};
+    struct metrics m;
+    metrics_of_texts(&m, gold, text, NULL, 4);
+    near(0, "exact", m.value[METRIC_EXACT].value, 3.0 / 4);
+    metrics_release(&m);
+    buf_release(&file);
+    free(path);
+}
+
 /* Gold labels and answers of a split; expected values by scikit-learn, F1 with an invalid answer
  * taken as the other class. */
 static void score(struct metrics *m, const struct task *t, const double *gold,
@@ -165,6 +197,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_pairs),
         cmocka_unit_test(texts_of_a_split),
+        cmocka_unit_test(exact_strips_as_python_does),
         cmocka_unit_test(invalid_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
 A line is {"gold", "text", "rouge": [1, 2, L], "bleu"}: F1 without stemmer, and BLEU (13a,
 exponential smoothing) of the pair as a corpus of its own.  After every 50 pairs a line
 {"corpus": BLEU of these 50, "all": BLEU of all so far}.
+
+Also makes strip.txt: the code points that str.strip() removes, in hexadecimal, one a line.
 """
 import json
 import os
@@ -63,11 +65,18 @@ def pair(i):
     return gold, rng.choice([changed, changed, changed, lambda s: s])(gold)
 
 
+def make_strip(folder):
+    with open(os.path.join(folder, "strip.txt"), "w", encoding="ascii") as f:
+        f.writelines(f"{cp:X}\n" for cp in range(0x110000) if not chr(cp).strip())
+
+
 def main():
     scorer = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=False)
     bleu = BLEU(smooth_method="exp", tokenize="13a")
     pairs = [pair(i) for i in range(500)]
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "text_metrics.jsonl")
+    folder = os.path.dirname(os.path.abspath(__file__))
+    make_strip(folder)
+    path = os.path.join(folder, "text_metrics.jsonl")
     with open(path, "w", encoding="utf-8") as f:
         for i, (gold, text) in enumerate(pairs):
             r = scorer.score(gold, text)
