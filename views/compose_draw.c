@@ -188,7 +188,7 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
     struct method m = v->config.method;
     struct err e = ERR_INIT;
     if (r.h < 1) return;
-    formula_delta(&k->module, "", delta);
+    formula_delta(&k->module, v->arch, "", delta);
     formula_compose(&k->module, "", compose);
     int used = canvas_text(c, r.x, r.y, INK_TEXT, delta);
     canvas_fit(c, r.x + used + 4, r.y, r.w - used - 4, INK_TEXT, compose);
@@ -303,12 +303,12 @@ static void add_subscript(char sub[96], int number) {
     sub[n] = 0;
 }
 
-static int gather_formulas(const struct method *m, struct formula *out) {
+static int gather_formulas(const struct method *m, const struct arch *a, struct formula *out) {
     int count = 0;
     for (int i = 0; i < m->count; i++) {
         struct formula f = {.first = i};
         int at = 0;
-        formula_delta(&m->module[i], "", f.delta);
+        formula_delta(&m->module[i], a, "", f.delta);
         formula_compose(&m->module[i], "", f.compose);
         while (at < count && (strcmp(out[at].delta, f.delta) || strcmp(out[at].compose, f.compose))) at++;
         if (at == count) out[count++] = f;
@@ -316,7 +316,7 @@ static int gather_formulas(const struct method *m, struct formula *out) {
         out[at].is_of[i] = true;
     }
     for (int i = 0; i < count; i++) {
-        formula_delta(&m->module[out[i].first], out[i].sub, out[i].delta);
+        formula_delta(&m->module[out[i].first], a, out[i].sub, out[i].delta);
         formula_compose(&m->module[out[i].first], out[i].sub, out[i].compose);
     }
     return count;
@@ -353,7 +353,7 @@ static int compose_column(const struct canvas *c, const struct formula *f, int c
 /* With room for it, the tensors and the arithmetic of the first of them stand below. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
-    int count = gather_formulas(&v->config.method, f), shown = count < r.h ? count : r.h, y = r.y, last = r.y + r.h - 1;
+    int count = gather_formulas(&v->config.method, v->arch, f), shown = count < r.h ? count : r.h, y = r.y, last = r.y + r.h - 1;
     if (shown < count) sort_formulas(v, f, count);
     int x1 = compose_column(c, f, shown, r.w);
     bool tall = r.h >= 3 * count + 1 && r.w >= 70;
@@ -397,7 +397,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     canvas_rule(c, r.x, r.y, r.w, "Block", right);
     struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
     struct formula f[METHOD_MODULES];
-    int formulas = gather_formulas(&v->config.method, f), networks = compose_networks(v);
+    int formulas = gather_formulas(&v->config.method, v->arch, f), networks = compose_networks(v);
     in.h -= networks;
     if (in.h < 3) in.h = 3;
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;

@@ -104,8 +104,8 @@ void compose_push(struct compose_view *v);
 bool compose_undo(struct compose_view *v);
 bool compose_redo(struct compose_view *v);
 
-/* Δh of a module, and how it is composed, in the field's notation; sub: "₁", "₁,₂". */
-void formula_delta(const struct module *m, const char *sub, char out[160]);
+/* Writes Δh of a module on a model (NULL: before one is chosen), and how it is composed, in the field's notation; sub: "₁", "₁,₂". */
+void formula_delta(const struct module *m, const struct arch *a, const char *sub, char out[160]);
 void formula_compose(const struct module *m, const char *sub, char out[160]);
 
 #endif

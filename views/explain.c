@@ -93,11 +93,11 @@ static void add_generators(struct explain_page *page, const struct method *m) {
     }
 }
 
-static void add_formulas(struct explain_page *page, const struct method *m) {
+static void add_formulas(struct explain_page *page, const struct method *m, const struct arch *a) {
     for (int i = 0; i < m->count; i++) {
         char sub[16] = "", delta[160], compose[160];
         if (m->count > 1) snprintf(sub, sizeof sub, "_%d", i + 1);
-        formula_delta(&m->module[i], sub, delta);
+        formula_delta(&m->module[i], a, sub, delta);
         formula_compose(&m->module[i], sub, compose);
         add(page, EXPLAIN_FORMULA, "%d  %s;  %s", i + 1, delta, compose);
     }
@@ -201,7 +201,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
     add_about(out, &m, preset);
     for (int i = 0; i < m.count; i++) explain_add_axes(out, &m.module[i], i + 1);
     if (!m.count) add(out, EXPLAIN_AXES, "no module: the head alone");
-    add_formulas(out, &m);
+    add_formulas(out, &m, a);
     if (p) add_trains(out, p, a);
     if (p) add_costs(out, p);
     if (a) add_findings(out, &m, a);

@@ -10,10 +10,11 @@ static const char *input_of(const struct module *m) {
     return m->read == m->write ? "h" : m->read == TAP_A_Q ? "q" : "x";
 }
 
-void formula_delta(const struct module *m, const char *sub, char out[160]) {
+void formula_delta(const struct module *m, const struct arch *a, const char *sub, char out[160]) {
     char site[32];
     site_words(m, site);
-    function_of(m)->formula(m, input_of(m), sub, site, out);
+    const struct formula_words w = {input_of(m), sub, site, !a || a->scale_scores ? "/\u221Ad_h" : ""};
+    function_of(m)->formula(m, &w, out);
 }
 
 /* A bottleneck with norms or a residual of its own: "h ← LN(h + res + 2 Δh); ends so". */

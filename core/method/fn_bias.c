@@ -3,11 +3,9 @@
 
 #include "core/method/fn.h"
 
-static void fn_bias_formula(const struct module *m, const char *x, const char *sub, const char *place,
-                            char out[160]) {
+static void fn_bias_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)x;
-    snprintf(out, 160, "b%s: additive vectors, %s", sub, place);
+    snprintf(out, 160, "b%s: additive vectors, %s", w->sub, w->place);
 }
 
 const struct function function_bias = {

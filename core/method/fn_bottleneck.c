@@ -146,18 +146,13 @@ static void fn_bottleneck_terms(struct terms *t, const struct module *m, const s
     terms_add(t, letters, "%d + %d", inner(m, a), tap_width(a, m->write));
 }
 
-static void fn_bottleneck_formula(const struct module *m, const char *x, const char *sub, const char *place,
-                                  char out[160]) {
+static void fn_bottleneck_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "", *up = m->biases ? " + b_u" : "";
-    char before[64];
-    (void)place;
-    if (m->norm_before) {
-        snprintf(before, sizeof before, "LN_0(%s)", x);
-        x = before;
-    }
+    char x[64];
+    snprintf(x, sizeof x, m->norm_before ? "LN_0(%s)" : "%s", w->x);
     if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)
-        snprintf(out, 160, "Δh%s = %s(q W_dᵀ/√d_h%s) W_u%s  each head", sub, act, down, up);
-    else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", sub, act, x, down, up);
+        snprintf(out, 160, "Δh%s = %s(q W_dᵀ%s%s) W_u%s  each head", w->sub, act, w->scores, down, up);
+    else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", w->sub, act, x, down, up);
 }
 
 static const char *fn_bottleneck_unmergeable(const struct plan *p, const struct module *m) {

@@ -122,12 +122,11 @@ static void fn_decomposed_terms(struct terms *t, const struct module *m, const s
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
 }
 
-static void fn_decomposed_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
-    (void)place;
+static void fn_decomposed_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     char s[32] = "";
     if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
     bool all = m->length == LENGTH_OUTPUT;
-    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖%s, over %s", sub, s, all ? "" : s, all ? ", b too" : "", x);
+    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖%s, over %s", w->sub, s, all ? "" : s, all ? ", b too" : "", w->x);
 }
 
 /* ---- merging ---- */

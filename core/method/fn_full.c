@@ -6,11 +6,9 @@
 
 static void fn_full_advise(struct check *c, const struct module *m) { check_memory(c, m, 16, false); /* value, gradient and two moments */ }
 
-static void fn_full_formula(const struct module *m, const char *x, const char *sub, const char *place,
-                            char out[160]) {
+static void fn_full_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)x;
-    snprintf(out, 160, "W%s: weights, %s", sub, place);
+    snprintf(out, 160, "W%s: weights, %s", w->sub, w->place);
 }
 
 const struct function function_full = {

@@ -67,11 +67,9 @@ static void fn_linear_pair(struct check *c, const struct module *x, int first, c
 static void fn_linear_terms(struct terms *t, const struct module *m,
                             const struct arch *a) { terms_matrices(t, a, m); }
 
-static void fn_linear_formula(const struct module *m, const char *x, const char *sub, const char *place,
-                              char out[160]) {
+static void fn_linear_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)place;
-    snprintf(out, 160, "Δh%s = %s W_d W_u", sub, x);
+    snprintf(out, 160, "Δh%s = %s W_d W_u", w->sub, w->x);
 }
 
 /* ---- merging ---- */

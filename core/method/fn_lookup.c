@@ -51,11 +51,9 @@ static void lookup_terms(struct terms *t, const struct module *m, const struct a
     terms_add(t, "r·(V+d)", "%d·(%d+%d)", m->size, a->vocabulary, a->width);
 }
 
-static void lookup_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void lookup_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)x;
-    (void)place;
-    snprintf(out, 160, "Δh%s = W_d[token] W_u", sub);
+    snprintf(out, 160, "Δh%s = W_d[token] W_u", w->sub);
 }
 
 static void lookup_label(const struct module *m, const struct arch *a, char out[64]) {

@@ -8,10 +8,9 @@
 /* What it needs is said whatever the machine has. */
 static void masked_advise(struct check *c, const struct module *m) { check_memory(c, m, masked_bytes(c->m, 1), true); }
 
-static void masked_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void masked_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)x;
-    snprintf(out, 160, "W%s = W₀ + z ⊙ w, z the mask: weights, %s", sub, place);
+    snprintf(out, 160, "W%s = W₀ + z ⊙ w, z the mask: weights, %s", w->sub, w->place);
 }
 
 const struct function function_masked = {

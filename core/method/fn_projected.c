@@ -65,10 +65,9 @@ static void fn_projected_terms(struct terms *t, const struct module *m, const st
     terms_add(t, letters, "%d + %d", m->size, tap_width(a, m->write));
 }
 
-static void fn_projected_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_projected_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)place;
-    snprintf(out, 160, "Δh%s = ((%s A) ⊙ d) B ⊙ b, A and B random and frozen", sub, x);
+    snprintf(out, 160, "Δh%s = ((%s A) ⊙ d) B ⊙ b, A and B random and frozen", w->sub, w->x);
 }
 
 /* ---- merging ---- */

@@ -51,12 +51,10 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
     else terms_add(t, "l·d", "%d·%d", m->size, a->width);
 }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     static const char *const made[SOURCE_COUNT] = {
         [SOURCE_MLP] = " = MLP(E)", [SOURCE_LSTM] = " = MLP(LSTM(E))", [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)"};
-    (void)x;
-    (void)place;
-    snprintf(out, 160, "P%s%s, %d rows", sub, made[m->source] ? made[m->source] : "", m->size);
+    snprintf(out, 160, "P%s%s, %d rows", w->sub, made[m->source] ? made[m->source] : "", m->size);
 }
 
 static void label(const struct module *m, const struct arch *a, char out[64]) {

@@ -53,12 +53,9 @@ static void fn_scale_terms(struct terms *t, const struct module *m, const struct
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
 }
 
-static void fn_scale_formula(const struct module *m, const char *x, const char *sub, const char *place,
-                             char out[160]) {
+static void fn_scale_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)x;
-    (void)place;
-    snprintf(out, 160, "l%s: one factor a channel", sub);
+    snprintf(out, 160, "l%s: one factor a channel", w->sub);
 }
 
 static void fn_scale_label(const struct module *m, const struct arch *a, char out[64]) {

@@ -82,12 +82,9 @@ static void fn_softmax_terms(struct terms *t, const struct module *m, const stru
     terms_add(t, letters, "2·%d·%d", m->size, tap_width(a, m->write));
 }
 
-static void fn_softmax_formula(const struct module *m, const char *x, const char *sub, const char *place,
-                               char out[160]) {
-    (void)x;
-    (void)place;
+static void fn_softmax_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     const char *made = source_is_prompt(m->source) ? ", P = relu(P_τ Dᵀ) Uᵀ" : "";
-    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ/√d_h) P_v%s", sub, made);
+    snprintf(out, 160, "Δh%s = softmax(x W_q P_kᵀ%s) P_v%s", w->sub, w->scores, made);
 }
 
 static void fn_softmax_label(const struct module *m, const struct arch *a, char out[64]) {
@@ -104,8 +101,7 @@ static const char *fn_softmax_unmergeable(const struct plan *p, const struct mod
 const struct function function_softmax = {
     .name = "softmax",
     .title = "softmax keys",
-    .says = "l learned keys and values that every query attends to: softmax(x W_q P_kᵀ/√d_h) P_v. "
-            "What a prefix is.",
+    .says = "l learned keys and values that every query attends to. What a prefix is.",
     .form = FORM_KEYS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT |
             TAKES_SHIFT,

@@ -57,10 +57,9 @@ static void fn_svd_terms(struct terms *t, const struct module *m, const struct a
     terms_add(t, "r", "%d", m->size);
 }
 
-static void fn_svd_formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
+static void fn_svd_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
-    (void)place;
-    snprintf(out, 160, "Δh%s = (%s W_d ⊙ e) W_u", sub, x);
+    snprintf(out, 160, "Δh%s = (%s W_d ⊙ e) W_u", w->sub, w->x);
 }
 
 /* ---- merging ---- */

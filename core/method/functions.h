@@ -65,6 +65,12 @@ enum merge_turn {
     MERGE_TURNS
 };
 
+/* Parts of a module's formula that depend on where it is. */
+struct formula_words {
+    const char *x, *sub, *place; /* the tap that is read, the module's number as an index, its place in words */
+    const char *scores;          /* "/√d_h", or "" for a model whose attention scores are not divided by it */
+};
+
 struct function_slot; /* fn.h, as the next */
 struct use;
 struct check; /* check.h */
@@ -106,9 +112,8 @@ struct function {
     /* FORM_KEYS: sets key and value. */
     void (*keys_of)(struct tape *t, const struct use *u, struct kv_set *set);
 
-    /* Δh in the field's notation.  `x`: what is read, `sub`: the module's number as an index, `place`: where it
-     * is in words. */
-    void (*formula)(const struct module *m, const char *x, const char *sub, const char *place, char out[160]);
+    /* Writes Δh in the field's notation. */
+    void (*formula)(const struct module *m, const struct formula_words *w, char out[160]);
     /* Its sizes, short, for a box in a drawing; a NULL: before a model is chosen.  NULL: nothing to say. */
     void (*label)(const struct module *m, const struct arch *a, char out[64]);
 

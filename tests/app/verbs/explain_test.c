@@ -59,6 +59,20 @@ static void a_page_of_several_tasks(void **state) {
     free(text);
 }
 
+/* T5 does not divide attention scores by the root of a head's width, other families do. */
+static void a_formula_is_that_of_the_model(void **state) {
+    (void)state;
+    static const char *const methods[] = {"prefix(l=2)", "multi-head-parallel-adapter(r=2)"};
+    for (size_t i = 0; i < COUNT_OF(methods); i++)
+        for (int t5 = 0; t5 < 2; t5++) {
+            char *folder = t5 ? test_path("tests/reference/families/t5-tiny") : xstrdup(stage.model);
+            json_t *page = stage_json("explain '%s' --model '%s' --json", methods[i], folder);
+            if (says(page, "formula", "/√d_h") == t5) fail_msg("%s on %s", methods[i], folder);
+            json_decref(page);
+            free(folder);
+        }
+}
+
 /* What cannot be there is explained with the reason; what is no method is refused. */
 static void what_cannot_be(void **state) {
     (void)state;
@@ -74,6 +88,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_preset_has_its_page),
         cmocka_unit_test(a_page_of_several_tasks),
+        cmocka_unit_test(a_formula_is_that_of_the_model),
         cmocka_unit_test(what_cannot_be),
     };
     return cmocka_run_group_tests_name("explain", tests, stage_make, stage_drop);

@@ -35,9 +35,8 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
     terms_add(t, letters, "%d·%d", tap_width(a, m->read), tap_width(a, m->write));
 }
 
-static void formula(const struct module *m, const char *x, const char *sub, const char *place, char out[160]) {
-    (void)place;
-    snprintf(out, 160, "Δh%s = %s(%s M)", sub, method_act_name(m->act), x);
+static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
+    snprintf(out, 160, "Δh%s = %s(%s M)", w->sub, method_act_name(m->act), w->x);
 }
 
 static const char *unmergeable(const struct plan *p, const struct module *m) {
