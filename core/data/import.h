@@ -120,9 +120,14 @@ int json_list_read(struct import *m, struct err *e);
 int lines_read(struct import *m, struct err *e);
 /* Turns the label texts into classes or scores; drops or marks rows without one. */
 int labels_read(struct import *m, struct err *e);
-/* A label without what people do not see: lower case, no blanks at the ends, numbers as numbers
- * where asked; owned. */
+/* Returns a label without what people do not see: composed (NFC), lower case, without invisible characters and whitespace
+ * at the ends, numbers as numbers where asked; owned. */
 char *label_fold(const char *s, bool as_number);
+/* Finds the bytes of s between whitespace and invisible characters at its ends. */
+void label_trim(const char *s, size_t *begin, size_t *end);
+/* Appends a label with invisible characters and whitespace other than a space as <U+200B>; where it is not in composed form
+ * (NFC), also its combining marks. */
+void label_spell(const char *s, struct buf *out);
 /* Warns of classes that people would take for one, and of several labels put together. */
 void labels_warn(struct dataset *d);
 /* Warns where many classes have a single row. */

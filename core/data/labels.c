@@ -11,7 +11,8 @@
 struct distinct {
     struct vocab vocab;
     size_t *first; /* row that has it first */
-    size_t room;
+    size_t *rows;  /* and how many have it */
+    size_t room, rows_room;
     int32_t *of;   /* each row's */
 };
 
@@ -49,24 +50,49 @@ static int odd_labels(const struct import *m, size_t i, size_t k, struct err *e)
     return e->code;
 }
 
+/* A number with whitespace around it is read as the number; other labels stay as they are. */
+static bool trim_number(struct import *m, size_t i) {
+    struct field *l = &m->label[i];
+    size_t begin = 0, end = l->n;
+    double v;
+    label_trim(l->s, &begin, &end);
+    if (end - begin == l->n) return false;
+    char *bare = memory_copy(m->d->memory, l->s + begin, end - begin);
+    if (!text_to_double(bare, &v)) return false;
+    *l = m->raw_label[i] = (struct field){bare, end - begin};
+    return true;
+}
+
 static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
+    struct report_lines trimmed = {0};
     vocab_init(&x->vocab);
     x->of = xmalloc((d->rows + 1) * sizeof *x->of);
     for (size_t i = 0; i < d->rows; i++) {
         const struct field *l = &m->label[i];
         x->of[i] = -1;
         if (!l->s) continue;
+        if (trim_number(m, i)) report_line(&trimmed, d->row[i].line);
         int32_t id = vocab_find(&x->vocab, l->s, l->n);
         if (id < 0) {
             id = (int32_t)x->vocab.count;
             if (vocab_add(&x->vocab, d->path, l->s, l->n, id, e)) return e->code;
             GROW(x->first, x->room, x->vocab.count);
+            GROW(x->rows, x->rows_room, x->vocab.count);
             x->first[id] = i;
+            x->rows[id] = 0;
         } else if (other_bytes(m, x->first[id], i)) {
             return odd_labels(m, x->first[id], i, e);
         }
         x->of[i] = id;
+        x->rows[id]++;
+    }
+    if (trimmed.rows) {
+        struct buf lines = BUF_INIT;
+        report_lines_text(&trimmed, &lines);
+        text_line(&d->report.notes, "%zu labels are numbers with whitespace around them, which is ignored%s", trimmed.rows,
+                  buf_text(&lines));
+        buf_release(&lines);
     }
     return 0;
 }
@@ -74,6 +100,7 @@ static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
 static void labels_release(struct distinct *x) {
     vocab_release(&x->vocab);
     free(x->first);
+    free(x->rows);
     free(x->of);
 }
 
@@ -98,53 +125,62 @@ static bool minus_is_class(const struct distinct *x) {
     return one && !others;
 }
 
-/* Rows to train on whose -1 could be either. */
-static int minus_is_unclear(const struct import *m, const struct distinct *x, int32_t minus,
-                            struct err *e) {
-    enum { FIRST = 8, OTHERS = 4 };
+/* Rows to train on whose label -1 or - could be either. */
+static int mark_is_unclear(const struct import *m, const struct distinct *x, int32_t mark, struct err *e) {
+    enum { OTHERS = 4 };
+    const char *s = vocab_text(&x->vocab, mark);
     struct buf lines = BUF_INIT, others = BUF_INIT;
-    size_t rows = 0, named = 0;
-    for (size_t i = 0; i < m->d->rows; i++) {
-        if (x->of[i] != minus) continue;
-        if (++rows <= FIRST) buf_printf(&lines, "%s%zu", rows > 1 ? ", " : "", m->d->row[i].line);
-    }
-    if (rows > FIRST) buf_puts(&lines, ", …");
+    struct report_lines at = {0};
+    size_t named = 0;
+    for (size_t i = 0; i < m->d->rows; i++)
+        if (x->of[i] == mark) report_line(&at, m->d->row[i].line);
+    report_lines_text(&at, &lines);
     for (size_t i = 0; i < x->vocab.count && named <= OTHERS; i++) {
-        if ((int32_t)i == minus) continue;
-        buf_printf(&others, "%s%s", named ? ", " : " beside ",
-                   named < OTHERS ? vocab_text(&x->vocab, (int32_t)i) : "…");
+        if ((int32_t)i == mark) continue;
+        buf_puts(&others, named ? ", " : " next to ");
+        if (named < OTHERS) label_spell(vocab_text(&x->vocab, (int32_t)i), &others);
+        else buf_puts(&others, "…");
         named++;
     }
     err_set(e, ERR_INPUT,
-            "%s: %zu row%s the label -1%s (line%s %s): a class, or no label? --kind classes takes "
-            "-1 as a class, --no-gold -1 leaves these rows out",
-            m->d->path, rows, rows == 1 ? " has" : "s have", buf_text(&others),
-            rows == 1 ? "" : "s", buf_text(&lines));
+            "%s: %zu row%s the label %s%s%s: it may be a class or mark unlabeled rows; use --kind classes to take %s as a "
+            "class, --no-gold %s to leave these rows out",
+            m->d->path, at.rows, at.rows == 1 ? " has" : "s have", s, buf_text(&others), buf_text(&lines), s, s);
     buf_release(&lines);
     buf_release(&others);
     return e->code;
 }
 
-/* Sets m->none to the label that stands for no gold label, or leaves it NULL: what was said;
- * else -1 where the known classes have no such name, or where nothing is trained on and the
- * other labels are whole numbers from 0. */
+/* Sets m->none where the label `mark` marks unlabeled rows: where the known classes have no such name, or where nothing is
+ * trained on and the other labels do not make it a class. */
+static int find_mark(struct import *m, const struct distinct *x, const char *mark, struct err *e) {
+    const struct dataset_options *o = m->o;
+    int32_t id = vocab_find(&x->vocab, mark, strlen(mark));
+    if (id < 0 || (o->names && among_names(o, mark))) return 0;
+    if (!o->names) {
+        bool minus = !strcmp(mark, "-1");
+        if (o->kind == DATA_KIND_CLASSES || (minus ? minus_is_class(x) : vocab_find(&x->vocab, "+", 1) >= 0)) return 0;
+        if (o->need_gold) return mark_is_unclear(m, x, id, e);
+    }
+    m->none = mark;
+    return 0;
+}
+
+/* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --no-gold's, else -1 or - (find_mark). */
 static int find_none(struct import *m, const struct distinct *x, struct err *e) {
     const struct dataset_options *o = m->o;
-    const char *s = o->no_gold ? o->no_gold : "-1";
-    int32_t id = vocab_find(&x->vocab, s, strlen(s));
-    if (id < 0) return 0;
-    if (o->names && among_names(o, s)) {
-        if (o->no_gold)
-            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it is no missing one",
-                      s, known_from(o));
-        return 0;
+    static const char *const marks[] = {"-1", "-"};
+    if (o->no_gold && vocab_find(&x->vocab, o->no_gold, strlen(o->no_gold)) >= 0) {
+        m->none = o->no_gold;
+        if (o->names && among_names(o, m->none)) {
+            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it is no missing one", m->none,
+                      known_from(o));
+            m->none = NULL;
+        }
     }
-    if (!o->no_gold && !o->names) {
-        if (o->kind == DATA_KIND_CLASSES || minus_is_class(x)) return 0;
-        if (o->need_gold) return minus_is_unclear(m, x, id, e);
-    }
-    m->none = s;
-    text_line(&m->d->report.notes, "the label %s stands for no gold label", s);
+    for (size_t i = 0; !o->no_gold && !m->none && i < COUNT_OF(marks); i++)
+        if (find_mark(m, x, marks[i], e)) return e->code;
+    if (m->none) text_line(&m->d->report.notes, "the label %s stands for no gold label", m->none);
     return 0;
 }
 
@@ -153,35 +189,95 @@ static int32_t none_id(const struct import *m, const struct distinct *x) {
 }
 
 /* ---- classes or scores ---- */
-static enum data_kind decide(const struct import *m, const struct distinct *x) {
-    struct import_report *r = &m->d->report;
-    size_t n = x->vocab.count, others = n, commas = 0, numbers = 0, fractions = 0;
-    if (m->o->kind != DATA_KIND_AUTO)
-        return m->o->kind == DATA_KIND_REGRESSION ? DATA_REGRESSION : DATA_CLASSES;
-    if (m->o->names) return DATA_CLASSES;
-    for (size_t i = 0; i < n; i++) {
+/* A label that is not a number where scores are read, or where all but a few labels are numbers: the cell, and what to do. */
+static int odd_cell(const struct import *m, size_t row, const char *more, struct err *e) {
+    const struct field *l = &m->label[row];
+    struct buf shown = BUF_INIT, mark = BUF_INIT;
+    buf_puts(&shown, *more ? "label \"" : "score \"");
+    label_spell(l->s, &shown);
+    text_shell_word(&mark, l->s);
+    if (comma_number(l->s))
+        err_set(e, ERR_INPUT,
+                "%s: line %zu: the %.60s\" is not a number; it needs a point, not a comma (and where these are two "
+                "labels in a cell, --kind classes takes each combination as a class)",
+                m->d->path, m->d->row[row].line, buf_text(&shown));
+    else if (m->o->no_gold)
+        err_set(e, ERR_INPUT,
+                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s (--no-gold) where there is "
+                "no score",
+                m->d->path, m->d->row[row].line, buf_text(&shown), more, m->o->no_gold);
+    else
+        err_set(e, ERR_INPUT,
+                "%s: line %zu: the %.60s\" is not a finite number%s; use --no-gold %.60s to treat such rows as "
+                "unlabeled, or --kind classes to treat every label as a class",
+                m->d->path, m->d->row[row].line, buf_text(&shown), more, buf_text(&mark));
+    buf_release(&shown);
+    buf_release(&mark);
+    return e->code;
+}
+
+/* A usual spelling of a missing value. */
+static bool is_missing(const char *s) {
+    static const char *const known[] = {"-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "none", "null"};
+    char *folded = label_fold(s, false);
+    size_t i = 0;
+    while (i < COUNT_OF(known) && strcmp(folded, known[i])) i++;
+    free(folded);
+    return i < COUNT_OF(known);
+}
+
+/* Rows by what their labels look like. */
+struct looks {
+    size_t all, whole, fractions, commas, odd, missing; /* missing: of the odd ones */
+    size_t first_odd;                                   /* a row */
+};
+
+static struct looks look_at_labels(const struct import *m, const struct distinct *x) {
+    struct looks k = {0};
+    for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
         double v;
-        if (m->o->no_gold && !strcmp(s, m->o->no_gold)) others--;
-        else if (comma_number(s)) commas++;
-        else if (text_to_double(s, &v)) {
-            numbers++;
-            fractions += v != floor(v);
+        if (m->o->no_gold && !strcmp(s, m->o->no_gold)) continue;
+        k.all += x->rows[i];
+        if (comma_number(s)) k.commas += x->rows[i];
+        else if (text_to_double(s, &v)) *(v == floor(v) ? &k.whole : &k.fractions) += x->rows[i];
+        else {
+            if (!k.odd) k.first_odd = x->first[i];
+            k.odd += x->rows[i];
+            if (is_missing(s)) k.missing += x->rows[i];
         }
     }
-    if (others && commas + numbers == others && (fractions || commas)) {
+    return k;
+}
+
+/* Decides what the labels are.  ERR_INPUT where all but a few are fractions, or where missing values stand among numbers:
+ * such a cell says nothing about the others. */
+static int decide(const struct import *m, const struct distinct *x, enum data_kind *kind, struct err *e) {
+    struct import_report *r = &m->d->report;
+    *kind = m->o->kind == DATA_KIND_REGRESSION ? DATA_REGRESSION : DATA_CLASSES;
+    if (m->o->kind != DATA_KIND_AUTO || m->o->names) return 0;
+    struct looks k = look_at_labels(m, x);
+    size_t numbers = k.whole + k.fractions + k.commas;
+    bool scores = k.fractions || 2 * k.commas > numbers;
+    if (k.odd && numbers && (k.odd == k.missing || (scores && 4 * k.odd <= numbers))) {
+        char more[96];
+        snprintf(more, sizeof more, ", unlike %zu of the %zu labels", numbers, k.all);
+        return odd_cell(m, k.first_odd, more, e);
+    }
+    if (numbers && !k.odd && (k.fractions || k.commas)) {
+        *kind = DATA_REGRESSION;
         text_line(&r->notes,
                   "scores, as every label is a number and some are not whole; --kind classes "
                   "takes them as names");
-        return DATA_REGRESSION;
+        return 0;
     }
-    text_line(&r->notes, numbers == others && others
+    text_line(&r->notes, !k.odd && numbers
                              ? "classes, as every label is a whole number; --kind scores takes "
                                "them as scores"
                              : "classes, as some labels are no numbers");
-    if (numbers == others && others > 20)
-        text_line(&r->notes, "warning: %zu different whole numbers as classes", others);
-    return DATA_CLASSES;
+    if (!k.odd && x->vocab.count > 20)
+        text_line(&r->notes, "warning: %zu different whole numbers as classes", x->vocab.count);
+    return 0;
 }
 
 static int labels_read_scores(struct import *m, struct err *e) {
@@ -190,17 +286,8 @@ static int labels_read_scores(struct import *m, struct err *e) {
         const char *s = m->label[i].s;
         struct dataset_row *row = &d->row[i];
         if (!s || (m->none && !strcmp(s, m->none))) continue;
-        if (strlen(s) == m->label[i].n && text_to_double(s, &row->target)) {
-            row->gold = true;
-            continue;
-        }
-        char *shown = text_visible(s, m->label[i].n);
-        err_set(e, ERR_INPUT, "%s: line %zu: the score \"%.60s\" is not a number%s", d->path,
-                row->line, shown, comma_number(s) ? "; it needs a point, not a comma (and where these are two labels in a "
-                                  "cell, --kind classes takes each combination as a class)"
-                                : "");
-        free(shown);
-        return e->code;
+        if (!text_to_double(s, &row->target)) return odd_cell(m, i, "", e);
+        row->gold = true;
     }
     return 0;
 }
@@ -239,36 +326,44 @@ static int own_classes(struct import *m, const struct distinct *x, int32_t none,
 }
 
 /* ---- names known beforehand ---- */
-static bool same_but_case(const char *a, const char *b) {
-    char *x = label_fold(a, false), *y = label_fold(b, false);
-    bool same = !strcmp(x, y);
-    free(x);
-    free(y);
-    return same;
-}
-
-static int32_t labels_class_of(const char *const *names, int n, const char *s, enum label_match how) {
+static int32_t labels_class_of(const char *const *names, int n, const char *s, bool number) {
     int64_t v;
     int32_t found = -1;
-    if (how == LABELS_BY_NUMBER) return text_to_int(s, &v) && v >= 0 && v < n ? (int32_t)v : -1;
+    if (number) return text_to_int(s, &v) && v >= 0 && v < n ? (int32_t)v : -1;
     for (int i = 0; i < n; i++) {
-        if (how == LABELS_BY_NAME ? strcmp(names[i], s) : !same_but_case(names[i], s)) continue;
+        if (strcmp(names[i], s)) continue;
         if (found >= 0) return -1; /* two would do */
         found = i;
     }
     return found;
 }
 
+static bool all_have_one(const char *const *names, int n, bool number, const char *const *label, size_t labels, int32_t *to) {
+    size_t i = 0;
+    while (i < labels && (to[i] = labels_class_of(names, n, label[i], number)) >= 0) i++;
+    return i == labels;
+}
+
+static char **fold_all(const char *const *s, size_t n) {
+    char **folded = xcalloc(n + 1, sizeof *folded);
+    for (size_t i = 0; i < n; i++) folded[i] = label_fold(s[i], false);
+    return folded;
+}
+
+static void free_all(char **s, size_t n) {
+    for (size_t i = 0; i < n; i++) free(s[i]);
+    free(s);
+}
+
 enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
                               int32_t *to) {
-    static const enum label_match order[] = {LABELS_BY_NAME, LABELS_BY_NUMBER, LABELS_BY_FOLDED};
-    for (size_t h = 0; h < COUNT_OF(order); h++) {
-        if (order[h] == LABELS_BY_NUMBER && !numbers) continue;
-        size_t i = 0;
-        while (i < labels && (to[i] = labels_class_of(names, n, label[i], order[h])) >= 0) i++;
-        if (i == labels) return order[h];
-    }
-    return LABELS_OTHER;
+    if (all_have_one(names, n, false, label, labels, to)) return LABELS_BY_NAME;
+    if (numbers && all_have_one(names, n, true, label, labels, to)) return LABELS_BY_NUMBER;
+    char **name = fold_all(names, (size_t)n), **folded = fold_all(label, labels);
+    bool all = all_have_one((const char *const *)name, n, false, (const char *const *)folded, labels, to);
+    free_all(name, (size_t)n);
+    free_all(folded, labels);
+    return all ? LABELS_BY_FOLDED : LABELS_OTHER;
 }
 
 /* A label of the file by the name that the classes have. */
@@ -282,11 +377,13 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
     const char *from = known_from(o);
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
-        if ((int32_t)i == none || labels_class_of(o->names, o->name_count, labels_name_of(o, s),
-                                                  LABELS_BY_NAME) >= 0) continue;
+        if ((int32_t)i == none || labels_class_of(o->names, o->name_count, labels_name_of(o, s), false) >= 0) continue;
         char *known = names_text((char *const *)o->names, o->name_count, 8);
+        struct buf shown = BUF_INIT;
+        label_spell(s, &shown);
         err_set(e, ERR_INPUT, "%s: line %zu: the label \"%.60s\" is not among %s: %s", m->d->path,
-                m->d->row[x->first[i]].line, s, from, known);
+                m->d->row[x->first[i]].line, buf_text(&shown), from, known);
+        buf_release(&shown);
         free(known);
         return e->code;
     }
@@ -316,7 +413,7 @@ static int map_known(struct import *m, const struct distinct *x, int32_t none, i
         for (int i = 0; i < o->name_count; i++)
             text_line(&r->notes, "  %d is \"%s\"", i, o->names[i]);
     } else if (how == LABELS_BY_FOLDED) {
-        text_line(&r->notes, "the labels match %s but for case and blanks", from);
+        text_line(&r->notes, "the labels match %s but for case, whitespace, invisible characters or Unicode form", from);
     }
     m->d->classes = o->name_count;
     m->d->class_name = xcalloc((size_t)o->name_count + 1, sizeof *m->d->class_name);
@@ -369,8 +466,8 @@ int labels_read(struct import *m, struct err *e) {
     } else if (m->o->label) {
         rc = labels_collect(m, &x, e);
         if (!rc) {
-            d->kind = decide(m, &x);
-            if (d->kind == DATA_CLASSES || m->o->no_gold) rc = find_none(m, &x, e);
+            rc = decide(m, &x, &d->kind, e);
+            if (!rc && (d->kind == DATA_CLASSES || m->o->no_gold)) rc = find_none(m, &x, e);
             if (!rc)
                 rc = d->kind == DATA_REGRESSION ? labels_read_scores(m, e) : labels_read_classes(m, &x, e);
         }

@@ -220,7 +220,7 @@ static void headers_and_label_names(void **state) {
             &e);
     assert_int_equal(d.classes, 8);
     says(&d, "\"True \", 1 row");
-    says(&d, "differ only in case or blanks");
+    says(&d, "differ only in case, whitespace, invisible characters or Unicode form");
     says(&d, "are the same number");
     says(&d, "classes, as some labels are no numbers");
     dataset_release(&d);

@@ -4,8 +4,8 @@
 static const char *const zero_one[] = {"0", "1"};
 static const char *const polarity[] = {"-1", "1"};
 
-/* What becomes of a label -1: classes beside it, and how many rows have none. */
-static void minus_one(void **state) {
+/* What becomes of a label -1 or -: classes beside it, and how many rows have none. */
+static void marks_of_no_label(void **state) {
     (void)state;
     static const struct {
         const char *labels; /* a row each, with blanks */
@@ -31,6 +31,11 @@ static void minus_one(void **state) {
         {"-1 1", {.need_gold = true, .no_gold = "-1"}, 1, 1, 0},
         {"-1 0 1", {.kind = DATA_KIND_CLASSES, .no_gold = "-1"}, 2, 3, 1},
         {"-1 0 1 -1", {.no_gold = NULL}, 2, 4, 2},
+        {"- + - +", {.need_gold = true}, 2, 4, 0},
+        {"- yes no", {.need_gold = true, .kind = DATA_KIND_CLASSES}, 3, 3, 0},
+        {"- yes no -", {.need_gold = true, .no_gold = "-"}, 2, 2, 0},
+        {"- yes no -", {.need_gold = false}, 2, 4, 2},
+        {"- 0 1 -", {.names = zero_one, .name_count = 2}, 2, 4, 2},
         {"? 0 1 ?", {.need_gold = true, .no_gold = "?"}, 2, 2, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -64,11 +69,78 @@ static void unclear_minus_one(void **state) {
     struct dataset d;
     struct err e = ERR_INIT;
     int rc = READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t-1\nc\t1\nd\t-1\ne\t2\n", .need_gold = true);
-    test_refused(rc, ERR_INPUT, &e, "2 rows have the label -1 beside 0, 1, 2 (lines 3, 5)");
+    test_refused(rc, ERR_INPUT, &e, "2 rows have the label -1 next to 0, 1, 2 (lines 3, 5)");
     test_refused(rc, ERR_INPUT, &e, "--kind classes");
     test_refused(rc, ERR_INPUT, &e, "--no-gold -1");
     rc = READ(&d, "t.tsv", "text\tlabel\na\t-1\n", .need_gold = true);
     test_refused(rc, ERR_INPUT, &e, "1 row has the label -1 (line 2)");
+    rc = READ(&d, "t.tsv", "text\tlabel\na\tentailment\nb\t-\nc\tneutral\nd\t-\n", .need_gold = true);
+    test_refused(rc, ERR_INPUT, &e, "2 rows have the label - next to entailment, neutral (lines 3, 5)");
+    test_refused(rc, ERR_INPUT, &e, "--no-gold -");
+}
+
+/* What is read of labels where `odds` lines from 4 on have `odd` and the others are 0, step, 2 step, … */
+static int read_odd(struct dataset *d, double step, const char *odd, int odds, struct dataset_options o,
+                    struct err *e) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "text\tlabel\n");
+    for (int i = 0; i < 12; i++) {
+        buf_printf(&b, "text %d\t", i);
+        if (i >= 2 && i < 2 + odds) buf_puts(&b, odd);
+        else buf_printf(&b, "%.2f", i * step);
+        buf_putc(&b, '\n');
+    }
+    o.text_a = "text";
+    o.label = "label";
+    o.need_gold = true;
+    int rc = read_bytes(d, "d.tsv", b.data, b.size, o, e);
+    buf_release(&b);
+    return rc;
+}
+
+/* One cell does not decide what the others are: it is named with what to do, which works. */
+static void an_odd_cell(void **state) {
+    (void)state;
+    static const char *const odd[] = {"NaN", "-", "?", "N/A", "None", "inf", "1e999", "5/5", "null", "unknown"};
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
+        struct dataset d;
+        struct err e = ERR_INIT;
+        char way[64], cell[128];
+        snprintf(cell, sizeof cell, "line 4: the label \"%s\" is not a finite number, unlike 11 of the 12 labels", odd[i]);
+        snprintf(way, sizeof way, strcmp(odd[i], "?") ? "--no-gold %s " : "--no-gold '%s' ", odd[i]);
+        int rc = read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){0}, &e);
+        test_refused(rc, ERR_INPUT, &e, cell);
+        test_refused(rc, ERR_INPUT, &e, way);
+        test_refused(rc, ERR_INPUT, &e, "--kind classes");
+        rc = read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.kind = DATA_KIND_REGRESSION}, &e);
+        test_refused(rc, ERR_INPUT, &e, way);
+        test_ok(read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.no_gold = odd[i]}, &e), &e);
+        assert_int_equal(d.kind, DATA_REGRESSION);
+        assert_int_equal(d.rows, 11);
+        dataset_release(&d);
+        test_ok(read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){.kind = DATA_KIND_CLASSES}, &e), &e);
+        assert_int_equal(d.classes, 12);
+        dataset_release(&d);
+    }
+}
+
+/* Among whole numbers only the usual spellings of a missing value are; many others make classes. */
+static void odd_cells_among_others(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    struct dataset_options none = {0}, marked = {.no_gold = "NaN"};
+    test_refused(read_odd(&d, 1, "NaN", 5, none, &e), ERR_INPUT, &e, "unlike 7 of the 12 labels");
+    test_ok(read_odd(&d, 1, "NaN", 5, marked, &e), &e);
+    assert_int_equal(d.classes, 7);
+    dataset_release(&d);
+    test_ok(read_odd(&d, 1, "other", 1, none, &e), &e);
+    assert_int_equal(d.classes, 12);
+    dataset_release(&d);
+    test_ok(read_odd(&d, 0.25, "beta", 4, none, &e), &e);
+    assert_int_equal(d.kind, DATA_CLASSES);
+    dataset_release(&d);
+    test_refused(read_odd(&d, 0.25, "?", 1, marked, &e), ERR_INPUT, &e, "write NaN (--no-gold)");
 }
 
 static void scores_without_gold(void **state) {
@@ -127,13 +199,43 @@ static void labels_that_are_not_utf8(void **state) {
     test_refused(rc, ERR_INPUT, &e, "the labels of lines 2 and 4");
 }
 
+/* Labels that look alike are told apart by their invisible characters; whitespace around a number is not its value. */
+static void labels_that_look_alike(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcaf\xc3\xa9\nb\tcafe\xcc\x81\nc\tspam\nd\tSpam\ne\tspam\xe2\x80\x8b\n"
+                              "f\tspam\xc2\xa0\ng\tham\n"), &e);
+    assert_int_equal(d.classes, 7);
+    says(&d, "warning: 2 labels begin or end with whitespace or invisible characters: \"spam<U+00A0>\", \"spam<U+200B>\"");
+    says(&d, "warning: the labels \"cafe<U+0301>\", \"caf\xc3\xa9\" differ only in case");
+    says(&d, "warning: the labels \"Spam\", \"spam\", \"spam<U+00A0>\", \"spam<U+200B>\" differ only in case");
+    lacks(&d, "\"ham\"");
+    dataset_release(&d);
+    static const char *const names[] = {"caf\xc3\xa9", "spam"};
+    test_ok(READ(&d, "t.tsv", "text\tlabel\na\tcafe\xcc\x81\nb\tspam\xe2\x80\x8b\n", .names = names, .name_count = 2), &e);
+    assert_int_equal(d.row[0].label, 0);
+    says(&d, "the labels match the known classes but for case");
+    dataset_release(&d);
+    test_refused(READ(&d, "t.tsv", "text\tlabel\na\tspam\nb\teggs\xe2\x80\x8b\n", .names = names, .name_count = 2),
+                 ERR_INPUT, &e, "\"eggs<U+200B>\" is not among");
+    test_ok(READ(&d, "t.csv", "text,label\na, 0.5\nb,\xc2\xa0" "2\nc,1.5 \nd,3\n", .need_gold = true), &e);
+    assert_int_equal(d.kind, DATA_REGRESSION);
+    assert_true(d.row[0].target == 0.5 && d.row[1].target == 2);
+    says(&d, "3 labels are numbers with whitespace around them, which is ignored (lines 2, 3, 4)");
+    dataset_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minus_one),
+        cmocka_unit_test(marks_of_no_label),
         cmocka_unit_test(unclear_minus_one),
+        cmocka_unit_test(an_odd_cell),
+        cmocka_unit_test(odd_cells_among_others),
         cmocka_unit_test(scores_without_gold),
         cmocka_unit_test(labels_put_together),
         cmocka_unit_test(labels_that_are_not_utf8),
+        cmocka_unit_test(labels_that_look_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
