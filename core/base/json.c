@@ -1,9 +1,11 @@
 #include "core/base/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/file.h"
+#include "core/base/mem.h"
 #include "core/base/text.h"
 
 /* jansson itself recurses to 2048 levels; petri's limit is checked before. */
@@ -27,6 +29,36 @@ static int depth_line(const char *s, size_t n) {
     return 0;
 }
 
+/* Whether the number of n characters at s is beyond what a json_t holds. */
+static bool overflows(const char *s, size_t n) {
+    char *text = xstrndup(s, n);
+    int64_t whole;
+    double v;
+    bool real = strpbrk(text, ".eE") != NULL, fits = real ? text_to_double(text, &v) : text_to_int(text, &whole);
+    free(text);
+    return !fits;
+}
+
+/* Appends the n bytes with quotes around each number that a json_t does not hold. */
+static void quote_overflows(const char *s, size_t n, struct buf *out) {
+    bool quoted = false;
+    for (size_t i = 0, used; i < n; i += used) {
+        used = 1;
+        if (quoted) used = s[i] == '\\' && i + 1 < n ? 2 : 1;
+        if (s[i] == '"') quoted = !quoted;
+        if (!quoted && s[i] && strchr("-0123456789", s[i])) {
+            while (i + used < n && s[i + used] && strchr("+-.eE0123456789", s[i + used])) used++;
+            if (overflows(s + i, used)) {
+                buf_putc(out, '"');
+                buf_add(out, s + i, used);
+                buf_putc(out, '"');
+                continue;
+            }
+        }
+        buf_add(out, s + i, used);
+    }
+}
+
 json_t *json_parse(const char *name, const char *bytes, size_t n, struct err *e) {
     int deep = depth_line(bytes, n);
     if (deep) {
@@ -35,6 +67,12 @@ json_t *json_parse(const char *name, const char *bytes, size_t n, struct err *e)
     }
     json_error_t where;
     json_t *value = json_loadb(bytes, n, JSON_REJECT_DUPLICATES, &where);
+    if (!value && json_error_code(&where) == json_error_numeric_overflow) {
+        struct buf again = BUF_INIT;
+        quote_overflows(bytes, n, &again);
+        value = json_loadb(again.data, again.size, JSON_REJECT_DUPLICATES, &where);
+        buf_release(&again);
+    }
     if (!value)
         err_set(e, ERR_INPUT, "%s: line %d, column %d: not valid JSON: %s", name, where.line,
                 where.column, where.text);

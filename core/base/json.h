@@ -12,7 +12,8 @@
 enum { JSON_DEPTH = 64 };
 
 /* Parses n bytes.  `name` (a file) and the line stand in the message.  NULL on
- * failure; the caller owns the result (json_decref). */
+ * failure; the caller owns the result (json_decref).  A number that a json_t does not hold, as an integer beyond 64 bits,
+ * becomes a string of its characters: it is an error only for who asks for a number there. */
 json_t *json_parse(const char *name, const char *bytes, size_t n, struct err *e);
 /* Reads and parses a file of at most `limit` bytes. */
 json_t *json_read(const char *path, size_t limit, struct err *e);

@@ -167,6 +167,16 @@ static void json_has_limits(void **state) {
     free(deep);
     assert_null(json_parse("f", "[\"\\ud800\"]", 10, &e));
     assert_null(json_parse("f", "[NaN]", 5, &e));
+    json_int_t whole;
+    static const char big[] = "{\"max\":1000000000000000019884624838656,\"n\":9223372036854775807,\"s\":\"99999999999999999999\"}";
+    json_t *o = json_parse("f", big, sizeof big - 1, &e);
+    assert_non_null(o);
+    assert_string_equal(json_string_value(json_object_get(o, "max")), "1000000000000000019884624838656");
+    assert_true(json_get_int(o, "f", "n", &whole, &e) && whole == INT64_MAX);
+    assert_string_equal(json_string_value(json_object_get(o, "s")), "99999999999999999999");
+    assert_false(json_get_int(o, "f", "max", &whole, &e));
+    test_refused(e.code, ERR_INPUT, &e, "\"max\" must be a whole number");
+    json_decref(o);
     struct buf b = BUF_INIT;
     json_add_string(&b, "a\"\n\x1b好");
     assert_string_equal(buf_text(&b), "\"a\\\"\\u000a\\u001b好\"");

@@ -226,6 +226,28 @@ static void labels_that_look_alike(void **state) {
     dataset_release(&d);
 }
 
+/* Numbers that a JSON library does not hold: no matter where nobody asks, digits where somebody does. */
+static void numbers_beyond_64_bits(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "t.jsonl", "{\"id\":18446744073709551615,\"text\":\"a \\\" 1e999\",\"label\":18446744073709551614}\n"
+                                "{\"id\":1e999,\"text\":\"b\",\"label\":18446744073709551615}\n"), &e);
+    assert_int_equal(d.rows, 2);
+    has_text(&d, 0, "a \" 1e999");
+    assert_int_equal(d.classes, 2);
+    assert_string_equal(d.class_name[0], "18446744073709551614");
+    lacks(&d, "are the same number");
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "t.json", "[{\"id\":-99999999999999999999,\"text\":\"a\"}]", .text_a = "text", .format = DATA_LIST), &e);
+    assert_int_equal(d.rows, 1);
+    dataset_release(&d);
+    test_refused(READ(&d, "t.jsonl", "{\"text\":\"a\",\"label\":1e999}\n{\"text\":\"b\",\"label\":0.5}\n"
+                                     "{\"text\":\"c\",\"label\":0.25}\n{\"text\":\"c\",\"label\":0.75}\n"
+                                     "{\"text\":\"c\",\"label\":1.75}\n"),
+                 ERR_INPUT, &e, "--no-gold 1e999");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_of_no_label),
@@ -236,6 +258,7 @@ int main(void) {
         cmocka_unit_test(labels_put_together),
         cmocka_unit_test(labels_that_are_not_utf8),
         cmocka_unit_test(labels_that_look_alike),
+        cmocka_unit_test(numbers_beyond_64_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

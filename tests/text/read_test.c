@@ -70,7 +70,7 @@ static void broken_files(void **state) {
          "duplicate"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":99999999999999999999}}}", NULL,
           NULL},
-         "too big"},
+         "the id of token \"a\" is not a whole number"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", NULL, NULL},
          "\"[UNK]\" is not in"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"max_input_chars_per_word\":0,\"vocab\":{\"a\":0}}}",
