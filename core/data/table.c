@@ -147,6 +147,14 @@ static void take_record(struct import *m, const struct records *r, const struct 
     else import_row(m, r->first, &f);
 }
 
+/* Whether r is the header once more, as files that were joined have it.  One column could hold its own name. */
+static bool repeats_header(const struct import *m, const struct records *r) {
+    const struct dataset *d = m->d;
+    bool same = m->header == DATA_HEADER_YES && d->columns > 1 && r->fields == (size_t)d->columns;
+    for (int i = 0; same && i < d->columns; i++) same = !strcmp(d->column[i], r->field[i].s);
+    return same;
+}
+
 int table_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     struct buf *file = &d->memory->file;
@@ -172,6 +180,7 @@ int table_read(struct import *m, struct err *e) {
         if (first && ((rc = table_name_columns(m, &r, header, e)) || (rc = table_choose(m, &r, &c, e))))
             break;
         if (header) d->report.header++;
+        else if (repeats_header(m, &r)) report_skip(&d->report, r.first, "the header again");
         else take_record(m, &r, &c);
     }
     d->report.lines = r.line;

@@ -248,6 +248,22 @@ static void numbers_beyond_64_bits(void **state) {
                  ERR_INPUT, &e, "--no-gold 1e999");
 }
 
+/* The header once more, as files that were joined have it, is left out and named; a text alone may be its column's name. */
+static void the_header_again(void **state) {
+    (void)state;
+    struct dataset d;
+    struct err e = ERR_INIT;
+    test_ok(READ(&d, "t.csv", "text,label\na,pos\nb,neg\ntext,label\nc,pos\nlabel,neg\n", .need_gold = true), &e);
+    assert_int_equal(d.classes, 2);
+    assert_int_equal(d.rows, 4);
+    says(&d, "line 4: the header again");
+    adds_up(&d);
+    dataset_release(&d);
+    test_ok(READ_AS(&d, "t.tsv", "text\na\ntext\n", .text_a = "text"), &e);
+    assert_int_equal(d.rows, 2);
+    dataset_release(&d);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_of_no_label),
@@ -259,6 +275,7 @@ int main(void) {
         cmocka_unit_test(labels_that_are_not_utf8),
         cmocka_unit_test(labels_that_look_alike),
         cmocka_unit_test(numbers_beyond_64_bits),
+        cmocka_unit_test(the_header_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
