@@ -194,14 +194,6 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "ended", at);
 }
 
-/* Rows that its tokens were counted of: those that were drawn, where only some were. */
-static size_t rows_drawn(const struct report_facts *f, const struct run_config *c) {
-    size_t rows = 0;
-    for (int i = 0; i < f->classes; i++) rows += f->class_rows[i];
-    if (!rows && c->limit >= 1 && c->limit < (double)f->rows) rows = (size_t)c->limit;
-    return rows ? rows : f->rows;
-}
-
 bool background__expected(const struct store_run *r, const struct background_machine *machine, struct estimate *out) {
     struct run_config c;
     struct err ignored = ERR_INIT;
@@ -219,10 +211,11 @@ bool background__expected(const struct store_run *r, const struct background_mac
     }
     if (c.model_folder && !c.tasks && train.rows && !arch_read(c.model_folder, &a, NULL, &ignored)) {
         p = plan_new(&c.method, &a, a.decoder_layers ? 0 : train.classes ? train.classes : 1, &ignored);
-        const struct estimate_of x = { &c, p, &a, (double)train.tokens / (double)rows_drawn(&train, &c) + 2, a.decoder_layers ? 3 : 0,
-                                       rows_drawn(&train, &c),
-                                       dev.rows, machine && machine->workers > 0 ? machine->workers : 1, here &&
-                                           machine ? machine->gflops : 0 };
+        const struct estimate_of x = {
+            .c = &c, .p = p, .a = &a, .tokens = (double)train.tokens / (double)train.rows + 2, .targets = a.decoder_layers ? 3 : 0,
+            .train_rows = train.rows, .dev_rows = dev.rows, .workers = machine && machine->workers > 0 ? machine->workers : 1,
+            .gflops = here && machine ? machine->gflops : 0,
+        };
         known = p && estimate_run(&x, out);
         plan_free(p);
         arch_release(&a);

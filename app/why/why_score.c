@@ -117,14 +117,14 @@ static void misnamed(const struct why_run *r, const struct why_task *t, struct w
 static void part_of_dev(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *best = best_of(t);
     (void)r;
-    if (!best || !t->dev || !t->rows || PART_OF_DEV * t->rows >= (int64_t)t->dev->rows) return;
+    if (!best || !t->dev || !t->rows || PART_OF_DEV * t->rows >= (int64_t)t->dev->split_rows) return;
     char *of = why_of_task(t), all[32], scored[32];
-    text_thousands((int64_t)t->dev->rows, all);
+    text_thousands((int64_t)t->dev->split_rows, all);
     text_thousands(t->rows, scored);
     why_add(w, "part-of-dev", xprintf("%sscored on %s of %s dev rows: no run that was scored on all of them is ranked beside it", of,
                                       scored,
                                       all),
-            "rows", (double)t->rows, "of", (double)t->dev->rows, NULL);
+            "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
     free(of);
 }
 

@@ -199,7 +199,8 @@ static int dataset_read_all(struct import *m, struct err *e) {
     if (rc) return rc;
     if (!d->rows && d->report.first_count) return no_rows(d, e);
     if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no rows", d->path);
-    d->report.rows = d->rows;
+    d->report.rows = d->split_rows = d->rows;
+    repeats_digest(d);
     repeats_count(d);
     return 0;
 }
@@ -366,6 +367,7 @@ void dataset_draw(struct dataset *d, size_t n) {
     bool *drawn = xcalloc(all, sizeof *drawn);
     sample_rows(all, n, 0, "dataset", drawn);
     dataset_keep_chosen(d, drawn, true);
+    d->split_rows = all;
     text_line(&d->report.notes, "a fixed draw (seed 0) of %zu of the %zu rows", d->rows, all);
     free(drawn);
 }

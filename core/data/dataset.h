@@ -68,7 +68,7 @@ struct dataset {
     char **class_name;       /* bytes as in the file; show them through text_visible */
     size_t *class_rows;      /* rows of each class */
     size_t rows;
-    size_t split_rows;       /* of the split before a draw, where it is a part of its file; 0: the file's */
+    size_t split_rows;       /* rows of the split before dataset_draw */
     struct dataset_row *row;
     struct import_report report;
 
@@ -156,7 +156,7 @@ int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
                    size_t max_target, int embedding_rows, struct err *e);
 
 /* Keeps a fixed draw of n rows (seed 0, the same for every run), in file order; says so in
- * the report.  n = 0 or n >= rows keeps all.  Not after dataset_encode. */
+ * the report.  n = 0 or n >= rows keeps all.  split_rows is unchanged.  Not after dataset_encode. */
 void dataset_draw(struct dataset *d, size_t n);
 
 /* Counts rows of `d` whose texts are also in `other`, into d's report. */

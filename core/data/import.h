@@ -132,7 +132,9 @@ void label_spell(const char *s, struct buf *out);
 void labels_warn(struct dataset *d);
 /* Warns where many classes have a single row. */
 void labels_warn_rare(struct dataset *d);
-/* Fills digests and the counts of repeats within the split. */
+/* Computes the digests of each row's texts. */
+void repeats_digest(struct dataset *d);
+/* Counts repeats among the rows that the split has now, into its report; needs their digests. */
 void repeats_count(struct dataset *d);
 
 /* "\"a\", \"b\", …": names made visible, at most `most` of them, for messages; owned. */

@@ -100,16 +100,23 @@ static bool same_gold(const struct dataset_row *a, const struct dataset_row *b) 
            (!a->target_size || !memcmp(a->target_text, b->target_text, a->target_size));
 }
 
-void repeats_count(struct dataset *d) {
+void repeats_digest(struct dataset *d) {
     struct dataset_memory *m = d->memory;
     struct buf scratch = BUF_INIT;
-    struct seen exact, near;
     m->exact = xmalloc((d->rows + 1) * sizeof *m->exact);
     m->folded = xmalloc((d->rows + 1) * sizeof *m->folded);
+    for (size_t i = 0; i < d->rows; i++) digests(d, i, &scratch);
+    buf_release(&scratch);
+}
+
+void repeats_count(struct dataset *d) {
+    struct dataset_memory *m = d->memory;
+    struct seen exact, near;
+    d->report.same = d->report.near = d->report.same_other_label = 0;
+    d->report.repeat_at.rows = d->report.other_label_at.rows = 0;
     seen_init(&exact, m->exact, d->rows);
     seen_init(&near, m->folded, d->rows);
     for (size_t i = 0; i < d->rows; i++) {
-        digests(d, i, &scratch);
         uint32_t *first = seen_find(&exact, &m->exact[i]), *like = seen_find(&near, &m->folded[i]);
         if (*first) {
             const struct dataset_row *was = &d->row[*first - 1], *is = &d->row[i];
@@ -128,7 +135,6 @@ void repeats_count(struct dataset *d) {
     }
     free(exact.slot);
     free(near.slot);
-    buf_release(&scratch);
 }
 
 void dataset_compare(struct dataset *d, const struct dataset *other) {

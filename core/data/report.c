@@ -69,12 +69,18 @@ static void lines_text(const struct import_report *r, struct buf *out) {
         buf_printf(out, "  line %zu: %s\n", r->first[i].line, r->first[i].why);
     if (r->skipped > (size_t)r->first_count)
         buf_printf(out, "  and %zu more\n", r->skipped - (size_t)r->first_count);
-    if (r->unlabelled)
-        buf_printf(out, "%zu row%s without a gold label\n", r->unlabelled, plural(r->unlabelled));
     if (r->empty_a + r->empty_b)
         buf_printf(out, "%zu empty text%s, kept\n", r->empty_a + r->empty_b,
                    plural(r->empty_a + r->empty_b));
     bytes_text(r, out);
+}
+
+/* How many of the file's rows the split has; what follows in the report counts these. */
+static void part_text(const struct dataset *d, struct buf *out) {
+    const struct import_report *r = &d->report;
+    if (d->split_rows != r->rows) buf_printf(out, "split: %zu of %zu examples\n", d->split_rows, r->rows);
+    if (r->unlabelled)
+        buf_printf(out, "%zu row%s without a gold label\n", r->unlabelled, plural(r->unlabelled));
 }
 
 static void repeats_text(const struct import_report *r, bool texts, struct buf *out) {
@@ -135,6 +141,7 @@ void report_text(const struct dataset *d, struct buf *out) {
     buf_printf(out, "%s (sha256 %.12s…)\n", path, d->sha256);
     free(path);
     lines_text(r, out);
+    part_text(d, out);
     for (int i = 0; i < d->classes; i++) {
         char *name = text_visible(d->class_name[i], strlen(d->class_name[i]));
         size_t n = strlen(name);

@@ -1,7 +1,7 @@
 /* What an import found: every physical line is accounted for, nothing is dropped unsaid.
  *
- * Filled by the readers (rows, lines), by dataset_read (labels, repeats) and by
- * dataset_encode (tokens); then only read. */
+ * Filled by the readers (rows, lines), by dataset_read (labels, repeats), again by dataset_keep for the rows that
+ * it keeps, and by dataset_encode (tokens); then only read. */
 #ifndef CORE_DATA_REPORT_H
 #define CORE_DATA_REPORT_H
 
@@ -27,7 +27,7 @@ struct report_lines {
 struct import_report {
     /* rows + blank + skipped + header + continued - spread == lines */
     size_t lines;      /* physical lines, a last one without line end included */
-    size_t rows;       /* rows read */
+    size_t rows;       /* rows read, from which a split may be a part (struct dataset.split_rows) */
     size_t header;     /* lines that name the columns, or what stands between them */
     size_t blank;      /* blank lines passed over */
     size_t continued;  /* further lines of quoted fields (CSV) */
@@ -36,11 +36,12 @@ struct import_report {
     int first_count;
     struct report_skip first[REPORT_FIRST];
     bool bom;          /* the file began with a byte order mark, removed */
-    size_t unlabelled; /* rows kept without a gold label */
     size_t empty_a, empty_b; /* rows kept whose text is empty */
     struct report_lines not_utf8; /* rows with bytes that are not UTF-8 (each read as U+FFFD) */
     struct report_lines nul;      /* rows with a NUL byte */
 
+    /* Of the split's rows, after draws. */
+    size_t unlabelled; /* rows without a gold label */
     /* Repeats: rows whose texts an earlier row has.  Near: equal after lower-casing and
      * making blanks one space, exact ones not counted again. */
     size_t same, near;

@@ -44,7 +44,12 @@ static void report_read_line(const char *line, struct report_facts *f) {
         free(f->path);
         f->path = xstrndup(line, (size_t)(sha - line));
     } else if (sscanf(line, "%zu row%*[s] from %zu line", &a, &b) == 2 || sscanf(line, "%zu row from %zu line", &a, &b) == 2) {
+        f->rows = f->split_rows = a;
+    } else if (sscanf(line, "split: %zu of %zu examples", &a, &b) == 2) {
+        f->rows = f->split_rows = a;
+    } else if (sscanf(line, "a fixed draw (seed 0) of %zu of the %zu rows", &a, &b) == 2) {
         f->rows = a;
+        f->split_rows = b;
     } else if (sscanf(line, "%zu row%15s", &a, word) == 2 && strstr(line, " without a gold label")) {
         f->unlabelled = a;
     } else if (text_starts(line, "class ")) {
@@ -72,6 +77,13 @@ static void report_read_line(const char *line, struct report_facts *f) {
     }
 }
 
+/* A report without a line "split:" (an older petri's) has a part of its file's rows where the classes have fewer. */
+static void parts_by_class(struct report_facts *f) {
+    size_t labelled = 0;
+    for (int i = 0; i < f->classes; i++) labelled += f->class_rows[i];
+    if (labelled && labelled + f->unlabelled < f->rows) f->rows = f->split_rows = labelled;
+}
+
 void report_read(const char *text, struct report_facts *out) {
     *out = (struct report_facts){ .path = xstrdup("") };
     for (const char *end; *text; text = end + (*end == '\n')) {
@@ -80,6 +92,7 @@ void report_read(const char *text, struct report_facts *out) {
         report_read_line(line, out);
         free(line);
     }
+    parts_by_class(out);
 }
 
 void report_facts_release(struct report_facts *f) {

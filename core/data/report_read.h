@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the text has no line for is 0. */
+/* What the text has no line for is 0.  The file's rows are not among them: nothing is trained or scored on those. */
 struct report_facts {
     char *path;               /* of the file; "" where no line names one */
-    size_t rows, unlabelled;
+    size_t rows;              /* examples of the split that are used: its counts of classes, repeats and tokens are of them */
+    size_t split_rows;        /* of the split before a draw for evaluation */
+    size_t unlabelled;
     int classes;
     size_t *class_rows;       /* of each class */
     char **class_name;

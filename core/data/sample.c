@@ -112,13 +112,16 @@ void dataset_keep(struct dataset *d, const int *pick, int n) {
     BUG_IF(d->max_len);
     struct dataset_memory *m = d->memory;
     if (d->class_rows) memset(d->class_rows, 0, (size_t)d->classes * sizeof *d->class_rows);
+    d->report.unlabelled = 0;
     for (int i = 0; i < n; i++) {
         d->row[i] = d->row[pick[i]];
         if (m && m->exact) m->exact[i] = m->exact[pick[i]];
         if (m && m->folded) m->folded[i] = m->folded[pick[i]];
         if (d->class_rows && d->row[i].label >= 0) d->class_rows[d->row[i].label]++;
+        d->report.unlabelled += !d->row[i].gold;
     }
-    d->rows = (size_t)n;
+    d->rows = d->split_rows = (size_t)n;
+    if (m && m->exact) repeats_count(d);
 }
 
 static void view_targets(struct dataset *view, const struct dataset *from, const int *pick, int n) {

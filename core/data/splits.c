@@ -60,7 +60,6 @@ static int hold_out(struct task *t, const struct dataset_options *o, const bool 
     if (read_again(dev, o, t->train.rows, e)) return e->code;
     dataset_keep_chosen(dev, held, true);
     dataset_keep_chosen(&t->train, held, false);
-    dev->split_rows = dev->rows;
     return 0;
 }
 
@@ -110,8 +109,6 @@ static int halve(struct task *t, const struct task_files *p, const struct task_s
     if (!rc) {
         dataset_keep_chosen(dev, first, true);
         dataset_keep_chosen(&t->test, first, false);
-        dev->split_rows = dev->rows;
-        t->test.split_rows = t->test.rows;
         text_line(&dev->report.notes, "%zu of the %zu rows, drawn by --split-validation (seed %llu); the others are the "
                   "test split", dev->rows, all, (unsigned long long)s->split_seed);
     }
@@ -170,8 +167,8 @@ int splits_read(struct task *t, const struct task_files *p, const struct task_so
     if (!rc && t->has_train) rc = limit(t, s, e);
     if (rc) return rc;
     for (int i = 0; i < t->devs; i++) {
-        if (t->has_train) dataset_compare(&t->dev[i], &t->train);
         dataset_draw(&t->dev[i], s->dev_rows);
+        if (t->has_train) dataset_compare(&t->dev[i], &t->train);
     }
     if (t->has_test && t->has_train) dataset_compare(&t->test, &t->train);
     if (t->has_train && s->no_train) {

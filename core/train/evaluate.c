@@ -129,12 +129,11 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
     bool test = s->dev == SPLIT_TEST;
     const struct dataset *d = test ? &of->task->test : &of->task->dev[s->dev];
     char rows[160];
-    size_t all = d->split_rows ? d->split_rows : d->report.rows;
     if (test)
         snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows, r->kept ? "best checkpoint," : "values of",
                  (long long)(r->kept ? r->kept_step : r->step));
-    else if (all > d->rows)
-        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows, all);
+    else if (d->split_rows > d->rows)
+        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows, d->split_rows);
     else snprintf(rows, sizeof rows, "%s %zu", of->task->dev_name[s->dev], d->rows);
     struct event e = { .kind = EVENT_EVALUATION,
                        .task = run_is_single(r) ? NULL : of->name,

@@ -345,7 +345,8 @@ static void a_report_is_read_again(void **state) {
     (void)state;
     char *names[] = { "no, never", "yes" };
     size_t rows[] = { 1, 1199 };
-    struct dataset d = { .path = "a b/train, 2 rows.tsv", .classes = 2, .class_name = names, .class_rows = rows, .pair = true };
+    struct dataset d = { .path = "a b/train, 2 rows.tsv", .classes = 2, .class_name = names, .class_rows = rows, .pair = true,
+                         .split_rows = 1200 };
     d.report = (struct import_report){ .rows = 1200, .lines = 1300, .header = 1, .unlabelled = 1, .same = 1, .near = 7,
                                        .same_other_label = 3,
                                        .across = "train, 5 more but for case and blanks", .across_same = 11, .across_near = 13,

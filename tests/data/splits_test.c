@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/data/report_read.h"
 #include "tests/data/support.h"
 
 /* "sentence<TAB>label" with rows of texts NAME0, NAME1, …, in two classes by turns. */
@@ -100,6 +101,101 @@ static void a_limit_comes_after_what_is_held_out(void **state) {
     task_release(&t);
     task_release(&whole);
     free(folder);
+}
+
+/* What the report of a split that was stored as text says of it. */
+static struct report_facts facts_of(const struct dataset *d) {
+    struct report_facts f;
+    struct buf b = BUF_INIT;
+    report_text(d, &b);
+    report_read(buf_text(&b), &f);
+    buf_release(&b);
+    return f;
+}
+
+/* Rows that are not the first with their text, counted anew. */
+static size_t repeated(const struct dataset *d) {
+    size_t n = 0;
+    for (size_t i = 0; i < d->rows; i++) {
+        bool before = false;
+        for (size_t k = 0; k < i; k++) before = before || !strcmp(d->row[k].a, d->row[i].a);
+        n += before;
+    }
+    return n;
+}
+
+static size_t in_both(const struct dataset *d, const struct dataset *other) {
+    size_t n = 0;
+    for (size_t i = 0; i < d->rows; i++) {
+        bool there = false;
+        for (size_t k = 0; k < other->rows; k++) there = there || !strcmp(other->row[k].a, d->row[i].a);
+        n += there;
+    }
+    return n;
+}
+
+/* Texts of which each is there twice, some with another label the second time. */
+static void a_report_counts_the_examples_of_its_split(void **state) {
+    (void)state;
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "sentence\tlabel\n");
+    for (int i = 0; i < 200; i++) buf_printf(&b, "text %d\t%s\n", i % 100, i < 180 && i % 2 ? "good" : "bad");
+    char *folder = test_folder();
+    char *path = test_file(folder, "train.tsv", b.data, b.size);
+    static const struct {
+        struct task_source s;
+        size_t train, dev, dev_split;
+    } want[] = { { { .split = 0.2 }, 160, 40, 40 },
+                 { { .split = 0.2, .limit = 50 }, 50, 40, 40 },
+                 { { .split = 0.4, .dev_rows = 30 }, 120, 30, 80 },
+                 { { .limit = 50 }, 50, 0, 0 },
+                 { { .split = 0 }, 200, 0, 0 } };
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        struct task t;
+        struct task_source s = want[i].s;
+        s.train = path;
+        open_task(&t, s);
+        struct report_facts train = facts_of(&t.train), dev = { 0 };
+        assert_int_equal(train.rows, want[i].train);
+        assert_int_equal(train.split_rows, want[i].train);
+        assert_int_equal(train.class_rows[0] + train.class_rows[1], want[i].train);
+        assert_int_equal(train.same, repeated(&t.train));
+        assert_true(train.same_other_label <= train.same);
+        if (want[i].dev) {
+            dev = facts_of(&t.dev[0]);
+            assert_int_equal(dev.rows, want[i].dev);
+            assert_int_equal(dev.split_rows, want[i].dev_split);
+            assert_int_equal(dev.class_rows[0] + dev.class_rows[1], want[i].dev);
+            assert_int_equal(dev.same, repeated(&t.dev[0]));
+            assert_int_equal(dev.across_same, in_both(&t.dev[0], &t.train));
+            assert_true(dev.across_same > 5);
+        }
+        report_facts_release(&train);
+        report_facts_release(&dev);
+        task_release(&t);
+    }
+    buf_release(&b);
+    free(path);
+    free(folder);
+}
+
+/* Older reports have no line "split:". */
+static void an_older_report_tells_a_split_by_its_classes(void **state) {
+    (void)state;
+    struct report_facts f;
+    report_read("a.tsv (sha256 0123)\n200 rows from 200 lines\nclass 0: no, 21 rows\nclass 1: yes, 19 rows\n", &f);
+    assert_int_equal(f.rows, 40);
+    assert_int_equal(f.split_rows, 40);
+    report_facts_release(&f);
+    report_read("a.tsv (sha256 0123)\n200 rows from 200 lines\n160 rows without a gold label\nclass 0: no, 21 rows\n"
+                "class 1: yes, 19 rows\n", &f);
+    assert_int_equal(f.rows, 200);
+    report_facts_release(&f);
+    report_read("a.tsv (sha256 0123)\n200 rows from 200 lines\nclass 0: no, 21 rows\nclass 1: yes, 19 rows\n"
+                "a fixed draw (seed 0) of 40 of the 200 rows\n", &f);
+    assert_int_equal(f.rows, 40);
+    assert_int_equal(f.split_rows, 200);
+    report_facts_release(&f);
 }
 
 static void a_small_task_halves_its_dev_rows(void **state) {
@@ -218,6 +314,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_draws_train_rows),
         cmocka_unit_test(a_limit_comes_after_what_is_held_out),
+        cmocka_unit_test(a_report_counts_the_examples_of_its_split),
+        cmocka_unit_test(an_older_report_tells_a_split_by_its_classes),
         cmocka_unit_test(a_small_task_halves_its_dev_rows),
         cmocka_unit_test(a_large_task_holds_train_rows_back),
         cmocka_unit_test(mnli_tests_on_the_matched_rows),
