@@ -26,6 +26,7 @@ struct compare_group {
     int64_t trained;
     const int64_t *run;
     int runs;
+    const char *repeats; /* which of its runs repeat others and do not count; NULL: none */
 };
 struct compare_difference {
     const char *key;

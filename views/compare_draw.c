@@ -213,5 +213,6 @@ void compare_readout(const struct ui *ui, struct buf *out) {
     }
     if (g->claim) buf_puts(out, g->claim);
     else buf_printf(out, "%s \u00B7 n %d, seed%s %s", g->name, g->n, g->n == 1 ? "" : "s", *g->seeds ? g->seeds : "\u2013");
+    if (g->repeats) buf_printf(out, " \u00B7 %s", g->repeats);
     if (v->left) buf_printf(out, " \u00B7 %d runs more were left out: / narrows the list of Runs", v->left);
 }

@@ -24,6 +24,7 @@ void runs_release(struct runs_view *v) {
     free(v->chosen);
     free(v->group);
     free(v->member);
+    free(v->counted);
     memset(v, 0, sizeof *v);
 }
 

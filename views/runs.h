@@ -55,6 +55,9 @@ struct run_row {
     int64_t disk;             /* bytes of its files, < 0: not known */
     const double *curve;      /* its loss in a few values; NULL: not asked for */
     int curve_points;
+    const char *evidence;     /* key of what it is evidence of (core/train/evidence.h); NULL: it repeats no other run */
+    const char *weights;      /* SHA-256 of the trained parameters; NULL: unknown */
+    int64_t ended;            /* UTC milliseconds */
 };
 
 enum runs_column { COL_ID, COL_NAME, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
@@ -65,7 +68,9 @@ enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 struct runs_group {
     char value[64];
     int first, runs;          /* in member[] */
-    int n;                    /* finished with a value, and not for a rate alone */
+    int n;                    /* finished with a value, not only to find a learning rate, and no repeat of another */
+    int repeats;              /* that are left out of n since they repeat another */
+    bool differs;             /* some of them with other weights */
     double mean, sd, best;    /* NaN: none */
 };
 
@@ -98,6 +103,7 @@ struct runs_view {
     enum runs_column group_by;
     struct runs_group *group; /* owned */
     int *member;              /* of each group its rows one after the other, owned */
+    bool *counted;            /* of each member, whether it is one of n, owned */
     int groups, group_cursor, group_top;
     int purging;              /* runs that are asked about, in chosen[] */
     char purged[128];         /* what that would delete */

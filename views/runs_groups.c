@@ -8,6 +8,7 @@
 #include "core/analysis/statistics.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
+#include "core/train/evidence.h"
 #include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -42,12 +43,35 @@ static int by_mean(const void *pa, const void *pb, void *self) {
     return a->first - b->first;
 }
 
-static void measure_group(const struct runs_view *v, struct runs_group *g) {
-    double *value = xmalloc((size_t)g->runs * sizeof *value);
-    g->best = NAN;
+/* Marks which of the group's runs are counted: of those that repeat one another one. */
+static void count_group(struct runs_view *v, struct runs_group *g) {
+    struct evidence *of = xcalloc((size_t)g->runs, sizeof *of);
+    size_t n = 0;
     for (int i = 0; i < g->runs; i++) {
         const struct run_row *r = &v->row[v->member[g->first + i]];
-        if (!counts_in_group(r)) continue;
+        if (counts_in_group(r)) of[n++] = (struct evidence){.key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended};
+    }
+    evidence_settle(of, n);
+    n = 0;
+    for (int i = 0; i < g->runs; i++) {
+        bool counts = counts_in_group(&v->row[v->member[g->first + i]]);
+        const struct evidence *x = &of[n];
+        n += counts;
+        v->counted[g->first + i] = counts && x->counted == x->run;
+        if (!counts || x->counted == x->run) continue;
+        g->repeats++;
+        g->differs |= x->differs;
+    }
+    free(of);
+}
+
+static void measure_group(struct runs_view *v, struct runs_group *g) {
+    double *value = xmalloc((size_t)g->runs * sizeof *value);
+    g->best = NAN;
+    count_group(v, g);
+    for (int i = 0; i < g->runs; i++) {
+        const struct run_row *r = &v->row[v->member[g->first + i]];
+        if (!v->counted[g->first + i]) continue;
         value[g->n++] = r->best;
         if (isnan(g->best) || (r->smaller_better ? r->best < g->best : r->best > g->best)) g->best = r->best;
     }
@@ -67,6 +91,7 @@ void runs_find_groups(struct runs_view *v) {
     if (!v->grouped) return;
     struct grouped_rows g = {v, xcalloc((size_t)v->rows + 1, sizeof *g.text)};
     v->member = xrealloc(v->member, (size_t)v->shown + 1, sizeof *v->member);
+    v->counted = xrealloc(v->counted, (size_t)v->shown + 1, sizeof *v->counted);
     v->group = xrealloc(v->group, (size_t)v->shown + 1, sizeof *v->group);
     for (int i = 0; i < v->shown; i++) {
         char text[256] = "\u2013";
@@ -126,11 +151,13 @@ static void group_value(const struct run_row *r, double x, char out[32]) {
 }
 
 static void group_seeds(const struct runs_view *v, const struct runs_group *g, char *out, size_t room) {
+    const struct run_row *last = NULL; /* they are sorted by seed */
     size_t at = 0;
     *out = 0;
     for (int i = 0; i < g->runs; i++) {
         const struct run_row *r = &v->row[v->member[g->first + i]];
-        if (!counts_in_group(r)) continue;
+        if (!v->counted[g->first + i] || (last && last->seed == r->seed)) continue;
+        last = r;
         int n = snprintf(out + at, room - at, "%s%llu", at ? ", " : "", (unsigned long long)r->seed);
         if (n < 0 || at + (size_t)n + 4 >= room) {
             snprintf(out + at, room - at, "\u2026");
@@ -199,4 +226,7 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     else
         buf_printf(out, ": mean %s of %d run%s, seed%s %s, %s of %s, %lld rows", mean, g->n, g->n == 1 ? "" : "s",
                    g->n == 1 ? "" : "s", list, row->decides ? row->decides : row->metric, row->task, (long long)row->rows);
+    if (g->repeats)
+        buf_printf(out, " \u00B7 %d repeated run%s not counted%s", g->repeats, g->repeats == 1 ? "" : "s",
+                   g->differs ? ": weights differ, the newest counts" : "");
 }

@@ -32,7 +32,7 @@ static double seeds_end(const struct side_by_side *c, bool greatest) {
     const struct compared_group *g = &c->group[0];
     double out = NAN;
     for (int i = 0; i < g->runs; i++) {
-        double v = comparison_value(c, &g->run[i]);
+        double v = comparison_counts(c, &g->run[i]) ? comparison_value(c, &g->run[i]) : NAN;
         if (isnan(out) || (greatest ? v > out : v < out)) out = v;
     }
     return out;
@@ -43,7 +43,7 @@ static double seeds_wins(const struct side_by_side *c) {
     int n = 0;
     for (int i = 0; i < a->runs; i++)
         for (int k = 0; k < b->runs; k++)
-            if (a->run[i].seed == b->run[k].seed)
+            if (a->run[i].seed == b->run[k].seed && comparison_counts(c, &a->run[i]) && comparison_counts(c, &b->run[k]))
                 n += c->kind[a->kind].direction * (comparison_value(c, &a->run[i]) - comparison_value(c, &b->run[k])) > 0;
     return n;
 }

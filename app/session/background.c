@@ -11,6 +11,7 @@
 #include "app/session/learning.h"
 #include "app/session/own_data.h"
 #include "app/session/row_extras.h"
+#include "app/session/run_keys.h"
 #include "app/session/start_effect.h"
 #include "app/session/session.h"
 #include "app/session/swept.h"
@@ -44,6 +45,7 @@ struct background {
     int64_t taken;
     struct background_answer *answers;
     struct result_cache tasks;
+    struct run_keys keys;     /* of the screens' lane, as is what follows */
     struct row_extras extras; /* the screens' lane's own, as what follows */
     struct background_machine machine; /* once it was measured */
     struct sweeping *sweeping; /* borrowed */
@@ -138,6 +140,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
     switch (o->kind) {
     case BACKGROUND_RUNS:
         rc = background__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
+        if (!rc) rc = run_keys_fill(&d->keys, d->store, &a->runs->stored, a->runs->row, &a->runs->keys, e);
         if (!rc && (o->disk || o->curve))
             row_extras_fill(&d->extras, d->store, &a->runs->stored, a->runs->row, o->disk, o->curve, &a->runs->curves);
         return rc;
@@ -349,6 +352,7 @@ void background_free(struct background *d) {
     while ((a = background_take(d))) background_answer_free(a);
     result_cache_release(&d->tasks);
     row_extras_release(&d->extras);
+    run_keys_release(&d->keys);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }

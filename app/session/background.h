@@ -107,6 +107,7 @@ struct history_rows {
     struct task_row **task;
     char **started; /* local times */
     double *curves; /* of all rows; NULL: not asked for */
+    char (*keys)[65]; /* memory of the rows' evidence */
 };
 
 struct run_page {

@@ -41,6 +41,7 @@ static struct run_row background_rows_row_of(const struct store_run *r, const ch
         .none_valid = r->none_valid, .tuning = tune_is_tagged(r->tags),
         .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit, .decides = r->decides, .rows_sha256 = r->dev_sha256,
         .name = r->name, .tags = r->tags && *r->tags ? r->tags : NULL, .note = r->note && *r->note ? r->note : NULL,
+        .weights = r->weights_sha256, .ended = r->ended,
         .pinned = kept_has_tag(r->tags, KEPT_PIN), .disk = -1,
     };
 }
@@ -107,6 +108,7 @@ void history_rows_free(struct history_rows *r) {
     free(r->task);
     free(r->started);
     free(r->curves);
+    free(r->keys);
     free(r->row);
     free(r->filter);
     store_runs_release(&r->stored);

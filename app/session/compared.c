@@ -36,9 +36,11 @@ static void fill_group(struct compared_page *p, int i) {
     char seeds[256];
     comparison_seeds(c, g, seeds, sizeof seeds);
     p->run[i] = comparison_run_ids(g);
+    char *repeats = comparison_repeats(g);
     char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
         .name = g->name, .state = comparison_state(g), .seeds = compared_keep(p, xstrdup(seeds)),
+        .repeats = repeats ? compared_keep(p, repeats) : NULL,
         .claim = claim ? compared_keep(p, claim) : NULL, .kind = g->kind, .other_rows = g->other_rows,
         .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
         .low = v.low, .high = v.high, .rank = comparison_rank(c, i), .seconds = comparison_seconds(g), .trained = g->trained,

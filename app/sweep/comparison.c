@@ -8,10 +8,11 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/metrics.h"
+#include "core/train/evidence.h"
 
 static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);
-    for (int i = 0; i < g->runs; i++) free(g->run[i].kernel);
+    for (int i = 0; i < g->runs; i++) free(g->run[i].kernel), free(g->run[i].weights);
     free(g->axis), free(g->name), free(g->reason), free(g->run), free(g->tune), free(g->tuned);
     free(g->stands), free(g->rungs), free(g->runged);
     free(g->size), free(g->sized);
@@ -140,13 +141,14 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
 int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
                     int *kind, struct err *e) {
     *out = (struct compared_run){ .id = run->id, .trained = run->trained, .seed = run->seed, .value = NAN, .final = NAN,
-                                  .seconds = run->seconds, .peak = run->peak, .state = run->state };
+                                  .seconds = run->seconds, .peak = run->peak, .state = run->state, .ended = run->ended };
     *kind = KIND_NONE;
     bool evaluated = *run->decides && run->best.measured && !tune_is_tagged(run->tags);
     if (!evaluated) { /* an import, or one that has not come so far: no value */
         out->kernel = xcopy(run->kernel);
         return 0;
     }
+    if (evidence_key(run->config, run->parent, EVIDENCE_RUN, out->evidence, e)) return e->code;
     int id = c->asked ? metric_find(c->asked) : -1;
     const char *metric = id >= 0 ? metric_name((enum metric_id)id) : c->asked ? c->asked : run->metric;
     char *split = split_of(run->decides), *name = c->asked ? xprintf("%s.%s", split, metric) : xstrdup(run->decides);
@@ -157,6 +159,7 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
     if (!rc) rc = last_value(s, run, name, &out->final, e);
     if (!rc) {
         out->kernel = xcopy(run->kernel);
+        out->weights = xcopy(run->weights_sha256);
         if (isfinite(comparison_value(c, out)))
             *kind = comparison_kind_of(c, run, metric, direction, &out->other_rows);
     }
@@ -167,8 +170,29 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
 
 double comparison_value(const struct side_by_side *c, const struct compared_run *r) { return c->final ? r->final : r->value; }
 
-bool comparison_counts(const struct side_by_side *c, const struct compared_run *r) {
+static bool is_evidence(const struct side_by_side *c, const struct compared_run *r) {
     return r->state == STORE_FINISHED && isfinite(comparison_value(c, r));
+}
+
+bool comparison_counts(const struct side_by_side *c, const struct compared_run *r) {
+    return is_evidence(c, r) && r->counted == r->id;
+}
+
+/* Settles which run counts of those with the evidence of the last one. */
+static void comparison_settle(const struct side_by_side *c, struct compared_group *g) {
+    const struct compared_run *last = &g->run[g->runs - 1];
+    struct evidence *of = xcalloc((size_t)g->runs, sizeof *of);
+    int *at = xcalloc((size_t)g->runs, sizeof *at);
+    size_t n = 0;
+    for (int i = 0; i < g->runs; i++) {
+        const struct compared_run *r = &g->run[i];
+        if (!is_evidence(c, r) || strcmp(r->evidence, last->evidence)) continue;
+        at[n] = i;
+        of[n++] = (struct evidence){ .key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended };
+    }
+    evidence_settle(of, n);
+    for (size_t i = 0; i < n; i++) g->run[at[i]].counted = of[i].counted, g->run[at[i]].differs = of[i].differs;
+    free(of), free(at);
 }
 
 static struct spread spread_of_runs(const struct side_by_side *c, const struct compared_group *g, bool final) {
@@ -196,6 +220,7 @@ void comparison_take(struct side_by_side *c, struct compared_group *g, const str
     g->other_rows |= run->other_rows;
     g->run = xrealloc(g->run, (size_t)g->runs + 1, sizeof *g->run);
     g->run[g->runs++] = *run;
+    comparison_settle(c, g);
     g->value = spread_of_runs(c, g, false);
     g->final = spread_of_runs(c, g, true);
 }
@@ -229,18 +254,33 @@ bool comparison_in_points(const struct side_by_side *c, int kind) { return kind 
 
 /* ---- pairs ---- */
 
+/* The mean over the group's runs of that seed that count; NaN without one. */
+static double value_of_seed(const struct side_by_side *c, const struct compared_group *g, uint64_t seed) {
+    double sum = 0;
+    int n = 0;
+    for (int i = 0; i < g->runs; i++) {
+        if (g->run[i].seed != seed || !comparison_counts(c, &g->run[i])) continue;
+        sum += comparison_value(c, &g->run[i]);
+        n++;
+    }
+    return n ? sum / n : NAN;
+}
+
+bool comparison_counts_seed(const struct side_by_side *c, const struct compared_group *g, int run) {
+    for (int i = 0; i < run; i++)
+        if (g->run[i].seed == g->run[run].seed && comparison_counts(c, &g->run[i])) return false;
+    return comparison_counts(c, &g->run[run]);
+}
+
 /* Over the seeds that both have. */
 static struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a,
                                      const struct compared_group *b) {
     double *of_a = xmalloc(((size_t)a->runs + 1) * sizeof *of_a), *of_b = xmalloc(((size_t)a->runs + 1) * sizeof *of_b);
     size_t n = 0;
     for (int i = 0; i < a->runs && a->kind >= 0 && a->kind == b->kind; i++) {
-        for (int k = 0; k < b->runs; k++) {
-            const struct compared_run *x = &a->run[i], *y = &b->run[k];
-            if (x->seed != y->seed || !comparison_counts(c, x) || !comparison_counts(c, y)) continue;
-            of_a[n] = comparison_value(c, x), of_b[n++] = comparison_value(c, y);
-            break;
-        }
+        if (!comparison_counts_seed(c, a, i)) continue;
+        of_a[n] = value_of_seed(c, a, a->run[i].seed), of_b[n] = value_of_seed(c, b, a->run[i].seed);
+        n += isfinite(of_b[n]);
     }
     struct spread s = spread_of_differences(of_a, of_b, n);
     free(of_a), free(of_b);

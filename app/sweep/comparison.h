@@ -24,6 +24,11 @@ struct compared_run {
     enum store_state state;
     bool other_rows; /* with allow_rows: on other rows than the kind's first run */
     char *kernel; /* of the matrix library and processor, or NULL */
+    char evidence[65], *weights; /* evidence_key, and SHA-256 of the trained parameters or NULL */
+    int64_t ended;   /* UTC milliseconds */
+    int64_t counted; /* set by comparison_take: the run of its evidence that counts, its own id where that is this one; 0:
+                      * none, as it is not finished or has no value */
+    bool differs;    /* set by comparison_take: runs of its evidence have different weights */
 };
 enum { KIND_NONE = -1, KIND_SEVERAL = -2 };
 enum { COMPARED_RUNGS = 3 };
@@ -86,8 +91,11 @@ const char *comparison_state(const struct compared_group *g);
 /* A run of the group failed, or could not be begun: the group says the seed and why. */
 void comparison_failed(struct compared_group *g, uint64_t seed, const char *reason);
 
-/* Whether the run enters means: it is finished and has a value. */
+/* Returns whether the run of a group enters means, pairs and effects: it finished, has a value, and stands for
+ * its evidence (core/train/evidence.h). */
 bool comparison_counts(const struct side_by_side *c, const struct compared_run *r);
+/* Returns whether it is the first of the group's runs that count with its seed. */
+bool comparison_counts_seed(const struct side_by_side *c, const struct compared_group *g, int run);
 double comparison_value(const struct side_by_side *c, const struct compared_run *r);
 /* Of the finished runs, without one of all: NaN without any. */
 double comparison_seconds(const struct compared_group *g); /* their mean */
@@ -95,7 +103,8 @@ double comparison_memory(const struct compared_group *g);  /* mean of the peaks 
 /* Whether the groups' values are told in points (×100) on screen. */
 bool comparison_in_points(const struct side_by_side *c, int kind);
 
-/* Differences of two groups of one kind, over the seeds that both have. */
+/* Differences of two groups of one kind, over the seeds that both have; of several runs of a seed, as of different
+ * descriptions in a group by columns, the mean is taken first. */
 struct compared_pair {
     int a, b; /* groups */
     struct spread s;
@@ -152,7 +161,10 @@ void comparison_csv(const struct side_by_side *c, struct buf *out);
 void comparison_markdown(const struct side_by_side *c, const struct compared_options *o, struct buf *out);
 /* The numbers of a group's runs; the caller frees. */
 int64_t *comparison_run_ids(const struct compared_group *g);
-/* "1, 2, 3": the seeds of the runs that count; in place of what does not fit in `room` bytes "…". */
+/* Returns in words which runs repeat others of the group and do not count, "runs 1, 3 repeat run 4 (…)", or NULL where
+ * none does.  The caller frees. */
+char *comparison_repeats(const struct compared_group *g);
+/* Writes "1, 2, 3": the seeds of the runs that count, each once; in place of what does not fit in `room` bytes "…". */
 void comparison_seeds(const struct side_by_side *c, const struct compared_group *g, char *out, size_t room);
 
 #endif

@@ -20,6 +20,52 @@ static void interval_json(struct buf *b, struct spread s) {
     json_member_measured(b, "high", i.high);
 }
 
+/* Whether no run before it has its seed. */
+static bool is_new_seed(const struct compared_group *g, int run) {
+    for (int i = 0; i < run; i++)
+        if (g->run[i].seed == g->run[run].seed) return false;
+    return true;
+}
+
+static bool is_repeated(const struct compared_run *r) { return r->counted && r->counted != r->id; }
+
+/* "runs 1, 3 repeat run 4 (…)" of a run that others repeat; nothing of another. */
+static void repeats_of(const struct compared_group *g, const struct compared_run *counted, struct buf *b) {
+    int n = 0;
+    for (int i = 0; i < g->runs; i++) n += is_repeated(&g->run[i]) && g->run[i].counted == counted->id;
+    if (!n) return;
+    buf_printf(b, "%srun%s", b->size ? "; " : "", n > 1 ? "s" : "");
+    for (int i = 0, k = 0; i < g->runs; i++)
+        if (is_repeated(&g->run[i]) && g->run[i].counted == counted->id)
+            buf_printf(b, "%s %lld", k++ ? "," : "", (long long)g->run[i].id);
+    buf_printf(b, " repeat%s run %lld (same description, seed and data; %s)", n > 1 ? "" : "s", (long long)counted->id,
+               counted->differs ? "different weights, so only the newest counts" : "counted once");
+}
+
+char *comparison_repeats(const struct compared_group *g) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < g->runs; i++) repeats_of(g, &g->run[i], &b);
+    if (b.size) return buf_take(&b);
+    buf_release(&b);
+    return NULL;
+}
+
+static void repeats_json(const struct compared_group *g, struct buf *b) {
+    json_add_key(b, "repeats");
+    buf_putc(b, '[');
+    for (int i = 0; i < g->runs; i++) {
+        const struct compared_run *r = &g->run[i];
+        if (!is_repeated(r)) continue;
+        json_add_key(b, NULL);
+        buf_putc(b, '{');
+        json_member_int(b, "run", (long long)r->id);
+        json_member_int(b, "counted", (long long)r->counted);
+        json_member_bool(b, "weights_differ", r->differs);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
 static void comparison_output_cell_json(const struct side_by_side *c, const struct compared_group *g,
                                         struct buf *b) {
     struct spread s = g->value;
@@ -40,8 +86,10 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
     buf_puts(b, "]");
     json_add_key(b, "seeds");
     buf_putc(b, '[');
-    for (int i = 0; i < g->runs; i++) json_member_int(b, NULL, (long long)g->run[i].seed);
+    for (int i = 0; i < g->runs; i++)
+        if (is_new_seed(g, i)) json_member_int(b, NULL, (long long)g->run[i].seed);
     buf_puts(b, "]");
+    repeats_json(g, b);
     if (c->kinds > 1) {
         json_member_string(b, "metric", kind ? kind->metric : NULL);
         json_member_string(b, "rows", kind ? kind->rows : NULL);
@@ -176,7 +224,7 @@ void comparison_seeds(const struct side_by_side *c, const struct compared_group 
     *out = 0;
     for (int i = 0; i < g->runs; i++) {
         char one[32];
-        if (!comparison_counts(c, &g->run[i])) continue;
+        if (!comparison_counts_seed(c, g, i)) continue;
         size_t n = (size_t)snprintf(one, sizeof one, "%s%llu", at ? ", " : "", (unsigned long long)g->run[i].seed);
         if (at + n + 4 >= room) {
             snprintf(out + at, room - at, "\u2026");
@@ -202,7 +250,8 @@ void comparison_csv(const struct side_by_side *c, struct buf *out) {
         buf_putc(out, ',');
         for (int k = 0; k < g->runs; k++) buf_printf(out, "%s%lld", k ? " " : "", (long long)g->run[k].id);
         buf_putc(out, ',');
-        for (int k = 0; k < g->runs; k++) buf_printf(out, "%s%llu", k ? " " : "", (unsigned long long)g->run[k].seed);
+        for (int k = 0; k < g->runs; k++)
+            if (is_new_seed(g, k)) buf_printf(out, "%s%llu", k ? " " : "", (unsigned long long)g->run[k].seed);
         buf_printf(out, ",%zu", g->value.n);
         for (size_t k = 0; k < COUNT_OF(values); k++) {
             char text[32] = "";
@@ -277,6 +326,11 @@ static void comparison_output_table(const struct side_by_side *c, int kind,
     }
     buf_putc(out, '\n');
     if (rows) buf_puts(out, "\u2260: measured on other rows of the task.\n\n");
+    for (int i = 0; i < c->groups; i++) {
+        char *repeats = c->group[i].kind == kind ? comparison_repeats(&c->group[i]) : NULL;
+        if (repeats) buf_printf(out, "%s: %s.\n\n", c->group[i].name, repeats);
+        free(repeats);
+    }
 }
 
 static void claims(const struct side_by_side *c, double margin, struct buf *out) {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/sweep/sweep_runs.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/config.h"
+#include "core/train/evidence.h"
 
 static const char *const run_columns[] = { "method", "task", "model", "preset", "regime", "tags" };
 static const char *const module_columns[] = { "fn", "act", "read", "write", "insertion", "comp", "composition", "source", "heads",
@@ -125,24 +125,16 @@ void grouping_release(struct grouping *g) {
 }
 
 /* What makes a run one of its group; NULL with *e where its record cannot be read. */
-static char *grouping_key_of(const struct grouping *g, struct store *s, const struct store_run *r,
-                             struct err *e) {
+static char *grouping_key_of(const struct grouping *g, const struct store_run *r, struct err *e) {
     struct buf b = BUF_INIT;
-    struct run_config c;
     char key[65];
-    if (g->asked) {
-        for (int i = 0; i < g->of.axes; i++) {
-            char *value = column_value(r, g->of.axis[i]);
-            buf_part(&b, "%s", value ? value : "none");
-            free(value);
-        }
-        return buf_take(&b);
+    if (!g->asked) return evidence_key(r->config, r->parent, EVIDENCE_ANY_SEED, key, e) ? NULL : xstrdup(key);
+    for (int i = 0; i < g->of.axes; i++) {
+        char *value = column_value(r, g->of.axis[i]);
+        buf_part(&b, "%s", value ? value : "none");
+        free(value);
     }
-    if (config_from_json(r->config, strlen(r->config), &c, e)) return NULL;
-    c.seed = 0;
-    config_key(&c, key);
-    config_release(&c);
-    return sweep_began_elsewhere(s, r->id) ? xprintf("%s from %lld", key, (long long)r->parent) : xstrdup(key);
+    return buf_take(&b);
 }
 
 /* ---- what runs were made with ---- */
@@ -249,7 +241,7 @@ int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e)
     struct compared_run x = { 0 };
     int kind, rc = store_run(s, id, &r, e);
     if (rc) return rc;
-    char *key = grouping_key_of(g, s, &r, e);
+    char *key = grouping_key_of(g, &r, e);
     rc = key ? comparison_read(&g->of, s, &r, &x, &kind, e) : e->code;
     if (!rc) {
         int at = find_group(g, key, kind);

@@ -109,6 +109,17 @@ static void best_of_many(const struct why_run *r, struct why *w) {
             "runs", (double)r->tries, NULL);
 }
 
+/* The same run once more. */
+static void repeat(const struct why_run *r, struct why *w) {
+    if (!r->repeats) return;
+    char *text = r->repeats_differ
+                     ? xprintf("same description, seed and data as run %lld, but different weights (another processor or version of "
+                               "petri): only the newest of them counts in means", (long long)r->repeats)
+                     : xprintf("same as run %lld: identical description, seed%s; the two count once in means", (long long)r->repeats,
+                               r->run->weights_sha256 ? ", data and weights" : " and data");
+    why_add(w, "repeat", text, "run", (double)r->repeats, "weights_differ", (double)r->repeats_differ, NULL);
+}
+
 /* The values of another run, which may be another task's. */
 static void begun_elsewhere(const struct why_run *r, struct why *w) {
     const struct method *m = &r->config.method;
@@ -123,5 +134,6 @@ static void begun_elsewhere(const struct why_run *r, struct why *w) {
 
 why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1] = { part_of_rows, many_passes, batch_beyond_rows, long_warmup,
                                                        unfinished, stopped_early, plan_differs, why_plan_seeds, best_of_many,
+                                                       repeat,
                                                            begun_elsewhere,
                                                        NULL };

@@ -1,11 +1,13 @@
 /* What the rules look at, read from the history. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/evidence.h"
 
 static int why_read_curve(struct store *s, int64_t run, const char *name, struct why_curve *out, struct err *e) {
     struct store_points p = { 0 };
@@ -121,37 +123,92 @@ static int read_differs(struct store *s, struct why_run *r, struct err *e) {
     return rc;
 }
 
-static int take_seeds(void *self, int count, const struct store_cell *cell) {
-    struct why_seeds *x = self;
+/* Finished runs beside this one, with what tells which of them count. */
+struct why_beside {
+    struct why_other {
+        char key[65], weights[65];
+        double best;
+        bool alike; /* differs from this run in the seed alone */
+    } *run;
+    struct evidence *of; /* of each; `key` and `weights` are set by settle_beside */
+    size_t count, room, of_room;
+};
+
+static int why_take_beside(void *self, int count, const struct store_cell *cell) {
+    struct why_beside *x = self;
+    struct err ignored = ERR_INIT;
     (void)count;
-    x->seeds = cell[0].integer;
-    if (x->seeds) x->low = cell[1].real, x->high = cell[2].real, x->mean = cell[3].real;
+    GROW(x->run, x->room, x->count + 1);
+    GROW(x->of, x->of_room, x->count + 1);
+    struct why_other *r = &x->run[x->count];
+    *r = (struct why_other){ .best = cell[3].real, .alike = cell[6].integer != 0 };
+    if (cell[2].text) snprintf(r->weights, sizeof r->weights, "%s", cell[2].text);
+    evidence_key(cell[4].text, cell[5].integer, EVIDENCE_RUN, r->key, &ignored);
+    x->of[x->count++] = (struct evidence){ .run = cell[0].integer, .ended = cell[1].integer };
     return 0;
 }
 
-/* Runs whose description differs in the seed alone. */
-static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
-    if (r->run->state != STORE_FINISHED) return 0;
-    char *sql = xprintf("SELECT count(DISTINCT x.seed), min(v.best), max(v.best), avg(v.best) FROM run r"
-                        " JOIN run x ON x.method = r.method AND x.train_sha256 IS r.train_sha256 AND x.steps = r.steps"
-                        " AND json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed')"
-                        " JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
-                        (long long)r->run->id);
-    int rc = store_sql(s, sql, (struct store_rows){ .self = &r->seeds, .row = take_seeds }, e);
+/* Finished runs x with a value beside run r for which `where` holds. */
+static int why_read_beside(struct store *s, const struct why_run *r, const char *where, struct why_beside *out, struct err *e) {
+    *out = (struct why_beside){ 0 };
+    char *sql = xprintf("SELECT x.id, coalesce(x.ended,0), x.weights_sha256, v.best, x.config, coalesce(x.parent,0),"
+                        " json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed') FROM run r JOIN run x ON x.method = r.method"
+                        " AND x.imported IS NULL AND %s JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL"
+                        " WHERE r.id = %lld ORDER BY x.id", where, (long long)r->run->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = out, .row = why_take_beside }, e);
     free(sql);
+    for (size_t i = 0; i < out->count; i++) {
+        out->of[i].key = out->run[i].key;
+        out->of[i].weights = *out->run[i].weights ? out->run[i].weights : NULL;
+    }
+    evidence_settle(out->of, out->count);
+    return rc;
+}
+
+static void beside_release(struct why_beside *x) {
+    free(x->run), free(x->of);
+}
+
+/* The first run with this one's key, if that is an earlier one. */
+static void find_repeated(struct why_run *r, const struct why_beside *x) {
+    const struct why_other *own = NULL;
+    for (size_t i = 0; i < x->count; i++)
+        if (x->of[i].run == r->run->id) own = &x->run[i], r->repeats_differ = x->of[i].differs;
+    for (size_t i = 0; own && *own->key && !r->repeats && x->of[i].run < r->run->id; i++)
+        if (!strcmp(x->run[i].key, own->key)) r->repeats = x->of[i].run;
+}
+
+/* Runs whose description differs in the seed alone, and those that this one repeats. */
+static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
+    struct why_beside x;
+    struct why_seeds *v = &r->seeds;
+    if (r->run->state != STORE_FINISHED) return 0;
+    int rc = why_read_beside(s, r, "x.train_sha256 IS r.train_sha256 AND x.steps = r.steps", &x, e);
+    for (size_t i = 0; i < x.count; i++) {
+        double best = x.run[i].best;
+        if (!x.run[i].alike || x.of[i].counted != x.of[i].run) continue;
+        v->low = v->seeds ? fmin(v->low, best) : best;
+        v->high = v->seeds ? fmax(v->high, best) : best;
+        v->mean += (best - v->mean) / (double)++v->seeds;
+    }
+    find_repeated(r, &x);
+    beside_release(&x);
     return rc;
 }
 
 /* Runs of the method on these dev rows, whatever else they were made with; none where another is better. */
 static int read_tries(struct store *s, struct why_run *r, struct err *e) {
-    if (r->run->state != STORE_FINISHED) return 0;
-    char *sql = xprintf("SELECT CASE WHEN coalesce(max((v.best - m.best) * k.direction) <= 0, 0) THEN count(*) ELSE 0 END FROM run r"
-                        " JOIN key k ON k.id = r.metric_key JOIN v_runs m ON m.id = r.id JOIN run x ON x.method = r.method"
-                        " AND x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key"
-                        " JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
-                        (long long)r->run->id);
-    int rc = store_sql(s, sql, (struct store_rows){ .self = &r->tries, .row = take_integer }, e);
-    free(sql);
+    struct why_beside x;
+    if (r->run->state != STORE_FINISHED || !r->run->best.measured) return 0;
+    int rc = why_read_beside(s, r, "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key",
+                             &x, e);
+    bool best = true;
+    for (size_t i = 0; i < x.count; i++) {
+        best &= (x.run[i].best - r->run->best.v) * r->run->direction <= 0;
+        r->tries += x.of[i].counted == x.of[i].run;
+    }
+    if (!best) r->tries = 0;
+    beside_release(&x);
     return rc;
 }
 

@@ -268,6 +268,41 @@ static void runs_are_joined_by_a_column(void **state) {
     ui_release(&ui);
 }
 
+/* A run that repeats another is no further evidence: of the seeds 1, 2, 1, 1 two count; where weights differ the newest. */
+static void a_repeated_run_counts_once(void **state) {
+    (void)state;
+    for (int differs = 0; differs < 2; differs++) {
+        static const uint64_t seed[] = {1, 2, 1, 1};
+        struct ui ui;
+        struct run_row rows[4];
+        begin(&ui, 160, 24);
+        for (int i = 0; i < 4; i++) {
+            rows[i] = scene_rows[1];
+            rows[i].id = 10 + i;
+            rows[i].seed = seed[i];
+            rows[i].best = seed[i] == 2 ? 0.9 : differs && i == 2 ? 0.7 : 0.8;
+            rows[i].decides = "dev.accuracy";
+            rows[i].evidence = seed[i] == 2 ? "two" : "one";
+            rows[i].weights = differs && i == 2 ? "y" : "x";
+            rows[i].ended = i == 2 ? 100 : i;
+        }
+        ui.runs.row = rows;
+        ui.runs.rows = 4;
+        ui_show(&ui, SCREEN_RUNS);
+        ui_changed(&ui);
+        while (ui.runs.column != COL_METHOD) scene_press(&ui, ui.runs.column > COL_METHOD ? 'h' : 'l');
+        scene_press(&ui, 'J');
+        assert_int_equal(ui.runs.groups, 1);
+        assert_int_equal(ui.runs.group[0].runs, 4);
+        assert_int_equal(ui.runs.group[0].n, 2);
+        assert_true(fabs(ui.runs.group[0].mean - (differs ? 0.8 : 0.85)) < 1e-12);
+        assert_true(scene_shows(&ui, "1, 2 "));
+        assert_true(scene_shows(&ui, "2 repeated runs not counted"));
+        assert_true(scene_shows(&ui, "weights differ, the newest counts") == differs);
+        ui_release(&ui);
+    }
+}
+
 /* Where a filter leaves few groups, the one under the cursor is shown, however far down the list was. */
 static void fewer_groups_stay_in_sight(void **state) {
     enum { MANY = 60 };
@@ -323,7 +358,8 @@ int main(void) {
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
                                        cmocka_unit_test(a_front_is_by_each_cost),
-                                       cmocka_unit_test(runs_are_joined_by_a_column), cmocka_unit_test(fewer_groups_stay_in_sight),
+                                       cmocka_unit_test(runs_are_joined_by_a_column),
+                                       cmocka_unit_test(a_repeated_run_counts_once), cmocka_unit_test(fewer_groups_stay_in_sight),
                                        cmocka_unit_test(the_best_again_with_another_seed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,27 +51,27 @@ static const struct job_row scene_jobs[] = {
 static const struct run_row scene_rows[] = {
     {7, RUN_FINISHED, 320, 320, "mam(l=16,r=16)", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.851,
      320, 0.578, 0.3312, 298466, 102, 1, "2026-01-02 10:07", NULL, false, true, 2538, 0.003, false,
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
     {3, RUN_FINISHED, 320, 320, "lora(r=8)", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.838, 240,
      0.578, 0.4107, 222338, 72, 1, "2026-01-02 10:03", NULL, false, true, 2538, 0.003, false,
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
     {5, RUN_FINISHED, 320, 320, "full", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.859, 280, 0.578,
      0.2904, 22713986, 151, 1, "2026-01-02 10:05", NULL, false, true, 2538, 0.003, false,
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
     {6, RUN_STOPPED, 64, 320, "bitfit", "reviews", "all-MiniLM-L6-v2", "accuracy", false, 0.578, 64, 0.578,
      0.6801, 174722, 8, 1, "2026-01-02 10:06", NULL, true, true, 2538, 0.003, false,
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
     {2, RUN_INTERRUPTED, 118, 320, "adapter-pfeiffer(r=48)", "\u597D \U0001F3AC film", "\u6A21\u578B \u00E9 'x' -n",
      "accuracy", false, 0.701, 100, 0.5, 0.5523, 372290,
     41, 7, "2026-01-02 09:12", NULL, false, true, 2538, 0.003, false,
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
     {8, RUN_RUNNING, 108, 320, "ia3", "a\x1b[2Jb.tsv", "all-MiniLM-L6-v2", "accuracy", false, 0.64, 100, 0.578,
      0.6112, 162434, 22, 2, "2026-01-02 10:08", NULL, false, false, 2538, 0.003, false,
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
     {1, RUN_FAILED, 12, 320, "prefix(l=30)", "reviews", "all-MiniLM-L6-v2", NULL, false, NAN, 0, NAN, NAN,
      286850, 3, 1, "2026-01-02 09:01", "loss is not finite at step 12", false, false, 2538, 0.003, false,
 
-     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0},
+     NULL, 0, false, NULL, NULL, false, NULL, NULL, NULL, false, -1, NULL, 0, NULL, NULL, 0},
 };
 
 static const struct detail_pair scene_config[] = {
@@ -237,10 +237,10 @@ static inline void scene_compare(struct ui *ui) {
     static const int64_t lora[] = {3, 4, 9}, mam[] = {7}, other[] = {5, 6}, import[] = {8};
     static const struct compare_group groups[] = {
         {"lora(r=8) #3", "finished", "1, 2, 3", "mam #7 and lora(r=8) #3: no difference shown, 1 pair of runs", 0, false, 3, 0.8381, 0.0042,
-         0.8277, 0.8485, 2, 72, 73728, lora, 3},
-        {"mam(l=16,r=16) #7", "finished", "1", NULL, 0, true, 1, 0.851, NAN, NAN, NAN, 1, 102, 149856, mam, 1},
-        {"bitfit\x1b[2J #5", "running", "1, 2", NULL, 1, false, 2, 0.4127, 0.0311, 0.1333, 0.6921, 1, 30, 26112, other, 2},
-        {"lora(r=4) \u597D #8", "finished", "", NULL, -1, false, 0, NAN, NAN, NAN, NAN, NAN, NAN, 36864, import, 1},
+         0.8277, 0.8485, 2, 72, 73728, lora, 3, NULL},
+        {"mam(l=16,r=16) #7", "finished", "1", NULL, 0, true, 1, 0.851, NAN, NAN, NAN, 1, 102, 149856, mam, 1, NULL},
+        {"bitfit\x1b[2J #5", "running", "1, 2", NULL, 1, false, 2, 0.4127, 0.0311, 0.1333, 0.6921, 1, 30, 26112, other, 2, NULL},
+        {"lora(r=4) \u597D #8", "finished", "", NULL, -1, false, 0, NAN, NAN, NAN, NAN, NAN, NAN, 36864, import, 1, NULL},
     };
     static const char *const lr[] = {"0.003", "0.001", "0.003", NULL}, *const fn[] = {"linear", "softmax+bottleneck", "bias", "linear"};
     static const struct compare_difference differences[] = {{"axis fn", fn}, {"lr", lr}};

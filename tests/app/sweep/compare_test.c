@@ -1,10 +1,12 @@
 /* Runs side by side: what is compared, what stands beside one another, what each axis is worth. */
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/sweep/comparison.h"
+#include "core/base/file.h"
 #include "core/base/mem.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -85,6 +87,55 @@ static void what_differs_is_named(void **state) {
     assert_string_equal(json_string_value(json_array_get(json_object_get(d, "axis fn"), 0)), "linear");
     assert_string_equal(json_string_value(json_array_get(json_object_get(d, "axis fn"), 1)), "bias");
     json_decref(v);
+}
+
+/* A run that is trained again is no further evidence: of the seeds 1, 2, 1, 1 two count, in a history of its own, in any
+ * order of the groups, and after another history with the same runs was merged. */
+static void a_seed_counts_once(void **state) {
+    (void)state;
+    char *db = file_join(stage.folder, "again.db"), *other = file_join(stage.folder, "other.db");
+    static const char *const lora[] = { "1", "2", "1", "1" }, *const bitfit[] = { "3", "2", "1" };
+    for (int i = 0; i < 7; i++)
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --lr 3e-2 --steps 8 --eval-every 4"
+                       " --method '%s' --seed %s", stage.model, stage.folder, db, i < 4 ? "lora(r=2)" : "bitfit",
+                       i < 4 ? lora[i] : bitfit[i - 4]));
+    json_t *once = stage_json("compare 1 2 5 6 7 --db '%s' --json", db);
+    for (int turn = 0; turn < 4; turn++) {
+        static const char *const order[] = { "1 2 3 4 5 6 7", "7 6 5 4 3 2 1", "1 2 3 4 5 6 7 --by method", "3 1 2 4 7 6 5" };
+        json_t *v = stage_json("compare %s --db '%s' --json", order[turn], db), *x = cell(v, turn == 1);
+        json_t *pair = json_array_get(stage_at(v, "pairs"), 0), *single = json_array_get(stage_at(once, "pairs"), 0);
+        assert_int_equal(count(v, "cells"), 2);
+        assert_int_equal(count(x, "runs"), 4);
+        assert_int_equal(count(x, "seeds"), 2);
+        assert_int_equal(count(x, "repeats"), 2);
+        assert_int_equal(json_integer_value(stage_at(x, "n")), 2);
+        static const char *const same[] = { "mean", "sd", "low", "high", "final" };
+        for (size_t i = 0; i < COUNT_OF(same); i++)
+            assert_true(fabs(json_number_value(stage_at(x, same[i])) - json_number_value(stage_at(cell(once, 0), same[i]))) < 1e-12);
+        assert_int_equal(json_integer_value(stage_at(pair, "n")), 2);
+        assert_true(fabs(fabs(json_number_value(stage_at(pair, "diff"))) - fabs(json_number_value(stage_at(single, "diff")))) < 1e-12);
+        assert_int_equal(strncmp(stage_text(v, "effects_of"), "5 runs", 6), 0);
+        json_decref(v);
+    }
+    json_decref(once);
+    char *text = stage_out(0, "compare method~lora --db '%s'", db);
+    assert_non_null(strstr(text, "runs 3, 4 repeat run 1 (same description, seed and data; counted once)"));
+    assert_non_null(strstr(text, "| 2 | 1, 2 |"));
+    free(text);
+    text = stage_out(0, "compare method~lora --db '%s' --csv", db);
+    assert_non_null(strstr(text, ",1 2 3 4,1 2,2,"));
+    free(text);
+    for (int i = 0; i < 2; i++)
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --lr 3e-2 --steps 8 --eval-every 4"
+                       " --method 'lora(r=2)' --name again --note here --seed %d", stage.model, stage.folder, other, i + 2));
+    free(stage_out(0, "merge '%s' '%s'", db, other));
+    json_t *v = stage_json("compare method~lora --db '%s' --json", db), *x = cell(v, 0);
+    assert_int_equal(count(v, "cells"), 1);
+    assert_int_equal(count(x, "runs"), 6);
+    assert_int_equal(count(x, "seeds"), 3);
+    assert_int_equal(json_integer_value(stage_at(x, "n")), 3);
+    json_decref(v);
+    free(db), free(other);
 }
 
 /* Other tasks, metrics and rows are in no mean, difference or rank with these, unless rows are allowed. */
@@ -171,6 +222,42 @@ static void one_kind(struct side_by_side *c) {
     c->kinds = 1;
 }
 
+/* Of runs that have other weights the newest counts; where a group has several descriptions of a seed, as by a column, a
+ * pair is of their means, whichever group comes first. */
+static void pairs_are_of_seeds(void **state) {
+    (void)state;
+    static const struct {
+        const char *group, *evidence, *weights;
+        uint64_t seed;
+        double value;
+    } run[] = { { "a", "a1", "x", 1, 0.1 }, { "a", "a2", "x", 2, 0.2 }, { "a", "a1", "y", 1, 0.3 }, { "a", "other1", "x", 1, 0.5 },
+                { "b", "b1", "x", 1, 0.6 }, { "b", "b1", "x", 1, 0.6 }, { "b", "b2", "x", 2, 0.7 }, { "b", "b3", "x", 3, 0.9 } };
+    for (int turn = 0; turn < 2; turn++) {
+        struct side_by_side c = { 0 };
+        struct compared_pair *pair;
+        one_kind(&c);
+        for (int i = 0; i < 2; i++) comparison_add(&c, turn == i ? "a" : "b");
+        for (size_t i = 0; i < COUNT_OF(run); i++) {
+            struct compared_run r = { .id = (int64_t)i + 1, .seed = run[i].seed, .value = run[i].value, .final = run[i].value,
+                                      .state = STORE_FINISHED, .ended = 9 - (int64_t)i + (i == 2 ? 9 : 0) };
+            snprintf(r.evidence, sizeof r.evidence, "%s", run[i].evidence);
+            r.weights = xstrdup(run[i].weights);
+            comparison_take(&c, &c.group[!strcmp(c.group[0].name, run[i].group) ? 0 : 1], &r, 0);
+        }
+        const struct compared_group *a = &c.group[turn], *b = &c.group[!turn];
+        assert_true(a->value.n == 3 && fabs(a->value.mean - (0.3 + 0.2 + 0.5) / 3) < 1e-12);
+        assert_true(b->value.n == 3 && fabs(b->value.mean - (0.6 + 0.7 + 0.9) / 3) < 1e-12);
+        char *said = comparison_repeats(a);
+        assert_string_equal(said, "run 1 repeats run 3 (same description, seed and data; different weights, so only the newest counts)");
+        free(said);
+        assert_int_equal(comparison_pairs(&c, 0, &pair), 1);
+        assert_int_equal(pair->s.n, 2);
+        assert_true(fabs(fabs(pair->s.mean) - ((0.6 - 0.4) + (0.7 - 0.2)) / 2) < 1e-12);
+        free(pair);
+        comparison_release(&c);
+    }
+}
+
 /* Rates that are even in the log are a line in their log: what each tenfold gives is the same. */
 static void rates_are_lines_in_their_log(void **state) {
     (void)state;
@@ -237,10 +324,12 @@ int main(void) {
         cmocka_unit_test(equal_runs_but_for_the_seed_are_a_group),
         cmocka_unit_test(a_group_has_its_runs_name),
         cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(a_seed_counts_once),
         cmocka_unit_test(kinds_stand_side_by_side),
         cmocka_unit_test(tasks_are_blocks),
         cmocka_unit_test(a_value_is_the_best_or_the_last),
         cmocka_unit_test(slips_are_named),
+        cmocka_unit_test(pairs_are_of_seeds),
         cmocka_unit_test(rates_are_lines_in_their_log),
         cmocka_unit_test(only_complete_seeds_are_blocks),
         cmocka_unit_test(rounding_is_no_spread),

@@ -35,6 +35,7 @@ struct record {
     double test;
     const char *moved[4];       /* numbers of the run's end */
     double moved_value[4];
+    const char *weights;        /* SHA-256 of the parameters at its end */
 };
 
 static void add_points(int64_t id, const struct record *x) {
@@ -92,7 +93,7 @@ static struct why looked_at(const struct record *x) {
     add_points(id, x);
     add_evals(id, x);
     const struct store_change over = { .run = id, .step = x->step ? x->step : x->points, .state = x->state ? x->state : STORE_FINISHED,
-                                       .seconds = -1, .reason = x->reason };
+                                       .seconds = -1, .reason = x->reason, .weights_sha256 = x->weights };
     assert_int_equal(store_change(history, &over), 0);
     flush_it(history);
     struct store_run r = whole(history, id);
@@ -372,6 +373,33 @@ static void of_many_tries(void **state) {
     hold("best-of-many");
 }
 
+/* A seed counts once, whatever it is run for: of equal runs the first is counted, of those whose weights differ the newest. */
+static void of_a_repeat(void **state) {
+    (void)state;
+    for (int differs = 0; differs < 2; differs++) {
+        static const char *const seed[] = { "1", "2", "1", "1" };
+        struct why w = { 0 };
+        for (int i = 0; i < 4; i++) {
+            why_release(&w);
+            w = looked_at(&(struct record){ .option = { "lr", differs ? "0.0014" : "0.0013", "seed", seed[i] }, .points = 40, .evals = 1,
+                                            .value = { i == 1 ? 0.8 : i == 3 && differs ? 0.64 : 0.6 },
+                                            .weights = i == 3 && differs ? "b" : "a" });
+            assert_true(!sentence(&w, "repeat") == (i < 2));
+        }
+        const char *said = sentence(&w, "repeat"), *seeds = sentence(&w, "seeds-apart");
+        assert_non_null(strstr(said, differs ? "different weights" : "identical description, seed, data and weights"));
+        assert_non_null(strstr(seeds, "2 seeds"));
+        assert_non_null(strstr(seeds, differs ? "0.6400 to 0.8000 (mean 0.7200)" : "0.6000 to 0.8000 (mean 0.7000)"));
+        why_release(&w);
+    }
+    for (int i = 0; i < 12; i++) {
+        struct why w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .dev_sha = "once", .weights = "a" });
+        assert_null(sentence(&w, "best-of-many"));
+        why_release(&w);
+    }
+    hold("repeat");
+}
+
 /* No kind without a run that has it and one that falls short, nor without a row of docs/why.md. */
 static void every_kind_is_held_and_told(void **state) {
     (void)state;
@@ -393,14 +421,15 @@ static void every_kind_is_held_and_told(void **state) {
 
 static void as_json(void **state) {
     (void)state;
-    struct why w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .rows = "dev 25" });
+    struct why w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.5 }, .rows = "dev 25",
+                                               .option = { "lr", "0.0021" } });
     struct buf b = BUF_INIT;
     why_json(&w, &b);
     assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"dev has 25 rows: \u00B1 20 points\",\"figures\":{\"rows\":25,"
                                       "\"half_width\":0.196}}]");
     buf_release(&b);
     why_release(&w);
-    w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 },
+    w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .option = { "lr", "0.0022" },
                                     .moved = { "head_tensors", "head_to", "frozen_values", "frozen_same" },
                                     .moved_value = { 2, 3, 1000, 1 } });
     assert_int_equal(w.count, 0);
@@ -474,6 +503,7 @@ int main(void) {
         cmocka_unit_test(other_numbers_after_a_resume),
         cmocka_unit_test(of_several_seeds),
         cmocka_unit_test(of_many_tries),
+        cmocka_unit_test(of_a_repeat),
         cmocka_unit_test(every_kind_is_held_and_told),
         cmocka_unit_test(as_json),
         cmocka_unit_test(default_runs_are_above_suspicion),
