@@ -11,10 +11,21 @@
 
 /* ---- steps ---- */
 
-/* A let or check without a word of its own is computed on the way. */
-bool learn_is_silent(const struct lesson *l, int step) {
-    const struct lesson_step *s = &l->step[step];
-    return (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs;
+bool learn_is_silent(const struct learn_view *v, int step) {
+    const struct lesson_step *s = &v->lesson->step[step];
+    const struct lesson_result *r = &v->progress->of[step];
+    bool failed = r->state == LESSON_FAILED || (s->kind == LESSON_CHECK && r->state == LESSON_DONE && !r->ok);
+    return (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs && !failed;
+}
+
+void learn_place(const struct learn_view *v, int step, char out[32]) {
+    int before = 0, all = 0;
+    for (int i = 0; i < v->lesson->steps; i++) {
+        bool seen = !learn_is_silent(v, i);
+        all += seen;
+        before += seen && i <= step;
+    }
+    snprintf(out, 32, "%d of %d", before, all);
 }
 
 const struct lesson_step *learn_step(const struct learn_view *v) { return v->lesson ? &v->lesson->step[v->progress->at] : NULL; }
@@ -27,7 +38,7 @@ bool learn_passed(const struct learn_view *v) {
 
 int learn_next_step(const struct learn_view *v, int by) {
     int at = v->progress->at + by;
-    while (at >= 0 && at < v->lesson->steps && learn_is_silent(v->lesson, at)) at += by;
+    while (at >= 0 && at < v->lesson->steps && learn_is_silent(v, at)) at += by;
     return at >= 0 && at < v->lesson->steps ? at : -1;
 }
 
@@ -246,8 +257,7 @@ static void learn_changed(struct ui *ui) {
     struct learn_view *v = &ui->learn;
     v->cursor = ui_into(v->cursor, v->rows - 1);
     if (!v->lesson || v->notes) return;
-    while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v->lesson,
-                                                                     v->progress->at)) v->progress->at++; /* a lesson begins so */
+    while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v, v->progress->at)) v->progress->at++; /* a lesson begins so */
     runs_of_step(v);
 }
 

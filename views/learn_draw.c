@@ -101,16 +101,16 @@ static void draw_answered(struct learn_pen *p, int step) {
     const struct learn_view *v = &p->ui->learn;
     const struct lesson_step *s = &v->lesson->step[step], *ask = &v->lesson->step[s->of];
     const struct lesson_result *r = &v->progress->of[s->of];
-    char line[400];
+    char line[400], right = lesson_right(v->lesson, v->progress, step);
     int all = 0, n = 0;
     for (int i = 0; i < ask->choices; i++) all += r->given[i];
-    if (!r->chosen) n = snprintf(line, sizeof line, "%c is right", s->right);
-    else if (r->chosen == s->right) n = snprintf(line, sizeof line, "\u2713 %c, as you said", s->right);
-    else n = snprintf(line, sizeof line, "%c is right; you said %c", s->right, r->chosen);
+    if (!r->chosen) n = snprintf(line, sizeof line, "%c is right", right);
+    else if (r->chosen == right) n = snprintf(line, sizeof line, "\u2713 %c, as you said", right);
+    else n = snprintf(line, sizeof line, "%c is right; you said %c", right, r->chosen);
     if (all > 1) n = text_more(line, sizeof line, n, "   of %d answers here so far:", all);
     for (int i = 0; all > 1 && i < ask->choices; i++) n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
-    pen_text(p, 0, r->chosen == s->right ? INK_GOOD : INK_WARN, line);
-    char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[s->right - 'a'].text);
+    pen_text(p, 0, r->chosen == right ? INK_GOOD : INK_WARN, line);
+    char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text);
     pen_text(p, 2, INK_ACCENT, text);
     free(text);
     p->row++;
@@ -142,24 +142,25 @@ static void learn_draw_run(struct learn_pen *p, int step) {
     }
 }
 
+/* A computed value; a check that fails is as loud above the step that is read as in it. */
 static void draw_measured(struct learn_pen *p, int step) {
     const struct learn_view *v = &p->ui->learn;
     const struct lesson_step *s = &v->lesson->step[step];
     const struct lesson_result *r = &v->progress->of[step];
-    char value[32], band[80], line[200];
+    char text[160], line[200];
+    bool past = p->past;
+    if (r->state == LESSON_FAILED || !r->ok) p->past = false;
     if (r->state == LESSON_FAILED) {
         pen_text(p, 0, INK_BAD, r->why ? r->why : "it failed");
-        return;
-    }
-    if (r->state != LESSON_DONE) {
+    } else if (r->state != LESSON_DONE) {
         pen_line(p, 0, INK_ACCENT, "computing \u2026");
-        return;
+    } else if (s->kind == LESSON_CHECK) {
+        lesson_check_text(r, text);
+        snprintf(line, sizeof line, "%s %s", r->ok ? "\u2713" : "\u2717", text);
+        pen_line(p, 0, r->ok ? INK_GOOD : INK_BAD, line);
+        if (!r->ok) pen_text(p, 0, INK_BAD, "The text of this lesson may not hold for this model and task.");
     }
-    lesson_value_text(r->value, value);
-    lesson_band_text(r, band);
-    if (s->kind == LESSON_CHECK) snprintf(line, sizeof line, "%s %s = %s   (%s)", r->ok ? "\u2713" : "\u2717", s->name, value, band);
-    else snprintf(line, sizeof line, "%s = %s", s->name, value);
-    pen_line(p, 0, s->kind == LESSON_LET ? INK_ACCENT : r->ok ? INK_GOOD : INK_BAD, line);
+    p->past = past;
 }
 
 static void draw_step(struct learn_pen *p, int step, bool rule) {
@@ -167,12 +168,11 @@ static void draw_step(struct learn_pen *p, int step, bool rule) {
     const struct lesson_step *s = &v->lesson->step[step];
     char title[160], place[32];
     learn_step_title(s, title);
-    snprintf(place, sizeof place, "%d of %d", step + 1, v->lesson->steps);
+    learn_place(v, step, place);
     if (rule) pen_rule(p, *title ? title : NULL, p->past ? NULL : place);
-    if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) {
-        draw_measured(p, step);
-        if (v->progress->of[step].state != LESSON_DONE) return;
-    }
+    if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) draw_measured(p, step);
+    if (s->kind == LESSON_ANSWER && s->value && v->progress->of[step].state != LESSON_DONE) draw_measured(p, step);
+    if (s->value && v->progress->of[step].state != LESSON_DONE) return;
     if (s->kind == LESSON_ANSWER) draw_answered(p, step);
     draw_body(p, step);
     if (s->kind == LESSON_ASK) draw_choices(p, step);
@@ -182,27 +182,23 @@ static void draw_step(struct learn_pen *p, int step, bool rule) {
     }
 }
 
-/* A silent value that failed stops the lesson: it is told where one is. */
-static void draw_failed(struct learn_pen *p) {
-    const struct learn_view *v = &p->ui->learn;
-    for (int i = 0; i < v->progress->at; i++)
-        if (learn_is_silent(v->lesson, i) && v->progress->of[i].state == LESSON_FAILED) {
-            p->row++;
-            pen_text(p, 0, INK_BAD, v->progress->of[i].why);
-        }
+/* The first step that belongs to the one that is shown: checks without text that failed just before it. */
+static int first_beside(const struct learn_view *v) {
+    int at = v->progress->at;
+    while (at > 0 && v->lesson->step[at - 1].value && !v->lesson->step[at - 1].paragraphs) at--;
+    return at;
 }
 
 /* Everything up to the step that is shown; large: that alone. */
 static void draw_steps(struct learn_pen *p) {
     const struct learn_view *v = &p->ui->learn;
     int at = v->progress->at;
-    for (int i = v->large ? at : 0; i <= at; i++) {
-        if (learn_is_silent(v->lesson, i)) continue;
+    for (int i = v->large ? first_beside(v) : 0; i <= at; i++) {
+        if (learn_is_silent(v, i)) continue;
         p->past = i < at;
         draw_step(p, i, true);
         if (i < at) p->row++;
     }
-    draw_failed(p);
 }
 
 int learn_rows(const struct ui *ui, int w) {
@@ -320,7 +316,8 @@ bool learn_share(int w, int h, struct rect *screen, struct rect *step) {
 void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     char place[64];
-    snprintf(place, sizeof place, "%d of %d \u00B7 8 goes on", v->progress->at + 1, v->lesson->steps);
+    learn_place(v, v->progress->at, place);
+    text_more(place, sizeof place, strlen(place), " \u00B7 8 goes on");
     if (r.h > LAYOUT_PAGE_H) { /* at the side: a line between */
         for (int y = 0; y < r.h; y++) canvas_text(c, r.x, r.y + y, INK_DIM, "\u2502");
         r.x += 2;

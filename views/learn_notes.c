@@ -32,7 +32,8 @@ static void notes_question(struct notes_pen *p, const struct learn_view *v, int 
     int all = 0;
     for (int i = ask + 1; i < v->lesson->steps; i++) {
         const struct lesson_step *answer = &v->lesson->step[i];
-        if (answer->kind == LESSON_ANSWER && answer->of == ask) buf_printf(&b, "%c is right.", answer->right);
+        char right = answer->kind == LESSON_ANSWER && answer->of == ask ? lesson_right(v->lesson, v->progress, i) : 0;
+        if (right) buf_printf(&b, "%c is right.", right);
     }
     for (int i = 0; i < s->choices; i++) all += v->progress->of[ask].given[i];
     if (all) buf_printf(&b, " Of %d %s so far:", all, all == 1 ? "answer" : "answers");
@@ -65,7 +66,7 @@ int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
         return p.row;
     }
     learn_step_title(s, title);
-    snprintf(place, sizeof place, "%d of %d", v->progress->at + 1, v->lesson->steps);
+    learn_place(v, v->progress->at, place);
     notes_rule(&p, *title ? title : v->lesson->title, place);
     notes_of(&p, v, v->progress->at);
     int next = learn_next_step(v, 1);

@@ -4,7 +4,10 @@
 
 #include "views/ui.h"
 
-bool learn_is_silent(const struct lesson *l, int step);
+/* Returns whether a step is passed over: a let or check without text, unless it failed. */
+bool learn_is_silent(const struct learn_view *v, int step);
+/* Formats where a step is among those that are seen, "4 of 12". */
+void learn_place(const struct learn_view *v, int step, char out[32]);
 /* The next step to be read in that direction, or -1. */
 int learn_next_step(const struct learn_view *v, int by);
 /* The step that is shown, or NULL; whether it and all before it are passed. */

@@ -404,6 +404,7 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_SILHOUETTE:
     case QUANTITY_RETRIEVED_PURITY:
     case QUANTITY_RETRIEVED_SILHOUETTE:
+    case QUANTITY_RETRIEVER_LAYER:
     case QUANTITY_OWN_PROTOTYPE:
     case QUANTITY_ALIKE: return lesson_measure_rows(p, q, argument, number[1], out, e);
     case QUANTITY_LAMBDA:

@@ -55,6 +55,14 @@ static int rows_alike(const struct probe *p, struct crew *crew, double *out, str
     return isnan(*out) ? err_set(e, ERR_USAGE, "what a task has is all 0 in a layer") : 0;
 }
 
+/* The layer that the run's retriever reads, from 1; the last one where the method names none. */
+static int rows_retriever_layer(const struct probe *p, double *out, struct err *e) {
+    const struct retriever *r = &predictor_plan(p->opened.predictor)->method.retriever;
+    if (!r->on) return err_set(e, ERR_USAGE, "the run's method has no retriever");
+    *out = r->tap ? r->tap : p->layers;
+    return 0;
+}
+
 int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double layer, double *out,
                         struct err *e) {
     bool own = q == QUANTITY_OWN_PROTOTYPE, alike = q == QUANTITY_ALIKE;
@@ -66,6 +74,11 @@ int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct exp
     int rc = lesson_measure_runs_of(p, a, &r, e);
     if (rc) return rc;
     rc = probe_open_all(&probe, p->store, r->run[0], &(struct backbone_hint){ 0 }, NULL, e);
+    if (!rc && q == QUANTITY_RETRIEVER_LAYER) {
+        rc = rows_retriever_layer(&probe, out, e);
+        probe_release(&probe);
+        return rc;
+    }
     int at = retrieved ? PROBE_RETRIEVER : (int)layer;
     if (!rc && !retrieved && !alike && (layer != at || at < 1 || at > probe.layers))
         rc = err_set(e, ERR_USAGE, "layer %g: the encoder's layers are 1 to %d", layer, probe.layers);

@@ -157,9 +157,9 @@ static void do_values(struct learning *l, int step) {
     struct err ignored = ERR_INIT;
     for (int i = 0; i <= step; i++) {
         struct lesson_result *r = &l->progress.of[i];
-        enum lesson_kind kind = l->lesson.step[i].kind;
-        if (kind == LESSON_RUN && r->state != LESSON_DONE && i < step) return;
-        if ((kind != LESSON_LET && kind != LESSON_CHECK) || r->state == LESSON_DONE) continue;
+        const struct lesson_step *s = &l->lesson.step[i];
+        if (s->kind == LESSON_RUN && r->state != LESSON_DONE && i < step) return;
+        if (!s->value || r->state == LESSON_DONE) continue;
         if (lesson_measure(&l->play, i, &ignored)) return;
     }
 }

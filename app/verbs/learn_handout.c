@@ -95,10 +95,10 @@ static void handout_run(struct buf *b, const struct lesson *l, const struct less
 }
 
 static void handout_check(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step) {
-    char value[32], band[80];
-    lesson_value_text(p->of[step].value, value);
-    lesson_band_text(&p->of[step], band);
-    if (l->step[step].kind == LESSON_CHECK) buf_printf(b, "`%s = %s` (%s)\n\n", l->step[step].name, value, band);
+    char text[160];
+    if (l->step[step].kind != LESSON_CHECK) return;
+    lesson_check_text(&p->of[step], text);
+    buf_printf(b, "*%s*\n\n", text);
 }
 
 /* The answer that a check belongs to, as on the screen, where the question is answered before the value is seen; -1: none. */
@@ -139,7 +139,7 @@ static void handout_answers(struct buf *b, const struct lesson *l, const struct 
     buf_puts(b, "## Answers\n\n");
     for (int i = 0; i < l->steps; i++) {
         if (l->step[i].kind != LESSON_ANSWER) continue;
-        buf_printf(b, "**Question %d: %c.** ", ++questions, l->step[i].right);
+        buf_printf(b, "**Question %d: %c.** ", ++questions, lesson_right(l, p, i));
         handout_body(b, l, p, i);
         for (int k = l->step[i].of; k < i; k++) {
             if (handout_answered_by(l, k) != i || !l->step[k].paragraphs) continue;

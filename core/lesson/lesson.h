@@ -42,9 +42,10 @@ struct lesson_step {
     char *name;         /* ask, answer, run, let, check; else NULL */
     char *head;         /* text: its heading; run: its options; show: the screen; code: file and function; else NULL */
     int of;             /* answer: the ask's step; run: the run that it is again; else -1 */
-    char right;         /* answer: the right choice */
-    struct expression *value, *low, *high; /* let and check; low or high NULL: without that end */
-    bool strict;        /* of a check: the end itself is outside (above X, below X) */
+    char right;         /* answer: the right choice; */
+    char otherwise;     /* the right one where value is outside its band; 0: the answer has no condition */
+    struct expression *value, *low, *high; /* let, check, and answer with a condition; low or high NULL: without that end */
+    bool strict;        /* of a band: the end itself is outside (above X, below X) */
     int show[LESSON_SHOWN], shows; /* steps of the runs that a screen is to show */
     int paragraphs, choices, notes;
     struct lesson_paragraph *paragraph, *note; /* note: for who presents the lesson */

@@ -82,10 +82,8 @@ struct lesson_progress *lesson_progress_clone(const struct lesson_progress *p) {
 bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step) {
     switch (l->step[step].kind) {
     case LESSON_ASK: return p->of[step].chosen != 0;
-    case LESSON_RUN:
-    case LESSON_LET:
-    case LESSON_CHECK: return p->of[step].state == LESSON_DONE;
-    default: return true;
+    case LESSON_RUN: return p->of[step].state == LESSON_DONE;
+    default: return !l->step[step].value || p->of[step].state == LESSON_DONE;
     }
 }
 
@@ -99,6 +97,13 @@ bool lesson_choose(const struct lesson *l, struct lesson_progress *p, int step, 
     r->given[i]++;
     r->chosen = letter;
     return true;
+}
+
+char lesson_right(const struct lesson *l, const struct lesson_progress *p, int step) {
+    const struct lesson_step *s = &l->step[step];
+    const struct lesson_result *r = &p->of[step];
+    if (!s->otherwise) return s->right;
+    return r->state != LESSON_DONE ? 0 : r->ok ? s->right : s->otherwise;
 }
 
 void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low, double high) {
@@ -131,14 +136,16 @@ void lesson_value_text(double v, char out[32]) {
     else snprintf(out, 32, "%.4g", v);
 }
 
-void lesson_band_text(const struct lesson_result *r, char out[80]) {
-    char low[32], high[32];
+void lesson_check_text(const struct lesson_result *r, char out[160]) {
+    char value[32], low[32], high[32];
+    lesson_value_text(r->value, value);
     lesson_value_text(r->low, low);
     lesson_value_text(r->high, high);
-    if (r->low == r->high) snprintf(out, 80, "is %s", low);
-    else if (isinf(r->high)) snprintf(out, 80, "above %s", low);
-    else if (isinf(r->low)) snprintf(out, 80, "below %s", high);
-    else snprintf(out, 80, "%s to %s", low, high);
+    int n = snprintf(out, 160, "measured %s, expected ", value);
+    if (r->low == r->high) text_more(out, 160, n, "%s", low);
+    else if (isinf(r->high)) text_more(out, 160, n, "above %s", low);
+    else if (isinf(r->low)) text_more(out, 160, n, "below %s", high);
+    else text_more(out, 160, n, "%s to %s", low, high);
 }
 
 static void add_filled(const struct lesson_result *r, bool run, bool percent, struct buf *b) {
@@ -237,7 +244,7 @@ void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, con
             const json_t *v = json_object_get(steps, key);
             if (!json_is_object(v)) continue;
             read_result(&p->of[i], &l->step[i], v);
-            if (l->step[i].kind == LESSON_LET || l->step[i].kind == LESSON_CHECK) read_value(l, p, i, v);
+            if (l->step[i].value) read_value(l, p, i, v);
         }
     }
     json_decref(all);

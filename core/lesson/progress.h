@@ -10,9 +10,9 @@
 enum lesson_state { LESSON_OPEN, LESSON_BUSY, LESSON_DONE, LESSON_FAILED };
 
 struct lesson_result {
-    enum lesson_state state;  /* of run, let and check; else LESSON_OPEN */
+    enum lesson_state state;  /* of run, let, check, and answer with a condition; else LESSON_OPEN */
     double value, low, high;  /* low, high: the band, infinite where it has no such end */
-    bool ok;                  /* of a check: it lies in its band */
+    bool ok;                  /* the value is in its band */
     int runs;                 /* of a run: one a seed */
     int64_t run[LESSON_SEEDS];
     char chosen;              /* of an ask: the letter, or 0 */
@@ -43,7 +43,9 @@ void lesson_progress_results(struct lesson_progress *to, const struct lesson_pro
 bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int step);
 /* A choice of an ask, in place of the one before where there was one; false: there is no such choice. */
 bool lesson_choose(const struct lesson *l, struct lesson_progress *p, int step, char letter);
-/* The value of a let or check with what its band makes of it. */
+/* Returns the right choice of an answer; 0: its condition is not computed yet. */
+char lesson_right(const struct lesson *l, const struct lesson_progress *p, int step);
+/* Sets the value of a step and whether it is in its band. */
 void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low, double high);
 void lesson_set_failed(struct lesson_progress *p, int step, const char *why);
 /* How many checks there are and how many of them are computed and lie in their bands. */
@@ -56,8 +58,8 @@ char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int s
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step);
 /* A value as texts have it: a whole number with thousands, else four digits. */
 void lesson_value_text(double v, char out[32]);
-/* "0 to 1e-04", "is 24,576", "above 0"; what the step's band is. */
-void lesson_band_text(const struct lesson_result *r, char out[80]);
+/* Formats a computed check: "measured 1.976, expected above 1"; the band is "0 to 1e-04", "24,576", "above 0" or "below 0.1". */
+void lesson_check_text(const struct lesson_result *r, char out[160]);
 
 /* What is kept of lessons, all of them in one text: JSON, {"NAME":{…}}.  Takes what it says of this lesson, as long as it is
  * the same file; what cannot be read is as if it were not there. */

@@ -46,6 +46,8 @@ static const struct quantity_row rows[QUANTITIES] = {
     [QUANTITY_RETRIEVED_PURITY] = { "retrieved_purity", { R }, 1, "retrieved_purity(RUN)",
                                     "the share of tasks among the ten nearest, of what the method's retriever makes of a row" },
     [QUANTITY_RETRIEVED_SILHOUETTE] = { "retrieved_silhouette", { R }, 1, "retrieved_silhouette(RUN)", "how far tasks lie apart there" },
+    [QUANTITY_RETRIEVER_LAYER] = { "retriever_layer", { R }, 1, "retriever_layer(RUN)",
+                                   "the encoder layer whose output the method's retriever reads" },
     [QUANTITY_OWN_PROTOTYPE] = { "own_prototype", { R }, 1, "own_prototype(RUN)",
                                  "the share of rows that are nearest to the prototype of their own task" },
     [QUANTITY_ALIKE] = { "alike", { R }, 1, "alike(RUN)",

@@ -133,7 +133,7 @@ static int take_band(struct lesson_reader *r, char *text, struct lesson_step *s)
     char *at = NULL;
     for (int i = 0; i < (int)COUNT_OF(bands) && !at; i++)
         if ((at = find_word(text, bands[i]))) kind = i;
-    if (!at) return lesson_refuse(r, "a check ends with its band: is X, in X to Y, above X or below X");
+    if (!at) return lesson_refuse(r, "\"%s\": a band is missing: is X, in X to Y, above X or below X", text);
     char *band = at + strlen(bands[kind]) + 2, *to = NULL;
     *at = '\0';
     if (kind == 1 && !(to = find_word(band, "to"))) return lesson_refuse(r, "\"in %s\": a band is in X to Y", band);
@@ -204,16 +204,26 @@ static int take_shown(struct lesson_reader *r, const char *at, struct lesson_ste
     return 0;
 }
 
-static int lesson_take_right(struct lesson_reader *r, const char *at, struct lesson_step *s) {
+static int take_letter(struct lesson_reader *r, const char *at, const struct lesson_step *s, char *out) {
+    const struct lesson_step *ask = &r->l->step[s->of];
+    *out = at[0];
+    for (int i = 0; i < ask->choices; i++)
+        if (at[0] == ask->choice[i].letter && !at[1]) return 0;
+    return lesson_refuse(r, "\"%s\": the right answer is the letter of one of %s's %d choices", at, s->name, ask->choices);
+}
+
+/* LETTER, or LETTER if EXPRESSION BAND, else LETTER. */
+static int lesson_take_right(struct lesson_reader *r, char *at, struct lesson_step *s) {
     s->of = lesson_find(r->l, r->l->steps - 1, LESSON_ASK, s->name);
     if (s->of < 0) return lesson_refuse(r, "\"%s\": no question of that name stands before this", s->name);
-    const struct lesson_step *ask = &r->l->step[s->of];
-    for (int i = 0; i < ask->choices; i++)
-        if (at[0] == ask->choice[i].letter && !at[1]) {
-            s->right = at[0];
-            return 0;
-        }
-    return lesson_refuse(r, "\"%s\": the right answer is the letter of one of %s's %d choices", at, s->name, ask->choices);
+    char *when = find_word(at, "if"), *other = when ? find_word(when + 1, "else") : NULL;
+    if (!when) return take_letter(r, at, s, &s->right);
+    if (!other || other[-1] != ',')
+        return lesson_refuse(r, "\"%s\": write an answer with a condition as LETTER if EXPRESSION BAND, else LETTER", at);
+    *when = other[-1] = '\0';
+    int rc = take_letter(r, at, s, &s->right);
+    if (!rc) rc = take_letter(r, other + strlen(" else "), s, &s->otherwise);
+    return rc ? rc : take_band(r, when + strlen(" if "), s);
 }
 
 /* What follows the keyword of a step. */
@@ -233,9 +243,9 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     if (kind == LESSON_ASK) return *at ? lesson_refuse(r, "\"%s\": the question stands in the lines below, indented", at) : 0;
     rc = take_equals(r, &at, s);
     if (rc || kind == LESSON_RUN) return rc ? rc : lesson_take_run(r, at, s);
-    if (kind == LESSON_ANSWER) return lesson_take_right(r, at, s);
     char *copy = xstrdup(at);
-    rc = kind == LESSON_CHECK ? take_band(r, copy, s) : take_expression(r, copy, &s->value);
+    rc = kind == LESSON_ANSWER ? lesson_take_right(r, copy, s) : kind == LESSON_CHECK ? take_band(r, copy, s)
+                                                                                      : take_expression(r, copy, &s->value);
     free(copy);
     return rc;
 }

@@ -87,7 +87,7 @@ static void slips_are_told_with_line_and_word(void **state) {
     refused("let a = count(lora)\n", "a text in quotes");
     refused("run r = --steps 3\nlet a = loss(r)\n", "\"loss\" is written loss(RUN, STEP)");
     refused("run r = --steps 3\nlet a = loss(r, 1, 2)\n", "\"loss\" is written loss(RUN, STEP)");
-    refused("check a = 1\n", "a check ends with its band");
+    refused("check a = 1\n", "\"1\": a band is missing: is X, in X to Y, above X or below X");
     refused("check a = 1 in 2\n", "a band is in X to Y");
     refused("run r = lora\n", "\"lora\": a run is options of petri train");
     refused("run r = again s\n", "\"s\": no run of that name stands before this");
@@ -95,6 +95,9 @@ static void slips_are_told_with_line_and_word(void **state) {
     refused("ask q\n  What?\n  a) x\n  c) y\n", "\"c)\": the next choice is b)");
     refused("ask q\n  What?\n  a) x\n  b) y\n", "no \"answer q = \xE2\x80\xA6\" follows");
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = c\n  z\n", "\"c\": the right answer is the letter");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1, else d\n  z\n", "\"d\": the right answer is the letter");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1 is 1\n  z\n", "as LETTER if EXPRESSION BAND, else LETTER");
+    refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1, else b\n  z\n", "\"1\": a band is missing");
     refused("ask q\n  a)x\n", "two choices or more"); /* no choice, but text */
     refused("show heatmp\n  x\n", "is \"heatmap\" meant?");
     refused("", "a lesson has steps");
@@ -175,7 +178,7 @@ static void what_is_kept_comes_back(void **state) {
     (void)state;
     static const char steps[] = "let a = 1\nask q\n  What?\n  a) x\n  b) y\n"
                                 "run r = --method lora(r=2) --steps 1\ncheck c = a above 0\n  {c} {a%} {r}\n"
-                                "answer q = a\n  z\n";
+                                "answer q = a if a above 0.2, else b\n  z\n";
     struct lesson l;
     struct lesson_progress p, q;
     struct err e = ERR_INIT;
@@ -191,6 +194,11 @@ static void what_is_kept_comes_back(void **state) {
     free(open);
     lesson_set_value(&l, &p, 0, 0.25, -INFINITY, INFINITY);
     lesson_set_value(&l, &p, 3, 12345, 0, INFINITY);
+    assert_int_equal(lesson_right(&l, &p, 4), 0); /* not computed yet */
+    assert_false(lesson_passed(&l, &p, 4));
+    lesson_set_value(&l, &p, 4, 0.1, 0.2, INFINITY);
+    assert_int_equal(lesson_right(&l, &p, 4), 'b');
+    lesson_set_value(&l, &p, 4, 0.25, 0.2, INFINITY);
     p.of[2].runs = 1;
     p.of[2].run[0] = 7;
     p.of[2].state = LESSON_DONE;
@@ -201,6 +209,10 @@ static void what_is_kept_comes_back(void **state) {
     assert_int_equal(q.at, 3);
     assert_int_equal(q.of[1].chosen, 'b');
     assert_int_equal(q.of[1].given[1], 1);
+    assert_int_equal(lesson_right(&l, &q, 4), 'a');
+    char said[160];
+    lesson_check_text(&q.of[3], said);
+    assert_string_equal(said, "measured 12,345, expected above 0");
     char *text = lesson_fill(&l, &q, 3, "{c} {a%} {r} {x");
     assert_string_equal(text, "12,345 25.0 % #7 {x");
     free(text);

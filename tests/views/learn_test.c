@@ -204,6 +204,36 @@ static void enter_opens_and_letters_answer(void **state) {
     end(&s);
 }
 
+/* A check without text is passed over only while it holds; steps are counted as they are seen. */
+static void a_failed_check_is_a_step(void **state) {
+    (void)state;
+    static const char steps[] = "lesson A\ntext B\n  One.\nlet a = 1\ncheck c = a above 2\ntext D\n  Two.\n";
+    for (int fails = 0; fails < 2; fails++) {
+        struct scene_lesson s;
+        struct err e = ERR_INIT;
+        begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
+        lesson_progress_release(&s.progress);
+        lesson_release(&s.lesson);
+        test_ok(lesson_parse(&s.lesson, "a.lesson", steps, strlen(steps), &e), &e);
+        lesson_progress_init(&s.progress, &s.lesson);
+        s.ui.learn.lesson = &s.lesson;
+        s.ui.learn.progress = &s.progress;
+        lesson_set_value(&s.lesson, &s.progress, 1, 1, -INFINITY, INFINITY);
+        lesson_set_value(&s.lesson, &s.progress, 2, fails ? 1 : 3, 2, INFINITY);
+        ui_changed(&s.ui);
+        assert_true(scene_shows(&s.ui, fails ? "1 of 3" : "1 of 2"));
+        press(&s, PRESS_ENTER);
+        assert_int_equal(s.progress.at, fails ? 2 : 3);
+        if (fails) press(&s, PRESS_ENTER);
+        assert_true(scene_shows(&s.ui, "Two."));
+        for (int large = 0; large < 2; large++, press(&s, '+')) {
+            assert_true(scene_shows(&s.ui, "\u2717 measured 1, expected above 2") == fails);
+            assert_true(scene_shows(&s.ui, "may not hold for this model and task") == fails);
+        }
+        end(&s);
+    }
+}
+
 static void a_step_lies_beside_the_screen_it_shows(void **state) {
     (void)state;
     struct scene_lesson s;
@@ -236,6 +266,7 @@ int main(void) {
         cmocka_unit_test(any_size_holds),
         cmocka_unit_test(enter_opens_and_letters_answer),
         cmocka_unit_test(notes_only_follow),
+        cmocka_unit_test(a_failed_check_is_a_step),
         cmocka_unit_test(a_step_lies_beside_the_screen_it_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
