@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
+#include "core/train/head.h"
 #include "core/train/score.h"
 
 /* The rows to score: --file, --task, or what the run was evaluated on. */
@@ -355,6 +356,9 @@ int verb_eval(const struct args *a, struct err *e) {
     if (!rc) rc = args_int(a, "batch", 1, 1 << 20, &batch, e); /* results never depend on it */
     if (!rc && !(rc = verb_open(&o, a, e))) {
         rc = verb_max_len(&o, a, &max_len, e);
+        if (!rc && predictor_is_multilabel(o.predictor))
+            rc = err_set(e, ERR_INPUT, "%s: cannot be evaluated: its head %s, and metrics need one label for each text; petri predict "
+                         "prints the probabilities", o.model->folder, head_other(&o.model->arch, o.names));
         if (!rc && !(rc = eval_task(&o, a, &t, e))) {
             struct outfile_guard g;
             rc = guard_wrong(&o, a, &t, &g, e);

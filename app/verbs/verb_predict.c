@@ -12,16 +12,42 @@
 #include "core/train/fill.h"
 #include "core/train/score.h"
 
+/* Whether output i is predicted: the most probable one, or where any number of labels applies each that is likelier than not. */
+static bool is_predicted(const struct opened *o, const double *p, int i) {
+    return predictor_is_multilabel(o->predictor) ? p[i] >= 0.5 : i == argmax(p, o->names);
+}
+
+static void add_predicted(const struct opened *o, const double *p, struct buf *b) {
+    if (!predictor_is_multilabel(o->predictor)) {
+        json_member_string(b, "label", o->name[argmax(p, o->names)]);
+        return;
+    }
+    json_add_key(b, "labels");
+    buf_putc(b, '[');
+    for (int i = 0; i < o->names; i++)
+        if (is_predicted(o, p, i)) json_member_string(b, NULL, o->name[i]);
+    buf_putc(b, ']');
+}
+
+static void print_predicted(const struct opened *o, const double *p) {
+    int printed = 0;
+    for (int i = 0; i < o->names; i++) {
+        if (!is_predicted(o, p, i)) continue;
+        if (printed++) putchar(',');
+        out_text(o->name[i]);
+    }
+    if (!printed) putchar('-');
+}
+
 static void print_prediction(const struct opened *o, const struct args *a, const struct dataset_row *row,
                              const double *p) {
     size_t k = (size_t)predictor_classes(o->predictor);
-    int best = argmax(p, (int)k);
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         if (!o->names) json_member_double(&b, "score", p[0]);
         if (o->names) {
-            json_member_string(&b, "label", o->name[best]);
+            add_predicted(o, p, &b);
             json_add_key(&b, "probabilities");
             buf_putc(&b, '{');
             for (size_t i = 0; i < k; i++) json_member_double(&b, o->name[i], p[i]);
@@ -35,7 +61,7 @@ static void print_prediction(const struct opened *o, const struct args *a, const
     }
     if (!o->names) printf("%.6f", p[0]);
     if (o->names) {
-        out_text(o->name[best]);
+        print_predicted(o, p);
         for (size_t i = 0; i < k; i++) {
             printf("\t");
             out_text(o->name[i]);

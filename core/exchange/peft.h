@@ -21,6 +21,8 @@ struct peft {
 /* Refuses what a run would not do: other types, and keys that are neither read nor at a value without effect, each
  * by name.  On failure *out is empty. */
 int peft_open(const char *folder, struct peft *out, struct err *e);
+/* Refuses an adapter for another task than those a model of this shape does: one label or score a text, vectors, or text. */
+int peft_check_task(const struct peft *p, const struct arch *a, struct err *e);
 void peft_close(struct peft *p);
 
 /* α over r (or its root) of a module of this rank, by the module's name in the base model. */

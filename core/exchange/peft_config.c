@@ -89,6 +89,28 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
     return rc;
 }
 
+int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
+    static const struct {
+        const char *name, *of_encoder, *of_decoder; /* why not; NULL: it is read */
+    } task[] = {
+        { "SEQ_CLS", NULL, "a classifier, where the model generates text" },
+        { "SEQ_2_SEQ_LM", "for generating text, which the model does not", NULL },
+        { "FEATURE_EXTRACTION", NULL, NULL },
+        { "TOKEN_CLS", "its head labels each token, not a text", "its head labels each token, not a text" },
+        { "QUESTION_ANS", "its head finds where an answer is in a text", "its head finds where an answer is in a text" },
+        { "CAUSAL_LM", "for a language model without an encoder", "for a language model without an encoder" },
+    };
+    const json_t *v = json_object_get(p->config, "task_type"),
+                 *class = json_object_get(json_object_get(p->config, "auto_mapping"), "base_model_class");
+    const char *name = json_string_value(v), *why = "not a task type of PEFT";
+    if (json_is_string(class) && arch_class_is_other(json_string_value(class)))
+        return reading_refuse_key(p->path, "base_model_class", class, "its head does not label texts", e);
+    if (!v || json_is_null(v)) return 0;
+    for (size_t i = 0; name && i < COUNT_OF(task); i++)
+        if (!strcmp(name, task[i].name)) why = arch_generates(a) ? task[i].of_decoder : task[i].of_encoder;
+    return why ? reading_refuse_key(p->path, "task_type", v, why, e) : 0;
+}
+
 void peft_close(struct peft *p) {
     if (p->config) json_decref(p->config);
     free(p->path);

@@ -393,6 +393,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     free(path);
     path = file_join(folder, weights);
     int rc = peft_open(folder, &r->peft, e);
+    if (!rc) rc = peft_check_task(&r->peft, &r->in.m->arch, e);
     if (!rc) rc = bag_open(path, &r->in.bag, e);
     free(path);
     if (rc) return rc;

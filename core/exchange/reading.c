@@ -9,6 +9,7 @@
 #include "core/base/text.h"
 #include "core/method/carry.h"
 #include "core/method/classifier.h"
+#include "core/train/head.h"
 
 /* The model's tensor of a name as the base model has it, or -1. */
 static int find_tensor(const struct model *m, const char *name) {
@@ -173,6 +174,10 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
         notes_add(&r->out->assumed, "the head is the model folder's own");
     }
     if (reading_check_head(r, e)) return e->code;
+    const char *other = head_other(&r->m->arch, r->classes);
+    if (other)
+        return err_set(e, ERR_INPUT, "%s: by %s/config.json its head %s, which a run of petri does not; use a model folder without "
+                                     "\"problem_type\" if it was trained otherwise", r->bag.path, r->m->folder, other);
     *label = xcalloc((size_t)r->classes + 1, sizeof **label);
     bool named = !r->label && r->m->arch.labels == r->classes;
     for (int i = 0; i < r->classes && r->classes > 1; i++)

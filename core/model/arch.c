@@ -409,6 +409,22 @@ static void arch_read_labels(struct arch_reading *r, struct arch *a) {
     }
 }
 
+static void arch_read_problem(struct arch_reading *r, struct arch *a) {
+    static const char *const names[] = {
+        [PROBLEM_CLASSES] = "single_label_classification",
+        [PROBLEM_LABELS] = "multi_label_classification",
+        [PROBLEM_SCORES] = "regression",
+    };
+    const char *said = get_string(r, "problem_type");
+    if (!said) return;
+    for (int i = PROBLEM_CLASSES; i < (int)COUNT_OF(names); i++)
+        if (!strcmp(said, names[i])) a->problem = (enum problem)i;
+    if (a->problem) return;
+    char *found = xprintf("\"%.60s\"", said);
+    arch_refuse(r, "problem_type", found, "it must be single_label_classification, multi_label_classification or regression");
+    free(found);
+}
+
 /* Takes `config` over; NULL when it could not be read, *first says why. */
 static int arch_read_config(const char *file, json_t *config, struct err *first, struct arch *out,
                             struct buf *report, struct err *e) {
@@ -423,6 +439,7 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     if (!r.failed) families[out->family].read(&r, out);
     read_ids(&r, out);
     arch_read_labels(&r, out);
+    arch_read_problem(&r, out);
     const char *class = first_architecture(&r), *type = get_string(&r, "torch_dtype");
     if (!type) type = get_string(&r, "dtype");
     snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
@@ -454,6 +471,10 @@ void arch_release(struct arch *a) {
     for (int i = 0; i < a->labels; i++) free(a->label[i]);
     free(a->label);
     *a = (struct arch){0};
+}
+
+bool arch_class_is_other(const char *class) {
+    return strstr(class, "TokenClassification") || strstr(class, "MultipleChoice") || strstr(class, "QuestionAnswering");
 }
 
 int arch_longest(const struct arch *a) {

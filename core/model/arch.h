@@ -15,6 +15,13 @@
 
 enum family { FAMILY_BERT, FAMILY_ROBERTA, FAMILY_BART, FAMILY_MBART, FAMILY_T5, FAMILY_COUNT };
 
+/* What the outputs of a head mean: "problem_type" of config.json. */
+enum problem {
+    PROBLEM_UNSAID, PROBLEM_CLASSES,
+    PROBLEM_LABELS, /* several labels a text, each with a sigmoid of its own */
+    PROBLEM_SCORES
+};
+
 /* Parts of a family's transformer that a flag decides. */
 struct arch {
     enum family family;
@@ -48,6 +55,7 @@ struct arch {
                            * on loading, false from a config alone */
     int labels;           /* from id2label; 0 when the config names none */
     char **label;         /* labels names in id order, owned */
+    enum problem problem;
     char torch_dtype[16]; /* "" when absent */
 };
 
@@ -67,6 +75,9 @@ const char *family_prefix(enum family f);
 enum { LONGEST_TEXT = 16384 };
 /* The longest input in tokens: positions less what the family reserves (T5 has none); LONGEST_TEXT at most. */
 int arch_longest(const struct arch *a);
+/* Whether the head of a model class of transformers, as "BertForTokenClassification", labels something else than a text: each token, one
+ * of several choices, or where an answer is. */
+bool arch_class_is_other(const char *class);
 /* Whether there is a decoder, so that texts can be generated. */
 bool arch_generates(const struct arch *a);
 /* The positions of a row's n tokens, from 0; RoBERTa counts no padding token that stands

@@ -87,12 +87,6 @@ static int check_tensors(struct loading *l, size_t *values) {
 
 /* ---- the head ---- */
 
-/* Heads that share the name "classifier" but read every token, or one choice of several. */
-static bool other_classifier(const struct arch *a) {
-    return strstr(a->architecture, "TokenClassification") ||
-           strstr(a->architecture, "MultipleChoice");
-}
-
 /* A weight and its bias into new memory. */
 static int read_pair(struct loading *l, struct entry *w, struct entry *b, int rows, real **to_w,
                      real **to_b) {
@@ -130,7 +124,7 @@ static int load_read_head(struct loading *l) {
     const bool two = m->arch.family == FAMILY_ROBERTA;
     const char *name = two ? "classifier.out_proj" : "classifier";
     struct entry *w, *b, *dense_w = NULL, *dense_b = NULL;
-    if (other_classifier(&m->arch) || arch_generates(&m->arch)) return 0;
+    if (arch_class_is_other(m->arch.architecture) || arch_generates(&m->arch)) return 0;
     int rc = load_find_pair(l, name, &w, &b);
     if (!rc && two) rc = load_find_pair(l, "classifier.dense", &dense_w, &dense_b);
     if (!rc && two && !w != !dense_w)
@@ -301,7 +295,7 @@ static const char *why_unused(const struct arch *a, const char *name) {
         return "transformers ignores it too";
     if (text_starts(name, "classification_head.")) return "texts are generated, not classified";
     if (text_starts(name, "qa_outputs.")) return "head for question answering";
-    if (text_starts(name, "classifier.") && other_classifier(a))
+    if (text_starts(name, "classifier.") && arch_class_is_other(a->architecture))
         return "head for another kind of task";
     return stray;
 }

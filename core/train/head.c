@@ -17,6 +17,14 @@ char **head_labels(const struct model *m) {
     return label;
 }
 
+const char *head_other(const struct arch *a, int outputs) {
+    if (a->problem == PROBLEM_LABELS)
+        return "gives each label a probability of its own (\"problem_type\" is \"multi_label_classification\")";
+    if (a->problem == PROBLEM_SCORES && outputs > 1)
+        return "gives several scores (\"problem_type\" is \"regression\" with more than one output)";
+    return NULL;
+}
+
 static void free_labels(char **label, int n) {
     for (int i = 0; i < n; i++) free(label[i]);
     free(label);
@@ -80,6 +88,11 @@ static void say_taken(const struct task *t, char *const *label, bool named, enum
 bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report) {
     int outputs = run_outputs(t);
     if (!m->head_w || outputs < 1) return false;
+    const char *other = head_other(&m->arch, m->head_rows);
+    if (other) {
+        text_line(report, "head: newly made: the folder's %s", other);
+        return false;
+    }
     char **label = head_labels(m);
     bool taken = m->head_rows == outputs;
     if (t->kind == DATA_CLASSES && taken) {

@@ -11,10 +11,14 @@
  * a config gives none.  Caller frees each and the list. */
 char **head_labels(const struct model *m);
 
+/* Returns why a head of this model with `outputs` of them is neither trained nor evaluated, as its "problem_type" is another
+ * than classes or one score; NULL: it is. */
+const char *head_other(const struct arch *a, int outputs);
+
 /* Which row of the folder's head is the task's output i, in row[i] (run_outputs of them): classes go
  * to rows by name, as `eval` matches labels, each to one of its own; where the folder names none, in
- * the task's order, as published scripts take it.  False: a new head is to be made, as there is none
- * or its classes are others.  Says which it is (report may be NULL). */
+ * the task's order, as published scripts take it.  False: a new head is to be made, as there is none,
+ * its classes are others or it is for another kind of problem.  Says which it is (report may be NULL). */
 bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report);
 
 #endif

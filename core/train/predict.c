@@ -186,8 +186,12 @@ static int open_model(struct predictor *p, struct err *e) {
                        "trained and kept with the run",
                        m->folder);
     BUG_IF(!head);
+    p->several = m->arch.problem == PROBLEM_LABELS;
+    if (!p->several && head_other(&m->arch, m->head_rows))
+        return err_set(e, ERR_INPUT, "%s/config.json: the head %s; petri predicts one score", m->folder,
+                       head_other(&m->arch, m->head_rows));
     p->max_len = arch_longest(&m->arch);
-    bool scores = m->head_rows == 1;
+    bool scores = m->head_rows == 1 && !p->several;
     predict_take_tasks(p, &(struct checkpoint_task){ .gold = scores ? DATA_REGRESSION : DATA_CLASSES }, 1);
     if (!scores) {
         free(p->of->label);
@@ -257,6 +261,7 @@ const real *predictor_made(const struct predictor *p) { return p->made; }
 int predictor_classes(const struct predictor *p) { return p->plan->outputs[p->at]; }
 bool predictor_writes(const struct predictor *p) { return p->text; }
 enum data_kind predictor_gold(const struct predictor *p) { return p->of[p->at].gold; }
+bool predictor_is_multilabel(const struct predictor *p) { return p->several; }
 bool predictor_is_regression(const struct predictor *p) { return predictor_gold(p) == DATA_REGRESSION; }
 int predictor_retrieved(const struct predictor *p) { return attach_retrieved_width(p->plan, &p->m->arch); }
 int predictor_max_len(const struct predictor *p) { return p->max_len; }
@@ -382,6 +387,8 @@ static void copy_out(const struct predictor *p, const struct scoring *s, double 
     if (logits) memcpy(logits, s->logits, rows * n * sizeof *logits);
     for (size_t i = 0; i < rows && probabilities; i++) {
         if (predictor_is_regression(p)) probabilities[i] = s->logits[i];
+        else if (p->several)
+            for (size_t k = 0; k < n; k++) probabilities[i * n + k] = 1 / (1 + exp(-s->logits[i * n + k]));
         else softmax(s->logits + i * n, s->outputs, probabilities + i * n);
     }
 }

@@ -60,6 +60,9 @@ const real *predictor_made(const struct predictor *p);
 /* Outputs of the head: classes, 1 for scores, 0 where it writes. */
 int predictor_classes(const struct predictor *p);
 bool predictor_is_regression(const struct predictor *p);
+/* Whether any number of its labels applies to a text, each with a probability of its own: a model folder of
+ * multi_label_classification. */
+bool predictor_is_multilabel(const struct predictor *p);
 /* Whether it writes texts, also the answers of a labelled task; and what the rows of its run were
  * labelled with (a model with a decoder and no run: DATA_TEXT). */
 bool predictor_writes(const struct predictor *p);
@@ -73,8 +76,8 @@ const char *predictor_label(const struct predictor *p, int i); /* bytes as in th
  * head): encode with it. */
 int predictor_max_len(const struct predictor *p);
 
-/* d: encoded by the model's tokenizer.  probabilities: rows × classes (softmax in double), or
- * rows scores for regression; logits likewise; each may be NULL.  ERR_FAILED names the first
+/* d: encoded by the model's tokenizer.  probabilities: rows × classes (softmax in double; a sigmoid
+ * each where it is multilabel), or rows scores for regression; logits likewise; each may be NULL.  ERR_FAILED names the first
  * row whose logits are not finite. */
 int predictor_run(struct predictor *p, const struct dataset *d, struct crew *crew, double *probabilities,
                   double *logits, struct err *e);

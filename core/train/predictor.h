@@ -19,6 +19,7 @@ struct predictor {
     struct plan *plan;
     real *params, *made;
     bool facts_known;      /* its run knows config and tokenizer of the model, not only its weights */
+    bool several;          /* any number of its labels applies to a text: each has a sigmoid */
     bool text;             /* writes texts: no head */
     bool prefix;           /* of labelled tasks in text form */
     int max_len, max_target, beams;

@@ -10,6 +10,7 @@
 #include "tests/support/edit.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
+#include "tests/support/tiny.h"
 
 static const char WEIGHTS[] = "adapter_model.safetensors";
 static char *base;
@@ -40,9 +41,97 @@ static void values_that_are_not_finite_are_refused(void **state) {
     free(folder);
 }
 
+/* The head of a tagger, of multiple choice or of question answering is called as that of a classifier of texts. */
+static void adapters_for_other_tasks_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to, *part;
+    } cases[] = {
+        { "\"SEQ_CLS\"", "\"TOKEN_CLS\"", "\"task_type\" is \"TOKEN_CLS\": its head labels each token" },
+        { "\"SEQ_CLS\"", "\"QUESTION_ANS\"", "\"task_type\" is \"QUESTION_ANS\": its head finds where an answer is" },
+        { "\"SEQ_CLS\"", "\"CAUSAL_LM\"", "\"task_type\" is \"CAUSAL_LM\"" },
+        { "\"SEQ_CLS\"", "\"SEQ_2_SEQ_LM\"", "\"task_type\" is \"SEQ_2_SEQ_LM\"" },
+        { "\"SEQ_CLS\"", "\"TAGGING\"", "\"task_type\" is \"TAGGING\": not a task type of PEFT" },
+        { "\"SEQ_CLS\"", "3", "\"task_type\" is 3: not a task type of PEFT" },
+        { "\"auto_mapping\": null", "\"auto_mapping\": {\"base_model_class\": \"BertForMultipleChoice\"}",
+          "\"base_model_class\" is \"BertForMultipleChoice\"" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = adapter_copy(stage.folder, "lora", cases[i].from, cases[i].to);
+        stage_refused(5, cases[i].part, "import '%s' --model '%s' --db '%s'", folder, base, stage.db);
+        free(folder);
+    }
+    char *t5 = test_path("tests/reference/families/t5-odd"), *folder = same();
+    stage_refused(5, "\"task_type\" is \"SEQ_CLS\": a classifier", "import '%s' --model '%s' --db '%s'", folder, t5, stage.db);
+    free(t5);
+    free(folder);
+}
+
+/* A folder of a head with bias (2, 1, -1) whose config has that problem_type. */
+static char *problem(const char *name, const char *type, int outputs) {
+    static const double bias[] = { 2, 1, -1 };
+    static const char *const label[] = { "joy", "anger", "fear" };
+    char *more = xprintf(",\"problem_type\":\"%s\"", type),
+         *folder = tiny_bert(stage.folder, name, &(struct tiny){ .outputs = outputs, .labels = label, .head_bias = bias, .config = more });
+    free(more);
+    return folder;
+}
+
+static void several_labels_have_a_sigmoid_each(void **state) {
+    (void)state;
+    char *folder = problem("labels", "multi_label_classification", 3), *task = stage_task(&stage, "toys", 0);
+    json_t *v = stage_json("predict --model '%s' --text cat --json", folder), *labels = stage_at(v, "labels");
+    const double want[] = { 0.8807970779778823, 0.7310585786300049, 0.2689414213699951 };
+    const char *const name[] = { "probabilities.joy", "probabilities.anger", "probabilities.fear" };
+    for (int i = 0; i < 3; i++) assert_true(fabs(json_number_value(stage_at(v, name[i])) - want[i]) < 1e-9);
+    assert_int_equal(json_array_size(labels), 2);
+    assert_string_equal(json_string_value(json_array_get(labels, 1)), "anger");
+    char *text = stage_out(0, "predict --model '%s' --text cat", folder);
+    assert_string_equal(text, "joy,anger\tjoy 0.8808\tanger 0.7311\tfear 0.2689\tcat\n");
+    stage_refused(5, "\"problem_type\" is \"multi_label_classification\"", "eval --model '%s' --task '%s'", folder, task);
+    free(text);
+    json_decref(v);
+    free(folder);
+    folder = problem("one-label", "multi_label_classification", 1);
+    text = stage_out(0, "predict --model '%s' --text cat", folder);
+    assert_string_equal(text, "joy\tjoy 0.8808\tcat\n");
+    free(text);
+    free(folder);
+    free(task);
+    char *model = model_copy(base, stage.folder, "several", "{", "{\"problem_type\": \"multi_label_classification\",");
+    folder = same();
+    stage_refused(5, "its head gives each label a probability of its own", "import '%s' --model '%s' --db '%s'", folder, model, stage.db);
+    free(folder);
+    free(model);
+}
+
+/* A task of the same classes gets a head of its own. */
+static void a_head_of_several_labels_or_scores_is_not_trained(void **state) {
+    (void)state;
+    static const char *const type[] = { "multi_label_classification", "regression", "single_label_classification" };
+    static const char rows[] = "text\tlabel\ngood film\tjoy\nbad film\tanger\nthe film\tfear\n";
+    char *file = test_file(stage.folder, "feelings.tsv", rows, strlen(rows));
+    for (size_t i = 0; i < COUNT_OF(type); i++) {
+        struct command ran;
+        char *folder = problem(type[i], type[i], 3);
+        command_run(&ran, NULL, "train --model '%s' --train '%s' --dev '%s' --method head --steps 1 --batch 3 --db '%s'", folder, file,
+                    file, stage.db);
+        command_expect(&ran, 0);
+        const char *made = strstr(buf_text(&ran.err), "head: newly made: the folder's gives ");
+        if (!made != (i == 2)) fail_msg("%s: %s", type[i], buf_text(&ran.err));
+        command_release(&ran);
+        if (i == 1) stage_refused(5, "several scores", "predict --model '%s' --text cat", folder);
+        free(folder);
+    }
+    free(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_are_not_finite_are_refused),
+        cmocka_unit_test(adapters_for_other_tasks_are_refused),
+        cmocka_unit_test(several_labels_have_a_sigmoid_each),
+        cmocka_unit_test(a_head_of_several_labels_or_scores_is_not_trained),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -199,6 +199,7 @@ static void test_broken(void **state) {
         {"_id\":0}", "_id\":0,\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}",
          "\"id2label\" is wrong at the key \"2\""},
         {"_id\":0}", "_id\":0,\"id2label\":{\"0\":7}}", "\"id2label\" is wrong at the key \"0\""},
+        {"_id\":0}", "_id\":0,\"problem_type\":\"tagging\"}", "\"problem_type\" is \"tagging\"; it must be single_label"},
         {"_id\":0}", "_id\":0,\"id2label\":[1]}", "\"id2label\" is not right"},
         {"_id\":0}", "_id\":0,\"vocab_size\":5}", "not valid JSON"},
     };
