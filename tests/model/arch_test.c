@@ -187,7 +187,7 @@ static void test_broken(void **state) {
         {"\"hidden_size\":768", "\"hidden_size\":null", "\"hidden_size\" is missing"},
         {"\"hidden_size\":768", "\"hidden_size\":9223372036854775807",
          "\"hidden_size\" is 9223372036854775807"},
-        {"\"hidden_size\":768", "\"hidden_size\":99999999999999999999", "not valid JSON"},
+        {"\"hidden_size\":768", "\"hidden_size\":99999999999999999999", "\"hidden_size\" must be a whole number"},
         {"vocab_size\":30522", "vocab_size\":4194305", "\"vocab_size\" is 4194305"},
         {"embeddings\":512", "embeddings\":1048577", "\"max_position_embeddings\" is 1048577"},
         {"embeddings\":512", "embeddings\":2", "\"max_position_embeddings\" is too small"},
