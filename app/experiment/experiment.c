@@ -146,6 +146,10 @@ static int experiment_read_seeds(struct experiment *x, const json_t *v, const ch
         const json_t *s = json_array_get(v, i);
         if (!json_is_integer(s) || json_integer_value(s) < 0)
             return err_set(e, ERR_INPUT, "%s: \"seeds\" holds something that is no whole number", file);
+        for (int k = 0; k < x->seeds; k++)
+            if (x->seed[k] == (uint64_t)json_integer_value(s))
+                return err_set(e, ERR_INPUT, "%s: \"seeds\": %lld is listed twice; a seed counts once", file,
+                               (long long)json_integer_value(s));
         x->seed[x->seeds++] = (uint64_t)json_integer_value(s);
     }
     return 0;

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/evidence.h"
 
 enum { WORDS = 256 };
 
@@ -122,29 +123,42 @@ static char *replicate_note_of(const struct experiment *x, int cell, int s) {
 }
 
 struct found {
-    int64_t run, finished, startable; /* newest of each; 0: none */
+    int64_t finished, startable; /* of those that finished the one that counts, of others the newest; 0: none */
+    bool differs;                /* some that finished have different weights */
+    struct evidence *of;         /* those that finished */
+    size_t count, room;
 };
 static int found_row(void *self, int count, const struct store_cell *cells) {
     struct found *f = self;
     const char *state = cells[1].text;
     (void)count;
-    f->run = cells[0].integer;
-    if (!strcmp(state, "finished")) f->finished = f->run;
-    else if (strcmp(state, "failed")) f->startable = f->run;
+    if (!strcmp(state, "finished")) {
+        GROW(f->of, f->room, f->count + 1);
+        f->of[f->count++] = (struct evidence){ .key = "the note", .run = cells[0].integer, .ended = cells[2].integer,
+                                               .weights = cells[3].text ? xstrdup(cells[3].text) : NULL };
+    } else if (strcmp(state, "failed")) {
+        f->startable = cells[0].integer;
+    }
     return 0;
 }
 
 static int find_run(const struct replicate *how, const char *note, struct found *f, struct err *e) {
     *f = (struct found){ 0 };
     struct buf sql = BUF_INIT;
-    buf_puts(&sql, "SELECT id, state FROM v_runs WHERE note = '");
+    buf_puts(&sql, "SELECT r.id, r.state, coalesce(r.ended, 0), r.weights_sha256 FROM run r JOIN note n ON n.run = r.id"
+                   " WHERE r.trashed IS NULL AND n.text = '");
     for (const char *c = note; *c; c++) {
         if (*c == '\'') buf_putc(&sql, '\'');
         buf_putc(&sql, *c);
     }
-    buf_puts(&sql, "' ORDER BY id");
+    buf_puts(&sql, "' ORDER BY r.id");
     int rc = store_sql(how->store, buf_text(&sql), (struct store_rows){ .self = f, .row = found_row }, e);
     buf_release(&sql);
+    evidence_settle(f->of, f->count);
+    if (f->count) f->finished = f->of[0].counted, f->differs = f->of[0].differs;
+    for (size_t i = 0; i < f->count; i++) free((char *)(uintptr_t)f->of[i].weights);
+    free(f->of);
+    f->of = NULL;
     return rc;
 }
 
@@ -232,6 +246,12 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
         /* a run that the clock stopped is gone on with next time */
         if (!rc && !f.finished && clock_seconds() < how->until)
             rc = err_set(e, ERR_FAILED, "%s: petri ended with %d", note, status);
+    }
+    if (!rc && f.differs) {
+        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts", note, f.count,
+                             (long long)f.finished);
+        how->tell(said);
+        free(said);
     }
     if (!rc && f.finished) rc = value_of_run(how, x, r, cell, s, f.finished, e);
     else if (!rc) ++*lacking;

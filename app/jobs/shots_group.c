@@ -8,25 +8,59 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/train/evidence.h"
 
 /* ---- which runs ---- */
 
-static int open_results(struct store *s, int64_t id, struct shots_results *out, struct err *e) {
+/* *of: what tells whether it counts; its key and weights are the caller's. */
+static int open_results(struct store *s, int64_t id, struct shots_results *out, struct evidence *of, struct err *e) {
     struct store_run run;
+    char key[65];
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
     if (!shots_is(&run)) rc = err_set(e, ERR_USAGE, "run %lld is not of few shots: petri fewshot and petri adapt make such", (long long)id);
+    if (!rc) rc = evidence_key(run.config, run.parent, EVIDENCE_RUN, key, e);
     if (!rc) rc = shots_results(s, &run, out, e);
+    bool finished = run.state == STORE_FINISHED;
+    if (!rc) *of = (struct evidence){ .key = finished ? xstrdup(key) : NULL, .weights = xcopy(run.weights_sha256), .run = id,
+                                      .ended = run.ended };
     store_run_release(&run);
     return rc;
 }
 
+/* Leaves out those that repeat another. */
+static void leave_repeats_out(struct shots_group *g, struct evidence *of) {
+    struct buf said = BUF_INIT;
+    int kept = 0;
+    evidence_settle(of, (size_t)g->runs);
+    for (int i = 0; i < g->runs; i++) {
+        bool twice = false; /* named twice */
+        for (int k = 0; k < kept; k++) twice |= g->of[k].run == of[i].run;
+        if (of[i].counted == of[i].run && !twice) {
+            g->of[kept++] = g->of[i];
+            continue;
+        }
+        shots_results_release(&g->of[i]);
+        if (!twice)
+            buf_printf(&said, "%srun %lld repeats run %lld (same description, seed and data%s)", said.size ? "; " : "",
+                       (long long)of[i].run, (long long)of[i].counted,
+                       of[i].differs ? "; different weights, so only the newest counts" : "");
+    }
+    g->runs = kept;
+    if (said.size) g->repeats = buf_take(&said);
+    buf_release(&said);
+}
+
 int shots_group_open(struct store *s, const int64_t *run, int runs, struct shots_group *out, struct err *e) {
+    struct evidence *of = xcalloc((size_t)runs + 1, sizeof *of);
     *out = (struct shots_group){ .of = xcalloc((size_t)runs + 1, sizeof *out->of) };
     int rc = 0;
     for (int i = 0; i < runs && !rc; i++)
-        if (!(rc = open_results(s, run[i], &out->of[i], e))) out->runs++;
+        if (!(rc = open_results(s, run[i], &out->of[i], &of[i], e))) out->runs++;
     if (rc) shots_group_release(out);
+    else leave_repeats_out(out, of);
+    for (int i = 0; i < runs; i++) free((char *)(uintptr_t)of[i].key), free((char *)(uintptr_t)of[i].weights);
+    free(of);
     return rc;
 }
 
@@ -44,11 +78,10 @@ static int take_group_id(void *self, int count, const struct store_cell *cells) 
 
 int shots_group_of(struct store *s, int64_t run, struct shots_group *out, struct err *e) {
     struct group_ids l = { 0 };
-    struct shots_results own;
     *out = (struct shots_group){ 0 };
-    if (open_results(s, run, &own, e)) return e->code;
-    int64_t first = own.with ? own.with : run;
-    shots_results_release(&own);
+    if (shots_group_open(s, &run, 1, out, e)) return e->code;
+    int64_t first = out->of[0].with ? out->of[0].with : run;
+    shots_group_release(out);
     char *sql = xprintf("SELECT id FROM run WHERE id = %lld OR (trashed IS NULL AND (id = %lld OR "
                         "json_extract(config, '$.fewshot.with') = %lld)) ORDER BY id",
                         (long long)run, (long long)first, (long long)first);
@@ -61,7 +94,7 @@ int shots_group_of(struct store *s, int64_t run, struct shots_group *out, struct
 
 void shots_group_release(struct shots_group *g) {
     for (int i = 0; i < g->runs; i++) shots_results_release(&g->of[i]);
-    free(g->of);
+    free(g->of), free(g->repeats);
     *g = (struct shots_group){ 0 };
 }
 

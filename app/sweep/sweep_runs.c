@@ -1,6 +1,7 @@
 #include "app/sweep/sweep_runs.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/size.h"
-#include "core/train/start.h"
+#include "core/train/evidence.h"
 
 /* By how much of a hundred a size may differ from what was asked for before that is marked. */
 static const double SIZE_NEAR = 3;
@@ -281,13 +282,6 @@ int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct er
 
 /* ---- runs ---- */
 
-bool sweep_began_elsewhere(const struct store *s, int64_t run) {
-    char *folder = store_run_folder(s, run);
-    bool kept = start_is_kept(folder);
-    free(folder);
-    return kept;
-}
-
 static int sweep_runs_by_key(const void *a, const void *b) {
     return strcmp(((const struct sweep_place *)a)->key, ((const struct sweep_place *)b)->key);
 }
@@ -325,15 +319,12 @@ static struct sweep_known *find_known(struct sweep_plan *p, int64_t run) {
 
 static int learn_row(void *self, int count, const struct store_cell *cells) {
     struct sweep_plan *p = self;
-    struct run_config c;
     struct err ignored = ERR_INIT;
     (void)count;
     GROW(p->known, p->known_room, p->known_count + 1);
     struct sweep_known *k = &p->known[p->known_count++];
     *k = (struct sweep_known){ .run = cells[0].integer };
-    if (config_from_json(cells[1].text, strlen(cells[1].text), &c, &ignored)) return 0;
-    config_key(&c, k->key);
-    config_release(&c);
+    evidence_key(cells[1].text, cells[2].integer, EVIDENCE_RUN, k->key, &ignored);
     return 0;
 }
 
@@ -348,28 +339,50 @@ static int state_row(void *self, int count, const struct store_cell *cells) {
     k->state = (enum store_state)state;
     k->own = p->id && cells[2].integer == p->id;
     k->step = cells[3].integer;
+    k->ended = cells[4].integer;
+    snprintf(k->weights, sizeof k->weights, "%s", cells[5].text ? cells[5].text : "");
     return 0;
 }
 
+/* Of finished runs that repeat one another one is a cell's. */
+static void settle_known(struct sweep_plan *p) {
+    struct evidence *of = xcalloc(p->known_count + 1, sizeof *of);
+    size_t n = 0;
+    for (size_t i = 0; i < p->known_count; i++) {
+        const struct sweep_known *k = &p->known[i];
+        if (k->there && k->state == STORE_FINISHED)
+            of[n++] = (struct evidence){ k->key, *k->weights ? k->weights : NULL, k->run, k->ended, 0, false };
+    }
+    evidence_settle(of, n);
+    for (size_t i = 0, at = 0; i < p->known_count; i++) {
+        struct sweep_known *k = &p->known[i];
+        bool done = k->there && k->state == STORE_FINISHED;
+        k->repeat = done && of[at].counted != k->run;
+        k->differs = done && of[at].differs;
+        at += done;
+    }
+    free(of);
+}
+
 /* What failed elsewhere is tried here. */
-static void consider(const struct store *s, const struct sweep_known *k, struct sweep_found *f) {
+static void consider(const struct sweep_known *k, struct sweep_found *f) {
     bool done = k->state == STORE_FINISHED;
-    if (!k->there || (!k->own && (!done || sweep_began_elsewhere(s, k->run))) || (f->over && !done)) return;
+    if (!k->there || k->repeat || (!k->own && !done) || (f->over && !done)) return;
     *f = (struct sweep_found){ k->run, k->state, done || k->state == STORE_FAILED, k->step };
 }
 
-void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out) {
+void sweep_find_key(const struct sweep_plan *p, const char *key, struct sweep_found *out) {
     *out = (struct sweep_found){ 0 };
     for (size_t i = 0; i < p->known_count; i++)
-        if (!strcmp(p->known[i].key, key)) consider(s, &p->known[i], out);
+        if (!strcmp(p->known[i].key, key)) consider(&p->known[i], out);
 }
 
-static void match(struct sweep_plan *p, const struct store *s) {
+static void match(struct sweep_plan *p) {
     for (size_t i = 0; i < p->known_count; i++) {
         const struct sweep_known *k = &p->known[i];
         if (!*k->key || !k->there) continue;
         for (size_t at = first_place(p, k->key); at < p->places && !strcmp(p->place[at].key, k->key); at++)
-            consider(s, k, &p->entry[p->place[at].cell].found[p->place[at].seed]);
+            consider(k, &p->entry[p->place[at].cell].found[p->place[at].seed]);
     }
 }
 
@@ -378,17 +391,18 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
         memset(p->entry[i].found, 0, (size_t)p->spec.seeds * sizeof *p->entry[i].found);
     for (size_t i = 0; i < p->known_count; i++) p->known[i].there = false;
     int64_t newest = p->known_count ? p->known[p->known_count - 1].run : 0;
-    char *sql = xprintf("SELECT id, config FROM run WHERE id > %lld ORDER BY id", (long long)newest);
+    char *sql = xprintf("SELECT id, config, parent FROM run WHERE id > %lld ORDER BY id", (long long)newest);
     int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
     free(sql);
     if (!rc)
-        rc = store_sql(s, "SELECT id, state, sweep, step FROM run WHERE trashed IS NULL",
+        rc = store_sql(s, "SELECT id, state, sweep, step, ended, weights_sha256 FROM run WHERE trashed IS NULL",
                        (struct store_rows){ .self = p, .row = state_row }, e);
     bool news = false;
+    if (!rc) settle_known(p);
     if (!rc) rc = tune_settle(p, s, &news, e);
     if (rc) return rc;
     if (!p->place || news) index_keys(p);
-    match(p, s);
+    match(p);
     return halving_settle(p, s, e);
 }
 
@@ -492,6 +506,13 @@ int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *js
             buf_printf(&sql, "%s%lld", any ? "," : "", (long long)p->entry[i].found[k].run);
             any = true;
         }
+    }
+    for (size_t i = 0; i < p->known_count; i++) {
+        const struct sweep_known *k = &p->known[i];
+        size_t at = first_place(p, k->key);
+        if (k->differs && !k->repeat && at < p->places && !strcmp(p->place[at].key, k->key))
+            buf_printf(lines, "run %lld counts for its cell and seed: runs of them have different weights, and it is the newest\n",
+                       (long long)k->run);
     }
     buf_puts(&sql, ") GROUP BY 1, 2 ORDER BY 1, 2");
     buf_putc(json, '[');

@@ -46,10 +46,12 @@ struct sweep_place {
 /* A run of the history, by its key. */
 struct sweep_known {
     int64_t run;
-    char key[65];           /* "": its record cannot be read */
+    char key[65];           /* of its evidence (core/train/evidence.h); "": its record cannot be read */
     bool there, own;        /* not in the trash; made for this sweep */
     enum store_state state; /* as its row says */
-    int64_t step;           /* likewise */
+    int64_t step, ended;    /* likewise */
+    char weights[65];       /* SHA-256 of its trained parameters; "": unknown */
+    bool repeat, differs;   /* it finished, and another run of its evidence counts; and such runs have different weights */
 };
 struct sweep_plan {
     int64_t id;   /* 0: not in the history */
@@ -63,15 +65,13 @@ struct sweep_plan {
     struct sweep_known *known; /* by number */
     size_t known_count, known_room;
 };
-void sweep_find_key(const struct sweep_plan *p, const struct store *s, const char *key, struct sweep_found *out);
+void sweep_find_key(const struct sweep_plan *p, const char *key, struct sweep_found *out);
 /* Takes over the spec, crosses its lists and completes every cell.  A cell that is no run keeps its reason.  What is
  * wrong with every cell is an error.  sweep_plan_release, also after a failure. */
 int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *j, struct err *e);
 /* One of the history. */
 int sweep_plan_open(struct sweep_plan *p, struct store *s, int64_t id, struct err *e);
 void sweep_plan_release(struct sweep_plan *p);
-/* Whether a run began with another's values (train --from), which no cell does and its key does not say. */
-bool sweep_began_elsewhere(const struct store *s, int64_t run);
 /* The n options' further values and seeds in, each cell completed anew.  ERR_USAGE for what cannot be extended
  * (sweep_extend) and where a cell that was there would be none, or other runs, by now (its rows or its model are gone or
  * changed): then *p is as it was. */

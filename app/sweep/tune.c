@@ -193,7 +193,7 @@ static int look_at_rates(const struct sweep_plan *p, struct store *s, struct swe
     for (int i = 0; i < t->rates; i++) {
         struct tune_rate *r = &t->rate[i];
         struct store_run run;
-        sweep_find_key(p, s, r->key, &r->found);
+        sweep_find_key(p, r->key, &r->found);
         *all &= r->found.over;
         if (!r->found.over || r->found.state != STORE_FINISHED) continue;
         if (store_run(s, r->found.run, &run, e)) return e->code;

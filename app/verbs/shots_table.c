@@ -91,7 +91,7 @@ static void print_over_tasks(const struct shots_results *r, int runs, char *cons
 
 /* Tasks by gain. */
 static void print_gains(const struct shots_results *r, int runs, char *const *label) {
-    const struct shots_group g = { runs, (struct shots_results *)(uintptr_t)r };
+    const struct shots_group g = { .runs = runs, .of = (struct shots_results *)(uintptr_t)r };
     struct shots_gains x;
     shots_gains(&g, &x);
     static const char *const heading[] = { "task by gain", "first", "last", "majority", "gain" };

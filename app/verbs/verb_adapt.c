@@ -121,6 +121,7 @@ static void print_shots_json(const struct shots_group *g) {
         for (int i = 0; i < g->runs; i++) json_member_int(&b, NULL, (long long)g->of[i].run);
         buf_putc(&b, ']');
     }
+    if (g->repeats) json_member_string(&b, "repeats", g->repeats);
     if (g->runs == 1 && !g->of[0].table) json_member_string(&b, "task", g->of[0].of[0].task);
     json_add_key(&b, "results");
     shots_results_list(g->of, g->runs, &b);
@@ -141,6 +142,7 @@ static void print_shots(const struct args *a, const struct shots_group *g) {
         fputs(g->runs > 1 ? "runs" : "run", stdout);
         for (int i = 0; i < g->runs; i++) printf(" %lld", (long long)g->of[i].run);
         putchar('\n');
+        if (g->repeats) printf("%s\n", g->repeats);
         shots_table_print(g->of, g->runs);
     }
 }

@@ -1,6 +1,7 @@
 /* An experiment's file, from its lines to runs, contrasts and a page; and files that are none. */
 #include <jansson.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,32 @@ static void a_file_is_run_and_gone_on_with(void **state) {
     free(text), free(file), free(results), free(page), free(other);
 }
 
+/* A cell's run that is there several times counts once: of the seeds 1, 2, 1, 1 two, of different weights the newest. */
+static void a_seed_counts_once(void **state) {
+    (void)state;
+    static const int seed[] = { 1, 2, 1, 1 };
+    char *db = file_join(stage.folder, "again.db");
+    char *text = xprintf("{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1,2],\"cells\":["
+                         "{\"id\":\"lora\",\"text\":\"--method 'lora(r=2)'\"}]}"), *file = written("again.json", text);
+    for (int i = 0; i < 4; i++)
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --steps 4 --batch 2 --method 'lora(r=2)' --db '%s' --seed %d --note "
+                       "\"again/lora seed %d: petri train  --method 'lora(r=2)'\"", stage.model, stage.folder, db, seed[i], seed[i]));
+    for (int differs = 0; differs < 2; differs++) {
+        sqlite3 *by_hand;
+        assert_int_equal(sqlite3_open(db, &by_hand), SQLITE_OK);
+        const char *sql = differs ? "UPDATE run SET weights_sha256 = 'other', ended = ended + 100000 WHERE id = 3" : "";
+        assert_int_equal(sqlite3_exec(by_hand, sql, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(by_hand);
+        json_t *all = stage_json("replicate '%s' --db '%s' --dry-run --json", file, db);
+        json_t *cell = json_array_get(stage_at(json_array_get(all, 0), "cells"), 0);
+        assert_int_equal(json_integer_value(stage_at(cell, "n")), 2);
+        assert_int_equal(json_integer_value(json_array_get(stage_at(cell, "runs"), 0)), differs ? 3 : 1);
+        assert_int_equal(json_integer_value(json_array_get(stage_at(cell, "runs"), 1)), 2);
+        json_decref(all);
+    }
+    free(db), free(text), free(file);
+}
+
 static void a_slip_is_named(void **state) {
     (void)state;
     static const struct {
@@ -78,6 +105,7 @@ static void a_slip_is_named(void **state) {
         { "is \"claim\" meant?", "{\"version\":1,\"clam\":\"x\"}" },
         { "\"base\" is missing", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\"}" },
         { "\"seeds\"", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[]}" },
+        { "1 is listed twice", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1,2,1,1]}" },
         { "two cells", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":[{\"id\":\"a\","
                        "\"text\":\"\"},{\"id\":\"a\",\"text\":\"\"}]}" },
         { "{run} does not stand", "{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1],\"cells\":["
@@ -180,6 +208,7 @@ static void few_shots_are_cells(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_run_and_gone_on_with),
+        cmocka_unit_test(a_seed_counts_once),
         cmocka_unit_test(a_slip_is_named),
         cmocka_unit_test(a_verdict_needs_an_interval),
         cmocka_unit_test(tasks_are_told_by_their_signs),

@@ -676,6 +676,31 @@ static void what_began_elsewhere_is_another_run(void **state) {
     json_decref(done), json_decref(v);
 }
 
+/* Of runs that were trained again a cell takes one for each seed: the first, or where their weights differ the newest. */
+static void a_seed_counts_once(void **state) {
+    (void)state;
+    static const int seed[] = { 1, 2, 1, 1 };
+    const char *same = "--method 'lora(r=2)' --lr 3e-2 --steps 4";
+    for (int i = 0; i < 4; i++)
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --seed %d %s", stage.model,
+                       stage.folder, stage.db, seed[i], same));
+    for (int differs = 0; differs < 2; differs++) {
+        if (differs) change("UPDATE run SET weights_sha256 = 'other' WHERE id = 3");
+        if (differs) change("UPDATE run SET ended = ended + 100000 WHERE id = 3");
+        json_t *done = sweep("--method 'lora(r=2)' --lr 3e-2 --steps 4 --seeds 1,2"), *run = stage_at(cell(done, 0), "runs");
+        assert_int_equal(runs(), 4);
+        assert_int_equal(json_array_size(run), 2);
+        assert_int_equal(json_integer_value(json_array_get(run, 0)), differs ? 3 : 1);
+        assert_int_equal(json_integer_value(json_array_get(run, 1)), 2);
+        assert_int_equal(json_integer_value(stage_at(cell(done, 0), "n")), 2);
+        json_decref(done);
+    }
+    char *said = stage_out(0, "sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 %s --seeds 1,2 --dry-run", stage.model,
+                           stage.folder, stage.db, same);
+    assert_non_null(strstr(said, "run 3 counts for its cell and seed: runs of them have different weights"));
+    free(said);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(lists_become_runs, make),
@@ -697,6 +722,7 @@ int main(void) {
         cmocka_unit_test_setup(a_run_killed_at_its_end_begins_anew, make),
         cmocka_unit_test_setup(slips_are_named, make),
         cmocka_unit_test_setup(two_spellings_are_one_cell, make),
+        cmocka_unit_test_setup(a_seed_counts_once, make),
         cmocka_unit_test_setup(what_began_elsewhere_is_another_run, make),
     };
     return cmocka_run_group_tests(tests, NULL, stage_drop);

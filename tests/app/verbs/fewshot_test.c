@@ -101,6 +101,29 @@ static void a_folder_of_tasks(void **state) {
     json_decref(v);
 }
 
+/* Of the seeds 1, 2, 1, 1 two count, in means and in tables; other draws are other evidence. */
+static void a_seed_counts_once(void **state) {
+    (void)state;
+    static const int seed[] = { 1, 2, 1, 1 };
+    char *db = file_join(stage.folder, "seeds.db");
+    for (int i = 0; i < 5; i++)
+        free(stage_out(0, RUN "--tasks '%s/alpha' --draws %d --steps 1 --method 'lora(r=2)' --seed %d", stage.model, db, leopard,
+                       i < 4 ? 2 : 1, i < 4 ? seed[i] : 1));
+    json_t *v = stage_json("compare 1 2 3 4 5 --db '%s' --json", db);
+    json_t *first = json_array_get(stage_at(v, "cells"), 0);
+    assert_int_equal(json_array_size(stage_at(v, "cells")), 2);
+    assert_int_equal(json_integer_value(stage_at(first, "n")), 2);
+    assert_int_equal(json_array_size(stage_at(first, "seeds")), 2);
+    assert_int_equal(json_array_size(stage_at(first, "runs")), 4);
+    json_decref(v);
+    v = stage_json("fewshot 1 2 3 4 --db '%s' --json", db);
+    assert_int_equal(json_array_size(stage_at(v, "runs")), 2);
+    assert_int_equal(json_array_size(stage_at(v, "results")), 2);
+    assert_non_null(strstr(stage_text(v, "repeats"), "run 3 repeats run 1 (same description, seed and data)"));
+    json_decref(v);
+    free(db);
+}
+
 /* One task's folder; the usual stop; and from that run, alone and by another method. */
 static void from_a_run(void **state) {
     (void)state;
@@ -319,6 +342,7 @@ static void what_cannot_be_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_of_tasks),
+        cmocka_unit_test(a_seed_counts_once),
         cmocka_unit_test(from_a_run),
         cmocka_unit_test(from_episodes),
         cmocka_unit_test(from_a_preset_of_episodes),
