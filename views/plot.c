@@ -66,12 +66,10 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
                     "none of its values is a finite number: there is nothing to draw");
         return area;
     }
-    lo = 0;
-    hi = 1;
     if (!y.set) {
-        bool positive = look->log && plot_extent(d, area.from, area.to, true, &lo, &hi);
-        if (!positive) plot_extent(d, area.from, area.to, false, &lo, &hi);
-        axis_fit(&y, lo, hi, positive);
+        struct plot_span span = {.hi = 1};
+        plot_widen(&span, d, look);
+        axis_fit(&y, span.lo, span.hi, span.log);
     }
     if (!plot_frame(c, r, area.from, area.to, &y, px, py, look, x_axis, &f)) return area;
     area.inside = f.inside;
@@ -95,6 +93,7 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
         free(mean);
         free(curve.bits);
     }
+    if (!smooth || look->raw) plot_outside(c, &f, d, begin, end, canvas_style(c, smooth ? INK_RAW : INK_CURVE));
     plot_lost(c, &f, d, begin, end);
     plot_stages(c, &f, look);
     if (cursor >= 0) plot_cursor(c, &f, cursor);
@@ -122,15 +121,11 @@ struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_
                              double from, double to, bool x_axis) {
     struct plot_area area = {{r.x, r.y, 0, 0}, from, to};
     struct plot_frame f;
-    double lo = 0, hi = 1;
     struct axis_range y = look->metric_y;
     if (!y.set) {
-        bool any = plot_extent(d, -INFINITY, INFINITY, false, &lo, &hi);
-        if (isfinite(baseline)) {
-            lo = any && lo < baseline ? lo : baseline;
-            hi = any && hi > baseline ? hi : baseline;
-        }
-        axis_fit(&y, lo, hi, false);
+        struct plot_span span = {.hi = 1};
+        plot_widen_metric(&span, d, baseline);
+        axis_fit(&y, span.lo, span.hi, false);
     }
     if (!plot_frame(c, r, from, to, &y, 1, 1, look, x_axis, &f)) return area;
     area.inside = f.inside;

@@ -3,8 +3,10 @@
  * Points are thinned for drawing by the least and the greatest of each pixel column, so
  * that a single spike stays; smoothing runs over the whole series before thinning, is
  * debiased at the start and leaves a constant alone; points that are not finite stay out
- * of the axis range and of the smoothing, and are marked at the top.  Axes tick at 1-2-5
- * steps and move with hysteresis.  Pure functions over the caller's arrays. */
+ * of the axis range and of the smoothing, and are marked at the top.  The y axis has the range
+ * of what is drawn (plot_range.c): the smoothed curve whole, raw points but for spikes, which are
+ * marked at the border.  Axes tick at 1-2-5 steps and move with hysteresis.  Pure functions over
+ * the caller's arrays. */
 #ifndef VIEWS_PLOT_H
 #define VIEWS_PLOT_H
 
@@ -33,6 +35,7 @@ struct plot_look {
     bool log;
     int smooth;            /* 0 none … PLOT_SMOOTH_MAX */
     bool raw;              /* envelope of the raw points */
+    bool whole;            /* all points are in the y range: they are few, or have no noise */
     bool follow;           /* the window's end stays at the last point */
     double from, to;       /* stretch of x shown; from ≥ to: all */
     struct axis_range y, metric_y;
@@ -64,6 +67,17 @@ size_t plot_nearest(const struct plot_data *d, double step);
 /* The least and greatest finite value with from ≤ step ≤ to; false when there is none. */
 bool plot_extent(const struct plot_data *d, double from, double to, bool positive, double *lo,
                  double *hi);
+
+/* A range of y; zero before the first plot_widen. */
+struct plot_span {
+    double lo, hi;
+    bool any, log; /* log: of the values above 0 */
+};
+/* Widens *s by what a chart draws of d in the look's window: the smoothed curve whole, and where raw points are drawn these
+ * but for spikes (with look->whole all).  Of a log axis values above 0 alone, where any series has some. */
+void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plot_look *look);
+/* The same of evaluations, all of them, and of their baseline (NaN: none). */
+void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline);
 
 /* Where a chart's parts came to lie: the plot area without axes. */
 struct plot_area {

@@ -14,27 +14,13 @@ uint32_t plot_mark(int line) {
     return (uint32_t)(line < (int)sizeof marks - 1 ? marks[line] : '#');
 }
 
-static bool extent(const struct plot_line *line, int lines, double from, double to, bool positive, double *lo,
-                   double *hi) {
-    bool any = false;
-    for (int i = 0; i < lines; i++) {
-        double low, high;
-        if (!plot_extent(&line[i].data, from, to, positive, &low, &high)) continue;
-        *lo = any && *lo < low ? *lo : low;
-        *hi = any && *hi > high ? *hi : high;
-        any = true;
-    }
-    return any;
-}
-
-static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line,
-                                            int lines, const struct plot_look *look, bool log) {
+static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line, int lines,
+                                            const struct plot_look *look) {
     struct axis_range y = *set;
-    double lo = 0, hi = 1;
+    struct plot_span span = {.hi = 1};
     if (y.set) return y;
-    bool positive = log && extent(line, lines, look->from, look->to, true, &lo, &hi);
-    if (!positive) extent(line, lines, look->from, look->to, false, &lo, &hi);
-    axis_fit(&y, lo, hi, positive);
+    for (int i = 0; i < lines; i++) plot_widen(&span, &line[i].data, look);
+    axis_fit(&y, span.lo, span.hi, span.log);
     return y;
 }
 
@@ -95,7 +81,7 @@ static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const
 struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
                             const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
-    struct axis_range y = plot_many_range_of(&look->y, line, lines, look, look->log);
+    struct axis_range y = plot_many_range_of(&look->y, line, lines, look);
     struct plot_frame f;
     int px, py;
     raster_pixels(c, &px, &py);
@@ -109,6 +95,8 @@ struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_l
     }
     for (int i = 0; i < lines; i++) draw_curve(c, &f, &drawn[i]);
     for (int i = 0; i < lines; i++) { /* over all curves */
+        if (!look->smooth || look->raw)
+            plot_outside(c, &f, &line[i].data, drawn[i].begin, drawn[i].end, look->smooth ? canvas_style(c, INK_RAW) : line[i].style);
         draw_curve_marks(c, &f, &drawn[i], i, lines);
         free(drawn[i].mean);
     }
@@ -144,7 +132,8 @@ static void draw_marks(struct canvas *c, const struct plot_frame *f, const struc
 struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
                             const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
-    struct axis_range y = plot_many_range_of(&look->metric_y, line, lines, look, false);
+    struct plot_look points = { .whole = true, .from = look->from, .to = look->to };
+    struct axis_range y = plot_many_range_of(&look->metric_y, line, lines, &points);
     struct plot_frame f;
     if (!plot_frame(c, r, look->from, look->to, &y, 1, 1, look, x_axis, &f)) return area;
     area.inside = f.inside;

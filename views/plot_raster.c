@@ -147,6 +147,18 @@ void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_d
     }
 }
 
+void plot_outside(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end,
+                  struct style style) {
+    int last = f->inside.h * f->py - 1;
+    for (size_t i = begin; i < end; i++) {
+        double v = d->value[i];
+        if (!isfinite(v) || (f->y.log && v <= 0)) continue;
+        int row = plot_row(f, v), x = plot_column(f, d->step[i]) / f->px;
+        if ((row >= 0 && row <= last) || x < 0 || x >= f->inside.w) continue;
+        canvas_put(c, f->inside.x + x, f->inside.y + (row < 0 ? 0 : f->inside.h - 1), style, row < 0 ? 0x25B4 : 0x25BE);
+    }
+}
+
 /* A line through what is blank at a step; its column. */
 static int plot_line_at(struct canvas *c, const struct plot_frame *f, double step, struct style style, uint32_t line) {
     int x = f->inside.x + plot_column(f, step) / f->px;

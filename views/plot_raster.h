@@ -24,6 +24,9 @@ void raster_show(struct canvas *c, const struct plot_frame *f, const struct rast
 void raster_lead(struct canvas *c, const struct plot_frame *f, const struct raster *r, int pick);
 /* A mark at the top for every column with a point that is no number. */
 void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end);
+/* A mark at the top or bottom for every column with a point above or below the range. */
+void plot_outside(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end,
+                  struct style style);
 void plot_cursor(struct canvas *c, const struct plot_frame *f, double cursor);
 /* A line at each of look's marks, where nothing else stands, and its number at the top. */
 void plot_stages(struct canvas *c, const struct plot_frame *f, const struct plot_look *look);

@@ -32,22 +32,13 @@ static void fit_axes(struct train_view *v) {
     const struct series_task *task = train_task(v);
     double majority = task ? task->majority : v->series.majority, *own;
     struct plot_data loss = train_over(v, train_loss(v), &own), metric = train_metric(v);
-    double from = -INFINITY, to = INFINITY, lo = 0, hi = 0;
-    if (v->look.to > v->look.from) {
-        from = v->look.from;
-        to = v->look.to;
-    }
-    bool positive = v->look.log && plot_extent(&loss, from, to, true, &lo, &hi);
-    if (positive || plot_extent(&loss, from, to, false, &lo, &hi))
-        axis_fit(&v->look.y, lo, hi, positive);
+    struct plot_span losses = {0}, metrics = {0};
+    struct plot_look look = train_chart_look(v);
+    plot_widen(&losses, &loss, &look);
+    if (losses.any) axis_fit(&v->look.y, losses.lo, losses.hi, losses.log);
     free(own);
-    bool any = plot_extent(&metric, -INFINITY, INFINITY, false, &lo, &hi);
-    if (isfinite(majority)) {
-        lo = any && lo < majority ? lo : majority;
-        hi = any && hi > majority ? hi : majority;
-        any = true;
-    }
-    if (any) axis_fit(&v->look.metric_y, lo, hi, false);
+    plot_widen_metric(&metrics, &metric, majority);
+    if (metrics.any) axis_fit(&v->look.metric_y, metrics.lo, metrics.hi, false);
 }
 
 void train_changed(struct train_view *v) {
@@ -225,11 +216,16 @@ static bool chart_request(struct train_view *v, enum request r) {
         break;
     case REQ_SMOOTH_MORE:
         if (v->look.smooth < PLOT_SMOOTH_MAX) v->look.smooth++;
+        v->look.y.set = false;
         break;
     case REQ_SMOOTH_LESS:
         if (v->look.smooth > 0) v->look.smooth--;
+        v->look.y.set = false;
         break;
-    case REQ_RAW: v->look.raw = !v->look.raw; break;
+    case REQ_RAW:
+        v->look.raw = !v->look.raw;
+        v->look.y.set = false;
+        break;
     case REQ_FOLLOW:
         v->look.follow = true;
         v->cursor = -1;

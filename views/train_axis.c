@@ -50,6 +50,13 @@ struct plot_data train_chart_of(const struct train_view *v, const struct series 
     return (struct plot_data){s->step, of[v->chart], s->count};
 }
 
+struct plot_look train_chart_look(const struct train_view *v) {
+    struct plot_look look = v->look;
+    look.whole = v->chart == CHART_RATE;
+    if (look.whole) look.smooth = 0;
+    return look;
+}
+
 const char *train_chart_name(const struct train_view *v) {
     static const char *const names[CHARTS] = {NULL, "learning rate", "gradient norm"};
     return names[v->chart];

@@ -45,17 +45,18 @@ double train_beside_end(const struct train_view *v) {
 }
 
 void train_fit_beside(struct train_view *v) {
-    for (int metric = 0; metric < 2; metric++) {
-        bool any = false;
-        double lo = 0, hi = 0;
-        for (int i = 0; i < v->besides; i++) {
-            struct plot_data d;
-            double *own;
-            if (curve_of(v, i, metric, &d, &own)) any = train_widen(v, d, !metric, any, &lo, &hi);
-            free(own);
-        }
-        if (any) axis_fit(metric ? &v->look.metric_y : &v->look.y, lo, hi, !metric && v->look.log && lo > 0);
+    struct plot_span losses = {0}, metrics = {0};
+    struct plot_look look = train_chart_look(v);
+    for (int i = 0; i < v->besides; i++) {
+        struct plot_data d;
+        double *own;
+        if (curve_of(v, i, false, &d, &own)) plot_widen(&losses, &d, &look);
+        free(own);
+        if (curve_of(v, i, true, &d, &own)) plot_widen_metric(&metrics, &d, NAN);
+        free(own);
     }
+    if (losses.any) axis_fit(&v->look.y, losses.lo, losses.hi, losses.log);
+    if (metrics.any) axis_fit(&v->look.metric_y, metrics.lo, metrics.hi, false);
 }
 
 void train_draw_beside(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look, double cursor,
@@ -71,11 +72,11 @@ void train_draw_beside(const struct train_view *v, struct canvas *c, struct rect
         l->dash = i;
     }
     struct plot_look shown = *look;
-    if (v->chart == CHART_RATE) shown.smooth = 0; /* it has no noise */
     if (metric) { /* few points, each with its mark, joined */
         shown.y = look->metric_y;
         shown.smooth = 0;
         shown.log = false;
+        shown.whole = true;
     }
     if (n) plot_lines(c, r, line, n, &shown, cursor, r.h >= 6);
     else canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, metric ? "no evaluation yet" : "no points yet");

@@ -12,7 +12,7 @@
 
 /* The window that all charts share: while a run goes, the steps to come.  `mark`: room for the stages' beginnings. */
 static struct plot_look look_of(const struct train_view *v, double mark[SERIES_MARKS]) {
-    struct plot_look look = v->look;
+    struct plot_look look = train_chart_look(v);
     const struct series *s = &v->series;
     for (int i = 0; i < s->marks; i++) mark[i] = series_x(s, look.x, s->mark[i]);
     look.mark = mark;
@@ -119,7 +119,6 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     }
     double *own;
     struct plot_data d = train_over(v, train_loss(v), &own);
-    if (v->chart == CHART_RATE) look.smooth = 0;
     plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
     free(own);
     if (v->chart != CHART_RATE) legend(v, c, chart);
@@ -190,6 +189,7 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
     struct plot_look look = look_of(v, mark);
     look.y.set = look.log = false;
     look.smooth = 0;
+    look.whole = value == s->lr;
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
     free(own);

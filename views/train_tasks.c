@@ -49,35 +49,19 @@ const char *train_tasks_hint(const struct train_view *v) {
     return v->shown_task < v->series.tasks ? "next task" : v->shown_task == v->series.tasks ? "all tasks" : "average";
 }
 
-bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi) {
-    bool window = losses && v->look.to > v->look.from;
-    double from = window ? v->look.from : -INFINITY, to = window ? v->look.to : INFINITY, low, high;
-    double *mean = NULL;
-    if (losses && v->look.smooth) { /* as they are drawn */
-        mean = xmalloc((d.count + 1) * sizeof *mean);
-        plot_smooth(d.value, d.count, plot_smooth_weight(v->look.smooth), mean);
-        d.value = mean;
-    }
-    bool found = plot_extent(&d, from, to, losses && v->look.log, &low, &high);
-    free(mean);
-    if (!found) return any;
-    *lo = any && *lo < low ? *lo : low;
-    *hi = any && *hi > high ? *hi : high;
-    return true;
-}
-
 void train_fit_tasks(struct train_view *v) {
-    for (int losses = 0; losses < 2; losses++) {
-        bool any = false;
-        double lo = 0, hi = 0;
-        for (int i = 0; i < v->series.tasks; i++) {
-            double *own;
-            struct plot_data d = train_over(v, train_tasks_data_of(&v->series.task[i], losses), &own);
-            any = train_widen(v, d, losses, any, &lo, &hi);
-            free(own);
-        }
-        if (any) axis_fit(losses ? &v->look.y : &v->look.metric_y, lo, hi, losses && v->look.log);
+    struct plot_span losses = {0}, metrics = {0};
+    for (int i = 0; i < v->series.tasks; i++) {
+        double *own;
+        struct plot_data d = train_over(v, train_tasks_data_of(&v->series.task[i], true), &own);
+        plot_widen(&losses, &d, &v->look);
+        free(own);
+        d = train_over(v, train_tasks_data_of(&v->series.task[i], false), &own);
+        plot_widen_metric(&metrics, &d, NAN);
+        free(own);
     }
+    if (losses.any) axis_fit(&v->look.y, losses.lo, losses.hi, losses.log);
+    if (metrics.any) axis_fit(&v->look.metric_y, metrics.lo, metrics.hi, false);
 }
 
 void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look,

@@ -43,14 +43,14 @@ const char *train_terms_hint(const struct train_view *v) {
 }
 
 void train_fit_terms(struct train_view *v) {
-    bool any = false;
-    double lo = 0, hi = 0;
+    struct plot_span span = {0};
     for (int i = 0; i < v->series.terms; i++) {
         double *own;
-        any = train_widen(v, train_over(v, train_terms_data_of(&v->series.term[i]), &own), true, any, &lo, &hi);
+        struct plot_data d = train_over(v, train_terms_data_of(&v->series.term[i]), &own);
+        plot_widen(&span, &d, &v->look);
         free(own);
     }
-    if (any) axis_fit(&v->look.y, lo, hi, v->look.log && lo > 0);
+    if (span.any) axis_fit(&v->look.y, span.lo, span.hi, span.log);
 }
 
 void train_terms_title(const struct train_view *v, struct buf *out) {

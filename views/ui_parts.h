@@ -36,12 +36,11 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
  * all. */
 const struct series_task *train_task(const struct train_view *v);
 bool train_all_tasks(const struct train_view *v);
-/* Widens *lo … *hi by what a curve (losses: smoothed, in the window; in the look's x) shows; the first one begins it. */
-bool train_widen(const struct train_view *v, struct plot_data d, bool losses, bool any, double *lo, double *hi);
 
 /* train_axis.c: the curve that the large chart has of a series, in steps; data of the run in focus with x as the look has
  * it (*own: as series_xs); the stretch shown; what keys do to cursor and stretch; to the next x that there is, which is
  * said. */
+struct plot_look train_chart_look(const struct train_view *v); /* a schedule has no noise: neither smoothed nor cut */
 struct plot_data train_chart_of(const struct train_view *v, const struct series *s);
 struct plot_data train_over(const struct train_view *v, struct plot_data d, double **own);
 const char *train_chart_name(const struct train_view *v); /* NULL: losses */

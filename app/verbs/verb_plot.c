@@ -279,6 +279,7 @@ int verb_plot(const struct args *a, struct err *e) {
     rc = plot_add_named(&f, s, a, e);
     bool scored = !rc && strchr(f.of[0].key, '.') && !text_starts(f.of[0].key, "loss.");
     if (scored && !args_get(a, "smooth")) f.look.smooth = 0; /* evaluations are few, and each is of many rows */
+    f.look.whole = scored;
     f.look.raw = f.count == 1 || args_flag(a, "raw");
     if (!rc) rc = plot_out(&f, a, form, w, h, e);
     plot_release(&f);

@@ -46,6 +46,18 @@ static void kinds_keep_apart(void **state) {
     ui_release(&ui);
 }
 
+/* The curves are smoothed, so that two spikes of the raw loss do not set their range. */
+static void spikes_do_not_flatten_the_curves(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 120, 40);
+    scene_loss[100] = scene_loss[150] = 9;
+    ui_show(&ui, SCREEN_COMPARE);
+    assert_true(scene_shows(&ui, "0.5 \u2524"));
+    assert_false(scene_shows(&ui, "8 \u2524"));
+    ui_release(&ui);
+}
+
 /* Another metric, other rows, and the two files. */
 static void more_is_asked_for(void **state) {
     (void)state;
@@ -354,7 +366,7 @@ static void the_best_again_with_another_seed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
-                                       cmocka_unit_test(more_is_asked_for),
+                                       cmocka_unit_test(spikes_do_not_flatten_the_curves), cmocka_unit_test(more_is_asked_for),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
                                        cmocka_unit_test(a_front_is_by_each_cost),

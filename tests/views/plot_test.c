@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "views/plot_figure.h"
 #include "views/plot_many.h"
 
 enum { MANY = 1000000 };
@@ -33,6 +34,13 @@ static int cells_in_row(const struct canvas *c, struct rect in, int row, enum in
     return n;
 }
 
+static int cells_with(const struct canvas *c, struct rect in, int row, uint32_t cp) {
+    int n = 0;
+    for (int x = in.x; x < in.x + in.w; x++) n += canvas_at(c, x, in.y + row)->cp == cp;
+    return n;
+}
+
+/* Its column is drawn up to the border of the range, where a mark says that it goes on. */
 static void a_single_spike_among_a_million_stays(void **state) {
     (void)state;
     struct plot_data d = series(MANY, 1);
@@ -44,9 +52,11 @@ static void a_single_spike_among_a_million_stays(void **state) {
     struct plot_area area = plot_curve(&c, (struct rect){0, 0, 80, 24}, &d, &look, -1, true);
     double ms = 1e3 * (clock_thread_seconds() - from);
     print_message("a million points: %.1f ms\n", ms);
-    int raw = 0;
-    for (int y = 0; y < area.inside.h; y++) raw += cells_in_row(&c, area.inside, y, INK_RAW) > 0;
-    assert_true(raw >= area.inside.h / 2);
+    int drawn = 0;
+    for (int y = 0; y < area.inside.h; y++)
+        drawn += cells_in_row(&c, area.inside, y, INK_RAW) + cells_in_row(&c, area.inside, y, INK_CURVE) > 0;
+    assert_true(drawn >= area.inside.h / 2);
+    assert_int_equal(cells_with(&c, area.inside, 0, 0x25B4), 1);
     canvas_release(&c);
     release(&d);
 }
@@ -91,6 +101,80 @@ static void lost_points_are_marked_and_not_joined(void **state) {
     assert_int_equal(cells_in_row(&c, area.inside, 0, INK_BAD), 2);
     canvas_release(&c);
     release(&d);
+}
+
+enum { SPIKED = 60 };
+static double spiked_step[SPIKED], spiked[SPIKED];
+
+/* A loss from 2.3 to 0.4 with two spikes to 8 and 9, and one to -5. */
+static struct plot_data make_spiked(void) {
+    for (int i = 0; i < SPIKED; i++) spiked_step[i] = i + 1, spiked[i] = 0.4 + 1.9 * exp(-i / 15.0) + 0.05 * (i % 3);
+    spiked[30] = 8;
+    spiked[45] = 9;
+    spiked[55] = -5;
+    return (struct plot_data){spiked_step, spiked, SPIKED};
+}
+
+/* The y range is that of what is drawn: the smoothed curve whole, raw points but for spikes. */
+static void spikes_do_not_set_the_range(void **state) {
+    (void)state;
+    struct plot_data d = make_spiked(), few = {spiked_step + 25, spiked + 25, 10};
+    static const struct {
+        struct plot_look look;
+        double lo_from, lo_to, hi_from, hi_to;
+    } cases[] = {
+        {{.smooth = 3, .raw = true}, -1, 0.5, 2.3, 3.5},
+        {{.smooth = 3}, -0.1, 0.8, 2.3, 2.31},
+        {{.raw = true}, -1, 0.5, 2.3, 3.5},
+        {{.smooth = 0}, -1, 0.5, 2.3, 3.5},
+        {{.smooth = 3, .raw = true, .whole = true}, -5, -5, 9, 9},
+        {{.smooth = 3, .raw = true, .log = true}, 0.1, 0.5, 2.3, 6},
+        {{.smooth = 3, .raw = true, .from = 40, .to = 60}, -1, 0.5, 0.5, 3},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct plot_span s = {0};
+        plot_widen(&s, &d, &cases[i].look);
+        if (!s.any || s.lo < cases[i].lo_from || s.lo > cases[i].lo_to || s.hi < cases[i].hi_from || s.hi > cases[i].hi_to)
+            fail_msg("case %zu: %g … %g", i, s.lo, s.hi);
+    }
+    struct plot_span s = {0};
+    plot_widen(&s, &few, &(struct plot_look){0});
+    assert_true(s.hi == 8); /* of few points each counts */
+    for (int i = 0; i < SPIKED; i++) spiked[i] = 0.1 + 10 * exp(-i / 3.0); /* a steep fall is not a spike */
+    s.any = false;
+    plot_widen(&s, &d, &(struct plot_look){.smooth = 3, .raw = true});
+    assert_true(s.hi == spiked[0]);
+    double none[] = {-1, -2}, some[] = {0.5, 1};
+    struct plot_look log_look = {.log = true, .whole = true};
+    s = (struct plot_span){0};
+    plot_widen(&s, &(struct plot_data){spiked_step, none, 2}, &log_look);
+    assert_true(s.any && !s.log && s.lo == -2);
+    plot_widen(&s, &(struct plot_data){spiked_step, some, 2}, &log_look);
+    assert_true(s.log && s.lo == 0.5 && s.hi == 1);
+    plot_widen_metric(&s, &(struct plot_data){spiked_step, some, 2}, 0.1);
+    assert_true(s.lo == 0.1);
+}
+
+/* What lies outside of the range is marked at the border, in the charts of one curve and of several; what is not drawn is
+ * not marked. */
+static void spikes_are_marked_at_the_border(void **state) {
+    (void)state;
+    struct canvas c;
+    struct plot_data d = make_spiked();
+    canvas_init(&c, 80, 20, GLYPHS_BRAILLE, COLOURS_256);
+    for (int raw = 0; raw < 2; raw++)
+        for (int lines = 1; lines < 3; lines++) {
+            struct figure_line line[] = {{d, "a", NULL}, {d, "b", NULL}};
+            struct buf text = BUF_INIT;
+            figure_draw(&c, &(struct figure){"loss", "", {.smooth = 3, .raw = raw}, line, lines});
+            struct rect chart = {0, 1, 80, 20 - 1 - lines - 2};
+            assert_int_equal(cells_with(&c, chart, 0, 0x25B4), raw ? 2 : 0);
+            assert_int_equal(cells_with(&c, chart, chart.h - 1, 0x25BE), raw ? 1 : 0);
+            canvas_to_text(&c, &text);
+            assert_null(strstr(buf_text(&text), "8 \u2524"));
+            buf_release(&text);
+        }
+    canvas_release(&c);
 }
 
 static void axes_tick_at_1_2_5_and_move_in_steps(void **state) {
@@ -283,6 +367,8 @@ int main(void) {
         cmocka_unit_test(smoothing_leaves_a_constant),
         cmocka_unit_test(smoothing_is_debiased),
         cmocka_unit_test(lost_points_are_marked_and_not_joined),
+        cmocka_unit_test(spikes_do_not_set_the_range),
+        cmocka_unit_test(spikes_are_marked_at_the_border),
         cmocka_unit_test(axes_tick_at_1_2_5_and_move_in_steps),
         cmocka_unit_test(labels),
         cmocka_unit_test(reads_out_a_logged_step),

@@ -176,6 +176,27 @@ static void marked_runs_lie_over_one_another(void **state) {
     ui_release(&ui);
 }
 
+/* Two spikes of the raw loss leave the curves their room: of one run, runs, tasks and parts. */
+static void spikes_leave_the_curves_their_room(void **state) {
+    (void)state;
+    static void (*const scene[])(struct ui *) = {ui_changed, scene_beside, scene_tasks, scene_terms};
+    for (size_t i = 0; i < COUNT_OF(scene); i++) {
+        struct ui ui;
+        open(&ui);
+        scene_loss[100] = scene_loss[200] = 9;
+        ui.train.look.y.set = false;
+        scene[i](&ui);
+        if (i == 2) ui.train.shown_task = ui.train.series.tasks + 1;
+        if (i == 3) ui.train.shown_term = ui.train.series.terms + 1;
+        ui_changed(&ui);
+        assert_true(ui.train.look.y.set && ui.train.look.y.hi <= 2);
+        assert_true(scene_shows(&ui, "\u25B4"));
+        type(&ui, "w"); /* without raw points */
+        assert_false(scene_shows(&ui, "\u25B4"));
+        ui_release(&ui);
+    }
+}
+
 static void jobs_are_walked_and_asked_about(void **state) {
     (void)state;
     struct ui ui;
@@ -395,6 +416,7 @@ int main(void) {
         cmocka_unit_test(the_grid_begins_at_120_columns),
         cmocka_unit_test(the_large_chart_has_other_curves),
         cmocka_unit_test(marked_runs_lie_over_one_another),
+        cmocka_unit_test(spikes_leave_the_curves_their_room),
         cmocka_unit_test(jobs_are_walked_and_asked_about),
         cmocka_unit_test(jobs_say_how_they_stand),
         cmocka_unit_test(a_run_is_called_by_its_name),
