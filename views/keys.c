@@ -208,7 +208,8 @@ void press_name(uint32_t key, char out[16]) {
         {PRESS_BACKTAB, "S-Tab"}, {' ', "Space"},       {PRESS_UP, "Up"},
         {PRESS_DOWN, "Down"},   {PRESS_LEFT, "Left"},   {PRESS_RIGHT, "Right"},
         {PRESS_HOME, "Home"},   {PRESS_END, "End"},     {PRESS_PAGE_UP, "PgUp"},
-        {PRESS_PAGE_DOWN, "PgDn"}, {PRESS_F1, "F1"},
+        {PRESS_PAGE_DOWN, "PgDn"}, {PRESS_F1, "F1"},    {PRESS_DELETE, "Delete"},
+        {PRESS_INSERT, "Insert"}, {PRESS_BACKSPACE, "Backspace"},
     };
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (names[i].key == key) {

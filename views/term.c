@@ -21,10 +21,10 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/term_decode.h"
 #include "views/term_guard.h"
 
-enum { KEY_PASTE_BEGIN = KEY_MAX + 1, KEY_PASTE_END, KEY_REPORT, KEY_OLD_REPORT, PASTE_LIMIT = 65536, PAIRS = 600 };
-enum { REPORT = 24, OLD_REPORT = 3 }; /* longest report of the mouse; codes of one in the form of before 2012 */
+enum { PAIRS = 600, ESCAPE_MS = 50 /* how long bytes may lag behind their Escape */, READ_AHEAD = 1 << 16 };
 
 /* One terminal a process, all of it used by one thread. */
 static struct {
@@ -33,18 +33,8 @@ static struct {
     enum glyphs glyphs;
     enum colours colours;
     bool pastes;             /* bracketed paste was asked for */
-    bool pasting;            /* between its two marks */
-    struct buf paste;
     bool mouse;              /* reports were asked for */
-    bool reporting;          /* inside one, of which so much was read */
-    char report[REPORT];
-    size_t report_size;
-    int old_report;          /* codes of an old one still to be dropped */
-    struct key_code {
-        int kind;            /* OK, KEY_CODE_YES */
-        wint_t code;
-    } *pending;              /* read ahead, still to be handed out */
-    size_t pending_at, pending_count, pending_room;
+    struct term_decoder decoder;
     int w, h;                /* as last told */
     struct cell *shown;      /* what curses has */
     int shown_w, shown_h;
@@ -130,6 +120,20 @@ static void term_choose(const struct term_choice *choice) {
     term.colours = COLORS >= 256 ? COLOURS_256 : COLOURS_8;
 }
 
+/* Keys of terminals that follow no standard. */
+static void know_keys(void) {
+    const struct {
+        const char *bytes;
+        uint32_t code;
+    } key[] = {
+        {key_up, PRESS_UP},          {key_down, PRESS_DOWN},  {key_left, PRESS_LEFT},   {key_right, PRESS_RIGHT},
+        {key_home, PRESS_HOME},      {key_end, PRESS_END},    {key_ppage, PRESS_PAGE_UP}, {key_npage, PRESS_PAGE_DOWN},
+        {key_dc, PRESS_DELETE},      {key_ic, PRESS_INSERT},  {key_btab, PRESS_BACKTAB}, {key_f1, PRESS_F1},
+        {key_backspace, PRESS_BACKSPACE}, {key_enter, PRESS_ENTER},
+    };
+    for (size_t i = 0; i < COUNT_OF(key); i++) term_decoder_key(&term.decoder, key[i].bytes, key[i].code);
+}
+
 int term_start(const struct term_choice *choice, struct err *e) {
     if (term.active) return 0;
     int rc = check_terminal(e);
@@ -137,7 +141,6 @@ int term_start(const struct term_choice *choice, struct err *e) {
     unsetenv("LINES");
     unsetenv("COLUMNS");
     guard_begin();
-    set_escdelay(25);
     term.screen = newterm(NULL, stdout, stdin);
     if (!term.screen) {
         guard_end();
@@ -147,15 +150,10 @@ int term_start(const struct term_choice *choice, struct err *e) {
     raw();
     noecho();
     nonl();
-    intrflush(stdscr, FALSE);
-    keypad(stdscr, TRUE);
-    nodelay(stdscr, TRUE);
+    keypad(stdscr, TRUE); /* the terminal sends its keys; what it sends is read here */
     curs_set(0);
     term_choose(choice);
-    define_key("\033[200~", KEY_PASTE_BEGIN);
-    define_key("\033[201~", KEY_PASTE_END);
-    define_key("\033[<", KEY_REPORT); /* also where none was asked for: a stray one is no keys */
-    define_key("\033[M", KEY_OLD_REPORT);
+    know_keys();
     getmaxyx(stdscr, term.h, term.w);
     term.pastes = true;
     term_say(paste_on, sizeof paste_on - 1);
@@ -179,8 +177,7 @@ void term_stop(void) {
     endwin();
     delscreen(term.screen);
     free(term.shown);
-    free(term.pending);
-    buf_release(&term.paste);
+    term_decoder_release(&term.decoder);
     memset(&term, 0, sizeof term);
     guard_end();
 }
@@ -198,84 +195,21 @@ int term_fd(void) { return STDIN_FILENO; }
 
 /* ---- input ---- */
 
-static bool take_key(struct key_code *k) {
-    if (term.pending_at < term.pending_count) {
-        *k = term.pending[term.pending_at++];
-        return true;
+/* Reads a byte, waiting for it at most so long, so that what is typed ahead of leaving remains the shell's; of a paste all
+ * that there is.  False when nothing came. */
+static bool read_bytes(int wait_ms) {
+    struct pollfd p = {STDIN_FILENO, POLLIN, 0};
+    char bytes[4096];
+    size_t all = 0;
+    while (all < READ_AHEAD && (!all || term.decoder.pasting)) {
+        int ready = poll(&p, 1, all ? 0 : wait_ms);
+        ssize_t n = ready > 0 && p.revents & POLLIN ? read(STDIN_FILENO, bytes, term.decoder.pasting ? sizeof bytes : 1) : 0;
+        if ((ready < 0 || n < 0) && errno == EINTR) continue;
+        if (n <= 0) break;
+        term_decoder_feed(&term.decoder, bytes, (size_t)n, clock_ms());
+        all += (size_t)n;
     }
-    k->kind = get_wch(&k->code);
-    return k->kind != ERR;
-}
-
-static void put_back(const struct key_code *k, size_t n) {
-    if (term.pending_at == term.pending_count) term.pending_at = term.pending_count = 0;
-    if (term.pending_count + n > term.pending_room) {
-        term.pending_room = 2 * (term.pending_count + n);
-        term.pending = xrealloc(term.pending, term.pending_room, sizeof *term.pending);
-    }
-    memcpy(term.pending + term.pending_count, k, n * sizeof *k);
-    term.pending_count += n;
-}
-
-static bool is_key(const struct key_code *k, int code) {
-    return k->kind == KEY_CODE_YES && k->code == (wint_t)code;
-}
-
-static void add_pasted(const struct key_code *k) {
-    char bytes[4];
-    uint32_t cp = (uint32_t)k->code;
-    if (k->kind == KEY_CODE_YES) {
-        if (k->code != KEY_ENTER) return;
-        cp = '\n';
-    }
-    if (term.paste.size < PASTE_LIMIT) buf_add(&term.paste, bytes, utf8_encode(cp, bytes));
-}
-
-/* The end mark was read.  A paste may hold an end mark of its own: what stands behind the
- * first and before a later one, in the same burst, is still pasted. */
-static void end_paste(void) {
-    struct key_code burst[4096];
-    size_t n = 0, last = 0;
-    while (n < COUNT_OF(burst) && take_key(&burst[n])) {
-        n++;
-        if (is_key(&burst[n - 1], KEY_PASTE_END)) last = n;
-    }
-    for (size_t i = 0; i < last; i++)
-        if (!is_key(&burst[i], KEY_PASTE_END) && !is_key(&burst[i], KEY_PASTE_BEGIN)) add_pasted(&burst[i]);
-    if (n > last) put_back(burst + last, n - last);
-    term.pasting = false;
-}
-
-static uint32_t special(wint_t code) {
-    switch (code) {
-    case KEY_ENTER: return PRESS_ENTER;
-    case KEY_BTAB: return PRESS_BACKTAB;
-    case KEY_BACKSPACE: return PRESS_BACKSPACE;
-    case KEY_DC: return PRESS_DELETE;
-    case KEY_IC: return PRESS_INSERT;
-    case KEY_UP: return PRESS_UP;
-    case KEY_DOWN: return PRESS_DOWN;
-    case KEY_LEFT: return PRESS_LEFT;
-    case KEY_RIGHT: return PRESS_RIGHT;
-    case KEY_HOME: return PRESS_HOME;
-    case KEY_END: return PRESS_END;
-    case KEY_PPAGE: return PRESS_PAGE_UP;
-    case KEY_NPAGE: return PRESS_PAGE_DOWN;
-    default: return code == (wint_t)KEY_F(1) ? PRESS_F1 : PRESS_OTHER;
-    }
-}
-
-static uint32_t press_code(const struct key_code *k) {
-    if (k->kind == KEY_CODE_YES) return special(k->code);
-    switch (k->code) {
-    case '\r':
-    case '\n': return PRESS_ENTER;
-    case '\t': return PRESS_TAB;
-    case 27: return PRESS_ESC;
-    case 8:
-    case 127: return PRESS_BACKSPACE;
-    default: return (uint32_t)k->code;
-    }
+    return all > 0;
 }
 
 static void tell_size(struct term_input *out) {
@@ -297,95 +231,31 @@ static bool follow_size(void) {
     int h, w;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_row || !size.ws_col) return false;
     if (size.ws_row == term.h && size.ws_col == term.w) return false;
-    resizeterm(size.ws_row, size.ws_col);
+    resize_term(size.ws_row, size.ws_col);
+    clearok(curscr, TRUE); /* the terminal may have moved what it shows */
     getmaxyx(stdscr, h, w);
     return h != term.h || w != term.w;
 }
 
-/* The next code of a report of the mouse, "button;column;row" and M or m; true when it is one that means something. */
-static bool take_report(const struct key_code *k, struct term_input *out) {
-    int button, x, y;
-    if (k->kind == OK && term.report_size < REPORT - 1 && k->code < 0x80 && strchr("0123456789;", (int)k->code) && k->code) {
-        term.report[term.report_size++] = (char)k->code;
-        return false;
-    }
-    term.reporting = false;
-    term.report[term.report_size] = 0;
-    bool pressed = k->kind == OK && k->code == 'M';
-    if (!term.mouse || !pressed || sscanf(term.report, "%d;%d;%d", &button, &x, &y) != 3) return false;
-    bool wheel = button >= 64 && button < 68, left = button >= 0 && (button & ~28) == 0; /* with any of Shift, Alt, Ctrl */
-    if ((!wheel && !left) || x < 1 || y < 1 || x > CANVAS_SIDE || y > CANVAS_SIDE) return false;
-    out->kind = INPUT_MOUSE;
-    out->mouse = (struct mouse){wheel ? button & 1 ? MOUSE_DOWN : MOUSE_UP : MOUSE_CLICK, x - 1, y - 1, clock_ms()};
-    return true;
-}
-
 void term_read(struct term_input *out) {
-    struct key_code k, next;
     memset(out, 0, sizeof *out);
-    if (!term.active) return;
-    for (;;) {
-        if (!take_key(&k)) {
-            if (term_hung_up()) out->kind = INPUT_HANGUP;
-            else if (follow_size()) tell_size(out);
-            return;
-        }
-        if (is_key(&k, KEY_RESIZE)) {
-            tell_size(out);
-            return;
-        }
-        if (term.pasting) {
-            if (!is_key(&k, KEY_PASTE_END)) {
-                add_pasted(&k);
-                continue;
-            }
-            end_paste();
-            out->kind = INPUT_PASTE;
-            out->text = buf_text(&term.paste);
-            out->size = term.paste.size;
-            return;
-        }
-        if (term.old_report) {
-            term.old_report--;
+    while (term.active) {
+        while (term_decoder_next(&term.decoder, out))
+            if (out->kind != INPUT_MOUSE || term.mouse) return;
+        if (read_bytes(term_decoder_has_escape(&term.decoder) ? ESCAPE_MS : 0)) continue;
+        if (term_decoder_has_escape(&term.decoder)) {
+            term_decoder_expire(&term.decoder);
             continue;
         }
-        if (term.reporting) {
-            if (take_report(&k, out)) return;
-            continue;
-        }
-        if (is_key(&k, KEY_REPORT)) {
-            term.reporting = true;
-            term.report_size = 0;
-            continue;
-        }
-        if (is_key(&k, KEY_OLD_REPORT)) {
-            term.old_report = OLD_REPORT;
-            continue;
-        }
-        if (is_key(&k, KEY_PASTE_BEGIN)) {
-            buf_clear(&term.paste);
-            term.pasting = true;
-            continue;
-        }
-        if (is_key(&k, KEY_PASTE_END)) continue;
-        break;
-    }
-    out->kind = INPUT_PRESS;
-    out->press.ms = clock_ms();
-    out->press.code = press_code(&k);
-    if (out->press.code != PRESS_ESC || !take_key(&next)) return;
-    if (next.kind == OK && next.code >= 0x20 && next.code != 127) {
-        out->press.code = (uint32_t)next.code; /* Alt: Esc and the key in one burst */
-        out->press.alt = true;
-    } else {
-        put_back(&next, 1);
+        if (term_hung_up()) out->kind = INPUT_HANGUP;
+        else if (follow_size()) tell_size(out);
+        return;
     }
 }
 
 void term_flush(void) {
-    if (!term.active) return;
-    term.pending_at = term.pending_count = 0;
-    flushinp();
+    while (term.active && read_bytes(0)) term_decoder_drop(&term.decoder);
+    term_decoder_drop(&term.decoder);
 }
 
 /* ---- output ---- */
@@ -481,10 +351,7 @@ void term_suspend(void) {
     signal(SIGTSTP, before);
     term_say(paste_on, sizeof paste_on - 1);
     term_mouse(mouse);
-    if (follow_size()) {
-        struct key_code k = {KEY_CODE_YES, KEY_RESIZE};
-        put_back(&k, 1);
-    }
+    follow_size(); /* curses now, the program at its next term_read */
     term_redraw();
     wrefresh(stdscr);
 }

@@ -140,6 +140,52 @@ static void a_paste_is_no_command(void **state) {
     free(text);
 }
 
+/* What a terminal answers to somebody else's questions, late, is no keys; nor are reports of what it does. */
+static void answers_are_no_commands(void **state) {
+    (void)state;
+    need_tmux();
+    static const char *const answer[] = {
+        "1b 5d 31 31 3b 72 67 62 3a 31 65 31 65 2f 31 65 31 65 2f 32 65 32 65 1b 5c", /* ]11;rgb:1e1e/1e1e/2e2e ST */
+        "1b 5d 34 3b 30 3b 72 67 62 3a 30 30 30 30 2f 30 30 30 30 07",                 /* ]4;0;rgb:0000/0000 BEL */
+        "1b 5b 3f 36 31 3b 34 3b 36 3b 32 32 3b 35 32 63",                             /* [?61;4;6;22;52c */
+        "1b 50 3e 7c 57 65 7a 54 65 72 6d 20 32 30 32 34 1b 5c",                       /* P>|WezTerm 2024 ST */
+        "1b 5b 31 32 3b 34 30 52", "1b 5e 64 64 64 64 1b 5c", "1b 5b 49", "1b 5b 4f",  /* [12;40R, ^dddd ST, focus */
+    };
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    start("", "");
+    await("Compose", true);
+    type("3");
+    await(" 2  finished", true);
+    await(" does nothing", false);
+    char *before = tmux("capture-pane -p -t t");
+    for (size_t i = 0; i < COUNT_OF(answer); i++) {
+        struct buf half = BUF_INIT; /* whole, and in two reads */
+        size_t cut = strlen(answer[i]) / 6 * 3 + 2;
+        buf_add(&half, answer[i], cut);
+        free(tmux("send-keys -t t -H %s", answer[i]));
+        free(tmux("send-keys -t t -H %s", buf_text(&half)));
+        nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+        free(tmux("send-keys -t t -H %s", answer[i] + cut));
+        buf_release(&half);
+    }
+    type("M-x"); /* keys work on */
+    await("Alt-x does nothing here", true);
+    type("DC");
+    await("Delete does nothing here", true);
+    type("Down Up Escape");
+    await("does nothing", false);
+    char *after = tmux("capture-pane -p -t t");
+    assert_string_equal(before, after);
+    assert_int_equal(run_count(), 2);
+    free(before);
+    free(after);
+    type("F1");
+    await("keys of runs", true);
+    type("q");
+    leave();
+}
+
 /* What a database holds is shown and never obeyed. */
 static void the_database_sends_no_orders(void **state) {
     (void)state;
@@ -516,6 +562,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),
         cmocka_unit_test_setup_teardown(messages_offer_what_works, make, close_shell),
         cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
+        cmocka_unit_test_setup_teardown(answers_are_no_commands, make, close_shell),
         cmocka_unit_test_setup_teardown(the_database_sends_no_orders, make, close_shell),
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
         cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
