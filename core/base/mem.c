@@ -1,5 +1,6 @@
 #include "core/base/mem.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,21 +24,66 @@ void mem_bug(const char *file, int line, const char *format, ...) {
     abort();
 }
 
+/* ---- guards ---- */
+
+struct mem_guard {
+    jmp_buf end;
+    volatile size_t lacks;
+    struct mem_guard *outer;
+};
+
+static _Thread_local struct mem_guard *innermost;
+static bool (*refuse)(size_t bytes);
+
+void mem_on_request(bool (*hook)(size_t bytes)) { refuse = hook; }
+
+size_t mem_guard(void (*work)(void *self), void *self) {
+    struct mem_guard guard = { .outer = innermost };
+    innermost = &guard;
+    if (!setjmp(guard.end)) {
+        work(self);
+        innermost = guard.outer;
+    }
+    return guard.lacks;
+}
+
+void mem_lack(size_t bytes) {
+    struct mem_guard *guard = innermost;
+    if (!guard) BUG("no memory for %zu bytes", bytes);
+    guard->lacks = bytes ? bytes : 1;
+    innermost = guard->outer;
+    longjmp(guard->end, 1);
+}
+
+struct mem_guard *mem_guard_pause(void) {
+    struct mem_guard *guard = innermost;
+    innermost = NULL;
+    return guard;
+}
+
+void mem_guard_resume(struct mem_guard *guard) { innermost = guard; }
+
+static bool refused(size_t bytes) { return innermost && refuse && refuse(bytes); }
+
+/* ---- allocation ---- */
+
 static void *checked(void *p, size_t size) {
-    if (!p) BUG("no memory for %zu bytes", size);
+    if (!p) mem_lack(size);
     return p;
 }
 
-void *xmalloc(size_t size) { return checked(malloc(size ? size : 1), size); }
+void *xmalloc(size_t size) { return checked(refused(size) ? NULL : malloc(size ? size : 1), size); }
 
 void *xcalloc(size_t count, size_t size) {
-    return checked(calloc(count ? count : 1, size ? size : 1), size);
+    size_t bytes;
+    if (!mem_mul(count, size, &bytes)) bytes = SIZE_MAX;
+    return checked(refused(bytes) ? NULL : calloc(count ? count : 1, size ? size : 1), bytes);
 }
 
 void *xrealloc(void *p, size_t count, size_t size) {
     size_t bytes;
     if (!mem_mul(count, size, &bytes)) BUG("array of %zu items of %zu bytes", count, size);
-    return checked(realloc(p, bytes ? bytes : 1), bytes);
+    return checked(refused(bytes) ? NULL : realloc(p, bytes ? bytes : 1), bytes);
 }
 
 char *xstrndup(const char *s, size_t n) {
@@ -76,6 +122,7 @@ bool mem_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a
 void *mem_try(size_t count, size_t size) {
     size_t bytes;
     if (!mem_mul(count, size, &bytes) || bytes > SIZE_MAX - 64) return NULL;
+    if (refused(bytes)) return NULL;
     bytes = (bytes + 63) & ~(size_t)63;
     return aligned_alloc(64, bytes ? bytes : 64);
 }

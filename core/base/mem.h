@@ -2,7 +2,9 @@
  *
  * x-functions abort with a message when the system has no memory: they are for
  * small things.  A size that comes from a file or a user goes through
- * mem_try(), which returns NULL. */
+ * mem_try(), which returns NULL.  Computation, whose memory is decided by examples,
+ * lengths and sizes, runs inside mem_guard(): there a failed allocation ends the
+ * computation, not the process. */
 #ifndef CORE_BASE_MEM_H
 #define CORE_BASE_MEM_H
 
@@ -23,6 +25,20 @@ void xreplace(char **to, const char *s);
 /* 64-byte aligned block of count*size bytes, or NULL when it wraps or the
  * system has none.  Freed with free(). */
 void *mem_try(size_t count, size_t size);
+
+/* Runs work(self).  A failed allocation of an x-function, of mem_lack() or of an arena on this thread ends work at
+ * that point.  Returns 0 when work finished, else the size in bytes of the block that could not be allocated.  Where
+ * work allocates it must hold no lock and no open file, and what it has allocated must belong to an object that
+ * outlives it (an arena, a growing array); other blocks leak.  Guards nest; the innermost one ends. */
+size_t mem_guard(void (*work)(void *self), void *self);
+/* Ends the innermost guard of this thread with `bytes`; without one aborts. */
+void mem_lack(size_t bytes) __attribute__((noreturn));
+/* Lifts the guards of this thread until mem_guard_resume(): an x-function that fails then aborts.  For calls that
+ * take locks or open files. */
+struct mem_guard *mem_guard_pause(void);
+void mem_guard_resume(struct mem_guard *guard);
+/* For tests: asked before each allocation inside a guard; true makes it fail.  NULL removes it. */
+void mem_on_request(bool (*refuse)(size_t bytes));
 
 /* Checked arithmetic: false when the result would wrap. */
 bool mem_mul(size_t a, size_t b, size_t *out);

@@ -26,6 +26,11 @@ static void drop_blocks(struct arena *a) {
     a->count = 0;
 }
 
+void arena_drop(struct arena *a) {
+    drop_blocks(a);
+    a->keep_at = a->scratch_at = a->used = 0;
+}
+
 void arena_free(struct arena *a) {
     if (!a) return;
     drop_blocks(a);
@@ -36,12 +41,13 @@ void arena_free(struct arena *a) {
 static void add_block(struct arena *a, size_t size) {
     GROW(a->block, a->room, a->count + 1);
     char *base = mem_try(size, 1);
-    if (!base) BUG("no memory for a step: %zu bytes more are needed", size);
+    if (!base) mem_lack(size);
     a->block[a->count++] = (struct block){ base, size, 0, 0 };
     a->grown++;
 }
 
 void arena_reset(struct arena *a) {
+    a->keep_at = a->scratch_at = a->used = 0;
     if (a->count > 1) {
         size_t sum = 0;
         for (size_t i = 0; i < a->count; i++) sum += a->block[i].size;
@@ -49,8 +55,6 @@ void arena_reset(struct arena *a) {
         add_block(a, sum);
     }
     if (a->count) a->block[0].low = a->block[0].high = 0;
-    a->keep_at = a->scratch_at = 0;
-    a->used = 0;
 }
 
 /* The first block from `at` on with room for `bytes`, made when there is none. */

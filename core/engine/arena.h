@@ -16,8 +16,10 @@ struct arena *arena_new(void);
 void arena_free(struct arena *a);
 /* Forgets everything; keeps (and consolidates) the memory. */
 void arena_reset(struct arena *a);
+/* Forgets everything and returns the memory to the system. */
+void arena_drop(struct arena *a);
 
-/* `bytes` from the low end, not cleared.  Aborts only when the system is out of memory. */
+/* `bytes` from the low end, not cleared.  Ends the innermost mem_guard() when the system is out of memory. */
 void *arena_keep(struct arena *a, size_t bytes);
 /* `bytes` from the high end, not cleared. */
 void *arena_scratch(struct arena *a, size_t bytes);

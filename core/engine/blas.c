@@ -43,6 +43,18 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
 #endif
 }
 
+/* OpenBLAS' own, which it exports; other libraries behind the same interface lack them. */
+extern void *blas_memory_alloc(int purpose) __attribute__((weak));
+extern void blas_memory_free(void *buffer) __attribute__((weak));
+
+void blas_reserve(int threads) {
+    if (!blas_memory_alloc || !blas_memory_free) return;
+    void **buffer = xcalloc((size_t)threads, sizeof *buffer);
+    for (int i = 0; i < threads; i++) buffer[i] = blas_memory_alloc(0);
+    for (int i = 0; i < threads; i++) blas_memory_free(buffer[i]);
+    free(buffer);
+}
+
 struct blas_record *blas_record_start(void) {
     BUG_IF(recording);
     recording = xcalloc(1, sizeof *recording);

@@ -22,6 +22,10 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
  * OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides a value that is set. */
 void blas_start(char **argv);
 
+/* Allocates the library's own buffers (tens of megabytes of address space each) for so many threads that multiply at
+ * once, so that none is allocated, nor can be refused, in the middle of a step. */
+void blas_reserve(int threads);
+
 struct blas_facts {
     char processor[64];   /* brand string */
     char features[64];    /* "avx2", "avx512", "neon", … what may be used */

@@ -133,7 +133,7 @@ static int budget_by_size(const void *a, const void *b) {
 
 /* The least of all values become 0, as many as do not stay, and with them what is as small. */
 static void prune(const struct plan *p, struct ranks x, int stay, real *params, const real *mean, const real *spread) {
-    double *all = xcalloc((size_t)x.all + 1, sizeof *all), *sorted = xcalloc((size_t)x.all + 1, sizeof *sorted);
+    double *all = xcalloc(2 * (size_t)x.all + 1, sizeof *all), *sorted = all + x.all;
     size_t n = 0;
     for (int i = 0; i < p->tensors; i++) {
         if (!is_values(p, &p->tensor[i])) continue;
@@ -151,7 +151,6 @@ static void prune(const struct plan *p, struct ranks x, int stay, real *params, 
             if (all[n] <= least) params[t->offset + k] = 0;
     }
     free(all);
-    free(sorted);
 }
 
 void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params, const real *grads, real *mean, real *spread) {

@@ -1,5 +1,6 @@
 #include "core/model/cache.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ struct decode_cache {
     int room;              /* tokens that a slot holds */
     struct kept_pair *self;    /* layers: slots × room */
     struct kept_pair *cross;   /* layers: the source tokens */
+    struct kept_pair spare;    /* where a layer is moved when its slots widen */
     bool *crossed;         /* layers */
     int cross_tokens;
     int *source_start;     /* sources+1 */
@@ -55,6 +57,7 @@ void cache_free(struct decode_cache *c) {
         free(c->self[i].k), free(c->self[i].v);
         free(c->cross[i].k), free(c->cross[i].v);
     }
+    free(c->spare.k), free(c->spare.v);
     free(c->self);
     free(c->cross);
     free(c->crossed);
@@ -105,18 +108,18 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
     BUG_IF(sources < 1 || beams < 1 || beams > (int)COUNT_OF(c->live->slot));
     size_t n = (size_t)sources, rows = n * (size_t)beams;
     if (n > c->source_room) {
-        c->source_room = n;
         c->live = xrealloc(c->live, n, sizeof *c->live);
         c->source_start = xrealloc(c->source_start, n + 1, sizeof(int));
         c->cross_query = xrealloc(c->cross_query, n + 1, sizeof(int));
         c->cross_start = xrealloc(c->cross_start, n, sizeof(int));
         c->cross_length = xrealloc(c->cross_length, n, sizeof(int));
+        c->source_room = n;
     }
     if (rows > c->row_room) {
-        c->row_room = rows;
         c->one = xrealloc(c->one, rows + 1, sizeof(int));
         c->slot_start = xrealloc(c->slot_start, rows, sizeof(int));
         c->slot_length = xrealloc(c->slot_length, rows, sizeof(int));
+        c->row_room = rows;
     }
     c->sources = c->lives = sources;
     c->beams = beams;
@@ -130,54 +133,46 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
 
 /* ---- room ---- */
 
-/* At least `size` reals in each of k and v; what they held is lost. */
-static int take_room(struct kept_pair *s, size_t size, struct err *e) {
-    if (size <= s->size) return 0;
+/* Allocates at least `size` reals in each of k and v; their contents are lost. */
+static void take_room(struct kept_pair *s, size_t size) {
+    if (size <= s->size) return;
     free(s->k);
     free(s->v);
     s->k = mem_try(size, sizeof *s->k);
     s->v = mem_try(size, sizeof *s->v);
     s->size = s->k && s->v ? size : 0;
-    return s->size ? 0 : err_set(e, ERR_SYSTEM, "no memory for the keys and values of a text");
+    if (!s->size) mem_lack(size * sizeof *s->k);
 }
 
-/* Moves the live rows of a layer to slots of `room` tokens, in memory of their own. */
-static int widen(struct decode_cache *c, int layer, size_t size, int room, struct err *e) {
-    struct kept_pair wide = { 0 }, *old = &c->self[layer];
-    int rc = take_room(&wide, size, e);
+/* Moves the live rows of a layer to slots of `room` tokens, in the pair of blocks that is spare. */
+static void widen(struct decode_cache *c, int layer, size_t size, int room) {
+    struct kept_pair *wide = &c->spare, *old = &c->self[layer], was = *old;
+    take_room(wide, size);
     size_t cols = (size_t)c->cols, bytes = (size_t)c->length * cols * sizeof(real);
-    for (int i = 0; !rc && bytes && i < c->lives; i++)
+    for (int i = 0; bytes && i < c->lives; i++)
         for (int j = 0; j < c->live[i].rows; j++) {
             size_t slot = (size_t)c->live[i].slot[j];
-            memcpy(wide.k + slot * (size_t)room * cols, old->k + slot * (size_t)c->room * cols, bytes);
-            memcpy(wide.v + slot * (size_t)room * cols, old->v + slot * (size_t)c->room * cols, bytes);
+            memcpy(wide->k + slot * (size_t)room * cols, old->k + slot * (size_t)c->room * cols, bytes);
+            memcpy(wide->v + slot * (size_t)room * cols, old->v + slot * (size_t)c->room * cols, bytes);
         }
-    if (rc) {
-        free(wide.k);
-        free(wide.v);
-        return rc;
-    }
-    free(old->k);
-    free(old->v);
-    *old = wide;
-    return 0;
+    *old = *wide;
+    *wide = was;
 }
 
-int cache_room(struct decode_cache *c, struct err *e) {
-    if (c->length < c->room) return 0;
+void cache_room(struct decode_cache *c) {
+    if (c->length < c->room) return;
     size_t size, have = c->layers ? c->self[0].size / (size_t)c->cols / (size_t)cache_slots(c) : 0;
     int room = c->room ? 2 * c->room : FIRST_ROOM;
     if (!c->room && have > (size_t)room && have < INT32_MAX) room = (int)have; /* from texts before */
     if (!mem_mul((size_t)cache_slots(c), (size_t)room, &size) || size > INT32_MAX ||
         !mem_mul(size, (size_t)c->cols, &size))
-        return err_set(e, ERR_SYSTEM, "no memory for texts of %d tokens with %d beams", room, c->beams);
+        mem_lack(SIZE_MAX);
     for (int layer = 0; layer < c->layers; layer++) {
-        int rc = c->length ? widen(c, layer, size, room, e) : take_room(&c->self[layer], size, e);
-        if (rc) return rc;
+        if (c->length) widen(c, layer, size, room);
+        else take_room(&c->self[layer], size);
     }
     c->room = room;
     cache_describe(c);
-    return 0;
 }
 
 /* ---- from step to step ---- */
@@ -257,13 +252,7 @@ static void store_cross(struct decode_cache *c, const struct tape *t, int layer,
     struct kept_pair *s = &c->cross[layer];
     size_t size = (size_t)tape_rows_of(t, k) * (size_t)c->cols;
     BUG_IF(sources->count != c->sources || tape_cols_of(t, k) != c->cols);
-    if (size > s->size) {
-        free(s->k);
-        free(s->v);
-        s->k = xcalloc(size, sizeof *s->k);
-        s->v = xcalloc(size, sizeof *s->v);
-        s->size = size;
-    }
+    take_room(s, size);
     memcpy(s->k, tape_value(t, k), size * sizeof *s->k);
     memcpy(s->v, tape_value(t, v), size * sizeof *s->v);
     memcpy(c->source_start, sources->start, ((size_t)c->sources + 1) * sizeof(int));

@@ -25,8 +25,8 @@ void cache_free(struct decode_cache *c);
 
 /* Starts anew with one live row a source, nothing stored.  sources ≥ 1, beams 1 … CACHE_BEAMS. */
 void cache_begin(struct decode_cache *c, int sources, int beams);
-/* Before each step: room for one more token a row.  ERR_SYSTEM when there is no memory. */
-int cache_room(struct decode_cache *c, struct err *e);
+/* Makes room for one more token a row, before each step.  Ends the innermost mem_guard() when there is no memory. */
+void cache_room(struct decode_cache *c);
 /* After each step.  The live sources in order have rows[i] live rows from now on (0: the
  * source is done with), and row j of a source goes on from the row that was its parent[j];
  * `parent` has the new rows of all live sources one after the other. */

@@ -43,7 +43,10 @@ void generation_release(struct generation *g) {
 
 struct group {
     const struct generation *g;
-    const struct generate_memory *memory;
+    struct generate_memory *memory;
+    struct generated *out; /* of all rows */
+    struct err *e;
+    int rc;
     size_t first;          /* its first row */
     int sources;
     struct search *search; /* sources */
@@ -111,8 +114,8 @@ static int generate_step(struct group *x, struct err *e) {
     const struct generate_memory *d = x->memory;
     size_t vocabulary = (size_t)x->g->model->arch.vocabulary;
     if (d->stop && d->stop(d->stop_self)) return err_set(e, ERR_INTERRUPTED, "stopped");
-    int rc = cache_room(d->cache, e), kept = 0, *parent = x->parent;
-    if (rc) return rc;
+    int kept = 0, *parent = x->parent;
+    cache_room(d->cache);
     const real *logits = next_logits(x);
     for (int i = 0; i < x->lives; i++) {
         struct search *s = &x->search[x->live[i]];
@@ -139,29 +142,38 @@ static void generate_take_texts(const struct group *x, struct generated *out) {
     }
 }
 
-int generation_group(const struct generation *g, int group, const struct generate_memory *memory,
-                     struct generated *out, struct err *e) {
-    struct group x = { .g = g, .memory = memory, .first = g->first[group] };
-    size_t n = g->first[group + 1] - x.first, beams = (size_t)g->options->beams;
-    int rc = 0;
-    x.sources = x.lives = (int)n;
-    x.search = xcalloc(n, sizeof *x.search);
-    x.live = xcalloc(n, sizeof *x.live);
-    x.rows = xcalloc(n, sizeof *x.rows);
-    x.parent = xcalloc(n * beams, sizeof *x.parent);
+static void generate_group_texts(void *self) {
+    struct group *x = self;
+    const struct generate_options *o = x->g->options;
+    size_t n = (size_t)x->sources;
+    x->search = xcalloc(n, sizeof *x->search);
+    x->live = xcalloc(n, sizeof *x->live);
+    x->rows = xcalloc(n, sizeof *x->rows);
+    x->parent = xcalloc(n * (size_t)o->beams, sizeof *x->parent);
     for (size_t i = 0; i < n; i++) {
-        search_init(&x.search[i], g->options, g->model->arch.vocabulary);
-        x.live[i] = (int)i;
+        search_init(&x->search[i], o, x->g->model->arch.vocabulary);
+        x->live[i] = (int)i;
     }
-    cache_begin(memory->cache, (int)n, g->options->beams);
-    while (!rc && x.lives) rc = generate_step(&x, e);
-    if (!rc) generate_take_texts(&x, out);
-    for (size_t i = 0; i < n; i++) search_release(&x.search[i]);
+    cache_begin(x->memory->cache, (int)n, o->beams);
+    while (!x->rc && x->lives) x->rc = generate_step(x, x->e);
+    if (!x->rc) generate_take_texts(x, x->out);
+}
+
+int generation_group(const struct generation *g, int group, struct generate_memory *memory,
+                     struct generated *out, struct err *e) {
+    struct group x = { .g = g, .memory = memory, .first = g->first[group], .out = out, .e = e };
+    x.sources = x.lives = (int)(g->first[group + 1] - x.first);
+    if ((memory->lacks = mem_guard(generate_group_texts, &x))) {
+        arena_drop(memory->arena);
+        generated_release(out + x.first, (size_t)x.sources);
+        x.rc = err_set(e, ERR_SYSTEM, "out of memory: a block of %zu bytes could not be allocated", memory->lacks);
+    }
+    for (int i = 0; i < x.sources && x.search; i++) search_release(&x.search[i]);
     free(x.search);
     free(x.live);
     free(x.rows);
     free(x.parent);
-    return rc;
+    return x.rc;
 }
 
 /* ---- all groups by a crew ---- */

@@ -69,10 +69,11 @@ struct generate_memory {
     /* Asked before each step; true ends the work with ERR_INTERRUPTED.  NULL: never. */
     bool (*stop)(void *stop_self);
     void *stop_self;
+    size_t lacks;                /* set by generation_group: bytes that could not be allocated; 0: none */
 };
 /* Fills out[i] for the rows i of one group.  ERR_FAILED names the first row whose logits
- * are not finite (counted from 1).  On failure the group's rows are left empty. */
-int generation_group(const struct generation *g, int group, const struct generate_memory *memory,
+ * are not finite (counted from 1); ERR_SYSTEM: out of memory.  On failure the group's rows are left empty. */
+int generation_group(const struct generation *g, int group, struct generate_memory *memory,
                      struct generated *out, struct err *e);
 
 /* A method for a crew: `open` makes what one worker begins with (NULL: nothing). */

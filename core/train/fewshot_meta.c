@@ -263,6 +263,17 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
     free(after);
 }
 
+struct adapt_call {
+    struct adapting *j;
+    struct fewshot_meta_draw *draw;
+    struct meta_bench on;
+};
+
+static void adapt_draw(void *self) {
+    struct adapt_call *x = self;
+    adapt(x->j, x->draw, &x->on);
+}
+
 static void fewshot_meta_unit(void *self, int index, int worker) {
     struct adapting *j = self;
     struct adapting_seat *at = &j->seat[worker];
@@ -271,8 +282,11 @@ static void fewshot_meta_unit(void *self, int index, int worker) {
         worker_init(&at->w, worker);
         at->attach = attach_new(j->x->plan, j->x->m);
     }
-    const struct meta_bench on = { at->w.tape, at->w.arena, at->attach, &at->room };
-    adapt(j, &j->draw[index], &on);
+    struct adapt_call x = { j, &j->draw[index], { at->w.tape, at->w.arena, at->attach, &at->room } };
+    size_t lacks = mem_guard(adapt_draw, &x);
+    if (!lacks) return;
+    arena_drop(at->w.arena);
+    snprintf(x.draw->failure, sizeof x.draw->failure, "out of memory: a block of %zu bytes could not be allocated", lacks);
 }
 
 void fewshot_meta_draws(const struct fewshot_meta *x, const struct run_config *c, const struct fewshot *how,

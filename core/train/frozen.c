@@ -76,24 +76,41 @@ static struct frozen_bench *frozen_take_bench(struct frozen *f) {
     if (b) f->idle = b->next;
     pthread_mutex_unlock(&f->lock);
     if (b) return b;
+    struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
     b = xcalloc(1, sizeof *b);
     b->memory = arena_new();
     b->tape = tape_new(b->memory);
+    mem_guard_resume(guard);
     return b;
 }
 
-static void frozen_compute(struct frozen *f, uint32_t row, real *out) {
-    struct frozen_bench *on = frozen_take_bench(f);
+struct frozen_pass {
+    struct frozen *f;
+    struct frozen_bench *on;
+    uint32_t row;
+    real *out;
+};
+
+static void frozen_forward(void *self) {
+    const struct frozen_pass *x = self;
+    struct frozen *f = x->f;
     struct batch b;
     struct forward pass;
-    tape_reset(on->tape, false, 0, 0);
-    batch_pack(&b, on->memory, &f->m->arch, f->d, NULL, &row, 1, false);
-    forward_init(&pass, on->tape, f->m, &b, NULL);
-    memcpy(out, tape_value(on->tape, forward_below(&pass, f->layers)), frozen_bytes(f, row));
+    tape_reset(x->on->tape, false, 0, 0);
+    batch_pack(&b, x->on->memory, &f->m->arch, f->d, NULL, &x->row, 1, false);
+    forward_init(&pass, x->on->tape, f->m, &b, NULL);
+    memcpy(x->out, tape_value(x->on->tape, forward_below(&pass, f->layers)), frozen_bytes(f, x->row));
+}
+
+static void frozen_compute(struct frozen *f, uint32_t row, real *out) {
+    struct frozen_pass x = { f, frozen_take_bench(f), row, out };
+    size_t lacks = mem_guard(frozen_forward, &x);
+    if (lacks) arena_drop(x.on->memory);
     pthread_mutex_lock(&f->lock);
-    on->next = f->idle;
-    f->idle = on;
+    x.on->next = f->idle;
+    f->idle = x.on;
     pthread_mutex_unlock(&f->lock);
+    if (lacks) mem_lack(lacks);
 }
 
 /* ---- what is kept ---- */

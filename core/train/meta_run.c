@@ -23,7 +23,6 @@ struct run_meta {
     struct meta_trace trace;    /* of the first held-out episode */
     char (*trace_name)[TRACE_NAME]; /* of its numbers: before, after, query, step by step */
     char (*rate_name)[PLAN_RATE];
-    bool no_memory;
     bool told;
     struct task stand_in;
 };
@@ -129,7 +128,8 @@ void meta_part(struct run *r, int index, struct worker *w, real *grads) {
     uint64_t number = (uint64_t)r->step * (uint64_t)meta_parts(r) + (uint64_t)index;
     *part = (struct part){ 0 };
     const struct episode *e = episodes_draw(x->source, false, number, &x->draw[w->index]);
-    part->no_memory = !meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss, &part->tokens);
+    if (!meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss, &part->tokens))
+        mem_lack(r->plan->trained * sizeof *grads);
 }
 
 void meta_clamp(struct run *r) {
@@ -153,10 +153,8 @@ void meta_chunk(struct run *r, int index, struct worker *w) {
     const struct meta_bench on = bench(r, w);
     const struct episode *e = episodes_draw(x->source, true, (uint64_t)index, &x->draw[w->index]);
     const struct meta_trace *trace = index ? NULL : &x->trace;
-    if (meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index], trace)) return;
-    pthread_mutex_lock(&r->lock);
-    x->no_memory = true;
-    pthread_mutex_unlock(&r->lock);
+    if (!meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index], trace))
+        mem_lack(r->plan->trained * sizeof *r->params);
 }
 
 static void meta_run_add(struct event *e, const char *name, double value) {
@@ -202,10 +200,6 @@ static void tell_inside(struct run *r) {
 bool meta_tell(struct run *r) {
     const struct run_meta *x = r->meta;
     double before = 0, after = 0, loss_before = 0, loss_after = 0, squares = 0;
-    if (x->no_memory) {
-        snprintf(r->failure, sizeof r->failure, "step %lld: no memory for an episode", (long long)r->step);
-        return false;
-    }
     for (int i = 0; i < EPISODES_HELD; i++) {
         const struct meta_score *s = &x->score[i];
         before += s->before / EPISODES_HELD;

@@ -20,6 +20,7 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
         free(w->grads);
         w->grads = mem_try(n, sizeof *w->grads);
         w->grads_room = w->grads ? n : 0;
+        if (!w->grads) mem_lack(n * sizeof *w->grads);
     }
     return w->grads;
 }
@@ -258,9 +259,11 @@ void join_prepare(struct run *r) {
 static struct bench held_bench(struct run *r, int index) {
     struct held *h = &r->join.part[index];
     if (!h->tape) {
+        struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
         h->memory = arena_new();
         h->tape = tape_new(h->memory);
         h->attach = attach_new(r->plan, r->m);
+        mem_guard_resume(guard);
     }
     /* the gradients' place is known when the way back begins */
     return (struct bench){ h->tape, h->memory, h->attach, r->sum, NULL };
@@ -318,10 +321,6 @@ void step_part(struct run *r, int index, struct worker *w) {
     size_t all = r->plan->trained + r->plan->made_size;
     bool held = r->join.on && r->join.held;
     if (!held) clear_part(r, index);
-    if (!grads) {
-        r->part[index].no_memory = true;
-        return;
-    }
     if (held) {
         struct bench on = held_bench(r, index);
         tape_move_grads(on.tape, r->sum, all, grads);

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/engine/blas.h"
 #include "core/train/state.h"
 
 struct pool_entry {
@@ -151,6 +152,7 @@ struct pool *pool_new(int workers) {
     p->width = workers < 1 ? 1 : workers > CREW_MOST ? CREW_MOST : workers;
     p->worker = xcalloc((size_t)p->width, sizeof *p->worker);
     for (int i = 0; i < p->width; i++) worker_init(&p->worker[i], i);
+    blas_reserve(p->width);
     p->crew = crew_new(p->width, &(struct crew_source){ p, take_unit, pool_work });
     return p;
 }

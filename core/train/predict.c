@@ -305,7 +305,21 @@ struct scorer {
     struct predict_seat *seat;   /* by worker */
     atomic_int bad_unit; /* the first whose logits are not finite; units when none is */
     uint64_t *bad_row;   /* by unit */
+    atomic_size_t lacks; /* bytes that could not be allocated; 0: none */
 };
+
+struct unit_call {
+    struct scorer *j;
+    int unit;
+    struct predict_seat *at;
+    bool good;
+};
+
+static void predict_unit(void *self) {
+    struct unit_call *x = self;
+    const struct predictor_work *work = x->j->work;
+    x->good = work->unit(work->self, x->unit, &x->at->w, x->at->a, &x->j->bad_row[x->unit]);
+}
 
 static void do_unit(void *self, int unit, int worker) {
     struct scorer *j = self;
@@ -316,7 +330,13 @@ static void do_unit(void *self, int unit, int worker) {
         at->a = j->p ? attach_new(j->p->plan, j->m) : NULL;
         if (at->a) attach_for_task(at->a, j->p->at);
     }
-    if (j->work->unit(j->work->self, unit, &at->w, at->a, &j->bad_row[unit])) return;
+    struct unit_call x = { j, unit, at, true };
+    size_t lacks = mem_guard(predict_unit, &x);
+    if (lacks) {
+        arena_drop(at->w.arena);
+        atomic_store(&j->lacks, lacks);
+    }
+    if (x.good) return;
     int first = atomic_load(&j->bad_unit);
     while (unit < first && !atomic_compare_exchange_weak(&j->bad_unit, &first, unit)) continue;
 }
@@ -333,6 +353,7 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
     j.bad_row = xcalloc((size_t)work->units, sizeof *j.bad_row);
     j.seat = xcalloc((size_t)workers, sizeof *j.seat);
     atomic_init(&j.bad_unit, work->units);
+    atomic_init(&j.lacks, 0);
     if (!crew_do(crew, &(struct crew_work){ &j, work->units, do_unit, NULL, work->watch ? watch_units : NULL }))
         rc = err_set(e, ERR_INTERRUPTED, "given up");
     for (int i = 0; i < workers; i++) {
@@ -341,6 +362,10 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
         worker_release(&j.seat[i].w);
     }
     int bad = atomic_load(&j.bad_unit);
+    size_t lacks = atomic_load(&j.lacks);
+    if (!rc && lacks)
+        rc = err_set(e, ERR_SYSTEM, "%s: out of memory: a block of %zu bytes could not be allocated; use a smaller --max-len or "
+                     "fewer --workers", work->path ? work->path : "text", lacks);
     if (!rc && bad < work->units)
         rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", work->path ? work->path : "text",
                      (unsigned long long)j.bad_row[bad] + 1);

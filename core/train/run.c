@@ -24,7 +24,9 @@ void run_send(struct run *r, struct event e) {
     e.run = r->id;
     e.step = r->step;
     e.seconds = run_seconds(r);
+    struct mem_guard *guard = mem_guard_pause(); /* the receiver takes locks */
     r->sink.send(r->sink.self, &e);
+    mem_guard_resume(guard);
 }
 
 void run_set_state(struct run *r, enum run_state state, const char *text) {
@@ -46,15 +48,85 @@ static void set_phase(struct run *r, enum phase phase, int count) {
     pthread_mutex_unlock(&r->lock);
 }
 
-static void score_begin(struct run *r) {
-    int units = evaluation_prepare(r);
+bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self) {
+    pthread_mutex_lock(&r->lock);
+    size_t lacks = r->lacks;
+    pthread_mutex_unlock(&r->lock);
+    if (lacks) return false; /* the run fails when the phase ends */
+    if (!(lacks = mem_guard(call, self))) return true;
+    if (memory) arena_drop(memory);
+    pthread_mutex_lock(&r->lock);
+    if (!r->lacks) r->lacks = lacks;
+    pthread_mutex_unlock(&r->lock);
+    return false;
+}
+
+/* Whether a unit of the phase that has just ended ran out of memory; r->failure then says so. */
+static bool run_lacks(struct run *r) {
+    if (!r->lacks) return false;
+    snprintf(r->failure, sizeof r->failure,
+             "%s %lld: out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, a smaller --max-len, "
+             "a higher --accumulate, or fewer --workers", r->phase == PHASE_SCORE ? "evaluation after step" : "step",
+             (long long)r->step + (r->phase != PHASE_SCORE), r->lacks);
+    return true;
+}
+
+/* ---- calls inside the guard ---- */
+
+/* What a worker does for a run, and whether the run goes on. */
+struct call {
+    struct run *run;
+    int index;
+    struct worker *worker;
+    int units;
+    bool good;
+};
+
+static void call_step_prepare(void *self) { step_prepare(((struct call *)self)->run); }
+static void call_evaluation_prepare(void *self) {
+    struct call *x = self;
+    x->units = evaluation_prepare(x->run);
+}
+static void call_step_forward(void *self) {
+    struct call *x = self;
+    step_forward(x->run, x->index, x->worker);
+}
+static void call_step_join(void *self) { step_join(((struct call *)self)->run); }
+static void call_step_part(void *self) {
+    struct call *x = self;
+    step_part(x->run, x->index, x->worker);
+}
+static void call_step_finish(void *self) {
+    struct call *x = self;
+    x->good = step_finish(x->run);
+}
+static void call_evaluation_chunk(void *self) {
+    struct call *x = self;
+    evaluation_chunk(x->run, x->index, x->worker);
+}
+static void call_evaluation_finish(void *self) {
+    struct call *x = self;
+    x->good = evaluation_finish(x->run);
+}
+
+/* A call by the worker that holds the run alone, after all units of a phase: true when the run goes on. */
+static bool run_close(struct run *r, void (*call)(void *self)) {
+    struct call x = { .run = r, .good = true };
+    run_guarded(r, r->prologue_arena, call, &x);
+    return !run_lacks(r) && x.good;
+}
+
+static bool score_begin(struct run *r) {
+    struct call x = { .run = r };
+    if (!run_guarded(r, r->prologue_arena, call_evaluation_prepare, &x)) return !run_lacks(r);
     int64_t rows = 0;
-    for (int i = 0; i < units; i++) rows += evaluation_rows(r, i);
+    for (int i = 0; i < x.units; i++) rows += evaluation_rows(r, i);
     pthread_mutex_lock(&r->lock);
     r->scored = 0;
     r->to_score = rows;
     pthread_mutex_unlock(&r->lock);
-    set_phase(r, PHASE_SCORE, units);
+    set_phase(r, PHASE_SCORE, x.units);
+    return true;
 }
 
 /* ---- what comes next ---- */
@@ -176,11 +248,10 @@ void run_advance(struct run *r) {
         pause_here(r, PHASE_BEGIN, NULL);
     } else if (evaluate || r->testing) {
         keep_running(r);
-        score_begin(r);
-    } else if (keep_running(r), stage_is_over(r) && !stage_next(r)) {
+        if (!score_begin(r)) run_fail(r);
+    } else if (keep_running(r), (stage_is_over(r) && !stage_next(r)) || !run_close(r, call_step_prepare)) {
         run_fail(r);
     } else {
-        step_prepare(r);
         set_phase(r, r->join.on ? PHASE_FORWARD : PHASE_STEP, r->cut.parts);
     }
 }
@@ -243,8 +314,9 @@ static void train_run_begin(struct run *r) {
 static bool add_in_turn(struct run *r, int index, const struct worker *w) {
     pthread_mutex_lock(&r->lock);
     while (r->done != index) pthread_cond_wait(&r->turn, &r->lock);
+    bool lacks = r->lacks;
     pthread_mutex_unlock(&r->lock);
-    if (index && !r->part[index].no_memory)
+    if (index && !lacks)
         kernel_add_to(r->plan->trained + r->plan->made_size, 1, w->grads, r->sum);
     pthread_mutex_lock(&r->lock);
     bool last = ++r->done == r->count;
@@ -265,22 +337,22 @@ static bool count_unit(struct run *r, int64_t scored) {
 void run_work(struct unit *u, struct worker *w) {
     struct run *r = u->run;
     int index = (int)u->index;
+    struct call x = { r, index, w, 0, true };
     bool good = true, advance = false;
     switch ((enum unit_kind)u->kind) {
     case UNIT_BEGIN: train_run_begin(r); break;
     case UNIT_FORWARD:
-        step_forward(r, index, w);
+        run_guarded(r, w->arena, call_step_forward, &x);
         if (!count_unit(r, 0)) break;
-        step_join(r);
-        set_phase(r, PHASE_STEP, r->cut.parts);
+        if ((good = run_close(r, call_step_join))) set_phase(r, PHASE_STEP, r->cut.parts);
         break;
     case UNIT_PART:
-        step_part(r, index, w);
-        if ((advance = add_in_turn(r, index, w))) good = step_finish(r);
+        run_guarded(r, w->arena, call_step_part, &x);
+        if ((advance = add_in_turn(r, index, w))) good = run_close(r, call_step_finish);
         break;
     case UNIT_CHUNK:
-        evaluation_chunk(r, index, w);
-        if ((advance = count_unit(r, evaluation_rows(r, index)))) good = evaluation_finish(r);
+        run_guarded(r, w->arena, call_evaluation_chunk, &x);
+        if ((advance = count_unit(r, evaluation_rows(r, index)))) good = run_close(r, call_evaluation_finish);
         break;
     }
     if (!good) run_fail(r);
@@ -292,7 +364,9 @@ void run_work(struct unit *u, struct worker *w) {
 
 struct attach *run_attach(struct run *r, struct worker *w) {
     struct attach **a = &r->attach[w->index];
+    struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
     if (!*a) *a = attach_new(r->plan, r->m);
+    mem_guard_resume(guard);
     return *a;
 }
 

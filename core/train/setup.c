@@ -188,8 +188,16 @@ void setup_release_values(struct run *r) {
     r->params = r->made = r->sum = r->budget_mean = r->budget_spread = r->adam_m = r->adam_v = r->prologue_grad = NULL;
 }
 
-static int setup_allocate(struct run *r, struct err *e) {
-    if (setup_values(r, e)) return e->code;
+struct setup_call {
+    struct run *r;
+    struct err *e;
+    int rc;
+};
+
+static void setup_allocate(void *self) {
+    struct setup_call *x = self;
+    struct run *r = x->r;
+    if ((x->rc = setup_values(r, x->e))) return;
     size_t batch = (size_t)r->c.batch, parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
     if (r->meta && (size_t)meta_parts(r) > parts) parts = (size_t)meta_parts(r);
     r->row = xmalloc(batch * sizeof *r->row);
@@ -201,9 +209,16 @@ static int setup_allocate(struct run *r, struct err *e) {
     r->part_losses = xcalloc(parts * (size_t)r->tasks, sizeof *r->part_losses);
     join_init(r);
     watch_init(r);
-    if (init_scoring(r, e)) return e->code;
-    share_init(r);
-    return 0;
+    if (r->masking) r->drawn = xcalloc((size_t)r->c.max_len, sizeof *r->drawn);
+    if (!(x->rc = init_scoring(r, x->e))) share_init(r);
+}
+
+/* What the batch and the examples decide of a run's memory. */
+static int setup_memory(struct run *r, struct err *e) {
+    struct setup_call x = { r, e, 0 };
+    size_t lacks = mem_guard(setup_allocate, &x);
+    return lacks ? err_set(e, ERR_SYSTEM, "out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, or "
+                           "fewer evaluation examples (--eval-rows)", lacks) : x.rc;
 }
 
 static int setup_check_plan(const struct plan *p, struct err *e) {
@@ -272,7 +287,7 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
     r->plan = r->stages ? run_plan_for_stage(&r->c, r->stages, r->stage, tasks, &m->arch, e) : run_plan_for(&r->c, tasks, &m->arch, e);
     if (!r->plan || setup_check_plan(r->plan, e) || (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
         (r->plan->meta.on && meta_begin(r, tasks, e)) ||
-        setup_set_tasks(r, tasks, e) || setup_allocate(r, e) ||
+        setup_set_tasks(r, tasks, e) || setup_memory(r, e) ||
         (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
@@ -305,6 +320,7 @@ void run_free(struct run *r) {
     stages_free(r->stages);
     distil_free(r->distil);
     masking_free(r->masking);
+    free(r->drawn);
     sampler_free(r->sampler);
     free(r->of);
     free(r->first);

@@ -42,7 +42,6 @@ struct part {
     double tokens;
     const char *op; /* when the loss is not finite: the first op that made such a number… */
     char site[64];  /* …and where */
-    bool no_memory;
     struct distil_terms taught;
 };
 
@@ -160,6 +159,7 @@ struct run {
     bool text;                /* text to text: no head */
     struct distil *distil;    /* who teaches it; or NULL */
     struct masking *masking;  /* masked words; or NULL */
+    struct masked *drawn;     /* max_len: the masks of one example */
     double masks;             /* of the step in hand */
     struct stages *stages;    /* or NULL; the rest is then of the one in hand (stages_run.c) */
     int stage;
@@ -240,6 +240,7 @@ struct run {
     int done;                 /* parts added, or chunks scored */
     int count;                /* of them */
     int in_hand;              /* units that workers hold */
+    size_t lacks;             /* bytes that could not be allocated in the phase in hand; 0: none */
     bool running;             /* the span's clock runs */
     int64_t step;             /* steps done */
     double loss;              /* of the last one */
@@ -250,6 +251,9 @@ struct run {
 double run_seconds(const struct run *r);
 void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
 void run_set_state(struct run *r, enum run_state state, const char *text);
+/* Runs call(self) inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or NULL), sets
+ * r->lacks and returns false; returns false at once when r->lacks is set already. */
+bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self);
 /* Decides what comes after a step, an evaluation, a begin; called by the worker that holds
  * the run alone. */
 void run_advance(struct run *r);

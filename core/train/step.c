@@ -42,7 +42,7 @@ uint64_t step_masks(const struct run *r) { return (uint64_t)r->step + 1; }
 
 /* Takes the step's rows, and counts what each task's loss is a mean over. */
 static void step_take_rows(struct run *r) {
-    struct masked *drawn = r->masking ? xmalloc((size_t)r->c.max_len * sizeof *drawn) : NULL;
+    struct masked *drawn = r->drawn;
     r->masks = 0;
     r->rows = sampler_step(r->sampler, r->step, r->row);
     for (int t = 0; t < r->tasks; t++) {
@@ -64,7 +64,6 @@ static void step_take_rows(struct run *r) {
                                              tokens, drawn);
         r->tokens[i] = (uint32_t)tokens;
     }
-    free(drawn);
 }
 
 void step_prepare(struct run *r) {
@@ -181,11 +180,6 @@ bool step_finish(struct run *r) {
     for (int i = 0; i < r->cut.parts; i++) {
         loss += r->part[i].loss;
         tokens += r->part[i].tokens;
-        if (r->part[i].no_memory) {
-            snprintf(r->failure, sizeof r->failure,
-                     "step %lld: no memory for the gradients of a worker", (long long)r->step + 1);
-            return false;
-        }
     }
     struct distil_terms taught = { 0 };
     for (int i = 0; i < r->cut.parts && r->distil; i++) {

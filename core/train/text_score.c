@@ -139,6 +139,7 @@ static bool texts(struct text_scoring *s, int group, struct tape *tape, struct a
     generated_release(s->ids + from, to - from);
     int rc = generation_group(&s->generation, group, &memory, s->ids, &e);
     cache_free(memory.cache);
+    if (memory.lacks) mem_lack(memory.lacks);
     if (rc) *bad = s->data->row[from].id;
     for (size_t i = from; i < to && !rc; i++) {
         struct buf text = BUF_INIT;

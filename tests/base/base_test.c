@@ -252,9 +252,49 @@ static void left_folders_are_removed(void **state) {
     free(home), free(left), free(young), free(other);
 }
 
+/* ---- guards ---- */
+
+struct guarded {
+    int reached;
+    size_t inner;
+};
+
+static void lacks_seven(void *self) {
+    struct guarded *x = self;
+    x->reached++;
+    mem_lack(7);
+}
+
+static void guards_again(void *self) {
+    struct guarded *x = self;
+    x->inner = mem_guard(lacks_seven, x);
+    x->reached++;
+    struct mem_guard *guard = mem_guard_pause();
+    free(xmalloc(16)); /* not refused: the guard is lifted */
+    mem_guard_resume(guard);
+    free(xmalloc(1000));
+    x->reached++;
+}
+
+static bool refuse_all(size_t bytes) { return bytes > 0; }
+
+static void a_guard_ends_what_lacks_memory(void **state) {
+    (void)state;
+    struct guarded x = { 0 };
+    assert_int_equal(mem_guard(guards_again, &x), 0);
+    assert_int_equal(x.inner, 7);
+    assert_int_equal(x.reached, 3);
+    mem_on_request(refuse_all);
+    free(xmalloc(16)); /* no guard, not refused */
+    assert_int_equal(mem_guard(guards_again, &x), 1000);
+    mem_on_request(NULL);
+    assert_int_equal(x.reached, 5);
+}
+
 int main(void) {
     setlocale(LC_CTYPE, "");
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_guard_ends_what_lacks_memory),
         cmocka_unit_test(sha256_of_known_text),
         cmocka_unit_test(control_characters_become_visible),
         cmocka_unit_test(widths_are_columns),
