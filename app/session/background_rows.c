@@ -211,7 +211,7 @@ bool background__expected(const struct store_run *r, const struct background_mac
         report_facts_release(f);
         report_read(r->report[i], f);
     }
-    if (c.model_folder && !c.tasks && train.rows && !arch_read(c.model_folder, &a, NULL, &ignored)) {
+    if (c.model_folder && !c.tasks && train.rows && !model_shape(c.model_folder, &a, &ignored)) {
         p = plan_new(&c.method, &a, a.decoder_layers ? 0 : train.classes ? train.classes : 1, &ignored);
         const struct estimate_of x = {
             .c = &c, .p = p, .a = &a, .tokens = (double)train.tokens / (double)train.rows + 2, .targets = a.decoder_layers ? 3 : 0,

@@ -74,7 +74,7 @@ int background__source(const struct background_order *o, struct background_answe
     const char *model = c->model_folder ? c->model_folder : c->model;
     config_copy(&s->config, c);
     char *folder = model_find(model, e);
-    int rc = folder ? arch_read(folder, &s->arch, NULL, e) : e->code;
+    int rc = folder ? model_shape(folder, &s->arch, e) : e->code;
     s->ok = !rc;
     s->model = folder ? file_base_name(folder) : xcopy(model);
     free(folder);

@@ -191,7 +191,7 @@ void own_look_free(struct own_look *k) {
 static int own_data_model(struct model *m, const char *where, struct err *e) {
     memset(m, 0, sizeof *m);
     m->folder = model_find(where, e);
-    if (!m->folder || arch_read(m->folder, &m->arch, NULL, e)) {
+    if (!m->folder || model_shape(m->folder, &m->arch, e)) {
         free(m->folder);
         m->folder = NULL;
         return e->code;

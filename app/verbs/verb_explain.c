@@ -66,7 +66,7 @@ int verb_explain(const struct args *a, struct err *e) {
     if (!rc) rc = beside_text(a, &m, &beside, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
-    rc = folder ? arch_read(folder, &arch, NULL, e) : e->code;
+    rc = folder ? model_shape(folder, &arch, e) : e->code;
     free(folder);
     if (rc) {
         free(beside);

@@ -47,7 +47,7 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
     struct err missing = ERR_INIT;
     const char *model = verb_shown_model(a);
     char *folder = model_find(model, &missing);
-    if (folder && !arch_read(folder, &s->arch, NULL, &missing)) s->have_arch = true;
+    if (folder && !model_shape(folder, &s->arch, &missing)) s->have_arch = true;
     const char *task = first && !args_get(a, "task") ? paths_first_task() : verb_shown_task(a);
     s->have_task = !task_open(&s->task, &(struct task_source){ .where = task }, &missing);
     struct compose_view *v = &s->ui.compose;

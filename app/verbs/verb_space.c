@@ -253,7 +253,7 @@ int verb_count(const struct args *a, struct err *e) {
         return e->code;
     }
     struct arch arch;
-    rc = arch_read(folder, &arch, NULL, e);
+    rc = model_shape(folder, &arch, e);
     free(folder);
     if (!rc) rc = s ? count_stages(a, s, &arch, e) : count_one(a, &m, &arch, NULL, 0, e);
     arch_release(&arch);
@@ -398,7 +398,7 @@ static void show_model(const char *folder, const char *name, int json, struct bu
     char *config = file_join(folder, "config.json");
     struct arch arch;
     if (file_exists(config)) {
-        int rc = arch_read(folder, &arch, NULL, &e);
+        int rc = model_shape(folder, &arch, &e);
         if (json) {
             json_add_key(b, NULL);
             buf_putc(b, '{');
@@ -406,15 +406,10 @@ static void show_model(const char *folder, const char *name, int json, struct bu
             json_member_string(b, "folder", folder);
             json_member_string(b, "family", rc ? NULL : family_name(arch.family));
             if (!rc) {
-                struct tensor_info *list;
-                long long count = 0;
-                int n = arch_tensors(&arch, &list);
-                for (int i = 0; i < n; i++) count += (long long)list[i].rows * list[i].cols;
-                free(list);
                 json_member_int(b, "layers", arch.encoder_layers);
                 json_member_int(b, "width", arch.width);
                 json_member_int(b, "heads", arch.heads);
-                json_member_int(b, "parameters", count);
+                json_member_int(b, "parameters", (int64_t)arch_parameters(&arch));
             }
             json_member_string(b, "refused", rc ? e.text : NULL);
             buf_putc(b, '}');

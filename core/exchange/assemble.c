@@ -76,8 +76,6 @@ static bool assemble_is_embedding(const struct tensor_info *t) {
     return t->role == ROLE_EMBED_WORD || t->role == ROLE_EMBED_POSITION || t->role == ROLE_EMBED_TYPE;
 }
 
-static bool is_pooler(const struct tensor_info *t) { return t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B; }
-
 /* Whether the tensors with values are exactly those that the module takes. */
 static bool covers_all(const struct assembly *a, const struct module *m) {
     bool any = false;
@@ -118,9 +116,9 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
                                struct err *e) {
     static const enum tap taps[] = { TAP_A_Q, TAP_A_K, TAP_A_V, TAP_A_OUT, TAP_A_END, TAP_F_PRE, TAP_F_OUT, TAP_F_END, TAP_EMBED };
     const struct tensor_info *t = &a->m->tensor[i];
-    if (is_pooler(t)) assemble_add_whole(out, FN_FULL, TARGET_POOLER);
+    if (tensor_is_pooler(t)) assemble_add_whole(out, FN_FULL, TARGET_POOLER);
     else if (assemble_is_embedding(t)) assemble_add_whole(out, FN_FULL, TARGET_EMBEDDINGS);
-    if (is_pooler(t) || assemble_is_embedding(t)) return 0;
+    if (tensor_is_pooler(t) || assemble_is_embedding(t)) return 0;
     for (size_t k = 0; k < COUNT_OF(taps); k++) {
         if (!is_weight_or_bias_at(t, taps[k])) continue;
         if (taps[k] == TAP_EMBED && tables) return 0;

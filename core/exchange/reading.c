@@ -74,7 +74,7 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
     int i = find_tensor(r->m, name);
     if (i < 0) return reading_refuse(r, t, "the model has no such tensor", e);
     const struct tensor_info *at = &r->m->tensor[i];
-    bool pooler = at->role == ROLE_POOLER_W || at->role == ROLE_POOLER_B;
+    bool pooler = tensor_is_pooler(at);
     if (t->count != (size_t)at->rows * (size_t)at->cols || t->rank != (at->vector ? 1 : 2) ||
         (!at->vector && t->shape[0] != (size_t)at->rows))
         return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" has another shape than the model's %d × %d", r->bag.path, t->name,

@@ -178,7 +178,7 @@ static void add_model_tensor(struct build *b, int module, const struct tensor_in
     struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .stack = t->stack,
                             .site = t->sublayer, .layer = t->layer, .tensor = i, .blocks = 1, .rows = t->rows,
                             .cols = t->cols, .kept = true, .decays = !t->vector,
-                            .role = SLOT_MODEL, .pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B};
+                            .role = SLOT_MODEL, .pooler = tensor_is_pooler(t)};
     memcpy(x.name, t->name, sizeof x.name);
     plan_add_tensor(b, x);
 }
@@ -336,10 +336,7 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
     }
     for (int i = 0; i < p->made; i++)
         if (p->made_tensor[i].kept) p->kept_method += p->made_tensor[i].count;
-    for (int i = 0; i < n; i++) {
-        bool pooler = list[i].role == ROLE_POOLER_W || list[i].role == ROLE_POOLER_B;
-        if (!pooler || !a->pooler_absent) p->model += (size_t)list[i].rows * (size_t)list[i].cols;
-    }
+    p->model = arch_parameters(a);
 }
 
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e) {

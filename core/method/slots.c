@@ -127,7 +127,7 @@ bool module_selects(const struct module *m, const struct arch *a, const struct t
     if (m->stack != STACK_ALL && t->stack != m->stack) return false;
     if (function_of(m)->vectors_only && !t->bias) return false;
     if (t->layer < 0 ? !whole : t->layer < m->first - 1 || t->layer >= end) return false;
-    bool pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+    bool pooler = tensor_is_pooler(t);
     if (pooler && a->pooler_absent) return false; /* the head has it */
     bool site = m->site == SITE_ALL || t->sublayer == m->site;
     switch (m->target) {

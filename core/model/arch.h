@@ -52,7 +52,7 @@ struct arch {
                                                                                * the config */
     bool pooler;          /* BERT: a pooler stands between first token and classifier */
     bool pooler_absent;   /* but the weights hold none: a trained one goes with the head; set
-                           * on loading, false from a config alone */
+                           * by model_shape and model_load, false from a config alone */
     int labels;           /* from id2label; 0 when the config names none */
     char **label;         /* labels names in id order, owned */
     enum problem problem;
@@ -108,6 +108,10 @@ struct tensor_info {
 };
 /* Fills a new array (free()) and returns its length. */
 int arch_tensors(const struct arch *a, struct tensor_info **out);
+/* Whether it is the weight or the bias of BERT's pooler. */
+bool tensor_is_pooler(const struct tensor_info *t);
+/* Returns how many parameters the model has: each tensor once, without a pooler that the weights lack. */
+size_t arch_parameters(const struct arch *a);
 /* Index of the tensor with this role at this place, or -1. */
 int arch_find(const struct tensor_info *list, int n, enum tensor_role role, int stack, int sublayer,
               int layer);

@@ -265,3 +265,15 @@ int arch_find(const struct tensor_info *list, int n, enum tensor_role role, int 
             return i;
     return -1;
 }
+
+bool tensor_is_pooler(const struct tensor_info *t) { return t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B; }
+
+size_t arch_parameters(const struct arch *a) {
+    struct tensor_info *list;
+    size_t sum = 0;
+    int n = arch_tensors(a, &list);
+    for (int i = 0; i < n; i++)
+        if (!a->pooler_absent || !tensor_is_pooler(&list[i])) sum += (size_t)list[i].rows * (size_t)list[i].cols;
+    free(list);
+    return sum;
+}

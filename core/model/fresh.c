@@ -47,8 +47,6 @@ static void fresh_start(const struct fresh *f, const struct tensor_info *t, real
     for (size_t i = 0; i < n; i++) out[i] = (real)(t->bias ? 0 : t->vector ? 1 : 0.02 * rng_normal(key, i));
 }
 
-static bool fresh_is_pooler(const struct tensor_info *t) { return t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B; }
-
 static int fresh_weights(const struct fresh *f, const struct arch *a, const char *folder, struct err *e) {
     struct tensor_info *list;
     int n = arch_tensors(a, &list), rc = 0;
@@ -56,7 +54,7 @@ static int fresh_weights(const struct fresh *f, const struct arch *a, const char
     size_t count = 0;
     for (int i = 0; i < n && !rc; i++) {
         const struct tensor_info *t = &list[i];
-        if (fresh_is_pooler(t)) continue;
+        if (tensor_is_pooler(t)) continue;
         real *v = mem_try((size_t)t->rows * (size_t)t->cols, sizeof *v);
         if (!v) {
             rc = err_set(e, ERR_SYSTEM, "no memory for the values of %s", t->name);

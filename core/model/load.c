@@ -58,7 +58,7 @@ static int check_tensors(struct loading *l, size_t *values) {
     const char *first = NULL;
     for (int i = 0; i < m->tensors; i++) {
         const struct tensor_info *t = &m->tensor[i];
-        bool of_pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+        bool of_pooler = tensor_is_pooler(t);
         struct entry *x = find_entry(l, t->name);
         pooler += of_pooler;
         if (!x && of_pooler) {
@@ -76,7 +76,6 @@ static int check_tensors(struct loading *l, size_t *values) {
         return err_set(l->e, ERR_INPUT,
                        "%s: has half a pooler: of pooler.dense.weight and .bias one is missing",
                        m->folder);
-    m->arch.pooler_absent = pooler_missing > 0;
     if (missing == 1)
         return err_set(l->e, ERR_INPUT, "%s: the weights lack the tensor \"%s\"", m->folder, first);
     if (missing)
@@ -357,17 +356,45 @@ static int read_tokenizer(struct model *m, struct err *e) {
 
 /* ---- all together ---- */
 
-static int load(struct loading *l) {
+/* Reads the headers of the weights, and from them what config.json does not have: a tied output map, an absent pooler. */
+static int load_shape(struct loading *l) {
     struct model *m = l->m;
-    int rc = arch_read(m->folder, &m->arch, &m->report, l->e);
-    if (rc) return rc;
-    rc = weights_open(m->folder, &l->weights, &m->report, l->e);
+    int rc = weights_open(m->folder, &l->weights, &m->report, l->e);
     size_t before = m->report.size;
     if (!rc) rc = entries_list(&l->found, &l->weights, &m->arch, m->folder, &m->report, l->e);
     if (!rc) buf_puts(&m->caution, buf_text(&m->report) + before); /* a prefix that was taken off */
     if (!rc) rc = entries_tie(&l->found, &m->arch, &m->report, l->e);
     if (rc) return rc;
     m->tensors = arch_tensors(&m->arch, &m->tensor);
+    for (int i = 0; i < m->tensors; i++)
+        m->arch.pooler_absent |= tensor_is_pooler(&m->tensor[i]) && !find_entry(l, m->tensor[i].name);
+    return 0;
+}
+
+static void load_close(struct loading *l) {
+    entries_release(&l->found);
+    weights_close(&l->weights);
+}
+
+int model_shape(const char *folder, struct arch *out, struct err *e) {
+    struct err ignored = ERR_INIT;
+    struct model m = {.folder = (char *)(uintptr_t)folder};
+    struct loading l = {.m = &m, .e = &ignored};
+    int rc = arch_read(folder, &m.arch, NULL, e);
+    if (!rc) load_shape(&l);
+    load_close(&l);
+    buf_release(&m.report);
+    buf_release(&m.caution);
+    free(m.tensor);
+    *out = m.arch;
+    return rc;
+}
+
+static int load(struct loading *l) {
+    struct model *m = l->m;
+    int rc = arch_read(m->folder, &m->arch, &m->report, l->e);
+    if (!rc) rc = load_shape(l);
+    if (rc) return rc;
     m->weight = xcalloc((size_t)m->tensors, sizeof *m->weight);
     size_t values = 0;
     rc = check_tensors(l, &values);
@@ -386,7 +413,6 @@ static int load(struct loading *l) {
 int model_fill(struct model *m, struct err *e) {
     struct loading l = {.m = m, .e = e};
     int rc = load(&l);
-    entries_release(&l.found);
-    weights_close(&l.weights);
+    load_close(&l);
     return rc;
 }

@@ -45,7 +45,10 @@ struct model {
  * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder below
  * assets/models.  On failure nothing stays loaded; *e names file and tensor. */
 struct model *model_load(const char *where, struct err *e);
-/* The same, but one copy in the process: a second call for the same files gives the same
+/* Reads the shape of the model in a folder without its values: config.json and, where the weights can be opened, what their names
+ * say that it does not, whether the output map is tied and whether BERT's pooler is absent.  Release *out with arch_release. */
+int model_shape(const char *folder, struct arch *out, struct err *e);
+/* The same as model_load, but one copy in the process: a second call for the same files gives the same
  * model.  Each call is matched by model_release.  Thread-safe. */
 struct model *model_share(const char *where, struct err *e);
 void model_release(struct model *m);

@@ -219,7 +219,7 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
         const struct tensor_info *t = &m->tensor[i];
         const char *prefix = t->role == ROLE_LM_HEAD ? "" : family_prefix(m->arch.family);
         const real *data = values_of(p, merged, i);
-        bool pooler = t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+        bool pooler = tensor_is_pooler(t);
         if (!data && pooler && p->plan->words) continue; /* nothing of it was learned */
         if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
         else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);

@@ -1,5 +1,6 @@
 /* Loading the families: prefixes, one word table under several names, heads, biases of the
  * logits, ids of special tokens, and what is refused. */
+#include "tests/model/loading.h"
 #include "tests/support/test.h"
 
 #include <math.h>
@@ -48,13 +49,6 @@ static void change(const char *folder, const char *from, const char *to) {
     free(text);
 }
 
-static struct model *load(const char *folder) {
-    struct err e = ERR_INIT;
-    struct model *m = model_load(folder, &e);
-    if (!m) fail_msg("%s", e.text);
-    return m;
-}
-
 static void refused(const char *folder, const char *part) {
     struct err e = ERR_INIT;
     struct model *m = model_load(folder, &e);
@@ -84,7 +78,7 @@ static void test_prefixes(void **state) {
     } cases[] = {{"roberta-tiny", "roberta."}, {"bart-tiny", "model."}, {"mbart-odd", "model."}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *folder = folder_of(cases[i].model);
-        struct model *m = load(folder);
+        struct model *m = load_ok(folder);
         char *same = xstrdup(m->sha256);
         model_release(m);
         struct edit x;
@@ -97,7 +91,7 @@ static void test_prefixes(void **state) {
             free(bare);
         }
         edit_save(&x, folder);
-        m = load(folder);
+        m = load_ok(folder);
         assert_string_equal(m->sha256, same);
         model_release(m);
         edit_release(&x);
@@ -110,7 +104,7 @@ static void test_one_word_table(void **state) {
     (void)state;
     char *folder = folder_of("t5-tiny");
     struct edit x;
-    struct model *m = load(folder);
+    struct model *m = load_ok(folder);
     char *same = xstrdup(m->sha256);
     said(m, ", 0 unused, 0 missing");
     assert_true(m->arch.tied && fabs(m->arch.decoded_scale - 0.25) < 1e-15);
@@ -122,7 +116,7 @@ static void test_one_word_table(void **state) {
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         edit_drop(&x, names[i]);
         edit_save(&x, folder);
-        m = load(folder);
+        m = load_ok(folder);
         assert_string_equal(m->sha256, same);
         assert_true(m->arch.tied);
         model_release(m);
@@ -143,7 +137,7 @@ static void test_tables_that_differ(void **state) {
     real *head = (real *)x.tensor[index_of(&x, "lm_head.weight")].data;
     head[5] += 1;
     edit_save(&x, folder);
-    struct model *m = load(folder);
+    struct model *m = load_ok(folder);
     said(m, "lm_head.weight differs from shared.weight");
     assert_false(m->arch.tied);
     /* The scale is the config's matter. */
@@ -159,7 +153,7 @@ static void test_tables_that_differ(void **state) {
 static void test_head_apart(void **state) {
     (void)state;
     char *folder = folder_of("t5-odd");
-    struct model *m = load(folder);
+    struct model *m = load_ok(folder);
     assert_false(m->arch.tied);
     assert_true(m->arch.decoded_scale == 1);
     model_release(m);
@@ -167,14 +161,14 @@ static void test_head_apart(void **state) {
     edit_open(&x, folder);
     edit_drop(&x, "lm_head.weight");
     edit_save(&x, folder);
-    m = load(folder);
+    m = load_ok(folder);
     assert_true(m->arch.tied && m->arch.decoded_scale == 1);
     said(m, "no lm_head.weight: the word table takes its place");
     model_release(m);
     /* Newer configs call every T5 tied and say the scale by itself. */
     change(folder, "\"tie_word_embeddings\": false",
            "\"tie_word_embeddings\": true, \"scale_decoder_outputs\": false");
-    m = load(folder);
+    m = load_ok(folder);
     assert_true(m->arch.decoded_scale == 1);
     model_release(m);
     edit_release(&x);
@@ -191,18 +185,18 @@ static void test_logits_bias(void **state) {
     (void)state;
     char *folder = folder_of("bart-tiny");
     struct edit x;
-    struct model *m = load(folder);
+    struct model *m = load_ok(folder);
     assert_non_null(m->logits_bias);
     model_release(m);
     edit_open(&x, folder);
     edit_drop(&x, "final_logits_bias");
     edit_save(&x, folder);
-    m = load(folder);
+    m = load_ok(folder);
     assert_null(m->logits_bias);
     model_release(m);
     edit_add(&x, "final_logits_bias", ST_F32, 2, 1, 60);
     edit_save(&x, folder);
-    m = load(folder);
+    m = load_ok(folder);
     assert_null(m->logits_bias); /* zeros */
     said(m, ", 0 unused");
     model_release(m);
@@ -223,7 +217,7 @@ static void test_roberta_head(void **state) {
     edit_add(&x, "roberta.embeddings.position_ids", ST_I64, 2, 1, 26);
     edit_add(&x, "roberta.pooler.dense.bias", ST_F32, 1, 12, 0);
     edit_save(&x, folder);
-    struct model *m = load(folder);
+    struct model *m = load_ok(folder);
     assert_int_equal(m->head_rows, 3);
     assert_non_null(m->dense_w);
     said(m, "unused: lm_head.dense.weight (head of pretraining)");

@@ -25,10 +25,16 @@ static inline char *tiny_open(struct edit *x) {
     return folder;
 }
 
+/* Loads the model; its shape, read without values, must be the same. */
 static inline struct model *load_ok(const char *folder) {
     struct err e = ERR_INIT;
+    struct arch shape;
     struct model *m = model_load(folder, &e);
     if (!m) fail_msg("%s", e.text);
+    test_ok(model_shape(m->folder, &shape, &e), &e);
+    assert_true(shape.pooler_absent == m->arch.pooler_absent && shape.tied == m->arch.tied);
+    assert_int_equal(arch_parameters(&shape), arch_parameters(&m->arch));
+    arch_release(&shape);
     return m;
 }
 

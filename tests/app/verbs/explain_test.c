@@ -59,6 +59,32 @@ static void a_page_of_several_tasks(void **state) {
     free(text);
 }
 
+/* A run has the counts that were shown before it, also of a folder whose weights lack the pooler. */
+static void a_run_has_the_counts_of_count(void **state) {
+    (void)state;
+    char *mini = test_path("assets/models/petri-mini");
+    const char *const models[] = {stage.model, mini};
+    static const char *const keys[][2] = {{"trained", "trained"}, {"kept", "kept"}, {"head", "head"}, {"model_values", "model"}};
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        json_t *count = stage_json("count --method 'lora(r=2)' --classes 2 --model '%s' --json", models[i]);
+        free(stage_out(0, "train --model '%s' --train '%s' --text text --label label --db '%s' --method 'lora(r=2)' --steps 1",
+                       models[i], stage.toy, stage.db));
+        json_t *run = stage_json("sql 'SELECT trained, kept, head, model_values FROM v_runs ORDER BY id DESC LIMIT 1' --json --db '%s'",
+                                 stage.db);
+        for (size_t k = 0; k < COUNT_OF(keys); k++)
+            assert_int_equal(json_integer_value(json_object_get(run, keys[k][0])), json_integer_value(stage_at(count, keys[k][1])));
+        if (i) assert_int_equal(json_integer_value(stage_at(count, "head")), (128 + 1) * (128 + 2)); /* pooler and classifier */
+        json_decref(run);
+        json_decref(count);
+    }
+    json_t *page = stage_json("explain lora --model '%s' --json", mini);
+    char *screen = stage_out(0, "render --screen compose --method lora --model '%s'", mini);
+    assert_true(says(page, "costs", "1,187,712") && strstr(screen, "1,187,712"));
+    free(screen);
+    json_decref(page);
+    free(mini);
+}
+
 /* T5 does not divide attention scores by the root of a head's width, other families do. */
 static void a_formula_is_that_of_the_model(void **state) {
     (void)state;
@@ -88,6 +114,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_preset_has_its_page),
         cmocka_unit_test(a_page_of_several_tasks),
+        cmocka_unit_test(a_run_has_the_counts_of_count),
         cmocka_unit_test(a_formula_is_that_of_the_model),
         cmocka_unit_test(what_cannot_be),
     };
