@@ -1,6 +1,7 @@
 #include "views/compose.h"
 
 #include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,9 +60,9 @@ static char *tensors_of(const struct plan *p, int module) {
         const char *dot = strrchr(t->name, '.');
         const char *name = dot ? dot + 1 : t->name;
         buf_printf(&b, "%s%s ", b.size ? " \u00B7 " : "", name);
-        if (text_starts(name, "W_")) buf_printf(&b, "%d\u2192%d", t->cols, t->rows); /* out × in */
-        else if (t->rows > 1) buf_printf(&b, "%d\u00D7%d", t->rows, t->cols);
-        else buf_printf(&b, "%d", t->cols);
+        if (text_starts(name, "W_")) buf_printf(&b, "%" PRId64 "\u2192%" PRId64, t->cols, t->rows); /* out × in */
+        else if (t->rows > 1) buf_printf(&b, "%" PRId64 "\u00D7%" PRId64, t->rows, t->cols);
+        else buf_printf(&b, "%" PRId64, t->cols);
     }
     if (!b.size) return NULL;
     if (layers > 1)

@@ -1,5 +1,6 @@
 /* Matrices of a run's tasks (matrix.h): prototypes, task embeddings, each task's own weights, and what is looked at of a
  * prefix. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int has_prototypes(const struct probe *p, struct err *e) {
                        "task embeddings", p->opened.method);
     if (!k) return err_set(e, ERR_USAGE, "%s has no prototypes: they are the task embeddings of a generator", p->opened.method);
     if (k->cols == p->retrieved) return 0;
-    return err_set(e, ERR_USAGE, "%s: its retriever's vectors have %d values, its prototypes %d: they do not compare",
+    return err_set(e, ERR_USAGE, "%s: its retriever's vectors have %d values, its prototypes %" PRId64 ": they do not compare",
                    p->opened.method, p->retrieved, k->cols);
 }
 
@@ -238,7 +239,7 @@ int matrix_tasks(struct matrix *m, const struct probe *p, struct err *e) {
         m->column_name[i] = task_name(p, i);
     }
     matrix_tasks_finish(m, p, "task embeddings");
-    m->what = xprintf("cosine of the generator's task embeddings, %d values each", k->cols);
+    m->what = xprintf("cosine of the generator's task embeddings, %" PRId64 " values each", k->cols);
     m->undefined = "a zero vector";
     return 0;
 }

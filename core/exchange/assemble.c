@@ -1,5 +1,6 @@
 #include "core/exchange/assemble.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,7 +331,7 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
                                                : assemble_value_of(a, p, t, &size);
         if (!v && (t->kind == PLAN_OWN || is_map(t))) return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %zu values for %s, where the model has %d × %d", path, size, t->name,
+            return err_set(e, ERR_INPUT, "%s: %zu values for %s, where the model has %" PRId64 " × %" PRId64, path, size, t->name,
                            t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }

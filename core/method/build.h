@@ -9,20 +9,21 @@ struct build {
     const struct arch *a;
     size_t room, made_room, row_room;
     char place[64]; /* "enc.3.self/linear.q": set by build_place */
+    bool overflow;  /* a sum is more than can be counted */
 };
 
 /* Names the place of what is added next: a module in a span, at a layer (-1: all of them). */
 void build_place(struct build *b, int module, const struct span *s, int layer);
 /* Adds a trained tensor of a module; `blocks`: 1, or the tasks (rows are those of one block). */
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
-               int rows, int cols);
+               int64_t rows, int64_t cols);
 /* Adds what a prologue makes for a slot: `blocks` of so many rows. */
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int rows,
-                int cols);
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int64_t rows,
+                int64_t cols);
 /* The same of what is made for each row of a batch: sizes of one. */
-void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols);
+void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows, int64_t cols);
 /* Adds a tensor of the retriever; one of the generator, all said but its place in the block. */
-void build_retriever(struct build *b, enum slot slot, int rows, int cols);
+void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols);
 void build_network(struct build *b, const struct plan_tensor *t);
 /* What the module's composition trains at one layer. */
 void build_composition(struct build *b, int module, const struct span *s, int layer, int blocks);

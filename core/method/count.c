@@ -1,6 +1,7 @@
 /* Counts for people: as JSON, and as the arithmetic behind each module's number. */
 #include "core/method/count.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -421,8 +422,8 @@ char *plan_network_arithmetic(const struct plan *p, const char *network) {
         sum += (size_t)many * t->count;
         buf_puts(&b, b.size ? " + " : "");
         if (many > 1) buf_printf(&b, "%d·", many);
-        if (t->rows == 1) buf_printf(&b, "%d", t->cols);
-        else buf_printf(&b, "%d·%d", t->rows, t->cols);
+        if (t->rows == 1) buf_printf(&b, "%" PRId64, t->cols);
+        else buf_printf(&b, "%" PRId64 "·%" PRId64, t->rows, t->cols);
     }
     if (!b.size) return NULL;
     text_thousands((int64_t)sum, shown);

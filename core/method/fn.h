@@ -19,7 +19,7 @@ enum start {
 };
 
 struct slot_shape {
-    int rows, cols;
+    int64_t rows, cols;
     bool one; /* for all tasks, where the others are one a task */
 };
 

@@ -1,4 +1,5 @@
 /* φ(x W_d + b_d) W_u + b_u: an adapter, for all columns at once or head by head, with or without a norm. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -10,8 +11,8 @@
 /* ---- tensors ---- */
 
 /* Columns that W_d makes. */
-static int inner(const struct module *m, const struct arch *a) {
-    return m->heads == HEADS_SHARED ? m->size : a->heads * m->size;
+static int64_t inner(const struct module *m, const struct arch *a) {
+    return m->heads == HEADS_SHARED ? m->size : (int64_t)a->heads * m->size;
 }
 
 static bool fn_bottleneck_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
@@ -143,7 +144,7 @@ static void fn_bottleneck_terms(struct terms *t, const struct module *m, const s
     terms_matrices(t, a, m);
     if (!m->biases) return;
     snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r", terms_letter(a, m->write));
-    terms_add(t, letters, "%d + %d", inner(m, a), tap_width(a, m->write));
+    terms_add(t, letters, "%" PRId64 " + %d", inner(m, a), tap_width(a, m->write));
 }
 
 static void fn_bottleneck_formula(const struct module *m, const struct formula_words *w, char out[160]) {

@@ -99,7 +99,7 @@ static int inner_width(const struct hyper *h) { return h->inner ? h->inner : h->
 struct head_slot {
     enum slot slot;
     const char *name;
-    int rows, cols;
+    int64_t rows, cols;
     bool vector;
 };
 enum { HEAD_SLOTS = 10 };
@@ -315,7 +315,7 @@ static struct plan_tensor outside(int g, int stack) {
 }
 
 __attribute__((format(printf, 7, 8)))
-static void hyper_add(struct build *b, struct plan_tensor t, enum slot role, int rows, int cols,
+static void hyper_add(struct build *b, struct plan_tensor t, enum slot role, int64_t rows, int64_t cols,
                       bool vector, const char *name, ...) {
     va_list args;
     va_start(args, name);
@@ -324,7 +324,7 @@ static void hyper_add(struct build *b, struct plan_tensor t, enum slot role, int
     t.kind = PLAN_NETWORK;
     t.module = -1;
     t.tensor = -1;
-    t.blocks = role == SLOT_HYPER_TASK || role == SLOT_HYPER_PROTOTYPE ? rows : 1;
+    t.blocks = role == SLOT_HYPER_TASK || role == SLOT_HYPER_PROTOTYPE ? (int)rows : 1;
     t.kept = true;
     t.role = (int)role;
     t.rows = rows;

@@ -18,10 +18,10 @@ static const struct plan_tensor *shared_rule(const struct plan *p) {
 }
 
 /* What makes one map, and the map. */
-static void kronecker_map(struct build *b, int module, const struct span *s, int layer, enum slot slot, int out, int in) {
+static void kronecker_map(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t out, int64_t in) {
     const struct module *m = &b->p->method.module[module];
     bool down = slot == SLOT_DOWN_W;
-    int n = m->mid, k = m->factor;
+    int64_t n = m->mid, k = m->factor;
     if (m->own_rule) build_own(b, module, s, layer, down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP, 1, n * n, n);
     build_own(b, module, s, layer, down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP, 1, in, k ? k : out / n);
     if (k) build_own(b, module, s, layer, down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP, 1, n * k, out / n);
@@ -32,7 +32,7 @@ void kronecker_plan(struct build *b, int module, const struct span *s) {
     const struct module *m = &b->p->method.module[module];
     struct slot_shape shape;
     build_place(b, module, s, -1);
-    if (!m->own_rule && !shared_rule(b->p)) build_own(b, module, s, -1, SLOT_KRON_A, 1, m->mid * m->mid, m->mid);
+    if (!m->own_rule && !shared_rule(b->p)) build_own(b, module, s, -1, SLOT_KRON_A, 1, (int64_t)m->mid * m->mid, m->mid);
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {

@@ -47,7 +47,7 @@ const char *masked_fault(const struct method *m, int *module) {
 
 /* ---- plan ---- */
 
-static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot, int rows, int cols) {
+static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot, int64_t rows, int64_t cols) {
     static const char *const names[] = {"w", "alpha", "group", "values", "places"};
     struct plan_tensor x = {.kind = PLAN_OWN, .module = module, .stack = t->stack, .site = t->sublayer, .layer = t->layer,
                             .tensor = tensor, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .role = (int)slot};
@@ -82,7 +82,7 @@ void masked_plan(struct build *b, int module, const struct tensor_info *list, in
     }
     if (!masked_is_fixed(m)) return;
     const struct tensor_info whole = {.name = "masked", .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1};
-    int keep = (int)fmax(1, floor(all * m->pruning.keep));
+    int64_t keep = (int64_t)fmax(1, floor(all * m->pruning.keep));
     masked_add(b, module, &whole, -1, SLOT_MASK_VALUES, keep, 1);
     masked_add(b, module, &whole, -1, SLOT_MASK_PLACES, keep, 2);
 }

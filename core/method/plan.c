@@ -1,5 +1,7 @@
 #include "core/method/plan.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,12 +57,22 @@ void build_place(struct build *b, int module, const struct span *s, int layer) {
 
 /* ---- tensors ---- */
 
+/* Counts stay so far below 2^63 that a few of them can be added. */
+static const size_t COUNTED = INT64_MAX / 8;
+
+/* The values of a tensor, added to *sum; sets b->overflow where they are too many. */
+static size_t build_count(struct build *b, int64_t rows, int64_t cols, size_t *sum) {
+    size_t n;
+    if (__builtin_mul_overflow((size_t)rows, (size_t)cols, &n) || n > COUNTED - *sum) b->overflow = true;
+    else *sum += n;
+    return n;
+}
+
 static struct plan_tensor *plan_add_tensor(struct build *b, struct plan_tensor t) {
     struct plan *p = b->p;
     GROW(p->tensor, b->room, p->tensors + 1);
     t.offset = p->trained;
-    t.count = (size_t)t.rows * (size_t)t.cols;
-    p->trained += t.count;
+    t.count = build_count(b, t.rows, t.cols, &p->trained);
     p->tensor[p->tensors] = t;
     return &p->tensor[p->tensors++];
 }
@@ -107,7 +119,7 @@ static bool slot_is_vector(const struct module *m, enum slot slot) {
 }
 
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
-               int rows, int cols) {
+               int64_t rows, int64_t cols) {
     const struct module *m = &b->p->method.module[module];
     bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_LSTM_LAST;
     struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
@@ -118,7 +130,7 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
     plan_add_tensor(b, t);
 }
 
-void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
+void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols) {
     struct plan_tensor t = {.kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
                             .blocks = 1, .rows = rows, .cols = cols, .kept = true,
                             .decays = !network_slot_is_vector(slot), .role = (int)slot};
@@ -129,29 +141,31 @@ void build_retriever(struct build *b, enum slot slot, int rows, int cols) {
 void build_network(struct build *b, const struct plan_tensor *t) { plan_add_tensor(b, *t); }
 
 static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer, enum slot slot,
-                                int blocks, int rows, int cols) {
+                                int blocks, int64_t rows, int64_t cols) {
     struct plan_made t = {.module = module, .stack = s->stack, .site = s->site, .layer = layer,
-                          .rows = blocks * rows, .cols = cols, .tensor = -1, .slot = (int)slot, .blocks = blocks,
-                          .count = (size_t)blocks * (size_t)rows * (size_t)cols};
+                          .rows = blocks * rows, .cols = cols, .tensor = -1, .slot = (int)slot, .blocks = blocks};
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(&b->p->method.module[module], slot));
     return t;
 }
 
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int rows,
-                int cols) {
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int64_t rows,
+                int64_t cols) {
     struct plan *p = b->p;
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
     *t = made_of(b, module, s, layer, slot, blocks, rows, cols);
     t->kept = source_row(p->method.module[module].source)->in_training;
     t->offset = p->made_size;
-    p->made_size += t->count;
+    t->count = build_count(b, t->rows, cols, &p->made_size);
 }
 
-void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int rows, int cols) {
+void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows, int64_t cols) {
     struct plan *p = b->p;
+    size_t ignored = 0;
     GROW(p->row_tensor, b->row_room, p->by_row + 1);
-    p->row_tensor[p->by_row++] = made_of(b, module, s, layer, slot, 1, rows, cols);
+    struct plan_made *t = &p->row_tensor[p->by_row++];
+    *t = made_of(b, module, s, layer, slot, 1, rows, cols);
+    t->count = build_count(b, rows, cols, &ignored);
 }
 
 void build_composition(struct build *b, int module, const struct span *s, int layer, int blocks) {
@@ -394,7 +408,23 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     learn_plan(&b);
     plan_sum_up(p, a, list, n);
     free(list);
-    return p;
+    if (!b.overflow) return p;
+    plan_free(p);
+    err_set(e, ERR_USAGE, "the method has more parameters on this model than 64 bits can count; choose smaller sizes");
+    return NULL;
+}
+
+static int too_wide(const char *name, int64_t rows, int64_t cols, struct err *e) {
+    if (rows <= INT_MAX && cols <= INT_MAX) return 0;
+    return err_set(e, ERR_USAGE, "%s: cannot be trained: %" PRId64 "×%" PRId64 ", at most %d rows and columns; choose a smaller size",
+                   name, rows, cols, INT_MAX);
+}
+
+int plan_fits(const struct plan *p, struct err *e) {
+    int rc = 0;
+    for (int i = 0; !rc && i < p->tensors; i++) rc = too_wide(p->tensor[i].name, p->tensor[i].rows, p->tensor[i].cols, e);
+    for (int i = 0; !rc && i < p->made; i++) rc = too_wide(p->made_tensor[i].name, p->made_tensor[i].rows, p->made_tensor[i].cols, e);
+    return rc;
 }
 
 void plan_free(struct plan *p) {

@@ -26,12 +26,13 @@ struct plan_tensor {
     int layer, tensor;  /* layer -1: all; index of the model's tensor for PLAN_MODEL */
     int task;           /* PLAN_HEAD: whose */
     int blocks;         /* 1; or one block of rows a task, one above another */
-    int rows, cols;     /* all blocks together */
+    int64_t rows, cols; /* all blocks together; beyond plan_fits of counts alone */
     size_t offset, count; /* in the flat block, in reals */
     bool kept;          /* false: needed only while training (a prefix's MLP) */
     bool decays;        /* weight decay applies: matrices, not vectors */
     int generator;      /* of a generator's: which one */
-    int place, of_slot, fan; /* of a generator's head: which place, which slot it makes, columns of that (1: a vector) */
+    int64_t fan;        /* of what such a head makes: its columns, 1 of a vector */
+    int place, of_slot; /* of a generator's head: which place, which slot it makes */
     double start;       /* of the bias of such a head: what it begins as */
     int role;           /* private to core/method */
     bool pooler;        /* the model's own */
@@ -47,7 +48,8 @@ struct plan_tensor {
  * training in their place. */
 struct plan_made {
     char name[PLAN_NAME];
-    int module, stack, site, layer, rows, cols;
+    int module, stack, site, layer;
+    int64_t rows, cols;
     int tensor;           /* of a weight of the model: which; -1 */
     int slot, blocks;     /* what it is the value of; 1, or one block of rows a task */
     int place;            /* of a generator's: its place, as of the heads that make it */
@@ -128,6 +130,8 @@ struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, 
  * generator, is free at each place, with the values it came to.  *own_params (caller frees) are all there is. */
 struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
                         real **own_params, struct err *e);
+/* Refuses a plan with a tensor of more rows or columns than an operation takes (2^31 - 1): it can be counted, not run. */
+int plan_fits(const struct plan *p, struct err *e);
 void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…],"tasks":N,
  * "per_task":X,"shared":N,"own":N}, without the heads but in "head"; per_task: trained over tasks; own:

@@ -36,7 +36,7 @@ static struct method at_size(const struct method *m, int size) {
     struct method out = *m;
     double by = (double)size / first_size(m);
     for (int i = 0; i < out.count; i++)
-        if (out.module[i].size > 0) out.module[i].size = (int)fmax(1, round(out.module[i].size * by));
+        if (out.module[i].size > 0) out.module[i].size = (int)fmin(fmax(1, round(out.module[i].size * by)), LARGEST);
     return out;
 }
 

@@ -116,7 +116,10 @@ static struct plan *setup_plan_of(const struct run_config *c, const struct metho
         outputs[0] = 0;
     }
     const struct plan_tasks all = { meta.on ? 1 : tasks->count, name, outputs, &meta };
-    return plan_new_tasks(m, a, &all, e);
+    struct plan *p = plan_new_tasks(m, a, &all, e);
+    if (!p || !plan_fits(p, e)) return p;
+    plan_free(p);
+    return NULL;
 }
 
 struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a, struct err *e) {

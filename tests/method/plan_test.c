@@ -558,6 +558,42 @@ static void a_classifier_is_counted_as_the_head(void **state) {
     }
 }
 
+/* Products of sizes above 2^31 are counted and shown, but not trained; what 63 bits do not hold is refused. */
+static void the_largest_sizes_are_counted(void **state) {
+    (void)state;
+    const struct arch tiny = shape_bert(128, 4, 4096, 3, 2000, 128), widest = shape_bert(65536, 65536, 65536, 256, 2000, 128);
+    static const struct {
+        const char *text;
+        bool widest, fits;
+        size_t trained;
+        const char *part; /* of the arithmetic */
+    } rows[] = {
+        {"bottleneck(r=1000000; source=hyper, write=f.pre, read=f.in) + hyper", false, false, 274625299648,
+         "4096000000\u00B764 + 4096000000"},
+        {"bottleneck(r=1000000; source=hyper, write=a.q, read=a.in) + hyper", false, true, 16705041728, "128000000\u00B764"},
+        {"multi-head-parallel-adapter(r=1000000,heads=free,read=a.in)", true, false, 1099528404992000000, "65536\u00B71000000\u00B765536"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct arch *a = rows[i].widest ? &widest : &tiny;
+        struct err e = ERR_INIT;
+        struct plan *p = planned(rows[i].text, a, 2);
+        if (p->trained_method != rows[i].trained) fail_msg("%s: %zu", rows[i].text, p->trained_method);
+        char *json = plan_counts_json(p, a);
+        if (!strstr(json, rows[i].part)) fail_msg("%s", json);
+        assert_null(strstr(json, " -"));
+        assert_true(!plan_fits(p, &e) == rows[i].fits);
+        if (!rows[i].fits) assert_non_null(strstr(e.text, "choose a smaller size"));
+        free(json);
+        plan_free(p);
+    }
+    struct method m;
+    struct err e = ERR_INIT;
+    test_ok(method_parse("bottleneck(r=1000000; source=hyper, write=f.pre, read=f.in) + bottleneck(r=1000000; source=hyper) + "
+                         "hyper(inner=65536, hidden=65536, net=layer)", &m, &e), &e);
+    assert_null(plan_new(&m, &widest, 2, &e));
+    test_refused(e.code, ERR_USAGE, &e, "more parameters on this model");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_episodes_learn_is_counted),
@@ -566,6 +602,7 @@ int main(void) {
         cmocka_unit_test(a_tiny_model_counts_by_hand),
         cmocka_unit_test(the_lowest_layer_is_known),
         cmocka_unit_test(counts_are_written_with_their_arithmetic),
+        cmocka_unit_test(the_largest_sizes_are_counted),
         cmocka_unit_test(names_are_readable_and_stable),
         cmocka_unit_test(vectors_do_not_decay),
         cmocka_unit_test(what_cannot_move_is_listed),
