@@ -65,7 +65,7 @@ static int rows_of_table(struct dataset *d, const char *file, const struct table
     int rc = how->column || second ? 0 : task_rows_by_keys(d, file, e);
     if (rc) return rc < 0 ? rc : 0;
     const struct dataset_options o = { .path = file, .text_a = how->column, .text_b = second, .header = how->header,
-                                       .delimiter = how->delimiter };
+                                       .delimiter = how->delimiter, .text_option = "--column" };
     rc = dataset_read(d, &o, e);
     if (!rc && d->report.notes.size) out_report(buf_text(&d->report.notes));
     return rc;

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -91,6 +92,50 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
               texts[1]);
     *c = (struct columns){.a = texts[0], .target = texts[1]};
     return 0;
+}
+
+const char *columns_option(const struct dataset_options *o, size_t k) {
+    const char *const option[] = {o->target ? "--source" : o->text_option ? o->text_option : "--text", "--text-b", NULL,
+                                  "--label", "--target"};
+    return o->text_option && !*o->text_option ? NULL : option[k];
+}
+
+/* A column whose name is the same but for case, or else begins so ("Labels"). */
+static const char *columns_like(const struct dataset *d, const char *name) {
+    for (int i = 0; i < d->columns; i++)
+        if (!strcasecmp(d->column[i], name)) return d->column[i];
+    for (int i = 0; i < d->columns; i++)
+        if (!strncasecmp(d->column[i], name, strlen(name))) return d->column[i];
+    return NULL;
+}
+
+void columns_advise(const struct dataset *d, const char *name, const char *option, struct buf *out) {
+    const char *like = columns_like(d, name);
+    if (!option) return;
+    if (!like) {
+        buf_printf(out, "; choose one with %s", option);
+        return;
+    }
+    buf_printf(out, "; did you mean %s ", option);
+    text_shell_word(out, like);
+    buf_putc(out, '?');
+}
+
+bool columns_missing(const struct dataset_options *o, struct dataset *d, struct err *e) {
+    struct columns c;
+    if (o->shape != DATA_FLAT || columns_choose(o, d, &c, NULL)) return false;
+    const char *const name[] = {c.a, c.b, c.c, c.label, c.target};
+    for (size_t k = 0; k < COUNT_OF(name); k++) {
+        if (!name[k] || has(d, name[k])) continue;
+        struct buf advice = BUF_INIT;
+        char *found = names_text(d->column, d->columns, 8);
+        columns_advise(d, name[k], columns_option(o, k), &advice);
+        err_set(e, ERR_USAGE, "%s: no column \"%s\": the keys of the first lines are %s%s", d->path, name[k], found, buf_text(&advice));
+        buf_release(&advice);
+        free(found);
+        return true;
+    }
+    return false;
 }
 
 void columns_keep(struct dataset *d, const struct columns *c) {

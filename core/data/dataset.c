@@ -140,7 +140,8 @@ static int open_file(struct dataset *d, struct err *e) {
 }
 
 /* No line of the file could be read: why, and what there is. */
-static int no_rows(const struct dataset *d, struct err *e) {
+static int no_rows(const struct import *m, struct err *e) {
+    struct dataset *d = m->d;
     const struct report_skip *first = &d->report.first[0];
     const struct buf *file = &d->memory->file;
     size_t bom = d->report.bom ? 3 : 0;
@@ -153,13 +154,8 @@ static int no_rows(const struct dataset *d, struct err *e) {
                 "%s: the file is one JSON document, %s of %zu; what is read has an object a line",
                 d->path, json_kind(whole),
                 json_is_array(whole) ? json_array_size(whole) : json_object_size(whole));
-    else {
-        char *found = names_text(d->column, d->columns, 8);
-        err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s (the keys of the first lines: "
-                              "%s)",
-                d->path, first->line, first->why, found);
-        free(found);
-    }
+    else if (!d->columns || !columns_missing(m->o, d, e))
+        err_set(e, ERR_INPUT, "%s: no row could be read; line %zu: %s", d->path, first->line, first->why);
     json_decref(whole);
     return e->code;
 }
@@ -197,7 +193,7 @@ static int dataset_read_all(struct import *m, struct err *e) {
                                        : table_read(m, e);
     if (!rc) rc = labels_read(m, e);
     if (rc) return rc;
-    if (!d->rows && d->report.first_count) return no_rows(d, e);
+    if (!d->rows && d->report.first_count) return no_rows(m, e);
     if (!d->rows) return err_set(e, ERR_INPUT, "%s: the file has no rows", d->path);
     d->report.rows = d->split_rows = d->rows;
     repeats_digest(d);

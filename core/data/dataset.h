@@ -93,6 +93,7 @@ struct dataset_options {
      * but a tab, columns may be quoted.  NULL: a tab or a comma, by the format, or what a first
      * line as "sep=;" says. */
     const char *delimiter;
+    const char *text_option;  /* option that chooses the texts' column, for messages; NULL: --text; "": no option does */
     /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: a
      * single text; label NULL: no row has a gold label. */
     const char *text_a, *text_b, *label;

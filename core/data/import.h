@@ -98,6 +98,13 @@ struct columns {
 /* Chooses among d->column; ERR_USAGE when two pairs of columns could be meant. */
 int columns_choose(const struct dataset_options *o, struct dataset *d, struct columns *c,
                    struct err *e);
+/* The option that chooses column k of struct columns (a, b, c, label, target); NULL: none does. */
+const char *columns_option(const struct dataset_options *o, size_t k);
+/* Appends "; did you mean --label Topic?" or "; choose one with --label" for a column that is missing; nothing where no
+ * option (NULL) chooses it. */
+void columns_advise(const struct dataset *d, const char *name, const char *option, struct buf *out);
+/* Sets *e where a column that is asked for is none of d->column; returns whether one is. */
+bool columns_missing(const struct dataset_options *o, struct dataset *d, struct err *e);
 /* Keeps the chosen names in the split. */
 void columns_keep(struct dataset *d, const struct columns *c);
 

@@ -16,8 +16,9 @@ static int position(const char *s, int columns) {
 
 static bool is_position(const char *name) { return position(name, INT_MAX) >= 0; }
 
-static int missing(const struct import *m, const struct records *r, const char *name, struct err *e) {
+static int missing(const struct import *m, const struct records *r, size_t k, const char *name, struct err *e) {
     const struct dataset *d = m->d;
+    struct buf advice = BUF_INIT;
     const char *option = delimiter_hint(r, name);
     char *found = names_text(d->column, d->columns, 12);
     if (option)
@@ -28,17 +29,19 @@ static int missing(const struct import *m, const struct records *r, const char *
         err_set(e, ERR_USAGE, "%s: no column \"%s\"; line %zu has %d", d->path, name, r->first, d->columns);
     else if (m->header == DATA_HEADER_NO)
         err_set(e, ERR_USAGE, "%s: no column \"%s\": without a header the columns are %s", d->path, name, found);
-    else
-        err_set(e, ERR_USAGE,
-                "%s: no column \"%s\"; line %zu, taken as the header, gives the columns %s (no header? Choose "
-                "every column by its number, as \"#1\")",
-                d->path, name, r->first, found);
+    else {
+        columns_advise(d, name, columns_option(m->o, k), &advice);
+        err_set(e, ERR_USAGE, "%s: no column \"%s\": the columns of the header (line %zu) are %s%s (no header? Choose every "
+                              "column by its number, as \"#1\")",
+                d->path, name, r->first, found, buf_text(&advice));
+    }
+    buf_release(&advice);
     free(found);
     return -1;
 }
 
-/* The column's index, or -1 with *e. */
-static int table_column(const struct import *m, const struct records *r, const char *name, struct err *e) {
+/* The index of column k of struct columns, or -1 with *e. */
+static int table_column(const struct import *m, const struct records *r, size_t k, const char *name, struct err *e) {
     const struct dataset *d = m->d;
     int found = -1;
     for (int i = 0; i < d->columns; i++) {
@@ -53,7 +56,7 @@ static int table_column(const struct import *m, const struct records *r, const c
         found = i;
     }
     if (found < 0) found = position(name, d->columns);
-    return found >= 0 ? found : missing(m, r, name, e);
+    return found >= 0 ? found : missing(m, r, k, name, e);
 }
 
 static bool has_field(const struct records *r, const char *s) {
@@ -119,7 +122,7 @@ static int table_choose(const struct import *m, const struct records *r, struct 
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         *to[i] = -1;
         if (!*want[i]) continue;
-        if ((*to[i] = table_column(m, r, *want[i], e)) < 0) return ERR_USAGE;
+        if ((*to[i] = table_column(m, r, i, *want[i], e)) < 0) return ERR_USAGE;
         *want[i] = d->column[*to[i]];
         for (size_t k = 0; k < i; k++)
             if (*to[k] == *to[i])

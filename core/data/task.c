@@ -29,6 +29,7 @@ static struct dataset_options task_options(const struct task_files *p, const str
     if (!l) return o;
     if (l->no_header) o.header = DATA_HEADER_NO;
     o.headless = l->headless[0] ? l->headless : NULL;
+    o.text_option = "";
     o.text_a = l->text_a;
     o.text_b = l->text_b;
     o.text_c = l->text_c;

@@ -153,18 +153,19 @@ static void other_json(void **state) {
     (void)state;
     static const struct {
         const char *bytes, *why;
+        int code;
     } wrong[] = {
-        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "one JSON document, a list of 1"},
-        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "one JSON document, an object of 2"},
-        {"[{\"source\":\"a\"}]", "one JSON document, a list of 1"},
+        {"[\n{\"source\":\"a\",\"target\":\"b\"}]\n", "one JSON document, a list of 1", ERR_INPUT},
+        {"{\n\"source\":\"a\",\n\"target\":\"b\"}\n", "one JSON document, an object of 2", ERR_INPUT},
+        {"[{\"source\":\"a\"}]", "one JSON document, a list of 1", ERR_INPUT},
         {"{\"src\":\"a\",\"tgt\":\"b\"}\n",
-         "line 1: no \"text\" (the keys of the first lines: \"src\", \"tgt\")"},
+         "no column \"text\": the keys of the first lines are \"src\", \"tgt\"; choose one with --text", ERR_USAGE},
     };
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct task t;
         struct err e = ERR_INIT;
         test_refused(open_file(&t, "a.jsonl", wrong[i].bytes, (struct task_source){0}, &e),
-                     ERR_INPUT, &e, wrong[i].why);
+                     wrong[i].code, &e, wrong[i].why);
     }
 }
 
