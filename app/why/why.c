@@ -51,6 +51,36 @@ double why_share_error(double p, int64_t n) {
 
 bool why_is_share(const char *metric) { return metric && (!strcmp(metric, "accuracy") || !strcmp(metric, "exact")); }
 
+/* Kinds that are not reported where the first of their row explains them. */
+static const char *const why_explained[][9] = {
+    { "single-class", "no-gradient", "module-still", "unmoved", "no-gradient-in-tensors", "one-class", "no-better", "few-rows" },
+};
+
+static void why_free(struct why_finding *f) {
+    free(f->text);
+    free(f->figures);
+}
+
+static bool why_has(const struct why *w, const char *kind) {
+    for (int i = 0; i < w->count; i++)
+        if (!strcmp(w->of[i].kind, kind)) return true;
+    return false;
+}
+
+static void why_drop(struct why *w, const char *kind) {
+    int kept = 0;
+    for (int i = 0; i < w->count; i++) {
+        if (strcmp(w->of[i].kind, kind)) w->of[kept++] = w->of[i];
+        else why_free(&w->of[i]);
+    }
+    w->count = kept;
+}
+
+static void why_drop_explained(struct why *w) {
+    for (size_t k = 0; k < COUNT_OF(why_explained); k++)
+        for (int i = 1; why_has(w, why_explained[k][0]) && why_explained[k][i]; i++) why_drop(w, why_explained[k][i]);
+}
+
 int why_of_run(struct store *s, const struct store_run *run, struct why *out, struct err *e) {
     struct why_run r;
     bool shots = run->regime && text_starts(run->regime, "fewshot"); /* many trainings, each judged by its draws */
@@ -64,16 +94,15 @@ int why_of_run(struct store *s, const struct store_run *run, struct why *out, st
     for (int k = 0; k < r.tasks; k++)
         for (int i = 0; why_rows_rules[i]; i++) why_rows_rules[i](&r, &r.task[k], out);
     for (int i = 0; why_plan_rules[i]; i++) why_plan_rules[i](&r, out);
+    /* of several tasks the others have gradients, and so has a task of texts */
+    if (r.tasks == 1 && r.config.form != FORM_TEXT) why_drop_explained(out);
     why_moved_facts(&r, out);
     why_run_release(&r);
     return 0;
 }
 
 void why_release(struct why *w) {
-    for (int i = 0; i < w->count; i++) {
-        free(w->of[i].text);
-        free(w->of[i].figures);
-    }
+    for (int i = 0; i < w->count; i++) why_free(&w->of[i]);
     for (int i = 0; i < w->facts; i++) free(w->fact[i]);
     free(w->of);
     free(w->fact);

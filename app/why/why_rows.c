@@ -92,6 +92,21 @@ static void one_sided(const struct why_run *r, const struct why_task *t, struct 
     free(of), free(rows);
 }
 
+static void single_class(const struct why_run *r, const struct why_task *t, struct why *w) {
+    const struct report_facts *f = t->train;
+    (void)r;
+    if (!f || f->classes != 1) return;
+    char *of = why_of_task(t), all[32];
+    text_thousands((int64_t)f->class_rows[0], all);
+    why_add(w, "single-class",
+            f->class_rows[0] == 1
+                ? xprintf("%sthe only training example is of class %s: with one class there is nothing to learn", of, f->class_name[0])
+                : xprintf("%sall %s training examples are of class %s: with one class there is nothing to learn", of, all,
+                          f->class_name[0]),
+            "rows", (double)f->class_rows[0], NULL);
+    free(of);
+}
+
 /* Rows that train has of a class of dev. */
 static size_t rows_of_class(const struct report_facts *f, const char *name) {
     for (int i = 0; i < f->classes; i++)
@@ -134,5 +149,5 @@ static void same_file(const struct why_run *r, const struct why_task *t, struct 
     free(of);
 }
 
-why_task_rule *const why_rows_rules[WHY_ROWS_KINDS + 1] = { cut, vanished, unknown, leak, contradicting, one_sided, unlearnable,
-                                                            cut_targets, same_file, NULL };
+why_task_rule *const why_rows_rules[WHY_ROWS_KINDS + 1] = { cut, vanished, unknown, leak, contradicting, one_sided,
+                                                            single_class, unlearnable, cut_targets, same_file, NULL };

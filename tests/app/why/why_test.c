@@ -255,6 +255,8 @@ static void of_the_rows(void **state) {
             TRAIN "warning: 19 of the repeats have another label than the first (lines 1)\n", DEV);
     of_rows("one-sided", "of class no, or so", TRAIN "class 0: no, or so, 900 rows\nclass 1: yes, 100 rows\n", DEV,
             TRAIN "class 0: no, or so, 899 rows\nclass 1: yes, 101 rows\n", DEV);
+    of_rows("single-class", "all 1,000 training examples are of class no:", TRAIN "class 0: no, 1000 rows\n", DEV,
+            TRAIN "class 0: no, 999 rows\nclass 1: yes, 1 row\n", DEV);
     of_rows("unlearnable", "class maybe has no training row, and 7 of 200", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 0 rows\n",
             DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n", TRAIN "class 0: no, 500 rows\nclass 1: maybe, 1 row\n",
             DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n");
@@ -262,6 +264,24 @@ static void of_the_rows(void **state) {
             TRAIN "warning: 49 targets cut to 12 tokens: 60 tokens\n", DEV);
     told("same-file", "the training file itself", &(struct record){ .points = 40, .same_sha = "abcdefabcdefabcdef" },
          &(struct record){ .points = 40 });
+}
+
+/* What follows from one class is not said again. */
+static void one_class_explains_the_rest(void **state) {
+    (void)state;
+    struct record x = { .points = 120, .norm = no_norm, .report = { "t.csv (sha256 01…)\n1 row from 2 lines\nclass 0: no, 1 row\n",
+                                                                    "d.csv (sha256 01…)\n1 row from 2 lines\nclass 0: no, 1 row\n" },
+                        .evals = 2, .value = { 1, 1 }, .constant_from = { 1, 1 }, .rows = "dev 1", .majority = 1,
+                        .moved = { "head_tensors", "head_same", "head_unreached" }, .moved_value = { 4, 4, 4 } };
+    struct why w = looked_at(&x);
+    assert_string_equal(sentence(&w, "single-class"), "the only training example is of class no: with one class there is nothing to learn");
+    static const char *const none[] = { "no-gradient", "unmoved", "no-gradient-in-tensors", "one-class", "few-rows" };
+    for (size_t i = 0; i < COUNT_OF(none); i++) assert_null(sentence(&w, none[i]));
+    why_release(&w);
+    x.report[0] = two_classes;
+    w = looked_at(&x);
+    for (size_t i = 0; i < COUNT_OF(none); i++) assert_non_null(sentence(&w, none[i]));
+    why_release(&w);
 }
 
 /* ---- the plan, and what moved ---- */
@@ -498,6 +518,7 @@ int main(void) {
         cmocka_unit_test(of_the_curves),
         cmocka_unit_test(of_the_scores),
         cmocka_unit_test(of_the_rows),
+        cmocka_unit_test(one_class_explains_the_rest),
         cmocka_unit_test(of_the_plan),
         cmocka_unit_test(what_was_asked_for),
         cmocka_unit_test(other_numbers_after_a_resume),
