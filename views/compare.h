@@ -46,6 +46,7 @@ struct compare_data {
     const char *mixed;              /* in a line why they stand side by side only; NULL */
     const char *const *metric;      /* names of those that all evaluated runs have */
     int metrics;
+    int repeats;                    /* of the runs those that repeat another and do not count */
 };
 
 struct compare_view {

@@ -101,7 +101,9 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     char title[64], right[200];
     int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
     const struct compare_group *g = compare_at_cursor(v);
-    snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", v->data.runs, v->data.runs == 1 ? "" : "s");
+    int at = snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", v->data.runs,
+                      v->data.runs == 1 ? "" : "s");
+    if (v->data.repeats) snprintf(title + at, sizeof title - (size_t)at, ", %d repeated", v->data.repeats);
     snprintf(right, sizeof right, "%.180s", g && g->kind >= 0 ? v->data.kind[g->kind].rows : "without evaluations");
     int room = r.w - canvas_width(c, title) - 8;
     if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");

@@ -1,5 +1,6 @@
 #include "views/few.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,25 @@ static void draw_scores(struct canvas *c, struct rect r, const struct few_view *
     free(line);
 }
 
+/* "mean ± sd over 10 draws", "… over 5–10 draws" where they differ. */
+static void numbers_title(const struct few_view *v, char out[64]) {
+    int least = INT_MAX, most = 0;
+    for (int i = 0; i < v->lines; i++) {
+        for (int p = 0; p < v->line[i].points; p++) {
+            int n = v->line[i].draws[p];
+            least = n < least ? n : least;
+            most = n > most ? n : most;
+        }
+    }
+    if (least < most) snprintf(out, 64, "mean \u00B1 sd over %d\u2013%d draws", least, most);
+    else snprintf(out, 64, "mean \u00B1 sd over %d draw%s", most, most == 1 ? "" : "s");
+}
+
 static void draw_numbers(struct canvas *c, struct rect r, const struct few_view *v) {
     const struct few_line *first = &v->line[0];
-    canvas_text(c, r.x + 1, r.y, INK_DIM, "mean \u00B1 sd over draws");
+    char title[64];
+    numbers_title(v, title);
+    canvas_text(c, r.x + 1, r.y, INK_DIM, title);
     for (int p = 0; p < first->points; p++) {
         char head[24];
         snprintf(head, sizeof head, "k=%g", first->k[p]);

@@ -11,6 +11,7 @@ struct few_line { /* a method */
     const char *name;
     int points;
     const double *k, *mean, *sd; /* over the tasks; sd over draws, NaN: none */
+    const int *draws;            /* that sd is of */
 };
 struct few_gain {
     const char *task;

@@ -222,11 +222,13 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     group_seeds(v, g, list, sizeof list);
     group_value(row, g->mean, mean);
     buf_printf(out, "%s %s", runs_column_name[v->group_by], g->value);
-    if (!g->n) buf_puts(out, ": no finished run with a value");
-    else
-        buf_printf(out, ": mean %s of %d run%s, seed%s %s, %s of %s, %lld rows", mean, g->n, g->n == 1 ? "" : "s",
-                   g->n == 1 ? "" : "s", list, row->decides ? row->decides : row->metric, row->task, (long long)row->rows);
+    if (!g->n) {
+        buf_puts(out, ": no finished run with a value");
+        return;
+    }
+    buf_printf(out, ": mean %s of %d run%s, seed%s %s", mean, g->n, g->n == 1 ? "" : "s", g->n == 1 ? "" : "s", list);
     if (g->repeats)
-        buf_printf(out, " \u00B7 %d repeated run%s not counted%s", g->repeats, g->repeats == 1 ? "" : "s",
+        buf_printf(out, " (%d repeated run%s not counted%s)", g->repeats, g->repeats == 1 ? "" : "s",
                    g->differs ? ": weights differ, the newest counts" : "");
+    buf_printf(out, ", %s of %s, %lld rows", row->decides ? row->decides : row->metric, row->task, (long long)row->rows);
 }

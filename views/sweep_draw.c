@@ -141,8 +141,8 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     if (t->reason) buf_printf(out, "%s", t->reason);
     else if (t->n) {
         buf_puts(out, mean);
-        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s", sd);
-        if (isfinite(t->low)) buf_printf(out, " [%s, %s]", low, high);
+        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sd);
+        if (isfinite(t->low)) buf_printf(out, ", 95%% [%s, %s]", low, high);
         buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds, t->front[v->cost] ? ", on the front" : "");
     } else buf_puts(out, t->state);
 }

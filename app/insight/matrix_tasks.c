@@ -113,8 +113,8 @@ static char *matrix_tasks_note_of(const struct probe *p, const struct prototype_
     if (!x->rows) return xstrdup("no rows");
     int best = nearest_of(p, x);
     double sd = margin_deviation(x->rows, x->sum, x->squares);
-    if (seen) return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f", x->right, x->rows, x->sum / x->rows, sd);
-    return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f", x->vote[best], x->rows, predictor_task(p->opened.predictor, best),
+    if (seen) return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows, x->sum / x->rows, sd);
+    return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows, predictor_task(p->opened.predictor, best),
                    x->sum / x->rows, sd);
 }
 
@@ -165,7 +165,7 @@ static void tell_near(struct matrix *m, const struct probe *p, const struct prot
         m->row_name[t] = seen ? xstrdup(p->rows.task[t]) : xprintf("%s (unseen)", p->rows.task[t]);
     }
     if (!all.rows) return;
-    m->beside = xprintf("row argmax right %d of %d (%.3f)   margin %.2f \u00b1 %.2f", all.right, all.rows,
+    m->beside = xprintf("row argmax right %d of %d (%.3f)   margin %.2f \u00b1 %.2f sd", all.right, all.rows,
                         (double)all.right / all.rows, all.sum / all.rows, margin_deviation(all.rows, all.sum, all.squares));
 }
 

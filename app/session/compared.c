@@ -26,6 +26,7 @@ static char *claim_of(const struct side_by_side *c, int group) {
         if ((pair[i].a == group && pair[i].b == best) || (pair[i].a == best && pair[i].b == group))
             claim = comparison_claim(c, &pair[i], n, 0);
     free(pair);
+    if (!claim && best >= 0) claim = comparison_unpaired(c, group, best);
     return claim;
 }
 
@@ -117,6 +118,9 @@ static void compared_fill(struct compared_page *p) {
     d->metric = p->metric;
     d->mixed = c->mixed;
     d->runs = p->groups.runs;
+    for (int i = 0; i < c->groups; i++)
+        for (int k = 0; k < c->group[i].runs; k++)
+            d->repeats += c->group[i].run[k].counted && c->group[i].run[k].counted != c->group[i].run[k].id;
 }
 
 int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,

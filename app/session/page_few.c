@@ -28,12 +28,14 @@ void page_few_release(struct page_few *p) {
 static struct few_line line_of_run(struct page_few *p, const struct shots_results *r) {
     size_t ks = (size_t)r->how.ks;
     double *k = page_numbers(p, ks), *mean = page_numbers(p, ks), *sd = page_numbers(p, ks);
-    struct few_line l = { .name = page_keep(p, shots_label(r)), .k = k, .mean = mean, .sd = sd };
+    int *draws = page_keep(p, xcalloc(ks + 1, sizeof *draws));
+    struct few_line l = { .name = page_keep(p, shots_label(r)), .k = k, .mean = mean, .sd = sd, .draws = draws };
     for (int i = 0; i < r->how.ks; i++) {
         struct shots_point v = shots_point(r, r->how.k[i]);
         if (!v.tasks) continue;
         k[l.points] = r->how.k[i];
         mean[l.points] = v.mean;
+        draws[l.points] = v.draws;
         sd[l.points++] = v.sd;
     }
     return l;

@@ -316,21 +316,31 @@ size_t comparison_pairs(const struct side_by_side *c, double margin, struct comp
             struct spread s = comparison_pair(c, &c->group[i], &c->group[k]);
             if (k == i || !s.n) continue;
             GROW(pair, room, n + 1);
-            pair[n++] = (struct compared_pair){ i, k, s, false, false };
+            pair[n++] = (struct compared_pair){ .a = i, .b = k, .s = s };
         }
     }
-    double *p = xcalloc(n + 1, sizeof *p);
-    bool *falls = xcalloc(n + 1, sizeof *falls);
+    double *p = xcalloc(n + 1, sizeof *p), *adjusted = xcalloc(n + 1, sizeof *adjusted);
     for (size_t i = 0; i < n; i++) p[i] = spread_p(pair[i].s);
-    holm(p, n, 0.05, falls);
-    for (size_t i = 0; i < n; i++) pair[i].differs = falls[i];
+    holm(p, n, adjusted);
+    for (size_t i = 0; i < n; i++) pair[i].p = adjusted[i], pair[i].differs = adjusted[i] <= 0.05;
     for (size_t i = 0; i < n; i++) p[i] = margin > 0 ? spread_p_within(pair[i].s, margin) : NAN;
-    holm(p, n, 0.05, falls);
-    for (size_t i = 0; i < n; i++) pair[i].equal = falls[i];
+    holm(p, n, adjusted);
+    for (size_t i = 0; i < n; i++) pair[i].p_equal = adjusted[i], pair[i].equal = adjusted[i] <= 0.05;
     free(p);
-    free(falls);
+    free(adjusted);
     *out = pair;
     return n;
+}
+
+/* "adjusted p 0.012 (Holm, 3 comparisons)", or why there is none. */
+static char *adjusted_p(const struct compared_pair *p, size_t k, bool of_equality) {
+    double value = of_equality ? p->p_equal : p->p;
+    if (isnan(value)) return xprintf("no test, as %s", p->s.n < 2 ? "there is one difference" : "the differences are equal");
+    char *text = value < 0.0001 ? xstrdup("below 0.0001") : xprintf("%.2g", value);
+    char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k, of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",
+                        of_equality ? " as a family of their own" : "");
+    free(text);
+    return out;
 }
 
 char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin) {
@@ -338,15 +348,25 @@ char *comparison_claim(const struct side_by_side *c, const struct compared_pair 
     bool points = comparison_in_points(c, a->kind), better = c->kind[a->kind].direction * p->s.mean > 0;
     double by = points ? 100 : 1;
     struct interval i = spread_interval(p->s, 0.95);
-    const char *unit = points ? " points" : "";
+    const char *unit = points ? " percentage points" : "", *seeds = p->s.n == 1 ? "shared seed" : "shared seeds";
+    bool equal = p->equal && !p->differs;
+    char *tested = adjusted_p(p, k, equal), *out;
     if (p->differs)
-        return xprintf("%s > %s: %+.2f [%.2f, %.2f]%s, %zu pairs of runs, one of %zu comparisons (Holm)",
-                       better ? a->name : b->name, better ? b->name : a->name, by * (better ? p->s.mean : -p->s.mean),
-                       by * (better ? i.low : -i.high), by * (better ? i.high : -i.low), unit, p->s.n, k);
-    if (p->equal)
-        return xprintf("%s and %s are equal within %g%s, %zu pairs of runs, one of %zu comparisons (Holm)", a->name, b->name,
-                       by * margin, unit, p->s.n, k);
-    return xprintf("%s and %s: no difference shown, %zu pair%s of runs", a->name, b->name, p->s.n, p->s.n == 1 ? "" : "s");
+        out = xprintf("%s > %s: %+.2f%s, 95%% interval [%.2f, %.2f], not adjusted, %zu %s; %s", better ? a->name : b->name,
+                      better ? b->name : a->name, by * (better ? p->s.mean : -p->s.mean), unit, by * (better ? i.low : -i.high),
+                      by * (better ? i.high : -i.low), p->s.n, seeds, tested);
+    else if (equal)
+        out = xprintf("%s and %s are equal within %g%s, %zu %s; %s", a->name, b->name, by * margin, unit, p->s.n,
+                      seeds, tested);
+    else out = xprintf("%s and %s: no difference shown, %zu %s; %s", a->name, b->name, p->s.n, seeds, tested);
+    free(tested);
+    return out;
+}
+
+char *comparison_unpaired(const struct side_by_side *c, int a, int b) {
+    const struct compared_group *x = &c->group[a], *y = &c->group[b];
+    if (!are_alike(x, y) || comparison_pair(c, x, y).n) return NULL;
+    return xprintf("%s and %s: no seed in common, so their difference is not tested", x->name, y->name);
 }
 
 /* ---- fronts and ranks ---- */

@@ -108,13 +108,18 @@ bool comparison_in_points(const struct side_by_side *c, int kind);
 struct compared_pair {
     int a, b; /* groups */
     struct spread s;
-    bool differs, equal; /* by Holm's correction over all pairs */
+    bool differs, equal; /* at 5 % */
+    double p, p_equal;   /* adjusted by Holm's method over the pairs, those of equality as a family of their own; NaN: no test */
 };
 enum { COMPARISON_PAIRS_OF = 40 }; /* of more groups only those with the best of their kind are compared */
 /* `margin` > 0 also claims "equal within".  Caller frees. */
 size_t comparison_pairs(const struct side_by_side *c, double margin, struct compared_pair **out);
-/* "lora > bitfit: +1.80 [0.40, 3.20] points, …, 5 pairs"; k: of how many.  Caller frees. */
+/* Returns in words whether the pair, one of k, differs, or is equal within `margin`, with its interval and adjusted p.  The
+ * caller frees. */
 char *comparison_claim(const struct side_by_side *c, const struct compared_pair *p, size_t k, double margin);
+/* Returns "A and B: no seed in common, …" for two groups with values of one kind that share none, else NULL.  The caller
+ * frees. */
+char *comparison_unpaired(const struct side_by_side *c, int a, int b);
 
 /* What a group costs. */
 enum compared_cost { COST_TRAINED, COST_SECONDS, COST_MEMORY };

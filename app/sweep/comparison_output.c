@@ -132,12 +132,24 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
         json_member_int(b, "n", (long long)pair[i].s.n);
         json_member_measured(b, "diff", pair[i].s.mean);
         interval_json(b, pair[i].s);
+        json_member_measured(b, "p", pair[i].p);
+        if (margin > 0) json_member_measured(b, "p_equal", pair[i].p_equal);
         json_member_string(b, "claim", claim);
         buf_putc(b, '}');
         free(claim);
     }
     buf_putc(b, ']');
     free(pair);
+    json_add_key(b, "unpaired");
+    buf_putc(b, '[');
+    for (int i = 0; i < c->groups; i++) {
+        for (int k = i + 1; k < c->groups && c->groups <= COMPARISON_PAIRS_OF; k++) {
+            char *why = comparison_unpaired(c, i, k);
+            if (why) json_member_string(b, NULL, why);
+            free(why);
+        }
+    }
+    buf_putc(b, ']');
 }
 
 static void effect_json(const struct side_by_side *c, const struct compared_effect *x, struct buf *b) {
@@ -336,14 +348,24 @@ static void comparison_output_table(const struct side_by_side *c, int kind,
 static void claims(const struct side_by_side *c, double margin, struct buf *out) {
     struct compared_pair *pair;
     size_t n = comparison_pairs(c, margin, &pair), shown = 0;
+    bool any = false;
     for (size_t i = 0; i < n; i++) {
         if (!pair[i].differs && !pair[i].equal) continue;
         char *claim = comparison_claim(c, &pair[i], n, margin);
         buf_printf(out, "- %s\n", claim);
         shown++;
+        any = true;
         free(claim);
     }
-    if (shown) buf_putc(out, '\n');
+    for (int i = 0; i < c->groups; i++) {
+        for (int k = i + 1; k < c->groups && c->groups <= COMPARISON_PAIRS_OF; k++) {
+            char *why = comparison_unpaired(c, i, k);
+            if (why) buf_printf(out, "- %s\n", why);
+            any |= why != NULL;
+            free(why);
+        }
+    }
+    if (any && n > shown) buf_putc(out, '\n');
     if (n > shown) buf_printf(out, "No difference shown in %zu of %zu pairs of cells.\n", n - shown, n);
     free(pair);
 }

@@ -40,7 +40,8 @@ static void print_published(const struct shots_results *r) {
     for (int i = 0; (x = leopard_cell(i)); i++) {
         if (!shots_results_have_k(r, x->k) || (x->task && !shots_results_find(r, x->task))) continue;
         if (last && shots_table_same_cell(last, x)) fputs(", ", stdout);
-        else if (x->task) printf("%spublished, BERT-base: %s k=%d accuracy in %%: ", last ? "\n" : "", x->task, x->k);
+        else if (x->task)
+            printf("%spublished, BERT-base: %s k=%d accuracy in %%, mean \u00b1 sd as published: ", last ? "\n" : "", x->task, x->k);
         else printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks, x->k);
         printf("%s %.1f", x->method, x->mean);
         if (!isnan(x->sd)) printf(" \u00b1 %.1f", x->sd);

@@ -65,8 +65,10 @@ static void few_rows(const struct why_run *r, const struct why_task *t, struct w
     char *of = why_of_task(t);
     double half = 1.96 * why_share_error(best->value, t->rows);
     if (why_is_share(t->metric))
-        why_add(w, "few-rows", xprintf("%s%s has %lld rows: \u00B1 %.0f points", of, t->split, (long long)t->rows, 100 * half), "rows",
-                (double)t->rows, "half_width", half, NULL);
+        why_add(w, "few-rows",
+                xprintf("%s%s has %lld rows: \u00B1 %.0f percentage points (95%% interval, binomial)", of, t->split, (long long)t->rows,
+                        100 * half),
+                "rows", (double)t->rows, "half_width", half, NULL);
     else
         why_add(w, "few-rows", xprintf("%s%s has %lld rows: one of them is %.1f %% of the score", of, t->split, (long long)t->rows,
                                        100.0 / (double)t->rows),

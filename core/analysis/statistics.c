@@ -137,15 +137,16 @@ double sign_test(size_t up, size_t down) {
     return n && 2 * sum < 1 ? 2 * sum : 1;
 }
 
-void holm(const double *p, size_t k, double alpha, bool *out) {
+void holm(const double *p, size_t k, double *out) {
     size_t *order = xcalloc(k + 1, sizeof *order), n = 0;
+    double least = 0; /* an adjusted p is never below that of a smaller one */
     for (size_t i = 0; i < k; i++) {
-        out[i] = false;
+        out[i] = NAN;
         if (isnan(p[i])) continue;
         size_t at = n++;
         for (; at && p[order[at - 1]] > p[i]; at--) order[at] = order[at - 1];
         order[at] = i;
     }
-    for (size_t i = 0; i < n && p[order[i]] <= alpha / (double)(k - i); i++) out[order[i]] = true;
+    for (size_t i = 0; i < n; i++) out[order[i]] = least = fmax(least, fmin(1, p[order[i]] * (double)(k - i)));
     free(order);
 }

@@ -38,8 +38,8 @@ double spread_p_within(struct spread s, double margin);
 /* The two-sided p of a sign test: `up` of up + down independent signs are above, each as likely as the other.  1 without
  * signs. */
 double sign_test(size_t up, size_t down);
-/* Which of k hypotheses fall at `alpha` by Holm's step-down: out[i] of p[i].  A p that is NaN never falls, and is
- * counted all the same. */
-void holm(const double *p, size_t k, double alpha, bool *out);
+/* Writes k p values adjusted by Holm's step-down method: out[i] of p[i], which is rejected at a level where it is at most that
+ * level.  A NaN stays NaN, and is counted as one of the k. */
+void holm(const double *p, size_t k, double *out);
 
 #endif

@@ -68,11 +68,12 @@ static void claims_have_their_p(void **state) {
     near(spread_p_within(s, 0.1), 0.89513960854067887);
     assert_true(isnan(spread_p(spread_of(v, 1))));
     const double p[] = { 0.02, 0.011, NAN, 0.012, 0.9 };
-    bool falls[5];
-    holm(p, 5, 0.05, falls); /* 0.011 > 0.05 / 5, so none does */
-    for (int i = 0; i < 5; i++) assert_false(falls[i]);
-    holm(p, 4, 0.05, falls); /* 0.011 ≤ 0.05 / 4, 0.012 ≤ 0.05 / 3, 0.02 ≤ 0.05 / 2 */
-    for (int i = 0; i < 4; i++) assert_true(falls[i] == (i != 2));
+    static const double of_five[] = { 0.06, 0.055, NAN, 0.055, 1 }, of_four[] = { 0.044, 0.044, NAN, 0.044 };
+    double adjusted[5];
+    holm(p, 5, adjusted); /* 5 × 0.011, 4 × 0.012 but no less than that, 3 × 0.02, 2 × 0.9 but at most 1 */
+    for (int i = 0; i < 5; i++) assert_true(i == 2 ? isnan(adjusted[i]) : fabs(adjusted[i] - of_five[i]) < 1e-12);
+    holm(p, 4, adjusted); /* 4 × 0.011; 3 × 0.012 and 2 × 0.02 are less than that */
+    for (int i = 0; i < 4; i++) assert_true(i == 2 ? isnan(adjusted[i]) : fabs(adjusted[i] - of_four[i]) < 1e-12);
 }
 
 int main(void) {

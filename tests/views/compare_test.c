@@ -58,6 +58,22 @@ static void spikes_do_not_flatten_the_curves(void **state) {
     ui_release(&ui);
 }
 
+/* Runs that do not count are told in the title and of their group. */
+static void repeated_runs_are_told(void **state) {
+    (void)state;
+    struct ui ui;
+    begin(&ui, 200, 60);
+    struct compare_group group[4];
+    memcpy(group, ui.compare.data.group, sizeof group);
+    group[1].repeats = "run 9 repeats run 7";
+    ui.compare.data.group = group;
+    ui.compare.data.repeats = 1;
+    ui_show(&ui, SCREEN_COMPARE);
+    assert_true(scene_shows(&ui, "7 runs, 1 repeated"));
+    assert_true(scene_shows(&ui, "run 9 repeats run 7"));
+    ui_release(&ui);
+}
+
 /* Another metric, other rows, and the two files. */
 static void more_is_asked_for(void **state) {
     (void)state;
@@ -367,6 +383,7 @@ static void the_best_again_with_another_seed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(marked_runs_or_the_filtered), cmocka_unit_test(kinds_keep_apart),
                                        cmocka_unit_test(spikes_do_not_flatten_the_curves), cmocka_unit_test(more_is_asked_for),
+                                       cmocka_unit_test(repeated_runs_are_told),
                                        cmocka_unit_test(all_that_is_shown_can_be_written), cmocka_unit_test(a_cell_leads_to_its_runs),
                                        cmocka_unit_test(a_sweep_is_started_and_stopped), cmocka_unit_test(marks_become_a_sweep),
                                        cmocka_unit_test(a_front_is_by_each_cost),

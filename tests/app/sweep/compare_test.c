@@ -258,6 +258,46 @@ static void pairs_are_of_seeds(void **state) {
     }
 }
 
+/* A claim tells its interval from its test; groups without a common seed are named. */
+static void a_claim_says_how_it_was_tested(void **state) {
+    (void)state;
+    struct side_by_side c = { 0 };
+    struct compared_pair *pair;
+    struct buf text = BUF_INIT, json = BUF_INIT;
+    const struct compared_options o = { .margin = 0.05, .cost = COST_TRAINED };
+    static const double noise[] = { 0, 0.004, -0.003, 0.001 };
+    one_kind(&c);
+    for (uint64_t seed = 1; seed <= 4; seed++) add(&c, "a", NULL, 0, seed, 0.9 + noise[seed - 1]);
+    for (uint64_t seed = 1; seed <= 4; seed++) add(&c, "b", NULL, 0, seed, 0.7);
+    for (uint64_t seed = 1; seed <= 4; seed++) add(&c, "c", NULL, 0, seed, 0.7 + noise[4 - seed]);
+    add(&c, "d", NULL, 0, 9, 0.8);
+    assert_int_equal(comparison_pairs(&c, o.margin, &pair), 3);
+    static const char *const said[] = {
+        "a > b: +20.05 percentage points, 95% interval [19.59, 20.51], not adjusted, 4 shared seeds; adjusted p below 0.0001 (Holm, 3 "
+        "comparisons)",
+        "a > c: +20.00 percentage points, 95% interval [19.08, 20.92], not adjusted, 4 shared seeds; adjusted p below 0.0001 (Holm, 3 "
+        "comparisons)",
+        "b and c are equal within 5 percentage points, 4 shared seeds; adjusted p below 0.0001 (Holm, 3 equality tests as a family of "
+        "their own)",
+    };
+    for (size_t i = 0; i < 3; i++) {
+        char *claim = comparison_claim(&c, &pair[i], 3, o.margin);
+        assert_string_equal(claim, said[i]);
+        free(claim);
+    }
+    free(pair);
+    comparison_markdown(&c, &o, &text);
+    for (size_t i = 0; i < 3; i++) assert_non_null(strstr(buf_text(&text), said[i]));
+    assert_non_null(strstr(buf_text(&text), "- a and d: no seed in common, so their difference is not tested\n"));
+    comparison_json(&c, &o, &json);
+    json_t *v = json_loads(buf_text(&json), 0, NULL), *third = json_array_get(stage_at(v, "pairs"), 2);
+    assert_int_equal(count(v, "unpaired"), 3);
+    assert_true(json_number_value(stage_at(third, "p")) > 0.05 && json_number_value(stage_at(third, "p_equal")) < 0.05);
+    json_decref(v);
+    buf_release(&text), buf_release(&json);
+    comparison_release(&c);
+}
+
 /* Rates that are even in the log are a line in their log: what each tenfold gives is the same. */
 static void rates_are_lines_in_their_log(void **state) {
     (void)state;
@@ -330,6 +370,7 @@ int main(void) {
         cmocka_unit_test(a_value_is_the_best_or_the_last),
         cmocka_unit_test(slips_are_named),
         cmocka_unit_test(pairs_are_of_seeds),
+        cmocka_unit_test(a_claim_says_how_it_was_tested),
         cmocka_unit_test(rates_are_lines_in_their_log),
         cmocka_unit_test(only_complete_seeds_are_blocks),
         cmocka_unit_test(rounding_is_no_spread),

@@ -195,7 +195,8 @@ static void of_the_scores(void **state) {
          &(struct record){ .points = 40, .evals = 3, .value = { 0.6, 0.5, 0.5 }, .constant_from = { 0, 1, 0 } });
     told("no-better", "0.5500", &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.55 }, .majority = 0.55 },
          &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.56 }, .majority = 0.55 });
-    told("few-rows", "40 rows: \u00B1 15 points", &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 40" },
+    told("few-rows", "40 rows: \u00B1 15 percentage points (95% interval, binomial)",
+         &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 40" },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100" });
     told("swapped", "0.21 here, 0.79 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
                                                                       .report = { two_classes } },
@@ -445,8 +446,8 @@ static void as_json(void **state) {
                                                .option = { "lr", "0.0021" } });
     struct buf b = BUF_INIT;
     why_json(&w, &b);
-    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"dev has 25 rows: \u00B1 20 points\",\"figures\":{\"rows\":25,"
-                                      "\"half_width\":0.196}}]");
+    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"dev has 25 rows: \u00B1 20 percentage points (95% interval, "
+                                      "binomial)\",\"figures\":{\"rows\":25,\"half_width\":0.196}}]");
     buf_release(&b);
     why_release(&w);
     w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .option = { "lr", "0.0022" },
