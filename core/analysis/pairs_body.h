@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-typedef real vec __attribute__((vector_size(LANES * sizeof(real))));
-
-#define INLINE static inline __attribute__((always_inline))
-#define ALL(x) ((vec){ 0 } + (real)(x))
+#include "core/engine/lanes_body.h"
 
 INLINE vec take(const real *p) {
     vec v;
@@ -28,16 +25,16 @@ struct chain {
 INLINE void add(struct chain *c, vec px, vec py, vec dx, vec dy, const real *p) {
     dx -= px;
     dy -= py;
-    vec q = 1 / (dx * dx + (dy * dy + 1));
+    vec q = 1 / fused(dx, dx, fused(dy, dy, ALL(1)));
     if (p) {
         vec w = take(p) * q;
-        c->near_x += w * dx;
-        c->near_y += w * dy;
+        c->near_x = fused(w, dx, c->near_x);
+        c->near_y = fused(w, dy, c->near_y);
     }
     c->q += q;
     q *= q;
-    c->away_x += q * dx;
-    c->away_y += q * dy;
+    c->away_x = fused(q, dx, c->away_x);
+    c->away_y = fused(q, dy, c->away_y);
 }
 
 INLINE void pass(const real *x, const real *y, size_t n, size_t i, const real *p, struct pair_sums *out) {
@@ -75,9 +72,9 @@ static void attract(const real *x, const real *y, const int32_t *index, const re
         }
         dx -= px;
         dy -= py;
-        vec w = take(p + j) / (dx * dx + (dy * dy + 1));
-        sum_x += w * dx;
-        sum_y += w * dy;
+        vec w = take(p + j) / fused(dx, dx, fused(dy, dy, ALL(1)));
+        sum_x = fused(w, dx, sum_x);
+        sum_y = fused(w, dy, sum_y);
     }
     out->near[0] = total(sum_x);
     out->near[1] = total(sum_y);

@@ -8,6 +8,7 @@
 
 #pragma GCC target("avx2,fma,bmi2")
 #define LANES 8
+#define FUSED _mm256_fmadd_ps
 #define KERNELS kernels_avx2
 
 static inline __attribute__((always_inline)) __m256i mask_of(size_t left) {

@@ -8,6 +8,7 @@
 
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi2,prefer-vector-width=512")
 #define LANES 16
+#define FUSED _mm512_fmadd_ps
 #define KERNELS kernels_avx512
 
 static inline __attribute__((always_inline)) __m512 take_part(const float *p, size_t left) {

@@ -9,16 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-typedef real vec __attribute__((vector_size(LANES * sizeof(real))));
+#include "core/engine/lanes_body.h"
+
 #if REAL_IS_DOUBLE
 typedef int64_t ivec __attribute__((vector_size(LANES * sizeof(real))));
 #else
 typedef int32_t ivec __attribute__((vector_size(LANES * sizeof(real))));
 #endif
-
-#define INLINE static inline __attribute__((always_inline))
-/* A constant of the float formulas, in every lane. */
-#define ALL(x) ((vec){ 0 } + (real)(x))
 
 /* ---- whole and part vectors ---- */
 
@@ -107,14 +104,14 @@ INLINE vec v_normal(vec x, vec *density) {
 /* 2^n · e^r with |r| <= ln2/2: e^r = 1 + r + r²·q(r). */
 INLINE vec v_exp(vec x) {
     const vec magic = ALL(0x1.8p23); /* adding it rounds to a whole number */
-    vec z = x * 0x1.715476p0f + magic, n = z - magic;
-    vec r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    vec z = fused(x, ALL(0x1.715476p0f), magic), n = z - magic;
+    vec r = fused(n, ALL(2.12194440e-4f), fused(n, ALL(-0.693359375f), x));
     vec q = ALL(1.381432047e-3f);
-    q = q * r + 8.368851075e-3f;
-    q = q * r + 4.166840109e-2f;
-    q = q * r + 1.666651952e-1f;
-    q = q * r + 4.999999337e-1f;
-    vec y = (q * r * r + r + 1) * 2; /* times 2, and 2^(n-1) below: 2^128 is no float */
+    q = fused(q, r, ALL(8.368851075e-3f));
+    q = fused(q, r, ALL(4.166840109e-2f));
+    q = fused(q, r, ALL(1.666651952e-1f));
+    q = fused(q, r, ALL(4.999999337e-1f));
+    vec y = (fused(q * r, r, r) + 1) * 2; /* times 2, and 2^(n-1) below: 2^128 is no float */
     ivec scale = ((ivec)z - (ivec)magic + 126) << 23;
     y *= (vec)scale;
     y = choose(x > ALL(88.72283f), ALL(INFINITY), y);
@@ -126,11 +123,11 @@ INLINE vec v_abs(vec x) { return (vec)((ivec)x & 0x7FFFFFFF); }
 INLINE vec v_tanh(vec x) {
     vec a = v_abs(x), z = x * x;
     vec q = ALL(-5.905868374e-3f);
-    q = q * z + 2.080538456e-2f;
-    q = q * z - 5.378668357e-2f;
-    q = q * z + 1.333195824e-1f;
-    q = q * z - 3.333329927e-1f;
-    vec small = x + x * (z * q);
+    q = fused(q, z, ALL(2.080538456e-2f));
+    q = fused(q, z, ALL(-5.378668357e-2f));
+    q = fused(q, z, ALL(1.333195824e-1f));
+    q = fused(q, z, ALL(-3.333329927e-1f));
+    vec small = fused(x, z * q, x);
     vec large = 1 - 2 / (v_exp(a + a) + 1);
     large = (vec)((ivec)large | ((ivec)x & INT32_MIN));
     return choose(a < ALL(0.6f), small, large);
@@ -138,14 +135,14 @@ INLINE vec v_tanh(vec x) {
 
 /* Φ(x), and φ(x) on the way: Φ(-a) = exp(-a²/2)·t·Q(t) with t = 1/(1 + 0.24a). */
 INLINE vec v_normal(vec x, vec *density) {
-    vec a = v_abs(x), e = v_exp(a * a * -0.5f), t = 1 / (a * 0.24f + 1);
+    vec a = v_abs(x), e = v_exp(a * a * -0.5f), t = 1 / fused(a, ALL(0.24f), ALL(1));
     vec q = ALL(-1.220390368e-1f);
-    q = q * t + 5.398604301e-1f;
-    q = q * t - 6.166464520e-1f;
-    q = q * t + 5.944074092e-1f;
-    q = q * t - 1.355822741e-1f;
-    q = q * t + 1.497205562e-1f;
-    q = q * t + 9.027937297e-2f;
+    q = fused(q, t, ALL(5.398604301e-1f));
+    q = fused(q, t, ALL(-6.166464520e-1f));
+    q = fused(q, t, ALL(5.944074092e-1f));
+    q = fused(q, t, ALL(-1.355822741e-1f));
+    q = fused(q, t, ALL(1.497205562e-1f));
+    q = fused(q, t, ALL(9.027937297e-2f));
     vec below = q * t * e;
     *density = e * 0.3989422804f;
     return choose(x < ALL(0), below, 1 - below);
@@ -168,7 +165,7 @@ static void body_add(size_t n, const real *a, const real *b, real *y) {
 
 static void body_add_scaled(size_t n, const real *a, real s, const real *b, real *y) {
     for (size_t i = 0; i < n; i += LANES)
-        put(y + i, n - i, take(a + i, n - i) + s * take(b + i, n - i));
+        put(y + i, n - i, fused(ALL(s), take(b + i, n - i), take(a + i, n - i)));
 }
 
 static void body_mul(size_t n, const real *a, const real *b, real *y) {
@@ -177,24 +174,31 @@ static void body_mul(size_t n, const real *a, const real *b, real *y) {
 
 static void body_mul_to(size_t n, const real *a, const real *b, real *y) {
     for (size_t i = 0; i < n; i += LANES)
-        put(y + i, n - i, take(y + i, n - i) + take(a + i, n - i) * take(b + i, n - i));
+        put(y + i, n - i, fused(take(a + i, n - i), take(b + i, n - i), take(y + i, n - i)));
 }
 
 static void body_scale(size_t n, real s, const real *a, real *y) {
     for (size_t i = 0; i < n; i += LANES) put(y + i, n - i, s * take(a + i, n - i));
 }
 
-/* Products are exact in double; a few sums side by side hide the adder's latency. */
+/* Products of floats are exact in double; sixteen sums hide the latency of an addition. */
+enum { DOT_SUMS = 16 };
+
+/* Not inlined, because the compiler then computes sum[0], which the last elements are added to, once more by itself. */
+static void __attribute__((noinline)) dot_sums(size_t n, const real *a, const real *b, double *sum) {
+    double s[DOT_SUMS] = { 0 };
+    for (size_t i = 0; i < n; i += DOT_SUMS)
+        for (size_t j = 0; j < DOT_SUMS; j++) s[j] = fused_double((double)a[i + j], (double)b[i + j], s[j]);
+    memcpy(sum, s, sizeof s);
+}
+
 static double body_dot(size_t n, const real *a, const real *b) {
-    enum { SUMS = 16 };
-    double sum[SUMS] = { 0 };
-    size_t i = 0;
-    for (; i + SUMS <= n; i += SUMS)
-        for (int j = 0; j < SUMS; j++)
-            sum[j] += (double)a[i + (size_t)j] * (double)b[i + (size_t)j];
-    for (; i < n; i++) sum[0] += (double)a[i] * (double)b[i];
+    double sum[DOT_SUMS];
+    size_t i = n - n % DOT_SUMS;
+    dot_sums(i, a, b, sum);
+    for (; i < n; i++) sum[0] = fused_double((double)a[i], (double)b[i], sum[0]);
     double all = 0;
-    for (int j = 0; j < SUMS; j++) all += sum[j];
+    for (int j = 0; j < DOT_SUMS; j++) all += sum[j];
     return all;
 }
 
@@ -210,19 +214,22 @@ static void body_col_sum(int rows, int cols, real s, const real *x, const real *
             vec sum = ALL(0);
             for (size_t i = from; i < to; i++) {
                 vec v = take(x + i * d + j, d - j);
-                sum += z ? v * take(z + i * d + j, d - j) : v;
+                sum = z ? fused(v, take(z + i * d + j, d - j), sum) : sum + v;
             }
             for (size_t c = 0; c < (size_t)LANES && c < d - j; c++) sums[j + c] += (double)sum[c];
         }
     }
-    for (size_t j = 0; j < d; j++) out[j] = (real)((double)s * sums[j]) + (beta == 0 ? 0 : beta * out[j]);
+    for (size_t j = 0; j < d; j++) {
+        real sum = (real)((double)s * sums[j]);
+        out[j] = beta == 0 ? sum + 0 : fused_one(beta, out[j], sum);
+    }
 }
 
 /* ---- activations ---- */
 
 /* sigmoid(2u) with u of the tanh form of GELU: 0.5(1 + tanh u). */
 INLINE vec gelu_gate(vec x) {
-    return v_sigmoid(x * (x * x * (real)0.07135481627159665 + (real)1.5957691216057308));
+    return v_sigmoid(x * fused(x * x, ALL(0.07135481627159665), ALL(1.5957691216057308)));
 }
 
 INLINE vec act_value(enum act act, vec x) {
@@ -242,12 +249,12 @@ INLINE vec act_slope(enum act act, vec x) {
     vec s, density;
     switch (act) {
     case ACT_RELU: return choose(x <= ALL(0), ALL(0), x - x + 1);
-    case ACT_GELU: s = v_normal(x, &density); return s + x * density;
+    case ACT_GELU: s = v_normal(x, &density); return fused(x, density, s);
     case ACT_GELU_TANH:
         s = gelu_gate(x);
-        return s + x * s * (1 - s) * (x * x * (real)0.21406444881479 + (real)1.5957691216057308);
-    case ACT_SILU: s = v_sigmoid(x); return s * (1 + x * (1 - s));
-    case ACT_TANH: s = v_tanh(x); return 1 - s * s;
+        return fused(x * s * (1 - s), fused(x * x, ALL(0.21406444881479), ALL(1.5957691216057308)), s);
+    case ACT_SILU: s = v_sigmoid(x); return s * fused(x, 1 - s, ALL(1));
+    case ACT_TANH: s = v_tanh(x); return fused(-s, s, ALL(1));
     case ACT_SIGMOID: s = v_sigmoid(x); return s * (1 - s);
     default: return ALL(1);
     }
@@ -297,16 +304,15 @@ static void body_norm(int rows, int cols, bool centre, double eps, const real *x
         real mean = centre ? (real)(total(sum) / cols) : 0;
         for (size_t j = 0; j < d; j += LANES) {
             vec v = first_lanes(take(y + j, d - j) - mean, d - j, 0);
-            square += v * v;
+            square = fused(v, v, square);
         }
         real inv = (real)(1 / sqrt(total(square) / cols + eps));
         if (inverse) inverse[i] = inv;
         for (size_t j = 0; j < d; j += LANES) {
             vec v = (take(y + j, d - j) - mean) * inv;
             if (normed) put(normed + j, d - j, v);
-            v *= take(gamma + j, d - j);
-            if (beta) v += take(beta + j, d - j);
-            put(y + j, d - j, v);
+            vec by = take(gamma + j, d - j);
+            put(y + j, d - j, beta ? fused(v, by, take(beta + j, d - j)) : v * by);
         }
         x += d, y += d;
         if (residual) residual += d;
@@ -322,12 +328,12 @@ static void body_norm_back(int rows, int cols, bool centre, const real *gamma, c
         for (size_t j = 0; j < d; j += LANES) {
             vec g = take(dy + j, d - j) * take(gamma + j, d - j);
             sum += g;
-            dot += g * take(normed + j, d - j);
+            dot = fused(g, take(normed + j, d - j), dot);
         }
         real mean = centre ? (real)(total(sum) / cols) : 0, along = (real)(total(dot) / cols);
         for (size_t j = 0; j < d; j += LANES) {
-            vec g = take(dy + j, d - j) * take(gamma + j, d - j);
-            put(dz + j, d - j, (g - mean - take(normed + j, d - j) * along) * inverse[i]);
+            vec g = fused(take(dy + j, d - j), take(gamma + j, d - j), ALL(-mean));
+            put(dz + j, d - j, fused(take(normed + j, d - j), ALL(-along), g) * inverse[i]);
         }
     }
 }
@@ -359,7 +365,7 @@ static void body_softmax_back(int rows, int cols, const real *p, const real *dp,
     size_t n = (size_t)cols;
     for (int i = 0; i < rows; i++, p += n, dp += n, ds += n) {
         vec sum = ALL(0);
-        for (size_t j = 0; j < n; j += LANES) sum += take(p + j, n - j) * take(dp + j, n - j);
+        for (size_t j = 0; j < n; j += LANES) sum = fused(take(p + j, n - j), take(dp + j, n - j), sum);
         real along = total(sum);
         for (size_t j = 0; j < n; j += LANES)
             put(ds + j, n - j, take(p + j, n - j) * (take(dp + j, n - j) - along));
@@ -410,7 +416,7 @@ static double body_exp_sum(size_t n, real top, real *x, double *above) {
 }
 
 static void body_scale_shift(size_t n, real s, real shift, real *x) {
-    for (size_t i = 0; i < n; i += LANES) put(x + i, n - i, s * take(x + i, n - i) + shift);
+    for (size_t i = 0; i < n; i += LANES) put(x + i, n - i, fused(ALL(s), take(x + i, n - i), ALL(shift)));
 }
 
 /* ---- optimiser, dropout ---- */
@@ -419,12 +425,12 @@ static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real
                       real *v) {
     for (size_t i = 0; i < n; i += LANES) {
         vec grad = take(g + i, n - i);
-        vec first = k->keep1 * take(m + i, n - i) + k->take1 * grad;
-        vec second = k->keep2 * take(v + i, n - i) + k->take2 * (grad * grad);
+        vec first = fused(ALL(k->keep1), take(m + i, n - i), k->take1 * grad);
+        vec second = fused(ALL(k->keep2), take(v + i, n - i), k->take2 * (grad * grad));
         put(m + i, n - i, first);
         put(v + i, n - i, second);
-        vec step = k->step * first / (k->root * v_sqrt(second) + k->eps);
-        put(p + i, n - i, k->decay * take(p + i, n - i) - step);
+        vec step = k->step * first / fused(ALL(k->root), v_sqrt(second), ALL(k->eps));
+        put(p + i, n - i, fused(ALL(k->decay), take(p + i, n - i), -step));
     }
 }
 

@@ -25,21 +25,27 @@ INLINE void few_store(const four *sum, real s, bool add, real *c) {
     memcpy(c, &y, sizeof y);
 }
 
+/* Adds the products of columns p… of `rows` rows of a and four of b: LANES columns, or the `left` that remain. */
+INLINE void few_step(int rows, size_t p, size_t left, const real *a, size_t lda, const real *b, size_t ldb,
+                     vec sum[ROWS_AT_ONCE][WEIGHTS_AT_ONCE]) {
+    vec x[ROWS_AT_ONCE];
+    for (int i = 0; i < rows; i++) x[i] = take(a + (size_t)i * lda + p, left);
+    for (size_t j = 0; j < WEIGHTS_AT_ONCE; j++) {
+        if (p % CACHE_LINE == 0) __builtin_prefetch(b + (j + WEIGHTS_AT_ONCE) * ldb + p);
+        vec w = take(b + j * ldb + p, left);
+        for (int i = 0; i < rows; i++) sum[i][j] = fused(x[i], w, sum[i][j]);
+    }
+}
+
 /* `rows` rows of a with four of b. */
 INLINE void few_tile(int rows, size_t k, real s, const real *a, size_t lda, const real *b,
                      size_t ldb, bool add, real *c, size_t ldc) {
     vec sum[ROWS_AT_ONCE][WEIGHTS_AT_ONCE];
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < WEIGHTS_AT_ONCE; j++) sum[i][j] = ALL(0);
-    for (size_t p = 0; p < k; p += LANES) {
-        vec x[ROWS_AT_ONCE];
-        for (int i = 0; i < rows; i++) x[i] = take(a + (size_t)i * lda + p, k - p);
-        for (size_t j = 0; j < WEIGHTS_AT_ONCE; j++) {
-            if (p % CACHE_LINE == 0) __builtin_prefetch(b + (j + WEIGHTS_AT_ONCE) * ldb + p);
-            vec w = take(b + j * ldb + p, k - p);
-            for (int i = 0; i < rows; i++) sum[i][j] += x[i] * w;
-        }
-    }
+    size_t p = 0;
+    for (; p + LANES <= k; p += LANES) few_step(rows, p, LANES, a, lda, b, ldb, sum);
+    if (p < k) few_step(rows, p, k - p, a, lda, b, ldb, sum);
     for (int i = 0; i < rows; i++) {
         four all = (four)FOUR_TOTALS(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
         few_store(&all, s, add, c + (size_t)i * ldc);
@@ -51,7 +57,7 @@ static void few_last(int m, size_t k, real s, const real *a, size_t lda, const r
                      real *c, size_t ldc) {
     for (size_t i = 0; i < (size_t)m; i++) {
         vec sum = ALL(0);
-        for (size_t p = 0; p < k; p += LANES) sum += take(a + i * lda + p, k - p) * take(b + p, k - p);
+        for (size_t p = 0; p < k; p += LANES) sum = fused(take(a + i * lda + p, k - p), take(b + p, k - p), sum);
         four all = (four)FOUR_TOTALS(sum, sum, sum, sum);
         c[i * ldc] = all[0] * s + (add ? c[i * ldc] : 0);
     }
