@@ -46,31 +46,31 @@ static bool has_like(const struct method *m, const struct module *x) {
     return false;
 }
 
-/* The pair nearest to each other of those that are free, or false when none is near enough. */
-static bool nearest_nearest_pair(const struct method *p, const struct method *m, const int *partner,
-                                 const bool *taken, int *at, int *with, int *least) {
-    *least = FAR_MODULE + 1;
+struct near_pair {
+    int preset, other, distance; /* indices of the modules */
+};
+
+/* Returns the nearest pair of modules that are both free; its distance is above FAR_MODULE if there is none. */
+static struct near_pair nearest_free_pair(const struct method *p, const struct method *m, const int *partner, const bool *taken) {
+    struct near_pair least = { 0, 0, FAR_MODULE + 1 };
     for (int i = 0; i < p->count; i++)
         for (int j = 0; j < m->count; j++) {
             int d = distance(&p->module[i], &m->module[j]);
-            if (partner[i] >= 0 || taken[j] || d >= *least) continue;
-            *at = i;
-            *with = j;
-            *least = d;
+            if (partner[i] < 0 && !taken[j] && d < least.distance) least = (struct near_pair){ i, j, d };
         }
-    return *least <= FAR_MODULE;
+    return least;
 }
 
 /* Pairs modules of `p` with those of `m`, the nearest first: partner[i] is an index in m or
  * -1.  Returns the sum, unpaired modules included. */
 static int pair_up(const struct method *p, const struct method *m, int partner[METHOD_MODULES]) {
     bool taken[METHOD_MODULES] = {false};
-    int sum = 0, paired = 0, i, j, d;
+    int sum = 0, paired = 0;
     for (int k = 0; k < p->count; k++) partner[k] = -1;
-    for (; nearest_nearest_pair(p, m, partner, taken, &i, &j, &d); paired++) {
-        partner[i] = j;
-        taken[j] = true;
-        sum += d;
+    for (struct near_pair x; (x = nearest_free_pair(p, m, partner, taken)).distance <= FAR_MODULE; paired++) {
+        partner[x.preset] = x.other;
+        taken[x.other] = true;
+        sum += x.distance;
     }
     for (int k = 0; k < p->count; k++)
         if (partner[k] < 0) sum += has_like(m, &p->module[k]) ? FAR_LEFT_OUT : FAR_MODULE;

@@ -120,7 +120,7 @@ static void add(struct telling *t, const char *group, const char *what, double v
 static void tell_group(struct telling *t, int g) {
     const struct run *r = t->run;
     int modules = r->plan->method.count, tensors = 0, same = 0, unreached = 0;
-    char group[16], hash[HASH];
+    char group[sizeof "module-2147483648"], hash[HASH];
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *x = &r->plan->tensor[i];
         if (moved_group(r->plan, x) != g || !can_move(x)) continue;
