@@ -295,7 +295,7 @@ static int compare_numbers(struct filter *f, const char *term, const char *sql, 
     char *copy = xstrdup(value), *rest = copy, *part;
     int rc = 0;
     buf_printf(&f->where, "%s %sIN (", sql, is_not ? "NOT " : "");
-    for (bool first = true; !rc && (part = strsep(&rest, ",")); first = false) {
+    for (bool first = true; !rc && (part = text_item(&rest)); first = false) {
         double number;
         rc = need_number(term, part, &number, e);
         if (rc) break;

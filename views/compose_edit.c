@@ -152,7 +152,7 @@ static bool compose_edit_change(struct compose_view *v, const char *text, bool w
     struct run_config next;
     if (compose_on_run(v) && !strcmp(compose_option_name(v, v->option), "seed")) {
         v->seeds = 0;
-        if (strchr(text, ',')) return compose_seeds(v, text, why);
+        if (strpbrk(text, ",{.")) return compose_seeds(v, text, why);
     }
     config_copy(&next, &v->config);
     bool taken = take_field(v, text, &next, why);

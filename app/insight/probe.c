@@ -5,6 +5,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/data/sample.h"
 #include "core/train/complete.h"
 #include "core/train/score.h"
@@ -58,7 +59,7 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     out[0] = *like;
     out[0].where = *names;
     *count = 1;
-    for (int i = 0; rest && (part = strsep(&rest, ",")); i++) {
+    for (int i = 0; (part = text_item(&rest)); i++) {
         if (i == ROWSET_TASKS || !*part)
             return err_set(e, ERR_USAGE, "%s takes up to %d names with commas, not \"%s\"", option, ROWSET_TASKS, typed);
         out[i] = *like;

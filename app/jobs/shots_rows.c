@@ -123,7 +123,7 @@ static int add_leopard(struct shots *x, const struct leopard_task *l, struct err
 static int find_leopards(struct shots *x, const char *what, bool *found, struct err *e) {
     char *copy = xstrdup(what), *rest = copy, *part;
     int rc = 0, of_layout = 0, parts = 0;
-    while (!rc && (part = strsep(&rest, ","))) {
+    while (!rc && (part = text_item(&rest))) {
         struct leopard l;
         char *full = realpath(part, NULL);
         rc = leopard_find(full ? full : part, &l, e);

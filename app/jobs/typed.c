@@ -67,9 +67,13 @@ static int set_all(const struct typed_option *o, int n, bool onto, struct run_co
     return check_stages_method(o, n, c, e);
 }
 
-static int check_length(const struct typed_option *o, int n, struct err *e) {
-    bool both = is_given(o, n, "steps") && is_given(o, n, "epochs");
-    return both ? err_set(e, ERR_USAGE, "give --steps or --epochs, not both") : 0;
+/* Options of which one makes the other pointless. */
+static int check_pairs(const struct typed_option *o, int n, struct err *e) {
+    static const char *const pair[][2] = { { "steps", "epochs" }, { "header", "no-header" }, { "dev", "no-dev" } };
+    for (size_t i = 0; i < COUNT_OF(pair); i++)
+        if (is_given(o, n, pair[i][0]) && is_given(o, n, pair[i][1]))
+            return err_set(e, ERR_USAGE, "give --%s or --%s, not both", pair[i][0], pair[i][1]);
+    return 0;
 }
 
 int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
@@ -78,11 +82,10 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
         return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are "
                                      "its regimes", c->regime);
     if (!c->model) config_take_model(c, paths_model());
-    if (check_length(o, n, e)) return e->code;
+    if (check_pairs(o, n, e)) return e->code;
     if (c->train_file && c->task)
         return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
     if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
-    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
     if (c->tasks_given && (c->train_file || c->task))
         return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
     if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
@@ -94,15 +97,16 @@ int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct
     int rows = is_given(o, n, "task") + is_given(o, n, "train") + is_given(o, n, "tasks");
     if (check_spellings(o, n, e)) return e->code;
     if (rows > 1) return err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
-    if (check_length(o, n, e)) return e->code;
+    if (check_pairs(o, n, e)) return e->code;
     if (is_given(o, n, "train")) {
         config_take_task(c, "");
         xreplace(&c->task, NULL);
     }
     if (is_given(o, n, "header")) c->no_header = false;
     if (is_given(o, n, "no-header")) c->header = false;
+    if (is_given(o, n, "dev")) c->no_dev = false;
     if (set_all(o, n, true, c, e)) return e->code;
-    if (c->header && c->no_header) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
+    if (is_given(o, n, "no-dev") && c->no_dev) xreplace(&c->dev_file, NULL);
     if (c->tasks) config_tell_each(c);
     return 0;
 }

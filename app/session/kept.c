@@ -16,13 +16,10 @@ struct kept_list {
 static void kept_list_read(const char *text, struct kept_list *out) {
     char *copy = xstrdup(text ? text : ""), *rest = copy, *part;
     *out = (struct kept_list){ 0 };
-    while ((part = strsep(&rest, ","))) {
-        part += strspn(part, " ");
-        size_t n = strlen(part);
-        while (n && part[n - 1] == ' ') n--;
-        if (!n) continue;
+    while ((part = text_item(&rest))) {
+        if (!*part) continue;
         out->tag = xrealloc(out->tag, out->count + 1, sizeof *out->tag);
-        out->tag[out->count++] = xstrndup(part, n);
+        out->tag[out->count++] = xstrdup(part);
     }
     free(copy);
 }

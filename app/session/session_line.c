@@ -74,11 +74,8 @@ static void add_pin(const struct session *s, struct buf *b, const struct effect 
 static bool session_line_tags(struct buf *b, const char *tags, const char *others) {
     char *copy = xstrdup(tags ? tags : ""), *rest = copy, *tag;
     bool any = false;
-    while ((tag = strsep(&rest, ","))) {
-        tag += strspn(tag, " ");
-        size_t n = strlen(tag);
-        while (n && tag[n - 1] == ' ') tag[--n] = '\0';
-        if (!n || kept_has_tag(others, tag)) continue;
+    while ((tag = text_item(&rest))) {
+        if (!*tag || kept_has_tag(others, tag)) continue;
         session_line_word(b, tag);
         any = true;
     }

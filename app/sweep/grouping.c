@@ -81,7 +81,7 @@ static int check_column(const char *by, const char *column, struct err *e) {
 static int grouping_add_axes(struct side_by_side *c, const char *by, struct err *e) {
     char *copy = xstrdup(by), *rest = copy, *part;
     int rc = 0;
-    while (!rc && (part = strsep(&rest, ","))) {
+    while (!rc && (part = text_item(&rest))) {
         rc = check_column(by, part, e);
         for (int k = 0; k < c->axes && !rc; k++)
             if (!strcmp(c->axis[k], part)) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);

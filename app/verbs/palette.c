@@ -211,8 +211,7 @@ static void offer_metrics(struct ui *ui) {
 static void offer_tags(struct ui *ui) {
     for (int i = 0; i < ui->runs.rows; i++) {
         char *copy = xcopy(ui->runs.row[i].tags), *rest = copy, *tag;
-        while ((tag = strsep(&rest, ","))) {
-            tag += strspn(tag, " ");
+        while ((tag = text_item(&rest))) {
             if (*tag && !strchr(tag, ' ')) palette_offer(&ui->palette, tag, "a tag of runs");
         }
         free(copy);

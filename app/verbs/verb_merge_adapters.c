@@ -27,7 +27,7 @@ static int read_merge_weights(const struct args *a, struct joining *j, struct er
     const char *given = args_get(a, "weights");
     char *text = xstrdup(given ? given : ""), *rest = text, *one;
     int n = 0, rc = 0;
-    for (; given && !rc && (one = strsep(&rest, ",")); n++) {
+    for (; given && !rc && (one = text_item(&rest)); n++) {
         double w;
         if (!text_to_double(one, &w) || !isfinite(w) || w == 0)
             rc = err_set(e, ERR_USAGE, "--weights: \"%s\" is no number other than 0", one);

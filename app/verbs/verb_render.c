@@ -152,14 +152,9 @@ static int choose_loss(struct train_view *v, const struct args *a, struct err *e
 /* --set N or N,M */
 static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *e) {
     const char *typed = args_get(a, "set");
-    char *copy = xstrdup(typed ? typed : ""), *rest = typed ? copy : NULL, *part;
-    int rc = 0;
-    *sets = 0;
-    while (!rc && (part = strsep(&rest, ",")))
-        if (*sets == MAP_PANELS || !text_to_int(part, &set[(*sets)++]))
-            rc = err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
-    free(copy);
-    return rc;
+    *sets = typed ? text_to_ints(typed, set, MAP_PANELS) : 0;
+    if (*sets >= 0) return 0;
+    return err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
 }
 
 static int place_matrix(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,

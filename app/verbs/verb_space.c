@@ -142,7 +142,7 @@ static int verb_space_read_classes(const char *text, int tasks, int *out, struct
     char *copy = xstrdup(text), *rest = copy, *part;
     int64_t v = 0;
     int n = 0, rc = 0;
-    while (!rc && (part = strsep(&rest, ","))) {
+    while (!rc && (part = text_item(&rest))) {
         if (n == tasks) rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks, tasks == 1 ? "" : "s");
         else if (!text_to_int(part, &v) || v < 1 || v > 100000)
             rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text, part);

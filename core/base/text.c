@@ -150,6 +150,45 @@ bool text_to_double(const char *s, double *out) {
     return true;
 }
 
+char *text_trim(char *s) {
+    static const char blanks[] = " \t\n\r";
+    s += strspn(s, blanks);
+    size_t n = strlen(s);
+    while (n && strchr(blanks, s[n - 1])) s[--n] = '\0';
+    return s;
+}
+
+char *text_item(char **rest) {
+    char *item = *rest ? strsep(rest, ",") : NULL;
+    return item ? text_trim(item) : NULL;
+}
+
+/* Adds the integers of "3" or "1..3" behind the n that are there; returns how many there are now, or -1. */
+static int add_ints(char *item, int64_t *out, int n, int room) {
+    int64_t from, to;
+    char *dots = strstr(item, "..");
+    if (dots) *dots = '\0';
+    if (!text_to_int(text_trim(item), &from) || !text_to_int(dots ? text_trim(dots + 2) : item, &to)) return -1;
+    for (;; from += from < to ? 1 : -1) {
+        if (n == room) return -1;
+        out[n++] = from;
+        if (from == to) return n;
+    }
+}
+
+int text_to_ints(const char *text, int64_t *out, int room) {
+    char *copy = xstrdup(text), *rest = text_trim(copy), *item;
+    size_t size = strlen(rest);
+    int n = 0;
+    if (size > 1 && *rest == '{' && rest[size - 1] == '}') {
+        rest[size - 1] = '\0';
+        rest++;
+    }
+    while (n >= 0 && (item = text_item(&rest))) n = add_ints(item, out, n, room);
+    free(copy);
+    return n;
+}
+
 bool text_to_int(const char *s, int64_t *out) {
     if (!*s || strspn(s, "0123456789+-") != strlen(s)) return false;
     char *end;

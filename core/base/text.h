@@ -60,6 +60,15 @@ void text_markdown_cell(struct buf *b, const char *s);
 bool text_to_double(const char *s, double *out);
 bool text_to_int(const char *s, int64_t *out);
 
+/* s without whitespace at its ends, which is cut off in place. */
+char *text_trim(char *s);
+/* Returns the next item of a list with commas, without whitespace around it, and sets *rest behind it; NULL at the end.
+ * Writes into the list. */
+char *text_item(char **rest);
+/* Reads integers of a list, which may be in braces: "1,2,3", "{1, 2}", "1..3" (each from 1 to 3), "1..3,8".  Returns how
+ * many; -1: something else is in the list, or it has more than `room`. */
+int text_to_ints(const char *text, int64_t *out, int room);
+
 /* The shortest decimal form that reads back as the same double ("0.1", "1e-05");
  * NaN and infinities give "nan", "inf", "-inf".  Writes at most 32 bytes. */
 void text_from_double(double v, char out[32]);

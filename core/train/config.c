@@ -86,6 +86,28 @@ static int config_unknown_option(const char *name, struct err *e) {
     return err_set(e, ERR_USAGE, "no option --%s", name);
 }
 
+/* What is right where the value looks like several: a list or range that a sweep takes. */
+static char *config_list_hint(const struct option *o, const char *name, const char *value) {
+    int64_t whole[64];
+    double v;
+    char *copy = xstrdup(value), *inside = text_trim(copy), *hint = NULL;
+    bool range = strstr(inside, "..") != NULL, braces = *inside == '{' && text_ends(inside, "}");
+    bool several = range || braces || strchr(inside, ',');
+    if (braces) {
+        inside[strlen(inside) - 1] = '\0';
+        inside++;
+    }
+    char *comma = strchr(inside, ',');
+    bool point = !braces && comma && comma == inside + 1 && *inside == '0' && (o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE);
+    if (point && (*comma = '.', text_to_double(inside, &v))) hint = xprintf("; use a point: %s", inside);
+    else if (several && !strcmp(o->name, "seed")) hint = xprintf("; use --seeds %s", inside);
+    else if (several && o->kind != OPTION_TEXT && o->kind != OPTION_METHOD)
+        hint = xprintf("; lists are for petri sweep and go in braces: --%s '{%s%s}'", name, inside,
+                       range && !strchr(inside, ':') && text_to_ints(inside, whole, COUNT_OF(whole)) < 0 ? ":5" : "");
+    free(copy);
+    return hint ? hint : xstrdup("");
+}
+
 /* `name` is the spelling that was given. */
 static int config_refused(const struct option *o, const char *name, const char *value, struct err *e) {
     const char *must = o->values ? o->values : "on|off";
@@ -95,7 +117,10 @@ static int config_refused(const struct option *o, const char *name, const char *
     const char *near = words ? text_nearest(value, o->word, words) : NULL;
     if (near)
         return err_set(e, ERR_USAGE, "--%s %s: must be %s; did you mean %s?", name, value, must, near);
-    return err_set(e, ERR_USAGE, "--%s %s: must be %s", name, value, must);
+    char *hint = config_list_hint(o, name, value);
+    err_set(e, ERR_USAGE, "--%s %s: must be %s%s", name, value, must, hint);
+    free(hint);
+    return e->code;
 }
 
 /* It is read at once, so that what is wrong is said before anything else is looked at. */
@@ -243,25 +268,18 @@ bool config_same_source(const struct run_config *a, const struct run_config *b) 
 }
 
 int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e) {
-    int n = 0;
-    int64_t twice = -1;
-    char *copy = xstrdup(text), *rest = copy, *part;
-    while ((part = strsep(&rest, ","))) {
-        int64_t v;
-        if (n == room || !text_to_int(part, &v) || v < 0) {
-            n = -1;
-            break;
-        }
-        for (int i = 0; i < n; i++)
-            if (seed[i] == (uint64_t)v) twice = v;
-        seed[n++] = (uint64_t)v;
+    int64_t *v = xcalloc((size_t)room, sizeof *v), twice = -1;
+    int n = text_to_ints(text, v, room);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++)
+            if (v[i] == v[k]) twice = v[i];
+        seed[i] = (uint64_t)v[i];
+        if (v[i] < 0) n = -1;
     }
-    free(copy);
+    free(v);
     if (n > 0 && twice >= 0)
         return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
                        (long long)twice);
-    if (n < 1)
-        return err_set(e, ERR_USAGE, "--seeds takes up to %d whole numbers with commas, not \"%s\"", room,
-                       text);
+    if (n < 1) return err_set(e, ERR_USAGE, "--seeds %s: must be up to %d integers from 0, as 1,2,3 or 1..3", text, room);
     return n;
 }

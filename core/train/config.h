@@ -203,7 +203,7 @@ const char *config_difference(const struct run_config *a, const struct run_confi
  * Names of files, what is kept and vectors do not count: two runs of the same key are the same run twice. */
 void config_key(const struct run_config *c, char out[65]);
 
-/* Reads "1,2,3" into at most `room` seeds; returns how many, or ERR_USAGE. */
+/* Reads "1,2,3" or "1..3" into at most `room` seeds; returns how many, or ERR_USAGE. */
 int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e);
 
 /* A text that is the same for configs whose rows are read and encoded the same way.  Caller frees. */

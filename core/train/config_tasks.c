@@ -128,10 +128,7 @@ void config_put_task(struct run_config *c, int i, const struct run_config *one) 
 static int config_tasks_read_names(struct run_config *c, const char *text, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     int rc = 0;
-    while (!rc && (part = strsep(&rest, ","))) {
-        while (*part == ' ') part++;
-        size_t n = strlen(part);
-        while (n && part[n - 1] == ' ') part[--n] = 0;
+    while (!rc && (part = text_item(&rest))) {
         if (!*part) rc = err_set(e, ERR_USAGE, "--tasks %s: a name is empty", text);
         else if (c->tasks == RUN_TASKS) rc = err_set(e, ERR_USAGE, "--tasks: more than %d tasks", RUN_TASKS);
         if (rc) break;
@@ -238,7 +235,7 @@ static int read_weights(struct run_config *c, struct err *e) {
     char *copy = c->weights ? xstrdup(c->weights) : NULL, *rest = copy, *part;
     bool said[RUN_TASKS] = { false };
     int rc = 0;
-    while (rest && !rc && (part = strsep(&rest, ","))) rc = read_weight(c, part, said, e);
+    while (!rc && (part = text_item(&rest))) rc = read_weight(c, part, said, e);
     free(copy);
     return rc;
 }

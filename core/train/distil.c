@@ -25,14 +25,9 @@ struct distil {
 };
 
 int distil_runs(const char *text, int64_t run[RUN_TASKS], struct err *e) {
-    int n = 0;
-    char *copy = xstrdup(text), *rest = copy, *part;
-    while (n >= 0 && (part = strsep(&rest, ","))) {
-        int64_t v;
-        if (n == RUN_TASKS || !text_to_int(part, &v) || v < 1) n = -1;
-        else run[n++] = v;
-    }
-    free(copy);
+    int n = text_to_ints(text, run, RUN_TASKS);
+    for (int i = 0; i < n; i++)
+        if (run[i] < 1) n = -1;
     return n > 0 ? n : err_set(e, ERR_USAGE, "--teachers %s: numbers of runs stand there with commas, one for each task, as 3,5", text);
 }
 

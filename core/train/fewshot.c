@@ -21,16 +21,14 @@ double fewshot_stop_loss(const struct fewshot *f, int k) {
 /* ---- what is asked for ---- */
 
 int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e) {
-    char *copy = xstrdup(text), *rest = copy, *part;
-    bool good = true;
-    f->ks = 0;
-    while (good && (part = strsep(&rest, ","))) {
-        int64_t v;
-        good = f->ks < FEWSHOT_KS && text_to_int(part, &v) && v >= 1 && v <= 1000000 &&
-               (!f->ks || v > f->k[f->ks - 1]);
-        if (good) f->k[f->ks++] = (int)v;
+    int64_t k[FEWSHOT_KS];
+    int n = text_to_ints(text, k, FEWSHOT_KS);
+    bool good = n > 0;
+    for (int i = 0; good && i < n; i++) {
+        good = k[i] >= 1 && k[i] <= 1000000 && (!i || k[i] > k[i - 1]);
+        f->k[i] = (int)k[i];
     }
-    free(copy);
+    f->ks = good ? n : 0;
     if (good) return 0;
     return err_set(e, ERR_USAGE, "--k %s: must be up to %d whole numbers from 1 with commas, rising, as 4,16,32", text,
                    FEWSHOT_KS);
@@ -40,7 +38,7 @@ int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     unsigned all = 0;
     bool good = true;
-    while (good && (part = strsep(&rest, ","))) {
+    while (good && (part = text_item(&rest))) {
         int i = 0;
         while (i < PLAN_PARTS && strcmp(plan_part_name(i), part)) i++;
         good = i < PLAN_PARTS && !(all & 1u << i);

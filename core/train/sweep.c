@@ -102,20 +102,32 @@ int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
     return 0;
 }
 
-/* "x..y:n" or "x..y:n log"; false: it is none. */
+/* "x..y:n" or "x..y:n log"; *n is -1 for "x..y".  false: it is none. */
 static bool sweep_read_range(const char *inside, struct sweep_axis *a, int *n) {
-    const char *dots = strstr(inside, ".."), *colon = dots ? strchr(dots, ':') : NULL;
-    if (!colon) return false;
-    char *from = xstrndup(inside, (size_t)(dots - inside)), *to = xstrndup(dots + 2, (size_t)(colon - dots - 2));
-    char *count = xstrdup(colon + 1);
-    size_t length = strlen(count);
-    int64_t v;
-    if ((a->log = text_ends(count, " log"))) count[length - 4] = '\0';
-    bool is =
-        text_to_double(from, &a->from) && text_to_double(to, &a->to) && text_to_int(count, &v) && v >= 0 && v < 1 << 30;
-    if (is) *n = (int)v;
-    free(from), free(to), free(count);
+    char *copy = xstrdup(inside), *dots = strstr(copy, ".."), *colon = dots ? strchr(dots, ':') : NULL;
+    bool is = dots != NULL;
+    int64_t v = -1;
+    if (dots) *dots = '\0';
+    if (colon) *colon = '\0';
+    if (colon && (a->log = text_ends(colon + 1, " log"))) colon[strlen(colon + 1) - 3] = '\0';
+    is = is && text_to_double(text_trim(copy), &a->from) && text_to_double(text_trim(dots + 2), &a->to) &&
+         (!colon || (text_to_int(text_trim(colon + 1), &v) && v >= 0 && v < 1 << 30));
+    free(copy);
+    *n = (int)v;
     return is;
+}
+
+/* "1..3", "1..3,8" as values; false: it has no range, or other values than integers. */
+static bool take_integers(const char *inside, struct sweep_axis *a) {
+    int64_t *v = xcalloc(SWEEP_VALUES, sizeof *v);
+    int n = strstr(inside, "..") ? text_to_ints(inside, v, SWEEP_VALUES) : 0;
+    for (int i = 0; i < n; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%lld", (long long)v[i]);
+        sweep__add_value(a, text, strlen(text));
+    }
+    free(v);
+    return n > 0;
 }
 
 /* Of "{1e-4,1e-3,1e-2 log}": takes the word off, where all are numbers above 0. */
@@ -135,12 +147,18 @@ static int take_lists(struct sweep_spec *s, const char *option, const char *text
 static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end,
                      int *index, struct err *e) {
     if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
-    char *inside = xstrndup(at + 1, (size_t)(end - at - 2)), *key = sweep__own_key(s, key_before(text, at, option));
+    char *copy = xstrndup(at + 1, (size_t)(end - at - 2)), *inside = text_trim(copy);
+    char *key = sweep__own_key(s, key_before(text, at, option));
     int n, rc = 0;
     struct sweep_axis *a = &s->axis[*index = s->axes++];
     *a = (struct sweep_axis){ .key = key };
-    if (sweep_read_range(inside, a, &n)) {
-        rc = sweep__fill_range(a, n, e);
+    if (take_integers(inside, a)) {
+        a->log = false;
+    } else if (sweep_read_range(inside, a, &n)) {
+        rc = n >= 0 ? sweep__fill_range(a, n, e)
+                    : err_set(e, ERR_USAGE,
+                              "--%s %s: {%s} needs the number of values, as {%s:5}, or {%s:5 log} for equal ratios", option,
+                              text, inside, inside, inside);
     } else {
         const char *item = inside;
         a->log = false;
@@ -149,18 +167,18 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
             if (*c && *c != ',') continue;
             if (a->values == SWEEP_VALUES)
                 rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
-            char *one = xstrndup(item, (size_t)(c - item)), *taken = NULL;
+            char *own = xstrndup(item, (size_t)(c - item)), *one = text_trim(own), *taken = NULL;
             if (!rc && !*one)
                 rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text, inside);
             if (!rc) rc = take_lists(s, option, one, &taken, e);
             if (!rc) sweep__add_value(a, taken, strlen(taken));
-            free(one), free(taken);
+            free(own), free(taken);
             item = c + 1;
             if (!*c) break;
         }
         if (!rc) take_log(&s->axis[*index]);
     }
-    free(inside);
+    free(copy);
     return rc;
 }
 
@@ -213,7 +231,7 @@ static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
     char *copy = xstrdup(text), *rest = copy, *part;
     double budget[SWEEP_BUDGETS] = { 0 };
     int rc = 0;
-    while (!rc && (part = strsep(&rest, ","))) {
+    while (!rc && (part = text_item(&rest))) {
         char *equals = strchr(part, '=');
         int i = 0;
         while (equals && i < SWEEP_BUDGETS &&

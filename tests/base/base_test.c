@@ -53,6 +53,22 @@ static void numbers_are_whole_strings(void **state) {
     int64_t n;
     assert_true(text_to_int("-12", &n) && n == -12);
     assert_false(text_to_int("99999999999999999999", &n));
+    static const struct {
+        const char *text, *is; /* "-": no list of at most five integers */
+    } lists[] = {
+        {"1,2,3", "1 2 3 "}, {" 1 , 2 ", "1 2 "}, {"{1, 2}", "1 2 "}, {"1..3", "1 2 3 "}, {"{ 3 .. 1 , 8 }", "3 2 1 8 "},
+        {"-1..1", "-1 0 1 "}, {"7", "7 "}, {"1..5", "1 2 3 4 5 "}, {"1..6", "-"}, {"1,2,3,4,5,6", "-"}, {"", "-"}, {"1,,2", "-"},
+        {"1..", "-"}, {"..3", "-"}, {"1.5", "-"}, {"1..2.5", "-"}, {"{1", "-"}, {"a", "-"}, {"1..9223372036854775807", "-"},
+    };
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        int64_t out[5];
+        struct buf b = BUF_INIT;
+        int count = text_to_ints(lists[i].text, out, 5);
+        for (int k = 0; k < count; k++) buf_printf(&b, "%lld ", (long long)out[k]);
+        if (count < 0) buf_puts(&b, "-");
+        assert_string_equal(buf_text(&b), lists[i].is);
+        buf_release(&b);
+    }
     char shown[32];
     text_from_double(0.1, shown);
     assert_string_equal(shown, "0.1");

@@ -76,6 +76,18 @@ static void ranges_are_even(void **state) {
     expect_cells("lr", "{1e-4..1e-2:3 log}", "0.0001|0.0001\n0.001|0.001\n0.01|0.01\n");
     expect_cells("batch", "{2..16:4 log}", "2|2\n4|4\n8|8\n16|16\n");
     expect_cells("lr", "{1e-3,1 log}", "1e-3|1e-3\n1|1\n");
+    expect_cells("batch", "{8..10}", "8|8\n9|9\n10|10\n");
+    expect_cells("method", "lora(r={2..1,8})", "lora(r=2)|2\nlora(r=1)|1\nlora(r=8)|8\n");
+}
+
+/* Whitespace in a list belongs to none of its values. */
+static void whitespace_is_ignored(void **state) {
+    (void)state;
+    expect_cells("lr", "{ 1e-3 , 1e-2 }", "1e-3|1e-3\n1e-2|1e-2\n");
+    expect_cells("lr", "{ 1e-4 .. 1e-2 : 3 log }", "0.0001|0.0001\n0.001|0.001\n0.01|0.01\n");
+    expect_cells("lr", "{ 1e-3 , 1 log }", "1e-3|1e-3\n1|1\n");
+    expect_cells("method", "{ lora(r={ 2, 4 }) , bitfit }", "lora(r=2)|lora(r=2)|2\nlora(r=4)|lora(r=4)|4\nbitfit|bitfit|-\n");
+    expect_cells("train", "{../a,../b}", "../a|../a\n../b|../b\n");
 }
 
 static void slips_are_named(void **state) {
@@ -83,6 +95,8 @@ static void slips_are_named(void **state) {
     static const char *const bad[][2] = {
         { "{1,2", "has no }" },        { "1}", "without its {" }, { "{1,,2}", "is empty" },
         { "{0..1:3 log}", "above 0" }, { "{1..2:0}", "n is 1" },
+        { "{1e-3..1e-2}", "{1e-3..1e-2} needs the number of values, as {1e-3..1e-2:5}, or {1e-3..1e-2:5 log}" },
+        { "{1..99999}", "needs the number of values" }, { "{1, ,2}", "is empty" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sweep_spec s;
@@ -251,6 +265,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_added), cmocka_unit_test(what_cannot_be_added_is_named),
         cmocka_unit_test(lists_cross),     cmocka_unit_test(items_hold_lists), cmocka_unit_test(ranges_are_even),
+        cmocka_unit_test(whitespace_is_ignored),
         cmocka_unit_test(slips_are_named), cmocka_unit_test(draws_are_fair),   cmocka_unit_test(text_and_json_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

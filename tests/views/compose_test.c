@@ -668,6 +668,10 @@ static void a_run_is_described_whole(void **state) {
     prompt_set(&ui.prompt, "4,5,9");
     scene_press(&ui, PRESS_ENTER);
     assert_true(v->seeds == 3 && v->seed[2] == 9 && v->config.seed == 4);
+    scene_press(&ui, PRESS_ENTER);
+    prompt_set(&ui.prompt, "4..5, 9");
+    scene_press(&ui, PRESS_ENTER);
+    assert_true(v->seeds == 3 && v->seed[1] == 5 && v->seed[2] == 9);
     scene_press(&ui, 'i');
     for (const char *p = "for the talk"; *p; p++) scene_press(&ui, (unsigned char)*p);
     scene_press(&ui, PRESS_ENTER);
