@@ -128,18 +128,23 @@ struct dataset_options {
     int name_count;
     /* Where `names` come from, for messages ("the train split", "the model's id2label"). */
     const char *names_from;
-    /* names come from a model: when no label has such a name and all are the numbers
-     * 0 … name_count-1, they are taken as class numbers and the report says so. */
+    /* names come from a model: labels that have no such names are matched as labels_match does, and the report says so. */
     bool names_or_numbers;
+    /* The labels of a known task in its order (order_count of them); NULL: whole numbers in numeric order, else byte order. */
+    const char *const *order;
+    int order_count;
     enum data_choice kind;
     /* A row without gold label is skipped and named (a train split); otherwise it is kept. */
     bool need_gold;
 };
 
-/* How labels are names of known classes: as they are, as the numbers of the classes (where `numbers`
- * allows it), or but for case and blanks at the ends; the first way that finds a class for each of
- * them, to[i] the class of label[i].  LABELS_OTHER: none does. */
-enum label_match { LABELS_OTHER, LABELS_BY_NAME, LABELS_BY_NUMBER, LABELS_BY_FOLDED };
+/* Whether nobody named the n classes of a head: they are LABEL_0, LABEL_1, …, as transformers calls them then. */
+bool labels_unnamed(const char *const *names, int n);
+/* How labels, in their task's order, are names of known classes: as they are; with `numbers` as the numbers of the classes; but for
+ * case and blanks at the ends; and with `numbers`, where nobody named the classes and there are as many labels, in their order.  The
+ * first way that finds a class for each of them, to[i] the class of label[i].  LABELS_OTHER: none does.
+ * Evaluation, training on a folder's head and training on a run's head all ask this. */
+enum label_match { LABELS_OTHER, LABELS_BY_NAME, LABELS_BY_NUMBER, LABELS_BY_FOLDED, LABELS_BY_ORDER };
 enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
                               int32_t *to);
 

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -355,6 +356,15 @@ static void free_all(char **s, size_t n) {
     free(s);
 }
 
+bool labels_unnamed(const char *const *names, int n) {
+    char number[32];
+    for (int i = 0; i < n; i++) {
+        snprintf(number, sizeof number, "LABEL_%d", i);
+        if (strcmp(names[i], number)) return false;
+    }
+    return true;
+}
+
 enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
                               int32_t *to) {
     if (all_have_one(names, n, false, label, labels, to)) return LABELS_BY_NAME;
@@ -363,7 +373,10 @@ enum label_match labels_match(const char *const *names, int n, bool numbers, con
     bool all = all_have_one((const char *const *)name, n, false, (const char *const *)folded, labels, to);
     free_all(name, (size_t)n);
     free_all(folded, labels);
-    return all ? LABELS_BY_FOLDED : LABELS_OTHER;
+    if (all) return LABELS_BY_FOLDED;
+    if (!numbers || labels != (size_t)n || !labels_unnamed(names, n)) return LABELS_OTHER;
+    for (int i = 0; i < n; i++) to[i] = i;
+    return LABELS_BY_ORDER;
 }
 
 /* A label of the file by the name that the classes have. */
@@ -390,31 +403,65 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
     BUG("no label was unknown");
 }
 
+/* A distinct label as it is matched, and its number. */
+struct spelled {
+    const char *s;
+    int32_t id;
+};
+
+/* The distinct labels of a split but for `none`, whole numbers in numeric order, else in byte order.  Caller frees. */
+static struct spelled *labels_in_order(const struct dataset_options *o, const struct distinct *x, int32_t none, size_t *n) {
+    struct spelled *l = xcalloc(x->vocab.count + 1, sizeof *l);
+    bool whole = true;
+    *n = 0;
+    for (size_t i = 0; i < x->vocab.count; i++) {
+        if ((int32_t)i == none) continue;
+        l[*n] = (struct spelled){labels_name_of(o, vocab_text(&x->vocab, (int32_t)i)), (int32_t)i};
+        whole = labels_whole(l[(*n)++].s) && whole;
+    }
+    qsort(l, *n, sizeof *l, whole ? labels_by_number : labels_by_bytes); /* its first member is what they compare */
+    return l;
+}
+
+/* Whether all labels are a known task's, whose order then is that of the outputs of a head without names. */
+static bool labels_of_task(const struct dataset_options *o, const struct spelled *l, size_t n) {
+    size_t known = 0;
+    for (size_t i = 0; i < n && o->order; i++) known += labels_class_of(o->order, o->order_count, l[i].s, false) >= 0;
+    return o->order && known == n && labels_unnamed(o->names, o->name_count);
+}
+
+static void labels_say_match(const struct dataset_options *o, enum label_match how, const char *const *label, struct buf *notes) {
+    const char *from = known_from(o);
+    if (how == LABELS_BY_NUMBER) {
+        text_line(notes, "the labels are numbers; they are taken as the class numbers of %s:", from);
+        for (int i = 0; i < o->name_count; i++) text_line(notes, "  %d is \"%s\"", i, o->names[i]);
+    } else if (how == LABELS_BY_FOLDED) {
+        text_line(notes, "the labels match %s but for case, whitespace, invisible characters or Unicode form", from);
+    } else if (how == LABELS_BY_ORDER) {
+        text_line(notes, "warning: nothing names the classes of %s; the labels are assigned to its outputs in order:", from);
+        for (int i = 0; i < o->name_count; i++) text_line(notes, "  %s is \"%s\"", o->names[i], label[i]);
+    }
+}
+
 /* *map: class of each distinct label. */
 static int map_known(struct import *m, const struct distinct *x, int32_t none, int32_t *map,
                      struct err *e) {
     const struct dataset_options *o = m->o;
-    struct import_report *r = &m->d->report;
-    const char *from = known_from(o);
-    size_t n = 0;
-    const char **label = xcalloc(x->vocab.count + 1, sizeof *label);
-    int32_t *to = xcalloc(x->vocab.count + 1, sizeof *to);
-    for (size_t i = 0; i < x->vocab.count; i++)
-        if ((int32_t)i != none) label[n++] = labels_name_of(o, vocab_text(&x->vocab, (int32_t)i));
-    enum label_match how = labels_match(o->names, o->name_count, o->names_or_numbers, label, n, to);
-    n = 0;
-    for (size_t i = 0; i < x->vocab.count; i++) map[i] = (int32_t)i == none ? -1 : to[n++];
+    size_t n;
+    struct spelled *l = labels_in_order(o, x, none, &n);
+    bool of_task = labels_of_task(o, l, n);
+    size_t labels = of_task ? (size_t)o->order_count : n;
+    const char **label = xcalloc(labels + 1, sizeof *label);
+    int32_t *to = xcalloc(labels + 1, sizeof *to);
+    for (size_t i = 0; i < labels; i++) label[i] = of_task ? o->order[i] : l[i].s;
+    enum label_match how = labels_match(o->names, o->name_count, o->names_or_numbers, label, labels, to);
+    if (none >= 0) map[none] = -1;
+    for (size_t i = 0; i < n; i++) map[l[i].id] = to[of_task ? labels_class_of(label, o->order_count, l[i].s, false) : (int32_t)i];
+    if (how != LABELS_OTHER) labels_say_match(o, how, label, &m->d->report.notes);
+    free(l);
     free(label);
     free(to);
     if (how == LABELS_OTHER) return unknown_label(m, x, none, e);
-    if (how == LABELS_BY_NUMBER) {
-        text_line(&r->notes,
-                  "the labels are numbers; they are taken as the class numbers of %s:", from);
-        for (int i = 0; i < o->name_count; i++)
-            text_line(&r->notes, "  %d is \"%s\"", i, o->names[i]);
-    } else if (how == LABELS_BY_FOLDED) {
-        text_line(&r->notes, "the labels match %s but for case, whitespace, invisible characters or Unicode form", from);
-    }
     m->d->classes = o->name_count;
     m->d->class_name = xcalloc((size_t)o->name_count + 1, sizeof *m->d->class_name);
     for (int i = 0; i < o->name_count; i++) m->d->class_name[i] = xstrdup(o->names[i]);

@@ -48,6 +48,9 @@ static struct dataset_options task_options(const struct task_files *p, const str
         o.name_count = l->classes;
         o.names_from = l->name;
         o.names_or_numbers = l->superglue;
+    } else {
+        o.order = l->class_name;
+        o.order_count = l->classes;
     }
     return o;
 }

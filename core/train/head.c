@@ -43,16 +43,6 @@ static bool one_to_one(const int32_t *to, int n) {
     return true;
 }
 
-/* Whether id2label gives names, not the numbers that transformers writes where nobody gave any. */
-static bool head_is_named(char *const *label, int n) {
-    char number[32];
-    for (int i = 0; i < n; i++) {
-        snprintf(number, sizeof number, "LABEL_%d", i);
-        if (strcmp(label[i], number)) return true;
-    }
-    return false;
-}
-
 static void say_new(const struct task *t, char *const *label, int labels, struct buf *report) {
     struct buf theirs = BUF_INIT, ours = BUF_INIT;
     head_add_names(&theirs, label, labels);
@@ -66,48 +56,50 @@ static void say_new(const struct task *t, char *const *label, int labels, struct
     buf_release(&ours);
 }
 
-static void say_taken(const struct task *t, char *const *label, bool named, enum label_match how, const int *row,
-                      struct buf *report) {
-    bool moved = false;
+/* What of the matching the names alone do not tell; false: nothing. */
+static bool say_rows(const struct task *t, char *const *label, enum label_match how, const int *row, struct buf *said) {
+    static const char *const way[] = { [LABELS_BY_NAME] = ", its rows by name", [LABELS_BY_FOLDED] = ", its rows by name",
+                                       [LABELS_BY_NUMBER] = "; the classes are numbers and are taken as its rows'",
+                                       [LABELS_BY_ORDER] = ", which names no classes: taken in this task's order" };
+    bool moved = how != LABELS_BY_NAME;
     struct buf list = BUF_INIT;
     for (int i = 0; i < t->classes; i++) {
         moved = moved || row[i] != i;
         if (i < NAMED)
-            buf_printf(&list, "%s\"%.60s\" is its row %d, \"%.60s\"", i ? ", " : "", t->class_name[i], row[i],
-                       label[row[i]]);
+            buf_printf(&list, "%s\"%.60s\" is its row %d, \"%.60s\"", i ? ", " : "", t->class_name[i], row[i], label[row[i]]);
     }
-    if (!named)
-        text_line(report, "head: the folder's, which names no classes: taken in this task's order: %s", buf_text(&list));
-    else if (how == LABELS_BY_NUMBER)
-        text_line(report, "head: the folder's; the classes are numbers and are taken as its rows': %s", buf_text(&list));
-    else if (moved || how == LABELS_BY_FOLDED)
-        text_line(report, "head: the folder's, its rows by name: %s", buf_text(&list));
+    if (moved) buf_printf(said, "%s: %s", way[how], buf_text(&list));
     buf_release(&list);
+    return moved;
+}
+
+bool head_match(char *const *label, int n, const struct task *t, int *row, struct buf *said) {
+    int outputs = run_outputs(t);
+    row[0] = 0;
+    if (t->kind != DATA_CLASSES) return !n && outputs == 1;
+    if (n != outputs) return false;
+    int32_t *to = xcalloc((size_t)outputs + 1, sizeof *to);
+    enum label_match how = labels_match((const char *const *)label, n, true, (const char *const *)t->class_name, (size_t)outputs, to);
+    bool taken = how != LABELS_OTHER && one_to_one(to, outputs);
+    for (int i = 0; taken && i < outputs; i++) row[i] = to[i];
+    if (taken && said) say_rows(t, label, how, row, said);
+    free(to);
+    return taken;
 }
 
 bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report) {
-    int outputs = run_outputs(t);
-    if (!m->head_w || outputs < 1) return false;
+    struct buf said = BUF_INIT;
+    if (!m->head_w || run_outputs(t) < 1) return false;
     const char *other = head_other(&m->arch, m->head_rows);
     if (other) {
         text_line(report, "head: newly made: the folder's %s", other);
         return false;
     }
     char **label = head_labels(m);
-    bool taken = m->head_rows == outputs;
-    if (t->kind == DATA_CLASSES && taken) {
-        int32_t *to = xcalloc((size_t)outputs, sizeof *to);
-        bool named = head_is_named(label, m->head_rows);
-        enum label_match how = labels_match((const char *const *)label, m->head_rows, true,
-                                            (const char *const *)t->class_name, (size_t)outputs, to);
-        taken = !named || (how != LABELS_OTHER && one_to_one(to, outputs));
-        for (int i = 0; taken && i < outputs; i++) row[i] = named ? to[i] : i;
-        if (taken) say_taken(t, label, named, how, row, report);
-        free(to);
-    } else if (taken) {
-        row[0] = 0;
-    }
+    bool taken = head_match(label, m->head_rows == 1 ? 0 : m->head_rows, t, row, &said);
+    if (said.size) text_line(report, "head: the folder's%s", buf_text(&said));
     if (!taken) say_new(t, label, m->head_rows, report);
+    buf_release(&said);
     free_labels(label, m->head_rows);
     return taken;
 }

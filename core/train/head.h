@@ -15,10 +15,11 @@ char **head_labels(const struct model *m);
  * than classes or one score; NULL: it is. */
 const char *head_other(const struct arch *a, int outputs);
 
-/* Which row of the folder's head is the task's output i, in row[i] (run_outputs of them): classes go
- * to rows by name, as `eval` matches labels, each to one of its own; where the folder names none, in
- * the task's order, as published scripts take it.  False: a new head is to be made, as there is none,
- * its classes are others or it is for another kind of problem.  Says which it is (report may be NULL). */
+/* Which row of a head with these n classes (0: one score) is the task's output i, in row[i] (run_outputs of them): by labels_match,
+ * each of its own.  Adds to `said` a line where the names alone do not tell.  False: its classes are others. */
+bool head_match(char *const *label, int n, const struct task *t, int *row, struct buf *said);
+/* The same of the folder's head.  False: a new head is to be made, as there is none, its classes are others or it is for another
+ * kind of problem.  Says which it is (report may be NULL). */
 bool head_rows(const struct model *m, const struct task *t, int *row, struct buf *report);
 
 #endif

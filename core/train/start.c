@@ -1,5 +1,6 @@
 #include "core/train/start.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "core/method/carry.h"
 #include "core/method/classifier.h"
 #include "core/method/slots.h"
+#include "core/train/head.h"
 #include "core/train/state.h"
 
 /* Caller frees.  `run`: which of several, 0: the first. */
@@ -48,18 +50,14 @@ bool start_is_kept(const char *folder) {
 }
 
 /* Which row of the other head is the task's output i; false where one has none. */
-static bool match_head(const struct task *t, const struct predictor *from, int outputs, int *row) {
-    int classes = predictor_labels(from);
-    row[0] = 0;
-    if (!classes) return outputs == 1 && predictor_classes(from) == 1 && t->kind == DATA_REGRESSION;
-    if (classes != outputs || t->kind != DATA_CLASSES) return false;
-    for (int i = 0; i < outputs; i++) {
-        int k = 0;
-        while (k < classes && strcmp(t->class_name[i], predictor_label(from, k))) k++;
-        if (k == classes) return false;
-        row[i] = k;
-    }
-    return true;
+static bool start_match_head(const struct task *t, const struct predictor *from, int *row, struct buf *said) {
+    int n = predictor_labels(from);
+    if (!n && predictor_classes(from) != 1) return false;
+    char **label = xcalloc((size_t)n + 1, sizeof *label);
+    for (int i = 0; i < n; i++) label[i] = (char *)(uintptr_t)predictor_label(from, i);
+    bool taken = head_match(label, n, t, row, said);
+    free(label);
+    return taken;
 }
 
 /* Whether both heads have the same maps. */
@@ -112,11 +110,15 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     if (!from) return e->code;
     int *row = xcalloc((size_t)outputs + 1, sizeof *row);
     size_t taken = carry_start(r->plan, r->params, 0, from, &lacking);
-    bool head = outputs && same_classifier(r, from) && match_head(r->of[0].task, from, outputs, row);
+    struct buf said = BUF_INIT, told = BUF_INIT;
+    bool head = outputs && same_classifier(r, from) && start_match_head(r->of[0].task, from, row, &said);
     if (head) take_head(r, from, row);
     head = head || start_take_words(r, from);
-    start_say(r, taken, 1, head ? " and its head" : outputs ||
-              r->plan->words ? "; its head is another's, for other classes or of other maps" : "");
+    if (head) buf_printf(&told, " and its head%s", buf_text(&said));
+    else if (outputs || r->plan->words) buf_puts(&told, "; its head is another's, for other classes or of other maps");
+    start_say(r, taken, 1, buf_text(&told));
+    buf_release(&said);
+    buf_release(&told);
     free(row);
     predictor_free(from);
     return 0;

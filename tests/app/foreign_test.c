@@ -28,6 +28,9 @@ static int drop(void **state) {
 /* A copy of the fixture of LoRA on query and value, as it is. */
 static char *same(void) { return adapter_copy(stage.folder, "lora", "\"r\": 2", "\"r\": 2"); }
 
+/* A copy of the adapters' model that names no classes. */
+static char *unnamed(const char *name) { return model_copy(base, stage.folder, name, "\"id2label\"", "\"was_id2label\""); }
+
 static void values_that_are_not_finite_are_refused(void **state) {
     (void)state;
     struct edit t;
@@ -126,11 +129,44 @@ static void a_head_of_several_labels_or_scores_is_not_trained(void **state) {
     free(file);
 }
 
+/* Whatever labels evaluation accepts, training begins with the imported head: a class that it never confuses stays as it is. */
+static void training_keeps_the_head_that_evaluation_reads(void **state) {
+    (void)state;
+    static const char *const label[][3] = {
+        { "0", "1", "2" }, { "LABEL_0", "LABEL_1", "LABEL_2" }, { "bad", "fair", "good" }, { "1", "2", "3" }, { "2", "0", "1" },
+    };
+    char *folder = same(), *db = xprintf("%s/keep.db", stage.folder), *model = unnamed("no-names");
+    free(stage_out(0, "import '%s' --model '%s' --db '%s'", folder, model, db));
+    for (size_t i = 0; i < COUNT_OF(label); i++) {
+        struct buf rows = BUF_INIT;
+        buf_puts(&rows, "text\tlabel\n");
+        for (int k = 0; k < 12; k++) buf_printf(&rows, "good film %d\t%s\n", k, label[i][k % 3]);
+        char *file = test_file(stage.folder, "labels.tsv", buf_text(&rows), rows.size);
+        json_t *was = stage_json("eval 1 --file '%s' --json --db '%s'", file, db);
+        free(stage_out(0, "train --from 1 --train '%s' --dev '%s' --steps 1 --batch 4 --lr 1e-12 --name kept%zu --db '%s'", file, file,
+                       i, db));
+        json_t *now = stage_json("eval kept%zu --file '%s' --json --db '%s'", i, file, db);
+        double x = json_number_value(stage_at(was, "metrics.loss")), y = json_number_value(stage_at(now, "metrics.loss"));
+        if (!(fabs(x - y) < 1e-5)) fail_msg("%s: a loss of %g, was %g", label[i][0], y, x);
+        json_decref(was);
+        json_decref(now);
+        buf_release(&rows);
+        free(file);
+    }
+    char *file = test_file(stage.folder, "two.tsv", "text\tlabel\ngood\tyes\nbad\tno\n", 29);
+    stage_refused(5, "is not among the run", "eval 1 --file '%s' --db '%s'", file, db);
+    free(file);
+    free(model);
+    free(folder);
+    free(db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_are_not_finite_are_refused),
         cmocka_unit_test(adapters_for_other_tasks_are_refused),
         cmocka_unit_test(several_labels_have_a_sigmoid_each),
+        cmocka_unit_test(training_keeps_the_head_that_evaluation_reads),
         cmocka_unit_test(a_head_of_several_labels_or_scores_is_not_trained),
     };
     return cmocka_run_group_tests(tests, make, drop);

@@ -168,6 +168,42 @@ static void model_classes(void **state) {
     task_release(&t);
 }
 
+/* Of a head that names no classes: by number, else as many labels in their order, a known task's in its own. */
+static void a_head_without_names(void **state) {
+    (void)state;
+    static const char *const two[] = {"LABEL_0", "LABEL_1"}, *const three[] = {"LABEL_0", "LABEL_1", "LABEL_2"};
+    static const struct {
+        const char *folder, *rows, *said; /* said: of the first row's class; NULL: refused */
+        int classes, first, second;
+    } cases[] = {
+        {"own", "sentence\tlabel\na\tpositive\nb\tnegative\n", "LABEL_0 is \"negative\"", 2, 1, 0},
+        {"own", "sentence\tlabel\na\t10\nb\t9\n", "LABEL_0 is \"9\"", 2, 1, 0},
+        {"own", "sentence\tlabel\na\t1\nb\t0\n", "1 is \"LABEL_1\"", 2, 1, 0},
+        {"own", "sentence\tlabel\na\tLABEL_1\nb\tlabel_0\n", "but for case", 2, 1, 0},
+        {"own", "sentence\tlabel\na\tpositive\nb\tpositive\n", NULL, 2, 0, 0},
+        {"own", "sentence\tlabel\na\tx\nb\ty\nc\tz\n", NULL, 2, 0, 0},
+        {"mnli", "sentence1\tsentence2\tgold_label\na\tb\tcontradiction\nb\tc\tentailment\n", "LABEL_1 is \"neutral\"", 3, 2, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char *folder = make_task(cases[i].folder, (const char *const[]){"dev.tsv", cases[i].rows, NULL});
+        struct task t;
+        struct err e = ERR_INIT;
+        struct task_source s = {.where = folder, .names = cases[i].classes == 2 ? two : three, .name_count = cases[i].classes,
+                                .names_from = "the run", .no_train = true};
+        int rc = task_open(&t, &s, &e);
+        if (!cases[i].said) {
+            test_refused(rc, ERR_INPUT, &e, "is not among the run: \"LABEL_0\"");
+        } else {
+            test_ok(rc, &e);
+            assert_int_equal(t.dev[0].row[0].label, cases[i].first);
+            assert_int_equal(t.dev[0].row[1].label, cases[i].second);
+            says(&t, cases[i].said);
+            task_release(&t);
+        }
+        free(folder);
+    }
+}
+
 /* The same rows by the same seed, each in one split alone, every class in both. */
 static void a_part_is_held_out(void **state) {
     (void)state;
@@ -351,7 +387,7 @@ static void further_tasks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(glue_layouts),   cmocka_unit_test(two_dev_splits),
-        cmocka_unit_test(folders_with_a_header), cmocka_unit_test(model_classes),
+        cmocka_unit_test(folders_with_a_header), cmocka_unit_test(model_classes), cmocka_unit_test(a_head_without_names),
         cmocka_unit_test(a_part_is_held_out),
         cmocka_unit_test(files_with_columns), cmocka_unit_test(wrong_sources),
         cmocka_unit_test(real_files),     cmocka_unit_test(further_tasks),
