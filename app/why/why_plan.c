@@ -7,12 +7,15 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
+#include "core/train/regime.h"
+#include "core/train/sampling.h"
 
 enum { PASSES = 100, EARLY_SHARE = 4, APART_POINTS = 10, MANY_TRIES = 10 };
 
-/* Rows that the run could draw from; 0: not known. */
+/* Rows that the run could draw from; 0: not known, or it draws none (episodes draw tasks). */
 static double train_rows(const struct why_run *r) {
     double rows = 0;
+    if (config_is_meta(&r->config)) return 0;
     for (int i = 0; i < r->tasks; i++) {
         if (!r->task[i].train) return 0;
         rows += (double)r->task[i].train->rows;
@@ -20,9 +23,20 @@ static double train_rows(const struct why_run *r) {
     return rows;
 }
 
+/* Whether steps walk through passes over all rows, of which the last step may be short (core/train/sampling.h). */
+static bool in_passes(const struct why_run *r) {
+    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    struct err ignored = ERR_INIT;
+    return !r->config.sampling || (!sampling_parse(r->config.sampling, &how, &ignored) && how.rule == SAMPLING_PROPORTIONAL);
+}
+
+/* Passes over the rows, on average where tasks are drawn. */
 static double passes(const struct why_run *r) {
-    double rows = train_rows(r);
-    return rows > 0 ? (double)r->run->step * r->config.batch / rows : 0;
+    double rows = train_rows(r), batch = r->config.batch, steps = (double)r->run->step;
+    if (rows <= 0 || batch < 1) return 0;
+    if (!in_passes(r)) return steps * batch / rows;
+    double a_pass = ceil(rows / batch), whole = floor(steps / a_pass);
+    return whole + (steps - whole * a_pass) * batch / rows;
 }
 
 static bool plan_is_over(const struct why_run *r) { return !store_state_is_live(r->run->state); }
@@ -41,20 +55,22 @@ static void part_of_rows(const struct why_run *r, struct why *w) {
 static void many_passes(const struct why_run *r, struct why *w) {
     double over = passes(r);
     if (over < PASSES) return;
-    why_add(w, "many-passes", xprintf("its %.0f training rows were gone over %.0f times", train_rows(r), over), "rows", train_rows(r),
-            "passes", over, NULL);
+    char rows[32];
+    text_thousands((int64_t)train_rows(r), rows);
+    why_add(w, "many-passes", xprintf("%.0f epochs over its %s training examples%s", over, rows,
+                                      in_passes(r) ? "" : " (on average over its tasks)"), "rows", train_rows(r), "passes", over, NULL);
 }
 
 static void batch_beyond_rows(const struct why_run *r, struct why *w) {
     double rows = train_rows(r);
-    if (rows <= 0 || r->config.batch <= rows) return;
-    why_add(w, "batch-beyond-rows", xprintf("a batch of %d is more than the %.0f training rows: each step is a whole pass",
-                                            r->config.batch, rows),
+    if (rows <= 0 || r->config.batch <= rows || !in_passes(r)) return;
+    why_add(w, "batch-beyond-rows", xprintf("the batch size %d is above the %.0f training example%s: each step is a whole epoch",
+                                            r->config.batch, rows, rows == 1 ? "" : "s"),
             "batch", (double)r->config.batch, "rows", rows, NULL);
 }
 
 static void long_warmup(const struct why_run *r, struct why *w) {
-    double steps = (double)config_warmup_steps(&r->config, r->config.steps), of = (double)r->run->steps;
+    double steps = (double)config_warmup_steps(&r->config, r->run->steps), of = (double)r->run->steps;
     if (of <= 0 || steps < 0.5 * of) return;
     why_add(w, "long-warmup", xprintf("%.0f of %.0f steps are warm-up: the rate reaches its height at %.0f %% of the run", steps, of,
                                       100 * steps / of),
@@ -67,7 +83,7 @@ static void unfinished(const struct why_run *r, struct why *w) {
     if (!plan_is_over(r) || x->state == STORE_FINISHED || x->state == STORE_FAILED || x->step >= x->steps || !x->step) return;
     struct buf b = BUF_INIT;
     buf_printf(&b, "it ended at step %lld of %lld", (long long)x->step, (long long)x->steps);
-    if (r->config.lr > 0 && isfinite(rate) && x->step > config_warmup_steps(&r->config, r->config.steps)) buf_printf(&b,
+    if (r->config.lr > 0 && isfinite(rate) && x->step > config_warmup_steps(&r->config, x->steps)) buf_printf(&b,
             ", with the rate still at %.0f %% of its height", 100 * rate / r->config.lr);
     why_add(w, "unfinished", buf_take(&b), "step", (double)x->step, "steps", (double)x->steps, "rate", rate, NULL);
 }

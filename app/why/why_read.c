@@ -200,8 +200,10 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
 static int read_tries(struct store *s, struct why_run *r, struct err *e) {
     struct why_beside x;
     if (r->run->state != STORE_FINISHED || !r->run->best.measured) return 0;
-    int rc = why_read_beside(s, r, "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key",
-                             &x, e);
+    int rc = why_read_beside(s, r, "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key"
+                             " AND json_extract(x.config, '$.eval_rows') IS json_extract(r.config, '$.eval_rows')"
+                             " AND json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation')"
+                             " AND json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')", &x, e);
     bool best = true;
     for (size_t i = 0; i < x.count; i++) {
         best &= (x.run[i].best - r->run->best.v) * r->run->direction <= 0;

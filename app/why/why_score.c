@@ -62,18 +62,16 @@ static void few_rows(const struct why_run *r, const struct why_task *t, struct w
     const struct why_eval *best = best_of(t);
     (void)r;
     if (!t->rows || t->rows >= FEW_ROWS || !best) return;
-    char *of = why_of_task(t);
+    char *of = why_of_task(t), *rows = xprintf("%lld %s example%s", (long long)t->rows, t->split, t->rows == 1 ? "" : "s");
     double half = 1.96 * why_share_error(best->value, t->rows);
     if (why_is_share(t->metric))
         why_add(w, "few-rows",
-                xprintf("%s%s has %lld rows: \u00B1 %.0f percentage points (95%% interval, binomial)", of, t->split, (long long)t->rows,
-                        100 * half),
+                xprintf("%sscored on %s: \u00B1 %.0f percentage points (95%% interval, binomial)", of, rows, 100 * half),
                 "rows", (double)t->rows, "half_width", half, NULL);
     else
-        why_add(w, "few-rows", xprintf("%s%s has %lld rows: one of them is %.1f %% of the score", of, t->split, (long long)t->rows,
-                                       100.0 / (double)t->rows),
+        why_add(w, "few-rows", xprintf("%sscored on %s: each is %.1f %% of the score", of, rows, 100.0 / (double)t->rows),
                 "rows", (double)t->rows, "share", 1.0 / (double)t->rows, NULL);
-    free(of);
+    free(of), free(rows);
 }
 
 /* The share of the last answers that name no class, which no exchange of names makes right. */

@@ -195,7 +195,7 @@ static void of_the_scores(void **state) {
          &(struct record){ .points = 40, .evals = 3, .value = { 0.6, 0.5, 0.5 }, .constant_from = { 0, 1, 0 } });
     told("no-better", "0.5500", &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.55 }, .majority = 0.55 },
          &(struct record){ .points = 40, .evals = 2, .value = { 0.5, 0.56 }, .majority = 0.55 });
-    told("few-rows", "40 rows: \u00B1 15 percentage points (95% interval, binomial)",
+    told("few-rows", "scored on 40 dev examples: \u00B1 15 percentage points (95% interval, binomial)",
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 40" },
          &(struct record){ .points = 40, .evals = 1, .value = { 0.6 }, .rows = "dev 100" });
     told("swapped", "0.21 here, 0.79 if exchanged", &(struct record){ .points = 40, .evals = 1, .value = { 0.21 },
@@ -305,9 +305,11 @@ static void of_the_plan(void **state) {
     (void)state;
     told("part-of-rows", "at most 480 of 1,000", &(struct record){ .points = 15, .option = { "batch", "32" }, .report = { TRAIN } },
          &(struct record){ .points = 16, .option = { "batch", "32" }, .report = { TRAIN } });
-    told("many-passes", "over 100 times", &(struct record){ .points = 20, .step = 3125, .option = { "batch", "32" }, .report = { TRAIN } },
-         &(struct record){ .points = 20, .step = 3124, .option = { "batch", "32" }, .report = { TRAIN } });
-    told("batch-beyond-rows", "a batch of 1001", &(struct record){ .points = 20, .option = { "batch", "1001" }, .report = { TRAIN } },
+    told("many-passes", "100 epochs over its 1,000",
+         &(struct record){ .points = 20, .step = 3200, .option = { "batch", "32" }, .report = { TRAIN } },
+         &(struct record){ .points = 20, .step = 3199, .option = { "batch", "32" }, .report = { TRAIN } });
+    told("batch-beyond-rows", "the batch size 1001 is above the 1000 training examples",
+         &(struct record){ .points = 20, .option = { "batch", "1001" }, .report = { TRAIN } },
          &(struct record){ .points = 20, .option = { "batch", "1000" }, .report = { TRAIN } });
     told("long-warmup", "50 of 100 steps", &(struct record){ .points = 100, .option = { "warmup", "0.5" } },
          &(struct record){ .points = 100, .option = { "warmup", "0.49" } });
@@ -446,8 +448,8 @@ static void as_json(void **state) {
                                                .option = { "lr", "0.0021" } });
     struct buf b = BUF_INIT;
     why_json(&w, &b);
-    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"dev has 25 rows: \u00B1 20 percentage points (95% interval, "
-                                      "binomial)\",\"figures\":{\"rows\":25,\"half_width\":0.196}}]");
+    assert_string_equal(buf_text(&b), "[{\"kind\":\"few-rows\",\"text\":\"scored on 25 dev examples: \u00B1 20 percentage points (95% "
+                                      "interval, binomial)\",\"figures\":{\"rows\":25,\"half_width\":0.196}}]");
     buf_release(&b);
     why_release(&w);
     w = looked_at(&(struct record){ .points = 40, .evals = 1, .value = { 0.8 }, .option = { "lr", "0.0022" },
