@@ -1,6 +1,7 @@
 #include "core/train/episodes.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,8 +53,27 @@ static int list_classes(struct class_list *l, const struct dataset *d, int class
     return (int)at;
 }
 
+/* The split with the fewest labelled rows, and the most classes of a task. */
+struct fewest {
+    const struct dataset *data;
+    int rows, classes;
+};
+
+/* Refuses a split with too few rows for an episode; names a support and query that all splits have rows for. */
+static int check_fewest(const struct regime *r, const struct fewest *f, struct err *e) {
+    if (!f->data || f->rows >= r->support + r->query) return 0;
+    int batches = regime_batches(r), batch = (int)((double)f->rows * r->support / (r->support + r->query) / batches);
+    int left = f->rows - batch * batches;
+    char hint[120] = "take a task with more rows";
+    if (batch >= f->classes && left > 0)
+        snprintf(hint, sizeof hint, "set support and query in --regime, as 'meta(support=%d, query=%d)'", batch * batches,
+                 left < r->query ? left : r->query);
+    return err_set(e, ERR_INPUT, "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query; %s",
+                   f->data->path, f->rows, r->support, r->query, hint);
+}
+
 static int episodes_check_rows(const struct regime *r, const struct task *t, const struct dataset *d,
-                               const struct class_list *l, int rows, struct err *e) {
+                               const struct class_list *l, struct err *e) {
     int batch = r->support / regime_batches(r);
     for (int k = 0; k < l->classes; k++)
         if (l->start[k] == l->start[k + 1]) {
@@ -62,9 +82,6 @@ static int episodes_check_rows(const struct regime *r, const struct task *t, con
             free(name);
             return e->code;
         }
-    if (rows < r->support + r->query)
-        return err_set(e, ERR_INPUT, "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query",
-                       d->path, rows, r->support, r->query);
     if (l->classes > batch)
         return err_set(e, ERR_INPUT, "%s: has %d classes, and the first batch of an episode's support %d rows (%d in %d "
                                      "batches): it needs one of each; raise support or take fewer inner steps",
@@ -72,7 +89,7 @@ static int episodes_check_rows(const struct regime *r, const struct task *t, con
     return 0;
 }
 
-static int episodes_add_task(struct episodes *s, int i, const struct task *t, struct err *e) {
+static int episodes_add_task(struct episodes *s, int i, const struct task *t, struct fewest *f, struct err *e) {
     if (t->kind != DATA_CLASSES)
         return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name, task_kind_name(t->gold));
     if (t->classes < 2) return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
@@ -82,7 +99,9 @@ static int episodes_add_task(struct episodes *s, int i, const struct task *t, st
     for (int held = 0; held < 2; held++) {
         const struct dataset *d = held ? &t->dev[0] : &t->train;
         int rows = list_classes(&s->list[held][i], d, t->classes);
-        if (episodes_check_rows(&s->regime, t, d, &s->list[held][i], rows, e)) return e->code;
+        if (episodes_check_rows(&s->regime, t, d, &s->list[held][i], e)) return e->code;
+        if (t->classes > f->classes) f->classes = t->classes;
+        if (!f->data || rows < f->rows) f->data = d, f->rows = rows;
     }
     s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
     buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name, t->classes,
@@ -111,6 +130,7 @@ static int open_corpus(struct episodes *s, const struct run_config *c, const str
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
                                const struct run_tasks *tasks, struct err *e) {
     struct episodes *s = xcalloc(1, sizeof *s);
+    struct fewest fewest = { 0 };
     int rc = 0;
     s->regime = *r;
     s->seed = c->seed;
@@ -118,7 +138,8 @@ struct episodes *episodes_open(const struct run_config *c, const struct regime *
     s->mix = !c->episodes ? 1 : tasks->count ? c->mix : 0;
     s->share = xcalloc((size_t)s->tasks + 1, sizeof *s->share);
     for (int held = 0; held < 2; held++) s->list[held] = xcalloc((size_t)s->tasks + 1, sizeof *s->list[held]);
-    for (int i = 0; i < s->tasks && !rc; i++) rc = episodes_add_task(s, i, tasks->task[i], e);
+    for (int i = 0; i < s->tasks && !rc; i++) rc = episodes_add_task(s, i, tasks->task[i], &fewest, e);
+    if (!rc) rc = check_fewest(r, &fewest, e);
     if (!rc && c->episodes) rc = open_corpus(s, c, m, e);
     if (rc) {
         episodes_free(s);

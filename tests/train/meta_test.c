@@ -261,6 +261,21 @@ static void what_makes_no_episodes_is_named(void **state) {
     free(bad);
 }
 
+/* Too few rows: the support and query that the message names make episodes. */
+static void too_few_rows_name_what_works(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    assert_null(opened("meta(support=120, query=10, inner=2)", true, "", &e));
+    const char *way = strstr(e.text, "'meta(");
+    if (!way || !strstr(e.text, "--regime")) fail_msg("%s", e.text);
+    char *regime = xprintf("%.*s, inner=2)", (int)strcspn(way + 1, ")"), way + 1);
+    struct err none = ERR_INIT;
+    struct episodes *s = opened(regime, true, "", &none);
+    if (!s) fail_msg("%s: %s", regime, none.text);
+    episodes_free(s);
+    free(regime);
+}
+
 static void refused_run(const char *text, const char *regime, const char *why) {
     struct err e = ERR_INIT;
     struct run_config c = config(regime, 2);
@@ -451,6 +466,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(episodes_are_even_and_pure),
         cmocka_unit_test(a_run_on_a_corpus),
         cmocka_unit_test(what_makes_no_episodes_is_named),
+        cmocka_unit_test(too_few_rows_name_what_works),
         cmocka_unit_test(what_has_no_inner_loop_is_named),
         cmocka_unit_test(a_budget_is_told_beside_the_rest),
         cmocka_unit_test(it_is_adapted_on_its_own_model),
