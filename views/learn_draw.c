@@ -67,7 +67,7 @@ static void draw_body(struct learn_pen *p, int step) {
     for (int i = 0; i < s->paragraphs; i++) {
         const struct lesson_paragraph *one = &s->paragraph[i];
         bool apart = i && !(one->kept && s->paragraph[i - 1].kept);
-        char *text = lesson_fill(v->lesson, v->progress, step, one->text);
+        char *text = lesson_fill(v->lesson, v->progress, step, one->text, one->kept);
         if (apart) p->row++;
         if (one->kept) pen_line(p, 1, INK_ACCENT, text);
         else pen_text(p, 0, INK_TEXT, text);
@@ -82,7 +82,7 @@ static void draw_choices(struct learn_pen *p, int step) {
     p->row++;
     for (int i = 0; i < s->choices; i++) {
         char letter[8];
-        char *text = lesson_fill(v->lesson, v->progress, step, s->choice[i].text);
+        char *text = lesson_fill(v->lesson, v->progress, step, s->choice[i].text, false);
         bool here = s->choice[i].letter == chosen;
         snprintf(letter, sizeof letter, "%c", s->choice[i].letter);
         if (p->c) {
@@ -110,7 +110,7 @@ static void draw_answered(struct learn_pen *p, int step) {
     if (all > 1) n = text_more(line, sizeof line, n, "   of %d answers here so far:", all);
     for (int i = 0; all > 1 && i < ask->choices; i++) n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
     pen_text(p, 0, r->chosen == right ? INK_GOOD : INK_WARN, line);
-    char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text);
+    char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text, false);
     pen_text(p, 2, INK_ACCENT, text);
     free(text);
     p->row++;
@@ -140,6 +140,7 @@ static void learn_draw_run(struct learn_pen *p, int step) {
         if (p->c && job && r->state == LESSON_BUSY && job->steps > 0 && p->r.w > 66)
             canvas_bar(p->c, p->r.x + 50, p->r.y + p->row - 1 - p->skip, p->r.w - 52, (double)job->step / (double)job->steps);
     }
+    if (r->note && r->state == LESSON_DONE) pen_text(p, 0, INK_WARN, r->note);
 }
 
 /* A computed value; a check that fails is as loud above the step that is read as in it. */

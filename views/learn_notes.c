@@ -47,7 +47,7 @@ static void notes_of(struct notes_pen *p, const struct learn_view *v, int step) 
     const struct lesson_step *s = &v->lesson->step[step];
     if (s->kind == LESSON_ASK) notes_question(p, v, step);
     for (int i = 0; i < s->notes; i++) {
-        char *text = lesson_fill(v->lesson, v->progress, step, s->note[i].text);
+        char *text = lesson_fill(v->lesson, v->progress, step, s->note[i].text, false);
         if (i) p->row++;
         notes_text(p, INK_TEXT, text);
         free(text);

@@ -399,7 +399,8 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_WINS:
     case QUANTITY_GAP:
     case QUANTITY_GAP_LOW:
-    case QUANTITY_GAP_HIGH: return lesson_measure_seeds(p, q, argument, count > 2 ? number[2] : INFINITY, out, e);
+    case QUANTITY_GAP_HIGH:
+    case QUANTITY_GAP_WIDTH: return lesson_measure_seeds(p, q, argument, count > 2 ? number[2] : INFINITY, out, e);
     case QUANTITY_PURITY:
     case QUANTITY_SILHOUETTE:
     case QUANTITY_RETRIEVED_PURITY:

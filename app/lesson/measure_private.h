@@ -10,7 +10,7 @@
 int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a, const struct lesson_result **r,
                            struct err *e);
 
-/* lowest … gap_high, over the first `most` seeds (INFINITY: all); and why. */
+/* lowest … gap_width, over the first `most` seeds (INFINITY: all); and why. */
 int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double most, double *out,
                          struct err *e);
 int lesson_measure_why(struct lesson_play *p, const struct expression_argument *a, double *out, struct err *e);

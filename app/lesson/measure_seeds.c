@@ -8,13 +8,14 @@
 #include "app/sweep/comparison.h"
 #include "app/why/why.h"
 
-/* The step's first seeds as a further group. */
-static int seeds_group(struct lesson_play *p, const struct expression_argument *a, double most, struct side_by_side *c, struct err *e) {
+/* Adds the step's seeds first … first + most - 1, counted from 0, as a further group. */
+static int seeds_group(struct lesson_play *p, const struct expression_argument *a, int first, double most, struct side_by_side *c,
+                       struct err *e) {
     const struct lesson_result *r;
     int rc = lesson_measure_runs_of(p, a, &r, e);
     if (rc) return rc;
     struct compared_group *g = comparison_add(c, p->lesson->step[a->run].name);
-    for (int i = 0; !rc && i < r->runs && i < most; i++) {
+    for (int i = first; !rc && i < r->runs && i < first + most; i++) {
         struct store_run run;
         struct compared_run one;
         int kind;
@@ -66,12 +67,34 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
     return 0;
 }
 
+/* The mean width of the interval over groups of `most` seeds; those that are left over are in none. */
+static int seeds_width(struct lesson_play *p, const struct expression_argument *a, double most, double *out, struct err *e) {
+    const struct lesson_result *r;
+    int rc = lesson_measure_runs_of(p, &a[0], &r, e), groups = 0;
+    *out = 0;
+    for (int first = 0; !rc && first + most <= r->runs; first += (int)most, groups++) {
+        struct side_by_side c = { 0 };
+        double low = 0, high = 0;
+        rc = seeds_group(p, &a[0], first, most, &c, e);
+        if (!rc) rc = seeds_group(p, &a[1], first, most, &c, e);
+        if (!rc) rc = seeds_apart(&c, QUANTITY_GAP_LOW, &low, e);
+        if (!rc) rc = seeds_apart(&c, QUANTITY_GAP_HIGH, &high, e);
+        *out += high - low;
+        comparison_release(&c);
+    }
+    if (!rc && !groups) rc = err_set(e, ERR_USAGE, "%g seeds: the run has %d", most, r->runs);
+    *out /= groups;
+    return rc;
+}
+
 int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double most, double *out,
                          struct err *e) {
     struct side_by_side c = { 0 };
     bool one = q == QUANTITY_LOWEST || q == QUANTITY_HIGHEST;
-    int rc = most >= 1 ? seeds_group(p, &a[0], most, &c, e) : err_set(e, ERR_USAGE, "%g seeds: at least one", most);
-    if (!rc && !one) rc = seeds_group(p, &a[1], most, &c, e);
+    if (most < 1) return err_set(e, ERR_USAGE, "%g seeds: at least one", most);
+    if (q == QUANTITY_GAP_WIDTH) return seeds_width(p, a, floor(most), out, e);
+    int rc = seeds_group(p, &a[0], 0, most, &c, e);
+    if (!rc && !one) rc = seeds_group(p, &a[1], 0, most, &c, e);
     if (!rc && one) *out = seeds_end(&c, q == QUANTITY_HIGHEST);
     else if (!rc) rc = seeds_apart(&c, q, out, e);
     comparison_release(&c);

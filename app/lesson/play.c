@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/paths.h"
 #include "app/jobs/typed.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
@@ -89,6 +90,10 @@ int lesson_config(const struct lesson_play *p, const struct typed_option *o, int
     return typed_config(all, count + n, c, e);
 }
 
+void lesson_play_on(const struct lesson *l, struct lesson_progress *p, const char *model, const char *task) {
+    lesson_progress_on(p, model ? model : l->model ? l->model : paths_model(), task ? task : l->task ? l->task : paths_task());
+}
+
 /* ---- runs ---- */
 
 /* {NAME} in a run's options: the number of that run. */
@@ -155,11 +160,30 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
     return rc;
 }
 
+/* Notes the runs of a step that end no better than the most frequent class; of a run on several tasks nothing is said. */
+static void note_majority(struct lesson_result *r, const struct store_run *run, int *flat) {
+    double majority = NAN;
+    char *name = store_name_beside(run->decides, "majority");
+    for (size_t i = 0; i < run->value_count; i++)
+        if (!strcmp(run->value[i].name, name)) majority = run->value[i].last.v;
+    free(name);
+    if (strcmp(run->metric, "accuracy") || !run->best.measured || !(run->best.v <= majority)) return;
+    ++*flat;
+    free(r->note);
+    if (r->runs > 1)
+        r->note = xprintf("%d of %d runs are not above the majority baseline of %.3f: they have learned nothing yet", *flat, r->runs,
+                          majority);
+    else
+        r->note = xprintf("accuracy %.3f is not above the majority baseline of %.3f: the run has learned nothing yet", run->best.v,
+                          majority);
+}
+
 /* A run that ended otherwise than finished has no place in a lesson. */
 static void judge_runs(struct lesson_play *p, int step) {
     struct lesson_result *r = &p->progress->of[step];
     struct err e = ERR_INIT;
     store_flush(p->store, &e);
+    int flat = 0;
     r->state = LESSON_DONE;
     for (int i = 0; i < r->runs && r->state == LESSON_DONE; i++) {
         struct store_run run;
@@ -175,6 +199,7 @@ static void judge_runs(struct lesson_play *p, int step) {
             lesson_set_failed(p->progress, step, why);
             free(why);
         }
+        note_majority(r, &run, &flat);
         store_run_release(&run);
     }
 }

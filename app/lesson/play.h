@@ -19,6 +19,8 @@ struct lesson_play {
     int subjects, room;
     struct model *held; /* the lesson's model, once it was asked for; private */
 };
+/* Sets in a lesson's progress what its runs are trained on: these, or the lesson's own, or the usual ones (NULL: not given). */
+void lesson_play_on(const struct lesson *l, struct lesson_progress *p, const char *model, const char *task);
 /* Frees what was opened. */
 void lesson_play_release(struct lesson_play *p);
 

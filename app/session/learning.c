@@ -102,6 +102,7 @@ int learning_open(struct learning *l, const char *name, const char *model, const
     if (!rc) {
         struct err ignored = ERR_INIT;
         lesson_progress_init(&page->progress, &page->lesson);
+        lesson_play_on(&page->lesson, &page->progress, page->lesson.model ? NULL : model, page->lesson.task ? NULL : task);
         lesson_keep_read(&page->progress, &page->lesson, store_path(l->store), &ignored);
         forget_lost_runs(l, &page->lesson, &page->progress);
         learning_close(l);
@@ -110,6 +111,7 @@ int learning_open(struct learning *l, const char *name, const char *model, const
     if (!rc) {
         l->open = true;
         lesson_progress_init(&l->progress, &l->lesson);
+        lesson_progress_on(&l->progress, page->progress.model, page->progress.task);
         lesson_progress_copy(&l->progress, &page->progress);
         l->model = l->lesson.model ? NULL : xcopy(model);
         l->task = l->lesson.task ? NULL : xcopy(task);

@@ -77,7 +77,7 @@ static void handout_body(struct buf *b, const struct lesson *l, const struct les
     const struct lesson_step *s = &l->step[step];
     bool kept = false;
     for (int i = 0; i < s->paragraphs; i++) {
-        char *text = lesson_fill(l, p, step, s->paragraph[i].text);
+        char *text = lesson_fill(l, p, step, s->paragraph[i].text, s->paragraph[i].kept);
         if (s->paragraph[i].kept != kept) buf_puts(b, kept ? "```\n\n" : "```\n");
         kept = s->paragraph[i].kept;
         if (kept) buf_puts(b, text);
@@ -91,6 +91,7 @@ static void handout_body(struct buf *b, const struct lesson *l, const struct les
 static void handout_run(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step) {
     char *line = lesson_command(l, p, step);
     buf_printf(b, "```\n%s\n```\n\n", line);
+    if (p->of[step].note) buf_printf(b, "*Note: %s.*\n\n", p->of[step].note);
     free(line);
 }
 
@@ -125,7 +126,7 @@ static void handout_step(struct buf *b, const struct lesson *l, const struct les
     if (s->kind == LESSON_RUN) handout_run(b, l, p, step);
     if (s->kind == LESSON_SHOW) buf_printf(b, "![%s](%s-%d.svg)\n\n", s->head, l->name, step + 1);
     for (int i = 0; i < s->choices; i++) {
-        char *text = lesson_fill(l, p, step, s->choice[i].text);
+        char *text = lesson_fill(l, p, step, s->choice[i].text, false);
         buf_printf(b, "- **%c)** ", s->choice[i].letter);
         handout_text(b, text);
         buf_putc(b, '\n');

@@ -117,6 +117,7 @@ static int replay_run(struct lesson_play *p, int step, bool json, struct err *e)
         struct err ignored = ERR_INIT;
         for (int i = 0; i < r->runs; i++) jobs_stop(p->jobs, r->run[i], &ignored);
     }
+    if (r->note && !json) fprintf(stderr, "run %lld: %s\n", (long long)r->run[0], r->note);
     if (stopping) return err_set(e, ERR_INTERRUPTED, "stopped");
     return !rc && r->state == LESSON_FAILED ? err_set(e, ERR_FAILED, "%s:%d: %s", p->lesson->path, p->lesson->step[step].line, r->why) : rc;
 }
@@ -149,6 +150,7 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
     lesson_progress_init(&progress, l);
     struct lesson_play p = { .lesson = l, .progress = &progress, .store = s, .model = args_get(a, "model"), .task = args_get(a, "task"),
                              .jobs = jobs_new(s, workers, (struct jobs_hook){ 0 }) };
+    lesson_play_on(l, &progress, p.model, p.task);
     verb_tell_own(p.model || l->model ? NULL : paths_model(), p.task || l->task ? NULL : paths_task());
     rc = replay(&p, args_flag(a, "json"), e);
     lesson_play_release(&p);

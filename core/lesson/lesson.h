@@ -71,6 +71,10 @@ int lesson_parse(struct lesson *out, const char *path, const char *bytes, size_t
 void lesson_release(struct lesson *l);
 /* The step of that name and kind before step `before`, or -1. */
 int lesson_find(const struct lesson *l, int before, enum lesson_kind kind, const char *name);
+/* What {name} may be where no step has the name: what the lesson's runs are trained on, and the folder of its file. */
+enum lesson_word { LESSON_MODEL, LESSON_TASK, LESSON_FOLDER, LESSON_WORDS };
+/* Returns which of them a name is, or LESSON_WORDS. */
+enum lesson_word lesson_word_named(const char *name);
 /* The let, check or run that {name} stands for in step `at`, or -1. */
 int lesson_named(const struct lesson *l, int at, const char *name);
 

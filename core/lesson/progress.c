@@ -14,16 +14,24 @@ void lesson_progress_init(struct lesson_progress *p, const struct lesson *l) {
 }
 
 void lesson_progress_release(struct lesson_progress *p) {
-    for (int i = 0; i < p->steps; i++) free(p->of[i].why);
+    for (int i = 0; i < p->steps; i++) free(p->of[i].why), free(p->of[i].note);
     free(p->of);
+    free(p->model);
+    free(p->task);
     *p = (struct lesson_progress){ 0 };
+}
+
+void lesson_progress_on(struct lesson_progress *p, const char *model, const char *task) {
+    xreplace(&p->model, model);
+    xreplace(&p->task, task);
 }
 
 /* ---- as a whole ---- */
 
 static void open_again(struct lesson_result *r) {
     free(r->why);
-    r->why = NULL;
+    free(r->note);
+    r->why = r->note = NULL;
     r->state = LESSON_OPEN;
     r->runs = 0;
     r->ok = false;
@@ -61,7 +69,9 @@ void lesson_progress_results(struct lesson_progress *to, const struct lesson_pro
         r->chosen = was.chosen;
         memcpy(r->given, was.given, sizeof r->given);
         r->why = xcopy(from->of[i].why);
+        r->note = xcopy(from->of[i].note);
         free(was.why);
+        free(was.note);
     }
 }
 
@@ -148,23 +158,37 @@ void lesson_check_text(const struct lesson_result *r, char out[160]) {
     else text_more(out, 160, n, "%s to %s", low, high);
 }
 
-static void add_filled(const struct lesson_result *r, bool run, bool percent, struct buf *b) {
+static void add_filled(const struct lesson_result *r, bool run, bool percent, bool kept, struct buf *b) {
     char text[32];
-    if (run && r->runs) buf_printf(b, "#%lld", (long long)r->run[0]);
+    if (run && r->runs) buf_printf(b, "%s%lld", kept ? "" : "#", (long long)r->run[0]);
     else if (run || r->state != LESSON_DONE) buf_puts(b, "\u2026");
     else if (percent) buf_printf(b, "%.1f %%", 100 * r->value);
     else lesson_value_text(r->value, text), buf_puts(b, text);
 }
 
-char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text) {
+/* Model, task or folder. */
+static void add_lesson_word(const struct lesson *l, const struct lesson_progress *p, enum lesson_word word, bool kept, struct buf *b) {
+    const char *end = strrchr(l->path, '/'), *known = word == LESSON_MODEL ? p->model : p->task;
+    char *folder = end ? xstrndup(l->path, (size_t)(end - l->path)) : xstrdup(".");
+    const char *text = word == LESSON_FOLDER ? folder : known ? known : "\u2026";
+    if (kept) text_shell_word(b, text);
+    else buf_puts(b, text);
+    free(folder);
+}
+
+char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text, bool kept) {
     struct buf b = BUF_INIT;
     while (*text) {
         char name[LESSON_NAME];
         bool percent;
         size_t n = lesson_placeholder(text, name, &percent);
+        enum lesson_word word = n ? lesson_word_named(name) : LESSON_WORDS;
         int of = n ? lesson_named(l, step, name) : -1;
         if (of >= 0) {
-            add_filled(&p->of[of], l->step[of].kind == LESSON_RUN, percent, &b);
+            add_filled(&p->of[of], l->step[of].kind == LESSON_RUN, percent, kept, &b);
+            text += n;
+        } else if (word < LESSON_WORDS) {
+            add_lesson_word(l, p, word, kept, &b);
             text += n;
         } else {
             buf_putc(&b, *text++);
@@ -175,6 +199,11 @@ char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int s
     return out;
 }
 
+static void add_command_option(struct buf *b, const char *option, const char *value) {
+    buf_printf(b, " %s ", option);
+    text_shell_word(b, value);
+}
+
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step) {
     const struct lesson_step *s = &l->step[step];
     const char *at = s->head;
@@ -182,6 +211,9 @@ char *lesson_command(const struct lesson *l, const struct lesson_progress *p, in
     buf_puts(&b, "petri train");
     if (s->of >= 0 && p->of[s->of].runs) buf_printf(&b, " --like %lld", (long long)p->of[s->of].run[0]);
     else if (s->of >= 0) buf_printf(&b, " --like %s", l->step[s->of].name);
+    bool data = strstr(at, "--task") || strstr(at, "--train") || strstr(at, "--episodes");
+    if (s->of < 0 && p->model && !strstr(at, "--model")) add_command_option(&b, "--model", p->model);
+    if (s->of < 0 && p->task && !data) add_command_option(&b, "--task", p->task);
     for (char *word; (word = text_word(&at)); free(word)) {
         buf_putc(&b, ' ');
         text_shell_word(&b, word);
@@ -193,7 +225,8 @@ char *lesson_command(const struct lesson *l, const struct lesson_progress *p, in
 
 static void read_result(struct lesson_result *r, const struct lesson_step *s, const json_t *v) {
     const json_t *runs = json_object_get(v, "runs"), *given = json_object_get(v, "given");
-    const char *chosen = json_string_value(json_object_get(v, "chosen"));
+    const char *chosen = json_string_value(json_object_get(v, "chosen")), *note = json_string_value(json_object_get(v, "note"));
+    if (s->kind == LESSON_RUN && note) xreplace(&r->note, note);
     if (s->kind == LESSON_RUN && json_array_size(runs) <= LESSON_SEEDS)
         for (size_t i = 0; i < json_array_size(runs); i++) r->run[r->runs++] = json_integer_value(json_array_get(runs, i));
     if (s->kind == LESSON_RUN && r->runs) r->state = LESSON_DONE;
@@ -229,22 +262,28 @@ static int limited(const json_t *v, int most) {
     return n < 0 ? 0 : n > most ? most : (int)n;
 }
 
+static bool same_or_unknown(const char *a, const char *b) { return !a || !b || !strcmp(a, b); }
+
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n) {
     struct err unused = ERR_INIT;
     json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object_get(all, l->name);
     const char *sha256 = json_string_value(json_object_get(own, "sha256"));
     if (sha256 && !strcmp(sha256, l->sha256)) {
         const json_t *steps = json_object_get(own, "steps");
-        p->at = limited(json_object_get(own, "at"), l->steps - 1);
-        p->furthest = limited(json_object_get(own, "furthest"), l->steps - 1);
+        const char *model = json_string_value(json_object_get(own, "model")), *task = json_string_value(json_object_get(own, "task"));
+        bool same = same_or_unknown(p->model, model) && same_or_unknown(p->task, task);
+        if (same) lesson_progress_on(p, p->model ? p->model : model, p->task ? p->task : task);
+        p->at = same ? limited(json_object_get(own, "at"), l->steps - 1) : 0;
+        p->furthest = same ? limited(json_object_get(own, "furthest"), l->steps - 1) : 0;
         p->whole = json_is_true(json_object_get(own, "whole"));
         for (int i = 0; i < l->steps; i++) {
             char key[16];
             snprintf(key, sizeof key, "%d", i + 1);
             const json_t *v = json_object_get(steps, key);
             if (!json_is_object(v)) continue;
-            read_result(&p->of[i], &l->step[i], v);
-            if (l->step[i].value) read_value(l, p, i, v);
+            if (same || l->step[i].kind == LESSON_ASK) read_result(&p->of[i], &l->step[i], v);
+            if (!same) p->of[i].chosen = 0;
+            if (same && l->step[i].value) read_value(l, p, i, v);
         }
     }
     json_decref(all);
@@ -263,6 +302,7 @@ static json_t *result_json(const struct lesson_result *r, const struct lesson_st
         json_t *runs = json_array();
         for (int i = 0; i < r->runs; i++) json_array_append_new(runs, json_integer(r->run[i]));
         json_object_set_new(v, "runs", runs);
+        if (r->note) json_object_set_new(v, "note", json_string(r->note));
     } else if (isfinite(r->value)) {
         json_object_set_new(v, "value", json_real(r->value));
         if (isfinite(r->low)) json_object_set_new(v, "low", json_real(r->low));
@@ -286,6 +326,8 @@ void lesson_progress_write(const struct lesson_progress *p, const struct lesson 
         json_decref(v);
     }
     json_object_set_new(own, "sha256", json_string(l->sha256));
+    if (p->model) json_object_set_new(own, "model", json_string(p->model));
+    if (p->task) json_object_set_new(own, "task", json_string(p->task));
     json_object_set_new(own, "at", json_integer(p->at));
     json_object_set_new(own, "furthest", json_integer(p->furthest));
     json_object_set_new(own, "whole", json_boolean(p->whole));

@@ -18,6 +18,7 @@ struct lesson_result {
     char chosen;              /* of an ask: the letter, or 0 */
     int given[LESSON_CHOICES]; /* how often each choice was given so far, the present answer among them */
     char *why;                /* LESSON_FAILED: what went wrong; owned */
+    char *note;               /* of a run: what to know of it, "accuracy 0.51 is not above …", or NULL; owned */
 };
 
 struct lesson_progress {
@@ -25,9 +26,13 @@ struct lesson_progress {
     struct lesson_result *of; /* of each step */
     int at, furthest;         /* the step shown, and the last one that was */
     bool whole;               /* its end was reached */
+    char *model, *task;       /* what runs are trained on, lesson_progress_on; NULL: not known */
 };
 void lesson_progress_init(struct lesson_progress *p, const struct lesson *l);
 void lesson_progress_release(struct lesson_progress *p);
+
+/* Sets what the lesson's runs are trained on, as texts and commands name it; copied.  NULL: not known. */
+void lesson_progress_on(struct lesson_progress *p, const char *model, const char *task);
 
 /* All from the beginning again, but for how often each choice was given. */
 void lesson_progress_restart(struct lesson_progress *p);
@@ -51,10 +56,12 @@ void lesson_set_failed(struct lesson_progress *p, int step, const char *why);
 /* How many checks there are and how many of them are computed and lie in their bands. */
 void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int *all, int *ok);
 
-/* The text of a step with every {name} filled in; what is not computed yet is "…".  Caller frees. */
-char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text);
-/* The line that would train a run's step, with words quoted for a shell: "petri train --method 'lora(r=8)'"; of one that is a
- * run again "petri train --like 3 …", by that run's name where it was not made yet.  Caller frees. */
+/* Returns the text of a step with every {name} filled in; what is not computed yet is "…".  In a line that is shown as it is
+ * (`kept`, a command) a run is "3", otherwise "#3", and words are quoted for a shell.  Caller frees. */
+char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text, bool kept);
+/* Returns the line that trains a run's step again, with model and task, words quoted for a shell: "petri train --model M --task T
+ * --method 'lora(r=8)'"; of one that is a run again "petri train --like 3 …", by that run's name where it was not made yet.  Caller
+ * frees. */
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step);
 /* A value as texts have it: a whole number with thousands, else four digits. */
 void lesson_value_text(double v, char out[32]);
@@ -62,7 +69,7 @@ void lesson_value_text(double v, char out[32]);
 void lesson_check_text(const struct lesson_result *r, char out[160]);
 
 /* What is kept of lessons, all of them in one text: JSON, {"NAME":{…}}.  Takes what it says of this lesson, as long as it is
- * the same file; what cannot be read is as if it were not there. */
+ * the same file; on another model or task only how often each choice was given.  What cannot be read is as if it were not there. */
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n);
 /* Puts this lesson's into such a text (empty: a new one), as the one that was played last. */
 void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json, size_t n, struct buf *out);

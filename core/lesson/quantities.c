@@ -39,6 +39,8 @@ static const struct quantity_row rows[QUANTITIES] = {
     [QUANTITY_GAP_LOW] = { "gap_low", { R, R, N }, 2, "gap_low(RUN, RUN[, SEEDS])",
                            "the lower end of the 95 % interval of that mean, as Compare has it" },
     [QUANTITY_GAP_HIGH] = { "gap_high", { R, R, N }, 2, "gap_high(RUN, RUN[, SEEDS])", "its upper end" },
+    [QUANTITY_GAP_WIDTH] = { "gap_width", { R, R, N }, 3, "gap_width(RUN, RUN, SEEDS)",
+                             "the width of that interval with so many seeds: the mean over groups of the seeds in their order" },
     [QUANTITY_PURITY] = { "purity", { R, N }, 2, "purity(RUN, LAYER)",
                           "of a row's ten nearest in that layer, the share with its label; of several tasks, with its task" },
     [QUANTITY_SILHOUETTE] = { "silhouette", { R, N }, 2, "silhouette(RUN, LAYER)",

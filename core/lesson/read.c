@@ -47,6 +47,13 @@ int lesson_find(const struct lesson *l, int before, enum lesson_kind kind, const
     return -1;
 }
 
+enum lesson_word lesson_word_named(const char *name) {
+    static const char *const words[LESSON_WORDS] = { "model", "task", "folder" };
+    int i = 0;
+    while (i < LESSON_WORDS && strcmp(words[i], name)) i++;
+    return (enum lesson_word)i;
+}
+
 int lesson_named(const struct lesson *l, int at, const char *name) {
     static const enum lesson_kind of[] = { LESSON_LET, LESSON_CHECK, LESSON_RUN };
     for (size_t i = 0; i < COUNT_OF(of); i++) {
@@ -77,7 +84,7 @@ static const char *nearest_name(void *self, const char *name, bool run) {
 }
 
 /* The next word of *at, with blanks around it passed over; NULL at the end.  Caller frees. */
-static char *lesson_word(const char **at) {
+static char *take_word(const char **at) {
     const char *s = *at + strspn(*at, " ");
     size_t n = strcspn(s, " ");
     *at = s + n + strspn(s + n, " ");
@@ -86,7 +93,7 @@ static char *lesson_word(const char **at) {
 
 /* Letters, digits and "_", a small letter first; unlike those before it, where questions are apart from values and runs. */
 static int lesson_take_name(struct lesson_reader *r, const char **at, struct lesson_step *s) {
-    s->name = lesson_word(at);
+    s->name = take_word(at);
     if (!s->name) return lesson_refuse(r, "\"%s\" is followed by a name", kinds[s->kind]);
     size_t n = strlen(s->name);
     bool fine = islower((unsigned char)s->name[0]) && n < LESSON_NAME;
@@ -150,7 +157,7 @@ static int take_band(struct lesson_reader *r, char *text, struct lesson_step *s)
 /* ---- keywords ---- */
 
 static int take_equals(struct lesson_reader *r, const char **at, const struct lesson_step *s) {
-    char *word = lesson_word(at);
+    char *word = take_word(at);
     bool fine = word && !strcmp(word, "=");
     int rc = fine ? 0 : lesson_refuse(r, "\"%s\": \"=\" is expected behind \"%s %s\"", word ? word : "the line's end", kinds[s->kind],
                                       s->name);
@@ -161,7 +168,7 @@ static int take_equals(struct lesson_reader *r, const char **at, const struct le
 static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesson_step *s) {
     if (text_starts(at, "again ")) {
         at += 6;
-        char *of = lesson_word(&at);
+        char *of = take_word(&at);
         s->of = of ? lesson_find(r->l, r->l->steps - 1, LESSON_RUN, of) : -1;
         int rc = 0;
         if (s->of < 0) {
@@ -174,7 +181,7 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
         if (rc) return rc;
     }
     if (*at && *at != '-') {
-        char *word = lesson_word(&at);
+        char *word = take_word(&at);
         int rc = lesson_refuse(r, "\"%s\": a run is options of petri train, \"--steps 40\", or \"again NAME\" with some", word);
         free(word);
         return rc;
@@ -185,7 +192,7 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
 
 static int take_shown(struct lesson_reader *r, const char *at, struct lesson_step *s) {
     static const char *const screens[] = { "compose", "train", "runs", "compare", "heatmap", "map", "detail" };
-    char *word = s->head = lesson_word(&at);
+    char *word = s->head = take_word(&at);
     size_t i = 0;
     while (word && i < COUNT_OF(screens) && strcmp(word, screens[i])) i++;
     if (!word || i == COUNT_OF(screens)) {
@@ -193,7 +200,7 @@ static int take_shown(struct lesson_reader *r, const char *at, struct lesson_ste
         return lesson_refuse(r, "\"%s\" is no screen that a lesson shows: compose, train, runs, compare, heatmap, map or detail%s%s%s",
                              word ? word : "", near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
     }
-    for (char *run; (run = lesson_word(&at));) {
+    for (char *run; (run = take_word(&at));) {
         int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
         if (step < 0) rc = lesson_refuse(r, "\"%s\": no run of that name stands before this", run);
         else if (s->shows == LESSON_SHOWN) rc = lesson_refuse(r, "\"%s\": at most %d runs are shown", run, LESSON_SHOWN);
@@ -282,7 +289,7 @@ static int take_keyword(struct lesson_reader *r) {
     static const char *const all[] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code",
                                        "lesson", "about", "model", "task", "minutes", "seconds", "order" };
     const char *at = r->text;
-    char *key = lesson_word(&at);
+    char *key = take_word(&at);
     bool taken = false;
     int rc = 0, kind = 0;
     while (kind < LESSON_KINDS && strcmp(kinds[kind], key)) kind++;
@@ -348,7 +355,7 @@ static int check_placeholders(struct lesson_reader *r, const char *text) {
             return lesson_refuse(r, "\"%.20s\": a brace is {name} or {name%%} of a value before this", at);
         int of = lesson_named(r->l, r->l->steps - 1, name), rc = of >= 0 && *text != '>' ? check_is_told_late(r, of, name) : 0;
         if (rc) return rc;
-        if (of < 0) {
+        if (of < 0 && lesson_word_named(name) == LESSON_WORDS) {
             const char *near = nearest_name(r, name, false);
             return lesson_refuse(r, "\"{%s}\": no value or run of that name stands here or before%s%s%s", name, near ? "; is \"" : "",
                                  near ? near : "", near ? "\" meant?" : "");

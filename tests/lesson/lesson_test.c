@@ -189,7 +189,7 @@ static void what_is_kept_comes_back(void **state) {
     assert_true(lesson_choose(&l, &p, 1, 'a') && lesson_choose(&l, &p, 1, 'b'));
     assert_false(lesson_choose(&l, &p, 1, 'c'));
     assert_int_equal(p.of[1].given[0], 0); /* the first answer was taken back */
-    char *open = lesson_fill(&l, &p, 3, "{c}, {r}");
+    char *open = lesson_fill(&l, &p, 3, "{c}, {r}", false);
     assert_string_equal(open, "\xE2\x80\xA6, \xE2\x80\xA6");
     free(open);
     lesson_set_value(&l, &p, 0, 0.25, -INFINITY, INFINITY);
@@ -213,12 +213,36 @@ static void what_is_kept_comes_back(void **state) {
     char said[160];
     lesson_check_text(&q.of[3], said);
     assert_string_equal(said, "measured 12,345, expected above 0");
-    char *text = lesson_fill(&l, &q, 3, "{c} {a%} {r} {x");
+    char *text = lesson_fill(&l, &q, 3, "{c} {a%} {r} {x", false);
     assert_string_equal(text, "12,345 25.0 % #7 {x");
     free(text);
     char *command = lesson_command(&l, &q, 2);
     assert_string_equal(command, "petri train --method 'lora(r=2)' --steps 1");
     free(command);
+    struct lesson_progress other; /* on another model: what it came to there is no result here */
+    lesson_progress_on(&p, "a model", "task s");
+    xreplace(&p.of[2].note, "it has learned nothing");
+    struct buf on = BUF_INIT;
+    lesson_progress_write(&p, &l, "", 0, &on);
+    static const struct { const char *model; int at; } models[] = { { NULL, 3 }, { "a model", 3 }, { "another", 0 } };
+    for (size_t i = 0; i < COUNT_OF(models); i++) {
+        lesson_progress_init(&other, &l);
+        lesson_progress_on(&other, models[i].model, NULL);
+        lesson_progress_read(&other, &l, buf_text(&on), on.size);
+        assert_int_equal(other.at, models[i].at);
+        assert_int_equal(other.of[2].runs, models[i].at != 0);
+        assert_int_equal(other.of[1].given[1], 1);
+        assert_int_equal(other.of[1].chosen, models[i].at ? 'b' : 0);
+        assert_true(!other.of[2].note == !models[i].at);
+        lesson_progress_release(&other);
+    }
+    buf_release(&on);
+    command = lesson_command(&l, &p, 2);
+    assert_string_equal(command, "petri train --model 'a model' --task 'task s' --method 'lora(r=2)' --steps 1");
+    free(command);
+    text = lesson_fill(&l, &p, 3, "{r} {model} {task} {folder}", true);
+    assert_string_equal(text, "7 'a model' 'task s' a/b");
+    free(text);
     int all, ok;
     lesson_checks(&l, &q, &all, &ok);
     assert_true(all == 1 && ok == 1);

@@ -484,7 +484,7 @@ static void a_lesson_is_gone_through(void **state) {
     type("Enter");
     await_within(30, "b, as you said", true); /* behind what is still computed ahead */
     go_on_to("Enter trains it");
-    await_note("Say what a step is while it runs");
+    await_note("Explain a step while it runs");
     await_note("Look: train");
     type("Enter");
     await("\u2713 #1", true);
@@ -494,11 +494,11 @@ static void a_lesson_is_gone_through(void **state) {
     type("8");
     await("c answers", true);
     type("b");
-    go_on_to("Every layer's");
+    go_on_to("in layer 1 and");
     go_on_to("And the model itself");
     go_on_to("Look: heatmap");
     type("l");
-    await("Why that is worth", true);
+    await("Why that is useful", true);
     go_on_to("Enter trains it");
     type("Enter");
     await("\u2713 #2", true);
