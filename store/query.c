@@ -267,6 +267,15 @@ static int find_named(struct store *s, const char *name, int64_t *run, struct er
     return rc;
 }
 
+int64_t store_version(struct store *s) {
+    struct err ignored = ERR_INIT;
+    int64_t version = 0;
+    pthread_mutex_lock(&s->reading);
+    db_int(s->reader, &ignored, &version, 0, "PRAGMA data_version", "");
+    pthread_mutex_unlock(&s->reading);
+    return version;
+}
+
 int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;

@@ -224,6 +224,10 @@ struct store_request {
  * out once.  The owner calls it about every 250 ms.  Returns how many, or < 0. */
 int store_requests(struct store *s, struct store_request *out, int room, struct err *e);
 
+/* Returns a number that is another one after any process, this one too, has committed a change; 0 where it cannot be read.
+ * That a run's owner is gone is no such change. */
+int64_t store_version(struct store *s);
+
 /* ---- trash, tags, notes ---- */
 
 /* ERR_USAGE when one of them is live; then none is moved. */

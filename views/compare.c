@@ -182,8 +182,9 @@ static bool compare_refresh(struct ui *ui, struct effect *out) {
     struct compare_view *v = &ui->compare;
     bool live = false;
     for (int i = 0; i < v->data.groups; i++) {
-        const char *state = v->data.group[i].state;
-        live |= !strcmp(state, "running") || !strcmp(state, "queued");
+        const struct compare_group *g = &v->data.group[i];
+        live |= !strcmp(g->state, "running") || !strcmp(g->state, "queued");
+        for (int k = 0; k < g->runs; k++) live |= train_goes(&ui->train, g->run[k]);
     }
     if (!live || v->busy || v->runs > COMPARE_CURVES) return false;
     compare_ask(v, out);

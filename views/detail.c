@@ -314,10 +314,10 @@ static void detail_pictured(const struct ui *ui, struct buf *out) {
     if (r->id) buf_printf(out, "run%lld %s %s", (long long)r->id, r->method, r->task);
 }
 
-/* The page of a run that trains. */
+/* The page of a run that trains, or is taken up again. */
 static bool detail_refresh(struct ui *ui, struct effect *out) {
     const struct run_row *r = &ui->detail.run;
-    if (!r->id || r->state > RUN_PAUSED) return false;
+    if (!r->id || (r->state > RUN_PAUSED && !train_goes(&ui->train, r->id))) return false;
     out->kind = EFFECT_OPEN_RUN;
     out->run = &r->id;
     out->runs = 1;

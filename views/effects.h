@@ -30,7 +30,6 @@ enum effect_kind {
     EFFECT_UNDO,          /* the last trash, restore or name */
     EFFECT_REDO,
     EFFECT_WATCH,         /* run[0] into ui->train, wherever and whenever it was trained */
-    EFFECT_OTHERS,        /* what other processes train, as it stands now, into ui->train */
     EFFECT_FOCUS,         /* fill ui->train's series for run[0] */
     EFFECT_BESIDE,        /* run[0…] over one another on Train, with the first in focus; none: one alone again */
     EFFECT_OPEN_RUN,      /* fill ui->detail for run[0] */

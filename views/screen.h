@@ -35,7 +35,7 @@ struct screen {
      * NULL. */
     bool (*point)(struct ui *ui, int x, int y, struct effect *out);
     void (*pick)(struct ui *ui, int pick, struct effect *out);
-    /* What is shown may change without news of this process: asks for it anew; may be NULL.  false: not now. */
+    /* Asks for what is shown anew, after the history has changed; may be NULL.  false: it cannot be other than it is. */
     bool (*refresh)(struct ui *ui, struct effect *out);
     /* ---- what is drawn ---- */
     layout_panes_of panes;      /* may be NULL: one pane, PANE_TEXT */

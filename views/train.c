@@ -23,6 +23,12 @@ static int focus_index(const struct train_view *v) {
     return -1;
 }
 
+bool train_goes(const struct train_view *v, int64_t run) {
+    for (int i = 0; i < v->jobs; i++)
+        if (v->job[i].id == run) return v->job[i].state <= RUN_PAUSED;
+    return false;
+}
+
 const struct job_row *train_focused(const struct train_view *v) {
     int i = focus_index(v);
     return i < 0 ? NULL : &v->job[i];

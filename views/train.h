@@ -130,6 +130,8 @@ struct train_view {
 void train_init(struct train_view *v);
 /* The focused job, or NULL. */
 const struct job_row *train_focused(const struct train_view *v);
+/* Whether the list has the run as one that is queued or trains, here or elsewhere. */
+bool train_goes(const struct train_view *v, int64_t run);
 /* After job or series were replaced: focus and cursor stay where they make sense, and the
  * y axis moves in steps. */
 void train_changed(struct train_view *v);

@@ -412,13 +412,6 @@ static void train_draw_pictured(const struct ui *ui, struct buf *out) {
     if (job) buf_printf(out, " %s %s", job->method, job->task);
 }
 
-/* Runs of other processes have no event here: the history is looked at. */
-static bool train_draw_refresh(struct ui *ui, struct effect *out) {
-    (void)ui;
-    out->kind = EFFECT_OTHERS;
-    return true;
-}
-
 static const char *train_draw_hint(const struct ui *ui, const struct key_entry *k) {
     const struct train_view *v = &ui->train;
     const struct job_row *job = train_focused(v);
@@ -454,7 +447,7 @@ const struct screen screen_train = {
              "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
     .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
     .init = train_draw_init, .release = train_draw_release, .changed = train_draw_changed,
-    .point = train_point, .pick = train_pick, .request = train_request, .run = train_draw_run, .refresh = train_draw_refresh,
+    .point = train_point, .pick = train_pick, .request = train_request, .run = train_draw_run,
     .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
     .pictured = train_draw_pictured,
 };

@@ -24,9 +24,9 @@ struct order {
     struct background_order what;
 };
 
-/* Orders that are done one after the other.  A lesson's step trains and measures for seconds, so lessons have a thread of
- * their own and the screens' lists and pages do not wait for them. */
-enum { LANE_SCREENS, LANE_LESSONS, LANES };
+/* Orders that are done one after the other.  A lesson's step trains and measures for seconds, and so long may a model or a
+ * file take, so these have threads of their own and the screens' lists and pages do not wait for them. */
+enum { LANE_SCREENS, LANE_FILES, LANE_LESSONS, LANES };
 struct background_lane {
     struct background *of;
     pthread_cond_t asked;
@@ -47,7 +47,7 @@ struct background {
     struct result_cache tasks;
     struct run_keys keys;     /* of the screens' lane, as is what follows */
     struct row_extras extras; /* the screens' lane's own, as what follows */
-    struct background_machine machine; /* once it was measured */
+    struct background_machine machine; /* once it was measured; under the lock */
     struct sweeping *sweeping; /* borrowed */
     const struct session_verbs *verbs;
     struct learning *learning; /* borrowed; touched by the lessons' lane alone */
@@ -134,8 +134,16 @@ static int background_start(struct background *d, const struct background_order 
     return 0;
 }
 
+static struct background_machine known_machine(struct background *d) {
+    pthread_mutex_lock(&d->lock);
+    struct background_machine m = d->machine;
+    pthread_mutex_unlock(&d->lock);
+    return m;
+}
+
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
+    struct background_machine machine;
     int rc;
     switch (o->kind) {
     case BACKGROUND_RUNS:
@@ -144,7 +152,9 @@ static int serve(struct background *d, const struct background_order *o, struct 
         if (!rc && (o->disk || o->curve))
             row_extras_fill(&d->extras, d->store, &a->runs->stored, a->runs->row, o->disk, o->curve, &a->runs->curves);
         return rc;
-    case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &d->machine, &a->detail, e);
+    case BACKGROUND_PAGE:
+        machine = known_machine(d);
+        return background__page(d->store, o->run[0], &machine, &a->detail, e);
     case BACKGROUND_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
@@ -159,7 +169,9 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_COLUMNS: return store_columns(d->store, &a->columns, e);
     case BACKGROUND_KEEP_COLUMNS: return store_keep_columns(d->store, o->text, e);
     case BACKGROUND_SAVED: return store_filters(d->store, &a->saved, e);
-    case BACKGROUND_OTHERS: return other_runs_read(d->store, o->run[0], o->run[1], &a->others, e);
+    case BACKGROUND_OTHERS:
+        if (o->version && o->version == store_version(d->store)) return 0;
+        return other_runs_read(d->store, o->run, o->run[OTHERS_ASKED], &a->others, e);
     case BACKGROUND_BESIDE: return beside_read(d->store, o->run, o->runs, &a->beside, e);
     case BACKGROUND_WHY: return background_why(d, o->run[0], a, e);
     case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
@@ -202,16 +214,42 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_LINE: return train_line(d, o, a, e);
     case BACKGROUND_MACHINE:
         a->gflops = estimate_rate(jobs_crew(d->jobs), 0.1);
-        d->machine = (struct background_machine){ a->gflops, crew_width(jobs_crew(d->jobs)) };
-        a->workers = d->machine.workers;
+        a->workers = crew_width(jobs_crew(d->jobs));
+        pthread_mutex_lock(&d->lock);
+        d->machine = (struct background_machine){ a->gflops, a->workers };
+        pthread_mutex_unlock(&d->lock);
         return 0;
     }
     BUG("order %d", o->kind);
 }
 
 static int lane_of(enum background_kind k) {
-    bool lessons = k == BACKGROUND_LESSONS || k == BACKGROUND_LESSON || k == BACKGROUND_LESSON_STEP || k == BACKGROUND_LESSON_FOLLOW;
-    return lessons ? LANE_LESSONS : LANE_SCREENS;
+    switch (k) {
+    case BACKGROUND_LESSONS:
+    case BACKGROUND_LESSON:
+    case BACKGROUND_LESSON_STEP:
+    case BACKGROUND_LESSON_FOLLOW: return LANE_LESSONS;
+    case BACKGROUND_SOURCE:
+    case BACKGROUND_FOLDER:
+    case BACKGROUND_LOOK:
+    case BACKGROUND_IMPORT:
+    case BACKGROUND_LINE:
+    case BACKGROUND_START:
+    case BACKGROUND_MACHINE:
+    case BACKGROUND_EXPORT:
+    case BACKGROUND_TABLE:
+    case BACKGROUND_PNG: return LANE_FILES;
+    default: return LANE_SCREENS;
+    }
+}
+
+/* The same list or page asked for twice is fetched once. */
+static bool asks_the_same(const struct background_order *a, const struct background_order *b) {
+    if (a->kind != b->kind) return false;
+    if (a->kind == BACKGROUND_RUNS)
+        return a->trash == b->trash && a->by_task == b->by_task && a->disk == b->disk && a->curve == b->curve && !strcmp(a->text, b->text);
+    bool again = a->kind == BACKGROUND_PAGE || a->kind == BACKGROUND_SWEEPS;
+    return again && a->run[0] == b->run[0];
 }
 
 static void *background_work(void *self) {
@@ -227,8 +265,10 @@ static void *background_work(void *self) {
         struct background_answer *a = xcalloc(1, sizeof *a);
         a->kind = o->what.kind;
         struct err e = ERR_INIT;
+        int64_t from = clock_ms();
         if (serve(d, &o->what, a, &e)) background__say(a, SAY_ERROR, "%s", e.text);
         order_free(o);
+        a->ms = clock_ms() - from;
         pthread_mutex_lock(&d->lock);
         struct background_answer **end = &d->answers;
         while (*end) end = &(*end)->next;
@@ -276,12 +316,8 @@ void background_ask(struct background *d, const struct background_order *o) {
     struct background_lane *l = &d->lane[lane_of(o->kind)];
     pthread_mutex_lock(&d->lock);
     struct order **end = &l->orders;
-    bool waiting = false; /* the same list asked for twice is fetched once */
-    for (; *end; end = &(*end)->next)
-        if (o->kind == BACKGROUND_RUNS && (*end)->what.kind == BACKGROUND_RUNS && (*end)->what.trash == o->trash &&
-            (*end)->what.by_task == o->by_task && (*end)->what.disk == o->disk &&
-            (*end)->what.curve == o->curve && !strcmp((*end)->what.text, o->text))
-            waiting = true;
+    bool waiting = false;
+    for (; *end; end = &(*end)->next) waiting = waiting || asks_the_same(o, &(*end)->what);
     if (!waiting) {
         *end = mine;
         d->taken++;

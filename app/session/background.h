@@ -1,6 +1,7 @@
 /* Background work: threads that fetch for the screen what takes longer than a frame (rows of
- * the history, a run's page, a model's shape, writing a file), so that no key ever waits: one for lessons,
- * one for all else, each in the order in which it was asked.  What is to be computed they leave to the jobs' crew.
+ * the history, a run's page, a model's shape, writing a file), so that no key ever waits: one for lessons, one for models
+ * and files, one for the history, each in the order in which it was asked.  What is to be computed they leave to the jobs'
+ * crew.
  *
  * The screen's thread asks and, when woken, takes the answers; each is owned by the taker. */
 #ifndef APP_SESSION_BACKGROUND_H
@@ -49,7 +50,7 @@ enum background_kind {
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
     BACKGROUND_LESSONS, BACKGROUND_LESSON, BACKGROUND_LESSON_STEP, /* as the effects; text: of LESSON */
     BACKGROUND_LESSON_FOLLOW, /* the lesson that another petri leads, where it is */
-    BACKGROUND_OTHERS,  /* runs that others train, and run[0] (0: none) */
+    BACKGROUND_OTHERS,  /* runs that others train, and run[0], run[1] (0: none); names from run[2] on */
     BACKGROUND_BESIDE,  /* runs for Train to lay over one another */
     BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
     BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
@@ -76,6 +77,7 @@ struct background_order {
     int step;         /* BACKGROUND_LESSON_STEP; its run is begun: */
     bool train;
     struct lesson_progress *progress; /* the screen's; copied */
+    int64_t version;  /* BACKGROUND_OTHERS: nothing is read while the history has this one (store_version) */
     bool taken;       /* BACKGROUND_SOURCE: the config is in use already, only what is found is news */
 };
 struct sweeping;
@@ -154,12 +156,13 @@ struct background_answer {
     enum background_kind kind;
     enum say say;
     char message[900];     /* "" none */
+    int64_t ms;            /* what it took */
     struct history_rows *runs;
     struct run_page *detail;
     struct store_filters saved; /* BACKGROUND_SAVED */
     char *columns;         /* BACKGROUND_COLUMNS; "": none */
     struct beside_runs *beside; /* BACKGROUND_BESIDE; NULL where they could not be read */
-    struct other_runs *others; /* BACKGROUND_OTHERS; NULL where they could not be read */
+    struct other_runs *others; /* BACKGROUND_OTHERS; NULL where they could not be read, or nothing is new */
     struct run_series *series; /* BACKGROUND_SERIES; NULL where it could not be read */
     struct source_facts *source;
     struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */

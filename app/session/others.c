@@ -6,7 +6,7 @@
 #include "core/base/mem.h"
 
 struct living {
-    int64_t id[OTHERS_MOST + 1];
+    int64_t id[OTHERS_MOST + OTHERS_ASKED];
     int count;
 };
 
@@ -47,15 +47,19 @@ static int others_read_names(struct store *s, int64_t from, struct other_runs *o
     return rc;
 }
 
-int other_runs_read(struct store *s, int64_t asked, int64_t from, struct other_runs **out, struct err *e) {
+int other_runs_read(struct store *s, const int64_t asked[OTHERS_ASKED], int64_t from, struct other_runs **out, struct err *e) {
     struct living f = { 0 };
-    bool there = false;
+    int64_t version = store_version(s);
     int rc = store_sql(s, "SELECT id FROM v_runs WHERE state IN ('queued','running','paused') ORDER BY id DESC",
                        (struct store_rows){ .self = &f, .row = others_take_id }, e);
     if (rc) return rc;
-    for (int i = 0; i < f.count; i++) there = there || f.id[i] == asked;
-    if (asked && !there) f.id[f.count++] = asked;
+    for (int a = 0; asked && a < OTHERS_ASKED; a++) {
+        bool there = !asked[a];
+        for (int i = 0; i < f.count; i++) there = there || f.id[i] == asked[a];
+        if (!there) f.id[f.count++] = asked[a];
+    }
     struct other_runs *o = xcalloc(1, sizeof *o);
+    o->version = version;
     o->stored = xcalloc((size_t)f.count + 1, sizeof *o->stored);
     o->row = xcalloc((size_t)f.count + 1, sizeof *o->row);
     for (int i = 0; i < f.count; i++) {
@@ -88,6 +92,19 @@ static int others_by_run(const void *key, const void *at) {
 const char *other_runs_name(const struct other_runs *o, int64_t run) {
     const struct other_name *n = o && o->names ? bsearch(&run, o->name, (size_t)o->names, sizeof *o->name, others_by_run) : NULL;
     return n ? n->name : NULL;
+}
+
+bool other_runs_living(const struct other_runs *o) {
+    for (int i = 0; o && i < o->rows; i++)
+        if (o->row[i].state <= RUN_PAUSED) return true;
+    return false;
+}
+
+bool other_runs_differ(const struct other_runs *a, const struct other_runs *b) {
+    if (!a || !b || a->version != b->version || a->rows != b->rows) return true;
+    for (int i = 0; i < a->rows; i++)
+        if (a->row[i].id != b->row[i].id || a->row[i].state != b->row[i].state) return true;
+    return false;
 }
 
 const struct job_row *other_runs_find(const struct other_runs *o, int64_t run) {

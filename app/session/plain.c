@@ -117,7 +117,7 @@ static void print_points(const struct series *v, size_t *points, size_t *evals) 
 /* The newest living run, 0: there is none. */
 static int newest_living(struct store *s, int64_t *run, struct err *e) {
     struct other_runs *o;
-    int rc = other_runs_read(s, 0, 0, &o, e);
+    int rc = other_runs_read(s, NULL, 0, &o, e);
     if (rc) return rc;
     *run = o->rows && o->row[0].state <= RUN_PAUSED ? o->row[0].id : 0;
     other_runs_free(o);

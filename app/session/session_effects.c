@@ -383,7 +383,6 @@ static bool only_looks(enum effect_kind kind) {
     case EFFECT_COLUMNS:
     case EFFECT_SAVED:
     case EFFECT_WATCH:
-    case EFFECT_OTHERS:
     case EFFECT_FOCUS:
     case EFFECT_BESIDE:
     case EFFECT_OPEN_RUN:
@@ -443,7 +442,7 @@ static bool only_looks(enum effect_kind kind) {
 static void session_effects_watch(struct session *s, const struct effect *x) {
     s->following = false;
     s->watched = s->ui.train.focus = x->run[0];
-    session__ask_others(s);
+    session__ask_others(s, false);
 }
 
 void session__only_looks(struct session *s) {
@@ -502,10 +501,6 @@ void session__do(struct session *s, const struct effect *x) {
         break;
     case EFFECT_WATCH: session_effects_watch(s, x); break;
     case EFFECT_BESIDE: session_effects_beside(s, x); break;
-    case EFFECT_OTHERS:
-        session__ask_others(s);
-        if (s->beside && s->beside->live) session__ask_beside(s);
-        break;
     case EFFECT_OPEN_RUN: order_runs(s, BACKGROUND_PAGE, x); break;
     case EFFECT_CLONE: order_runs(s, BACKGROUND_CLONE, x); break;
     case EFFECT_ROWS: session__ask_facts(s); break;

@@ -41,7 +41,7 @@ static void clear_jobs(struct session *s) {
 }
 
 /* The focused run's series grow by what has come since the last frame.  What came before this process took
- * the run up is read once from the store. */
+ * the run up is read once from the store; those of a run that another process trains, whenever its history has grown. */
 static void fill_series(struct session *s) {
     int64_t focus = s->ui.train.focus;
     if (!s->series || s->series->view.run != focus) {
@@ -50,11 +50,18 @@ static void fill_series(struct session *s) {
         s->cursor = (struct job_cursor){ 0 };
         s->stored = SERIES_HERE;
     }
-    bool before = focus != 0; /* a run that is not of this process is in the store alone */
-    for (size_t i = 0; i < s->view_count; i++)
-        if (s->view[i].id == focus) before = s->view[i].resumed;
-    if (before && s->stored == SERIES_HERE) {
+    bool before = focus != 0, elsewhere = focus != 0; /* a run that is not of this process is in the store alone */
+    for (size_t i = 0; i < s->view_count; i++) {
+        if (s->view[i].id != focus) continue;
+        before = s->view[i].resumed;
+        elsewhere = false;
+    }
+    const struct job_row *row = elsewhere ? other_runs_find(s->others, focus) : NULL;
+    bool grown = row && (row->step != s->read_step || row->state != s->read_state);
+    if (before && (s->stored == SERIES_HERE || (s->stored == SERIES_READ && grown))) {
         s->stored = SERIES_ASKED;
+        s->read_step = row ? row->step : -1;
+        if (row) s->read_state = row->state;
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &focus, .runs = 1 });
     }
     if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, &s->cursor, s->series);
@@ -126,7 +133,7 @@ void session__fill_jobs(struct session *s) {
     int64_t *ids;
     size_t n = jobs_ids(s->jobs, &ids);
     s->view = xcalloc(n, sizeof *s->view);
-    s->shown = xcalloc(n + OTHERS_MOST + 1, sizeof *s->shown);
+    s->shown = xcalloc(n + OTHERS_MOST + OTHERS_ASKED, sizeof *s->shown);
     for (size_t i = 0; i < n; i++) s->view_count += jobs_view(s->jobs, ids[i], &s->view[s->view_count]);
     free(ids);
     s->shown_count = s->view_count;
@@ -166,11 +173,16 @@ void session__ask_runs(struct session *s) {
                                                               .curve = v->visible[COL_CURVE], .text = v->filter });
 }
 
-void session__ask_others(struct session *s) {
-    int64_t asked[2] = { s->watched, 0 }; /* and what runs of this process are called, the first on */
-    for (size_t i = 0; i < s->view_count; i++)
-        if (!asked[1] || s->view[i].id < asked[1]) asked[1] = s->view[i].id;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = asked, .runs = 2 });
+void session__ask_others(struct session *s, bool poll) {
+    /* what is watched, what is in focus, and what runs of this process are called, from the first on */
+    int64_t asked[OTHERS_ASKED + 1] = { s->watched, s->ui.train.focus, 0 }, *first = &asked[OTHERS_ASKED];
+    for (size_t i = 0; i < s->view_count; i++) {
+        if (s->view[i].id == s->ui.train.focus) asked[1] = 0;
+        if (!*first || s->view[i].id < *first) *first = s->view[i].id;
+    }
+    int64_t version = poll && s->others && !other_runs_living(s->others) ? s->others->version : 0;
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = asked, .runs = OTHERS_ASKED + 1,
+                                                              .version = version });
 }
 
 void session__ask_beside(struct session *s) {
@@ -310,26 +322,20 @@ static void take_sweep_work(struct session *s, struct background_answer *a) {
     if (news) session__ask_sweeps(s);
 }
 
-/* The newest living run comes into focus by itself until another is chosen; the one in focus is read anew while its
- * history grows. */
+/* The newest living run comes into focus by itself until another is chosen. */
 static void take_others(struct session *s, struct background_answer *a) {
     struct train_view *v = &s->ui.train;
     struct other_runs *before = s->others;
     const struct job_row *newest = a->others->rows ? &a->others->row[0] : NULL;
-    const struct job_row *was = other_runs_find(before, v->focus);
     s->others = a->others;
     a->others = NULL;
+    if (other_runs_differ(before, s->others)) s->news++;
+    if (s->beside && s->beside->live) session__ask_beside(s);
     if (s->following && newest && newest->state <= RUN_PAUSED && v->focus != newest->id) {
         v->focus = s->watched = newest->id; /* it stays when it is over */
         ui_say(&s->ui, SAY_INFO, "watching run #%lld", (long long)newest->id);
     }
     if (s->following && !newest && !v->focus) ui_say(&s->ui, SAY_INFO, "no run is living: waiting for one to begin (q leaves)");
-    const struct job_row *now = other_runs_find(s->others, v->focus);
-    bool grown = now && (!was || was->step != now->step || was->state != now->state);
-    if (grown && s->stored == SERIES_READ && s->series && s->series->view.run == v->focus) {
-        s->stored = SERIES_ASKED;
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &v->focus, .runs = 1 });
-    }
     session__fill_jobs(s);
     other_runs_free(before);
 }
@@ -383,6 +389,8 @@ static void take_beside(struct session *s, struct background_answer *a) {
 
 static void take_answer(struct session *s, struct background_answer *a) {
     take_own(s, a);
+    if (a->kind == BACKGROUND_OTHERS) s->looking = false;
+    else if (a->runs || a->detail || a->swept || a->compared || a->series) s->filled[s->ui.screen].ms = a->ms;
     if (a->message[0]) ui_say(&s->ui, a->say, "%s", a->message);
     if (a->kind == BACKGROUND_RUNS && a->runs) take_runs(s, a);
     if (a->kind == BACKGROUND_SOURCE && a->source) take_source(s, a);
@@ -431,7 +439,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
         else s->undoing = 0;
         session__moved(s);
         session__ask_runs(s);
-        if (a->kind == BACKGROUND_NAME) session__ask_others(s);
+        if (a->kind == BACKGROUND_NAME) session__ask_others(s, false);
     }
 }
 

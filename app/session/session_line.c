@@ -313,7 +313,6 @@ char *session__line(const struct session *s, const struct effect *x) {
     case EFFECT_SAVED:
     case EFFECT_SAVE:
     case EFFECT_PURGE_COUNT:
-    case EFFECT_OTHERS:
     case EFFECT_FOCUS:
     case EFFECT_BY_TASK:
     case EFFECT_ROWS:

@@ -79,10 +79,19 @@ struct session {
     int overlays;
     bool overlay_asked;    /* and is not answered yet */
     int64_t watched;       /* the run asked for beside what others train; 0: none */
+    /* what is polled, session__follow_history: */
+    bool looking;          /* the history is asked for what is new */
+    int64_t looked;        /* when that was */
+    int64_t news;          /* how often something was new */
+    struct {
+        int64_t news, ms;  /* up to which it was asked for anew; what its list took to read */
+    } filled[SCREEN_COUNT];
     bool look_only;        /* the history was opened for reading: nothing is begun or changed */
     bool following;        /* the newest living run is in focus, until another is chosen */
     struct job_cursor cursor; /* what of it has been taken from the jobs */
     enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */
+    int64_t read_step;     /* and of a run that another process trains, how far it was then */
+    enum run_state read_state;
     int64_t last_id;       /* newest run of this process already focused */
     int live_before;
     struct move moves[MOVES];
@@ -108,8 +117,8 @@ void session__ask_runs(struct session *s);
 void session__ask_sweeps(struct session *s);
 /* The runs to be overlaid, as they stand now. */
 void session__ask_beside(struct session *s);
-/* What others train, and the run asked for, as they stand now. */
-void session__ask_others(struct session *s);
+/* What others train, and the runs asked for, as they are now; `poll`: unless the history is as it was. */
+void session__ask_others(struct session *s, bool poll);
 /* Asks for the shape and the rows of a config's model and task; the answer goes to Compose. */
 void session__ask_source(struct session *s, const struct run_config *c);
 /* Estimates the first page's run from what is known of the model, the examples and the machine. */

@@ -398,8 +398,30 @@ static void what_others_left_is_passed_over(void **state) {
     free(path);
 }
 
+/* Every committed change is seen, also one of another connection, and nothing else. */
+static void changes_have_a_version(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    struct store *s = open_at(path, STORE_WRITE), *other = open_at(path, STORE_READ);
+    int64_t before = store_version(other), here = store_version(s);
+    assert_true(before != 0 && here != 0);
+    assert_int_equal(store_version(other), before);
+    int64_t id = new_run(s);
+    assert_true(store_version(other) != before && store_version(s) != here);
+    before = store_version(other);
+    change(s, id, STORE_RUNNING, NULL);
+    flush_it(s);
+    assert_true(store_version(other) != before);
+    before = store_version(other);
+    assert_int_equal(store_version(other), before);
+    close_it(other);
+    close_it(s);
+    free(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_have_a_version),
         cmocka_unit_test(a_run_comes_back_as_it_went_in),
         cmocka_unit_test(ids_are_never_used_twice),
         cmocka_unit_test(what_others_left_is_passed_over),

@@ -1,11 +1,14 @@
 /* What the screens show of runs with several tasks. */
 #include <math.h>
 #include <stdlib.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/insight/insight.h"
 #include "app/jobs/jobs_private.h"
 #include "app/session/background_private.h"
+#include "app/session/session.h"
 #include "app/session/start_effect.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -439,6 +442,65 @@ static void costs_come_near(void **state) {
     if (far) fail_msg("%d bounds are passed", far);
 }
 
+/* ---- in the background ---- */
+
+static pthread_mutex_t file_busy = PTHREAD_MUTEX_INITIALIZER;
+
+/* As a file that takes its time. */
+static int slow_line(const char *line, const char *database, struct line_meaning *out, struct err *e) {
+    (void)line, (void)database, (void)out;
+    pthread_mutex_lock(&file_busy);
+    pthread_mutex_unlock(&file_busy);
+    return err_set(e, ERR_USAGE, "read");
+}
+
+static void wake_nobody(void *self) { (void)self; }
+
+static struct background_answer *next_answer(struct background *b) {
+    struct background_answer *a;
+    int64_t from = clock_ms();
+    while (!(a = background_take(b))) {
+        if (clock_ms() - from > 30000) fail_msg("no answer");
+        usleep(2000);
+    }
+    return a;
+}
+
+/* The history is not kept waiting by what reads models and files, and what is polled is read only where something is new. */
+static void the_history_waits_for_no_file(void **state) {
+    (void)state;
+    const struct session_verbs verbs = { .mean = slow_line };
+    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    struct background *b = background_new(store, j, wake_nobody, NULL);
+    int64_t none[OTHERS_ASKED + 1] = { 0 };
+    struct background_order others = { .kind = BACKGROUND_OTHERS, .run = none, .runs = OTHERS_ASKED + 1 };
+    struct err e = ERR_INIT;
+    background_verbs(b, &verbs);
+    pthread_mutex_lock(&file_busy);
+    background_ask(b, &(struct background_order){ .kind = BACKGROUND_LINE, .text = "train" });
+    background_ask(b, &others);
+    struct background_answer *a = next_answer(b);
+    assert_int_equal(a->kind, BACKGROUND_OTHERS);
+    others.version = a->others->version;
+    assert_true(others.version != 0);
+    background_answer_free(a);
+    background_ask(b, &others);
+    a = next_answer(b);
+    assert_null(a->others);
+    background_answer_free(a);
+    test_ok(store_save_filter(store, "lora", true, &e), &e);
+    background_ask(b, &others);
+    a = next_answer(b);
+    assert_true(a->others && a->others->version != others.version);
+    background_answer_free(a);
+    pthread_mutex_unlock(&file_busy);
+    a = next_answer(b);
+    assert_int_equal(a->kind, BACKGROUND_LINE);
+    background_answer_free(a);
+    background_free(b);
+    jobs_free(j, false);
+}
+
 int main(int argc, char **argv) {
     if (argc) blas_start(argv); /* what is timed runs as petri does */
     const struct CMUnitTest tests[] = {
@@ -453,6 +515,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_clone_trains_the_same),
         cmocka_unit_test(shares_are_those_of_the_sampling),
         cmocka_unit_test(rows_wait_with_their_run),
+        cmocka_unit_test(the_history_waits_for_no_file),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }

@@ -305,6 +305,47 @@ static void a_run_is_watched(void **state) {
     await("left=0", true);
 }
 
+/* What another process does with a run shows on every screen by itself: on Compose, Train, Runs and the run's page; and a
+ * run that is stopped keeps its row and its curves. */
+static void a_run_of_another_petri_is_followed(void **state) {
+    (void)state;
+    need_tmux();
+    json_decref(stage_train(&stage, 0, "--steps 2"));
+    start("", "");
+    await("Compose", true);
+    pid_t pid = begin_a_long_run(2, "100000000");
+    type("2");
+    await("running elsewhere", true);
+    await("#2 ", true);
+    type("1");
+    await("function", true);
+    kill(pid, SIGKILL);
+    command_wait(pid, 20);
+    await("run #2 is interrupted", true);
+    type("3");
+    await(" 2  interrupted", true);
+    type("g Enter");
+    await("numbers trained", true);
+    await("interrupted", true);
+    pid = command_start(stage.folder, "resume 2 --db '%s'", stage.db);
+    await("interrupted", false);
+    await("running", true);
+    type("2 K");
+    await("stop #2?", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
+    type("y");
+    await("run #2 is stopped", true);
+    command_wait(pid, 20);
+    json_t *v = stage_json("show 2 --db '%s' --json", stage.db);
+    char *step = xprintf("%lld/", (long long)json_integer_value(stage_at(v, "step")));
+    await(step, true);
+    await("#2 ", true);
+    json_decref(v);
+    free(step);
+    type("q");
+    await("left=0", true);
+}
+
 /* A run whose process was killed is told at the next start, once. */
 static void an_interrupted_run_is_told(void **state) {
     (void)state;
@@ -431,6 +472,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_sweep, make, close_shell),
         cmocka_unit_test_setup_teardown(a_lost_terminal_may_stop_runs, make, close_shell),
         cmocka_unit_test_setup_teardown(a_run_is_watched, make, close_shell),
+        cmocka_unit_test_setup_teardown(a_run_of_another_petri_is_followed, make, close_shell),
         cmocka_unit_test_setup_teardown(an_interrupted_run_is_told, make, close_shell),
         cmocka_unit_test_setup_teardown(other_terminals, make, close_shell),
         cmocka_unit_test_setup_teardown(a_dumb_terminal_has_a_prompt, make, close_shell),
