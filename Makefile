@@ -136,7 +136,15 @@ PICKED := $(filter-out $(call holding,$(X)),$(if $(T),$(call holding,$(T)),$(TES
 $(OUT)/tests/%_test: $(OUT)/f/tests/%_test.o $(call obj,$(HELP)) $(OUT)/libpetri.a
 	$(SAY) LINK $@
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS) $(TEST_LIBS)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS) $(TEST_LIBS)
+
+# What measures petri; one test and one story use its parts.
+BENCH := $(call obj,$(filter-out %/main.c %_test.c,$(wildcard tests/bench/*.c)))
+$(OUT)/tests/bench/bench_test $(OUT)/tests/app/session/stories_test: $(BENCH)
+
+$(OUT)/bench: $(call obj,tests/bench/main.c) $(BENCH) $(OUT)/libpetri.a
+	$(SAY) LINK $@
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(OUT)/tests/%_dtest: $(OUT)/d/tests/%_dtest.o $(call dobj,$(HELP)) $(OUT)/libpetri-d.a
 	$(SAY) LINK $@
@@ -162,10 +170,10 @@ test-slow: petri ## the tests that take hours, all of them for memory, races on 
 	$(Q)tests/reference/catalogue
 	$(Q)PETRI_PEER_PYTHON=$(PEER) tests/reference/slow
 
-bench: petri ## speed: petri alone, then beside PyTorch where its environment is there
-	$(Q)./petri bench
-	$(Q)./petri bench --history
-	$(Q)./petri bench --keys
+bench: $(OUT)/petri $(OUT)/bench ## speed: petri alone, then beside PyTorch where its environment is there
+	$(Q)$(OUT)/bench
+	$(Q)$(OUT)/bench --history
+	$(Q)$(OUT)/bench --keys
 	$(Q)$(if $(PEER),$(PEER) tests/reference/compare_bench.py && $(PEER) tests/reference/compare_tsne.py,echo 'bench: PyTorch is not compared: see tests/reference/README.md')
 
 # ---- checks ----

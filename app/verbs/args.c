@@ -145,6 +145,9 @@ int verb_unknown(const char *word, struct err *e) {
     size_t n = 0;
     for (const struct verb *v; n < COUNT_OF(names) && (v = verb_at(n)); n++) names[n] = v->name;
     const char *near = text_nearest(word, names, n);
+    if (!strcmp(word, "bench"))
+        return err_set(e, ERR_USAGE, "bench is not a verb; in a clone of the project, run \"make bench\" (build/bench); "
+                       "\"petri doctor\" measures one core");
     if (near) return err_set(e, ERR_USAGE, "no verb \"%s\"; did you mean %s?", word, near);
     return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
 }
@@ -190,7 +193,7 @@ static const struct {
     { "sweep, compare", "runs over lists of values; runs side by side" },
     { "replicate", "a paper's experiment beside what it published" },
     { "plot, render", "curves of runs, or a screen, as text or SVG" },
-    { "doctor, bench", "check and measure this machine" },
+    { "doctor", "check processor, kernels, terminal and database" },
 };
 
 void args_help(void) {

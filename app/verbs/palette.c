@@ -39,7 +39,6 @@ static const struct {
     { "fewshot", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
     { "replicate", LINE_ELSEWHERE, "it trains a paper's runs in a process of its own" },
     { "watch", LINE_ELSEWHERE, "it is a screen of its own; with a number alone it is shown here" },
-    { "bench", LINE_ELSEWHERE, "it measures the machine, and the screens would be measured too" },
 };
 
 /* A sweep that prints: its plan, tasks for Slurm, results.  One that is begun from a file trains beside the screens. */

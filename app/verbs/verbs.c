@@ -443,19 +443,6 @@ static const struct option_spec MERGE_ADAPTERS[] = {
     MOVED,
     END,
 };
-static const struct option_spec BENCH[] = {
-    { "seconds", "N", "about how long (default 80)" },
-    { "history", NULL, "in place of that: a made history, opened, sorted, filtered, grouped and drawn" },
-    { "methods", NULL, "in place of that: a step of each method beside one of LoRA, or of a prefix" },
-    { "keys", NULL, "in place of that: from a key to its paint, while a run trains" },
-    { "runs", "N", "runs of that history (10000)" },
-    { "points", "N", "points of its long run (1000000)" },
-    { "peer-work", "NAME", "one piece of work that the reference libraries do too" },
-    { "threads", "N", "workers for --peer-work" },
-    MODEL,
-    { "task", "FOLDER", "rows for --peer-work" },
-    END,
-};
 
 static const struct option_spec LEARN[] = {
     { "handout", "DIR", "replay it, then write it there as Markdown with SVG pictures" },
@@ -536,7 +523,6 @@ static const struct verb VERBS[] = {
     { "settings", "[NAME=VALUE…] [--write]", "what petri does each time it starts; written only so", SETTINGS, 0, -1, verb_settings },
     { "help", "[VERB] | --man | --completion SHELL", "all verbs, or one with its options", HELP, 0, 1, verb_help },
     { "doctor", "", "check processor, kernels, terminal and database", NULL, 0, 0, verb_doctor },
-    { "bench", "", "measure this machine and petri on it", BENCH, 0, 0, verb_bench },
 };
 
 const struct verb *verb_at(size_t i) {

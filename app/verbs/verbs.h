@@ -142,9 +142,8 @@ int verb_replicate(const struct args *a, struct err *e);
 int verb_learn(const struct args *a, struct err *e);
 /* verb_plot.c */
 int verb_plot(const struct args *a, struct err *e);
-/* verb_doctor.c, verb_bench.c, verb_render.c */
+/* verb_doctor.c, verb_render.c */
 int verb_doctor(const struct args *a, struct err *e);
-int verb_bench(const struct args *a, struct err *e);
 int verb_render(const struct args *a, struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
 
     python tests/reference/compare_bench.py [--rounds 2] [--threads 1,2] [--works NAME,…] [--json]
 
-Run it with the Python of the reference environment, ./petri built, from the project's root.  A round is
+Run it with the Python of the reference environment, build/bench built (`make build/bench`), from the project's root.  A round is
 one process of each; seconds are the sums of the counted steps.  A ratio above 1 says that petri needs less.
 """
 import argparse
@@ -15,7 +15,7 @@ import subprocess
 import peer_bench
 import sst2
 
-PETRI = os.path.join(sst2.ROOT, "petri")
+BENCH = os.path.join(sst2.ROOT, "build", "bench")
 
 
 def model_of(work):
@@ -23,7 +23,7 @@ def model_of(work):
 
 
 def petri(work, threads):
-    command = [PETRI, "bench", "--peer-work", work, "--threads", str(threads), "--json"]
+    command = [BENCH, "--peer-work", work, "--threads", str(threads), "--json"]
     if work not in peer_bench.MADE:
         command += ["--task", sst2.DATA, "--model", model_of(work)]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)

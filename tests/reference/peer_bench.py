@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What PyTorch, transformers and peft need for the work that `petri bench --peer-work NAME` does.
+"""What PyTorch, transformers and peft need for the work that `build/bench --peer-work NAME` does.
 
     lora-bert-base-8x128   LoRA r 8 on query and value, BERT-base shapes with random weights, 8 rows of
                            128 tokens: forward, backward, AdamW

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 from transformers import T5Config, T5ForConditionalGeneration
 
-# Tokens of rows as long as GLUE's are: as app/verbs/bench_made.c has them.
+# Tokens of rows as long as GLUE's are: as tests/bench/bench_made.c has them.
 GLUE = [(11, 13, 16, 20), (21, 31, 41, 54), (52, 68, 77, 90), (27, 32, 38, 62),
         (28, 33, 40, 55), (30, 42, 54, 72), (42, 54, 64, 82), (46, 63, 87, 128)]
 TASKS, ROWS = len(GLUE), 4 * len(GLUE)

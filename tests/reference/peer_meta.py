@@ -3,7 +3,7 @@
 Written as one who knows PyTorch writes it: the inner loop moves the adapted parameters in place by gradients of
 torch.autograd.grad and puts them back afterwards, so that no graph is kept over steps; the label vectors are made once
 before the loop and once more for their gradients; rows have one length, so nothing is padded.  An episode is what
-app/verbs/bench_made.c makes: 20 rows of two classes in four batches and 10 further ones, rows of 32 tokens.
+tests/bench/bench_made.c makes: 20 rows of two classes in four batches and 10 further ones, rows of 32 tokens.
 """
 import time
 

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <utmp.h>
 
-#include "app/verbs/bench_history.h"
+#include "tests/bench/bench_history.h"
 #include "store/store.h"
 #include "tests/app/session/terminal.h"
 #include "views/keys.h"

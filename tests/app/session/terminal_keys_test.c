@@ -426,9 +426,9 @@ static void the_command_line_is_inside(void **state) {
     await(" done ", true);
     type("\":sql 'SELECT note FROM v_runs'\" Enter");
     await("the first of all", true);
-    type("\":bench\" Enter");
+    type("\":fewshot\" Enter");
     await("not inside the screens", true);
-    await("petri bench --db", true);
+    await("petri fewshot --db", true);
     char *line = xprintf("\":train --steps 2 --batch 2 --model '%s' --task '%s' --meth\" Tab", stage.model, task);
     type(line);
     free(line);

@@ -86,8 +86,7 @@ static void unknown_words_name_the_nearest(void **state) {
     stage_refused(2, "needs a value", "train --model");
     stage_refused(2, "given twice", "train --lr 1 --lr 2");
     stage_refused(2, "takes no value", "runs --json=yes");
-    stage_refused(2, "generate-t5-beam4", "bench --peer-work nothing");
-    stage_refused(2, "needs --task with a folder of SST-2", "bench --peer-work lora-minilm-sst2 --model '%s'", stage.model);
+    stage_refused(2, "run \"make bench\"", "bench");
     stage_refused(2, "usage: petri show RUN", "show");
     stage_refused(2, "usage: petri show RUN", "show 1 2");
     stage_refused(2, "did you mean lora?", "count --model '%s' --method lorra", stage.model);

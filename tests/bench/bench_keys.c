@@ -1,4 +1,4 @@
-#include "app/verbs/bench_keys.h"
+#include "tests/bench/bench_keys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +44,16 @@ static int bench_keys_by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* The program next to this one.  Caller frees. */
+static char *bench_keys_petri(void) {
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n < 0 ? 0 : n] = '\0';
+    char *end = strrchr(self, '/');
+    if (end) *end = '\0';
+    return file_join(self, "petri");
+}
+
 /* The screens on the other end of a new terminal of 120 x 40; *fd: this end. */
 static int bench_keys_open(const char *folder, const char *model, const char *task, pid_t *pid, int *fd, struct err *e) {
     struct winsize size = { .ws_row = 40, .ws_col = 120 };
@@ -63,11 +73,14 @@ static int bench_keys_open(const char *folder, const char *model, const char *ta
     posix_spawn_file_actions_adddup2(&files, STDIN_FILENO, STDERR_FILENO);
     posix_spawnattr_init(&how);
     posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID);
-    int rc = posix_spawn(pid, "/proc/self/exe", &files, &how, argv, environ);
+    char *petri = bench_keys_petri();
+    int rc = posix_spawn(pid, petri, &files, &how, argv, environ);
     posix_spawnattr_destroy(&how);
     posix_spawn_file_actions_destroy(&files);
     free(db);
-    return rc ? err_set(e, ERR_SYSTEM, "petri cannot be begun: %s", strerror(rc)) : 0;
+    if (rc) err_set(e, ERR_SYSTEM, "%s: cannot be started: %s", petri, strerror(rc));
+    free(petri);
+    return rc ? e->code : 0;
 }
 
 /* Waits until `word` was painted. */

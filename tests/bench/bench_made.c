@@ -1,4 +1,4 @@
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench_made.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-#include "app/verbs/bench_peer.h"
+#include "tests/bench/bench_peer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/verbs/bench_episodes.h"
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench_episodes.h"
+#include "tests/bench/bench_made.h"
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"

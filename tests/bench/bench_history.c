@@ -1,4 +1,4 @@
-#include "app/verbs/bench_history.h"
+#include "tests/bench/bench_history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "app/verbs/bench_methods.h"
+#include "tests/bench/bench_methods.h"
 
 #include <string.h>
 
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench_made.h"
 #include "core/base/mem.h"
 #include "core/method/plan.h"
 

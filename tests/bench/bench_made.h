@@ -1,6 +1,6 @@
 /* Models and tasks that need no files: shapes of published ones, weights and rows made by a rule. */
-#ifndef APP_VERBS_BENCH_MADE_H
-#define APP_VERBS_BENCH_MADE_H
+#ifndef TESTS_BENCH_BENCH_MADE_H
+#define TESTS_BENCH_BENCH_MADE_H
 
 #include "core/data/task.h"
 #include "core/model/model.h"

@@ -1,26 +1,44 @@
-/* petri bench: what this machine gives and how much of it a training step uses. */
+/* build/bench: measures this machine and petri on it; `make bench` runs it. */
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "app/files/paths.h"
-#include "app/verbs/bench_episodes.h"
-#include "app/verbs/bench_history.h"
-#include "app/verbs/bench_keys.h"
-#include "app/verbs/bench_made.h"
-#include "app/verbs/bench_methods.h"
-#include "app/verbs/bench_peer.h"
-#include "app/verbs/bench_ratios.h"
+#include "tests/bench/bench_episodes.h"
+#include "tests/bench/bench_history.h"
+#include "tests/bench/bench_keys.h"
+#include "tests/bench/bench_made.h"
+#include "tests/bench/bench_methods.h"
+#include "tests/bench/bench_peer.h"
+#include "tests/bench/bench_ratios.h"
 #include "app/verbs/output.h"
-#include "app/verbs/verbs.h"
+#include "app/verbs/args.h"
 #include "core/base/resident.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
-static void verb_bench_say(const struct args *a, const char *key, double value, const char *unit,
+#define END { NULL, NULL, NULL }
+static const struct option_spec OPTIONS[] = {
+    { "seconds", "N", "approximate duration (default 80)" },
+    { "history", NULL, "measure a synthetic run history instead: open, sort, filter, group and draw it" },
+    { "methods", NULL, "measure a training step of each method instead, relative to LoRA or a prefix" },
+    { "keys", NULL, "measure the time from a key press to the painted screen instead, while a run trains" },
+    { "runs", "N", "number of runs in the synthetic history (default 10000)" },
+    { "points", "N", "number of points of its longest run (default 1000000)" },
+    { "peer-work", "NAME", "measure one workload that tests/reference/peer_bench.py runs with the reference libraries" },
+    { "threads", "N", "workers for --peer-work (default 1)" },
+    { "model", "DIR", "model for --peer-work and --keys" },
+    { "task", "FOLDER", "dataset for --peer-work and --keys" },
+    END,
+};
+
+static const char *model_of(const struct args *a) { return args_get(a, "model") ? args_get(a, "model") : paths_model(); }
+
+static void bench_say(const struct args *a, const char *key, double value, const char *unit,
                            const char *what, struct buf *b) {
     if (args_flag(a, "json")) json_member_double(b, key, value);
     else printf("%-16s %10.4g %-9s %s\n", key, value, unit, what);
@@ -39,7 +57,7 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
     int rc = args_int(a, "threads", 1, 64, &threads, e);
     if (rc) return rc;
     struct bench_times times;
-    rc = bench_peer(&(struct bench_peer){ name, args_get(a, "task"), verb_model(a), (int)threads }, &times, e);
+    rc = bench_peer(&(struct bench_peer){ name, args_get(a, "task"), model_of(a), (int)threads }, &times, e);
     if (rc) return rc;
     double sum = 0;
     for (int i = 0; i < times.steps; i++) sum += times.second[i];
@@ -50,10 +68,10 @@ static int peer_work(const struct args *a, const char *name, struct err *e) {
         json_member_int(&b, "threads", threads);
         json_member_int(&b, "steps", times.steps);
     }
-    verb_bench_say(a, "seconds", sum, "s", "all counted steps", &b);
-    verb_bench_say(a, "median", times.median, "s", "a step", &b);
-    verb_bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
-    verb_bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
+    bench_say(a, "seconds", sum, "s", "all counted steps", &b);
+    bench_say(a, "median", times.median, "s", "a step", &b);
+    bench_say(a, "tokens", times.tokens * times.steps, "", "real tokens, no padding", &b);
+    bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
     close_object(a, &b);
     return 0;
 }
@@ -66,7 +84,7 @@ struct bench_measured {
     double outer_scaling;
 };
 
-static int verb_bench_measure(double seconds, struct bench_measured *out, struct err *e) {
+static int bench_measure(double seconds, struct bench_measured *out, struct err *e) {
     out->one = bench_sgemm(1, 0.01 * seconds);
     out->two = bench_sgemm(2, 0.01 * seconds);
     struct model *m = bench_model(FAMILY_BERT, 12, 768, 12, 3072, e);
@@ -93,7 +111,7 @@ static int verb_bench_measure(double seconds, struct bench_measured *out, struct
 static void say_ratios(const struct args *a, const struct bench_ratio *r, int n, struct buf *b) {
     for (int i = 0; i < n; i++) {
         char *what = xprintf("%s (bound %.3g)", r[i].what, r[i].bound);
-        verb_bench_say(a, r[i].key, r[i].value, "", what, b);
+        bench_say(a, r[i].key, r[i].value, "", what, b);
         free(what);
     }
 }
@@ -114,7 +132,7 @@ static int bench_a_history(const struct args *a, struct err *e) {
     } else {
         printf("a made history of %lld runs, and of one run of %lld points; time of the processor\n", (long long)runs, (long long)points);
     }
-    for (int i = 0; i < BENCH_HISTORY_TIMES; i++) verb_bench_say(a, times[i].key, 1000 * times[i].seconds, "ms", times[i].what, &b);
+    for (int i = 0; i < BENCH_HISTORY_TIMES; i++) bench_say(a, times[i].key, 1000 * times[i].seconds, "ms", times[i].what, &b);
     close_object(a, &b);
     return 0;
 }
@@ -134,7 +152,7 @@ static int bench_the_methods(const struct args *a, struct err *e) {
                         : xprintf("%s beside %s, %.2f times its values, %d steps of each (bound %.3g)", m.method, m.beside, m.values,
                                   m.steps,
                                   m.bound);
-        if (!rc) verb_bench_say(a, m.key, m.ratio, "\u00D7", what, &b);
+        if (!rc) bench_say(a, m.key, m.ratio, "\u00D7", what, &b);
         if (!json) fflush(stdout);
         free(what);
     }
@@ -146,21 +164,21 @@ static int bench_the_methods(const struct args *a, struct err *e) {
 /* --keys: from a key to its paint. */
 static int bench_the_keys(const struct args *a, struct err *e) {
     struct bench_keys k;
-    int rc = bench_keys(verb_model(a), args_get(a, "task") ? args_get(a, "task") : paths_task(), 400, &k, e);
+    int rc = bench_keys(model_of(a), args_get(a, "task") ? args_get(a, "task") : paths_task(), 400, &k, e);
     if (rc) return rc;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     if (!args_flag(a, "json")) printf("keys on a terminal of 120 x 40, while a run trains with two workers\n");
-    verb_bench_say(a, "keys", k.keys, "", "pressed", &b);
-    verb_bench_say(a, "keys_silent", k.silent, "", "of them changed nothing on the screen", &b);
-    verb_bench_say(a, "key_median", k.median, "ms", "until what it painted was there, median", &b);
-    verb_bench_say(a, "key_p95", k.p95, "ms", "95th percentile (bound 50)", &b);
-    verb_bench_say(a, "key_worst", k.worst, "ms", "the longest", &b);
+    bench_say(a, "keys", k.keys, "", "pressed", &b);
+    bench_say(a, "keys_silent", k.silent, "", "of them changed nothing on the screen", &b);
+    bench_say(a, "key_median", k.median, "ms", "until what it painted was there, median", &b);
+    bench_say(a, "key_p95", k.p95, "ms", "95th percentile (bound 50)", &b);
+    bench_say(a, "key_worst", k.worst, "ms", "the longest", &b);
     close_object(a, &b);
     return 0;
 }
 
-int verb_bench(const struct args *a, struct err *e) {
+static int bench_run(const struct args *a, struct err *e) {
     if (args_flag(a, "keys")) return bench_the_keys(a, e);
     if (args_flag(a, "history")) return bench_a_history(a, e);
     if (args_flag(a, "methods")) return bench_the_methods(a, e);
@@ -171,7 +189,7 @@ int verb_bench(const struct args *a, struct err *e) {
     if (rc) return rc;
     const struct blas_facts *facts = blas_facts();
     struct bench_measured *m = xcalloc(1, sizeof *m);
-    rc = verb_bench_measure((double)seconds, m, e);
+    rc = bench_measure((double)seconds, m, e);
     if (!rc) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
@@ -184,22 +202,38 @@ int verb_bench(const struct args *a, struct err *e) {
             printf("%s, %s kernels; lora(r=8), BERT-base shapes, 8 rows of 128 tokens, 4 shards\n",
                    facts->processor, facts->kernel);
         }
-        verb_bench_say(a, "sgemm_gflops", m->one, "GF/s", "one caller, 256×768×768", &b);
-        verb_bench_say(a, "scaling_sgemm", m->two / m->one, "×", "gain of a second independent caller", &b);
-        verb_bench_say(a, "gemm_share", m->alone.gemm_seconds / m->alone.median, "",
+        bench_say(a, "sgemm_gflops", m->one, "GF/s", "one caller, 256×768×768", &b);
+        bench_say(a, "scaling_sgemm", m->two / m->one, "×", "gain of a second independent caller", &b);
+        bench_say(a, "gemm_share", m->alone.gemm_seconds / m->alone.median, "",
                        "the step's own matrix products, replayed alone, of the step's time", &b);
-        verb_bench_say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
-        verb_bench_say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
-        verb_bench_say(a, "scaling", m->alone.median / m->both.median, "×", "gain of a second worker", &b);
-        verb_bench_say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
-        verb_bench_say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
-        verb_bench_say(a, "steps", m->steps, "", "counted in each", &b);
+        bench_say(a, "step_seconds", m->alone.median, "s", "one worker, median", &b);
+        bench_say(a, "step_seconds_2", m->both.median, "s", "two workers, median", &b);
+        bench_say(a, "scaling", m->alone.median / m->both.median, "×", "gain of a second worker", &b);
+        bench_say(a, "tokens_per_s", m->both.tokens / m->both.median, "tok/s", "two workers", &b);
+        bench_say(a, "tsne_per_s", bench_tsne(10000, 2, 0.7), "iter/s", "t-SNE of 10,000 points, two workers", &b);
+        bench_say(a, "steps", m->steps, "", "counted in each", &b);
         say_ratios(a, m->ratio, BENCH_RATIOS, &b);
         say_ratios(a, &m->outer, 1, &b);
-        verb_bench_say(a, "outer_scaling", m->outer_scaling, "×", "gain of a second worker over episodes", &b);
-        verb_bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
+        bench_say(a, "outer_scaling", m->outer_scaling, "×", "gain of a second worker over episodes", &b);
+        bench_say(a, "peak_bytes", (double)resident_peak_bytes(), "B", "resident at most", &b);
         close_object(a, &b);
     }
     free(m);
     return rc;
+}
+
+static const struct verb BENCH = { "bench", "", "measure this machine and petri on it", OPTIONS, 0, 0, bench_run };
+
+int main(int argc, char **argv) {
+    struct err e = ERR_INIT;
+    struct args a;
+    setlocale(LC_CTYPE, "");
+    blas_start(argv);
+    char **room = xcalloc((size_t)argc, sizeof *room);
+    int rc = args_parse(&a, &BENCH, argc - 1, argv + 1, room, &e);
+    if (!rc && args_flag(&a, "help")) args_help_verb(&BENCH);
+    else if (!rc) rc = bench_run(&a, &e);
+    if (rc) fprintf(stderr, "bench: %s\n", e.text);
+    free(room);
+    return err_exit_code(rc);
 }

@@ -1,7 +1,7 @@
 /* Measuring petri on this machine: whole training steps on made data, and the same work
  * that the reference libraries do in tests/reference/. */
-#ifndef APP_VERBS_BENCH_H
-#define APP_VERBS_BENCH_H
+#ifndef TESTS_BENCH_BENCH_H
+#define TESTS_BENCH_BENCH_H
 
 #include "core/base/err.h"
 #include "core/train/run.h"

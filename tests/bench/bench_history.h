@@ -1,7 +1,7 @@
 /* What looking at a long history costs: made runs in a folder of their own, opened, sorted, filtered, grouped and drawn as
  * the screen does it, and one run of many points.  Times are of the processor: other programs are not in them. */
-#ifndef APP_VERBS_BENCH_HISTORY_H
-#define APP_VERBS_BENCH_HISTORY_H
+#ifndef TESTS_BENCH_BENCH_HISTORY_H
+#define TESTS_BENCH_BENCH_HISTORY_H
 
 #include "core/base/err.h"
 

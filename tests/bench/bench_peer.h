@@ -1,8 +1,8 @@
 /* The pieces of work that tests/reference/peer_bench.py does with PyTorch, done by petri. */
-#ifndef APP_VERBS_BENCH_PEER_H
-#define APP_VERBS_BENCH_PEER_H
+#ifndef TESTS_BENCH_BENCH_PEER_H
+#define TESTS_BENCH_BENCH_PEER_H
 
-#include "app/verbs/bench.h"
+#include "tests/bench/bench.h"
 
 struct bench_peer {
     const char *name; /* of the work */

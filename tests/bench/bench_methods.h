@@ -1,8 +1,8 @@
 /* What a step of a method costs beside one of LoRA, or of a prefix, as ratios of steps made in turns. */
-#ifndef APP_VERBS_BENCH_METHODS_H
-#define APP_VERBS_BENCH_METHODS_H
+#ifndef TESTS_BENCH_BENCH_METHODS_H
+#define TESTS_BENCH_BENCH_METHODS_H
 
-#include "app/verbs/bench_ratios.h"
+#include "tests/bench/bench_ratios.h"
 
 struct bench_method {
     const char *key, *method, *beside; /* static; beside: as its text says, its ranks not fitted */

@@ -1,6 +1,6 @@
 /* From a key to its paint: the real program on a terminal of its own, a run training behind it with two workers. */
-#ifndef APP_VERBS_BENCH_KEYS_H
-#define APP_VERBS_BENCH_KEYS_H
+#ifndef TESTS_BENCH_BENCH_KEYS_H
+#define TESTS_BENCH_BENCH_KEYS_H
 
 #include "core/base/err.h"
 

@@ -1,11 +1,11 @@
-#include "app/verbs/bench.h"
+#include "tests/bench/bench.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench_made.h"
 #include "core/analysis/tsne.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"

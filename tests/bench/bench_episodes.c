@@ -1,8 +1,8 @@
-#include "app/verbs/bench_episodes.h"
+#include "tests/bench/bench_episodes.h"
 
 #include <stdlib.h>
 
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench_made.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"

@@ -1,10 +1,10 @@
-#include "app/verbs/bench_ratios.h"
+#include "tests/bench/bench_ratios.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/verbs/bench.h"
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/bench_made.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"

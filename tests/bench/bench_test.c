@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/verbs/bench.h"
-#include "app/verbs/bench_history.h"
-#include "app/verbs/bench_made.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/bench_history.h"
+#include "tests/bench/bench_made.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"

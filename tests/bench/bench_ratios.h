@@ -1,8 +1,8 @@
 /* What mixed batches, made weights and a join cost a step, as ratios of steps made in turns. */
-#ifndef APP_VERBS_BENCH_RATIOS_H
-#define APP_VERBS_BENCH_RATIOS_H
+#ifndef TESTS_BENCH_BENCH_RATIOS_H
+#define TESTS_BENCH_BENCH_RATIOS_H
 
-#include "app/verbs/bench.h"
+#include "tests/bench/bench.h"
 #include "core/base/err.h"
 
 enum { BENCH_RATIOS = 5 };

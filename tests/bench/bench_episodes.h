@@ -1,9 +1,9 @@
 /* Outer steps over episodes on MiniLM's shapes: Meta-Adapters in first order, 16 episodes of 20 + 10 rows of 32 tokens. */
-#ifndef APP_VERBS_BENCH_EPISODES_H
-#define APP_VERBS_BENCH_EPISODES_H
+#ifndef TESTS_BENCH_BENCH_EPISODES_H
+#define TESTS_BENCH_BENCH_EPISODES_H
 
-#include "app/verbs/bench.h"
-#include "app/verbs/bench_ratios.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/bench_ratios.h"
 
 /* The outer gradients of `warm` + `steps` steps; workers 0: on the calling thread.  out->tokens: of all passes. */
 int bench_episodes(int workers, int warm, int steps, struct bench_times *out, struct err *e);
