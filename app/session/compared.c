@@ -120,7 +120,7 @@ static void compared_fill(struct compared_page *p) {
     d->runs = p->groups.runs;
     for (int i = 0; i < c->groups; i++)
         for (int k = 0; k < c->group[i].runs; k++)
-            d->repeats += c->group[i].run[k].counted && c->group[i].run[k].counted != c->group[i].run[k].id;
+            d->repeats += comparison_repeated(&c->group[i].run[k]);
 }
 
 int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,

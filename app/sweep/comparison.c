@@ -232,13 +232,15 @@ const char *comparison_state(const struct compared_group *g) {
     return !g->valid ? "invalid" : g->runs < g->wanted ? g->reason ? "failed" : "waiting" : "finished";
 }
 
+bool comparison_repeated(const struct compared_run *r) { return r->counted && r->counted != r->id; }
+
 /* The mean over the finished runs, where there are any: others are cut short. */
 static double mean_cost(const struct compared_group *g, double (*of)(const struct compared_run *r)) {
     double sum = 0;
     int finished = 0, n = 0;
     for (int i = 0; i < g->runs; i++) finished += g->run[i].state == STORE_FINISHED;
     for (int i = 0; i < g->runs; i++) {
-        if (finished && g->run[i].state != STORE_FINISHED) continue;
+        if (comparison_repeated(&g->run[i]) || (finished && g->run[i].state != STORE_FINISHED)) continue;
         sum += of(&g->run[i]);
         n++;
     }
@@ -371,10 +373,16 @@ char *comparison_unpaired(const struct side_by_side *c, int a, int b) {
 
 /* ---- fronts and ranks ---- */
 
+/* Of all its runs but repeats; "" where they differ. */
 static const char *kernel_of(const struct compared_group *g) {
-    for (int i = 1; i < g->runs; i++)
-        if (strcmp(g->run[i].kernel ? g->run[i].kernel : "", g->run[0].kernel ? g->run[0].kernel : "")) return "";
-    return g->runs && g->run[0].kernel ? g->run[0].kernel : "";
+    const char *first = NULL;
+    for (int i = 0; i < g->runs; i++) {
+        const char *own = g->run[i].kernel ? g->run[i].kernel : "";
+        if (comparison_repeated(&g->run[i])) continue;
+        if (first && strcmp(own, first)) return "";
+        first = own;
+    }
+    return first ? first : "";
 }
 
 char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) {

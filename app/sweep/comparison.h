@@ -94,10 +94,12 @@ void comparison_failed(struct compared_group *g, uint64_t seed, const char *reas
 /* Returns whether the run of a group enters means, pairs and effects: it finished, has a value, and stands for
  * its evidence (core/train/evidence.h). */
 bool comparison_counts(const struct side_by_side *c, const struct compared_run *r);
+/* Returns whether another run of its evidence counts in its place. */
+bool comparison_repeated(const struct compared_run *r);
 /* Returns whether it is the first of the group's runs that count with its seed. */
 bool comparison_counts_seed(const struct side_by_side *c, const struct compared_group *g, int run);
 double comparison_value(const struct side_by_side *c, const struct compared_run *r);
-/* Of the finished runs, without one of all: NaN without any. */
+/* Of the finished runs that repeat no other, without one of all: NaN without any. */
 double comparison_seconds(const struct compared_group *g); /* their mean */
 double comparison_memory(const struct compared_group *g);  /* mean of the peaks in bytes; NaN unless all are known */
 /* Whether the groups' values are told in points (×100) on screen. */

@@ -27,16 +27,14 @@ static bool is_new_seed(const struct compared_group *g, int run) {
     return true;
 }
 
-static bool is_repeated(const struct compared_run *r) { return r->counted && r->counted != r->id; }
-
 /* "runs 1, 3 repeat run 4 (…)" of a run that others repeat; nothing of another. */
 static void repeats_of(const struct compared_group *g, const struct compared_run *counted, struct buf *b) {
     int n = 0;
-    for (int i = 0; i < g->runs; i++) n += is_repeated(&g->run[i]) && g->run[i].counted == counted->id;
+    for (int i = 0; i < g->runs; i++) n += comparison_repeated(&g->run[i]) && g->run[i].counted == counted->id;
     if (!n) return;
     buf_printf(b, "%srun%s", b->size ? "; " : "", n > 1 ? "s" : "");
     for (int i = 0, k = 0; i < g->runs; i++)
-        if (is_repeated(&g->run[i]) && g->run[i].counted == counted->id)
+        if (comparison_repeated(&g->run[i]) && g->run[i].counted == counted->id)
             buf_printf(b, "%s %lld", k++ ? "," : "", (long long)g->run[i].id);
     buf_printf(b, " repeat%s run %lld (same description, seed and data; %s)", n > 1 ? "" : "s", (long long)counted->id,
                counted->differs ? "different weights, so only the newest counts" : "counted once");
@@ -55,7 +53,7 @@ static void repeats_json(const struct compared_group *g, struct buf *b) {
     buf_putc(b, '[');
     for (int i = 0; i < g->runs; i++) {
         const struct compared_run *r = &g->run[i];
-        if (!is_repeated(r)) continue;
+        if (!comparison_repeated(r)) continue;
         json_add_key(b, NULL);
         buf_putc(b, '{');
         json_member_int(b, "run", (long long)r->id);
@@ -231,20 +229,29 @@ int64_t *comparison_run_ids(const struct compared_group *g) {
     return id;
 }
 
+static int comparison_output_by_seed(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 void comparison_seeds(const struct side_by_side *c, const struct compared_group *g, char *out, size_t room) {
-    size_t at = 0;
+    uint64_t *seed = xcalloc((size_t)g->runs + 1, sizeof *seed);
+    size_t at = 0, seeds = 0;
     *out = 0;
-    for (int i = 0; i < g->runs; i++) {
+    for (int i = 0; i < g->runs; i++)
+        if (comparison_counts_seed(c, g, i)) seed[seeds++] = g->run[i].seed;
+    qsort(seed, seeds, sizeof *seed, comparison_output_by_seed);
+    for (size_t i = 0; i < seeds; i++) {
         char one[32];
-        if (!comparison_counts_seed(c, g, i)) continue;
-        size_t n = (size_t)snprintf(one, sizeof one, "%s%llu", at ? ", " : "", (unsigned long long)g->run[i].seed);
+        size_t n = (size_t)snprintf(one, sizeof one, "%s%llu", at ? ", " : "", (unsigned long long)seed[i]);
         if (at + n + 4 >= room) {
             snprintf(out + at, room - at, "\u2026");
-            return;
+            break;
         }
         memcpy(out + at, one, n + 1);
         at += n;
     }
+    free(seed);
 }
 
 void comparison_csv(const struct side_by_side *c, struct buf *out) {

@@ -131,7 +131,7 @@ static void repeat(const struct why_run *r, struct why *w) {
     char *text = r->repeats_differ
                      ? xprintf("same description, seed and data as run %lld, but different weights (another processor or version of "
                                "petri): only the newest of them counts in means", (long long)r->repeats)
-                     : xprintf("same as run %lld: identical description, seed%s; the two count once in means", (long long)r->repeats,
+                     : xprintf("same as run %lld: identical description, seed%s; they count once in means", (long long)r->repeats,
                                r->run->weights_sha256 ? ", data and weights" : " and data");
     why_add(w, "repeat", text, "run", (double)r->repeats, "weights_differ", (double)r->repeats_differ, NULL);
 }

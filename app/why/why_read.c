@@ -183,7 +183,8 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
     struct why_beside x;
     struct why_seeds *v = &r->seeds;
     if (r->run->state != STORE_FINISHED) return 0;
-    int rc = why_read_beside(s, r, "x.train_sha256 IS r.train_sha256 AND x.steps = r.steps", &x, e);
+    int rc = why_read_beside(s, r, "x.train_sha256 IS r.train_sha256 AND x.steps = r.steps AND (x.seed = r.seed OR"
+                                   " json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed'))", &x, e);
     for (size_t i = 0; i < x.count; i++) {
         double best = x.run[i].best;
         if (!x.run[i].alike || x.of[i].counted != x.of[i].run) continue;
@@ -198,18 +199,22 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
 
 /* Runs of the method on these dev rows, whatever else they were made with; none where another is better. */
 static int read_tries(struct store *s, struct why_run *r, struct err *e) {
+    static const char where[] = "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key"
+                                " AND json_extract(x.config, '$.eval_rows') IS json_extract(r.config, '$.eval_rows')"
+                                " AND json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation')"
+                                " AND json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')";
     struct why_beside x;
-    if (r->run->state != STORE_FINISHED || !r->run->best.measured) return 0;
-    int rc = why_read_beside(s, r, "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key"
-                             " AND json_extract(x.config, '$.eval_rows') IS json_extract(r.config, '$.eval_rows')"
-                             " AND json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation')"
-                             " AND json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')", &x, e);
-    bool best = true;
-    for (size_t i = 0; i < x.count; i++) {
-        best &= (x.run[i].best - r->run->best.v) * r->run->direction <= 0;
-        r->tries += x.of[i].counted == x.of[i].run;
-    }
-    if (!best) r->tries = 0;
+    int64_t is_best = 0; /* asked first: descriptions take longer to read */
+    if (r->run->state != STORE_FINISHED) return 0;
+    char *sql = xprintf("SELECT coalesce(max((v.best - m.best) * k.direction) <= 0, 0) FROM run r JOIN key k ON k.id = r.metric_key"
+                        " JOIN v_runs m ON m.id = r.id JOIN run x ON x.method = r.method AND %s"
+                        " JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
+                        where, (long long)r->run->id);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &is_best, .row = take_integer }, e);
+    free(sql);
+    if (rc || !is_best) return rc;
+    rc = why_read_beside(s, r, where, &x, e);
+    for (size_t i = 0; i < x.count; i++) r->tries += x.of[i].counted == x.of[i].run;
     beside_release(&x);
     return rc;
 }
