@@ -15,9 +15,10 @@ static const char *const columns_pair[][2] = {
 char *names_text(char *const *name, int count, int most) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < count && i < most; i++) {
-        char *shown = text_visible(name[i], strlen(name[i]));
-        buf_printf(&b, "%s\"%.60s\"", i ? ", " : "", shown);
-        free(shown);
+        struct buf shown = BUF_INIT;
+        label_spell(name[i], &shown);
+        buf_printf(&b, "%s\"%.60s\"", i ? ", " : "", buf_text(&shown));
+        buf_release(&shown);
     }
     if (count > most) buf_printf(&b, " and %d more", count - most);
     if (!b.data) buf_puts(&b, "none");
@@ -100,10 +101,18 @@ const char *columns_option(const struct dataset_options *o, size_t k) {
     return o->text_option && !*o->text_option ? NULL : option[k];
 }
 
-/* A column whose name is the same but for case, or else begins so ("Labels"). */
+static bool same_folded(const char *a, const char *b) {
+    char *x = label_fold(a, false), *y = label_fold(b, false);
+    bool same = !strcmp(x, y);
+    free(x);
+    free(y);
+    return same;
+}
+
+/* A column whose name is the same but for what label_fold takes away, or else begins so ("Labels"). */
 static const char *columns_like(const struct dataset *d, const char *name) {
     for (int i = 0; i < d->columns; i++)
-        if (!strcasecmp(d->column[i], name)) return d->column[i];
+        if (same_folded(d->column[i], name)) return d->column[i];
     for (int i = 0; i < d->columns; i++)
         if (!strncasecmp(d->column[i], name, strlen(name))) return d->column[i];
     return NULL;

@@ -144,7 +144,7 @@ void repeats_digest(struct dataset *d);
 /* Counts repeats among the rows that the split has now, into its report; needs their digests. */
 void repeats_count(struct dataset *d);
 
-/* "\"a\", \"b\", …": names made visible, at most `most` of them, for messages; owned. */
+/* "\"a\", \"b\", …": names as label_spell writes them, at most `most` of them, for messages; owned. */
 char *names_text(char *const *name, int count, int most);
 
 #endif

@@ -91,8 +91,8 @@ static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
     if (trimmed.rows) {
         struct buf lines = BUF_INIT;
         report_lines_text(&trimmed, &lines);
-        text_line(&d->report.notes, "%zu labels are numbers with whitespace around them, which is ignored%s", trimmed.rows,
-                  buf_text(&lines));
+        text_line(&d->report.notes, "whitespace around %zu numeric label%s is ignored%s", trimmed.rows,
+                  trimmed.rows == 1 ? "" : "s", buf_text(&lines));
         buf_release(&lines);
     }
     return 0;

@@ -219,10 +219,13 @@ static void labels_that_look_alike(void **state) {
     dataset_release(&d);
     test_refused(READ(&d, "t.tsv", "text\tlabel\na\tspam\nb\teggs\xe2\x80\x8b\n", .names = names, .name_count = 2),
                  ERR_INPUT, &e, "\"eggs<U+200B>\" is not among");
+    int rc = READ(&d, "t.csv", "text,\xe2\x80\x8blabel\na,x\n");
+    test_refused(rc, ERR_USAGE, &e, "\"text\", \"<U+200B>label\"");
+    test_refused(rc, ERR_USAGE, &e, "did you mean --label");
     test_ok(READ(&d, "t.csv", "text,label\na, 0.5\nb,\xc2\xa0" "2\nc,1.5 \nd,3\n", .need_gold = true), &e);
     assert_int_equal(d.kind, DATA_REGRESSION);
     assert_true(d.row[0].target == 0.5 && d.row[1].target == 2);
-    says(&d, "3 labels are numbers with whitespace around them, which is ignored (lines 2, 3, 4)");
+    says(&d, "whitespace around 3 numeric labels is ignored (lines 2, 3, 4)");
     dataset_release(&d);
 }
 
