@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/history/opened.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
@@ -81,5 +82,23 @@ int ready_run(struct store *s, struct imported *x, const struct history_row *mor
         }
     }
     free(imported);
+    return rc;
+}
+
+int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hint *hint, const char *const *name, int n, struct err *e) {
+    struct store_run record;
+    struct opened o = { 0 };
+    char sha256[65], *path = NULL;
+    int rc = store_run(s, id, &record, e);
+    if (rc) return rc;
+    bool made = record.imported != NULL;
+    store_run_release(&record);
+    if (!made) return err_set(e, ERR_USAGE, "run %lld was trained here: its classes are those of its task", (long long)id);
+    rc = opened_run(&o, s, id, NULL, hint, NULL, e);
+    if (!rc) rc = predictor_name_classes(o.predictor, name, n, e);
+    if (!rc && !(path = opened_checkpoint(s, id, NULL, NULL, e))) rc = e->code;
+    if (!rc) rc = predictor_save(o.predictor, &o.config, path, sha256, e);
+    free(path);
+    opened_release(&o);
     return rc;
 }

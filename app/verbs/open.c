@@ -35,6 +35,7 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
     } else {
         rc = err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     }
+    if (!rc) rc = predictor_needs_head(o->predictor, e);
     if (rc) {
         opened_release(o);
         return rc;

@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/task.h"
 #include "core/exchange/import.h"
 
 /* ---- what is imported ---- */
@@ -98,13 +99,62 @@ static int verb_import_tell(const struct args *a, struct store *s, int64_t id, c
     return 0;
 }
 
+static void add_class(char ***names, int *n, const char *s, size_t size) {
+    while (size && (*s == ' ' || *s == '\t')) s++, size--;
+    while (size && strchr(" \t\r", s[size - 1])) size--;
+    *names = xrealloc(*names, (size_t)*n + 1, sizeof **names);
+    (*names)[(*n)++] = xstrndup(s, size);
+}
+
+static void add_classes(char ***names, int *n, const char *s, char end) {
+    for (const char *next; *s; s = *next ? next + 1 : next) {
+        next = strchr(s, end);
+        if (!next) next = s + strlen(s);
+        add_class(names, n, s, (size_t)(next - s));
+    }
+}
+
+int verb_classes(const struct args *a, char ***names, int *n, struct err *e) {
+    const char *given = args_get(a, "classes");
+    struct buf bytes = BUF_INIT;
+    struct task t;
+    int rc = 0;
+    *names = NULL;
+    *n = 0;
+    if (!given) return 0;
+    if (strchr(given, ',')) {
+        add_classes(names, n, given, ',');
+    } else if (file_exists(given) && !file_is_folder(given)) {
+        rc = file_read(given, 1 << 20, &bytes, e);
+        if (!rc) add_classes(names, n, buf_text(&bytes), '\n');
+        buf_release(&bytes);
+    } else if (!(rc = task_open(&t, &(struct task_source){ .where = given, .no_dev = true }, e))) {
+        for (int i = 0; i < t.classes; i++) add_class(names, n, t.class_name[i], strlen(t.class_name[i]));
+        if (!t.classes) rc = err_set(e, ERR_USAGE, "--classes: the task %s has no classes", given);
+        task_release(&t);
+    } else {
+        err_prefix(e, "--classes: neither a list (a,b) nor a file or task");
+    }
+    return rc;
+}
+
+void verb_classes_free(char **names, int n) {
+    for (int i = 0; i < n; i++) free(names[i]);
+    free(names);
+}
+
 int verb_import(const struct args *a, struct err *e) {
     struct imported x = { 0 };
     struct store *s;
     int64_t id;
     struct history_row row = { .note = args_get(a, "note") };
+    char **name;
+    int names;
     int rc = verb_run_name(a, &row.name, e);
-    if (!rc) rc = verb_import_read_any(a, a->positional[0], &x, e);
+    if (rc || (rc = verb_classes(a, &name, &names, e))) return rc;
+    rc = verb_import_read_any(a, a->positional[0], &x, e);
+    if (!rc && names && (rc = import_name_classes(&x, (const char *const *)name, names, e))) import_release(&x);
+    verb_classes_free(name, names);
     if (!rc) {
         rc = verb_store(a, STORE_WRITE, &s, e);
         if (!rc) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/history/purge.h"
+#include "app/history/ready_run.h"
 #include "app/verbs/output.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -113,7 +114,37 @@ int verb_note(const struct args *a, struct err *e) {
 
 /* ---- names ---- */
 
+/* `petri name RUN --classes A,B` */
+static int name_classes(const struct args *a, struct err *e) {
+    char **name;
+    struct store *s;
+    int64_t id = 0;
+    int n, rc = verb_classes(a, &name, &n, e);
+    if (!rc && !(rc = verb_store(a, STORE_WRITE, &s, e))) {
+        rc = store_find(s, a->positional[0], &id, e);
+        const struct backbone_hint hint = { .given = args_get(a, "model") };
+        if (!rc) rc = ready_run_name_classes(s, id, &hint, (const char *const *)name, n, e);
+        rc = verb_close(s, rc, e);
+    }
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_int(&b, "named", id);
+    json_add_key(&b, "classes");
+    buf_putc(&b, '[');
+    for (int i = 0; i < n; i++) json_member_string(&b, NULL, name[i]);
+    buf_puts(&b, "]}");
+    if (!rc && args_flag(a, "json")) out_line(&b);
+    else if (!rc) printf("run %lld has its %d classes named\n", (long long)id, n);
+    buf_release(&b);
+    verb_classes_free(name, n);
+    return rc;
+}
+
 int verb_name(const struct args *a, struct err *e) {
+    if (!args_get(a, "classes") && a->count < 2) return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+    if (args_get(a, "classes") && a->count > 1)
+        return err_set(e, ERR_USAGE, "give a name or --classes, not both");
+    if (args_get(a, "classes")) return name_classes(a, e);
     const char *name = a->positional[1];
     char *before = NULL;
     struct store *s;

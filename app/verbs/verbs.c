@@ -427,9 +427,13 @@ static const struct option_spec EXPORT[] = {
     MOVED,
     END,
 };
+#define CLASS_NAMES                                                                                \
+    { "classes", "A,B,…|FILE|TASK", "class names in the order of the outputs: a list, a file with one a line, or a task's" }
+static const struct option_spec NAME[] = { CLASS_NAMES, MOVED, END };
 static const struct option_spec IMPORT[] = {
     { "model", "DIR|NAME", "the model that it is for (default: as it says itself)" },
     { "adapter", "DIR" ARGS_AGAIN, "an adapter that DIR's fusion joins; may be given for each (default: those in DIR or beside it)" },
+    CLASS_NAMES,
     NAMED,
     END,
 };
@@ -488,7 +492,9 @@ static const struct verb VERBS[] = {
     { "restore", "RUN…", "take runs out of the trash", NULL, 1, -1, verb_restore },
     { "purge", "RUN… | --all | --lessons", "delete runs in the trash for good, with their files", PURGE, 0, -1, verb_purge },
     { "tag", "RUN… TAG… [--remove]", "tag runs, or take tags away: petri runs tag=good", TAG, 2, -1, verb_tag },
-    { "name", "RUN TEXT", "call a run something, which then stands for RUN; \"\" takes the name away", NULL, 2, 2, verb_name },
+    { "name", "RUN [TEXT] [--classes A,B]",
+      "call a run something, which then stands for RUN; \"\" takes the name away; or name its classes",
+      NAME, 1, 2, verb_name },
     { "note", "RUN TEXT", "a run's note in place of the one it has; \"\" takes it away", NULL, 2, 2, verb_note },
     { "sql", "\"SELECT …\"", "ask the database (read-only; docs/schema.md)", SQL, 1, 1, verb_sql },
     { "count", "--method TEXT", "parameters of a method on a model", COUNT, 0, 0, verb_count },

@@ -23,6 +23,10 @@ void verb_tell_own(const char *model, const char *task);
 char *verb_database(const struct args *a, struct err *e);
 /* Opens it. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
+/* The names of --classes: a list with commas, a file with one a line, or a task's classes.  *names (with its strings the caller's) and
+ * *n; NULL and 0 without the option. */
+int verb_classes(const struct args *a, char ***names, int *n, struct err *e);
+void verb_classes_free(char **names, int n);
 /* The run, and what its tasks came to where it has several, as a JSON object. */
 int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, struct err *e);
 /* The same on a line of standard output. */

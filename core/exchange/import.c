@@ -38,6 +38,16 @@ void import_release(struct imported *x) {
     *x = (struct imported){ 0 };
 }
 
+int import_name_classes(struct imported *x, const char *const *name, int n, struct err *e) {
+    int rc = predictor_name_classes(x->predictor, name, n, e);
+    if (rc || !x->named) return rc;
+    size_t at = x->named - 1;
+    free(x->assumed.line[at]);
+    memmove(x->assumed.line + at, x->assumed.line + at + 1, (--x->assumed.count - at) * sizeof *x->assumed.line);
+    x->named = 0;
+    return 0;
+}
+
 static void add_notes(struct buf *b, const char *key, const struct notes *n) {
     json_add_key(b, key);
     buf_putc(b, '[');

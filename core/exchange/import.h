@@ -17,6 +17,7 @@ struct imported {
     const char *format;       /* "petri", "peft", … */
     char *version;            /* of the format or of the program that wrote it, as it says; NULL: it does not */
     struct notes read, ignored, assumed; /* files; what was left aside; what nothing said */
+    size_t named;             /* 1 + the line of `assumed` about the names of the classes; 0: there is none */
     struct model *model;      /* taken over: import_release lets it go */
     struct predictor *predictor; /* on it; without made values */
     struct run_config config; /* completed; its method is the predictor's plan's */
@@ -25,6 +26,8 @@ struct imported {
     char *origin;             /* the config that came with it, as it was; NULL: none */
 };
 void import_release(struct imported *x);
+/* Names the classes as predictor_name_classes does; `assumed` says no more what they were taken from. */
+int import_name_classes(struct imported *x, const char *const *name, int n, struct err *e);
 /* {"format","version","read":[…],"ignored":[…],"assumed":[…]}, and "parents" where there are; caller frees. */
 char *import_json(const struct imported *x);
 

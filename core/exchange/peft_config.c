@@ -111,6 +111,11 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
     return why ? reading_refuse_key(p->path, "task_type", v, why, e) : 0;
 }
 
+bool peft_is_for_vectors(const struct peft *p) {
+    const char *name = json_string_value(json_object_get(p->config, "task_type"));
+    return name && !strcmp(name, "FEATURE_EXTRACTION");
+}
+
 void peft_close(struct peft *p) {
     if (p->config) json_decref(p->config);
     free(p->path);

@@ -1,6 +1,7 @@
 /* The tensors of a PEFT folder, put where the model has them. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ struct reader {
     int *rank;
     size_t modules, module_room, rank_room;
     real *folded;        /* a pooler's map with its change, owned */
+    char **label;        /* names of the classes, owned */
     real *rows[2];       /* of the change of the words that a stack looks up, a row a token, owned */
 };
 
@@ -387,6 +389,27 @@ static void end_pooler(struct reader *r) {
     if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
 }
 
+/* The names of the classes, where petri wrote the folder. */
+static int take_classes(struct reader *r, const char *folder, struct err *e) {
+    char *path = file_join(folder, PEFT_NAMES_FILE);
+    json_t *all = file_exists(path) ? json_read(path, CONFIG_BYTES, e) : NULL, *names = json_object_get(all, "id2label");
+    int rc = file_exists(path) && !all ? e->code : 0, n = r->in.classes;
+    if (all && json_object_size(names) != (size_t)n)
+        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, the head has %d", path, json_object_size(names), n);
+    if (all && !rc) r->in.label = r->label = xcalloc((size_t)n + 1, sizeof *r->label);
+    for (int i = 0; all && !rc && i < n; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        const char *name = json_string_value(json_object_get(names, id));
+        if (name && *name) r->label[i] = xstrdup(name);
+        else rc = err_set(e, ERR_INPUT, "%s: \"id2label\" does not name class %d", path, i);
+    }
+    if (all && !rc) notes_add(&r->in.out->read, "%s", PEFT_NAMES_FILE);
+    if (all) json_decref(all);
+    free(path);
+    return rc;
+}
+
 static int peft_read_folder(struct reader *r, const char *folder, struct err *e) {
     char *path = file_join(folder, weights_name);
     const char *weights = file_exists(path) ? weights_name : pickled_name;
@@ -397,6 +420,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (!rc) rc = bag_open(path, &r->in.bag, e);
     free(path);
     if (rc) return rc;
+    r->in.vectors = peft_is_for_vectors(&r->peft);
     notes_add(&r->in.out->read, "%s", peft_read_config_name);
     notes_add(&r->in.out->read, "%s", weights);
     const char *version = json_string_value(json_object_get(r->peft.config, "peft_version"));
@@ -409,6 +433,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !prompt && !r->modules) rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
     if (!rc && !prompt) rc = peft_compare(&r->peft, r->module, r->rank, r->modules, &r->in.out->assumed, e);
+    if (!rc && r->in.classes > 1) rc = take_classes(r, folder, e);
     if (!rc) rc = reading_build(&r->in, json_string_value(json_object_get(r->peft.config, "base_model_name_or_path")), e);
     return rc;
 }
@@ -424,6 +449,8 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     free(r.module);
     free(r.rank);
     free(r.folded);
+    for (int i = 0; r.label && i < r.in.classes; i++) free(r.label[i]);
+    free(r.label);
     for (int i = 0; i < 2; i++) free(r.rows[i]);
     assembly_release(&r.in.to);
     bag_release(&r.in.bag);

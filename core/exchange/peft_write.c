@@ -1,5 +1,6 @@
 /* A run as a folder of PEFT. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -475,6 +476,32 @@ static char *peft_write_config_text(const struct out *o) {
 
 /* ---- writing ---- */
 
+/* Where they have names: nothing else in such a folder tells them. */
+static int peft_write_classes(const struct predictor *p, const char *folder, struct err *e) {
+    int n = predictor_labels(p);
+    const char **label = xcalloc((size_t)n + 1, sizeof *label);
+    for (int i = 0; i < n; i++) label[i] = predictor_label(p, i);
+    json_t *names = json_object();
+    for (int i = 0; i < n; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        json_object_set_new(names, id, json_string(label[i]));
+    }
+    bool all = json_object_size(names) == (size_t)n; /* a name that is not UTF-8 cannot be written */
+    char *text = json_dumps(json_object_get(names, "0") ? names : NULL, 0);
+    int rc = 0;
+    if (n && all && text && !labels_unnamed(label, n)) {
+        char *path = file_join(folder, PEFT_NAMES_FILE), *whole = xprintf("{\"id2label\": %s}\n", text);
+        rc = file_write(path, whole, strlen(whole), e);
+        free(path);
+        free(whole);
+    }
+    free(text);
+    free(label);
+    json_decref(names);
+    return rc;
+}
+
 static int peft_write_files(struct out *o, const char *config, const char *folder, struct err *e) {
     char *path = file_join(folder, "adapter_model.safetensors"), *json = file_join(folder, "adapter_config.json");
     const struct st_pair meta = { "format", "pt" };
@@ -508,7 +535,8 @@ static bool origin_holds(const struct out *o, const char *origin) {
 
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e) {
     const char *origin = predictor_origin(p);
-    int rc = predictor_make_plain(p, e), prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
+    int rc = predictor_needs_head(p, e) ? e->code : predictor_make_plain(p, e);
+    int prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
     if (rc) return rc;
     struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base };
     rc = peft_write_check(&o, e);
@@ -523,6 +551,7 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     rc = check_alphas(&o, e);
     char *config = origin_holds(&o, origin) ? xstrdup(origin) : peft_write_config_text(&o);
     if (!rc) rc = peft_write_files(&o, config, folder, e);
+    if (!rc) rc = peft_write_classes(p, folder, e);
     free(config);
     free(made);
     for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);

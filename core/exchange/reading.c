@@ -167,8 +167,10 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
     c->prefix = false;
     if (base && *base) c->model = xstrdup(base);
     if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
-    if (!r->classes && !r->m->head_w)
-        return err_set(e, ERR_INPUT, "%s: holds no head (classifier.weight), and the model's folder has none", r->bag.path);
+    if (!r->classes && (!r->m->head_w || r->vectors || head_other(&r->m->arch, r->m->head_rows))) {
+        notes_add(&r->out->assumed, "it has no head: `petri train --from` makes one, and embed, map and similarity need none");
+        return assembly_method(&r->to, r->bag.path, &c->method, e);
+    }
     if (!r->classes) {
         r->classes = r->m->head_rows;
         notes_add(&r->out->assumed, "the head is the model folder's own");
@@ -185,8 +187,9 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
     if (r->label) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (r->classes > 1)
         notes_add(&r->out->assumed, named ? "the classes are those of the model's config"
-                                          : "nothing names the classes: they are LABEL_0, LABEL_1, \u2026");
+                                          : "nothing names the classes: they are LABEL_0, LABEL_1, \u2026 until --classes does");
     else notes_add(&r->out->assumed, "one output: a score");
+    r->out->named = r->classes > 1 ? r->out->assumed.count : 0;
     return assembly_method(&r->to, r->bag.path, &c->method, e);
 }
 

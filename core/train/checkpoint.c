@@ -189,7 +189,7 @@ static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, 
         { "weights_sha256", x->sha256 },
         { "tensors_sha256", tensors },
         { x->single ? "labels" : "tasks", x->tasks },
-        { "kind", p->meta.on ? "episodes" : gold_name(x->gold) },
+        { "kind", p->meta.on ? "episodes" : x->gold == DATA_CLASSES && !strcmp(x->tasks, "[]") ? "none" : gold_name(x->gold) },
         { "origin", x->origin },
     };
     /* the kinds of several stand with them */

@@ -5,7 +5,7 @@
  * adam.m/NAME, adam.v/NAME: optimiser state, only in the file to resume from.  Metadata
  * (all strings): "petri" the format's number, "method" canonical, "method_text", "config",
  * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
- * or "text": what the rows are labelled with, also where the config's form is text), or of several tasks
+ * or "text": what the rows are labelled with, also where the config's form is text; "none": it has no head), or of several tasks
  * in place of these two "tasks" ([{"name","kind","labels"}]), "backbone",
  * "backbone_sha256", "weights_sha256", "tensors_sha256" (of all bytes
  * behind the header; earlier versions wrote none), and of values from another program "origin": the config that came with them.

@@ -68,7 +68,7 @@ static int read_task(const struct checkpoint *c, struct checkpoint_task *t, cons
                      struct err *e) {
     size_t i;
     json_t *item;
-    bool episodes = !strcmp(kind, "episodes"); /* whose classes are their own */
+    bool episodes = !strcmp(kind, "episodes") || !strcmp(kind, "none"); /* whose classes are their own, or without a head */
     if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
     else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
     else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;

@@ -257,6 +257,7 @@ int predictor_export(struct predictor *p, const char *folder, bool half, const s
     const char *why;
     double difference = 0;
     if (!e) e = &own;
+    if (predictor_needs_head(p, e)) return e->code;
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
     if (!classifier_is_usual(&p->plan->method, &p->m->arch))

@@ -136,6 +136,18 @@ real *predictor_values(struct predictor *p) { return p->params; }
 const char *predictor_origin(const struct predictor *p) { return p->origin; }
 void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->origin, text); }
 
+int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e) {
+    struct predictor_task *t = &p->of[p->at];
+    if (!t->labels || p->text) return err_set(e, ERR_USAGE, "the run has no head of classes to be named");
+    if (n != t->labels) return err_set(e, ERR_USAGE, "%d names of classes, where the head has %d outputs", n, t->labels);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k <= i; k++)
+            if (!*name[i] || (k < i && !strcmp(name[i], name[k])))
+                return err_set(e, ERR_USAGE, "the class names must be different and not empty: \"%.60s\"", name[i]);
+    for (int i = 0; i < n; i++) xreplace(&t->label[i], name[i]);
+    return 0;
+}
+
 int predictor_make_plain(struct predictor *p, struct err *e) {
     real *params;
     struct plan *plain = plan_plain(p->plan, &p->m->arch, p->params, p->made, &params, e);
@@ -235,6 +247,14 @@ struct predictor *predictor_of_words(struct model *m, struct err *e) {
     if (!predict_open_words(p, e ? e : &own)) return p;
     predictor_free(p);
     return NULL;
+}
+
+bool predictor_is_headless(const struct predictor *p) { return !predictor_classes(p) && !p->text && !p->plan->words; }
+
+int predictor_needs_head(const struct predictor *p, struct err *e) {
+    if (!predictor_is_headless(p)) return 0;
+    return err_set(e, ERR_USAGE, "the run has no head: it was imported for vectors (embed, map, similarity); petri train --from RUN "
+                                 "--task T trains one");
 }
 
 bool predictor_fills(const struct predictor *p) { return p->plan->words; }

@@ -40,6 +40,9 @@ struct predictor_parts {
 };
 struct predictor *predictor_new(const struct predictor_parts *x, struct err *e);
 real *predictor_values(struct predictor *p);
+/* Names the classes of its head, in the order of the outputs.  ERR_USAGE where it has another number of them, or a name is empty or
+ * there twice. */
+int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e);
 /* The config that the values came with from another program, kept with them as it was; NULL: none did. */
 const char *predictor_origin(const struct predictor *p);
 void predictor_set_origin(struct predictor *p, const char *text);
@@ -69,6 +72,10 @@ bool predictor_writes(const struct predictor *p);
 enum data_kind predictor_gold(const struct predictor *p);
 /* Whether it guesses masked words (fill.h): it labels and writes nothing. */
 bool predictor_fills(const struct predictor *p);
+/* Whether it has no head: it gives vectors, and is a start for training. */
+bool predictor_is_headless(const struct predictor *p);
+/* ERR_USAGE where it has none. */
+int predictor_needs_head(const struct predictor *p, struct err *e);
 /* The classes' names: none with scores and texts. */
 int predictor_labels(const struct predictor *p);
 const char *predictor_label(const struct predictor *p, int i); /* bytes as in the data */

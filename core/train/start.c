@@ -115,6 +115,7 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     if (head) take_head(r, from, row);
     head = head || start_take_words(r, from);
     if (head) buf_printf(&told, " and its head%s", buf_text(&said));
+    else if (predictor_is_headless(from)) buf_puts(&told, ", which has no head");
     else if (outputs || r->plan->words) buf_puts(&told, "; its head is another's, for other classes or of other maps");
     start_say(r, taken, 1, buf_text(&told));
     buf_release(&said);

@@ -161,12 +161,108 @@ static void training_keeps_the_head_that_evaluation_reads(void **state) {
     free(db);
 }
 
+/* An adapter for vectors: no head, and tensors named as in a model without one. */
+static void an_adapter_without_a_head_gives_vectors_and_a_start(void **state) {
+    (void)state;
+    struct edit t;
+    char *folder = adapter_copy(stage.folder, "lora", "\"SEQ_CLS\"", "\"FEATURE_EXTRACTION\""), *whole = same(),
+         *db = xprintf("%s/vectors.db", stage.folder), *task = stage_task(&stage, "vectors", 0);
+    edit_open_file(&t, folder, WEIGHTS);
+    edit_drop(&t, "base_model.model.classifier.weight");
+    edit_drop(&t, "base_model.model.classifier.bias");
+    for (size_t i = 0; i < t.tensors; i++) {
+        char *name = xprintf("base_model.model.%s", t.tensor[i].name + strlen("base_model.model.bert."));
+        edit_rename(&t, i, name);
+        free(name);
+    }
+    edit_save_part(&t, 0, t.tensors, folder, WEIGHTS);
+    edit_release(&t);
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s'", folder, base, db);
+    char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
+    assert_non_null(strstr(said, "it has no head"));
+    assert_string_equal(stage_text(run, "method"), "lora(r=2,s=2.5,dropout=0.1)");
+    free(stage_out(0, "import '%s' --model '%s' --db '%s'", whole, base, db));
+    char *vectors[2];
+    for (int i = 0; i < 2; i++) vectors[i] = stage_out(0, "similarity %d --of rows --task '%s' --db '%s'", i + 1, task, db);
+    assert_string_equal(strchr(vectors[0], '\n'), strchr(vectors[1], '\n')); /* as with the head, which they do not go through */
+    free(stage_out(0, "map --run 1 --task '%s' --csv --db '%s'", task, db));
+    stage_refused(2, "has no head", "predict 1 --text good --db '%s'", db);
+    stage_refused(2, "has no head", "export 1 --to hf '%s/no' --db '%s'", stage.folder, db);
+    stage_refused(2, "has no head", "export 1 --to peft '%s/no' --db '%s'", stage.folder, db);
+    stage_refused(2, "has no head", "export 1 --to hub '%s/no' --db '%s'", stage.folder, db);
+    struct command ran;
+    command_run(&ran, NULL, "train --from 1 --task '%s' --steps 1 --batch 4 --name trained --db '%s'", task, db);
+    command_expect(&ran, 0);
+    assert_non_null(strstr(buf_text(&ran.err), "begins with 480 values of another run, which has no head"));
+    command_release(&ran);
+    free(stage_out(0, "predict trained --text good --db '%s'", db));
+    for (int i = 0; i < 2; i++) free(vectors[i]);
+    free(said);
+    free(folder);
+    free(whole);
+    free(task);
+    free(db);
+    json_decref(run);
+}
+
+static void names_them(const char *db, const char *run, const char *first) {
+    char *said = stage_out(0, "predict %s --text good --db '%s/%s'", run, stage.folder, db);
+    if (!strstr(said, first)) fail_msg("run %s: %s is not in %s", run, first, said);
+    free(said);
+}
+
+static void classes_are_named_at_import_and_later(void **state) {
+    (void)state;
+    char *model = unnamed("names"), *folder = same(), *out = xprintf("%s/named", stage.folder),
+         *file = test_file(stage.folder, "names.txt", "low\nmiddle\r\nhigh\n", 17),
+         *task = xprintf("%s/three", stage.folder);
+    struct err e = ERR_INIT;
+    test_ok(file_make_folder(task, &e), &e);
+    test_put(task, "train.tsv", "text\tlabel\na\tk1\nb\tk2\nc\tk3\n");
+    const struct {
+        const char *given, *first;
+    } cases[] = { { "no, so so,yes", "\tso so 0.3885\t" }, { file, "\tmiddle 0.3885\t" }, { task, "\tk2 0.3885\t" } };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        json_t *run = stage_json("import '%s' --model '%s' --classes '%s' --json --db '%s/names.db'", folder, model, cases[i].given,
+                                 stage.folder);
+        assert_int_equal(json_array_size(stage_at(run, "imported.assumed")), 0);
+        names_them("names.db", "last", cases[i].first);
+        json_decref(run);
+    }
+    free(stage_out(0, "export last --to peft '%s' --db '%s/names.db'", out, stage.folder));
+    free(stage_out(0, "import '%s' --model '%s' --db '%s/names.db'", out, model, stage.folder));
+    names_them("names.db", "last", "\tk2 0.3885\t"); /* the export carries them */
+    free(stage_out(0, "import '%s' --model '%s' --name bare --db '%s/names.db'", folder, model, stage.folder));
+    names_them("names.db", "bare", "\tLABEL_1 0.3885\t");
+    free(stage_out(0, "name bare --classes a,b,c --db '%s/names.db'", stage.folder));
+    names_them("names.db", "bare", "\tb 0.3885\t");
+    char *rows = test_file(stage.folder, "abc.tsv", "text\tlabel\ngood\tc\nbad\ta\n", 24);
+    free(stage_out(0, "eval bare --file '%s' --db '%s/names.db'", rows, stage.folder));
+    stage_refused(2, "2 names of classes, where the head has 3", "name bare --classes a,b --db '%s/names.db'", stage.folder);
+    stage_refused(2, "different and not empty", "name bare --classes a,b,a --db '%s/names.db'", stage.folder);
+    stage_refused(3, "neither a list (a,b) nor a file or task", "import '%s' --model '%s' --classes nothing --db '%s/names.db'", folder,
+                  model, stage.folder);
+    json_decref(stage_train(&stage, 0, "--steps 1"));
+    stage_refused(2, "was trained here", "name last --classes a,b --db '%s'", stage.db);
+    test_put(out, "petri.json", "{\"id2label\": {\"0\": \"a\", \"1\": \"b\"}}");
+    stage_refused(5, "\"id2label\" names 2 classes, the head has 3", "import '%s' --model '%s' --db '%s/names.db'", out, model,
+                  stage.folder);
+    free(model);
+    free(folder);
+    free(out);
+    free(file);
+    free(task);
+    free(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_are_not_finite_are_refused),
         cmocka_unit_test(adapters_for_other_tasks_are_refused),
         cmocka_unit_test(several_labels_have_a_sigmoid_each),
         cmocka_unit_test(training_keeps_the_head_that_evaluation_reads),
+        cmocka_unit_test(an_adapter_without_a_head_gives_vectors_and_a_start),
+        cmocka_unit_test(classes_are_named_at_import_and_later),
         cmocka_unit_test(a_head_of_several_labels_or_scores_is_not_trained),
     };
     return cmocka_run_group_tests(tests, make, drop);
