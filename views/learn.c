@@ -100,6 +100,7 @@ static void show_screen(struct ui *ui, struct effect *out) {
         inspect_show(ui, to, out);
     } else if (to == SCREEN_COMPARE && runs) {
         compare_runs(ui, v->run, runs, out);
+        ui->compare.losses = true; /* the curves that a lesson talks about; o changes it */
     } else if (to == SCREEN_TRAIN && runs) {
         ui_watch(ui, out);
     } else if (to == SCREEN_DETAIL && runs) {

@@ -87,6 +87,17 @@ static void started(struct session *s, const struct job_row *j) {
     session__ask_runs(s);
 }
 
+/* Whether the open lesson trains the run, or one that it does not know by number yet. */
+static bool is_of_lesson(const struct session *s, int64_t run) {
+    const struct lesson_progress *p = s->lesson ? &s->lesson->progress : NULL;
+    for (int i = 0; p && i < p->steps; i++) {
+        if (p->of[i].state == LESSON_BUSY && !p->of[i].runs) return true;
+        for (int k = 0; k < p->of[i].runs; k++)
+            if (p->of[i].run[k] == run) return true;
+    }
+    return false;
+}
+
 /* Says how a run ended, once, when its row turns from live to over. */
 static void ended(struct session *s, const struct job_row *j, enum run_state before) {
     if (j->elsewhere) {
@@ -97,12 +108,14 @@ static void ended(struct session *s, const struct job_row *j, enum run_state bef
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
     if (!was_live || state_rank(j->state) < 2) return;
     long long id = (long long)j->id;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_WHY, .run = (int64_t[]){ j->id }, .runs = 1 });
+    bool lesson = is_of_lesson(s, j->id); /* which asks first what came of it */
+    const struct background_order why = { .kind = BACKGROUND_WHY, .run = (int64_t[]){ j->id }, .runs = 1 };
+    if (!lesson) background_ask(s->background, &why);
     if (j->state == RUN_FAILED)
         ui_say(&s->ui, SAY_ERROR, "run #%lld failed: %s", id, j->reason ? j->reason : "");
     else if (j->state == RUN_STOPPED)
         ui_say(&s->ui, SAY_INFO, "run #%lld stopped at step %lld; R goes on", id, (long long)j->step);
-    else if (isnan(j->best))
+    else if (isnan(j->best) || lesson)
         ui_say(&s->ui, SAY_GOOD, "run #%lld finished", id);
     else
         ui_say(&s->ui, SAY_GOOD, "run #%lld finished, best %.3f; C takes it to Compose to change an axis", id,

@@ -204,20 +204,40 @@ static void enter_opens_and_letters_answer(void **state) {
     end(&s);
 }
 
+/* Opens another lesson than that of begin. */
+static void other_lesson(struct scene_lesson *s, const char *text) {
+    struct err e = ERR_INIT;
+    lesson_progress_release(&s->progress);
+    lesson_release(&s->lesson);
+    test_ok(lesson_parse(&s->lesson, "a.lesson", text, strlen(text), &e), &e);
+    lesson_progress_init(&s->progress, &s->lesson);
+    s->ui.learn.lesson = &s->lesson;
+    s->ui.learn.progress = &s->progress;
+}
+
+/* Compare shows the losses, which a lesson's text calls the curves. */
+static void a_lesson_compares_curves(void **state) {
+    (void)state;
+    struct scene_lesson s;
+    begin(&s, 120, 40, GLYPHS_BRAILLE, COLOURS_256, false);
+    other_lesson(&s, "lesson A\nrun a = --steps 3\nrun b = again a --seed 2\nshow compare a b\n  Look.\n");
+    for (int i = 0; i < 2; i++) s.progress.of[i] = (struct lesson_result){ .state = LESSON_DONE, .runs = 1, .run = { 3 + i } };
+    s.progress.at = s.progress.furthest = 2;
+    ui_changed(&s.ui);
+    struct effect x = press(&s, PRESS_ENTER);
+    assert_true(x.kind == EFFECT_COMPARE && x.runs == 2);
+    assert_true(s.ui.screen == SCREEN_COMPARE && s.ui.compare.losses);
+    end(&s);
+}
+
 /* A check without text is passed over only while it holds; steps are counted as they are seen. */
 static void a_failed_check_is_a_step(void **state) {
     (void)state;
     static const char steps[] = "lesson A\ntext B\n  One.\nlet a = 1\ncheck c = a above 2\ntext D\n  Two.\n";
     for (int fails = 0; fails < 2; fails++) {
         struct scene_lesson s;
-        struct err e = ERR_INIT;
         begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
-        lesson_progress_release(&s.progress);
-        lesson_release(&s.lesson);
-        test_ok(lesson_parse(&s.lesson, "a.lesson", steps, strlen(steps), &e), &e);
-        lesson_progress_init(&s.progress, &s.lesson);
-        s.ui.learn.lesson = &s.lesson;
-        s.ui.learn.progress = &s.progress;
+        other_lesson(&s, steps);
         lesson_set_value(&s.lesson, &s.progress, 1, 1, -INFINITY, INFINITY);
         lesson_set_value(&s.lesson, &s.progress, 2, fails ? 1 : 3, 2, INFINITY);
         ui_changed(&s.ui);
@@ -267,6 +287,7 @@ int main(void) {
         cmocka_unit_test(enter_opens_and_letters_answer),
         cmocka_unit_test(notes_only_follow),
         cmocka_unit_test(a_failed_check_is_a_step),
+        cmocka_unit_test(a_lesson_compares_curves),
         cmocka_unit_test(a_step_lies_beside_the_screen_it_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
