@@ -41,6 +41,33 @@ static int add_text(const char *path, struct buf *all, struct err *e) {
     return rc;
 }
 
+/* Adds all files, and warns of lines that hold more than a hundredth of the text and ten times what the others hold on
+ * average: encoded data and the like, which then decides what the vocabulary is. */
+static int add_texts(const struct pretrain *p, struct buf *all, struct buf *report, struct err *e) {
+    enum { SHARE = 100, TIMES = 10 };
+    size_t *start = xcalloc((size_t)p->texts + 1, sizeof *start), line = 0, lines = 0;
+    int rc = 0;
+    for (int i = 0; i < p->texts && !rc; i++) {
+        rc = add_text(p->text[i], all, e);
+        start[i + 1] = all->size;
+    }
+    for (size_t i = 0; i < all->size; i++) lines += all->data[i] == '\n';
+    int file = 0, named = 0;
+    for (size_t at = 0; at < all->size && !rc; at++) {
+        const char *end = memchr(all->data + at, '\n', all->size - at); /* each line is ended */
+        size_t n = (size_t)(end - all->data) - at;
+        while (at >= start[file + 1]) file++, line = 0;
+        line++;
+        if (SHARE * n > all->size && n * (lines - 1) > TIMES * (all->size - n) && named++ < REPORT_FIRST)
+            text_line(report, "warning: %s:%zu: this line is %.0f%% of the text (%zu of %zu bytes), and the vocabulary is made from the "
+                      "whole text; remove it if it is not text", p->text[file], line, 100.0 * (double)n / (double)all->size, n, all->size);
+        at += n;
+    }
+    if (named > REPORT_FIRST) text_line(report, "warning: %d more lines are more than 1%% of the text each", named - REPORT_FIRST);
+    free(start);
+    return rc;
+}
+
 static int train_vocabulary(const struct pretrain *p, const struct buf *texts, struct buf *vocab, struct buf *report,
                             struct err *e) {
     struct vocab_trainer *t = vocab_trainer_new();
@@ -140,7 +167,7 @@ int pretrain_begin(const struct pretrain *p, const char *parent, const char *nam
     *made = false;
     int rc = fresh_check(&p->model, e);
     if (!rc && p->dev && c->split > 0) rc = err_set(e, ERR_USAGE, "--split: the held-out texts are those of %s; leave one out", p->dev);
-    for (int i = 0; i < p->texts && !rc; i++) rc = add_text(p->text[i], &texts, e);
+    if (!rc) rc = add_texts(p, &texts, report, e);
     if (!rc && p->dev) rc = add_text(p->dev, &dev, e);
     if (!rc && !p->dev && !(c->split > 0)) rc = usual_split(&texts, &c->split, e) ? err_prefix(e, "%s", p->text[0]) : 0;
     if (!rc) {

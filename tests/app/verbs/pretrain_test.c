@@ -86,6 +86,32 @@ static void a_history_that_was_moved_finds_its_start(void **state) {
     free(line);
 }
 
+/* A line of junk is named with its file; lines of a text of few lines are not. */
+static void a_line_that_is_much_of_the_text_is_named(void **state) {
+    (void)state;
+    static const char *const long_word = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo0NTY3ODk", *path;
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "games and sound\nnetwork server\n");
+    for (int i = 0; i < 200; i++) buf_puts(&b, long_word);
+    buf_puts(&b, "\nimages\n");
+    path = test_file(stage.folder, "junk.txt", b.data, b.size);
+    struct command c;
+    command_run(&c, NULL, "pretrain --text '%s' --text '%s' --out '%s/junk' --db '%s' %s --steps 1", text, path, stage.folder,
+                stage.db, shape);
+    command_expect(&c, 0);
+    const char *first = strstr(buf_text(&c.err), "this line is ");
+    if (!first || strstr(first + 1, "this line is ")) fail_msg("one line is to be named: %s", buf_text(&c.err));
+    assert_non_null(strstr(buf_text(&c.err), "junk.txt:3: this line is "));
+    assert_non_null(strstr(first, "% of the text (8600 of "));
+    command_release(&c);
+    command_run(&c, NULL, "pretrain --text '%s' --out '%s/few' --db '%s' %s --steps 1", text, stage.folder, stage.db, shape);
+    command_expect(&c, 0);
+    assert_null(strstr(buf_text(&c.err), "this line is "));
+    command_release(&c);
+    free((char *)(uintptr_t)path);
+    buf_release(&b);
+}
+
 static void what_cannot_be_is_refused_and_leaves_nothing(void **state) {
     (void)state;
     char *out = xprintf("pretrain --text '%s' --db '%s' %s", text, stage.db, shape), *blank = test_file(stage.folder, "blank", "\n\n", 2);
@@ -120,6 +146,7 @@ int main(void) {
         cmocka_unit_test(a_task_goes_on_from_it),
         cmocka_unit_test(what_cannot_be_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_history_that_was_moved_finds_its_start),
+        cmocka_unit_test(a_line_that_is_much_of_the_text_is_named),
     };
     return cmocka_run_group_tests(tests, make, drop);
 }
