@@ -91,7 +91,7 @@ bool why_is_share(const char *metric);
 typedef void why_rule(const struct why_run *r, struct why *w);
 typedef void why_task_rule(const struct why_run *r, const struct why_task *t, struct why *w);
 /* How many kinds they know; the lists end with NULL. */
-enum { WHY_CURVE_KINDS = 10, WHY_PLAN_KINDS = 11, WHY_MOVED_KINDS = 4, WHY_SCORE_KINDS = 12, WHY_ROWS_KINDS = 10 };
+enum { WHY_CURVE_KINDS = 10, WHY_PLAN_KINDS = 11, WHY_MOVED_KINDS = 4, WHY_SCORE_KINDS = 12, WHY_ROWS_KINDS = 11 };
 extern why_rule *const why_curve_rules[WHY_CURVE_KINDS + 1]; /* why_curve.c */
 extern why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1]; /* why_moved.c */
 extern why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1];   /* why_plan.c */

@@ -138,6 +138,22 @@ static void cut_targets(const struct why_run *r, const struct why_task *t, struc
     free(of);
 }
 
+/* Of dev, which is scored; else of train, whose targets are learned without them. */
+static void unwritten(const struct why_run *r, const struct why_task *t, struct why *w) {
+    bool dev = t->dev && t->dev->unwritten;
+    const struct report_facts *f = dev ? t->dev : t->train;
+    (void)r;
+    if (!f || !f->unwritten) return;
+    char *of = why_of_task(t), *rows = rows_text(f->unwritten, f->rows, dev ? t->split : "train");
+    double most = 1 - rows_share(f->unwritten, f->rows);
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "%sthe targets of %s have characters that the tokenizer cannot write", of, rows);
+    if (f->signs) buf_printf(&b, " (%s)", f->signs);
+    if (dev) buf_printf(&b, ": exact match is at most %.2f", most);
+    why_add(w, "unwritten", buf_take(&b), "rows", (double)f->unwritten, "of", (double)f->rows, NULL);
+    free(of), free(rows);
+}
+
 static void same_file(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct run_config *c = r->config.tasks ? &r->config.of[t - r->task] : &r->config;
     if (!c->train_sha256 || !c->dev_sha256 || strcmp(c->train_sha256, c->dev_sha256) || c->split > 0) return;
@@ -150,4 +166,5 @@ static void same_file(const struct why_run *r, const struct why_task *t, struct 
 }
 
 why_task_rule *const why_rows_rules[WHY_ROWS_KINDS + 1] = { cut, vanished, unknown, leak, contradicting, one_sided,
-                                                            single_class, unlearnable, cut_targets, same_file, NULL };
+                                                            single_class, unlearnable, cut_targets, unwritten, same_file,
+                                                            NULL };

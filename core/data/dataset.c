@@ -272,7 +272,8 @@ static void forget_tokens(struct dataset *d) {
     r->cut_rows = r->cut_rows_a = r->cut_rows_b = r->cut_tokens_a = r->cut_tokens_b = 0;
     r->vanished = r->tokens = r->unknown = r->special.rows = 0;
     r->cut_targets = r->cut_tokens_target = r->target_tokens = r->target_unknown = 0;
-    r->target_longest = 0;
+    r->target_longest = r->unwritten = 0;
+    r->unwritten_signs = 0;
     r->max_len = d->max_len = r->max_target = d->max_target = 0;
     free(d->start);
     free(d->ids);
@@ -326,6 +327,7 @@ static int encode_target(struct dataset *d, size_t i, const struct tokenizer *t,
         d->target_start[i + 1] = n + x.n;
         report->target_tokens += x.plain;
         report->target_unknown += x.unknown;
+        if (x.unknown) unwritten_count(report, t, r->target_text, r->target_size);
         report->cut_targets += x.cut_a > 0;
         report->cut_tokens_target += x.cut_a;
         if (x.n + x.cut_a > report->target_longest) report->target_longest = x.n + x.cut_a;

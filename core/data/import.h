@@ -1,5 +1,6 @@
 /* The steps of reading a split, private to core/data: records (records.c), rows of a table
- * (table.c), of JSON Lines (jsonl.c) or a text a line (lines.c), labels (labels.c), repeats (repeats.c).
+ * (table.c), of JSON Lines (jsonl.c) or a text a line (lines.c), labels (labels.c), repeats (repeats.c),
+ * targets without tokens (unwritten.c).
  *
  * Also columns.c (which are read), delimiter.c, label_notes.c (what the report says of labels), superglue.c. */
 #ifndef CORE_DATA_IMPORT_H
@@ -143,6 +144,12 @@ void labels_warn_rare(struct dataset *d);
 void repeats_digest(struct dataset *d);
 /* Counts repeats among the rows that the split has now, into its report; needs their digests. */
 void repeats_count(struct dataset *d);
+
+/* ---- targets that cannot be written (unwritten.c) ---- */
+/* Counts a target with unknown tokens, and notes its characters without one. */
+void unwritten_count(struct import_report *r, const struct tokenizer *t, const char *s, size_t n);
+/* Appends the warning of a split of so many rows. */
+void unwritten_text(const struct import_report *r, size_t rows, struct buf *out);
 
 /* "\"a\", \"b\", …": names as label_spell writes them, at most `most` of them, for messages; owned. */
 char *names_text(char *const *name, int count, int most);

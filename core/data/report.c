@@ -7,6 +7,7 @@
 
 #include "core/base/text.h"
 #include "core/data/dataset.h"
+#include "core/data/import.h"
 
 static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
 
@@ -104,7 +105,7 @@ static void repeats_text(const struct import_report *r, bool texts, struct buf *
     }
 }
 
-static void targets_text(const struct import_report *r, struct buf *out) {
+static void targets_text(const struct import_report *r, size_t rows, struct buf *out) {
     if (!r->max_target) return;
     buf_printf(out, "%zu target tokens, %.2f %% unknown; the longest target has %zu\n",
                r->target_tokens,
@@ -113,6 +114,7 @@ static void targets_text(const struct import_report *r, struct buf *out) {
     if (r->cut_targets)
         buf_printf(out, "warning: %zu target%s cut to %zu tokens: %zu tokens\n", r->cut_targets,
                    plural(r->cut_targets), r->max_target, r->cut_tokens_target);
+    if (r->unwritten) unwritten_text(r, rows, out);
 }
 
 static void tokens_text(const struct import_report *r, bool pair, struct buf *out) {
@@ -154,5 +156,5 @@ void report_text(const struct dataset *d, struct buf *out) {
     if (r->notes.size) buf_add(out, r->notes.data, r->notes.size);
     repeats_text(r, d->target_field != NULL, out);
     tokens_text(r, d->pair, out);
-    targets_text(r, out);
+    targets_text(r, d->rows, out);
 }

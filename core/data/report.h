@@ -63,6 +63,9 @@ struct import_report {
     size_t target_tokens, target_unknown; /* of the targets before cutting, without special ones */
     size_t target_longest;    /* ids of the longest target before cutting, end token included */
     size_t cut_targets, cut_tokens_target; /* rows and tokens */
+    size_t unwritten;         /* rows whose target has unknown tokens */
+    int unwritten_signs;
+    uint32_t unwritten_sign[REPORT_FIRST]; /* characters of those without a token, each once */
 
     struct buf notes;  /* one line each: decisions and warnings ("warning: …"); text_line */
 };

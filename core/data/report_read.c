@@ -35,6 +35,16 @@ static void read_across(const char *line, struct report_facts *f) {
     f->across_near = strtoull(number, NULL, 10);
 }
 
+/* "… cannot write ({ }): no generated …" */
+static void read_signs(const char *line, struct report_facts *f) {
+    static const char before[] = " cannot write (", after[] = "): no generated ";
+    const char *at = strstr(line, before), *end = strstr(line, after);
+    if (!at || !end) return;
+    at += strlen(before);
+    free(f->signs);
+    f->signs = xstrndup(at, (size_t)(end - at));
+}
+
 static void report_read_line(const char *line, struct report_facts *f) {
     size_t a, b;
     double percent;
@@ -70,6 +80,9 @@ static void report_read_line(const char *line, struct report_facts *f) {
         f->max_len = b;
     } else if (strstr(line, " a whole text was cut away") && sscanf(line, "warning: in %zu row", &a) == 1) {
         f->vanished = a;
+    } else if (sscanf(line, "warning: %zu of %zu targets have characters", &a, &b) == 2) {
+        f->unwritten = a;
+        read_signs(line, f);
     } else if (strstr(line, " cut to ") && (sscanf(line, "warning: %zu target%*[s] cut to %zu tokens", &a, &b) == 2 ||
                                            sscanf(line, "warning: %zu target cut to %zu tokens", &a, &b) == 2)) {
         f->cut_targets = a;
@@ -99,6 +112,7 @@ void report_facts_release(struct report_facts *f) {
     for (int i = 0; i < f->classes; i++) free(f->class_name[i]);
     free(f->class_name);
     free(f->class_rows);
+    free(f->signs);
     free(f->path);
     *f = (struct report_facts){ 0 };
 }

@@ -20,6 +20,8 @@ struct report_facts {
     size_t tokens;
     double unknown;           /* of the tokens, in percent with two decimals */
     size_t max_target, cut_targets;
+    size_t unwritten;         /* targets that the tokenizer cannot write */
+    char *signs;              /* characters of theirs that it lacks, with blanks between; NULL: none is named */
 };
 /* Lines that are none of report_text's are passed over.  report_facts_release frees. */
 void report_read(const char *text, struct report_facts *out);

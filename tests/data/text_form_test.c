@@ -1,3 +1,4 @@
+#include "core/data/report_read.h"
 #include "core/data/text_form.h"
 
 #include <stdlib.h>
@@ -114,6 +115,33 @@ static void no_gold(void **state) {
     task_release(&t);
 }
 
+/* Targets with characters that have no token are counted, and each such character is named once. */
+static void what_cannot_be_written(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct report_facts f;
+    struct buf b = BUF_INIT;
+    char *folder = test_folder(), *tokens = test_path("tests/reference/unigram_tiny");
+    static const char rows[] = "source\ttarget\nthe\tcat\nthe\tЖcat你好\nthe\tcat 你 ) Ж\non\t(ő)\nthe\tsat\n";
+    char *path = test_file(folder, "t.tsv", rows, sizeof rows - 1);
+    struct tokenizer *k = tokenizer_read(tokens, NULL, &e);
+    struct task t;
+    test_ok(task_open(&t, &(struct task_source){ .train = path, .source = "source", .target = "target" }, &e), &e);
+    for (int again = 0; again < 2; again++) test_ok(task_encode(&t, k, 16, 8, 0, &e), &e);
+    report_text(&t.train, &b);
+    report_read(buf_text(&b), &f);
+    assert_int_equal(f.unwritten, 3);
+    assert_string_equal(f.signs, "Ж 你 好 ő");
+    assert_non_null(strstr(buf_text(&b), "3 of 5 targets have characters that the tokenizer cannot write"));
+    report_facts_release(&f);
+    test_ok(task_encode(&t, k, 16, 0, 0, &e), &e);
+    assert_int_equal(t.train.report.unwritten, 0);
+    task_release(&t);
+    tokenizer_free(k);
+    buf_release(&b);
+    free(path), free(tokens), free(folder);
+}
+
 static struct parsed parse(const struct task *t, const char *s) {
     return text_parse(t, s, strlen(s));
 }
@@ -176,6 +204,7 @@ int main(void) {
         cmocka_unit_test(glue),
         cmocka_unit_test(switches),
         cmocka_unit_test(no_gold),
+        cmocka_unit_test(what_cannot_be_written),
         cmocka_unit_test(parsing),
         cmocka_unit_test(real_files),
     };

@@ -263,6 +263,10 @@ static void of_the_rows(void **state) {
             DEV "class 0: no, 193 rows\nclass 1: maybe, 7 rows\n");
     of_rows("cut-targets", "5 % of the training targets", TRAIN "warning: 50 targets cut to 12 tokens: 60 tokens\n", DEV,
             TRAIN "warning: 49 targets cut to 12 tokens: 60 tokens\n", DEV);
+    of_rows("unwritten", "of 12 of 200 rows of dev have characters that the tokenizer cannot write ({ ( )): exact match is at most 0.94",
+            TRAIN,
+            DEV "warning: 12 of 200 targets have characters that the tokenizer cannot write ({ ( )): no generated text can equal them\n",
+            TRAIN, DEV);
     told("same-file", "the training file itself", &(struct record){ .points = 40, .same_sha = "abcdefabcdefabcdef" },
          &(struct record){ .points = 40 });
 }
