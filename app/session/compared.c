@@ -68,7 +68,7 @@ static int compared_metric_of(struct compared_page *p, struct store *s, const st
     return rc;
 }
 
-/* Of the first runs of each group in turn, so that each has a curve before one has two. */
+/* Of the first runs of each group in turn, so that each has a curve before one has two; repeats have none. */
 static int fill_curves(struct compared_page *p, struct store *s, struct err *e) {
     const struct side_by_side *c = &p->groups.of;
     int rc = 0, done = 0, n = 0;
@@ -77,7 +77,7 @@ static int fill_curves(struct compared_page *p, struct store *s, struct err *e) 
             struct store_run run;
             if (seed >= c->group[i].runs) continue;
             done++;
-            if (n == COMPARE_CURVES) continue;
+            if (n == COMPARE_CURVES || comparison_repeated(&c->group[i].run[seed])) continue;
             rc = store_run(s, c->group[i].run[seed].id, &run, e);
             if (rc) break;
             struct run_series *r = p->series[n] = series_new(run.id);
@@ -90,7 +90,6 @@ static int fill_curves(struct compared_page *p, struct store *s, struct err *e) 
         }
     }
     p->data.curves = n;
-    p->data.curves_left = p->groups.runs - n;
     return rc;
 }
 
@@ -121,6 +120,7 @@ static void compared_fill(struct compared_page *p) {
     for (int i = 0; i < c->groups; i++)
         for (int k = 0; k < c->group[i].runs; k++)
             d->repeats += comparison_repeated(&c->group[i].run[k]);
+    d->curves_left = d->runs - d->repeats - d->curves;
 }
 
 int compared_page_read(struct store *s, const int64_t *run, int runs, const char *metric, bool other_rows,

@@ -122,6 +122,11 @@ static void a_seed_counts_once(void **state) {
     assert_non_null(strstr(text, "runs 3, 4 repeat run 1 (same description, seed and data; counted once)"));
     assert_non_null(strstr(text, "| 2 | 1, 2 |"));
     free(text);
+    text = stage_out(0, "render --screen compare --filter method~lora --size 200x60 --db '%s'", db);
+    assert_non_null(strstr(text, "4 runs, 2 repeated"));
+    assert_non_null(strstr(text, "runs 3, 4 repeat run 1"));
+    assert_null(strstr(text, "of 4 runs")); /* repeats are not left out for want of room */
+    free(text);
     text = stage_out(0, "compare method~lora --db '%s' --csv", db);
     assert_non_null(strstr(text, ",1 2 3 4,1 2,2,"));
     free(text);
