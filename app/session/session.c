@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/files/paths.h"
+#include "app/session/keeper.h"
 #include "app/session/session_private.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -285,13 +286,26 @@ static bool goes_on(const struct session *s) {
     return (s->finish || lost) && !told_to_end;
 }
 
+static void say_goes_on(const struct session *s, int live) {
+    struct buf database = BUF_INIT, what = BUF_INIT;
+    if (s->named) buf_puts(&database, " --db ");
+    if (s->named) text_shell_word(&database, s->named);
+    if (live || !s->sweeps) buf_printf(&what, "%d %s%s", live, live == 1 ? "run" : "runs", s->sweeps ? " and " : "");
+    if (s->sweeps) buf_puts(&what, "the rest of the sweep");
+    fprintf(stderr, "petri: training continues in the background: %s\n       list runs: petri runs%s   stop one: petri stop ID%s\n",
+            buf_text(&what), buf_text(&database), buf_text(&database));
+    buf_release(&database);
+    buf_release(&what);
+}
+
 /* After the screen: what was asked to go on does so here, a sweep with all that it lacks. */
 static void finish_runs(struct session *s) {
     int live = jobs_live(s->jobs);
     if (!goes_on(s) || !(live || s->sweeps)) return;
-    if (!session_hung_up)
-        fprintf(stderr, "petri: %d %s on without a screen%s; ^C stops with a checkpoint\n", live, live == 1 ? "run goes" : "runs go",
-                s->sweeps ? ", and what the sweep lacks" : "");
+    if (!session_hung_up) {
+        say_goes_on(s, live);
+        if (!keeper_let_go()) fprintf(stderr, "petri: ^C stops with a checkpoint\n");
+    }
     struct sigaction act = { .sa_handler = session_on_signal };
     sigaction(SIGINT, &act, NULL);
     while ((jobs_live(s->jobs) || s->sweeps) && !told_to_end) {

@@ -9,6 +9,7 @@
 
 #include "app/files/paths.h"
 #include "app/lesson/play.h"
+#include "app/session/keeper.h"
 #include "app/session/session.h"
 #include "app/verbs/learn_handout.h"
 #include "app/verbs/output.h"
@@ -172,6 +173,7 @@ static int learn_on_screen(const struct args *a, const char *lesson, struct err 
         .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
     };
     if (!rc) rc = verb_workers(a, &with.workers, e);
+    if (!rc) keeper_begin();
     if (!rc) rc = verb_store(a, STORE_WRITE, &with.store, e);
     if (!rc) rc = session_run(&with, e);
     buf_release(&said);

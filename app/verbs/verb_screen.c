@@ -5,6 +5,7 @@
 
 #include "app/files/paths.h"
 #include "app/files/settings.h"
+#include "app/session/keeper.h"
 #include "app/session/plain.h"
 #include "app/session/session.h"
 #include "app/verbs/palette.h"
@@ -71,6 +72,7 @@ static int open_screen(const struct args *a, struct err *e) {
         buf_release(&said);
         return plain_run(&palette_verbs, args_get(a, "db"), with.look_only, e);
     }
+    if (!rc && !with.look_only) keeper_begin();
     if (!rc) rc = verb_store(a, with.look_only ? STORE_READ : STORE_WRITE, &with.store, e);
     if (!rc) rc = session_run(&with, e);
     buf_release(&said);

@@ -220,6 +220,87 @@ static void every_way_out_restores_the_terminal(void **state) {
     free(before);
 }
 
+/* Leaves while runs train, and lets them go on. */
+static void leave_them(void) {
+    type("q");
+    await("y leave", true);
+    nanosleep(&(struct timespec){ 0, 400000000 }, NULL); /* a question takes no key typed ahead of it */
+    type("y");
+    await("left=0", true);
+}
+
+static char *weights_of(int run) {
+    json_t *v = stage_json("show %d --db '%s' --json", run, stage.db);
+    char *sha256 = xstrdup(stage_text(v, "weights_sha256"));
+    json_decref(v);
+    return sha256;
+}
+
+/* The shell comes back while they train, its end is not theirs, and their weights are those of runs that nobody left: of the
+ * one that trained, of which no file is kept, and of the one that was queued. */
+static void runs_go_on_after_leaving(void **state) {
+    (void)state;
+    need_tmux();
+    char *before = line_settings(), *options[2], *weights[4];
+    start("", "--workers 1");
+    await("Enter    train", true);
+    for (int i = 0; i < 2; i++) {
+        options[i] = xprintf("--model '%s' --task '%s' --method lora --batch 2 --max-len 16 --eval-rows 4 --steps %d --seed %d --keep %s",
+                             stage.model, task, i ? 40 : 20000, 7 + i, i ? "best" : "none");
+        char *line = xprintf("\":train %s\" Enter", options[i]);
+        type(line);
+        free(line);
+        await_state(1, "running");
+    }
+    await_state(2, "queued");
+    leave_them();
+    await("training continues in the background: 2 runs", true);
+    expect_restored(before);
+    await_state(1, "running");
+    type("exit Enter");
+    await_state(1, "finished");
+    await_state(2, "finished");
+    for (int i = 0; i < 2; i++) free(stage_out(0, "train --workers 1 --db '%s' %s", stage.db, options[i]));
+    for (int i = 0; i < 4; i++) weights[i] = weights_of(i + 1);
+    assert_string_equal(weights[0], weights[2]);
+    assert_string_equal(weights[1], weights[3]);
+    for (int i = 0; i < 2; i++) free(options[i]);
+    for (int i = 0; i < 4; i++) free(weights[i]);
+    free(before);
+}
+
+/* And `petri stop` ends the process that they went on in; so does a signal to the one that the shell waits for, and where
+ * that is killed the runs go on. */
+static void runs_left_behind_can_be_stopped(void **state) {
+    (void)state;
+    need_tmux();
+    leave_a_long_run("100000000");
+    for (int i = 0; i < 3; i++) {
+        start("", "");
+        await("Compose", true);
+        type("3");
+        await(" 1  stopped", true);
+        type("R");
+        await_state(1, "running");
+        char *pid = tmux("display-message -p -t t '#{pane_pid}'"), *kill = xprintf("pkill -%s -P %d", i == 1 ? "TERM" : "KILL", atoi(pid));
+        if (!i) leave_them();
+        else assert_int_equal(system(kill), 0);
+        if (i) await(i == 1 ? "left=130" : "left=137", true);
+        if (i != 1) await_state(1, "running");
+        free(stage_out(i == 1 ? 2 : 0, "stop 1 --db '%s'", stage.db));
+        await_state(1, "stopped");
+        double from = now();
+        while (left_behind(0) > 1) { /* tmux, whose words name it, too */
+            if (now() - from > 15 * TEST_PATIENCE) fail_msg("a process is left");
+            nanosleep(&(struct timespec){ 0, 50000000 }, NULL);
+        }
+        free(pid);
+        free(kill);
+        type("reset Enter");
+        await("left=", false);
+    }
+}
+
 static void a_closed_terminal_ends_no_run(void **state) {
     (void)state;
     need_tmux();
@@ -468,6 +549,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_first_minute_without_a_network, make, close_shell),
         cmocka_unit_test_setup_teardown(any_size_will_do, make, close_shell),
         cmocka_unit_test_setup_teardown(every_way_out_restores_the_terminal, make, close_shell),
+        cmocka_unit_test_setup_teardown(runs_go_on_after_leaving, make, close_shell),
+        cmocka_unit_test_setup_teardown(runs_left_behind_can_be_stopped, make, close_shell),
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_run, make, close_shell),
         cmocka_unit_test_setup_teardown(a_closed_terminal_ends_no_sweep, make, close_shell),
         cmocka_unit_test_setup_teardown(a_lost_terminal_may_stop_runs, make, close_shell),
