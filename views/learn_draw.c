@@ -1,4 +1,5 @@
 /* The lessons' list, a lesson's steps one below another, and a step beside another screen. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,7 +227,7 @@ int learn_about_rows(const struct ui *ui) {
 static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     bool wide = r.w >= 72;
-    canvas_rule(c, r.x, r.y, r.w, "Lessons", wide ? "reading  computing              " : NULL);
+    canvas_rule(c, r.x, r.y, r.w, "Lessons", wide ? "reading  computing here         " : NULL);
     if (!v->rows) {
         canvas_wrap(c, (struct rect){ r.x + 2, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     *v->failed ? v->failed : v->listed ? "no lesson lies in assets/lessons" : "looking for lessons \u2026");
@@ -241,7 +242,9 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
-        canvas_printf(c, r.x + r.w - 29, y, INK_DIM, "%2d min %4d s", row->minutes, row->seconds);
+        canvas_printf(c, r.x + r.w - 29, y, INK_DIM, "%2d min", row->minutes);
+        double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers, ui->compose.gflops);
+        if (seconds > 0) canvas_printf(c, r.x + r.w - 22, y, INK_DIM, "%4.0f s", ceil(seconds));
         canvas_fit(c, r.x + r.w - 15, y, 5, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
         canvas_fit(c, r.x + r.w - 9, y, 8, INK_DIM, row->needs);
     }

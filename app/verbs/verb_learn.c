@@ -14,9 +14,12 @@
 #include "app/verbs/learn_handout.h"
 #include "app/verbs/output.h"
 #include "app/verbs/palette.h"
+#include "core/base/crew.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/model/model.h"
+#include "core/train/estimate.h"
 
 /* ---- the list ---- */
 
@@ -31,7 +34,33 @@ static const char *lesson_done(const struct lesson *l, const char *database) {
     return done;
 }
 
-static void list_json(const struct lesson *list, int n, const char *database) {
+/* What the times of lessons are estimated for: the model that is named or usual, and this machine. */
+struct learn_machine {
+    struct arch arch;
+    bool known; /* the model's shape was read */
+    int workers;
+    double gflops;
+};
+
+static int learn_measure(const struct args *a, struct learn_machine *m, struct err *e) {
+    struct err ignored = ERR_INIT;
+    struct crew *crew;
+    int rc = verb_crew(a, &crew, e);
+    if (rc) return rc;
+    char *folder = model_find(verb_shown_model(a), &ignored);
+    *m = (struct learn_machine){ .workers = crew_width(crew), .gflops = estimate_rate(crew, 0.1) };
+    m->known = folder && !arch_read(folder, &m->arch, NULL, &ignored);
+    free(folder);
+    crew_free(crew);
+    return 0;
+}
+
+/* Seconds here; 0: not known. */
+static double learn_seconds(const struct learn_machine *m, const struct lesson *l) {
+    return estimate_scaled(l->seconds, m->known ? &m->arch : NULL, m->workers, m->gflops);
+}
+
+static void list_json(const struct lesson *list, int n, const char *database, const struct learn_machine *m) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
     for (int i = 0; i < n; i++) {
@@ -42,7 +71,7 @@ static void list_json(const struct lesson *list, int n, const char *database) {
         json_member_string(&b, "title", l->title);
         json_member_string(&b, "about", l->about);
         json_member_int(&b, "minutes", l->minutes);
-        json_member_int(&b, "seconds", l->seconds);
+        json_member_double(&b, "seconds", learn_seconds(m, l));
         json_member_string(&b, "model", l->model);
         json_member_string(&b, "task", l->task);
         json_member_string(&b, "done", lesson_done(l, database));
@@ -57,21 +86,23 @@ static void list_json(const struct lesson *list, int n, const char *database) {
 static int list_lessons(const struct args *a, struct err *e) {
     static const char *const heading[] = { "lesson", "min", "computing", "needs", "", "" };
     struct lesson *list;
+    struct learn_machine here;
     struct err unread = ERR_INIT;
+    if (learn_measure(a, &here, e)) return e->code;
     char *database = verb_database(a, e);
     if (!database) return e->code;
     int n = lesson_list(&list, &unread);
     if (unread.code) out_report(unread.text);
     if (args_flag(a, "json")) {
-        list_json(list, n, database);
+        list_json(list, n, database, &here);
     } else {
         struct table t;
         table_init(&t, COUNT_OF(heading), heading, "lrrlll");
         for (int i = 0; i < n; i++) {
             const struct lesson *l = &list[i];
-            char minutes[16], seconds[16];
+            char minutes[16], seconds[32];
             snprintf(minutes, sizeof minutes, "%d", l->minutes);
-            snprintf(seconds, sizeof seconds, "%d s", l->seconds);
+            snprintf(seconds, sizeof seconds, "%.0f s", ceil(learn_seconds(&here, l)));
             char *needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "", l->task ? l->task : "");
             table_add(&t, (const char *[]){ l->name, minutes, seconds, needs, l->title, lesson_done(l, database) });
             free(needs);
@@ -79,6 +110,7 @@ static int list_lessons(const struct args *a, struct err *e) {
         table_print(&t);
     }
     lesson_list_free(list, n);
+    if (here.known) arch_release(&here.arch);
     free(database);
     return 0;
 }

@@ -57,7 +57,8 @@ struct lesson {
     char *path;
     char *title, *about;
     char *model, *task; /* NULL: the usual ones */
-    int minutes, seconds; /* of reading, of computing on two cores */
+    int minutes;   /* of reading */
+    double seconds; /* of computing with petri's own model on one core of 100 GF/s; 0: not given */
     int order;     /* its place in the list */
     char sha256[65]; /* of the file */
     int steps, room;

@@ -269,8 +269,8 @@ static int take_header(struct lesson_reader *r, const char *key, const char *res
     struct lesson *l = r->l;
     static const char *const names[] = { "lesson", "about", "model", "task" };
     char **const texts[] = { &l->title, &l->about, &l->model, &l->task };
-    static const char *const counts[] = { "minutes", "seconds", "order" };
-    int *const numbers[] = { &l->minutes, &l->seconds, &l->order };
+    static const char *const counts[] = { "minutes", "order" };
+    int *const numbers[] = { &l->minutes, &l->order };
     *taken = true;
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(key, names[i])) {
@@ -279,6 +279,10 @@ static int take_header(struct lesson_reader *r, const char *key, const char *res
             if (i < 2 || strcmp(rest, "default")) *texts[i] = xstrdup(rest);
             return 0;
         }
+    if (!strcmp(key, "seconds")) {
+        bool fine = text_to_double(rest, &l->seconds) && l->seconds >= 0 && l->seconds <= 1000;
+        return fine ? 0 : lesson_refuse(r, "\"%s\": seconds must be a number between 0 and 1000", rest);
+    }
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         if (!strcmp(key, counts[i])) return lesson_take_number(r, key, rest, 1000, numbers[i]);
     *taken = false;

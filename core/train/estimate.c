@@ -36,6 +36,15 @@ double estimate_rate(struct crew *c, double seconds) {
     return sum / n;
 }
 
+double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops) {
+    static const double own_layers = 3, own_width = 128, own_inner = 512, fixed = 0.17 /* of its time is no product */, rate = 100;
+    if (!a || !(gflops > 0)) return 0;
+    double d = a->width, own = own_layers * (8 * own_width * own_width + 4 * own_width * own_inner);
+    double layer = 8 * d * a->heads * a->head_width + (a->gated ? 6 : 4) * d * a->inner;
+    double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own, together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
+    return seconds * (fixed + (1 - fixed) * work) * rate / (gflops * together);
+}
+
 /* Products of one pass over a row, by stack, in floating-point operations. */
 struct row_work {
     double encoder, decoder, logits; /* a layer of each; the words written */

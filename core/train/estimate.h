@@ -20,6 +20,10 @@ struct estimate_of {
 /* GF/s of one of the crew's workers while all of them multiply for about `seconds`. */
 double estimate_rate(struct crew *c, double seconds);
 
+/* Scales the seconds that something takes with petri's own model on one core of 100 GF/s to another model and so many workers of
+ * `gflops` each; 0 where the machine is not measured (gflops 0) or there is no model. */
+double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops);
+
 struct estimate {
     double step_seconds, seconds; /* of a step; of all steps and evaluations; NaN: not known */
     double bytes;                 /* that the process has resident at most */

@@ -101,6 +101,7 @@ static void slips_are_told_with_line_and_word(void **state) {
     refused("ask q\n  a)x\n", "two choices or more"); /* no choice, but text */
     refused("show heatmp\n  x\n", "is \"heatmap\" meant?");
     refused("", "a lesson has steps");
+    refused("seconds many\n", "\"many\": seconds must be a number between 0 and 1000");
     struct lesson l;
     struct err e = ERR_INIT;
     test_refused(lesson_parse(&l, "x", "text\n  a\n", 9, &e), ERR_INPUT, &e, "x:1: a lesson begins with \"lesson TITLE\"");

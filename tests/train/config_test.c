@@ -260,6 +260,22 @@ static void costs_follow_what_is_trained(void **state) {
     }
 }
 
+/* Seconds of petri's own model on one core of 100 GF/s, on other models and machines. */
+static void seconds_are_scaled(void **state) {
+    (void)state;
+    struct arch own = { .width = 128, .heads = 4, .head_width = 32, .inner = 512, .encoder_layers = 3 }, six = own;
+    six.width = 384;
+    six.inner = 1536;
+    six.encoder_layers = 6;
+    six.heads = 12;
+    assert_true(fabs(estimate_scaled(2, &own, 1, 100) - 2) < 1e-9);
+    assert_true(fabs(estimate_scaled(2, &own, 1, 50) - 4) < 1e-9);
+    assert_true(estimate_scaled(2, &own, 2, 100) < 1.5 && estimate_scaled(2, &own, 2, 100) > 1);
+    double times = estimate_scaled(2, &six, 1, 100) / 2; /* 15 were measured */
+    assert_true(times > 13 && times < 17);
+    assert_true(estimate_scaled(2, NULL, 1, 100) == 0 && estimate_scaled(2, &own, 1, 0) == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_round_trips),
@@ -273,6 +289,7 @@ int main(void) {
         cmocka_unit_test(differences_are_named_by_option),
         cmocka_unit_test(the_key_is_of_what_is_read),
         cmocka_unit_test(states_have_names),
+        cmocka_unit_test(seconds_are_scaled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

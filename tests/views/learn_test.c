@@ -90,6 +90,8 @@ static void golden_learn(const struct ui *ui, const char *name, const char *suff
 static void draw(int w, int h, enum glyphs g, enum colours k, const char *suffix) {
     struct scene_lesson s;
     begin(&s, w, h, g, k, false);
+    s.ui.compose.workers = 2;
+    s.ui.compose.gflops = 50;
     golden_learn(&s.ui, "list", suffix);
     end(&s);
     begin(&s, w, h, g, k, true);

@@ -358,8 +358,10 @@ static void a_check_outside_its_band_fails(void **state) {
 
 static void all_are_listed(void **state) {
     (void)state;
-    json_t *list = stage_json("learn --list --json --db '%s'", stage.db);
+    json_t *list = stage_json("learn --list --json --model '%s' --db '%s'", stage.model, stage.db);
     assert_true(json_array_size(list) >= 2);
+    for (size_t i = 0; i < json_array_size(list); i++) /* of a smaller model than the one that the files' seconds are of */
+        assert_true(json_number_value(stage_at(json_array_get(list, i), "seconds")) > 0);
     assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "lesson")), "delta-h");
     json_decref(list);
 }
