@@ -1,5 +1,6 @@
 #include "views/explain.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,14 +167,33 @@ static void add_findings(struct explain_page *page, const struct method *m, cons
 
 /* ---- the rest ---- */
 
-static void add_equals(struct explain_page *page, const struct method *m, const struct preset *preset, const struct preset *is) {
+/* Whether a call of the preset has the scale of the method, whose sizes it takes. */
+static bool is_scaled_as(const struct preset *p, const struct method *m) {
+    const struct module *x = &m->module[0];
+    return !m->count || x->comp != COMP_SCALED || fabs(preset_scale(p, x) - x->scale) <= 1e-9 * fabs(x->scale);
+}
+
+/* Presets that are written as another one's call: the same point, or the same with another scale. */
+static void explain_add_words(struct explain_page *page, const struct method *m, const struct preset *named, const struct preset *is) {
+    const struct preset *first = named && named->same_as ? preset_find(named->same_as) : NULL, *p;
+    if (first && is_scaled_as(first, m)) add(page, EXPLAIN_EQUALS, "the same point as %s", first->name);
+    else if (first)
+        add(page, EXPLAIN_EQUALS, "%s with s = %g in place of %g", first->name, m->module[0].scale, preset_scale(first, &m->module[0]));
+    for (int i = 0; is && (p = preset_at(i)); i++) {
+        if (p == named || !p->same_as || strcmp(p->same_as, is->name)) continue;
+        if (is_scaled_as(p, m)) add(page, EXPLAIN_EQUALS, "%s is another word for %s", p->name, is->name);
+        else
+            add(page, EXPLAIN_EQUALS, "%s is %s with s = %g in place of %g", p->name, is->name, preset_scale(p, &m->module[0]),
+                m->module[0].scale);
+    }
+}
+
+static void add_equals(struct explain_page *page, const struct method *m, const struct preset *preset, const struct preset *is,
+                       const struct arch *a) {
     const struct equality *q;
-    if (preset && preset->same_as) add(page, EXPLAIN_EQUALS, "the same point as %s", preset->same_as);
-    for (int i = 0; i < preset_count(); i++)
-        if (is && preset_at(i)->same_as && !strcmp(preset_at(i)->same_as, is->name))
-            add(page, EXPLAIN_EQUALS, "%s is another word for %s", preset_at(i)->name, is->name);
+    explain_add_words(page, m, preset, is);
     for (int i = 0; (q = equality_at(i)); i++)
-        if (equality_applies(q, m)) add(page, EXPLAIN_EQUALS, "%s: %s", q->id, q->text);
+        if (equality_applies(q, m, a)) add(page, EXPLAIN_EQUALS, "%s: %s", q->id, q->text);
     const struct preset *near = method_nearest_preset_but(m, is);
     if (near) {
         char *from = xprintf("from %s: ", near->name);
@@ -205,7 +225,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
     if (p) add_trains(out, p, a);
     if (p) add_costs(out, p);
     if (a) add_findings(out, &m, a);
-    add_equals(out, &m, preset, is);
+    add_equals(out, &m, preset, is, a);
     add_released(out, &m, preset);
 }
 

@@ -311,7 +311,7 @@ static void methods_list(const struct args *a, const struct own_methods *own) {
         json_member_string(&b, "paper", p->paper);
         json_member_string(&b, "sizes", p->sizes);
         json_member_double(&b, "lr", p->lr);
-        json_member_string(&b, "same_as", p->same_as);
+        json_member_string(&b, "same_as", p->root_alpha ? NULL : p->same_as); /* another scale is another point */
         char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
         json_member_string(&b, "text", text);
         json_member_string(&b, "modules", spelled);

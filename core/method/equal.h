@@ -3,14 +3,22 @@
 #define CORE_METHOD_EQUAL_H
 
 #include "core/method/space.h"
+#include "core/model/arch.h"
 
+/* What is asked: of a module of a normalised method, on a model (a NULL: on some model). */
+struct question {
+    const struct method *m;
+    const struct module *x; /* m->module[i] */
+    int i;
+    const struct arch *a;
+};
 struct equality {
     const char *id, *text; /* "E9", "scaling keys = scaling queries" */
-    bool (*of)(const struct module *m); /* whether it says something about such a module */
+    bool (*of)(const struct question *q); /* whether it holds for the module */
 };
-/* In the order of the table, NULL past the end. */
+/* Returns the equalities in the order of the table, NULL past the end. */
 const struct equality *equality_at(int i);
-/* Whether it says something about the method. */
-bool equality_applies(const struct equality *q, const struct method *m);
+/* Whether it holds for some module of the method (normalised). */
+bool equality_applies(const struct equality *q, const struct method *m, const struct arch *a);
 
 #endif

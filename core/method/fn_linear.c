@@ -58,8 +58,13 @@ static void fn_linear_advise(struct check *c, const struct module *m) {
              w == TAP_A_OUT ? "W_o" : "W_2", m->size, tap_name(w));
 }
 
+/* Not with a gate, or with factors of the channels, of its own. */
+static bool fn_linear_joins(const struct module *m) {
+    return 1u << m->comp & COMPS_ADDING && source_is_trained(m->source);
+}
+
 static void fn_linear_pair(struct check *c, const struct module *x, int first, const struct module *y) {
-    if (x->read == y->read && x->comp == y->comp && x->scale == y->scale)
+    if (fn_linear_joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale && x->source == y->source)
         WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
              y->size);
 }
@@ -111,7 +116,7 @@ const struct function function_linear = {
     .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
     .linear = true,
     .places = fn_linear_places, .slots = fn_linear_slots, .apply = fn_linear_apply,
-    .advise = fn_linear_advise, .pair = fn_linear_pair, .terms = fn_linear_terms,
+    .advise = fn_linear_advise, .pair = fn_linear_pair, .joins = fn_linear_joins, .terms = fn_linear_terms,
     .formula = fn_linear_formula,
     .label = terms_label,
     .unmergeable = fn_linear_unmergeable, .merge = fn_linear_merge,

@@ -70,8 +70,13 @@ static void fn_softmax_advise(struct check *c, const struct module *m) {
              c->a->attention_dropout);
 }
 
+/* A text's positions move on once, by the length of one prefix. */
+static bool fn_softmax_joins(const struct module *m) {
+    return m->comp == COMP_GATED && !m->shift && source_is_trained(m->source);
+}
+
 static void fn_softmax_pair(struct check *c, const struct module *x, int first, const struct module *y) {
-    if (x->comp == COMP_GATED && y->comp == COMP_GATED)
+    if (fn_softmax_joins(x) && fn_softmax_joins(y) && x->source == y->source)
         WARN(c, "V29", "with module %d this equals one prefix of length %d + %d", first + 1,
              x->size, y->size);
 }
@@ -111,7 +116,7 @@ const struct function function_softmax = {
     .made_init = INIT_NORMAL,
     .slots = fn_softmax_slots, .still = fn_softmax_still,
     .keys_of = keys_of,
-    .check = fn_softmax_check, .advise = fn_softmax_advise, .pair = fn_softmax_pair,
+    .check = fn_softmax_check, .advise = fn_softmax_advise, .pair = fn_softmax_pair, .joins = fn_softmax_joins,
     .terms = fn_softmax_terms, .formula = fn_softmax_formula, .label = fn_softmax_label,
     .unmergeable = fn_softmax_unmergeable,
 };

@@ -13,6 +13,12 @@ const struct function *function_at(enum fn fn) {
 const struct function *function_of(const struct module *m) { return function_at(m->fn); }
 bool module_takes(const struct module *m, unsigned keys) { return function_of(m)->keys & keys; }
 bool module_in_weight(const struct module *m) { return function_of(m)->form == FORM_IN_WEIGHT; }
+
+bool module_joins(const struct module *m) {
+    const struct function *f = function_of(m);
+    return f->joins && f->joins(m);
+}
+
 bool module_is_sized(const struct module *m) { return module_takes(m, TAKES_SIZE); }
 
 bool module_is_in_place(const struct module *m) {

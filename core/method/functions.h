@@ -123,6 +123,8 @@ struct function {
     bool (*check)(struct check *c, const struct module *m);
     void (*advise)(struct check *c, const struct module *m);
     void (*pair)(struct check *c, const struct module *x, int first, const struct module *y);
+    /* Whether two such modules at one place, of one scale, equal one whose size is the sum of theirs.  NULL: never. */
+    bool (*joins)(const struct module *m);
     /* The arithmetic of its tensors at one layer. */
     void (*terms)(struct terms *t, const struct module *m, const struct arch *a);
 
@@ -143,6 +145,7 @@ const struct function *function_of(const struct module *m);
 /* Whether the module's function takes one of these keys. */
 bool module_takes(const struct module *m, unsigned keys);
 bool module_in_weight(const struct module *m);
+bool module_joins(const struct module *m);
 bool module_is_sized(const struct module *m);
 /* Whether it changes a tap by what that holds itself, as a scale does: nothing else can be read. */
 bool module_is_in_place(const struct module *m);

@@ -1,5 +1,6 @@
 /* The published methods: the files of assets/presets, put into the program when it is
  * built (so that it runs from anywhere) and read at first use. */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,10 @@ int preset_count(void) { return PRESETS; }
 const struct preset *preset_at(int i) {
     pthread_once(&once, load_all);
     return i >= 0 && i < PRESETS ? &presets[i] : NULL;
+}
+
+double preset_scale(const struct preset *p, const struct module *m) {
+    return p->root_alpha ? p->root_alpha / sqrt(m->size) : p->method.count ? p->method.module[0].scale : 0;
 }
 
 const struct preset *preset_find(const char *name) {

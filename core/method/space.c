@@ -70,6 +70,7 @@ int source_generator(enum source s) {
     return s == SOURCE_HYPER || s == SOURCE_PROMPT_GLOBAL ? 0 : s == SOURCE_HYPER2 ? 1 : -1;
 }
 
+bool source_is_trained(enum source s) { return s == SOURCE_FREE || s == SOURCE_SHARED || s == SOURCE_TASK; }
 bool source_is_generated(enum source s) { return source_generator(s) >= 0; }
 
 bool source_is_hyper(enum source s) { return s == SOURCE_HYPER || s == SOURCE_HYPER2; }

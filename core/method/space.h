@@ -281,6 +281,8 @@ bool source_is_prompt(enum source s);
 /* Which of the method's generators takes part, -1: none. */
 int source_generator(enum source s);
 bool source_is_generated(enum source s);
+/* Whether the values themselves are trained: free, one for all layers, or one a task. */
+bool source_is_trained(enum source s);
 /* Whether one makes the values themselves, not what makes them. */
 bool source_is_hyper(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", … */
@@ -356,9 +358,11 @@ struct preset {
     struct method method;/* at default sizes */
     int root_alpha;      /* LoRA's α over the root of r, unless a call says another; 0: s is what the method has */
     const char *regime;  /* how it is learned (core/train/regime.h), or NULL: as its tasks are */
-    const char *same_as; /* the preset that is the same point and names it in texts and records;
-                          * this one is another word for it.  Usually NULL */
+    const char *same_as; /* the preset that names it in texts and records: of the same point, for which this one is another
+                          * word, or (root_alpha) of the point with another scale.  Usually NULL */
 };
+/* Returns the s that a call of the preset without one gives a module of this size. */
+double preset_scale(const struct preset *p, const struct module *m);
 int preset_count(void);
 const struct preset *preset_at(int i);
 const struct preset *preset_find(const char *name);

@@ -8,6 +8,7 @@
 
 #include "core/base/mem.h"
 #include "core/engine/optim.h"
+#include "core/method/slots.h"
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 
@@ -116,6 +117,93 @@ static inline void times(real *x, int n, double s) {
 
 static inline int width(void) { return rig.m->arch.width; }
 static inline int projected(void) { return rig.m->arch.heads * rig.m->arch.head_width; }
+
+/* AdamW without decay, its ε as good as 0; `factor`: of the rate of W_u and b_u. */
+static inline void train_point(struct point a, double factor) {
+    static const struct adamw how = {0.9, 0.999, 1e-300, 0};
+    enum { STEPS = 6 };
+    size_t n = a.p->trained;
+    real *g = xcalloc(n, sizeof *g), *moments = xcalloc(2 * n, sizeof *moments);
+    struct optim_group *group = xcalloc((size_t)a.p->tensors, sizeof *group);
+    for (int i = 0; i < a.p->tensors; i++) {
+        const struct plan_tensor *t = &a.p->tensor[i];
+        bool up = strstr(t->name, ".W_u") || strstr(t->name, ".b_u");
+        group[i] = (struct optim_group){t->offset, t->count, up ? factor : 1, 0};
+    }
+    for (uint64_t step = 1; step <= STEPS; step++) {
+        rig_loss(&rig, a.p, a.x, g);
+        optim_adamw(&how, 1e-3, step, (size_t)a.p->tensors, group, a.x, g, moments, moments + n);
+    }
+    free(g);
+    free(moments);
+    free(group);
+}
+
+/* The model with the units of an adapter beside the FFN as further units of the FFN. */
+struct wide {
+    struct model model;
+    real *own[4 * PLACES];
+    int owned;
+};
+
+static inline real *widen_own(struct wide *w, size_t n) { return w->own[w->owned++] = xcalloc(n, sizeof(real)); }
+
+/* One layer, by the adapter x there, or (NULL) by units that do nothing. */
+static inline void widen(struct wide *w, struct place p, struct point a, int r, const struct module *x) {
+    double s = x && x->comp == COMP_SCALED ? x->scale : 1;
+    bool biases = x && x->biases;
+    int w1 = find(p, ROLE_F1_W), b1 = find(p, ROLE_F1_B), w2 = find(p, ROLE_F2_W), b2 = find(p, ROLE_F2_B);
+    int d = width(), f = rig.m->arch.inner;
+    real *first = widen_own(w, (size_t)((f + r) * d)), *second = widen_own(w, (size_t)((f + r) * d));
+    memcpy(first, rig.m->weight[w1], (size_t)(f * d) * sizeof *first);
+    if (x) memcpy(first + f * d, at(a, p, "bottleneck.out.W_d"), (size_t)(r * d) * sizeof *first);
+    for (int i = 0; i < d; i++) {
+        memcpy(second + i * (f + r), rig.m->weight[w2] + i * f, (size_t)f * sizeof *second);
+        if (x) memcpy(second + i * (f + r) + f, at(a, p, "bottleneck.out.W_u") + i * r, (size_t)r * sizeof *second);
+        times(second + i * (f + r) + f, r, s);
+    }
+    w->model.weight[w1] = first;
+    w->model.weight[w2] = second;
+    w->model.tensor[w1].rows = w->model.tensor[w2].cols = f + r;
+    if (!rig.m->arch.biases) return;
+    real *inner = widen_own(w, (size_t)(f + r)), *outer = widen_own(w, (size_t)d);
+    memcpy(inner, rig.m->weight[b1], (size_t)f * sizeof *inner);
+    if (biases) memcpy(inner + f, at(a, p, "bottleneck.out.b_d"), (size_t)r * sizeof *inner);
+    for (int i = 0; i < d; i++)
+        outer[i] = rig.m->weight[b2][i] + (biases ? (real)s * at(a, p, "bottleneck.out.b_u")[i] : 0);
+    w->model.weight[b1] = inner;
+    w->model.weight[b2] = outer;
+    w->model.tensor[b1].cols = f + r;
+}
+
+/* By those modules of a plan, adapters of one size beside the FFN; release with widened_free. */
+static inline struct wide widened(struct point a, bool (*is)(const struct method *m, int i)) {
+    const struct method *m = &a.p->method;
+    int r = 0;
+    struct wide w = {.model = *rig.m};
+    struct place place[PLACES];
+    int n = places(false, place);
+    for (int i = 0; i < m->count; i++)
+        if (is(m, i)) r = m->module[i].size;
+    w.model.arch.inner += r;
+    w.model.tensor = xcalloc((size_t)w.model.tensors, sizeof *w.model.tensor);
+    w.model.weight = xcalloc((size_t)w.model.tensors, sizeof *w.model.weight);
+    memcpy(w.model.tensor, rig.m->tensor, (size_t)w.model.tensors * sizeof *w.model.tensor);
+    memcpy(w.model.weight, rig.m->weight, (size_t)w.model.tensors * sizeof *w.model.weight);
+    for (int i = 0; i < n; i++) {
+        const struct module *x = NULL;
+        for (int k = 0; k < m->count; k++)
+            if (is(m, k) && module_covers(&m->module[k], &rig.m->arch, place[i].stack, place[i].site, place[i].layer)) x = &m->module[k];
+        widen(&w, place[i], a, r, x);
+    }
+    return w;
+}
+
+static inline void widened_free(struct wide *w) {
+    while (w->owned) free(w->own[--w->owned]);
+    free(w->model.tensor);
+    free(w->model.weight);
+}
 
 /* The tests on every model; how many failed. */
 #define EQUIVALENCE_RUN(tests, failed)                                                                        \

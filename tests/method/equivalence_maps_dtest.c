@@ -143,27 +143,6 @@ static void a_factorised_head_is_a_free_one_through_the_query_map(void **state) 
 
 /* ---- E4, E15, E18, E19 ---- */
 
-/* AdamW without decay, its ε as good as 0; `factor`: of the rate of W_u and b_u. */
-static void train_point(struct point a, double factor) {
-    static const struct adamw how = {0.9, 0.999, 1e-300, 0};
-    enum { STEPS = 6 };
-    size_t n = a.p->trained;
-    real *g = xcalloc(n, sizeof *g), *moments = xcalloc(2 * n, sizeof *moments);
-    struct optim_group *group = xcalloc((size_t)a.p->tensors, sizeof *group);
-    for (int i = 0; i < a.p->tensors; i++) {
-        const struct plan_tensor *t = &a.p->tensor[i];
-        bool up = strstr(t->name, ".W_u") || strstr(t->name, ".b_u");
-        group[i] = (struct optim_group){t->offset, t->count, up ? factor : 1, 0};
-    }
-    for (uint64_t step = 1; step <= STEPS; step++) {
-        rig_loss(&rig, a.p, a.x, g);
-        optim_adamw(&how, 1e-3, step, (size_t)a.p->tensors, group, a.x, g, moments, moments + n);
-    }
-    free(g);
-    free(moments);
-    free(group);
-}
-
 static void a_scale_is_a_rate_of_the_up_map(void **state) {
     (void)state;
     struct point a = point("parallel-adapter-ffn(r=3,act=gelu,init=lora,s=4)", 0),
@@ -203,40 +182,12 @@ static void a_lora_in_the_ffn_is_no_adapter_beside_it(void **state) {
     drop(c);
 }
 
-/* The FFN's maps of one layer, with the adapter's as further units; the caller's arrays. */
-static void widen(struct model *wide, struct place p, struct point a, int r, bool biases, real **own) {
-    int w1 = find(p, ROLE_F1_W), b1 = find(p, ROLE_F1_B), w2 = find(p, ROLE_F2_W), b2 = find(p, ROLE_F2_B);
-    int d = width(), f = rig.m->arch.inner;
-    real *first = own[0] = xmalloc((size_t)((f + r) * d) * sizeof *first),
-         *second = own[1] = xmalloc((size_t)((f + r) * d) * sizeof *second);
-    memcpy(first, rig.m->weight[w1], (size_t)(f * d) * sizeof *first);
-    memcpy(first + f * d, at(a, p, "bottleneck.out.W_d"), (size_t)(r * d) * sizeof *first);
-    for (int i = 0; i < d; i++) {
-        memcpy(second + i * (f + r), rig.m->weight[w2] + i * f, (size_t)f * sizeof *second);
-        memcpy(second + i * (f + r) + f, at(a, p, "bottleneck.out.W_u") + i * r, (size_t)r * sizeof *second);
-        times(second + i * (f + r) + f, r, 0.5);
-    }
-    wide->weight[w1] = first;
-    wide->weight[w2] = second;
-    wide->tensor[w1].rows = wide->tensor[w2].cols = f + r;
-    if (!biases) return;
-    real *inner = own[2] = xmalloc((size_t)(f + r) * sizeof *inner), *outer = own[3] = xmalloc((size_t)d * sizeof *outer);
-    memcpy(inner, rig.m->weight[b1], (size_t)f * sizeof *inner);
-    memcpy(inner + f, at(a, p, "bottleneck.out.b_d"), (size_t)r * sizeof *inner);
-    for (int i = 0; i < d; i++) outer[i] = rig.m->weight[b2][i] + 0.5 * at(a, p, "bottleneck.out.b_u")[i];
-    wide->weight[b1] = inner;
-    wide->weight[b2] = outer;
-    wide->tensor[b1].cols = f + r;
-}
+static bool is_bottleneck(const struct method *m, int i) { return m->module[i].fn == FN_BOTTLENECK; }
 
 static void an_adapter_beside_the_ffn_widens_it(void **state) {
     (void)state;
-    enum { R = 3 };
     const struct arch *arch = &rig.m->arch;
-    struct place place[PLACES];
-    real *own[PLACES][4] = {{NULL}};
     char text[120];
-    int n = places(false, place);
     if (arch->gated) return; /* its FFN has a second map beside the first */
     snprintf(text, sizeof text, "bottleneck(r=3; act=%s, read=f.in, write=f.out, s=0.5%s)", method_act_name(arch->act),
              arch->biases ? "" : ", biases=no");
@@ -244,20 +195,11 @@ static void an_adapter_beside_the_ffn_widens_it(void **state) {
     struct plan *bare = rig_bare(&rig);
     real *head = bare ? rig_params(&rig, bare, 21, 0) : NULL;
     if (bare) memcpy(head, a.x + a.p->trained - a.p->head, a.p->head * sizeof *head);
-    struct model wide = *rig.m;
-    wide.arch.inner += R;
-    wide.tensor = xcalloc((size_t)wide.tensors, sizeof *wide.tensor);
-    wide.weight = xcalloc((size_t)wide.tensors, sizeof *wide.weight);
-    memcpy(wide.tensor, rig.m->tensor, (size_t)wide.tensors * sizeof *wide.tensor);
-    memcpy(wide.weight, rig.m->weight, (size_t)wide.tensors * sizeof *wide.weight);
-    for (int i = 0; i < n; i++) widen(&wide, place[i], a, R, arch->biases, own[i]);
-    real *x = rig_logits(&rig, a.p, a.x), *y = rig_logits_of(&rig, &wide, bare, head), *z = rig_logits(&rig, bare, head);
+    struct wide w = widened(a, is_bottleneck);
+    real *x = rig_logits(&rig, a.p, a.x), *y = rig_logits_of(&rig, &w.model, bare, head), *z = rig_logits(&rig, bare, head);
     if (!(rig_apart(&rig, x, y) < 1e-10)) fail_msg("E19: logits differ by %g", rig_apart(&rig, x, y));
     assert_true(rig_apart(&rig, x, z) > 1e-4);
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < 4; k++) free(own[i][k]);
-    free(wide.tensor);
-    free(wide.weight);
+    widened_free(&w);
     free(x);
     free(y);
     free(z);

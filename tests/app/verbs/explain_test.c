@@ -99,6 +99,25 @@ static void a_formula_is_that_of_the_model(void **state) {
         }
 }
 
+/* Presets of one name are one point only where the scale is the same. */
+static void other_words_have_the_same_scale(void **state) {
+    (void)state;
+    static const struct {
+        const char *method, *line;
+    } rows[] = {
+        {"lora", "rslora is lora with s = 5.65685 in place of 2"},
+        {"rslora", "lora with s = 5.65685 in place of 2"},
+        {"lora(r=64)", "rslora is another word for lora"},
+        {"full", "shared-ft is another word for full"},
+        {"shared-ft", "the same point as full"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        json_t *page = stage_json("explain '%s' --model '%s' --json", rows[i].method, stage.model);
+        if (!says(page, "equals", rows[i].line)) fail_msg("%s: no \"%s\"", rows[i].method, rows[i].line);
+        json_decref(page);
+    }
+}
+
 /* What cannot be there is explained with the reason; what is no method is refused. */
 static void what_cannot_be(void **state) {
     (void)state;
@@ -116,6 +135,7 @@ int main(void) {
         cmocka_unit_test(a_page_of_several_tasks),
         cmocka_unit_test(a_run_has_the_counts_of_count),
         cmocka_unit_test(a_formula_is_that_of_the_model),
+        cmocka_unit_test(other_words_have_the_same_scale),
         cmocka_unit_test(what_cannot_be),
     };
     return cmocka_run_group_tests_name("explain", tests, stage_make, stage_drop);
