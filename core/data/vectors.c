@@ -106,7 +106,7 @@ static bool vectors_range_of(const struct vectors_reading *g, const char *part, 
 static int use_listed(struct vectors_reading *g, const char *list, enum column_use use, const char *option, struct err *e) {
     char *copy = xstrdup(list), *rest = copy, *part;
     int rc = 0;
-    while (!rc && (part = strsep(&rest, ","))) {
+    while (!rc && (part = text_item(&rest))) {
         int from = column_named(g, part), to = from;
         if (from < 0 && !vectors_range_of(g, part, &from, &to)) rc = no_column(g, part, option, e);
         for (int i = from; !rc && i <= to; i++) {

@@ -159,7 +159,7 @@ static void test_columns(void **state) {
         { "id,x,y\n2,1.5,2\n1,3,4\n", { 0 }, 2, 3, { 2, 1.5f, 2 }, NULL },
         { "id,x,y\n0.5,1.5,2\n1,3,4\n", { 0 }, 2, 3, { 0.5f, 1.5f, 2 }, NULL },
         { "id\n1\n2\n", { 0 }, 2, 1, { 1 }, NULL },
-        { "id,x,y\n1,1.5,2\n2,3,4\n", { .columns = "id,y" }, 2, 2, { 1, 2 }, NULL },
+        { "id,x,y\n1,1.5,2\n2,3,4\n", { .columns = "id , y" }, 2, 2, { 1, 2 }, NULL },
         { "a,x,y,z\nq,1.5,2,5\nr,3,4,6\n", { .skip = "a,#4" }, 2, 2, { 1.5f, 2 }, NULL },
         { "a,x,y,z\nq,1.5,2,5\nr,3,4,6\n", { .columns = "#2-#3" }, 2, 2, { 1.5f, 2 }, NULL },
         { "0,1,2\n1.5,2,3\n3,4,5\n", { 0 }, 2, 3, { 1.5f, 2, 3 }, "first line counts up" },
