@@ -88,7 +88,7 @@ void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *o
     out->runs = n;
     if (n < runs) ui_say(ui, SAY_WARNING, "the first %d of %d runs: more are not told apart", n, runs);
     if (!n) return;
-    v->focus = run[0];
+    v->focus = v->asked[0];
     v->cursor = -1;
     ui_show(ui, SCREEN_TRAIN);
 }

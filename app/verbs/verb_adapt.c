@@ -254,17 +254,18 @@ static int list_methods(const struct args *a, struct sweep_cells *out, struct er
 }
 
 /* Runs of the methods, all of which can be done before the first has its row. */
-static int open_methods(const struct args *a, struct store *s, struct shots_request *r, const struct sweep_cells *m,
+static int open_methods(const struct args *a, struct store *s, const struct shots_request *r, const struct sweep_cells *m,
                         struct shots **x, int *opened, struct err *e) {
     int rc = 0;
     for (int i = 0; !rc && i < (m->count ? m->count : 1); i++) {
         struct run_config base;
         rc = verb_adapt_read_base(a, m->count ? m->cell[i].text[0] : NULL, &base, e);
         if (rc) break;
-        r->base = &base;
+        struct shots_request of_method = *r;
+        of_method.base = &base;
         struct shots_hook quiet = hook; /* what is left out is said once */
         if (i) quiet.say = NULL;
-        rc = shots_prepare(s, r, quiet, &x[i], e);
+        rc = shots_prepare(s, &of_method, quiet, &x[i], e);
         config_release(&base);
         if (!rc) ++*opened;
         else if (m->count > 1) rc = err_prefix(e, "method %s", m->cell[i].text[0]);

@@ -134,7 +134,7 @@ static void gated_look_at(struct gated_pass *g, const struct tape *t, const stru
         if (!gated_prefix_of(g, t, i, &of_row)) return;
         for (int row = first; row < s->rows->start[i + 1]; row++)
             for (int head = 0; head < a->heads; head++) {
-                size_t at = (size_t)(head * a->head_width), place = (size_t)row * (size_t)of + at;
+                size_t at = (size_t)head * (size_t)a->head_width, place = (size_t)row * (size_t)of + at;
                 const struct gated_query x = { q + place, a->head_width, of, a->head_width, a->scale_scores ? 1 / sqrt(a->head_width) : 1 };
                 struct gated_keys_of one = of_row;
                 double share;

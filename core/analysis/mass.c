@@ -64,7 +64,7 @@ bool attention_has_mass(const struct method *m, int stack, int site) {
 /* The attentions that a pass goes through and that have such keys. */
 static void list_mass_places(struct attention_mass *a, const struct arch *arch, const struct method *m, bool decoder) {
     static const int kind[][2] = { { STACK_ENCODER, SUB_SELF }, { STACK_DECODER, SUB_SELF }, { STACK_DECODER, SUB_CROSS } };
-    a->at = xcalloc((size_t)(arch->encoder_layers + 2 * arch->decoder_layers), sizeof *a->at);
+    a->at = xcalloc((size_t)arch->encoder_layers + 2 * (size_t)arch->decoder_layers, sizeof *a->at);
     for (size_t k = 0; k < COUNT_OF(kind); k++) {
         bool encoder = kind[k][0] == STACK_ENCODER;
         if ((!encoder && !decoder) || !attention_has_mass(m, kind[k][0], kind[k][1])) continue;

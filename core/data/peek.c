@@ -197,9 +197,10 @@ static int longest_text(const struct peek_at *k, int but) {
     int best = -1;
     double most = 0;
     for (int i = 0; i < k->p->columns; i++) {
+        if (i == but) continue;
         const struct looked_column *c = &k->column[i];
         double mean = c->rows ? (double)c->bytes / (double)c->rows : 0;
-        if (i == but || k->p->column[i].role != PEEK_NONE || c->different < 2 || 2 * c->spaced < c->rows || mean <= most) continue;
+        if (k->p->column[i].role != PEEK_NONE || c->different < 2 || 2 * c->spaced < c->rows || mean <= most) continue;
         best = i;
         most = mean;
     }

@@ -99,7 +99,7 @@ void kronecker_backward(struct tape *t, const struct record *r) {
     real at[3] = { 0 };
     real *d_rule = grad_slot(t, rule, &at[0]), *d_left = grad_slot(t, left, &at[1]);
     real *d_right = right == NODE_NONE ? NULL : grad_slot(t, right, &at[2]);
-    size_t size = (size_t)(z.a * z.b);
+    size_t size = (size_t)z.a * (size_t)z.b;
     if (d_rule) kron_rule_back(&z, dy, part, at[0] != 0, d_rule);
     if (!d_left && !d_right) return;
     real *own = right == NODE_NONE ? NULL : xcalloc(size, sizeof *own);

@@ -119,7 +119,7 @@ static int prefix_layers(const struct hub_reader *r, int stack, int *layer) {
 static int take_prefix_at(struct hub_reader *r, const struct prefix_place *at, bool *found, struct err *e) {
     const struct arch *a = &r->in.m->arch;
     int layer[HUB_LAYERS], layers = prefix_layers(r, at->stack, layer);
-    size_t d = (size_t)(a->heads * a->head_width), n = 2 * (size_t)layers * d, l = 0;
+    size_t d = (size_t)a->heads * (size_t)a->head_width, n = 2 * (size_t)layers * d, l = 0;
     real *flat = layers ? make_prefix(r, at->key, n, &l, e) : NULL;
     if (!flat) return e->code;
     *found = true;

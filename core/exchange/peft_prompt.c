@@ -100,7 +100,7 @@ static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, b
 
 static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows, struct err *e) {
     const struct arch *a = &in->m->arch;
-    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)(a->heads * a->head_width), l = rows->rank == 2 ? rows->shape[0] : 0;
+    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)a->heads * (size_t)a->head_width, l = rows->rank == 2 ? rows->shape[0] : 0;
     if (a->decoder_layers || !a->positions)
         return reading_refuse(in, rows, "of a model with a decoder: the library's decoder layers read every second layer's part of such a "
                                         "prefix and move what it attends to, which petri does not have", e);
