@@ -262,25 +262,26 @@ pictures: petri ## draw the README's pictures anew, as SVG, from two short runs 
 # ---- installation: below PREFIX, packed below DESTDIR ----
 PREFIX ?= /usr/local
 TO = $(DESTDIR)$(PREFIX)
-MADE := man/man1/petri.1 bash-completion/completions/petri zsh/site-functions/_petri fish/vendor_completions.d/petri.fish
-FETCHED := fetch t5 more-tasks
-EXPERIMENTS := $(notdir $(wildcard assets/experiments/*.json))
-LESSONS := $(patsubst assets/lessons/%,%,$(wildcard assets/lessons/*.lesson assets/lessons/points/*))
-OWN := $(patsubst assets/%,%,$(wildcard assets/models/petri-mini/* $(addsuffix /*,$(addprefix assets/tasks/,sections games-sound admin-net science-text))))
+# Debian's zsh reads packages' completions from a folder of its own, and those of the administrator below /usr/local.
+ZSH := zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)/_petri
+MADE := man/man1/petri.1 bash-completion/completions/petri $(ZSH) fish/vendor_completions.d/petri.fish
+DOCS := README.md LICENSE $(wildcard docs/*.md docs/*.json docs/pictures/*.svg)
+# Of assets: experiments, lessons, the model and tasks that are part of petri, and what fetches others.
+OWN := fetch t5 more-tasks tasks/reviews.sha256 $(patsubst assets/%,%,$(wildcard $(addprefix assets/,experiments/*.json \
+	lessons/*.lesson lessons/points/* models/petri-mini/* $(patsubst %,tasks/%/*,sections games-sound admin-net science-text))))
+SHARED := $(MADE) $(DOCS:%=doc/petri/%) $(OWN:%=petri/%)
 
-install: $(OUT)/petri ## install petri, its man page and completions (PREFIX=/usr/local DESTDIR=)
+install: $(OUT)/petri ## install petri, its man page, completions and documentation (PREFIX=/usr/local DESTDIR=)
 	$(Q)mkdir -p $(addprefix $(OUT)/share/,$(dir $(MADE)))
 	$(Q)$(OUT)/petri help --man >$(OUT)/share/man/man1/petri.1
 	$(Q)$(OUT)/petri help --completion bash >$(OUT)/share/bash-completion/completions/petri
-	$(Q)$(OUT)/petri help --completion zsh >$(OUT)/share/zsh/site-functions/_petri
+	$(Q)$(OUT)/petri help --completion zsh >$(OUT)/share/$(ZSH)
 	$(Q)$(OUT)/petri help --completion fish >$(OUT)/share/fish/vendor_completions.d/petri.fish
 	$(Q)install -D -m 755 $(OUT)/petri '$(TO)/bin/petri'
-	$(Q)for f in $(MADE); do install -D -m 644 "$(OUT)/share/$$f" "$(TO)/share/$$f" || exit 1; done
-	$(Q)for f in $(EXPERIMENTS); do \
-		install -D -m 644 "assets/experiments/$$f" "$(TO)/share/petri/experiments/$$f" || exit 1; done
-	$(Q)for f in $(LESSONS); do install -D -m 644 "assets/lessons/$$f" "$(TO)/share/petri/lessons/$$f" || exit 1; done
-	$(Q)for f in $(FETCHED); do install -D -m 755 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
-	$(Q)for f in $(OWN) tasks/reviews.sha256; do install -D -m 644 "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
+	$(Q)put() { if [ -x "$$1" ]; then install -D "$$1" "$$2"; else install -D -m 644 "$$1" "$$2"; fi; }; \
+	for f in $(MADE); do put "$(OUT)/share/$$f" "$(TO)/share/$$f" || exit 1; done; \
+	for f in $(DOCS); do put "$$f" "$(TO)/share/doc/petri/$$f" || exit 1; done; \
+	for f in $(OWN); do put "assets/$$f" "$(TO)/share/petri/$$f" || exit 1; done
 
 deb: $(OUT)/petri ## make a Debian package of petri in build/deb
 	$(Q)command -v dpkg-deb >/dev/null || { echo 'make deb: dpkg-deb is missing: this makes packages of Debian and its kin'; exit 1; }
@@ -288,14 +289,11 @@ deb: $(OUT)/petri ## make a Debian package of petri in build/deb
 	$(Q)$(MAKE) --no-print-directory install PREFIX=/usr DESTDIR=$(OUT)/deb/root
 	$(Q)assets/deb $(OUT)/petri $(OUT)/deb
 
-# Folders that others use too stay, and models or tasks that somebody put beside what was installed.
+# Folders that are empty then go too, up to share and share/man, but no file that somebody added.
 uninstall: ## remove what `make install` put there
-	$(Q)rm -f '$(TO)/bin/petri' $(foreach f,$(MADE),'$(TO)/share/$(f)') \
-		$(foreach f,$(EXPERIMENTS),'$(TO)/share/petri/experiments/$(f)') \
-		$(foreach f,$(LESSONS),'$(TO)/share/petri/lessons/$(f)') \
-		$(foreach f,$(FETCHED) $(OWN) tasks/reviews.sha256,'$(TO)/share/petri/$(f)')
-	$(Q)for d in $(sort $(patsubst %/,share/petri/%,$(dir $(OWN)))) $(addprefix share/petri/,experiments lessons/points lessons models tasks) share/petri; do \
-		[ ! -d "$(TO)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TO)/$$d" || exit 1; done
+	$(Q)rm -f '$(TO)/bin/petri' $(patsubst %,'$(TO)/share/%',$(SHARED))
+	$(Q)for d in $(patsubst %/,share/%,$(sort $(dir $(SHARED)))); do \
+		while [ "$$d" != share ] && [ "$$d" != share/man ] && rmdir "$(TO)/$$d" 2>/dev/null; do d=$${d%/*}; done; done
 
 clean: ## remove what was built
 	$(Q)rm -rf build build-* petri

@@ -1,5 +1,6 @@
 #include "app/verbs/shells.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/files/paths.h"
@@ -26,6 +27,25 @@ static void add_roff(struct buf *b, const char *s) {
     }
 }
 
+/* Appends words, one blank between them, in lines of at most LINE bytes. */
+static void add_text(struct buf *b, const char *s) {
+    enum { LINE = 78 };
+    struct buf word = BUF_INIT;
+    size_t at = 0;
+    for (size_t n; s += strspn(s, " "), (n = strcspn(s, " ")) > 0; s += n) {
+        char *part = xstrndup(s, n);
+        buf_clear(&word);
+        add_roff(&word, part);
+        free(part);
+        bool fits = at + 1 + word.size <= LINE;
+        if (at) buf_putc(b, fits ? ' ' : '\n');
+        at = at && fits ? at + 1 + word.size : word.size;
+        buf_puts(b, buf_text(&word));
+    }
+    buf_release(&word);
+    buf_putc(b, '\n');
+}
+
 static void man_options(struct buf *b, const struct option_spec *o) {
     for (; o && o->name; o++) {
         if (!o->help) continue;
@@ -38,8 +58,7 @@ static void man_options(struct buf *b, const struct option_spec *o) {
             buf_puts(b, "\\fR");
         }
         buf_putc(b, '\n');
-        add_roff(b, o->help);
-        buf_putc(b, '\n');
+        add_text(b, o->help);
     }
 }
 
@@ -49,15 +68,13 @@ static void man_verb(struct buf *b, const struct verb *v) {
     buf_puts(b, "\"\n.B petri ");
     add_roff(b, v->name);
     buf_putc(b, '\n');
-    if (*v->synopsis) {
-        add_roff(b, v->synopsis);
-        buf_putc(b, '\n');
-    }
+    if (*v->synopsis) add_text(b, v->synopsis);
     buf_puts(b, ".PP\n");
-    add_roff(b, v->help);
-    buf_putc(b, '\n');
+    add_text(b, v->help);
     man_options(b, v->options);
 }
+
+static const char MAN_DATE[] = "2026-11-30"; /* of the last change of the page's own text */
 
 static const struct {
     const char *name, *says;
@@ -67,6 +84,8 @@ static const struct {
                               "without the variable ~/.local/share/petri" },
     { "$XDG_CACHE_HOME/petri", "what --share-frozen keeps, without the variable ~/.cache/petri; may be removed at any time" },
     { "PREFIX/share/petri", "what was installed with petri, looked at last" },
+    { "PREFIX/share/doc/petri", "README.md and the documentation that help and messages name, for example docs/tasks.md; PREFIX is /usr "
+                                "for a package of Debian and /usr/local for `make install`" },
 }, MAN_CODES[] = {
     { "0", "it was done" }, { "1", "the run failed" }, { "2", "wrong usage" }, { "3", "not found" },
     { "4", "the database is busy, unreadable or corrupt" }, { "5", "a bad input file" }, { "130", "interrupted" },
@@ -76,13 +95,12 @@ static void man_pair(struct buf *b, const char *name, const char *says) {
     buf_puts(b, ".TP\n\\fB");
     add_roff(b, name);
     buf_puts(b, "\\fR\n");
-    add_roff(b, says);
-    buf_putc(b, '\n');
+    add_text(b, says);
 }
 
 void shells_man(struct buf *b) {
     const struct verb *v;
-    buf_printf(b, ".TH PETRI 1 \"\" \"%s\" \"User Commands\"\n", paths_version());
+    buf_printf(b, ".TH PETRI 1 %s \"%s\" \"User Commands\"\n", MAN_DATE, paths_version());
     buf_puts(b, ".SH NAME\npetri \\- compose, train, watch and compare parameter\\-efficient fine\\-tuning\n"
                 ".SH SYNOPSIS\n.B petri\n.br\n.B petri\n.I VERB\n[options]\n"
                 ".SH DESCRIPTION\nAlone, petri opens the terminal workbench; ? lists the keys of a screen there.\n"
