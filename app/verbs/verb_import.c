@@ -65,7 +65,8 @@ static int verb_import_read_any(const struct args *a, const char *path, struct i
     bool fusion = import_is_fusion(path);
     if (args_get(a, "adapter") && !fusion)
         return err_set(e, ERR_USAGE, "--adapter: %s has no adapter_fusion_config.json: nothing in it joins adapters", path);
-    char *own = import_petri_file(path), *adapter = own || fusion ? NULL : import_adapter_folder(path, e);
+    struct notes aside = { 0 };
+    char *own = import_petri_file(path), *adapter = own || fusion ? NULL : import_adapter_folder(path, &aside, e);
     int rc = e->code;
     if (fusion) rc = read_fusion(a, path, x, e);
     else if (own) rc = read_petri(a, own, x, e);
@@ -74,6 +75,8 @@ static int verb_import_read_any(const struct args *a, const char *path, struct i
         rc = err_set(e, ERR_INPUT,
                      "%s: is not a file that `petri export --to petri` writes, nor a folder with one or with "
                      "adapter_config.json", path);
+    for (size_t i = 0; !rc && i < aside.count; i++) notes_add(&x->ignored, "%s", aside.line[i]);
+    notes_release(&aside);
     free(own);
     free(adapter);
     return rc;

@@ -35,35 +35,48 @@ static int64_t checkpoint_number(const char *name) {
     return text_starts(name, "checkpoint-") && text_to_int(name + strlen("checkpoint-"), &n) ? n : -1;
 }
 
-/* The only folder below that has an adapter, or the latest checkpoint. */
-static char *folder_below(const char *path, struct err *e) {
-    DIR *d = opendir(path);
-    char *found = NULL;
-    int others = 0;
-    int64_t latest = -1;
-    if (!d) return NULL;
-    for (struct dirent *x; (x = readdir(d));) {
-        char *folder = x->d_name[0] == '.' ? NULL : file_join(path, x->d_name);
-        int64_t n = checkpoint_number(x->d_name);
-        if (!folder || !has_config(folder) || (found && n >= 0 && n < latest)) {
-            free(folder);
-            continue;
-        }
-        others += n < 0;
-        if (n >= 0) latest = n;
-        free(found);
-        found = folder;
-    }
-    closedir(d);
-    if (!found || others + (latest >= 0) < 2) return found;
-    free(found);
-    err_set(e, ERR_INPUT, "%s: holds several folders of adapters; name one of them", path);
-    return NULL;
+static int folder_order(const void *a, const void *b) {
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    int64_t n = checkpoint_number(x), m = checkpoint_number(y);
+    return n != m ? n < m ? -1 : 1 : strcmp(x, y);
 }
 
-char *import_adapter_folder(const char *path, struct err *e) {
+/* The names of the folders below that have an adapter: checkpoints last, by number. */
+static struct notes adapters_below(const char *path) {
+    struct notes out = { 0 };
+    DIR *d = opendir(path);
+    if (!d) return out;
+    for (struct dirent *x; (x = readdir(d));) {
+        char *folder = x->d_name[0] == '.' ? NULL : file_join(path, x->d_name);
+        if (folder && has_config(folder)) notes_add(&out, "%s", x->d_name);
+        free(folder);
+    }
+    closedir(d);
+    if (out.count) qsort(out.line, out.count, sizeof *out.line, folder_order);
+    return out;
+}
+
+/* "a, b, …" of the first n; caller frees. */
+static char *list_folders(const struct notes *all, size_t n) {
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < n && i < 8; i++) buf_printf(&b, "%s%s", i ? ", " : "", all->line[i]);
+    if (n > 8) buf_printf(&b, " and %zu more", n - 8);
+    return buf_take(&b);
+}
+
+char *import_adapter_folder(const char *path, struct notes *aside, struct err *e) {
     if (!file_is_folder(path)) return NULL;
-    return has_config(path) ? xstrdup(path) : folder_below(path, e);
+    struct notes below = adapters_below(path);
+    char *found = has_config(path) ? xstrdup(path) : NULL;
+    size_t n = below.count, checkpoints = 0;
+    for (size_t i = 0; i < n; i++) checkpoints += checkpoint_number(below.line[i]) >= 0;
+    if (!found && n && (n == 1 || checkpoints == n)) found = file_join(path, below.line[--n]);
+    char *list = list_folders(&below, n);
+    if (found && n) notes_add(aside, "the adapters in %s", list);
+    else if (!found && n) err_set(e, ERR_INPUT, "%s: holds several folders of adapters; name one of them: %s", path, list);
+    free(list);
+    notes_release(&below);
+    return found;
 }
 
 bool import_is_peft(const char *folder) {

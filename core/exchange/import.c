@@ -18,7 +18,7 @@ void notes_add(struct notes *n, const char *format, ...) {
     n->line[n->count++] = line;
 }
 
-static void notes_release(struct notes *n) {
+void notes_release(struct notes *n) {
     for (size_t i = 0; i < n->count; i++) free(n->line[i]);
     free(n->line);
     *n = (struct notes){ 0 };

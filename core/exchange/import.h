@@ -11,6 +11,7 @@ struct notes {
     char **line;
     size_t count, room;
 };
+void notes_release(struct notes *n);
 void notes_add(struct notes *n, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 struct imported {
@@ -42,9 +43,9 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
 
 /* ---- folders of other libraries ---- */
 
-/* The folder with the adapter that a path leads to: itself, or one below it (of checkpoints the latest); NULL where
- * there is none, with *e where there are several.  Caller frees. */
-char *import_adapter_folder(const char *path, struct err *e);
+/* The folder with the adapter that a path leads to: itself, or one below it (of checkpoints the latest); `aside` names the others.  NULL
+ * where there is none, with *e, which names them, where there are several.  Caller frees. */
+char *import_adapter_folder(const char *path, struct notes *aside, struct err *e);
 bool import_is_peft(const char *folder);
 /* What adapter_config.json says of its model, or NULL; caller frees. */
 char *import_base(const char *folder);

@@ -5,6 +5,7 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/exchange/pattern.h"
 #include "core/exchange/peft.h"
 #include "core/exchange/reading.h"
@@ -15,44 +16,6 @@ static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_
     [PEFT_VERA] = "VERA", [PEFT_LN] = "LN_TUNING", [PEFT_ADALORA] = "ADALORA" };
 
 const char *peft_type_name(enum peft_type t) { return type_names[t]; }
-
-static const struct key_rule peft_config_common[] = {
-    { "peft_type", NULL }, { "task_type", NULL }, { "base_model_name_or_path", NULL }, { "revision", NULL },
-    { "inference_mode", NULL }, { "auto_mapping", NULL }, { "peft_version", NULL }, { "modules_to_save", NULL },
-    { "target_modules", NULL }, { "exclude_modules", NULL }, { NULL, NULL },
-};
-static const struct key_rule peft_config_of_lora[] = {
-    { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "use_rslora", NULL }, { "use_dora", NULL },
-    { "rank_pattern", NULL }, { "alpha_pattern", NULL }, { "layers_to_transform", NULL }, { "layers_pattern", NULL },
-    { "init_lora_weights", NULL }, { "megatron_core", "\"megatron.core\"" }, { "qalora_group_size", "16" },
-    { NULL, NULL },
-};
-static const struct key_rule of_ia3[] = { { "feedforward_modules", NULL }, { "init_ia3_weights", NULL }, { NULL, NULL } };
-/* Sizes that the tensors say, and how they came to be. */
-static const struct key_rule of_prompt[] = {
-    { "num_virtual_tokens", NULL }, { "token_dim", NULL }, { "num_layers", NULL }, { "num_attention_heads", NULL },
-    { "num_transformer_submodules", NULL }, { "prompt_tuning_init", NULL }, { "prompt_tuning_init_text", NULL },
-    { "prompt_tuning_init_state_dict_path", NULL }, { "prompt_tuning_init_task", NULL }, { "tokenizer_name_or_path", NULL },
-    { "tokenizer_kwargs", NULL }, { "encoder_hidden_size", NULL }, { "encoder_num_layers", NULL }, { "encoder_dropout", NULL },
-    { "encoder_reparameterization_type", NULL }, { "num_ranks", NULL }, { "num_tasks", NULL },
-    { "prefix_projection", NULL }, { "init_weights", NULL }, { NULL, NULL },
-};
-static const struct key_rule of_vera[] = {
-    { "r", NULL }, { "d_initial", NULL }, { "projection_prng_key", NULL }, { "save_projection", NULL }, { "vera_dropout", NULL },
-    { "bias", NULL }, { "init_weights", NULL }, { "layers_to_transform", NULL }, { "layers_pattern", NULL }, { NULL, NULL },
-};
-static const struct key_rule of_adalora[] = {
-    { "r", NULL }, { "lora_alpha", NULL }, { "lora_dropout", NULL }, { "bias", NULL }, { "rank_pattern", NULL },
-    { "init_lora_weights", NULL },
-    { "layers_to_transform", NULL }, { "layers_pattern", NULL }, { "megatron_core", "\"megatron.core\"" }, { "qalora_group_size", "16" },
-    { "target_r", NULL }, { "init_r", NULL }, { "tinit", NULL }, { "tfinal", NULL }, { "deltaT", NULL }, { "beta1", NULL },
-    { "beta2", NULL }, { "orth_reg_weight", NULL }, { "total_step", NULL }, { NULL, NULL },
-};
-static const struct key_rule of_norms[] = { { NULL, NULL } };
-static const struct key_rule *const rules[PEFT_TYPES] = {
-    [PEFT_LORA] = peft_config_of_lora, [PEFT_IA3] = of_ia3,
-    [PEFT_PREFIX] = of_prompt, [PEFT_PROMPT] = of_prompt, [PEFT_P_TUNING] = of_prompt, [PEFT_MULTITASK] = of_prompt,
-    [PEFT_VERA] = of_vera, [PEFT_LN] = of_norms, [PEFT_ADALORA] = of_adalora };
 
 /* Starts that change the base's weights: without them the adapter's values mean nothing. */
 static int peft_config_check_start(const struct peft *p, struct err *e) {
@@ -83,7 +46,7 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
     *out = (struct peft){ 0 };
     out->config = reading_config(folder, &out->path, &out->text, e);
     int rc = out->config ? find_type(out, e) : e->code;
-    if (!rc) rc = reading_check_keys(out->path, out->config, peft_config_common, rules[out->type], e);
+    if (!rc) rc = peft_check_keys(out, e);
     if (!rc) rc = peft_config_check_start(out, e);
     if (rc) peft_close(out);
     return rc;
@@ -160,21 +123,85 @@ static bool peft_config_is_named(const char *module, const char *target) {
     return n >= k && !strcmp(module + n - k, target) && (n == k || module[n - k - 1] == '.');
 }
 
-static int in_targets(const struct peft *p, const char *module, bool *in, struct err *e) {
-    const json_t *list = json_object_get(p->config, "target_modules"), *v;
+/* Whether a value names the module: a pattern for all of its name, or a list of names that it has or ends in.  *exact: as a whole. */
+static int names_module(const struct peft *p, const char *key, const char *module, bool *named, bool *exact, struct err *e) {
+    const json_t *list = json_object_get(p->config, key), *v;
     size_t i;
-    *in = true;
-    if (!list || json_is_null(list)) return 0;
+    *named = *exact = false;
     if (json_is_string(list)) {
-        if (!strcmp(json_string_value(list), "all-linear")) return 0;
         int hit = pattern_matches(json_string_value(list), PATTERN_WHOLE, module, e);
-        *in = hit > 0;
-        return hit < 0 ? err_prefix(e, "%s: target_modules", p->path) : 0;
+        *named = *exact = hit > 0;
+        return hit < 0 ? err_prefix(e, "%s: %s", p->path, key) : 0;
     }
-    *in = false;
-    json_array_foreach(list, i, v)
-        if (json_is_string(v) && peft_config_is_named(module, json_string_value(v))) *in = true;
+    json_array_foreach(list, i, v) {
+        if (!json_is_string(v) || !peft_config_is_named(module, json_string_value(v))) continue;
+        *named = true;
+        *exact = *exact || !strcmp(module, json_string_value(v));
+    }
     return 0;
+}
+
+/* The number of a module's layer: of the first part of its name that is one, behind a part that `pattern` (NULL: any) matches, and with
+ * another part behind it; -1: there is none. */
+static int layer_of(const struct peft *p, const char *module, const char *pattern, int64_t *layer, struct err *e) {
+    const char *before = module;
+    *layer = -1;
+    for (const char *at; (at = strchr(before, '.')); before = at + 1) {
+        const char *end = strchr(at + 1, '.');
+        if (!end) return 0;
+        char *number = xstrndup(at + 1, (size_t)(end - at - 1)), *part = xstrndup(before, (size_t)(at - before));
+        bool digits = *number && strspn(number, "0123456789") == strlen(number) && text_to_int(number, layer);
+        int hit = !digits ? 0 : pattern ? pattern_matches(pattern, PATTERN_WHOLE, part, e) : before > module;
+        free(number);
+        free(part);
+        if (hit < 0) return err_prefix(e, "%s: layers_pattern", p->path);
+        if (hit) return 0;
+        *layer = -1;
+    }
+    return 0;
+}
+
+static int in_layers(const struct peft *p, const char *module, bool *in, struct err *e) {
+    const json_t *layers = json_object_get(p->config, "layers_to_transform"), *pattern = json_object_get(p->config, "layers_pattern"), *v;
+    int64_t layer = -1;
+    size_t i, patterns = json_is_array(pattern) ? json_array_size(pattern) : 0;
+    int rc = 0;
+    *in = true;
+    if (json_is_null(layers) || !layers || (json_is_array(layers) && !json_array_size(layers))) return 0;
+    if (json_is_string(pattern) && *json_string_value(pattern)) rc = layer_of(p, module, json_string_value(pattern), &layer, e);
+    else if (!patterns) rc = layer_of(p, module, NULL, &layer, e);
+    for (i = 0; i < patterns && !rc && layer < 0; i++) {
+        v = json_array_get(pattern, i);
+        if (json_is_string(v)) rc = layer_of(p, module, json_string_value(v), &layer, e);
+    }
+    *in = layer >= 0 && json_is_integer(layers) && json_integer_value(layers) == layer;
+    json_array_foreach(layers, i, v) *in = *in || (layer >= 0 && json_is_integer(v) && json_integer_value(v) == layer);
+    return rc;
+}
+
+/* The key by which PEFT leaves a module out, or NULL. */
+static int left_out(const struct peft *p, const char *module, const char **by, struct err *e) {
+    const json_t *targets = json_object_get(p->config, "target_modules");
+    bool named, exact, in = true;
+    *by = NULL;
+    if (names_module(p, "exclude_modules", module, &named, &exact, e)) return e->code;
+    if (named) {
+        *by = "exclude_modules";
+        return 0;
+    }
+    if (reading_is_nothing(targets) || (json_is_string(targets) && !strcmp(json_string_value(targets), "all-linear"))) return 0;
+    if (names_module(p, "target_modules", module, &named, &exact, e)) return e->code;
+    if (!named) *by = "target_modules";
+    else if (!exact && in_layers(p, module, &in, e)) return e->code;
+    if (!in) *by = "layers_to_transform";
+    return 0;
+}
+
+static int refuse_left_out(const struct peft *p, const char *key, const char *module, struct err *e) {
+    char *why = xprintf("leaves out %s, which has tensors: PEFT does not load them", module);
+    int rc = reading_refuse_key(p->path, key, json_object_get(p->config, key), why, e);
+    free(why);
+    return rc;
 }
 
 static bool has_target(const char *target, const char *const *module, size_t modules) {
@@ -189,12 +216,12 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
     size_t at;
     for (size_t i = 0; i < modules; i++) {
         const json_t *of = NULL;
-        bool in;
-        int rc = in_targets(p, module[i], &in, e);
+        const char *by;
+        int rc = left_out(p, module[i], &by, e);
+        if (!rc && by) rc = refuse_left_out(p, by, module[i], e);
         if (!rc && p->type == PEFT_LORA) rc = pattern_value(p, "rank_pattern", module[i], &of, e);
         if (rc) return rc;
         if (!of) of = json_object_get(p->config, "r");
-        if (!in) notes_add(said, "target_modules does not name %s, which has tensors: they are used", module[i]);
         if (p->type == PEFT_LORA && json_is_integer(of) && json_integer_value(of) != rank[i])
             notes_add(said, "%s: the config's rank is %lld, its tensors' %d, which is used", module[i],
                       (long long)json_integer_value(of), rank[i]);

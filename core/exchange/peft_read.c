@@ -420,6 +420,7 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (!rc) rc = bag_open(path, &r->in.bag, e);
     free(path);
     if (rc) return rc;
+    if (peft_plain_names(&r->in.bag, &r->in.out->assumed, e)) return e->code;
     r->in.vectors = peft_is_for_vectors(&r->peft);
     notes_add(&r->in.out->read, "%s", peft_read_config_name);
     notes_add(&r->in.out->read, "%s", weights);

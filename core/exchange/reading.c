@@ -100,8 +100,8 @@ json_t *reading_config(const char *folder, char **path, char **text, struct err 
     return NULL;
 }
 
-static bool is_nothing(const json_t *v) {
-    return json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||
+bool reading_is_nothing(const json_t *v) {
+    return !v || json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||
            (json_is_array(v) && !json_array_size(v)) || (json_is_object(v) && !json_object_size(v));
 }
 
@@ -125,7 +125,7 @@ int reading_check_keys(const char *path, const json_t *config, const struct key_
     json_object_foreach((json_t *)config, key, v) {
         const struct key_rule *rule = find_rule(a, key);
         if (!rule) rule = find_rule(b, key);
-        if (is_nothing(v) || (rule && !rule->value)) continue;
+        if (reading_is_nothing(v) || (rule && !rule->value)) continue;
         char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
         bool usual = rule && value && !strcmp(value, rule->value);
         free(value);

@@ -43,6 +43,8 @@ json_t *reading_config(const char *folder, char **path, char **text, struct err 
 struct key_rule {
     const char *key, *value;
 };
+/* Whether a value is null, false or empty. */
+bool reading_is_nothing(const json_t *v);
 /* ERR_INPUT for a key that neither list has, or that has another value, with key and value. */
 int reading_check_keys(const char *path, const json_t *config, const struct key_rule *a, const struct key_rule *b,
                        struct err *e);

@@ -7,6 +7,7 @@
 #include "core/base/assets.h"
 #include "core/base/buf.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/model/model.h"
@@ -108,12 +109,66 @@ static char *in_assets(const char *where, struct buf *looked) {
     return found;
 }
 
+/* ---- a folder that is no model's ---- */
+
+enum { NAMED_FOLDERS = 4 };
+
+static bool is_model(const char *folder) {
+    struct err ignored = ERR_INIT;
+    char *path = file_join(folder, "config.json");
+    json_t *config = file_exists(path) ? json_read(path, 1 << 20, &ignored) : NULL;
+    bool is = json_object_get(config, "model_type") || json_object_get(config, "architectures");
+    if (config) json_decref(config);
+    free(path);
+    return is;
+}
+
+/* Adds the models one and two folders down to the list, and a file of another format to *other. */
+static void look_below(const char *folder, int depth, struct buf *list, int *n, char **other) {
+    char **name;
+    size_t count = assets_folders(folder, &name);
+    for (size_t i = 0; i < count; i++) {
+        char *path = file_join(folder, name[i]);
+        if (is_model(path) && (*n)++ < NAMED_FOLDERS) buf_printf(list, "%s%s", *n > 1 ? ", " : "", path);
+        if (depth > 1) look_below(path, depth - 1, list, n, other);
+        free(path);
+    }
+    assets_free(name, count);
+    DIR *d = *other ? NULL : opendir(folder);
+    for (struct dirent *x; d && !*other && (x = readdir(d));)
+        if (text_ends(x->d_name, ".gguf") || text_ends(x->d_name, ".onnx")) *other = xstrdup(x->d_name);
+    if (d) closedir(d);
+}
+
+/* Says what is there in place of config.json. */
+static int check_config(const char *folder, struct err *e) {
+    char *path = file_join(folder, "config.json"), *adapter = file_join(folder, "adapter_config.json"), *other = NULL;
+    struct buf list = BUF_INIT;
+    int n = 0, rc = 0;
+    if (!file_exists(path)) {
+        look_below(folder, 2, &list, &n, &other);
+        if (n)
+            rc = err_set(e, ERR_NOT_FOUND, "%s: has no config.json; the model is one of its folders: %s%s", folder, buf_text(&list),
+                         n > NAMED_FOLDERS ? ", \u2026" : "");
+        else if (file_exists(adapter))
+            rc = err_set(e, ERR_INPUT, "%s: is an adapter, not a model; use petri import %s --model DIR", folder, folder);
+        else if (other)
+            rc = err_set(e, ERR_INPUT, "%s: has no config.json, only %s; petri reads folders with config.json and model.safetensors or "
+                                       "pytorch_model.bin", folder, other);
+    }
+    buf_release(&list);
+    free(other);
+    free(path);
+    free(adapter);
+    return rc;
+}
+
 char *model_find(const char *where, struct err *e) {
     if (!*where) {
         err_set(e, ERR_USAGE, "the model's name is empty");
         return NULL;
     }
-    if (file_is_folder(where)) return xstrdup(where);
+    if (file_is_folder(where)) return check_config(where, e) ? NULL : xstrdup(where);
     if (file_exists(where)) {
         err_set(e, ERR_INPUT,
                 "%s: is a file; a model is a folder with config.json and model.safetensors", where);

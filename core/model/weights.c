@@ -198,14 +198,22 @@ static bool exists_in(int folder_fd, const char *name) {
     return fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int no_weights(int folder_fd, const char *folder, struct err *e) {
-    static const char *const others[] = {"model.pt", "model.pth", "model.ckpt", "tf_model.h5", "flax_model.msgpack",
-                                         "model.onnx", "model.gguf"};
-    for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (exists_in(folder_fd, others[i]))
-            return err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE " and " PICKLED, folder,
-                           others[i]);
-    return err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX " nor " PICKLED, folder);
+static int no_weights(const char *folder, struct err *e) {
+    static const char *const others[] = {".safetensors", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".gguf"};
+    char *found = NULL;
+    DIR *d = opendir(folder);
+    for (struct dirent *x; d && (x = readdir(d));)
+        for (size_t i = 0; i < COUNT_OF(others); i++) {
+            if (!text_ends(x->d_name, others[i]) || (found && strcmp(found, x->d_name) < 0)) continue;
+            free(found);
+            found = xstrdup(x->d_name);
+        }
+    if (d) closedir(d);
+    int rc = !found ? err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX " nor " PICKLED, folder)
+             : err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE " and " PICKLED "%s", folder, found,
+                       text_starts(found, "model.") && text_ends(found, others[0]) ? ": rename it" : "");
+    free(found);
+    return rc;
 }
 
 int weights_open(const char *folder, struct weights *out, struct buf *report, struct err *e) {
@@ -228,7 +236,7 @@ int weights_open(const char *folder, struct weights *out, struct buf *report, st
     } else if (exists_in(fd, PICKLED_INDEX)) {
         rc = open_shards(out, fd, folder, PICKLED_INDEX, e);
     } else {
-        rc = no_weights(fd, folder, e);
+        rc = no_weights(folder, e);
     }
     close(fd);
     if (rc) weights_close(out);

@@ -255,6 +255,82 @@ static void classes_are_named_at_import_and_later(void **state) {
     free(rows);
 }
 
+/* Renames tensors of the fixture's file: `part` of a name becomes `to`. */
+static char *renamed(const char *part, const char *to) {
+    struct edit t;
+    char *folder = same();
+    edit_open_file(&t, folder, WEIGHTS);
+    for (size_t i = 0; i < t.tensors; i++) {
+        if (!strstr(t.tensor[i].name, part)) continue;
+        char *name = test_with(t.tensor[i].name, part, to);
+        edit_rename(&t, i, name);
+        free(name);
+    }
+    edit_save_part(&t, 0, t.tensors, folder, WEIGHTS);
+    edit_release(&t);
+    return folder;
+}
+
+static void an_adapters_name_inside_its_tensors_is_left_out(void **state) {
+    (void)state;
+    struct edit t;
+    char *plain = same(), *folder = renamed(".lora_A.", ".lora_A.my-task."), *db = xprintf("%s/inside.db", stage.folder);
+    edit_open_file(&t, folder, WEIGHTS);
+    for (size_t i = 0; i < t.tensors; i++) {
+        static const char *const part[] = { ".lora_B.", ".classifier." },
+                                 *const to[] = { ".lora_B.my-task.", ".classifier.modules_to_save.my-task." };
+        for (size_t k = 0; k < COUNT_OF(part); k++) {
+            if (!strstr(t.tensor[i].name, part[k])) continue;
+            char *name = test_with(t.tensor[i].name, part[k], to[k]);
+            edit_rename(&t, i, name);
+            free(name);
+        }
+    }
+    edit_save_part(&t, 0, t.tensors, folder, WEIGHTS);
+    json_t *was = stage_json("import '%s' --model '%s' --json --db '%s'", plain, base, db),
+           *run = stage_json("import '%s' --model '%s' --json --db '%s'", folder, base, db);
+    assert_string_equal(stage_text(run, "weights_sha256"), stage_text(was, "weights_sha256"));
+    char *said = json_dumps(stage_at(run, "imported.assumed"), JSON_COMPACT);
+    assert_non_null(strstr(said, "\\\"my-task\\\", which is left out"));
+    char *other = test_with(t.tensor[0].name, ".my-task.", ".second.");
+    edit_rename(&t, 0, other);
+    edit_save_part(&t, 0, t.tensors, folder, WEIGHTS);
+    edit_release(&t);
+    stage_refused(5, "holds tensors of several adapters, \"second\" and \"my-task\"", "import '%s' --model '%s' --db '%s'", folder,
+                  base, db);
+    free(other);
+    free(said);
+    free(plain);
+    free(folder);
+    free(db);
+    json_decref(was);
+    json_decref(run);
+}
+
+/* Which of several adapters is read, and which are not. */
+static void adapters_beside_each_other_are_named(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    char *top = file_join(stage.folder, "several"), *source = adapter_folder("lora"), *db = xprintf("%s/several.db", stage.folder);
+    test_ok(file_make_folder(top, &e), &e);
+    free(folder_copy(source, top, "checkpoint-9"));
+    free(folder_copy(source, top, "checkpoint-10"));
+    json_t *run = stage_json("import '%s' --model '%s' --json --db '%s'", top, base, db);
+    assert_string_equal(json_string_value(json_array_get(stage_at(run, "imported.ignored"), 0)), "the adapters in checkpoint-9");
+    json_decref(run);
+    free(folder_copy(source, top, "other"));
+    stage_refused(5, "name one of them: other, checkpoint-9, checkpoint-10", "import '%s' --model '%s' --db '%s'", top, base, db);
+    char *inner = folder_copy(source, stage.folder, "with-others");
+    free(folder_copy(source, inner, "second"));
+    run = stage_json("import '%s' --model '%s' --json --db '%s'", inner, base, db);
+    assert_string_equal(json_string_value(json_array_get(stage_at(run, "imported.ignored"), 0)), "the adapters in second");
+    json_decref(run);
+    free(inner);
+    free(top);
+    free(source);
+    free(db);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_that_are_not_finite_are_refused),
@@ -263,6 +339,8 @@ int main(void) {
         cmocka_unit_test(training_keeps_the_head_that_evaluation_reads),
         cmocka_unit_test(an_adapter_without_a_head_gives_vectors_and_a_start),
         cmocka_unit_test(classes_are_named_at_import_and_later),
+        cmocka_unit_test(an_adapters_name_inside_its_tensors_is_left_out),
+        cmocka_unit_test(adapters_beside_each_other_are_named),
         cmocka_unit_test(a_head_of_several_labels_or_scores_is_not_trained),
     };
     return cmocka_run_group_tests(tests, make, drop);

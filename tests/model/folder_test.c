@@ -9,6 +9,12 @@
 
 /* ---- downloads that went wrong ---- */
 
+static void unlink_in(const char *folder, const char *name) {
+    char *path = file_join(folder, name);
+    assert_int_equal(unlink(path), 0);
+    free(path);
+}
+
 static void test_broken_downloads(void **state) {
     (void)state;
     char *folder = tiny(), *path = file_join(folder, "model.safetensors");
@@ -28,9 +34,45 @@ static void test_broken_downloads(void **state) {
     load_refused(folder, ERR_NOT_FOUND, "has neither model.safetensors nor");
     test_put(folder, "pytorch_model.bin", "PK\3\4");
     load_refused(folder, ERR_INPUT, "is a zip without a directory");
+    test_put(folder, "pytorch_model.bin", "PK\3\4");
+    unlink_in(folder, "pytorch_model.bin");
+    test_put(folder, "model.fp16.safetensors", "x");
+    load_refused(folder, ERR_INPUT,
+                 "has weights only as model.fp16.safetensors; petri reads model.safetensors and pytorch_model.bin: rename it");
+    unlink_in(folder, "model.fp16.safetensors");
+    test_put(folder, "model.gguf", "x");
+    load_refused(folder, ERR_INPUT, "has weights only as model.gguf");
+    unlink_in(folder, "config.json");
+    load_refused(folder, ERR_INPUT, "has no config.json, only model.gguf");
+    test_put(folder, "adapter_config.json", "{}");
+    load_refused(folder, ERR_INPUT, "is an adapter, not a model");
     buf_release(&whole);
     free(path);
     free(folder);
+}
+
+/* The folder above the model's, as of a cache, of a training's checkpoints, of modules. */
+static void a_model_further_down_is_named(void **state) {
+    (void)state;
+    static const char *const below[] = { "snapshots/abc", "checkpoint-500", "0_Transformer" };
+    for (size_t i = 0; i < COUNT_OF(below); i++) {
+        struct err e = ERR_INIT;
+        char *top = test_folder(), *first = xstrndup(below[i], strcspn(below[i], "/")), *parent = file_join(top, first),
+             *place = file_join(top, below[i]), *pooling = file_join(top, "1_Pooling");
+        test_ok(file_make_folder(parent, &e), &e);
+        if (strcmp(parent, place)) test_ok(file_make_folder(place, &e), &e);
+        test_ok(file_make_folder(pooling, &e), &e);
+        test_put(place, "config.json", "{\"model_type\": \"bert\"}");
+        test_put(pooling, "config.json", "{\"word_embedding_dimension\": 8}");
+        char *part = xprintf("has no config.json; the model is one of its folders: %s", place);
+        load_refused(top, ERR_NOT_FOUND, part);
+        free(part);
+        free(top);
+        free(first);
+        free(parent);
+        free(place);
+        free(pooling);
+    }
 }
 
 /* ---- shards ---- */
@@ -287,7 +329,7 @@ static void test_share(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken_downloads),
+        cmocka_unit_test(test_broken_downloads), cmocka_unit_test(a_model_further_down_is_named),
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_broken_indices),
         cmocka_unit_test(test_cache),
