@@ -36,7 +36,7 @@ static const struct broken cases[] = {
     {"negative begin", ONE("F32", "[1]", "[-4,0]"), -1, 4, "\"t\" has data_offsets that are not"},
     {"real offset", ONE("F32", "[1]", "[0,4.0]"), -1, 4, "\"t\" has data_offsets that are not"},
     {"offset beyond 63 bits", ONE("F32", "[1]", "[0,18446744073709551615]"), -1, 4,
-     "not valid JSON"},
+     "data_offsets that are not whole numbers from 0"},
     {"product wraps to zero", ONE("F32", "[4294967296,4294967296]", "[0,0]"), -1, 0,
      "\"t\" has a shape whose product"},
     {"bytes wrap to zero", ONE("F32", "[4611686018427387904]", "[0,0]"), -1, 0,
