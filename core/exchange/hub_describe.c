@@ -141,18 +141,13 @@ static json_t *adapter_config(const struct hub_out *o) {
     return one;
 }
 
-static const char *model_class(enum family f) {
-    static const char *const names[FAMILY_COUNT] = { [FAMILY_BERT] = "BertAdapterModel", [FAMILY_ROBERTA] = "RobertaAdapterModel",
-        [FAMILY_BART] = "BartForConditionalGeneration", [FAMILY_MBART] = "MBartForConditionalGeneration",
-        [FAMILY_T5] = "T5ForConditionalGeneration" };
-    return names[f];
-}
-
 char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *const *names, int count) {
     const struct arch *a = &predictor_model(job->p)->arch;
+    char *class = arch_class(a, arch_generates(a) ? "ForConditionalGeneration" : "AdapterModel");
     json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", a->width, "model_class",
-                            model_class(a->family), "model_name", job->base,
-                            "model_type", family_name(a->family), "name", job->name, "version", "adapters.1.3.0");
+                            class, "model_name", job->base,
+                            "model_type", a->model_type, "name", job->name, "version", "adapters.1.3.0");
+    free(class);
     BUG_IF(!all);
     json_t *list = count ? json_array() : NULL;
     for (int i = 0; i < count; i++) json_array_append_new(list, json_string(names[i]));

@@ -299,6 +299,22 @@ static const struct {
     [FAMILY_T5] = {"t5", "T5", read_t5},
 };
 
+/* Families by other names: the same layers and tensors, another tokenizer. */
+static const struct {
+    const char *name, *architecture;
+    enum family family;
+} other_names[] = {
+    {"xlm-roberta", "XLMRoberta", FAMILY_ROBERTA},
+    {"camembert", "Camembert", FAMILY_ROBERTA},
+};
+
+char *arch_class(const struct arch *a, const char *end) {
+    const char *class = families[a->family].architecture;
+    for (size_t i = 0; i < COUNT_OF(other_names); i++)
+        if (!strcmp(other_names[i].name, a->model_type)) class = other_names[i].architecture;
+    return xprintf("%s%s", class, end);
+}
+
 const char *family_name(enum family f) {
     return (unsigned)f < FAMILY_COUNT ? families[f].name : "unknown";
 }
@@ -315,6 +331,7 @@ const char *family_prefix(enum family f) {
 static char *known_families(void) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < FAMILY_COUNT; i++) buf_printf(&b, "%s%s", i ? ", " : "", families[i].name);
+    for (size_t i = 0; i < COUNT_OF(other_names); i++) buf_printf(&b, ", %s", other_names[i].name);
     return buf_take(&b);
 }
 
@@ -330,6 +347,12 @@ static const char *type_of_architecture(struct arch_reading *r) {
             taken(r, "model_type", families[i].name);
             return families[i].name;
         }
+    for (size_t i = 0; class && i < COUNT_OF(other_names); i++) {
+        size_t n = strlen(other_names[i].architecture);
+        if (!text_starts(class, other_names[i].architecture) || (strncmp(class + n, "For", 3) && strcmp(class + n, "Model"))) continue;
+        taken(r, "model_type", other_names[i].name);
+        return other_names[i].name;
+    }
     return NULL;
 }
 
@@ -368,6 +391,8 @@ static void arch_read_family(struct arch_reading *r, struct arch *a) {
     char *known = known_families();
     int i = 0;
     while (type && i < FAMILY_COUNT && strcmp(families[i].name, type)) i++;
+    for (size_t k = 0; type && k < COUNT_OF(other_names); k++)
+        if (!strcmp(other_names[k].name, type)) i = (int)other_names[k].family;
     if (!type) {
         r->failed = true;
         err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; petri knows %s", r->file, known);

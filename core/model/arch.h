@@ -62,13 +62,16 @@ struct arch {
 /* Reads DIR/config.json (or the file itself).  Defaults taken are said in `report` (may
  * be NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
  * width, vocabulary ≤ 2^22, positions ≤ 2^20).  A model_type that petri does not know
- * is refused with the list of those it does; families known but not built yet likewise. */
+ * (xlm-roberta and camembert are RoBERTas) is refused with the list of those it does; families known but not built yet likewise. */
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
 /* The same from memory; `name` stands in messages. */
 int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, struct buf *report,
                struct err *e);
 void arch_release(struct arch *a);
 const char *family_name(enum family f);
+/* What transformers calls a model of this shape with a classifier, or that generates, as "BertForSequenceClassification"; or with another
+ * end, as "AdapterModel".  Caller frees. */
+char *arch_class(const struct arch *a, const char *end);
 /* What stands before the names of its tensors in files of models with a head: "bert.", "" for T5. */
 const char *family_prefix(enum family f);
 /* Tokens of a text at most, whatever the model: attention looks at all pairs of them, which takes 1 GiB here. */

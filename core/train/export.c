@@ -21,15 +21,6 @@ static const char *const export_copied[] = {
     "spiece.model",      "sentencepiece.bpe.model",
 };
 
-/* What transformers calls a family's model. */
-static const char *const architectures[FAMILY_COUNT] = {
-    [FAMILY_BERT] = "BertForSequenceClassification",
-    [FAMILY_ROBERTA] = "RobertaForSequenceClassification",
-    [FAMILY_BART] = "BartForConditionalGeneration",
-    [FAMILY_MBART] = "MBartForConditionalGeneration",
-    [FAMILY_T5] = "T5ForConditionalGeneration",
-};
-
 /* ---- the folder ---- */
 
 static void remove_folder(const char *folder) {
@@ -109,8 +100,11 @@ static int write_config(const struct predictor *p, const char *folder, bool half
     json_t *config = json_read(source, CONFIG_BYTES, e);
     int rc = config ? 0 : e->code;
     if (config) {
-        json_object_set_new(config, "architectures",
-                            json_pack("[s]", p->plan->words ? "BertForMaskedLM" : architectures[p->m->arch.family]));
+        const char *end = p->plan->words ? "ForMaskedLM" : arch_generates(&p->m->arch) ? "ForConditionalGeneration"
+                                                                                       : "ForSequenceClassification";
+        char *class = arch_class(&p->m->arch, end);
+        json_object_set_new(config, "architectures", json_pack("[s]", class));
+        free(class);
         json_object_set_new(config, "torch_dtype", json_string(type));
         if (json_object_get(config, "dtype"))
             json_object_set_new(config, "dtype", json_string(type));
