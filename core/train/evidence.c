@@ -18,10 +18,11 @@ static void drop_ids(json_t *of) {
     json_array_foreach(of, i, one) drop_ids(one);
 }
 
-/* Members that a description has besides its options. */
+/* Members that a description has besides its options; few have one. */
 static void add_members(const char *config, int64_t parent, struct buf *b) {
     static const char *const members[] = { "start", "starts", "taught_by", "fewshot" };
     struct err ignored = ERR_INIT;
+    if (!strstr(config, "\"start\"") && !strstr(config, "\"taught_by\"") && !strstr(config, "\"fewshot\"")) return;
     json_t *all = json_parse("config", config, strlen(config), &ignored);
     for (size_t i = 0; i < COUNT_OF(members); i++) {
         json_t *v = json_object_get(all, members[i]);
