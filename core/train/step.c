@@ -217,7 +217,8 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    struct event_term term[RUN_TASKS + 8];
+    enum { COMPONENTS = 10 }; /* of the loss and besides it, all those below */
+    struct event_term term[RUN_TASKS + COMPONENTS];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
     point.terms = task_losses(r, term);
@@ -240,6 +241,7 @@ bool step_finish(struct run *r) {
         term[point.terms++] = (struct event_term){ NULL, "loss.gates", expected };
         term[point.terms++] = (struct event_term){ NULL, "gates", open };
     }
+    BUG_IF(point.terms > (int)COUNT_OF(term));
     run_send(r, point);
     return good || diverged(r, loss, norm);
 }
