@@ -263,18 +263,31 @@ int runs_choose(struct runs_view *v, bool marked, struct effect *out) {
     return n;
 }
 
+/* Appends a value as a filter reads it: in the quotes that it does not hold, in pieces where it holds both. */
+static void add_quoted(struct buf *b, const char *text) {
+    if (!strpbrk(text, " '\"")) buf_puts(b, text);
+    else
+        while (*text) {
+            char quote = strchr(text, '"') && (*text == '"' || !strchr(text, '\'')) ? '\'' : '"', stop[] = {quote, '\0'};
+            size_t n = strcspn(text, stop);
+            buf_printf(b, "%c%.*s%c", quote, (int)n, text, quote);
+            text += n;
+        }
+}
+
 static void filter_cell(struct runs_view *v) {
     const struct run_row *row = runs_at_cursor(v);
-    char text[256], word[300];
+    char text[256];
     if (!row) return;
     bool task = (int)v->column >= COL_COUNT; /* a task's column: runs that were trained on it */
     if (task) snprintf(text, sizeof text, "%s", v->task[(int)v->column - COL_COUNT]);
     else if (!runs_cell_value(row, v->column, text)) return;
-    const char *quote = !strpbrk(text, " '\"") ? "" : strchr(text, '"') ? "'" : "\"";
-    snprintf(word, sizeof word, "%s%s%s%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column],
-             task ? "~" : "=", quote, text, quote);
+    struct buf word = BUF_INIT;
+    buf_printf(&word, "%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column], task ? "~" : "=");
+    add_quoted(&word, text);
     size_t n = strlen(v->filter);
-    if (n + strlen(word) < sizeof v->filter) memcpy(v->filter + n, word, strlen(word) + 1);
+    if (n + word.size < sizeof v->filter) memcpy(v->filter + n, word.data, word.size + 1);
+    buf_release(&word);
 }
 
 static void move_column(struct runs_view *v, int by) {

@@ -100,6 +100,7 @@ static void filters_choose(void **state) {
         { "task!=reviews", "3 4" },
         { "task=\"my task\"", "4" },
         { "\"my task\"", "4" },
+        { "task=\"my\"' t'\"ask\"", "4" },
         { "state=finished acc>0.84", "1 3" },
         { "acc>0.84 acc<0.855", "1" },
         { "accuracy>=0.851", "1 3" },

@@ -106,6 +106,13 @@ static void filters(void **state) {
     type(&ui, "lllf");
     assert_non_null(strstr(ui.runs.filter, "task=\""));
     type(&ui, "F");
+    struct run_row *row = (struct run_row *)(uintptr_t)runs_at_cursor(&ui.runs);
+    const char *task = row->task;
+    row->task = "the \"big\" one's"; /* in pieces, each in the quotes that it does not hold */
+    type(&ui, "f");
+    assert_string_equal(ui.runs.filter, "task=\"the \"'\"big\" one'\"'s\"");
+    row->task = task;
+    type(&ui, "F");
     type(&ui, "lf"); /* the best as it was measured, not as it is shown */
     assert_string_equal(ui.runs.filter, "best=0.701");
     ui_release(&ui);
