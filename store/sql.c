@@ -212,11 +212,23 @@ static int send_line(struct texter *t) {
     return rc;
 }
 
+/* A name that no column before has, as SQLite names columns of a subquery: "a", "a:1", "a:2".  Caller frees. */
+static char *column_key(const struct texter *t, int column, const char *name) {
+    char *key = xstrdup(name);
+    for (int i = 0, n = 1; i < column; i++) {
+        if (strcmp(t->names[i], key)) continue;
+        free(key);
+        key = xprintf("%s:%d", name, n++);
+        i = -1;
+    }
+    return key;
+}
+
 static int text_columns(void *self, int count, const char *const *names) {
     struct texter *t = self;
     t->count = count;
     t->names = xcalloc((size_t)count + 1, sizeof *t->names);
-    for (int i = 0; i < count; i++) t->names[i] = xstrdup(names[i]);
+    for (int i = 0; i < count; i++) t->names[i] = column_key(t, i, names[i]);
     if (t->format == STORE_JSON) return 0;
     if (t->format == STORE_MARKDOWN) buf_putc(&t->line, '|');
     for (int i = 0; i < count; i++) {
