@@ -41,8 +41,13 @@ char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t 
     char *path = best ? xstrdup(best->path) : NULL;
     if (step) *step = best ? best->step : 0;
     store_files_release(&files);
-    if (!path) err_set(e, ERR_NOT_FOUND, "run %lld has no checkpoint", (long long)run);
-    return path;
+    if (path) return path;
+    struct store_run row;
+    struct err missing = ERR_INIT;
+    bool is_there = !store_run(s, run, &row, &missing);
+    if (is_there) store_run_release(&row);
+    err_set(e, ERR_NOT_FOUND, is_there ? "run %lld has no checkpoint" : "run %lld does not exist", (long long)run);
+    return NULL;
 }
 
 char *opened_facts_unknown(int64_t run) {

@@ -161,6 +161,17 @@ static void tables_and_pictures_go_into_files(void **state) {
     assert_true(text_starts(text, "| run | key | step | value | kind |\n"));
     free(text);
     stage_refused(2, "one of --csv, --json and --markdown", "runs --csv --json --db '%s'", stage.db);
+    struct command c;
+    text = stage_line(&stage, "--method 'lora(init=run(99))'");
+    command_run(&c, NULL, "%s", text);
+    command_expect(&c, 3);
+    assert_non_null(strstr(buf_text(&c.err), "run 99 does not exist"));
+    command_release(&c);
+    free(text);
+    json_t *twice = stage_json("sql 'SELECT 1 AS a, 2 AS a, 3 AS b, 4 AS a' --json --db '%s'", stage.db); /* no key is there twice */
+    assert_int_equal(json_object_size(twice), 4);
+    assert_int_equal(json_integer_value(stage_at(twice, "a:2")), 4);
+    json_decref(twice);
     char *path = file_join(stage.folder, "runs.svg");
     free(stage_out(0, "render --screen runs --out '%s' --db '%s'", path, stage.db));
     test_ok(file_read(path, 1 << 20, &bytes, &e), &e);
