@@ -76,10 +76,24 @@ static void rows_are_held_out(void **state) {
     free(line);
 }
 
+/* --no-dev beside --like leaves out the file that the run was measured on. */
+static void a_dev_file_is_left_out(void **state) {
+    (void)state;
+    struct command c;
+    char *line = stage_line(&stage, "--steps 1");
+    free(stage_out(0, "%s --dev '%s'", line, stage.toy));
+    free(line);
+    command_run(&c, NULL, "train --like last --no-dev --steps 2 --db '%s'", stage.db);
+    command_expect(&c, 0);
+    if (!strstr(buf_text(&c.err), "no dev rows")) fail_msg("%s", buf_text(&c.err));
+    command_release(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contradictions_leave_no_run),
         cmocka_unit_test(rows_are_held_out),
+        cmocka_unit_test(a_dev_file_is_left_out),
     };
     return cmocka_run_group_tests(tests, stage_make, stage_drop);
 }
