@@ -58,7 +58,7 @@ static void add_about(struct explain_page *page, const struct method *m, const s
 
 static void explain_add_axes(struct explain_page *page, const struct module *m, int number) {
     struct buf b = BUF_INIT;
-    char layers[32], sizes[64];
+    char layers[KEY_TEXT], sizes[64];
     buf_printf(&b, "%d  %s", number, function_of(m)->title);
     if (module_takes(m, TAKES_READ)) buf_printf(&b, " · reads %s, writes %s: %s", tap_name(m->read), tap_name(m->write),
                                                 module_insertion(m));

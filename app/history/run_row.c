@@ -15,7 +15,7 @@
 
 /* One row of the history for each module. */
 static void fill_module(struct store_module *row, const struct method *method, int i,
-                        const struct plan *p, char layers[32], char **text) {
+                        const struct plan *p, char layers[KEY_TEXT], char **text) {
     struct module own = method->module[i];
     const struct module *m = &own;
     module_normalise(&own);

@@ -4,10 +4,7 @@
 
 #include "core/base/mem.h"
 
-const char *backbone_name(int b) {
-    static const char *const words[BACKBONE_COUNT] = {"frozen", "norms", "full"};
-    return words[b];
-}
+const char *const backbone_words[BACKBONE_COUNT] = { "frozen", "norms", "full" };
 
 /* Full tuning of all, or of all norms, as a module. */
 static bool is_backbone(const struct module *m) {

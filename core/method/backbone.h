@@ -6,8 +6,8 @@
 #include "core/method/space.h"
 
 enum backbone { BACKBONE_FROZEN, BACKBONE_NORMS, BACKBONE_FULL, BACKBONE_COUNT };
-/* The words, for key_word. */
-const char *backbone_name(int b);
+/* The words, by value. */
+extern const char *const backbone_words[BACKBONE_COUNT];
 
 /* Of modules, by full tuning of all or of all norms among them; BACKBONE_COUNT: there are several such. */
 enum backbone backbone_of(const struct module *m, int n);

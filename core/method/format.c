@@ -17,12 +17,6 @@ static void format_pair(struct buf *b, const char *key, const char *value) {
     buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", key, value);
 }
 
-static void format_number(struct buf *b, const char *key, double v) {
-    char text[32];
-    text_from_double(v, text);
-    format_pair(b, key, text);
-}
-
 void format_comp(const struct module *m, char out[64]) {
     char s[32];
     text_from_double(m->scale, s);
@@ -44,25 +38,23 @@ static void add_size(struct buf *b, const struct module *m) {
     if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
 }
 
-static void format_add_source(struct buf *b, const struct module *m) {
-    char text[80], mlp[64];
-    if (m->source == SOURCE_FREE) return;
-    snprintf(text, sizeof text, "%s", source_name(m->source));
-    if (m->source == SOURCE_MLP) {
-        format_mlp(m, mlp);
-        snprintf(text, sizeof text, "mlp(%s)", mlp);
-    } else if (source_width(m->source)) {
-        snprintf(text, sizeof text, "%s(%d)", source_name(m->source), m->mid);
-    }
-    format_pair(b, "source", text);
-    if (m->source == SOURCE_KRONECKER && m->factor != 1) format_number(b, "rank", m->factor);
-    if (m->own_rule) format_pair(b, "rule", "own");
+/* Whether the text has the field; `full`: also what equals the function's usual value. */
+static bool format_has(const struct key *k, const struct module *m, const struct module *usual, bool full) {
+    const struct function *f = function_of(m);
+    int v = key_number(k, m), text = k->text;
+    if (!text || !key_takes(k, m)) return false;
+    if (k->words == tap_names && !v) return false;                            /* no tap */
+    if (k->words == target_names && v == TARGET_TAP) return false;            /* the tap says it */
+    if (k->words == init_names && (m->from_run || !v)) return m->from_run;    /* INIT_DEFAULT */
+    if (k->words == comp_names && !(f->comps & (f->comps - 1))) full = false; /* the only one */
+    if (k->bit == TAKES_PLACE && k->words == tap_names && f->form != FORM_KEYS && f->form != FORM_ROWS) return true;
+    return text & KEY_ALWAYS || (text & KEY_IN_FULL && full) || (text & KEY_UNUSUAL && !key_same(k, m, usual)) ||
+           (text & KEY_SET && v != k->neutral);
 }
 
-/* One module; `full`: also what equals the function's usual value. */
 static void format_add_module(struct buf *b, const struct module *m, bool full) {
     struct module usual = module_default(m->fn);
-    const struct function *f = function_of(m);
+    const struct key *k;
     if (source_width(m->source)) {
         usual.source = m->source;
         usual.init = INIT_DEFAULT;
@@ -71,42 +63,12 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
     add_size(b, m);
-    if (module_takes(m, TAKES_ACT) && (full || m->act != usual.act))
-        format_pair(b, "act", method_act_name(m->act));
-    if (module_takes(m, TAKES_BIASES) && !m->biases) format_pair(b, "biases", "no");
-    if (module_takes(m, TAKES_READ)) format_pair(b, "read", tap_name(m->read));
-    if (f->form == FORM_IN_WEIGHT && m->target != TARGET_TAP) {
-        if (full || m->target != TARGET_ALL) format_pair(b, "target", target_name(m->target));
-    } else if (full || (f->form != FORM_KEYS && f->form != FORM_ROWS) || m->write != usual.write) {
-        format_pair(b, "write", tap_name(m->write));
+    for (int i = 0; (k = key_at(i)); i++) {
+        char value[KEY_TEXT];
+        if (!format_has(k, m, &usual, full)) continue;
+        key_print(k, m, value);
+        format_pair(b, k->name, value);
     }
-    char comp[64];
-    format_comp(m, comp);
-    bool several = f->comps & (f->comps - 1);
-    if (m->comp != usual.comp || (full && several)) format_pair(b, "comp", comp);
-    if (m->heads != usual.heads) format_pair(b, "heads", heads_name(m->heads));
-    format_add_source(b, m);
-    if (m->norm_before) format_pair(b, "norm-before", "yes");
-    if (m->norm != NORM_NONE) format_pair(b, "norm", norm_name(m->norm));
-    if (m->residual != RESIDUAL_WRITTEN) format_pair(b, "residual", residual_name(m->residual));
-    if (m->ending != END_MODEL) format_pair(b, "end", ending_name(m->ending));
-    if (m->shift) format_pair(b, "shift", "yes");
-    if (m->length != LENGTH_MAP) format_pair(b, "length", length_name(m->length));
-    if (m->seed) format_number(b, "seed", m->seed);
-    char init[INIT_TEXT];
-    module_init_text(m, init);
-    if (m->from_run || (m->init != INIT_DEFAULT && (full || m->init != usual.init))) format_pair(b, "init", init);
-    if (m->dropout != 0) format_number(b, "dropout", m->dropout);
-    char layers[32];
-    key_layers_text(m, layers);
-    if (m->first != 1 || m->last) format_pair(b, "layers", layers);
-    if (m->stack != (f->form == FORM_ROWS ? usual.stack : STACK_ALL))
-        format_pair(b, "stack", stack_name(m->stack));
-    if (m->place != usual.place) format_pair(b, "place", prompt_place_name(m->place));
-    if (m->pool != usual.pool) format_pair(b, "pool", prompt_pool_name(m->pool));
-    if (m->rows != usual.rows) format_pair(b, "rows", prompt_rows_name(m->rows));
-    if (module_takes_site(m) && m->site != SITE_ALL) format_pair(b, "site", site_name(m->site));
-    if (m->learn != LEARN_BOTH) format_pair(b, "learn", learn_name(m->learn));
     if (b->size == open) { /* nothing to say: no brackets */
         b->data[--b->size] = 0;
         return;

@@ -1,6 +1,7 @@
 #include "core/method/keys.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +9,7 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-
-enum { SIZE_LIMIT = 1000000 };
-
-int key_word(const char *what, const char *value, const char *(*name)(int), int count,
-             struct err *e) {
-    const char *all[64];
-    BUG_IF(count > (int)COUNT_OF(all));
-    for (int i = 0; i < count; i++) all[i] = name(i);
-    return key_word_of(what, value, all, count, e);
-}
+#include "core/method/match.h"
 
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e) {
     struct buf list = BUF_INIT;
@@ -41,8 +33,7 @@ int key_word_of(const char *what, const char *value, const char *const *words, i
 static int keys_whole(const char *key, const char *value, int least, int *out, struct err *e) {
     int64_t v;
     if (!text_to_int(value, &v) || v < least || v > SIZE_LIMIT)
-        return err_set(e, ERR_USAGE, "%s=%s: must be a whole number from %d to %d", key, value,
-                       least, SIZE_LIMIT);
+        return err_set(e, ERR_USAGE, "%s=%s: must be an integer between %d and %d", key, value, least, SIZE_LIMIT);
     *out = (int)v;
     return 0;
 }
@@ -50,13 +41,6 @@ static int keys_whole(const char *key, const char *value, int least, int *out, s
 static int keys_number(const char *key, const char *value, double *out, struct err *e) {
     if (!text_to_double(value, out))
         return err_set(e, ERR_USAGE, "%s=%s: must be a finite number such as 0.5", key, value);
-    return 0;
-}
-
-static int yes_no(const char *key, const char *value, bool *out, struct err *e) {
-    if (!strcmp(value, "yes")) *out = true;
-    else if (!strcmp(value, "no")) *out = false;
-    else return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", key, value);
     return 0;
 }
 
@@ -77,82 +61,12 @@ static int call(const char *key, const char *value, char word[32], char inner[64
     return 0;
 }
 
-static const char *keys_act_at(int i) { return method_act_name((enum act)i); }
-static const char *bend_at(int i) { return method_act_name((enum act)(i + ACT_RELU)); }
-static const char *keys_comp_at(int i) { return comp_name((enum comp)i); }
-static const char *keys_source_at(int i) { return source_name((enum source)i); }
-static const char *keys_norm_at(int i) { return norm_name((enum norm)i); }
-static const char *residual_at(int i) { return residual_name((enum residual)i); }
-static const char *ending_at(int i) { return ending_name((enum ending)i); }
-static const char *keys_length_at(int i) { return length_name((enum length)i); }
-static const char *keys_heads_at(int i) { return heads_name((enum head_form)i); }
-static const char *keys_init_at(int i) { return init_name((enum init)(i + INIT_LORA)); }
-static const char *keys_target_at(int i) { return target_name((enum target)(i + TARGET_ALL)); }
-static const char *keys_tap_at(int i) { return tap_name((enum tap)(i + 1)); }
-
-static int set_size(struct module *m, const char *v, struct err *e) {
-    return keys_whole(module_takes(m, TAKES_L) ? "l" : "r", v, 1, &m->size, e);
-}
-
-static int set_act(struct module *m, const char *v, struct err *e) {
-    int i = key_word("act", v, keys_act_at, ACT_COUNT, e);
-    if (i >= 0) m->act = (enum act)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_biases(struct module *m, const char *v, struct err *e) {
-    return yes_no("biases", v, &m->biases, e);
-}
-
-static int set_norm(struct module *m, const char *v, struct err *e) {
-    int i = key_word("norm", v, keys_norm_at, NORM_COUNT, e);
-    if (i >= 0) m->norm = (enum norm)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_norm_before(struct module *m, const char *v, struct err *e) {
-    return yes_no("norm-before", v, &m->norm_before, e);
-}
-
-static int set_residual(struct module *m, const char *v, struct err *e) {
-    int i = key_word("residual", v, residual_at, RESIDUAL_COUNT, e);
-    if (i >= 0) m->residual = (enum residual)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_ending(struct module *m, const char *v, struct err *e) {
-    int i = key_word("end", v, ending_at, END_COUNT, e);
-    if (i >= 0) m->ending = (enum ending)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_shift(struct module *m, const char *v, struct err *e) { return yes_no("shift", v, &m->shift, e); }
-
-static int set_length(struct module *m, const char *v, struct err *e) {
-    int i = key_word("length", v, keys_length_at, LENGTH_COUNT, e);
-    if (i >= 0) m->length = (enum length)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_tap(const char *key, enum tap *tap, const char *v, struct err *e) {
-    int i = key_word(key, v, keys_tap_at, TAP_COUNT - 1, e);
-    if (i >= 0) *tap = (enum tap)(i + 1);
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_read(struct module *m, const char *v, struct err *e) {
-    return set_tap("read", &m->read, v, e);
-}
-
-static int set_write(struct module *m, const char *v, struct err *e) {
-    if (module_takes(m, TAKES_TARGET)) m->target = TARGET_TAP;
-    return set_tap("write", &m->write, v, e);
-}
+/* ---- values that are not read by their kind alone ---- */
 
 static int set_comp(struct module *m, const char *v, struct err *e) {
     char word[32], inner[64];
     if (call("comp", v, word, inner, e)) return e->code;
-    int i = key_word("comp", word, keys_comp_at, COMP_COUNT, e);
+    int i = key_word_of("comp", word, comp_names, COMP_COUNT, e);
     if (i < 0) return ERR_USAGE;
     double s = 1;
     if (i == COMP_SCALED && !*inner)
@@ -193,17 +107,6 @@ static int set_rsalpha(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-/* Of a projection. */
-static int set_seed(struct module *m, const char *v, struct err *e) {
-    return keys_whole("seed", v, 0, &m->seed, e);
-}
-
-static int set_heads(struct module *m, const char *v, struct err *e) {
-    int i = key_word("heads", v, keys_heads_at, HEADS_COUNT, e);
-    if (i >= 0) m->heads = (enum head_form)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
 /* "512" or "512,relu". */
 static int set_mlp(struct module *m, const char *v, struct err *e) {
     char width[64];
@@ -214,8 +117,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     width[n] = 0;
     enum act act = ACT_NONE; /* the usual one */
     if (comma) {
-        int i = key_word("mlp", comma + 1 + strspn(comma + 1, " "), bend_at, ACT_COUNT - ACT_RELU,
-                         e);
+        int i = key_word_of("mlp", comma + 1 + strspn(comma + 1, " "), method_act_names + ACT_RELU, ACT_COUNT - ACT_RELU, e);
         if (i < 0) return ERR_USAGE;
         act = (enum act)(i + ACT_RELU);
     }
@@ -230,7 +132,7 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
 static int set_source(struct module *m, const char *v, struct err *e) {
     char word[32], inner[64];
     if (call("source", v, word, inner, e)) return e->code;
-    int i = key_word("source", word, keys_source_at, SOURCE_COUNT, e);
+    int i = key_word_of("source", word, source_names, SOURCE_COUNT, e);
     if (i < 0) return ERR_USAGE;
     if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
     int mid = source_width((enum source)i);
@@ -244,16 +146,6 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-/* Of Kronecker products: k, 0 for products that are trained themselves. */
-static int set_factor(struct module *m, const char *v, struct err *e) { return keys_whole("rank", v, 0, &m->factor, e); }
-
-static const char *const keys_rules[] = {"shared", "own"};
-static int set_rule(struct module *m, const char *v, struct err *e) {
-    int i = key_word_of("rule", v, keys_rules, COUNT_OF(keys_rules), e);
-    if (i >= 0) m->own_rule = i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
 /* The inner width of a prompt's maps. */
 static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
@@ -265,18 +157,9 @@ static int set_init(struct module *m, const char *v, struct err *e) {
     int i;
     if ((m->from_run = init_text_run(v))) return 0;
     if (!strncmp(v, "run(", 4)) return err_set(e, ERR_USAGE, "init=%s: a run's number stands there, as run(3)", v);
-    i = key_word("init", v, keys_init_at, INIT_COUNT - INIT_LORA, e);
+    i = key_word_of("init", v, init_names + INIT_LORA, INIT_COUNT - INIT_LORA, e);
     if (i >= 0) m->init = (enum init)(i + INIT_LORA);
     return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_dropout(struct module *m, const char *v, struct err *e) {
-    double p;
-    if (keys_number("dropout", v, &p, e)) return e->code;
-    if (p < 0 || p >= 1)
-        return err_set(e, ERR_USAGE, "dropout=%s: must be at least 0 and below 1", v);
-    m->dropout = p;
-    return 0;
 }
 
 static int set_layers(struct module *m, const char *v, struct err *e) {
@@ -293,8 +176,8 @@ static int set_layers(struct module *m, const char *v, struct err *e) {
         strcpy(last, dash ? dash + 1 : first);
     }
     int64_t a, b = 0;
-    if (!text_to_int(first, &a) || (*last && !text_to_int(last, &b)) || a < 1 || a > 4096 ||
-        (*last && (b < a || b > 4096)))
+    if (!text_to_int(first, &a) || (*last && !text_to_int(last, &b)) || a < 1 || a > LAYER_LIMIT ||
+        (*last && (b < a || b > LAYER_LIMIT)))
         return err_set(
             e, ERR_USAGE,
             "layers=%s: must be like 1-6, 4- (to the last), 5 or all; layers count from 1", v);
@@ -303,14 +186,8 @@ static int set_layers(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-static int set_stack(struct module *m, const char *v, struct err *e) {
-    int i = key_word("stack", v, stack_name, STACK_ALL + 1, e);
-    if (i >= 0) m->stack = i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
 static int set_site(struct module *m, const char *v, struct err *e) {
-    int i = key_word("site", v, site_name, SITE_ALL + 1, e);
+    int i = key_word_of("site", v, site_names, SITE_ALL + 1, e);
     if (i < 0) return ERR_USAGE;
     struct module x = *m;
     x.site = i;
@@ -324,76 +201,62 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
-static const char *keys_learn_at(int i) { return learn_name((enum learn)i); }
+static void print_init(const struct module *m, char out[KEY_TEXT]) { module_init_text(m, out); }
 
-static int set_learn(struct module *m, const char *v, struct err *e) {
-    int i = key_word("learn", v, keys_learn_at, LEARN_COUNT, e);
-    if (i >= 0) m->learn = (enum learn)i;
-    return i < 0 ? ERR_USAGE : 0;
+static void print_source(const struct module *m, char out[KEY_TEXT]) {
+    char mlp[KEY_TEXT];
+    format_mlp(m, mlp);
+    if (m->source == SOURCE_MLP) snprintf(out, KEY_TEXT, "mlp(%.*s)", KEY_TEXT - 6, mlp);
+    else if (source_width(m->source)) snprintf(out, KEY_TEXT, "%s(%d)", source_name(m->source), m->mid);
+    else snprintf(out, KEY_TEXT, "%s", source_name(m->source));
 }
 
-static const char *keys_place_at(int i) { return prompt_place_name((enum prompt_place)i); }
-static const char *keys_pool_at(int i) { return prompt_pool_name((enum prompt_pool)i); }
-static const char *keys_rows_at(int i) { return prompt_rows_name((enum prompt_rows)i); }
+static const char *const rules[] = { "shared", "own" };
 
-static int set_place(struct module *m, const char *v, struct err *e) {
-    int i = key_word("place", v, keys_place_at, PLACE_COUNT, e);
-    if (i >= 0) m->place = (enum prompt_place)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
+#define AT(member) .offset = offsetof(struct module, member)
+#define WORDS(list) .kind = KEY_WORD, .words = list, .count = (int)COUNT_OF(list)
 
-static int set_pool(struct module *m, const char *v, struct err *e) {
-    int i = key_word("pool", v, keys_pool_at, POOL_COUNT, e);
-    if (i >= 0) m->pool = (enum prompt_pool)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int keys_set_rows(struct module *m, const char *v, struct err *e) {
-    int i = key_word("rows", v, keys_rows_at, ROWS_COUNT, e);
-    if (i >= 0) m->rows = (enum prompt_rows)i;
-    return i < 0 ? ERR_USAGE : 0;
-}
-
-static int set_target(struct module *m, const char *v, struct err *e) {
-    int i = key_word("target", v, keys_target_at, TARGET_COUNT - TARGET_ALL, e);
-    if (i >= 0) m->target = (enum target)(i + TARGET_ALL);
-    return i < 0 ? ERR_USAGE : 0;
-}
-
+/* In the order of the written forms; then what is only read. */
 static const struct key keys_table[] = {
-    {"r", TAKES_R, false, set_size},
-    {"l", TAKES_L, false, set_size},
-    {"s", TAKES_S, false, set_s},
-    {"alpha", TAKES_ALPHA, false, set_alpha},
-    {"rsalpha", TAKES_ALPHA, false, set_rsalpha},
-    {"mlp", TAKES_MLP, false, set_mlp},
-    {"rank", TAKES_SOURCE, false, set_factor},
-    {"rule", TAKES_SOURCE, false, set_rule},
-    {"b", TAKES_MLP, false, set_b},
-    {"seed", TAKES_SEED, false, set_seed},
-    {"act", TAKES_ACT, false, set_act},
-    {"biases", TAKES_BIASES, false, set_biases},
-    {"norm", TAKES_NORM, false, set_norm},
-    {"norm-before", TAKES_NORM, false, set_norm_before},
-    {"residual", TAKES_RESIDUAL, false, set_residual},
-    {"end", TAKES_RESIDUAL, false, set_ending},
-    {"length", TAKES_LENGTH, false, set_length},
-    {"shift", TAKES_SHIFT, false, set_shift},
-    {"read", TAKES_READ, true, set_read},
-    {"write", TAKES_PLACE, true, set_write},
-    {"target", TAKES_TARGET, true, set_target},
-    {"comp", TAKES_COMP, true, set_comp},
-    {"heads", TAKES_HEADS, true, set_heads},
-    {"source", TAKES_SOURCE, true, set_source},
-    {"init", TAKES_INIT, true, set_init},
-    {"dropout", TAKES_DROPOUT, false, set_dropout},
-    {"layers", TAKES_PLACE, false, set_layers},
-    {"stack", TAKES_PLACE, false, set_stack},
-    {"site", TAKES_PLACE, false, set_site},
-    {"learn", TAKES_PLACE, false, set_learn},
-    {"place", TAKES_ROWS, false, set_place},
-    {"pool", TAKES_ROWS, false, set_pool},
-    {"rows", TAKES_ROWS, false, keys_set_rows},
+    { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN },
+    { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN },
+    { "act", "activation", TAKES_ACT, WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
+    { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET, .json = KEY_TAKEN },
+    { "read", "read", TAKES_READ, WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true, .text = KEY_ALWAYS,
+      .json = KEY_SET },
+    { "target", "target", TAKES_TARGET, WORDS(target_names), AT(target), .first = TARGET_ALL, .one_point = true,
+      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
+    { "write", "write", TAKES_PLACE, WORDS(tap_names), AT(write), .first = TAP_NONE + 1, .one_point = true,
+      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_SET },
+    { "comp", "composition", TAKES_COMP, WORDS(comp_names), AT(comp), .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL,
+      .json = KEY_ALWAYS, .set = set_comp, .print = format_comp },
+    { "heads", "heads", TAKES_HEADS, WORDS(heads_names), AT(heads), .one_point = true, .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE },
+    { "source", "source", TAKES_SOURCE, WORDS(source_names), AT(source), .one_point = true, .text = KEY_SET, .json = KEY_OF_CHANGE,
+      .set = set_source, .print = print_source },
+    { "rank", "rank", TAKES_SOURCE, .kind = KEY_WHOLE, AT(factor), .neutral = 1, .text = KEY_SET, .json = KEY_TAKEN },
+    { "rule", "rule", TAKES_SOURCE, WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN },
+    { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET, .json = KEY_SET },
+    { "norm", "norm", TAKES_NORM, WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET },
+    { "residual", "residual", TAKES_RESIDUAL, WORDS(residual_names), AT(residual), .text = KEY_SET, .json = KEY_SET },
+    { "end", "end", TAKES_RESIDUAL, WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET },
+    { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET },
+    { "length", "length", TAKES_LENGTH, WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET },
+    { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN },
+    { "init", "init", TAKES_INIT, WORDS(init_names), AT(init), .first = INIT_LORA, .one_point = true,
+      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN, .set = set_init, .print = print_init },
+    { "dropout", "dropout", TAKES_DROPOUT, .kind = KEY_SHARE, AT(dropout), .text = KEY_SET, .json = KEY_TAKEN },
+    { "layers", NULL, TAKES_PLACE, .kind = KEY_LAYERS, .text = KEY_SET, .set = set_layers, .print = key_layers_text },
+    { "stack", "stack", TAKES_PLACE, WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL },
+    { "place", "place", TAKES_ROWS, WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN },
+    { "pool", "pool", TAKES_ROWS, WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN },
+    { "rows", "rows", TAKES_ROWS, WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN },
+    { "site", "site", TAKES_PLACE, WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET, .set = set_site },
+    { "learn", "learn", TAKES_PLACE, WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET },
+    { "s", NULL, TAKES_S, .set = set_s },
+    { "alpha", NULL, TAKES_ALPHA, .set = set_alpha },
+    { "rsalpha", NULL, TAKES_ALPHA, .set = set_rsalpha },
+    { "mlp", NULL, TAKES_MLP, .set = set_mlp },
+    { "b", NULL, TAKES_MLP, .set = set_b },
 };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }
@@ -406,16 +269,70 @@ const struct key *key_find(const char *name) {
 
 bool key_takes(const struct key *k, const struct module *m) {
     if (!module_takes(m, k->bit)) return false;
-    if (k->set == set_factor || k->set == set_rule) return m->source == SOURCE_KRONECKER;
+    if (k->offset == offsetof(struct module, factor) || k->offset == offsetof(struct module, own_rule))
+        return m->source == SOURCE_KRONECKER;
     if (k->set == set_site) return module_takes_site(m);
-    if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha)
-        return m->comp == COMP_ADD || comp_has_scale(m->comp);
+    if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha) return m->comp == COMP_ADD || comp_has_scale(m->comp);
     return true;
 }
 
-void key_layers_text(const struct module *m, char out[32]) {
+/* ---- values by their kind ---- */
+
+static void *place_in(const struct key *k, struct module *m) { return (char *)m + k->offset; }
+static const void *place_of(const struct key *k, const struct module *m) { return (const char *)m + k->offset; }
+
+int key_number(const struct key *k, const struct module *m) {
+    if (k->kind == KEY_LAYERS) return m->first != 1 || m->last;
+    if (k->kind == KEY_FLAG) return *(const bool *)place_of(k, m);
+    if (k->kind == KEY_SHARE) return *(const double *)place_of(k, m) != 0;
+    return *(const int *)place_of(k, m);
+}
+
+bool key_same(const struct key *k, const struct module *a, const struct module *b) {
+    if (k->kind == KEY_SHARE) return *(const double *)place_of(k, a) == *(const double *)place_of(k, b);
+    return k->kind == KEY_OTHER || k->kind == KEY_LAYERS || key_number(k, a) == key_number(k, b);
+}
+
+void key_copy(const struct key *k, struct module *to, const struct module *from) {
+    static const size_t size[] = { [KEY_WHOLE] = sizeof(int), [KEY_WORD] = sizeof(int), [KEY_FLAG] = sizeof(bool),
+                                   [KEY_SHARE] = sizeof(double), [KEY_LAYERS] = 0, [KEY_OTHER] = 0 };
+    memcpy(place_in(k, to), place_of(k, from), size[k->kind]);
+}
+
+void key_print(const struct key *k, const struct module *m, char out[KEY_TEXT]) {
+    if (k->print) k->print(m, out);
+    else if (k->kind == KEY_SHARE) text_from_double(*(const double *)place_of(k, m), out);
+    else if (k->kind == KEY_FLAG) strcpy(out, key_number(k, m) ? "yes" : "no");
+    else if (k->kind == KEY_WORD) snprintf(out, KEY_TEXT, "%s", k->words[key_number(k, m)]);
+    else snprintf(out, KEY_TEXT, "%d", key_number(k, m));
+}
+
+int key_set(const struct key *k, struct module *m, const char *value, struct err *e) {
+    double x;
+    if (k->set) return k->set(m, value, e);
+    if (k->kind == KEY_WHOLE) return keys_whole(k->name, value, k->least, place_in(k, m), e);
+    if (k->kind == KEY_SHARE) {
+        if (keys_number(k->name, value, &x, e)) return e->code;
+        if (x < 0 || x >= 1) return err_set(e, ERR_USAGE, "%s=%s: must be at least 0 and below 1", k->name, value);
+        *(double *)place_in(k, m) = x;
+        return 0;
+    }
+    if (k->kind == KEY_FLAG) {
+        bool yes = !strcmp(value, "yes");
+        if (!yes && strcmp(value, "no")) return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", k->name, value);
+        *(bool *)place_in(k, m) = yes;
+        return 0;
+    }
+    int i = key_word_of(k->name, value, k->words + k->first, k->count - k->first, e);
+    if (i < 0) return ERR_USAGE;
+    *(int *)place_in(k, m) = k->first + i;
+    if (k->offset == offsetof(struct module, write) && module_takes(m, TAKES_TARGET)) m->target = TARGET_TAP;
+    return 0;
+}
+
+void key_layers_text(const struct module *m, char out[KEY_TEXT]) {
     if (m->first == 1 && !m->last) strcpy(out, "all");
-    else if (!m->last) snprintf(out, 32, "%d-", m->first);
-    else if (m->first == m->last) snprintf(out, 32, "%d", m->first);
-    else snprintf(out, 32, "%d-%d", m->first, m->last);
+    else if (!m->last) snprintf(out, KEY_TEXT, "%d-", m->first);
+    else if (m->first == m->last) snprintf(out, KEY_TEXT, "%d", m->first);
+    else snprintf(out, KEY_TEXT, "%d-%d", m->first, m->last);
 }

@@ -1,17 +1,44 @@
-/* The keys of the text form: one table says how the value of each is read; which a
- * function takes stands in its row (functions.h).  For the text form's files; key_layers_text also for who keeps methods. */
+/* The fields of a module: one table describes each, and from its rows follow the text form, the JSON form, comparison
+ * and normalization.  Which fields a function has is in its row (functions.h). */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "core/method/functions.h"
 
+enum { KEY_TEXT = 64, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
+enum key_kind {
+    KEY_OTHER,  /* a shorthand for other fields */
+    KEY_WHOLE,  /* int, from `least` to SIZE_LIMIT */
+    KEY_WORD,   /* an enum (as wide as int) whose values are indices of `words` */
+    KEY_FLAG,   /* bool; yes, no */
+    KEY_SHARE,  /* double, at least 0 and below 1 */
+    KEY_LAYERS, /* first and last layer */
+};
+enum { /* when a written form has the field, beside key_takes() */
+    KEY_ALWAYS = 1,
+    KEY_TAKEN = 2,     /* JSON: always */
+    KEY_SET = 4,       /* where it differs from `neutral` */
+    KEY_UNUSUAL = 8,   /* text: where it differs from the function's usual value */
+    KEY_IN_FULL = 16,  /* and in the canonical text */
+    KEY_OF_CHANGE = 32 /* JSON: of modules that do not replace weights */
+};
 struct key {
-    const char *name;
-    unsigned bit;     /* TAKES_…: of the functions that take it */
-    bool one_point;   /* in a preset: only where all modules that take it are alike */
+    const char *name;   /* in the text form */
+    const char *member; /* of the JSON form; NULL: written and read by itself */
+    unsigned bit;       /* TAKES_…: of the functions that take it */
+    enum key_kind kind;
+    size_t offset;      /* in struct module */
+    int least, neutral;
+    const char *const *words;
+    int first, count;   /* the text form takes words[first … count-1] */
+    bool one_point;     /* in a preset: only where all modules that take it are alike */
+    int text, json;     /* KEY_… */
+    /* NULL: as the kind says. */
     int (*set)(struct module *m, const char *value, struct err *e);
+    void (*print)(const struct module *m, char out[KEY_TEXT]);
 };
 
 const struct key *key_find(const char *name);
@@ -19,16 +46,19 @@ const struct key *key_find(const char *name);
 const struct key *key_at(int i);
 /* Whether this module has what the key sets (s: only where there may be a scale). */
 bool key_takes(const struct key *k, const struct module *m);
+/* Sets the field from the text form; ERR_USAGE names what is allowed. */
+int key_set(const struct key *k, struct module *m, const char *value, struct err *e);
+/* Writes its value as the text form has it. */
+void key_print(const struct key *k, const struct module *m, char out[KEY_TEXT]);
+/* Returns its value as an integer: of words the index, of a flag, share or range of layers whether it is set. */
+int key_number(const struct key *k, const struct module *m);
+bool key_same(const struct key *k, const struct module *a, const struct module *b);
+void key_copy(const struct key *k, struct module *to, const struct module *from);
 
-/* The value's word in a list of `count` names, or -1 with a message that lists them and
- * names the nearest. */
-int key_word(const char *what, const char *value, const char *(*name)(int), int count,
-             struct err *e);
-
-/* The same of words that are listed. */
+/* Returns the index of `value` among `count` words, or -1 with a message that lists them and names the nearest. */
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e);
 
 /* "1-6", "4-", "5" or "all". */
-void key_layers_text(const struct module *m, char out[32]);
+void key_layers_text(const struct module *m, char out[KEY_TEXT]);
 
 #endif

@@ -29,7 +29,7 @@ static void match_add(struct call_text *c, const char *key, const char *value, e
 }
 
 static void match_add_double(struct call_text *c, const char *key, double v) {
-    char text[32];
+    char text[KEY_TEXT];
     text_from_double(v, text);
     match_add(c, key, text, FAR_SIZE);
 }
@@ -217,7 +217,7 @@ static bool with_backbone(struct call_text *c, const struct preset *p, struct me
     if (!same_places(&other, run, n)) return false;
     *base = other;
     if (own == BACKBONE_NORMS && its == BACKBONE_FROZEN) match_add(c, "norms", "no", FAR_SWITCH);
-    else match_add(c, "backbone", backbone_name((int)its), FAR_SWITCH);
+    else match_add(c, "backbone", backbone_words[its], FAR_SWITCH);
     return true;
 }
 

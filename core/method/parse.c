@@ -197,7 +197,7 @@ static int parse_module(const struct method_item *item, enum fn fn, struct modul
             if (!*a->value)
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
                                a->key);
-            if (k->set(&m, a->value, e)) return err_prefix(e, "%s", item->name);
+            if (key_set(k, &m, a->value, e)) return err_prefix(e, "%s", item->name);
         }
     }
     if (m.write == TAP_NONE && f->say_write)
@@ -263,7 +263,7 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
             return err_set(e, ERR_USAGE, "norms=%s: must be yes or no", a->value);
         b = strcmp(a->value, "yes") ? BACKBONE_FROZEN : BACKBONE_NORMS;
     } else {
-        b = key_word("backbone", a->value, backbone_name, BACKBONE_COUNT, e);
+        b = key_word_of("backbone", a->value, backbone_words, BACKBONE_COUNT, e);
         if (b < 0) return e->code;
     }
     if (backbone_set(m, (enum backbone)b, !norms)) return 0;
@@ -292,7 +292,7 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
                            item->name, k->name);
         first = x;
         takers++;
-        if (k->set(x, a->value, e)) return err_prefix(e, "%s", item->name);
+        if (key_set(k, x, a->value, e)) return err_prefix(e, "%s", item->name);
         module_normalise(x);
     }
     BUG_IF(!takers);

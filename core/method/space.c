@@ -6,39 +6,36 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/keys.h"
 #include "core/method/slots.h"
 
-static const char *const comp_names[] = {"add",   "scaled",   "learned",
+const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight", "concat",
                                                    "learned-channel", "input-gate", "input-gates"};
-static const char *const source_names[] = {"free", "shared", "mlp", "task", "hyper",
+const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2",
                                                    "lstm", "product", "kronecker", "fusion"};
-static const char *const norm_names[] = {"none", "own", "shared", "scaled", "sum"};
-static const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
-static const char *const ending_names[END_COUNT] = {"model", "bare"};
-static const char *const length_names[LENGTH_COUNT] = {"map", "output"};
-static const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
-static const char *const init_names[] = {"default", "lora", "bert", "houlsby", "normal",
+const char *const norm_names[NORM_COUNT] = {"none", "own", "shared", "scaled", "sum"};
+const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
+const char *const ending_names[END_COUNT] = {"model", "bare"};
+const char *const length_names[LENGTH_COUNT] = {"map", "output"};
+const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
+const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
                                                "hyperformer", "truncated", "uniform", "vocabulary",
                                                "vocabulary-all", "first-ids", "labels", "text"};
-static const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
-static const char *const place_names[PLACE_COUNT] = {"first", "after-bos"};
-static const char *const pool_names[POOL_COUNT] = {"cls", "row0"};
-static const char *const rows_names[ROWS_COUNT] = {"acting", "peft"};
-static const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings", "pooler"};
-static const char *const stack_names[] = {"encoder", "decoder", "all"};
-static const char *const site_names[] = {"self", "cross", "ffn", "embed", "all"};
+const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
+const char *const place_names[PLACE_COUNT] = {"first", "after-bos"};
+const char *const pool_names[POOL_COUNT] = {"cls", "row0"};
+const char *const rows_names[ROWS_COUNT] = {"acting", "peft"};
+const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings", "pooler"};
+const char *const stack_names[STACK_ALL + 1] = {"encoder", "decoder", "all"};
+const char *const site_names[SITE_ALL + 1] = {"self", "cross", "ffn", "embed", "all"};
 const char *const method_act_names[ACT_COUNT] = {
     [ACT_NONE] = "none",           [ACT_RELU] = "relu", [ACT_GELU] = "gelu",
     [ACT_GELU_TANH] = "gelu-tanh", [ACT_SILU] = "silu", [ACT_TANH] = "tanh",
     [ACT_SIGMOID] = "sigmoid",
 };
 
-_Static_assert(COUNT_OF(comp_names) == COMP_COUNT, "a name for each");
-_Static_assert(COUNT_OF(source_names) == SOURCE_COUNT, "a name for each");
-_Static_assert(COUNT_OF(norm_names) == NORM_COUNT, "a name for each");
-_Static_assert(COUNT_OF(init_names) == INIT_COUNT, "a name for each");
 #define NAME(list, i) ((unsigned)(i) < COUNT_OF(list) ? list[i] : "?")
 const char *comp_name(enum comp c) { return NAME(comp_names, c); }
 const char *source_name(enum source s) { return NAME(source_names, s); }
@@ -155,29 +152,11 @@ static enum tap head_or_context(enum tap tap, bool per_head) {
 /* What the function takes no key for is as in its usual module. */
 static void space_leave_out(struct module *m) {
     const struct module *usual = &function_of(m)->usual;
-    if (!module_takes(m, TAKES_ACT)) m->act = usual->act;
-    if (!module_takes(m, TAKES_BIASES)) m->biases = usual->biases;
-    if (!module_takes(m, TAKES_NORM)) m->norm = usual->norm;
-    if (!module_takes(m, TAKES_NORM)) m->norm_before = usual->norm_before;
-    if (!module_takes(m, TAKES_RESIDUAL)) m->residual = usual->residual;
-    if (!module_takes(m, TAKES_RESIDUAL)) m->ending = usual->ending;
-    if (!module_takes(m, TAKES_LENGTH)) m->length = usual->length;
-    if (!module_takes(m, TAKES_SHIFT)) m->shift = usual->shift;
-    if (!module_takes(m, TAKES_SIZE)) m->size = usual->size;
-    if (!module_takes(m, TAKES_DROPOUT)) m->dropout = usual->dropout;
-    if (!module_takes(m, TAKES_INIT)) m->init = usual->init;
+    const struct key *k;
+    for (int i = 0; (k = key_at(i)); i++)
+        if (!module_takes(m, k->bit & TAKES_SIZE ? TAKES_SIZE : k->bit)) key_copy(k, m, usual);
     if (!module_takes(m, TAKES_INIT)) m->from_run = 0;
-    if (!module_takes(m, TAKES_SEED)) m->seed = usual->seed;
-    if (!module_takes(m, TAKES_COMP)) m->comp = usual->comp;
-    if (!module_takes(m, TAKES_HEADS)) m->heads = usual->heads;
-    if (!module_takes(m, TAKES_SOURCE)) m->source = usual->source;
-    if (!module_takes(m, TAKES_ROWS)) {
-        m->place = usual->place;
-        m->pool = usual->pool;
-        m->rows = usual->rows;
-    }
-    if (!module_takes(m, TAKES_TARGET)) m->target = usual->target;
-    else if (m->target == TARGET_NONE) m->target = TARGET_ALL;
+    if (module_takes(m, TAKES_TARGET) && m->target == TARGET_NONE) m->target = TARGET_ALL;
 }
 
 /* What is read where the function leaves no choice. */
@@ -204,7 +183,7 @@ void module_normalise(struct module *m) {
     space_leave_out(m);
     if (function_of(m)->form == FORM_ROWS) normalise_rows(m);
     if (m->norm == NORM_SHARED && m->source != SOURCE_TASK && !source_is_hyper(m->source)) m->norm = NORM_OWN;
-    if (m->source != SOURCE_KRONECKER) m->factor = 0, m->own_rule = false;
+    if (m->source != SOURCE_KRONECKER) m->factor = m->own_rule = 0;
     else m->init = usual_init(m); /* of other tensors than the factors, which have none */
     if (!source_width(m->source)) m->mid = 0;
     else if (!m->mid) m->mid = source_width(m->source);
@@ -251,17 +230,11 @@ int method_runs(const struct method *m, int run[METHOD_MODULES]) {
 }
 
 bool module_equal(const struct module *a, const struct module *b) {
-    return a->fn == b->fn && a->act == b->act && a->read == b->read && a->write == b->write &&
-           a->target == b->target && a->comp == b->comp && a->scale == b->scale &&
-           a->heads == b->heads && a->source == b->source && a->size == b->size &&
-           a->mid == b->mid && a->mid_act == b->mid_act && a->biases == b->biases && a->norm == b->norm &&
-           a->norm_before == b->norm_before && a->residual == b->residual && a->ending == b->ending && a->length == b->length &&
-           a->shift == b->shift &&
-           a->factor == b->factor && a->own_rule == b->own_rule &&
-           a->init == b->init && a->from_run == b->from_run && a->dropout == b->dropout && a->first == b->first &&
-           a->last == b->last && a->stack == b->stack && a->site == b->site && a->learn == b->learn &&
-           a->place == b->place && a->pool == b->pool && a->rows == b->rows &&
-           a->seed == b->seed;
+    const struct key *k;
+    for (int i = 0; (k = key_at(i)); i++)
+        if (!key_same(k, a, b)) return false;
+    return a->fn == b->fn && a->scale == b->scale && a->mid == b->mid && a->mid_act == b->mid_act && a->from_run == b->from_run &&
+           a->first == b->first && a->last == b->last;
 }
 
 /* Place in the forward pass.  What is folded into a linear map comes before what works

@@ -134,7 +134,7 @@ struct module {
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
     int factor;           /* of Kronecker products: k of the factors L_i, R_i; 0: the products themselves are trained */
     bool shift;           /* of a prefix: the tokens' positions move on by its length, as the library PEFT has it */
-    bool own_rule;        /* and each map has its own A_i, where else all have one set */
+    int own_rule;         /* 1: each map has its own A_i; 0: all share one set */
     int mid;              /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
     enum act mid_act;     /* tanh */
     bool biases;          /* of a bottleneck: b_d and b_u exist */
@@ -267,7 +267,12 @@ struct method {
     struct attempt attempt;
 };
 
-/* The words of text and JSON form ("bottleneck", "in-weight", …). */
+/* The words of text and JSON form ("bottleneck", "in-weight", …), by value; the functions return "?" beyond the last. */
+extern const char *const comp_names[COMP_COUNT], *const source_names[SOURCE_COUNT], *const norm_names[NORM_COUNT],
+    *const residual_names[RESIDUAL_COUNT], *const ending_names[END_COUNT], *const length_names[LENGTH_COUNT],
+    *const heads_names[HEADS_COUNT], *const init_names[INIT_COUNT], *const learn_names[LEARN_COUNT], *const place_names[PLACE_COUNT],
+    *const pool_names[POOL_COUNT], *const rows_names[ROWS_COUNT], *const target_names[TARGET_COUNT],
+    *const stack_names[STACK_ALL + 1], *const site_names[SITE_ALL + 1];
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
 /* Whether there is an s; how many gates of the input there are. */

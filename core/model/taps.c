@@ -1,6 +1,6 @@
 #include "core/model/taps.h"
 
-static const char *const taps_names[TAP_COUNT] = {
+const char *const tap_names[TAP_COUNT] = {
     [TAP_NONE] = "none",
     [TAP_A_RES] = "a.res",
     [TAP_A_IN] = "a.in",
@@ -24,5 +24,5 @@ static const char *const taps_names[TAP_COUNT] = {
 };
 
 const char *tap_name(enum tap tap) {
-    return (unsigned)tap < TAP_COUNT ? taps_names[tap] : taps_names[TAP_NONE];
+    return (unsigned)tap < TAP_COUNT ? tap_names[tap] : tap_names[TAP_NONE];
 }

@@ -36,6 +36,7 @@ enum tap {
     TAP_COUNT
 };
 /* "a.q", "f.out", … */
+extern const char *const tap_names[TAP_COUNT];
 const char *tap_name(enum tap tap);
 
 /* The values of a block so far.  A tap not yet computed is NODE_NONE. */

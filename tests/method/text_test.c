@@ -159,7 +159,7 @@ static void faults_are_refused_by_name(void **state) {
     refused("lora(rr=8)", "did you mean r?");
     refused("lora(l=8)", "lora has no 'l'");
     refused("lora(r=0)", "r=0");
-    refused("lora(r=8.5)", "whole number");
+    refused("lora(r=8.5)", "must be an integer between 1 and 1000000");
     refused("lora(r=8", "')' is missing");
     refused("lora(r=8) lora", "'+'");
     refused("lora(r=8)+", "missing");
