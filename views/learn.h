@@ -1,6 +1,7 @@
 /* Learn: the lessons, and one of them step by step; while a lesson is open its step lies beside every other screen.
  *
- * learn.c is what it does, learn_draw.c what it draws, learn_notes.c the notes to a lesson that another petri leads. */
+ * learn.c is what it does, learn_draw.c what it draws, learn_map.c its maps of points, learn_notes.c the notes to a
+ * lesson that another petri leads. */
 #ifndef VIEWS_LEARN_H
 #define VIEWS_LEARN_H
 

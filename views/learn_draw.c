@@ -56,6 +56,7 @@ void learn_step_title(const struct lesson_step *s, char out[160]) {
     case LESSON_RUN: snprintf(out, 160, "Run: %s", s->name); break;
     case LESSON_SHOW: snprintf(out, 160, "Look: %s", head); break;
     case LESSON_CHANGE: snprintf(out, 160, "%s", *head ? head : "To change"); break;
+    case LESSON_MAP: snprintf(out, 160, "Map"); break;
     case LESSON_CODE: snprintf(out, 160, "In the code: %s", head); break;
     default: snprintf(out, 160, "Measured"); break;
     }
@@ -165,6 +166,16 @@ static void draw_measured(struct learn_pen *p, int step) {
     p->past = past;
 }
 
+static void draw_maps(struct learn_pen *p, int step) {
+    const struct learn_view *v = &p->ui->learn;
+    const struct lesson_step *s = &v->lesson->step[step];
+    int rows = learn_map_rows(s);
+    p->row++;
+    if (p->c && p->r.w > 12)
+        learn_draw_map(p->c, (struct rect){ p->r.x + 1, p->r.y + p->row - p->skip, p->r.w - 2, rows }, s, v->progress->of[step].map);
+    p->row += rows;
+}
+
 static void draw_step(struct learn_pen *p, int step, bool rule) {
     const struct learn_view *v = &p->ui->learn;
     const struct lesson_step *s = &v->lesson->step[step];
@@ -173,10 +184,11 @@ static void draw_step(struct learn_pen *p, int step, bool rule) {
     learn_place(v, step, place);
     if (rule) pen_rule(p, *title ? title : NULL, p->past ? NULL : place);
     if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) draw_measured(p, step);
-    if (s->kind == LESSON_ANSWER && s->value && v->progress->of[step].state != LESSON_DONE) draw_measured(p, step);
-    if (s->value && v->progress->of[step].state != LESSON_DONE) return;
+    if ((s->kind == LESSON_ANSWER || s->kind == LESSON_MAP) && !lesson_passed(v->lesson, v->progress, step)) draw_measured(p, step);
+    if (lesson_computes(s) && v->progress->of[step].state != LESSON_DONE) return;
     if (s->kind == LESSON_ANSWER) draw_answered(p, step);
     draw_body(p, step);
+    if (s->kind == LESSON_MAP) draw_maps(p, step);
     if (s->kind == LESSON_ASK) draw_choices(p, step);
     if (s->kind == LESSON_RUN) {
         if (s->paragraphs) p->row++;

@@ -22,6 +22,9 @@ void learn_readout(const struct ui *ui, struct buf *out);
 void learn_step_title(const struct lesson_step *s, char out[160]);
 /* learn_notes.c: the notes; with c NULL only measured.  Returns their rows. */
 int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r);
+/* learn_map.c: the maps of a step, side by side, in r; and the rows that they take. */
+void learn_draw_map(struct canvas *c, struct rect r, const struct lesson_step *s, const struct lesson_map *m);
+int learn_map_rows(const struct lesson_step *s);
 /* Rows of the open lesson's text at this width; of the sentence below the list. */
 int learn_rows(const struct ui *ui, int w);
 int learn_about_rows(const struct ui *ui);

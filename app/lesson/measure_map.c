@@ -1,5 +1,6 @@
 /* Quantities of points in a file beside the lesson, and of their map. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,5 +122,32 @@ int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expr
     else if (!rc && q == QUANTITY_MAP_GAP) rc = map_gap(&m, a[1].text, a[2].text, out, e);
     else if (!rc) *out = q == QUANTITY_MAP_KL ? m.kl : score_preservation(m.v.x, m.v.d, m.at, m.v.n, RATINGS_NEAR);
     map_points_release(&m);
+    return rc;
+}
+
+/* One map of the step, into its place. */
+static int map_layout(const struct lesson_play *p, const struct lesson_step *s, int at, struct lesson_map *out, struct err *e) {
+    struct map_points m;
+    double seed = s->map[at].seed < 0 ? NAN : (double)s->map[at].seed;
+    int rc = map_open(p, s->head, s->map[at].perplexity, seed, &m, e);
+    if (!rc && (m.v.n > LESSON_POINTS || m.v.classes > LESSON_CLASSES))
+        rc = err_set(e, ERR_USAGE, "%s: %d points in %d classes; a lesson maps at most %d in %d", s->head, m.v.n, m.v.classes,
+                     LESSON_POINTS, LESSON_CLASSES);
+    out->n = rc ? 0 : m.v.n;
+    out->classes = rc ? 0 : m.v.classes;
+    for (int i = 0; i < out->n; i++) out->label[i] = m.v.label[i];
+    for (int i = 0; i < 2 * out->n; i++) out->xy[at][i] = (double)m.at[i];
+    for (int i = 0; i < out->classes; i++) snprintf(out->class_name[i], sizeof out->class_name[i], "%.31s", m.v.class_name[i]);
+    map_points_release(&m);
+    return rc;
+}
+
+int lesson_measure_layouts(struct lesson_play *p, int step, struct err *e) {
+    const struct lesson_step *s = &p->lesson->step[step];
+    struct lesson_map *out = xcalloc(1, sizeof *out);
+    int rc = 0;
+    for (int i = 0; !rc && i < s->maps; i++) rc = map_layout(p, s, i, out, e);
+    if (rc) free(out);
+    else lesson_set_map(p->progress, step, out);
     return rc;
 }

@@ -29,4 +29,7 @@ int lesson_measure_probe(struct lesson_play *p, const struct expression_argument
 int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, int count,
                        double *out, struct err *e);
 
+/* Computes the maps of a step into its result. */
+int lesson_measure_layouts(struct lesson_play *p, int step, struct err *e);
+
 #endif

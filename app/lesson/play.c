@@ -6,6 +6,7 @@
 
 #include "app/files/paths.h"
 #include "app/jobs/typed.h"
+#include "app/lesson/measure_private.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -227,10 +228,11 @@ int lesson_measure(struct lesson_play *p, int step, struct err *e) {
     const struct lesson_step *s = &p->lesson->step[step];
     const struct expression_values from = { p, value_of_step, lesson_quantity };
     double value, low = -INFINITY, high = INFINITY;
-    BUG_IF(!s->value);
-    int rc = expression_value(s->value, &from, &value, e);
+    BUG_IF(!lesson_computes(s));
+    int rc = s->value ? expression_value(s->value, &from, &value, e) : lesson_measure_layouts(p, step, e);
     if (!rc && s->low) rc = expression_value(s->low, &from, &low, e);
     if (!rc && s->high) rc = expression_value(s->high, &from, &high, e);
+    if (!rc && !s->value) return 0;
     if (!rc) {
         lesson_set_value(p->lesson, p->progress, step, value, low, high);
         return 0;

@@ -29,7 +29,7 @@ void lesson_play_release(struct lesson_play *p);
 int lesson_begin(struct lesson_play *p, int step, struct err *e);
 /* Whether the runs of a busy step are over: then the result is done, or failed with the reason. */
 bool lesson_over(struct lesson_play *p, int step, double seconds);
-/* Computes a let or check into its result; a failure is in the result too. */
+/* Computes what a step asks for (lesson_computes) into its result; a failure is in the result too. */
 int lesson_measure(struct lesson_play *p, int step, struct err *e);
 
 /* Private to app/lesson: a quantity's value. */

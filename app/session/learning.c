@@ -161,7 +161,7 @@ static void do_values(struct learning *l, int step) {
         struct lesson_result *r = &l->progress.of[i];
         const struct lesson_step *s = &l->lesson.step[i];
         if (s->kind == LESSON_RUN && r->state != LESSON_DONE && i < step) return;
-        if (!s->value || r->state == LESSON_DONE) continue;
+        if (!lesson_computes(s) || r->state == LESSON_DONE) continue;
         if (lesson_measure(&l->play, i, &ignored)) return;
     }
 }

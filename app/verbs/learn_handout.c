@@ -9,6 +9,8 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/learn_parts.h"
+#include "views/render.h"
 
 enum { WORDS = 64 };
 
@@ -63,6 +65,28 @@ static int handout_picture(const struct args *a, const struct lesson *l, const s
     return draw(curves ? "plot" : "render", &w, e);
 }
 
+/* The maps of a step as a picture. */
+static int handout_maps(const struct args *a, const struct lesson *l, const struct lesson_progress *p, int step, const char *path,
+                        struct err *e) {
+    enum { WIDTH = 100 };
+    const struct lesson_step *s = &l->step[step];
+    struct canvas c;
+    struct buf svg = BUF_INIT;
+    struct outfile_guard g;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    canvas_init(&c, WIDTH, learn_map_rows(s), GLYPHS_BRAILLE, COLOURS_256);
+    learn_draw_map(&c, (struct rect){ 0, 0, c.w, c.h }, s, p->of[step].map);
+    render_canvas(&c, RENDER_SVG, &svg);
+    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    int rc = outfile_write(&g, path, buf_text(&svg), svg.size, e);
+    outfile_guard_release(&g);
+    buf_release(&svg);
+    canvas_release(&c);
+    free(database);
+    return rc;
+}
+
 /* ---- the page ---- */
 
 /* Text of a lesson as Markdown: what Markdown would take for its own is escaped. */
@@ -102,9 +126,13 @@ static void handout_check(struct buf *b, const struct lesson *l, const struct le
     buf_printf(b, "*%s*\n\n", text);
 }
 
-/* The answer that a check belongs to, as on the screen, where the question is answered before the value is seen; -1: none. */
+static void handout_image(struct buf *b, const struct lesson *l, int step) {
+    buf_printf(b, "![%s](%s-%d.svg)\n\n", l->step[step].kind == LESSON_MAP ? "map" : l->step[step].head, l->name, step + 1);
+}
+
+/* The answer that a check or map belongs to, as on the screen, where the question is answered before the value is seen; -1: none. */
 static int handout_answered_by(const struct lesson *l, int step) {
-    if (l->step[step].kind != LESSON_CHECK) return -1;
+    if (l->step[step].kind != LESSON_CHECK && l->step[step].kind != LESSON_MAP) return -1;
     for (int i = step + 1; i < l->steps; i++)
         if (l->step[i].kind == LESSON_ANSWER && l->step[i].of < step) return i;
     return -1;
@@ -112,7 +140,7 @@ static int handout_answered_by(const struct lesson *l, int step) {
 
 static void handout_step(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step, int *questions) {
     static const char *const titles[LESSON_KINDS] = { [LESSON_RUN] = "A run", [LESSON_SHOW] = "To look at", [LESSON_CHANGE] = "To change",
-                                                      [LESSON_CODE] = "In the code" };
+                                                      [LESSON_CODE] = "In the code", [LESSON_MAP] = "Map" };
     const struct lesson_step *s = &l->step[step];
     bool silent = (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs;
     if (silent || s->kind == LESSON_ANSWER || handout_answered_by(l, step) >= 0) return; /* answers stand at the end */
@@ -124,7 +152,7 @@ static void handout_step(struct buf *b, const struct lesson *l, const struct les
     if (s->kind == LESSON_CHECK) handout_check(b, l, p, step);
     handout_body(b, l, p, step);
     if (s->kind == LESSON_RUN) handout_run(b, l, p, step);
-    if (s->kind == LESSON_SHOW) buf_printf(b, "![%s](%s-%d.svg)\n\n", s->head, l->name, step + 1);
+    if (s->kind == LESSON_SHOW || s->kind == LESSON_MAP) handout_image(b, l, step);
     for (int i = 0; i < s->choices; i++) {
         char *text = lesson_fill(l, p, step, s->choice[i].text, false);
         buf_printf(b, "- **%c)** ", s->choice[i].letter);
@@ -146,6 +174,7 @@ static void handout_answers(struct buf *b, const struct lesson *l, const struct 
             if (handout_answered_by(l, k) != i || !l->step[k].paragraphs) continue;
             handout_check(b, l, p, k);
             handout_body(b, l, p, k);
+            if (l->step[k].kind == LESSON_MAP) handout_image(b, l, k);
         }
     }
     if (!questions) buf_puts(b, "None was asked.\n");
@@ -175,9 +204,10 @@ static int handout_page(const struct args *a, const struct lesson *l, const stru
 int learn_handout(const struct args *a, const struct lesson *l, const struct lesson_progress *p, const char *folder, struct err *e) {
     int rc = file_make_folder(folder, e);
     for (int i = 0; !rc && i < l->steps; i++) {
-        if (l->step[i].kind != LESSON_SHOW) continue;
+        bool map = l->step[i].kind == LESSON_MAP;
+        if (l->step[i].kind != LESSON_SHOW && !map) continue;
         char *name = xprintf("%s-%d.svg", l->name, i + 1), *path = file_join(folder, name);
-        rc = handout_picture(a, l, p, i, path, e);
+        rc = (map ? handout_maps : handout_picture)(a, l, p, i, path, e);
         free(path);
         free(name);
     }

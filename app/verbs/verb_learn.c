@@ -162,7 +162,7 @@ static int replay(struct lesson_play *p, bool json, struct err *e) {
         enum lesson_kind kind = l->step[i].kind;
         if (verb_interrupted()) return err_set(e, ERR_INTERRUPTED, "stopped");
         if (kind == LESSON_RUN) rc = replay_run(p, i, json, e);
-        if (l->step[i].value) rc = lesson_measure(p, i, e);
+        if (lesson_computes(&l->step[i])) rc = lesson_measure(p, i, e);
         if (!rc && kind == LESSON_CHECK) (json ? check_json : check_text)(l, i, &p->progress->of[i]);
         fflush(stdout);
     }

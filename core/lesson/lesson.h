@@ -5,6 +5,8 @@
 #ifndef CORE_LESSON_LESSON_H
 #define CORE_LESSON_LESSON_H
 
+#include <stdint.h>
+
 #include "core/base/buf.h"
 #include "core/lesson/expression.h"
 
@@ -18,8 +20,12 @@ enum lesson_kind {
     LESSON_SHOW,   /* a screen of petri, and what to look at there */
     LESSON_CHANGE, /* something to do by oneself */
     LESSON_CODE,   /* where in petri's code that is */
+    LESSON_MAP,    /* t-SNE maps of the points of a file beside the lesson */
     LESSON_KINDS
 };
+struct lesson_step;
+/* Returns whether something is computed for a step, that is no run. */
+bool lesson_computes(const struct lesson_step *s);
 /* As the file has it, "check". */
 const char *lesson_kind_name(enum lesson_kind k);
 
@@ -36,17 +42,26 @@ struct lesson_choice {
     char *text;
 };
 
+/* One of the maps of a step. */
+struct lesson_map_of {
+    double perplexity;
+    int64_t seed; /* of a random start; -1: the principal components */
+};
+
 struct lesson_step {
     enum lesson_kind kind;
     int line;           /* where in the file, from 1 */
     char *name;         /* ask, answer, run, let, check; else NULL */
-    char *head;         /* text: its heading; run: its options; show: the screen; code: file and function; else NULL */
+    char *head;         /* text: its heading; run: its options; show: the screen; code: file and function; map: the
+                         * file of points; else NULL */
     int of;             /* answer: the ask's step; run: the run that it is again; else -1 */
     char right;         /* answer: the right choice; */
     char otherwise;     /* the right one where value is outside its band; 0: the answer has no condition */
     struct expression *value, *low, *high; /* let, check, and answer with a condition; low or high NULL: without that end */
     bool strict;        /* of a band: the end itself is outside (above X, below X) */
     int show[LESSON_SHOWN], shows; /* steps of the runs that a screen is to show */
+    struct lesson_map_of map[LESSON_SHOWN];
+    int maps;
     int paragraphs, choices, notes;
     struct lesson_paragraph *paragraph, *note; /* note: for who presents the lesson */
     struct lesson_choice *choice;

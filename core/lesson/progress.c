@@ -14,7 +14,7 @@ void lesson_progress_init(struct lesson_progress *p, const struct lesson *l) {
 }
 
 void lesson_progress_release(struct lesson_progress *p) {
-    for (int i = 0; i < p->steps; i++) free(p->of[i].why), free(p->of[i].note);
+    for (int i = 0; i < p->steps; i++) free(p->of[i].why), free(p->of[i].note), free(p->of[i].map);
     free(p->of);
     free(p->model);
     free(p->task);
@@ -31,7 +31,9 @@ void lesson_progress_on(struct lesson_progress *p, const char *model, const char
 static void open_again(struct lesson_result *r) {
     free(r->why);
     free(r->note);
+    free(r->map);
     r->why = r->note = NULL;
+    r->map = NULL;
     r->state = LESSON_OPEN;
     r->runs = 0;
     r->ok = false;
@@ -70,6 +72,9 @@ void lesson_progress_results(struct lesson_progress *to, const struct lesson_pro
         memcpy(r->given, was.given, sizeof r->given);
         r->why = xcopy(from->of[i].why);
         r->note = xcopy(from->of[i].note);
+        r->map = from->of[i].map ? xmalloc(sizeof *r->map) : NULL;
+        if (r->map) *r->map = *from->of[i].map;
+        free(was.map);
         free(was.why);
         free(was.note);
     }
@@ -93,7 +98,7 @@ bool lesson_passed(const struct lesson *l, const struct lesson_progress *p, int 
     switch (l->step[step].kind) {
     case LESSON_ASK: return p->of[step].chosen != 0;
     case LESSON_RUN: return p->of[step].state == LESSON_DONE;
-    default: return !l->step[step].value || p->of[step].state == LESSON_DONE;
+    default: return !lesson_computes(&l->step[step]) || p->of[step].state == LESSON_DONE;
     }
 }
 
@@ -123,6 +128,13 @@ void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int ste
     r->low = low;
     r->high = high;
     r->ok = l->step[step].strict ? value > low && value < high : value >= low && value <= high; /* not of NaN */
+}
+
+void lesson_set_map(struct lesson_progress *p, int step, struct lesson_map *map) {
+    struct lesson_result *r = &p->of[step];
+    free(r->map);
+    r->map = map;
+    r->state = LESSON_DONE;
 }
 
 void lesson_set_failed(struct lesson_progress *p, int step, const char *why) {
@@ -303,7 +315,7 @@ static json_t *result_json(const struct lesson_result *r, const struct lesson_st
         for (int i = 0; i < r->runs; i++) json_array_append_new(runs, json_integer(r->run[i]));
         json_object_set_new(v, "runs", runs);
         if (r->note) json_object_set_new(v, "note", json_string(r->note));
-    } else if (isfinite(r->value)) {
+    } else if (s->value && isfinite(r->value)) {
         json_object_set_new(v, "value", json_real(r->value));
         if (isfinite(r->low)) json_object_set_new(v, "low", json_real(r->low));
         if (isfinite(r->high)) json_object_set_new(v, "high", json_real(r->high));

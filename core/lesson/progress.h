@@ -9,6 +9,15 @@
 
 enum lesson_state { LESSON_OPEN, LESSON_BUSY, LESSON_DONE, LESSON_FAILED };
 
+/* What a map's step came to: points and their classes, and where each map has them. */
+enum { LESSON_POINTS = 256, LESSON_CLASSES = 8 };
+struct lesson_map {
+    int n, classes;
+    int32_t label[LESSON_POINTS];
+    double xy[LESSON_SHOWN][2 * LESSON_POINTS];
+    char class_name[LESSON_CLASSES][32];
+};
+
 struct lesson_result {
     enum lesson_state state;  /* of run, let, check, and answer with a condition; else LESSON_OPEN */
     double value, low, high;  /* low, high: the band, infinite where it has no such end */
@@ -17,6 +26,7 @@ struct lesson_result {
     int64_t run[LESSON_SEEDS];
     char chosen;              /* of an ask: the letter, or 0 */
     int given[LESSON_CHOICES]; /* how often each choice was given so far, the present answer among them */
+    struct lesson_map *map;   /* of a map that is done; owned */
     char *why;                /* LESSON_FAILED: what went wrong; owned */
     char *note;               /* of a run: what to know of it, "accuracy 0.51 is not above …", or NULL; owned */
 };
@@ -52,6 +62,8 @@ bool lesson_choose(const struct lesson *l, struct lesson_progress *p, int step, 
 char lesson_right(const struct lesson *l, const struct lesson_progress *p, int step);
 /* Sets the value of a step and whether it is in its band. */
 void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low, double high);
+/* Sets the maps of a step, which are the result's from here on. */
+void lesson_set_map(struct lesson_progress *p, int step, struct lesson_map *map);
 void lesson_set_failed(struct lesson_progress *p, int step, const char *why);
 /* How many checks there are and how many of them are computed and lie in their bands. */
 void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int *all, int *ok);

@@ -11,7 +11,9 @@
 
 enum { FILE_BYTES = 1 << 18, STEPS = 200, LINE_BYTES = 600 };
 
-static const char *const kinds[LESSON_KINDS] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code" };
+static const char *const kinds[LESSON_KINDS] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code", "map" };
+
+bool lesson_computes(const struct lesson_step *s) { return s->value || s->kind == LESSON_MAP; }
 
 const char *lesson_kind_name(enum lesson_kind k) {
     BUG_IF(k < 0 || k >= LESSON_KINDS);
@@ -233,6 +235,23 @@ static int lesson_take_right(struct lesson_reader *r, char *at, struct lesson_st
     return rc ? rc : take_band(r, when + strlen(" if "), s);
 }
 
+/* FILE PERPLEXITY[:SEED]…, up to four maps. */
+static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step *s) {
+    int rc = 0;
+    s->head = take_word(&at);
+    for (char *word; !rc && (word = take_word(&at)); free(word)) {
+        struct lesson_map_of of = { .seed = -1 };
+        char *colon = strchr(word, ':');
+        if (colon) *colon++ = '\0';
+        bool fine = text_to_double(word, &of.perplexity) && of.perplexity >= 1;
+        if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
+        if (!fine) rc = lesson_refuse(r, "\"%s\": a map is PERPLEXITY or PERPLEXITY:SEED, a number of at least 1 and an integer", word);
+        else if (s->maps == LESSON_SHOWN) rc = lesson_refuse(r, "\"%s\": at most %d maps are shown", word, LESSON_SHOWN);
+        else s->map[s->maps++] = of;
+    }
+    return rc || s->maps ? rc : lesson_refuse(r, "\"map\" is followed by a file of points and the perplexity of each map");
+}
+
 /* What follows the keyword of a step. */
 static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char *rest) {
     if (r->l->steps == STEPS) return lesson_refuse(r, "a lesson has at most %d steps", STEPS);
@@ -245,6 +264,7 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
         return kind == LESSON_CODE && !*rest ? lesson_refuse(r, "\"code\" is followed by a file and a function") : 0;
     }
     if (kind == LESSON_SHOW) return take_shown(r, at, s);
+    if (kind == LESSON_MAP) return take_maps(r, at, s);
     int rc = lesson_take_name(r, &at, s);
     if (rc) return rc;
     if (kind == LESSON_ASK) return *at ? lesson_refuse(r, "\"%s\": the question stands in the lines below, indented", at) : 0;
@@ -290,7 +310,7 @@ static int take_header(struct lesson_reader *r, const char *key, const char *res
 }
 
 static int take_keyword(struct lesson_reader *r) {
-    static const char *const all[] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code",
+    static const char *const all[] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code", "map",
                                        "lesson", "about", "model", "task", "minutes", "seconds", "order" };
     const char *at = r->text;
     char *key = take_word(&at);

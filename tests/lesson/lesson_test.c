@@ -100,6 +100,11 @@ static void slips_are_told_with_line_and_word(void **state) {
     refused("ask q\n  What?\n  a) x\n  b) y\nanswer q = a if 1, else b\n  z\n", "\"1\": a band is missing");
     refused("ask q\n  a)x\n", "two choices or more"); /* no choice, but text */
     refused("show heatmp\n  x\n", "is \"heatmap\" meant?");
+    refused("map\n  x\n", "\"map\" is followed by a file of points and the perplexity of each map");
+    refused("map a.tsv 0\n  x\n", "\"0\": a map is PERPLEXITY or PERPLEXITY:SEED");
+    refused("map a.tsv 5:x\n  x\n", "a map is PERPLEXITY or PERPLEXITY:SEED");
+    refused("map a.tsv 1 2 3 4 5\n  x\n", "\"5\": at most 4 maps are shown");
+    refused("map a.tsv 5\n", "\"map\": what it says stands in the lines below");
     refused("", "a lesson has steps");
     refused("seconds many\n", "\"many\": seconds must be a number between 0 and 1000");
     struct lesson l;

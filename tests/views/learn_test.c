@@ -232,6 +232,31 @@ static void a_lesson_compares_curves(void **state) {
     end(&s);
 }
 
+/* Maps are drawn side by side, each with its title; at any size nothing breaks. */
+static void maps_are_drawn(void **state) {
+    (void)state;
+    static const int size[][2] = { { 80, 24 }, { 200, 60 }, { 20, 5 }, { 3, 2 } };
+    for (size_t i = 0; i < COUNT_OF(size); i++) {
+        struct scene_lesson s;
+        begin(&s, size[i][0], size[i][1], GLYPHS_BRAILLE, COLOURS_256, false);
+        other_lesson(&s, "lesson A\nmap points.tsv 10 29:2\n  Where they are.\n");
+        ui_changed(&s.ui);
+        if (!i) assert_true(scene_shows(&s.ui, "computing"));
+        assert_false(lesson_passed(&s.lesson, &s.progress, 0));
+        struct lesson_map *map = xcalloc(1, sizeof *map);
+        *map = (struct lesson_map){ .n = 3, .classes = 2, .label = { 0, 1, 1 }, .class_name = { "tight", "wide" } };
+        for (int k = 0; k < 6; k++) map->xy[0][k] = map->xy[1][k] = k * k;
+        lesson_set_map(&s.progress, 0, map);
+        struct lesson_progress *copy = lesson_progress_clone(&s.progress); /* as the background hands it over */
+        assert_true(copy->of[0].map != map && copy->of[0].map->n == 3);
+        lesson_progress_release(copy);
+        free(copy);
+        static const char *const shown[] = { "perplexity 10", "perplexity 29, seed 2", "tight", "wide", "Where they are." };
+        for (size_t k = 0; k < COUNT_OF(shown); k++) assert_true(scene_shows(&s.ui, shown[k]) || i > 1);
+        end(&s);
+    }
+}
+
 /* A check without text is passed over only while it holds; steps are counted as they are seen. */
 static void a_failed_check_is_a_step(void **state) {
     (void)state;
@@ -290,6 +315,7 @@ int main(void) {
         cmocka_unit_test(notes_only_follow),
         cmocka_unit_test(a_failed_check_is_a_step),
         cmocka_unit_test(a_lesson_compares_curves),
+        cmocka_unit_test(maps_are_drawn),
         cmocka_unit_test(a_step_lies_beside_the_screen_it_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -304,9 +304,18 @@ static void points_are_measured(void **state) {
              "check gap = map_gap(\"points.tsv\", \"low\", \"high\", 0) - 54.8019 in -0.001 to 0.001\n"
              "check kept = map_kept(\"points.tsv\", 3) in 0.5 to 1\n"
              "check again = map_kl(\"points.tsv\", 3) - map_kl(\"points.tsv\", 3) is 0\n"
-             "check near = map_gap(\"points.tsv\", \"low\", \"high\", 3, 1) above 0\n");
+             "check near = map_gap(\"points.tsv\", \"low\", \"high\", 3, 1) above 0\n"
+             "ask q\n  Where?\n  a) x\n  b) y\nmap points.tsv 3 2:1\n  Twelve points.\nanswer q = a\n  So.\n");
     char *file = xprintf("%s/points.lesson", stage.folder);
     assert_int_equal(replay(file), 5);
+    free(stage_out(0, "learn '%s' --handout '%s/points' --model '%s' --task '%s' --db '%s'", file, stage.folder, stage.model, task,
+                   stage.db));
+    char *folder = xprintf("%s/points", stage.folder), *page = test_text(folder, "points.md"), *picture = test_text(folder, "points-7.svg");
+    assert_true(strstr(page, "![map](points-7.svg)") > strstr(page, "## Answers")); /* an answer's map is with it */
+    assert_non_null(strstr(picture, "<svg"));
+    free(folder);
+    free(page);
+    free(picture);
     free(file);
 }
 
@@ -327,6 +336,7 @@ static void what_fails_says_where(void **state) {
         { "let b = count(\"lora\", 17)\n", "17 tasks: 1 to 16 can be counted", 2 },
         { "let a = map_kl(\"none.tsv\", 5)\n", "none.tsv: cannot be opened", 3 },
         { "let a = map_size(\"points.tsv\", \"mid\", 0)\n", "no point is of the class \"mid\"", 2 },
+        { "map none.tsv 5\n  x\n", "bad.lesson:2: ", 3 },
         { "let a = map_kl(\"points.tsv\", 0)\n", "a map has a perplexity of at least 1", 2 },
         { "text\n  a\n  {b}\n", "bad.lesson:4: ", 5 },
     };
