@@ -405,6 +405,7 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
         else rc = err_set(e, ERR_INPUT, "%s: \"id2label\" does not name class %d", path, i);
     }
     if (all && !rc) notes_add(&r->in.out->read, "%s", PEFT_NAMES_FILE);
+    r->in.single = all != NULL;
     if (all) json_decref(all);
     free(path);
     return rc;

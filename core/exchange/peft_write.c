@@ -1,5 +1,6 @@
 /* A run as a folder of PEFT. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/exchange/export.h"
 #include "core/exchange/peft.h"
 #include "core/exchange/peft_prompt.h"
@@ -39,6 +41,7 @@ struct out {
     bool biases, other_biases; /* of wrapped maps; of anything else */
     double dropout;
     bool dora;
+    bool vectors; /* without a head: for a model class that has none */
 };
 
 /* ---- what can be written ---- */
@@ -459,10 +462,25 @@ static void add_map_keys(const struct out *o, json_t *c) {
     }
 }
 
+/* Takes `before` out of a name, where it has it after `root`. */
+static void cut_name(char *name, const char *root, const char *before) {
+    size_t n = strlen(root), m = strlen(before);
+    if (text_starts(name, root) && text_starts(name + n, before)) memmove(name + n, name + n + m, strlen(name + n + m) + 1);
+}
+
+/* A model class without a head has its tensors' names without the family's prefix: those of the tensors, wrapped and saved modules. */
+static void drop_prefix(struct out *o) {
+    const char *before = family_prefix(o->m->arch.family);
+    for (size_t i = 0; i < o->to.tensors; i++) cut_name((char *)(uintptr_t)o->to.tensor[i].name, "base_model.model.", before);
+    for (size_t i = 0; i < o->count; i++) cut_name(o->wrapped[i].module, "", before);
+    for (size_t i = 0; i < o->saves; i++) cut_name(o->saved[i], "", before);
+}
+
 static char *peft_write_config_text(const struct out *o) {
     json_t *c = json_object();
     json_object_set_new(c, "peft_type", json_string(peft_type_name(o->type)));
-    json_object_set_new(c, "task_type", json_string(arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : "SEQ_CLS"));
+    const char *task = arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : o->vectors ? "FEATURE_EXTRACTION" : "SEQ_CLS";
+    json_object_set_new(c, "task_type", json_string(task));
     json_object_set_new(c, "base_model_name_or_path", json_string(o->base));
     json_object_set_new(c, "auto_mapping", json_null());
     json_object_set_new(c, "revision", json_null());
@@ -528,6 +546,8 @@ static bool origin_holds(const struct out *o, const char *origin) {
     const json_t *list = json_object_get(c, "modules_to_save"), *v;
     size_t i;
     json_array_foreach(list, i, v) pooler = pooler || (json_is_string(v) && strstr(json_string_value(v), "pooler"));
+    const char *task = json_string_value(json_object_get(c, "task_type"));
+    if (o->vectors) holds = holds && task && !strcmp(task, "FEATURE_EXTRACTION");
     for (size_t k = 0; k < o->saves; k++) holds = holds && (pooler || !strstr(o->saved[k], "pooler"));
     if (c) json_decref(c);
     return holds;
@@ -535,10 +555,11 @@ static bool origin_holds(const struct out *o, const char *origin) {
 
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e) {
     const char *origin = predictor_origin(p);
-    int rc = predictor_needs_head(p, e) ? e->code : predictor_make_plain(p, e);
+    int rc = predictor_make_plain(p, e);
     int prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
     if (rc) return rc;
-    struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base };
+    struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base,
+                     .vectors = predictor_is_headless(p) };
     rc = peft_write_check(&o, e);
     if (rc) return rc;
     real *made = prompt < 0 ? NULL : peft_prompt_write(&o.to, o.plan, o.m, o.params);
@@ -548,6 +569,7 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     add_halves(&o);
     add_vera_projection(&o, origin);
     peft_write_add_head(&o);
+    if (o.vectors) drop_prefix(&o);
     rc = check_alphas(&o, e);
     char *config = origin_holds(&o, origin) ? xstrdup(origin) : peft_write_config_text(&o);
     if (!rc) rc = peft_write_files(&o, config, folder, e);

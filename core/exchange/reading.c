@@ -176,7 +176,7 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
         notes_add(&r->out->assumed, "the head is the model folder's own");
     }
     if (reading_check_head(r, e)) return e->code;
-    const char *other = head_other(&r->m->arch, r->classes);
+    const char *other = r->single ? NULL : head_other(&r->m->arch, r->classes);
     if (other)
         return err_set(e, ERR_INPUT, "%s: by %s/config.json its head %s, which a run of petri does not; use a model folder without "
                                      "\"problem_type\" if it was trained otherwise", r->bag.path, r->m->folder, other);

@@ -14,6 +14,7 @@ struct adapter_reading {
     struct bag bag;
     struct assembly to;
     int classes;  /* of the head found; 0: none so far */
+    bool single;  /* petri wrote it: one label a text, whatever "problem_type" the model's config has */
     bool vectors; /* it is for vectors of texts: a head of the model's folder is not its */
     char **label; /* classes of them, as the folder names them; NULL: it does not.  Owned by the reader */
 };
