@@ -224,7 +224,7 @@ static void pick(const struct class_list *l, int class, int n, struct rng_key ke
         out[i] = at;
     }
     for (int i = n - 1; i > 0; i--) {
-        int j = (int)rng_below(key, (uint64_t)(n + i), (uint64_t)i + 1);
+        int j = (int)rng_below(key, (uint64_t)n + (uint64_t)i, (uint64_t)i + 1);
         uint32_t t = out[i];
         out[i] = out[j];
         out[j] = t;
