@@ -134,10 +134,13 @@ static void learn_draw_run(struct learn_pen *p, int step) {
         for (int k = 0; k < p->ui->train.jobs; k++)
             if (p->ui->train.job[k].id == r->run[i]) job = &p->ui->train.job[k];
         if (job) show_value(job->loss, loss);
-        if (job && r->state == LESSON_BUSY)
-            snprintf(line, sizeof line, "%s #%lld  step %lld of %lld  loss %s", state_sign(job->state), (long long)r->run[i],
-                     (long long)job->step, (long long)job->steps, loss);
-        else snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026", (long long)r->run[i]);
+        if (job && r->state == LESSON_BUSY) {
+            int n = snprintf(line, sizeof line, "%s #%lld  step %lld of %lld", state_sign(job->state), (long long)r->run[i],
+                             (long long)job->step, (long long)job->steps);
+            if (job->to_score) text_more(line, sizeof line, (size_t)n, "  evaluating %lld/%lld", (long long)job->scored,
+                                         (long long)job->to_score);
+            else if (job->step) text_more(line, sizeof line, (size_t)n, "  loss %s", loss);
+        } else snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026", (long long)r->run[i]);
         pen_line(p, 0, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line);
         if (p->c && job && r->state == LESSON_BUSY && job->steps > 0 && p->r.w > 66)
             canvas_bar(p->c, p->r.x + 50, p->r.y + p->row - 1 - p->skip, p->r.w - 52, (double)job->step / (double)job->steps);

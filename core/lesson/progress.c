@@ -174,7 +174,7 @@ static void add_filled(const struct lesson_result *r, bool run, bool percent, bo
     char text[32];
     if (run && r->runs) buf_printf(b, "%s%lld", kept ? "" : "#", (long long)r->run[0]);
     else if (run || r->state != LESSON_DONE) buf_puts(b, "\u2026");
-    else if (percent) buf_printf(b, "%.1f %%", 100 * r->value);
+    else if (percent) buf_printf(b, "%.1f%%", 100 * r->value);
     else lesson_value_text(r->value, text), buf_puts(b, text);
 }
 

@@ -220,7 +220,7 @@ static void what_is_kept_comes_back(void **state) {
     lesson_check_text(&q.of[3], said);
     assert_string_equal(said, "measured 12,345, expected above 0");
     char *text = lesson_fill(&l, &q, 3, "{c} {a%} {r} {x", false);
-    assert_string_equal(text, "12,345 25.0 % #7 {x");
+    assert_string_equal(text, "12,345 25.0% #7 {x");
     free(text);
     char *command = lesson_command(&l, &q, 2);
     assert_string_equal(command, "petri train --method 'lora(r=2)' --steps 1");

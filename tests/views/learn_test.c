@@ -232,6 +232,30 @@ static void a_lesson_compares_curves(void **state) {
     end(&s);
 }
 
+/* A run that trains shows its loss once it has one, or how far an evaluation is. */
+static void a_run_shows_where_it_is(void **state) {
+    (void)state;
+    static const struct { int64_t step, scored, to_score; const char *shows, *not; } cases[] = {
+        { 0, 0, 0, "#3  step 0 of 40", "loss" },
+        { 0, 3, 64, "step 0 of 40  evaluating 3/64", "loss" },
+        { 7, 0, 0, "step 7 of 40  loss 0.5", "evaluating" },
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct scene_lesson s;
+        begin(&s, 80, 24, GLYPHS_BRAILLE, COLOURS_256, false);
+        other_lesson(&s, "lesson A\nrun a = --steps 40\n  Look.\n");
+        struct job_row job = { .id = 3, .state = RUN_RUNNING, .step = cases[i].step, .steps = 40, .loss = 0.5, .scored = cases[i].scored,
+                               .to_score = cases[i].to_score };
+        s.ui.train.job = &job;
+        s.ui.train.jobs = 1;
+        s.progress.of[0] = (struct lesson_result){ .state = LESSON_BUSY, .runs = 1, .run = { 3 } };
+        ui_changed(&s.ui);
+        assert_true(scene_shows(&s.ui, cases[i].shows));
+        assert_false(scene_shows(&s.ui, cases[i].not));
+        end(&s);
+    }
+}
+
 /* Maps are drawn side by side, each with its title; at any size nothing breaks. */
 static void maps_are_drawn(void **state) {
     (void)state;
@@ -315,6 +339,7 @@ int main(void) {
         cmocka_unit_test(notes_only_follow),
         cmocka_unit_test(a_failed_check_is_a_step),
         cmocka_unit_test(a_lesson_compares_curves),
+        cmocka_unit_test(a_run_shows_where_it_is),
         cmocka_unit_test(maps_are_drawn),
         cmocka_unit_test(a_step_lies_beside_the_screen_it_shows),
     };
