@@ -254,7 +254,7 @@ static int apply_change(struct applier *a, const struct store_record *r, struct 
         "UPDATE run SET state=?2, reason=?3, weights_sha256=coalesce(?4,weights_sha256),"
         " step=iif(?5<0,step,?5), seconds=iif(?6<0,seconds,?6),"
         " started=iif(?2='running',coalesce(started,?7),started), ended=iif(?8,NULL,?7),"
-        " peak=CASE WHEN ?9=0 THEN peak WHEN ?9<0 THEN NULL WHEN ?10 THEN ?9 ELSE max(peak,?9) END"
+        " peak=CASE WHEN ?9=0 THEN peak WHEN ?10 THEN ?9 ELSE max(coalesce(peak,0),?9) END"
         " WHERE id=?1",
         "itttidiiii", r->run, store_state_name(r->state), p->text[0], p->text[1], r->step, r->seconds,
         r->time, (int64_t)live, r->peak, (int64_t)r->of_whole);

@@ -184,7 +184,7 @@ struct store_change {
     double seconds;         /* < 0: as it is */
     const char *reason;     /* NULL: none */
     const char *weights_sha256;
-    int64_t peak;           /* bytes that were resident at most; 0: as it is, < 0: not known, others were beside it */
+    int64_t peak;           /* bytes that the run needed at most; 0: as it is */
     bool of_whole;          /* that is of the whole run, not only since it was resumed */
 };
 int store_change(struct store *s, const struct store_change *c);
@@ -361,7 +361,7 @@ struct store_run {
     int64_t rows;                  /* dev rows that best was measured on; 0: not known */
     double lr;                     /* of the config; NaN: it has none */
     char *dev_sha256;              /* of the rows that decide; NULL: not known */
-    int64_t peak;                  /* bytes that the process had resident at most; 0: not known, or others were beside it */
+    int64_t peak;                  /* bytes that the run needed at most; 0: not known (older petris stored the process's memory) */
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
         *train_file, *dev_file, *train_sha256, *kernel, *folder;

@@ -27,7 +27,7 @@ struct sweep_tile {       /* a cell */
     int kind;             /* cells of one kind may be compared; -1: no value */
     int n;                /* runs that count */
     double mean, sd, low, high, rank; /* NaN: none */
-    double cost[SWEEP_COSTS]; /* trained values, seconds, bytes resident at most; NaN: not known */
+    double cost[SWEEP_COSTS]; /* trained values, seconds, peak bytes; NaN: not known */
     const int64_t *run;
     int runs;
     const double *rung;   /* of page.rungs, the means there; NaN: it did not come so far; NULL: none */

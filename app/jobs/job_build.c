@@ -177,7 +177,6 @@ static struct job_record *next_to_start(struct jobs *j, bool *waiting) {
     if (asked) return asked;
     if (!queued || places < 1 || j->full) return NULL;
     queued->stage = JOB_BUILDING;
-    jobs__note_beside(j);
     return queued;
 }
 

@@ -11,7 +11,6 @@
 #include "app/jobs/jobs_private.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/base/resident.h"
 #include "core/data/metrics.h"
 
 /* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; of a stage before the last under its own
@@ -42,12 +41,6 @@ static void keep_terms(struct job_record *job, const struct event *e) {
     }
 }
 
-/* Memory is not given back while a run is in work, so a look now and then sees the most of it. */
-static void look_at_memory(struct job_record *job) {
-    int64_t now = resident_bytes();
-    if (now > job->peak) job->peak = now;
-}
-
 static void on_point(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct store_step step = {
@@ -58,7 +51,6 @@ static void on_point(struct job_record *job, const struct event *e) {
     for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
     store_step(j->store, &step);
     keep_terms(job, e);
-    if (e->step % 16 == 1) look_at_memory(job);
     pthread_mutex_lock(&j->lock);
     GROW(job->point, job->points_room, job->points + 1);
     job->point[job->points++] = (struct series_step){ e->step, e->loss, e->lr, e->grad_norm, e->tokens, e->seconds };
@@ -90,7 +82,6 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
     struct job_evaluation shown = { .step = e->step, .value = NAN, .loss = NAN, .best = e->best,
                                     .constant = e->constant, .none_valid = e->none_valid };
     double majority = NAN;
-    look_at_memory(job);
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
         int id = metric_find(m->name);
@@ -214,10 +205,7 @@ static void on_state(struct job_record *job, const struct event *e) {
     int64_t peak = 0;
     if (is_over(e->state) && job->run) {
         run_weights_sha256(job->run, weights);
-        look_at_memory(job);
-        pthread_mutex_lock(&job->jobs->lock);
-        peak = job->beside ? -1 : job->peak;
-        pthread_mutex_unlock(&job->jobs->lock);
+        peak = (int64_t)run_peak_bytes(job->run);
     }
     store_change(job->jobs->store,
                  &(struct store_change){ .run = job->id, .step = e->step,

@@ -36,15 +36,6 @@ void jobs__changed(struct jobs *j) {
     pthread_cond_broadcast(&j->changed);
 }
 
-void jobs__note_beside(struct jobs *j) {
-    struct job_record *one = NULL;
-    for (struct job_record *job = j->first; job; job = job->next) {
-        if (job->stage != JOB_BUILDING && job->stage != JOB_IN_WORK) continue;
-        if (one) one->beside = job->beside = true;
-        one = job;
-    }
-}
-
 void jobs__await(struct jobs *j, uint64_t seen, double seconds) {
     struct timespec until = clock_after(seconds > 0 ? seconds : 0);
     while (j->news == seen) {

@@ -66,7 +66,6 @@ struct job_record {
     enum store_state was;
     char *why;
     struct run *run;             /* in work */
-    int64_t peak;                /* bytes resident at most while it was looked; its run's thread's */
     struct model *model;
     struct job_tasks tasks;
     /* under jobs->lock */
@@ -74,7 +73,6 @@ struct job_record {
     int64_t id;                  /* 0: asked, and no number yet */
     uint64_t turn;               /* place in the queue: the least is next */
     bool stop, paused;           /* as the user wants */
-    bool beside;                 /* another was in work at the same time, so memory is not its own */
     int64_t retry;               /* when to set going a run that paused itself, clock_ms; 0: it has not */
     struct err failure;          /* why it could not be built */
     char *method, *task_name, *metric, *rows, *reason;
@@ -115,8 +113,6 @@ struct jobs {
 void jobs__say(struct jobs *j, const char *text);
 /* These with the lock held. */
 struct job_record *jobs__find(struct jobs *j, int64_t id);
-/* Notes which jobs are in work, or built, beside one another. */
-void jobs__note_beside(struct jobs *j);
 void jobs__changed(struct jobs *j); /* wakes whoever waits */
 void jobs__apply(struct job_record *job);  /* tells a run in work what is wanted of it */
 /* Waits on `changed` until there is news since `seen`, at most `seconds` (< 0: no limit); with the lock. */

@@ -238,9 +238,9 @@ static void fill_costs(struct run_page *d, const struct store_run *r, const stru
     if (r->seconds > 0)
         background_rows_pair(d, "seconds of training", xprintf("%s%s%s%s", took, *expected ? ", " : "", *expected ? expected : "",
                                                                *expected ? " expected" : ""));
-    if (r->peak > 0 && known) background_rows_pair(d, "memory at most", xprintf("%.0f MB, %.0f expected", (double)r->peak / 1e6,
-                                                                                x.bytes / 1e6));
-    else if (r->peak > 0) background_rows_pair(d, "memory at most", xprintf("%.0f MB", (double)r->peak / 1e6));
+    if (r->peak > 0 && known) background_rows_pair(d, "peak memory", xprintf("%.0f MB (estimated %.0f MB)", (double)r->peak / 1e6,
+                                                                             x.bytes / 1e6));
+    else if (r->peak > 0) background_rows_pair(d, "peak memory", xprintf("%.0f MB", (double)r->peak / 1e6));
 }
 
 /* What lies in the run's folder now. */

@@ -396,8 +396,7 @@ char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) 
             return xprintf("%s ran on \"%s\", %s on \"%s\": their %s is not compared", first->name, kernel_of(first),
                            g->name, kernel_of(g), cost == COST_MEMORY ? "memory" : "time");
         if (cost == COST_MEMORY && isnan(comparison_memory(g)))
-            return xprintf("what the runs of %s took of memory is not known: they were in work beside others, or are of before it "
-                           "was kept (petri sweep --at-once 1 trains each alone)", g->name);
+            return xprintf("the peak memory of the runs of %s is not known", g->name);
     }
     return NULL;
 }

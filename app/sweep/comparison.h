@@ -20,7 +20,7 @@ struct compared_run {
     int64_t id, trained;
     uint64_t seed;
     double value, final, seconds; /* best and last of the metric; NaN: none */
-    int64_t peak; /* bytes resident at most; 0: not known, or others were beside it */
+    int64_t peak; /* bytes that the run needed at most; 0: not known */
     enum store_state state;
     bool other_rows; /* with allow_rows: on other rows than the kind's first run */
     char *kernel; /* of the matrix library and processor, or NULL */

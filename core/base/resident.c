@@ -6,14 +6,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-int64_t resident_bytes(void) {
-    FILE *f = fopen("/proc/self/statm", "r");
-    long long whole, resident = 0;
-    if (f && fscanf(f, "%lld %lld", &whole, &resident) != 2) resident = 0;
-    if (f) fclose(f);
-    return resident * (int64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* The kernel's own count of this program; getrusage's holds what the process had before exec too. */
 int64_t resident_peak_bytes(void) {
     FILE *f = fopen("/proc/self/status", "r");

@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-/* Bytes resident now; 0 where the system does not say. */
-int64_t resident_bytes(void);
-/* The most that ever were; as getrusage counts where the system's own count is not to be had. */
+/* The most bytes that ever were resident; as getrusage counts where the system's own count is not to be had. */
 int64_t resident_peak_bytes(void);
 
 #endif

@@ -127,4 +127,5 @@ void arena_scratch_release(struct arena *a, struct arena_mark m) {
 }
 
 size_t arena_peak(const struct arena *a) { return a->peak; }
+void arena_peak_restart(struct arena *a) { a->peak = a->used; }
 size_t arena_grown(const struct arena *a) { return a->grown; }

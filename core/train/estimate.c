@@ -10,10 +10,9 @@
 #include "core/train/regime.h"
 #include "core/train/stages.h"
 
-/* Fitted: the share of a matrix product's rate that a whole step comes to; what the program has resident without a model,
- * its libraries' and tokenizer's; bytes that a trained value takes (itself, its gradients, the optimiser's means); what a gate
- * takes of a step. */
-static const double rate_share = 0.7, program_bytes = 30e6, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
+/* Fitted: the share of a matrix product's rate that a whole step comes to; bytes that a trained value takes (itself, its
+ * gradients, the optimiser's means); what a gate takes of a step. */
+static const double rate_share = 0.7, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
 
 struct rate_asked {
     double seconds;
@@ -128,7 +127,7 @@ static double estimate_bytes(const struct estimate_of *x) {
     double parts = fmax(1, (double)c->shards * c->accumulate), rows = ceil(c->batch / parts), workers = fmin(x->workers, c->shards);
     double kept = kept_of_token(x->a) * (x->tokens * (encoder - low) + x->targets * decoder);
     kept += 3.0 * x->targets * (decoder ? x->a->vocabulary : 0);
-    return program_bytes + model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
+    return model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
 }
 
 bool estimate_run(const struct estimate_of *of, struct estimate *out) {

@@ -26,7 +26,7 @@ double estimate_scaled(double seconds, const struct arch *a, int workers, double
 
 struct estimate {
     double step_seconds, seconds; /* of a step; of all steps and evaluations; NaN: not known */
-    double bytes;                 /* that the process has resident at most */
+    double bytes;                 /* that the run needs at most (run_peak_bytes) */
 };
 
 /* false: what it takes is not told by rows (a run over episodes, or in stages). */

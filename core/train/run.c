@@ -339,19 +339,23 @@ void run_work(struct unit *u, struct worker *w) {
     int index = (int)u->index;
     struct call x = { r, index, w, 0, true };
     bool good = true, advance = false;
+    footprint_begin(w);
     switch ((enum unit_kind)u->kind) {
     case UNIT_BEGIN: train_run_begin(r); break;
     case UNIT_FORWARD:
         run_guarded(r, w->arena, call_step_forward, &x);
+        footprint_end(r, w);
         if (!count_unit(r, 0)) break;
         if ((good = run_close(r, call_step_join))) set_phase(r, PHASE_STEP, r->cut.parts);
         break;
     case UNIT_PART:
         run_guarded(r, w->arena, call_step_part, &x);
+        footprint_end(r, w);
         if ((advance = add_in_turn(r, index, w))) good = run_close(r, call_step_finish);
         break;
     case UNIT_CHUNK:
         run_guarded(r, w->arena, call_evaluation_chunk, &x);
+        footprint_end(r, w);
         if ((advance = count_unit(r, evaluation_rows(r, index)))) good = run_close(r, call_evaluation_finish);
         break;
     }

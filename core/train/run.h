@@ -118,6 +118,10 @@ void run_progress(struct run *r, struct run_progress *out);
 
 const struct plan *run_plan(const struct run *r);
 const struct run_config *run_config_of(const struct run *r);
+/* Returns the bytes that the run needed at most: the model's weights, the tokenized examples, parameters with gradients and
+ * optimizer state, activations of each worker.  Other runs of the process, and what it keeps beside runs, are not among them;
+ * nor are teachers and the shared cache of frozen layers. */
+size_t run_peak_bytes(struct run *r);
 /* SHA-256 over the trained tensors (names, shapes, bytes): equal runs are seen equal. */
 void run_weights_sha256(const struct run *r, char out[65]);
 /* The flat block (plan.h), for tests and reports.  Only while no worker works on it. */

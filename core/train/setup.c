@@ -150,6 +150,7 @@ int setup_values(struct run *r, struct err *e) {
         return err_set(e, ERR_SYSTEM,
                        "no memory for %zu trained values, their gradients and the optimiser",
                        trained);
+    footprint_values(r);
     r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];

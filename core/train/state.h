@@ -6,7 +6,7 @@
  * workers on parts and chunks.
  *
  * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that are kept),
- * sample.c (texts) and share.c (frozen layers). */
+ * sample.c (texts), share.c (frozen layers) and footprint.c (memory). */
 #ifndef CORE_TRAIN_STATE_H
 #define CORE_TRAIN_STATE_H
 
@@ -178,6 +178,8 @@ struct run {
     const real **made_seed;
     struct optim_group *group; /* one a trained tensor */
     struct attach *attach[CREW_MOST]; /* made by its worker on first use */
+    size_t value_bytes;               /* parameters, gradients and optimizer state: of the stage with most */
+    size_t activations[CREW_MOST];    /* bytes of each worker's arena at most, in this run's units (under `lock`) */
 
     /* The step in hand. */
     struct sampler *sampler;
@@ -300,6 +302,11 @@ void join_prepare(struct run *r); /* whether tapes are held in this step */
 void step_forward(struct run *r, int index, struct worker *w);
 void step_join(struct run *r);
 void step_part(struct run *r, int index, struct worker *w);
+
+/* footprint.c: around a worker's unit, and when the parameters were made. */
+void footprint_begin(struct worker *w);
+void footprint_end(struct run *r, const struct worker *w);
+void footprint_values(struct run *r);
 
 /* evaluate.c */
 bool evaluation_due(const struct run *r);
