@@ -228,18 +228,15 @@ bool background__expected(const struct store_run *r, const struct background_mac
     return known;
 }
 
-/* What it took of time and memory, beside what the model of costs says (core/train/estimate.h). */
+/* What it took of time and memory.  How long it would take was estimated at its start, by the machine's speed of then, which is
+ * not stored: an estimate by the speed of now would be another one. */
 static void fill_costs(struct run_page *d, const struct store_run *r, const struct background_machine *machine) {
-    struct estimate x = { NAN, NAN, NAN };
-    char took[32], expected[32] = "";
-    bool known = background__expected(r, machine, &x);
+    struct estimate x;
+    char took[32];
     show_short_seconds(r->seconds, took);
-    if (known && isfinite(x.seconds)) show_short_seconds(x.seconds, expected);
-    if (r->seconds > 0)
-        background_rows_pair(d, "seconds of training", xprintf("%s%s%s%s", took, *expected ? ", " : "", *expected ? expected : "",
-                                                               *expected ? " expected" : ""));
-    if (r->peak > 0 && known) background_rows_pair(d, "peak memory", xprintf("%.0f MB (estimated %.0f MB)", (double)r->peak / 1e6,
-                                                                             x.bytes / 1e6));
+    if (r->seconds > 0) background_rows_pair(d, "seconds of training", xstrdup(took));
+    if (r->peak > 0 && background__expected(r, machine, &x))
+        background_rows_pair(d, "peak memory", xprintf("%.0f MB (estimated %.0f MB)", (double)r->peak / 1e6, x.bytes / 1e6));
     else if (r->peak > 0) background_rows_pair(d, "peak memory", xprintf("%.0f MB", (double)r->peak / 1e6));
 }
 
