@@ -185,7 +185,8 @@ static char *compose_error_of(const struct compose_view *v, const struct method 
 static void check_presets(struct compose_view *v) {
     static const struct arch none;
     const struct arch *on = v->arch ? v->arch : &none;
-    if (!memcmp(&v->bad_on, on, sizeof *on)) return;
+    /* Padding that differs makes the result again, no more. */
+    if (!memcmp(&v->bad_on, on, sizeof *on)) return; /* NOLINT(bugprone-suspicious-memory-comparison) */
     memcpy(&v->bad_on, on, sizeof *on);
     for (int i = 0; i < preset_count() && i < COMPOSE_PRESETS; i++) {
         free(v->bad[i]);

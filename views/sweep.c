@@ -234,7 +234,7 @@ static void sweep_to_runs(struct ui *ui, struct effect *out) {
         const struct sweep_tile *t = &v->page.tile[i];
         bool mine = w ? !w->level || !strcmp(t->axis[w->axis_at] ? t->axis[w->axis_at] : "none", w->level) : i == tile;
         if (!mine || !t->runs) continue;
-        run = xrealloc(run, (size_t)(n + t->runs), sizeof *run);
+        run = xrealloc(run, (size_t)n + (size_t)t->runs, sizeof *run);
         memcpy(run + n, t->run, (size_t)t->runs * sizeof *run);
         n += t->runs;
     }

@@ -393,10 +393,11 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
     enum request r = keys_request(ui->screen, p);
     if (r != REQ_NONE && everywhere(ui, r, out)) return;
     struct ui *before = xmalloc(sizeof *before);
-    *before = *ui;
+    memcpy(before, ui, sizeof *before); /* with its padding, for the comparison */
     bool taken = r != REQ_NONE && screens[ui->screen]->request(ui, r, out);
     if (!taken && r == REQ_BACK) go_back(ui);
-    bool same = !*ui->message && out->kind == EFFECT_NONE && !memcmp(before, ui, sizeof *ui);
+    bool same = !*ui->message && out->kind == EFFECT_NONE &&
+                !memcmp(before, ui, sizeof *ui); /* NOLINT(bugprone-suspicious-memory-comparison) */
     free(before);
     if (same && !ui_moves(r)) ui_answer(ui, p, r);
 }
