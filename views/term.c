@@ -24,7 +24,7 @@
 #include "views/term_decode.h"
 #include "views/term_guard.h"
 
-enum { PAIRS = 600, ESCAPE_MS = 50 /* how long bytes may lag behind their Escape */, READ_AHEAD = 1 << 16 };
+enum { PAIRS = 600, ESCAPE_MS = 25 /* how long bytes may lag behind their Escape */, READ_AHEAD = 1 << 16 };
 
 /* One terminal a process, all of it used by one thread. */
 static struct {

@@ -379,8 +379,9 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
         ask_press(ui, p, out);
         return;
     }
+    bool offered = ui->offers_undo;
     *ui->message = 0;
-    ui->line_new = false;
+    ui->line_new = ui->offers_undo = false;
     if (ui->prompt.open) {
         prompt_feed(ui, p, out);
         return;
@@ -390,6 +391,12 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
         return;
     }
     if (learn_press(ui, p, out)) return;
+    enum request move = keys_request(SCREEN_RUNS, p);
+    if (offered && (move == REQ_UNDO || move == REQ_REDO)) { /* also where the screen has something else to undo, or nothing */
+        out->kind = move == REQ_UNDO ? EFFECT_UNDO : EFFECT_REDO;
+        ui->offers_undo = true;
+        return;
+    }
     enum request r = keys_request(ui->screen, p);
     if (r != REQ_NONE && everywhere(ui, r, out)) return;
     struct ui *before = xmalloc(sizeof *before);

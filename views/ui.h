@@ -75,6 +75,7 @@ struct ui {
     char message[900];     /* holds a whole error */
     char line[1200];       /* the last action as a command line, set by the app; "" none */
     bool line_new;         /* it is of the last press */
+    bool offers_undo;      /* the message offers to take back the last move of runs, or to make it again */
     bool mouse;            /* the app reports the mouse */
     enum say say;
     int64_t now;           /* of the last press */

@@ -61,7 +61,7 @@ void ui_mouse(struct ui *ui, const struct mouse *m, struct effect *out) {
     }
     ui->now = m->ms;
     *ui->message = 0;
-    ui->line_new = false;
+    ui->line_new = ui->offers_undo = false;
     if (ui->prompt.open || ui->picker.open) click_zone(ui, m, out);
     else click(ui, &f, m, out);
 }

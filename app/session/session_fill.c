@@ -450,6 +450,7 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->kind == BACKGROUND_TRASH || a->kind == BACKGROUND_RESTORE || a->kind == BACKGROUND_NAME) {
         if (a->moved) record_move(s, a);
         else s->undoing = 0;
+        s->ui.offers_undo = a->moved != 0;
         session__moved(s);
         session__ask_runs(s);
         if (a->kind == BACKGROUND_NAME) session__ask_others(s, false);

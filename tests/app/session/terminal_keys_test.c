@@ -90,6 +90,23 @@ static void messages_offer_what_works(void **state) {
     type("C-r");
     await("is called for the talk (u takes it back)", true);
     assert_int_equal(run_count(), 2);
+    /* also on a page of output, which has nothing else to undo, and on Compose, which has */
+    type("\":sql 'SELECT 5'\" Enter");
+    await(" done ", true);
+    type("\":trash 1\" Enter");
+    await("u brings back", true);
+    type("u");
+    await("restored; ^r puts back", true);
+    type("1 j");
+    await("function", true);
+    type("\":trash 1\" Enter");
+    await("u brings back", true);
+    type("u");
+    await("restored; ^r puts back", true);
+    assert_int_equal(run_count(), 2);
+    type("j u"); /* another key, and u is Compose's */
+    await("restored", false);
+    assert_int_equal(run_count(), 2);
     leave();
 }
 
