@@ -2,6 +2,7 @@
  * site, and that rows do not feel their neighbours. */
 #include "tests/support/test.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +105,11 @@ static void test_order(void **state) {
             .self = &log, .wants = log_wants, .write = log_write, .keys = log_keys};
         real *plain = encode(&fx.batch, NULL, false, 1, NULL);
         real *seen = encode(&fx.batch, &hooks, false, 1, NULL);
-        assert_true(apart(seen, plain, values(&fx.batch)) < 1e-6);
+        /* Offered values are rounded where plain layers keep a sum: a few units in the last place of the largest, which
+         * the processor's kernels decide. */
+        double largest = 0;
+        for (size_t i = 0; i < values(&fx.batch); i++) largest = fmax(largest, fabs((double)plain[i]));
+        assert_true(apart(seen, plain, values(&fx.batch)) < 8 * FLT_EPSILON * largest);
         struct buf right = BUF_INIT;
         buf_printf(&right, "-1 %s done\n", tap_name(TAP_EMBED_WORDS)); /* nothing stands instead of words */
         expect_both(&right, -1, TAP_EMBED);
