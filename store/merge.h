@@ -11,7 +11,6 @@ struct merge_map {
     size_t count, room;
 };
 void merge_map_put(struct merge_map *m, int64_t from, int64_t into);
-int64_t merge_map_get(const struct merge_map *m, int64_t from); /* 0: not known */
 
 struct merger {
     struct store *into, *from;

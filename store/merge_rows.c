@@ -22,7 +22,8 @@ void merge_map_put(struct merge_map *m, int64_t from, int64_t into) {
     m->into[m->count++] = into;
 }
 
-int64_t merge_map_get(const struct merge_map *m, int64_t from) {
+/* 0: not known */
+static int64_t merge_map_get(const struct merge_map *m, int64_t from) {
     for (size_t i = m->count; i-- > 0;)
         if (m->from[i] == from) return m->into[i];
     return 0;

@@ -5,7 +5,7 @@
 
 #include "core/base/mem.h"
 
-int block_tap_width(const struct arch *a, enum tap t) {
+static int block_tap_width(const struct arch *a, enum tap t) {
     if (t == TAP_F_PRE || t == TAP_F_ACT) return a->inner;
     if (t == TAP_A_Q || t == TAP_A_K || t == TAP_A_V || t == TAP_A_CTX || t == TAP_A_HEAD)
         return a->heads * a->head_width;

@@ -46,6 +46,4 @@ int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus
 /* The same on one row: the number of each module where it writes. */
 void lanes_marks(const struct wire *d, const struct method *m, int focus);
 
-int block_tap_width(const struct arch *a, enum tap t);
-
 #endif

@@ -18,7 +18,7 @@ const char *axis_name(enum axis a) {
     return names[a];
 }
 
-const char *tap_words(enum tap t) {
+static const char *tap_words(enum tap t) {
     static const char *const words[TAP_COUNT] = {
         [TAP_NONE] = "\u2013",        [TAP_A_RES] = "attn residual", [TAP_A_IN] = "attn in",
         [TAP_A_Q] = "attn q",         [TAP_A_K] = "attn k",          [TAP_A_V] = "attn v",

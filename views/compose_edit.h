@@ -97,7 +97,6 @@ void compose_list_options(struct compose_view *v);
 void axis_value(const struct module *m, enum axis a, char out[64]);
 /* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */
 void site_words(const struct module *m, char out[32]);
-const char *tap_words(enum tap t);
 
 /* Remembers the present state, so that the change that follows can be undone. */
 void compose_push(struct compose_view *v);

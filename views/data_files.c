@@ -90,7 +90,8 @@ static void go_up(struct ui *ui, struct effect *out) {
     list_folder(ui, path, out);
 }
 
-void data_files_take(struct ui *ui, struct effect *out) {
+/* Enter, with what was typed. */
+static void data_files_take(struct ui *ui, struct effect *out) {
     struct data_view *v = &ui->data;
     const struct data_entry *e = entry_at(v, v->cursor);
     if (strchr(v->filter, '/') || *v->filter == '~') { /* a path: what it is the app knows */

@@ -9,9 +9,6 @@
 /* After v->look was set: the guesses are taken, on top of what `base` has beside its rows. */
 void data_looked(struct data_view *v, const struct run_config *base);
 int data_columns(const struct data_view *v);
-int data_devs(const struct data_view *v);
-void data_dev_words(const struct data_view *v, char out[160]);
-void data_apply(struct data_view *v);
 void data_give(struct data_view *v, int column, enum peek_role role);
 int data_options(const struct data_view *v, int line[DATA_OPTIONS]);
 void data_option_words(const struct data_view *v, int line, const char **name, char value[160]);
@@ -24,8 +21,6 @@ void data_find(struct ui *ui, struct effect *out);
 void data_listed(struct ui *ui);
 /* A press while a file is looked for; false: it is the typed line's. */
 bool data_files_press(struct ui *ui, const struct press *p, struct effect *out);
-/* Enter, with what was typed. */
-void data_files_take(struct ui *ui, struct effect *out);
 void data_files_typed(struct ui *ui);
 void data_files_draw(const struct data_view *v, const struct ui *ui, struct canvas *c, struct rect r);
 

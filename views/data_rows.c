@@ -12,7 +12,7 @@ static const char *const data_rows_splits[] = {"10%", "5%", "20%", "30%"};
 int data_columns(const struct data_view *v) { return v->look.peek ? v->look.peek->columns : 0; }
 
 /* Where dev rows may come from: files likely by their names, shares held out, other files, none. */
-int data_devs(const struct data_view *v) { return v->look.own_dev ? 1 : v->look.besides + (int)COUNT_OF(data_rows_splits) + 1; }
+static int data_devs(const struct data_view *v) { return v->look.own_dev ? 1 : v->look.besides + (int)COUNT_OF(data_rows_splits) + 1; }
 
 /* The file of a place, or the share, or neither. */
 static void dev_at(const struct data_view *v, int i, const char **file, const char **split) {
@@ -24,7 +24,7 @@ static void dev_at(const struct data_view *v, int i, const char **file, const ch
     else if (i < v->look.besides + splits) *file = v->look.beside[i - splits];
 }
 
-void data_dev_words(const struct data_view *v, char out[160]) {
+static void data_dev_words(const struct data_view *v, char out[160]) {
     const char *file, *split;
     dev_at(v, v->dev, &file, &split);
     if (v->look.own_dev) snprintf(out, 160, "the folder's own");
@@ -43,7 +43,7 @@ static const char *column_with(const struct data_view *v, enum peek_role role) {
 }
 
 /* The config with these rows alone; what was set of header, delimiter and kind stays. */
-void data_apply(struct data_view *v) {
+static void data_apply(struct data_view *v) {
     struct run_config *c = &v->config;
     const struct data_look *k = &v->look;
     const char *file, *split;

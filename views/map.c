@@ -51,7 +51,8 @@ static struct scatter_data map_points_of(const struct map_view *v, int panel, in
     return (struct scatter_data){d->n, d->panel[panel].xy, *labels, map_classes(v)};
 }
 
-void map_changed(struct map_view *v) {
+/* After data or size changed: what the cursor is on, parts inside their bounds. */
+static void map_changed(struct map_view *v) {
     const struct map_data *d = &v->data;
     if (v->fresh && d->tasks > 1 && d->panels) v->colour = MAP_BY_TASK;
     v->fresh = v->fresh && !d->panels;

@@ -95,8 +95,6 @@ struct map_view {
 };
 
 void map_init(struct map_view *v);
-/* After data or size changed: what the cursor is on, parts inside their bounds. */
-void map_changed(struct map_view *v);
 /* The panel under the cursor (of the legend: the last one). */
 int map_focus(const struct map_view *v);
 

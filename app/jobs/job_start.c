@@ -29,7 +29,7 @@ void request_copy(struct job_request *to, const struct job_request *from) {
     to->name = xcopy(from->name);
 }
 
-void request_release(struct job_request *r) {
+static void request_release(struct job_request *r) {
     config_release(&r->config);
     free((char *)r->note);
     free((char *)r->name);

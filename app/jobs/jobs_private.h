@@ -158,6 +158,5 @@ void jobs__sample_release(struct job_sample *s);
 void jobs__event(void *self, const struct event *e); /* self: struct job_record */
 
 void request_copy(struct job_request *to, const struct job_request *from);
-void request_release(struct job_request *r);
 
 #endif

@@ -149,7 +149,8 @@ static void session_effects_ask_name(struct session *s, int64_t run, const char 
                                                               .name = name });
 }
 
-void session__name(struct session *s, int64_t run, const char *name) {
+/* the same of a name */
+static void session__name(struct session *s, int64_t run, const char *name) {
     if (s->moving) wish(s, WISH_MOVE, &run, 1, false, name);
     else session_effects_ask_name(s, run, name, "u");
 }

@@ -147,7 +147,6 @@ void session__table(struct session *s, const char *form);
 void session__only_looks(struct session *s);
 /* Moves runs into or out of the trash, one move after the other; an answer ends with session__moved. */
 void session__move(struct session *s, bool trash, const int64_t *run, int runs);
-void session__name(struct session *s, int64_t run, const char *name); /* the same of a name */
 void session__moved(struct session *s);
 void session__drop_wishes(struct session *s);
 

@@ -142,7 +142,8 @@ static int verb_runs_print_table(struct store *s, const struct store_runs *runs,
     return rc;
 }
 
-int verb_one_form(const struct args *a, enum store_format *form, struct err *e) {
+/* --csv, --json or --markdown; none: STORE_JSON.  ERR_USAGE for two of them. */
+static int verb_one_form(const struct args *a, enum store_format *form, struct err *e) {
     bool csv = args_flag(a, "csv"), markdown = args_flag(a, "markdown"), json = args_flag(a, "json");
     if (csv + markdown + json > 1) return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
     *form = csv ? STORE_CSV : markdown ? STORE_MARKDOWN : STORE_JSON;

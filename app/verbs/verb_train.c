@@ -240,7 +240,8 @@ int verb_crew(const struct args *a, struct crew **out, struct err *e) {
     return rc;
 }
 
-bool verb_wait(struct jobs *j, const int64_t *id, int n) {
+/* Waits for all runs; a signal stops them (with a checkpoint), and true is returned. */
+static bool verb_wait(struct jobs *j, const int64_t *id, int n) {
     bool stopping = false;
     for (int i = 0; i < n;) {
         bool over = jobs_wait(j, id[i], 0.1);

@@ -33,8 +33,6 @@ int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, stru
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 /* A run that was just made: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
 int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
-/* --csv, --json or --markdown; none: STORE_JSON.  ERR_USAGE for two of them. */
-int verb_one_form(const struct args *a, enum store_format *form, struct err *e);
 /* Members that say which set of vectors it is and what of. */
 void verb_set_members(const struct store_embedding *m, struct buf *b);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
@@ -54,9 +52,6 @@ void verb_catch_signals(void);
 bool verb_interrupted(void);
 /* The same for verbs that train: a closed terminal or pipe ends no run. */
 void verb_train_signals(void);
-/* Waits for all runs; a signal stops them (with a checkpoint), and true is returned. */
-struct jobs;
-bool verb_wait(struct jobs *j, const int64_t *id, int n);
 /* Of the screens: the file's settings, and the options' in their place; what is wrong with the file is told in *said and left out. */
 struct settings;
 int verb_shown_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e);

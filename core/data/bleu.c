@@ -84,7 +84,8 @@ static void bleu_split(const struct buf *b, struct words *w) {
     if (at > from) words_add(w, b->data + from, at - from);
 }
 
-void bleu_words(const char *s, size_t n, struct words *w) {
+/* Adds a text's words by the 13a rules. */
+static void bleu_words(const char *s, size_t n, struct words *w) {
     static const char *const change[][2] = {
         {"<skipped>", ""}, {"-\n", ""},    {"\n", " "},   {"&quot;", "\""},
         {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"},

@@ -23,7 +23,4 @@ void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *te
 /* 0 … 100; 0 when no word is right or the texts are too short for any 4-gram. */
 double bleu_value(const struct bleu *b);
 
-/* Adds a text's words by the 13a rules. */
-void bleu_words(const char *s, size_t n, struct words *w);
-
 #endif

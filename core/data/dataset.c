@@ -13,7 +13,8 @@
 #include "core/data/import.h"
 #include "core/data/sample.h"
 
-char *memory_room(struct dataset_memory *m, size_t n) {
+/* Allocates n bytes and a NUL that live as long as the dataset. */
+static char *memory_room(struct dataset_memory *m, size_t n) {
     enum { BLOCK = 1 << 20 };
     if (m->used + n + 1 > m->size) {
         GROW(m->block, m->block_room, m->blocks + 1);

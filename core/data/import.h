@@ -31,8 +31,7 @@ struct dataset_memory {
     size_t blocks, block_room, used, size;
     struct digest *exact, *folded; /* of each row's texts */
 };
-/* Room for n bytes and a NUL that live as long as the dataset; and a copy. */
-char *memory_room(struct dataset_memory *m, size_t n);
+/* Copies a text for as long as the dataset lives. */
 char *memory_copy(struct dataset_memory *m, const char *s, size_t n);
 
 /* ---- records of a TSV or CSV file ---- */

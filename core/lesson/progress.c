@@ -153,7 +153,8 @@ void lesson_checks(const struct lesson *l, const struct lesson_progress *p, int 
 
 /* ---- texts ---- */
 
-void lesson_value_text(double v, char out[32]) {
+/* A value as texts have it: an integer with thousands separators, else four digits. */
+static void lesson_value_text(double v, char out[32]) {
     if (isfinite(v) && v == floor(v) && fabs(v) < 1e15) text_thousands((int64_t)v, out);
     else snprintf(out, 32, "%.4g", v);
 }

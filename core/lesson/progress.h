@@ -75,8 +75,6 @@ char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int s
  * --method 'lora(r=8)'"; of one that is a run again "petri train --like 3 …", by that run's name where it was not made yet.  Caller
  * frees. */
 char *lesson_command(const struct lesson *l, const struct lesson_progress *p, int step);
-/* A value as texts have it: a whole number with thousands, else four digits. */
-void lesson_value_text(double v, char out[32]);
 /* Formats a computed check: "measured 1.976, expected above 1"; the band is "0 to 1e-04", "24,576", "above 0" or "below 0.1". */
 void lesson_check_text(const struct lesson_result *r, char out[160]);
 

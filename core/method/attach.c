@@ -13,7 +13,7 @@
 
 /* ---- places ---- */
 
-size_t attach_place_of(const struct attach *a, int stack, int sublayer, int layer) {
+static size_t attach_place_of(const struct attach *a, int stack, int sublayer, int layer) {
     return ((size_t)stack * SITE_ALL + (size_t)sublayer) * ((size_t)a->layers + 1) +
            (size_t)(layer + 1);
 }

@@ -62,7 +62,6 @@ struct attach {
 
 /* ---- places ---- */
 
-size_t attach_place_of(const struct attach *a, int stack, int sublayer, int layer);
 size_t attach_place_at(const struct attach *a, const struct site *s);
 /* The plan's tensor of each slot of a module at a place, or -1; the same of made ones (of a row's: behind the plan's). */
 int *attach_slots(const struct attach *a, int module, size_t place);

@@ -31,7 +31,8 @@ void words_plan(struct build *b) {
     }
 }
 
-const real *words_of_model(const struct model *m, int role) {
+/* What the model's own head has of this tensor's, or NULL. */
+static const real *words_of_model(const struct model *m, int role) {
     const struct words_head *h = &m->words;
     switch (role) {
     case SLOT_WORDS_W: return h->w;

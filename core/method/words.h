@@ -14,7 +14,5 @@
 void words_plan(struct build *b);
 /* The model's own head where it has one, else N(0, 0.02), biases 0, the norm's weight 1. */
 void words_init(struct rng_key key, const struct model *m, const struct plan_tensor *t, real *out);
-/* What the model's own head has of this tensor's, or NULL. */
-const real *words_of_model(const struct model *m, int role);
 
 #endif

@@ -7,7 +7,7 @@ static bool stands_for_itself(unsigned byte) {
 }
 
 /* The others in order: 0x00-0x20, 0x7F-0xA0, 0xAD. */
-uint32_t bytes_sign(unsigned char byte) {
+static uint32_t bytes_sign(unsigned char byte) {
     if (stands_for_itself(byte)) return byte;
     return 0x100u + (byte <= 0x20 ? byte : byte <= 0xA0 ? byte - 0x7Fu + 33 : 67);
 }

@@ -13,8 +13,6 @@
 
 enum { BYTES_SIGNS = 0x144 }; /* every sign is a code point below this */
 
-/* The code point of a byte's sign. */
-uint32_t bytes_sign(unsigned char byte);
 /* Appends the signs of n bytes, as UTF-8. */
 void bytes_to_signs(const char *s, size_t n, struct buf *out);
 /* Appends the bytes of n bytes of signs; false (and *out in between) when s holds anything

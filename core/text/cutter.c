@@ -36,7 +36,8 @@ static size_t contraction(const char *s, size_t n) {
     return 0;
 }
 
-size_t cutter_gpt2(const char *s, size_t n, size_t at) {
+/* The next piece of GPT-2's expression at s[at … n), at < n: where it ends. */
+static size_t cutter_gpt2(const char *s, size_t n, size_t at) {
     size_t used, from = at, last = at;
     if (s[at] == '\'') {
         size_t size = contraction(s + at, n - at);

@@ -47,7 +47,5 @@ void cutter_byte_level(struct cutter *c, bool prefix_space);
  * the whole text does. */
 void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
                 void (*piece)(void *self, const char *s, size_t n), void *self);
-/* The next piece of GPT-2's expression at s[at … n), at < n: where it ends. */
-size_t cutter_gpt2(const char *s, size_t n, size_t at);
 
 #endif

@@ -118,10 +118,6 @@ int tokenizer_read_ids(struct tokenizer *t, const char *path, const char *where,
 /* The "post_processor" of tokenizer.json. */
 int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t *part,
                              struct buf *report, struct err *e);
-/* Adds a token: its id is `id`, or the one it has in the vocabulary, or the next free one
- * (id -1).  Refused when the id belongs to another token. */
-int tokenizer_add(struct tokenizer *t, const char *file, const struct added_token *token,
-                  int64_t id, struct buf *report, struct err *e);
 /* "added_tokens" of tokenizer.json. */
 int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *root,
                          struct buf *report, struct err *e);

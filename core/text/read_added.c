@@ -7,7 +7,9 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 
-int tokenizer_add(struct tokenizer *t, const char *file, const struct added_token *token,
+/* Adds a token: its id is `id`, or the one it has in the vocabulary, or the next free one
+ * (id -1).  Refused when the id belongs to another token. */
+static int tokenizer_add(struct tokenizer *t, const char *file, const struct added_token *token,
                   int64_t id, struct buf *report, struct err *e) {
     int32_t known = vocab_find(&t->vocab, token->text, token->size);
     if (known >= 0) {

@@ -224,8 +224,6 @@ bool config_same_source(const struct run_config *a, const struct run_config *b);
 bool config_has_rows(const struct run_config *c);
 /* Whether a loss of the method looks across the whole batch. */
 bool config_has_join(const struct run_config *c);
-/* Whether others may teach it: it has a prompt that is a product of what tasks share and what is a task's own. */
-bool config_takes_teachers(const struct run_config *c);
 /* Whether a prompt starts from prompt_text. */
 bool config_takes_prompt_text(const struct run_config *c);
 

@@ -58,7 +58,7 @@ int evidence_key(const char *config, int64_t parent, enum evidence_of of, char o
 
 /* ---- what counts ---- */
 
-bool evidence_newer(const struct evidence *a, const struct evidence *b) {
+static bool evidence_newer(const struct evidence *a, const struct evidence *b) {
     return a->ended != b->ended ? a->ended > b->ended : a->run > b->run;
 }
 

@@ -29,7 +29,5 @@ struct evidence {
 };
 /* Sets `counted` and `differs` of n finished runs.  The result does not depend on their order. */
 void evidence_settle(struct evidence *of, size_t n);
-/* Returns whether a finished after b; of two that finished at the same time the higher id is newer. */
-bool evidence_newer(const struct evidence *a, const struct evidence *b);
 
 #endif

@@ -20,7 +20,8 @@ struct masking {
 /* Of a hundred. */
 enum { MASKED = 15, BECOME_MASK = 80, BECOME_OTHER = 10 };
 
-bool masking_fits(const struct arch *a) { return a->family == FAMILY_BERT; }
+/* Whether a model of this shape has a head of masked words. */
+static bool masking_fits(const struct arch *a) { return a->family == FAMILY_BERT; }
 
 int32_t masking_token(const struct tokenizer *t) { return t ? tokenizer_id(t, "[MASK]") : -1; }
 

@@ -13,8 +13,6 @@ struct masking;
  * words for (masking_fits), or one without a tokenizer or mask token. */
 struct masking *masking_new(const struct model *m, bool whole, struct err *e);
 void masking_free(struct masking *k);
-/* Whether a model of this shape has a head of masked words. */
-bool masking_fits(const struct arch *a);
 /* The mask's token, or -1. */
 int32_t masking_token(const struct tokenizer *t);
 

@@ -243,7 +243,8 @@ bool config_takes_prompt_text(const struct run_config *c) {
     return takes;
 }
 
-bool config_takes_teachers(const struct run_config *c) {
+/* Whether others may teach it: it has a prompt that is a product of what tasks share and what is a task's own. */
+static bool config_takes_teachers(const struct run_config *c) {
     for (int i = 0; i < c->method.count; i++)
         if (c->method.module[i].source == SOURCE_PRODUCT) return true;
     return false;

@@ -42,7 +42,8 @@ int start_keep(const struct predictor *from, const struct run_config *c, const c
     return rc;
 }
 
-bool start_is_kept(const char *folder) {
+/* Whether a run's folder has such a copy, of one or more: its config alone does not say what comes of it. */
+static bool start_is_kept(const char *folder) {
     char *path = start_path(folder, 0);
     bool there = file_exists(path);
     free(path);

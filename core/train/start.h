@@ -12,8 +12,6 @@ struct run;
 size_t start_values(const struct plan *p, int run, const struct predictor *from, int *lacking);
 /* Keeps them in the folder of a run with this config.  `from` is plain (predictor_make_plain); `run`: 0 for the first. */
 int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, int run, struct err *e);
-/* Whether a run's folder has such a copy, of one or more: its config alone does not say what comes of it. */
-bool start_is_kept(const char *folder);
 /* Sets the values of a run that was just begun, where its folder has such a copy; says in its log what it took.  The
  * head's rows go to the classes of their names; where one has none, or modules say whose values they begin with, the head
  * stays as it is.  ERR_USAGE for such a module without a copy. */
