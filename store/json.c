@@ -48,8 +48,7 @@ static void add_raw(struct buf *b, const char *key, const char *json) {
 }
 
 static void json_add_best(struct buf *b, const struct store_run *r) {
-    json_add_key(b, "best");
-    buf_putc(b, '{');
+    json_open(b, "best", '{');
     json_add_text(b, "metric", r->metric);
     json_add_value(b, "value", &r->best);
     json_add_key(b, "step");
@@ -60,8 +59,7 @@ static void json_add_best(struct buf *b, const struct store_run *r) {
 }
 
 static void add_tags(struct buf *b, const char *tags) {
-    json_add_key(b, "tags");
-    buf_putc(b, '[');
+    json_open(b, "tags", '[');
     for (const char *at = tags; *at;) {
         const char *end = strstr(at, ", ");
         char *tag = end ? xstrndup(at, (size_t)(end - at)) : xstrdup(at);
@@ -100,12 +98,10 @@ static void store_json_add_module(struct buf *b, const struct store_module *m) {
 }
 
 static void json_add_values(struct buf *b, const struct store_run *r) {
-    json_add_key(b, "values");
-    buf_putc(b, '{');
+    json_open(b, "values", '{');
     for (size_t i = 0; i < r->value_count; i++) {
         const struct store_named_value *v = &r->value[i];
-        json_add_key(b, v->name);
-        buf_putc(b, '{');
+        json_open(b, v->name, '{');
         json_add_value(b, "last", &v->last);
         json_member_int(b, "step", v->last.step);
         if (v->last.undefined) json_add_text(b, "undefined", v->last.undefined);
@@ -129,18 +125,14 @@ static void json_add_whole(struct buf *b, const struct store_run *r) {
     json_add_text(b, "dev_sha256", r->dev_sha256);
     json_add_text(b, "kernel", r->kernel);
     json_add_text(b, "folder", r->folder);
-    json_add_key(b, "modules");
-    buf_putc(b, '[');
+    json_open(b, "modules", '[');
     for (int i = 0; i < r->module_count; i++) {
         if (i) buf_putc(b, ',');
         store_json_add_module(b, &r->module[i]);
     }
     buf_putc(b, ']');
     json_add_values(b, r);
-    json_add_key(b, "report");
-    buf_putc(b, '[');
-    for (int i = 0; i < r->reports; i++) json_member_string(b, NULL, r->report[i]);
-    buf_putc(b, ']');
+    json_member_strings(b, "report", r->report, r->reports);
     if (r->imported) add_raw(b, "imported", r->imported);
     add_raw(b, "config", r->config);
     add_raw(b, "method_json", r->method_json);

@@ -133,11 +133,9 @@ static void result_tasks_json(const struct experiment *x, const struct experimen
     bool any = false;
     for (int s = 0; s < x->seeds; s++) any |= of[s].count > 0;
     if (!any) return;
-    json_add_key(b, "tasks");
-    buf_putc(b, '[');
+    json_open(b, "tasks", '[');
     for (int s = 0; s < x->seeds; s++) {
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         for (int i = 0; i < of[s].count; i++) json_member_measured(b, of[s].name[i], of[s].value[i]);
         buf_putc(b, '}');
     }
@@ -148,22 +146,15 @@ static void result_cell_json(const struct experiment *x, const struct experiment
                              struct buf *b) {
     const struct experiment_cell *c = &x->cell[i];
     struct spread s = experiment_cell_spread(x, r, i);
-    json_add_key(b, NULL);
-    buf_putc(b, '{');
+    json_open(b, NULL, '{');
     json_member_string(b, "id", c->id);
     json_member_string(b, "text", c->text);
     json_member_measured(b, "published", c->published);
     json_member_string(b, "status", c->status);
     json_member_string(b, "source", c->source);
-    json_add_key(b, "values");
-    buf_putc(b, '[');
-    for (int k = 0; k < x->seeds; k++) json_member_measured(b, NULL, r->value[i][k]);
-    buf_putc(b, ']');
-    json_add_key(b, "runs");
-    buf_putc(b, '[');
-    for (int k = 0; k < x->seeds; k++) json_member_int(b, NULL, (long long)r->run[i][k]);
-    buf_putc(b, ']');
-    json_member_int(b, "n", (long long)s.n);
+    json_member_doubles(b, "values", r->value[i], x->seeds);
+    json_member_ints(b, "runs", r->run[i], x->seeds);
+    json_member_int(b, "n", s.n);
     json_member_measured(b, "mean", s.mean);
     json_member_measured(b, "sd", s.sd);
     result_tasks_json(x, r->of_task[i], b);
@@ -175,18 +166,17 @@ static void contrast_json(const struct experiment *x, const struct experiment_re
     struct experiment_shown shown = experiment_contrast_of(x, r, i);
     struct spread s = shown.spread;
     struct interval v = spread_interval(s, 0.95);
-    json_add_key(b, NULL);
-    buf_putc(b, '{');
+    json_open(b, NULL, '{');
     json_member_string(b, "id", c->id);
     json_member_string(b, "direction", c->direction > 0 ? ">" : c->direction < 0 ? "<" : "=");
     json_member_measured(b, "published", c->published);
-    json_member_int(b, "n", (long long)s.n);
+    json_member_int(b, "n", s.n);
     json_member_measured(b, "mean", s.mean);
     json_member_measured(b, "low", v.low);
     json_member_measured(b, "high", v.high);
     if (c->over_tasks) {
-        json_member_int(b, "up", (long long)shown.up);
-        json_member_int(b, "down", (long long)shown.down);
+        json_member_int(b, "up", shown.up);
+        json_member_int(b, "down", shown.down);
         json_member_double(b, "sign_p", sign_test(shown.up, shown.down));
     }
     json_member_string(b, "verdict", experiment_verdict(c, &shown));
@@ -194,19 +184,15 @@ static void contrast_json(const struct experiment *x, const struct experiment_re
 }
 
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
-    json_add_key(out, NULL);
-    buf_putc(out, '{');
+    json_open(out, NULL, '{');
     json_member_string(out, "experiment", x->name);
-    json_add_key(out, "seeds");
-    buf_putc(out, '[');
-    for (int k = 0; k < x->seeds; k++) json_member_int(out, NULL, (long long)x->seed[k]);
+    json_open(out, "seeds", '[');
+    for (int k = 0; k < x->seeds; k++) json_member_int(out, NULL, x->seed[k]);
     buf_putc(out, ']');
-    json_add_key(out, "cells");
-    buf_putc(out, '[');
+    json_open(out, "cells", '[');
     for (int i = 0; i < x->cells; i++) result_cell_json(x, r, i, out);
     buf_putc(out, ']');
-    json_add_key(out, "contrasts");
-    buf_putc(out, '[');
+    json_open(out, "contrasts", '[');
     for (int i = 0; i < x->contrasts; i++) contrast_json(x, r, i, out);
     buf_puts(out, "]}");
 }

@@ -98,19 +98,17 @@ int task_results(struct store *s, const struct store_run *run, struct task_resul
 
 void task_results_json(const struct task_results *r, const struct store_run *run, struct buf *b) {
     if (!r->count) return;
-    json_add_key(b, "tasks");
-    buf_putc(b, '[');
+    json_open(b, "tasks", '[');
     for (int i = 0; i < r->count; i++) {
         const struct task_result *t = &r->of[i];
-        if (i) buf_putc(b, ',');
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "task", t->task);
         json_member_string(b, "metric", t->metric);
         json_member_measured(b, "value", t->value);
         if (t->undefined) json_member_string(b, "undefined", t->undefined);
-        json_member_int(b, "step", (long long)t->step);
+        json_member_int(b, "step", t->step);
         json_member_measured(b, "majority", t->majority);
-        json_member_int(b, "rows", (long long)t->rows);
+        json_member_int(b, "rows", t->rows);
         buf_putc(b, '}');
     }
     buf_putc(b, ']');

@@ -176,14 +176,12 @@ static void add_near(struct buf *b, const struct probe *p, const struct prototyp
         json_member_double(b, "argmax_accuracy", (double)all.right / all.rows);
         json_member_double(b, "margin", all.sum / all.rows);
     }
-    json_add_key(b, "by_task");
-    buf_putc(b, '[');
+    json_open(b, "by_task", '[');
     for (int t = 0; t < tasks; t++) {
         const struct prototype_votes *x = &near[t];
         bool seen = p->task[t].of_run >= 0;
         int best = nearest_of(p, x);
-        if (t) buf_putc(b, ',');
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "task", p->rows.task[t]);
         json_member_bool(b, "seen", seen);
         json_member_int(b, "rows", x->rows);

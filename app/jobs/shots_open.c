@@ -187,8 +187,7 @@ static int check_common(struct shots *x, const struct plan *p, struct err *e) {
 
 static void add_known(const struct shots *x, struct buf *b) {
     const struct plan *from = x->from ? predictor_plan(x->from) : NULL;
-    json_add_key(b, "known");
-    buf_putc(b, '[');
+    json_open(b, "known", '[');
     for (int i = 0; from && i < from->tasks && from->tasks > 1; i++) json_member_string(b, NULL, from->task[i]);
     buf_putc(b, ']');
 }
@@ -224,7 +223,7 @@ static int shots_open_create_row(struct shots *x, const struct shots_request *r,
     buf_puts(&more, "\"fewshot\":{");
     fewshot_members(&x->how, &more);
     json_member_bool(&more, "table", x->table);
-    if (x->with) json_member_int(&more, "with", (long long)x->with);
+    if (x->with) json_member_int(&more, "with", x->with);
     add_known(x, &more);
     buf_printf(&more, ",\"left_out\":[%s]}", buf_text(&x->left_out));
     if (x->starts.count) buf_putc(&more, ',');

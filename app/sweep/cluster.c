@@ -47,11 +47,9 @@ static void spec_text(const struct sweep_plan *p, const struct cluster *c, struc
     json_member_int(b, "workers", c->workers);
     json_add_key(b, "record");
     sweep_plan_record(p, b);
-    json_add_key(b, "tasks");
-    buf_putc(b, '[');
+    json_open(b, "tasks", '[');
     for (int i = 0; i < c->tasks; i++) {
-        json_add_key(b, NULL);
-        buf_putc(b, '[');
+        json_open(b, NULL, '[');
         for (int k = 0; k < c->task[i].runs; k++)
             buf_printf(b, "%s[%d,%d]", k ? "," : "", c->task[i].run[k].cell, c->task[i].run[k].seed);
         buf_putc(b, ']');
@@ -292,23 +290,20 @@ static int cluster_look_at(struct task_look *l, const char *path, struct err *e)
 
 static void task_json(const struct task_look *l, int index, struct buf *b) {
     const char *state = "finished";
-    json_add_key(b, NULL);
-    buf_putc(b, '{');
+    json_open(b, NULL, '{');
     json_member_int(b, "index", index);
     for (int i = l->task->runs; i-- > 0;)
         if (strcmp(l->at[i].state, "finished") != 0) state = l->at[i].state;
     json_member_string(b, "state", state);
-    json_add_key(b, "runs");
-    buf_putc(b, '[');
+    json_open(b, "runs", '[');
     for (int i = 0; i < l->task->runs; i++) {
         const struct standing *x = &l->at[i];
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_int(b, "cell", l->task->run[i].cell);
-        json_member_int(b, "seed", (long long)l->c->plan.spec.seed[l->task->run[i].seed]);
+        json_member_int(b, "seed", l->c->plan.spec.seed[l->task->run[i].seed]);
         json_member_string(b, "state", x->state);
-        json_member_int(b, "step", (long long)x->step);
-        json_member_int(b, "steps", (long long)x->steps);
+        json_member_int(b, "step", x->step);
+        json_member_int(b, "steps", x->steps);
         json_member_measured(b, "seconds", x->seconds);
         json_member_string(b, "reason", x->reason);
         buf_putc(b, '}');
@@ -322,8 +317,7 @@ int cluster_status(struct cluster *c, struct buf *out, struct err *e) {
     buf_putc(out, '{');
     json_member_string(out, "sweep", c->uid);
     json_member_string(out, "database", c->database);
-    json_add_key(out, "tasks");
-    buf_putc(out, '[');
+    json_open(out, "tasks", '[');
     for (int i = 0; !rc && i < c->tasks; i++) {
         struct task_look l = { c, &c->task[i], xcalloc((size_t)c->task[i].runs + 1, sizeof *l.at) };
         for (int k = 0; k < c->task[i].runs; k++) l.at[k].state = waiting;
@@ -339,8 +333,7 @@ int cluster_status(struct cluster *c, struct buf *out, struct err *e) {
         free(l.at);
     }
     buf_putc(out, ']');
-    json_add_key(out, "runs");
-    buf_putc(out, '{');
+    json_open(out, "runs", '{');
     json_member_int(out, waiting, waits);
     for (int i = 0; i < STORE_STATES; i++) json_member_int(out, store_state_name((enum store_state)i), of[i]);
     buf_puts(out, "}}");

@@ -49,15 +49,13 @@ char *comparison_repeats(const struct compared_group *g) {
 }
 
 static void repeats_json(const struct compared_group *g, struct buf *b) {
-    json_add_key(b, "repeats");
-    buf_putc(b, '[');
+    json_open(b, "repeats", '[');
     for (int i = 0; i < g->runs; i++) {
         const struct compared_run *r = &g->run[i];
         if (!comparison_repeated(r)) continue;
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
-        json_member_int(b, "run", (long long)r->id);
-        json_member_int(b, "counted", (long long)r->counted);
+        json_open(b, NULL, '{');
+        json_member_int(b, "run", r->id);
+        json_member_int(b, "counted", r->counted);
         json_member_bool(b, "weights_differ", r->differs);
         buf_putc(b, '}');
     }
@@ -68,24 +66,20 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
                                         struct buf *b) {
     struct spread s = g->value;
     const struct compared_kind *kind = g->kind >= 0 ? &c->kind[g->kind] : NULL;
-    json_add_key(b, NULL);
-    buf_putc(b, '{');
+    json_open(b, NULL, '{');
     json_member_string(b, "name", g->name);
-    json_add_key(b, "axes");
-    buf_putc(b, '{');
+    json_open(b, "axes", '{');
     for (int i = 0; i < c->axes; i++) json_member_string(b, c->axis[i], g->axis[i]);
     buf_putc(b, '}');
     json_member_bool(b, "valid", g->valid);
     json_member_string(b, "reason", g->reason);
     json_member_string(b, "state", comparison_state(g));
-    json_add_key(b, "runs");
-    buf_putc(b, '[');
-    for (int i = 0; i < g->runs; i++) json_member_int(b, NULL, (long long)g->run[i].id);
+    json_open(b, "runs", '[');
+    for (int i = 0; i < g->runs; i++) json_member_int(b, NULL, g->run[i].id);
     buf_puts(b, "]");
-    json_add_key(b, "seeds");
-    buf_putc(b, '[');
+    json_open(b, "seeds", '[');
     for (int i = 0; i < g->runs; i++)
-        if (is_new_seed(g, i)) json_member_int(b, NULL, (long long)g->run[i].seed);
+        if (is_new_seed(g, i)) json_member_int(b, NULL, g->run[i].seed);
     buf_puts(b, "]");
     repeats_json(g, b);
     if (c->kinds > 1) {
@@ -93,12 +87,12 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
         json_member_string(b, "rows", kind ? kind->rows : NULL);
     }
     if (g->other_rows) json_member_bool(b, "other_rows", true);
-    json_member_int(b, "n", (long long)s.n);
+    json_member_int(b, "n", s.n);
     json_member_measured(b, "mean", s.mean);
     json_member_measured(b, "sd", s.sd);
     interval_json(b, s);
     json_member_measured(b, "final", g->final.mean);
-    json_member_int(b, "trained", (long long)g->trained);
+    json_member_int(b, "trained", g->trained);
     json_member_measured(b, "seconds", comparison_seconds(g));
     json_member_measured(b, "memory", comparison_memory(g));
     if (g->size) {
@@ -119,15 +113,13 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
 static void pairs_json(const struct side_by_side *c, double margin, struct buf *b) {
     struct compared_pair *pair;
     size_t n = comparison_pairs(c, margin, &pair);
-    json_add_key(b, "pairs");
-    buf_putc(b, '[');
+    json_open(b, "pairs", '[');
     for (size_t i = 0; i < n; i++) {
         char *claim = comparison_claim(c, &pair[i], n, margin);
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "a", c->group[pair[i].a].name);
         json_member_string(b, "b", c->group[pair[i].b].name);
-        json_member_int(b, "n", (long long)pair[i].s.n);
+        json_member_int(b, "n", pair[i].s.n);
         json_member_measured(b, "diff", pair[i].s.mean);
         interval_json(b, pair[i].s);
         json_member_measured(b, "p", pair[i].p);
@@ -138,8 +130,7 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
     }
     buf_putc(b, ']');
     free(pair);
-    json_add_key(b, "unpaired");
-    buf_putc(b, '[');
+    json_open(b, "unpaired", '[');
     for (int i = 0; i < c->groups; i++) {
         for (int k = i + 1; k < c->groups && c->groups <= COMPARISON_PAIRS_OF; k++) {
             char *why = comparison_unpaired(c, i, k);
@@ -151,15 +142,14 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
 }
 
 static void effect_json(const struct side_by_side *c, const struct compared_effect *x, struct buf *b) {
-    json_add_key(b, NULL);
-    buf_putc(b, '{');
+    json_open(b, NULL, '{');
     json_member_string(b, "axis", c->axis[x->axis]);
     json_member_string(b, "level", x->level);
     if (x->axis2 >= 0) {
         json_member_string(b, "axis2", c->axis[x->axis2]);
         json_member_string(b, "level2", x->level2);
     }
-    json_member_int(b, "n", (long long)x->n);
+    json_member_int(b, "n", x->n);
     json_member_measured(b, x->axis2 >= 0 ? "beyond" : x->level ? "mean" : x->log ? "slope_of_log" : "slope", x->value);
     json_member_measured(b, "low", x->low);
     json_member_measured(b, "high", x->high);
@@ -170,8 +160,7 @@ static void effect_json(const struct side_by_side *c, const struct compared_effe
 static void effects_json(const struct side_by_side *c, struct buf *b) {
     struct compared_effects f;
     comparison_effects(c, &f);
-    json_add_key(b, "effects");
-    buf_putc(b, '[');
+    json_open(b, "effects", '[');
     for (int i = 0; i < f.count; i++) effect_json(c, &f.effect[i], b);
     buf_putc(b, ']');
     json_member_string(b, "effects_of", f.about);
@@ -181,15 +170,13 @@ static void effects_json(const struct side_by_side *c, struct buf *b) {
 
 static void front_json(const struct side_by_side *c, enum compared_cost cost, struct buf *b) {
     char *why = comparison_no_cost(c, cost);
-    json_add_key(b, "pareto");
-    buf_putc(b, '[');
+    json_open(b, "pareto", '[');
     for (int i = 0; !why && i < c->groups; i++)
         if (comparison_on_front(c, i, cost)) json_member_string(b, NULL, c->group[i].name);
     buf_putc(b, ']');
     json_member_string(b, "cost", cost_name[cost]);
     if (why) json_member_string(b, "no_pareto", why);
-    json_add_key(b, "ranks");
-    buf_putc(b, '{');
+    json_open(b, "ranks", '{');
     for (int i = 0; i < c->groups; i++) {
         bool first = true;
         double rank = c->kinds > 1 ? comparison_rank_of_tasks(c, i, &first) : comparison_rank(c, i);
@@ -203,7 +190,7 @@ void comparison_json(const struct side_by_side *c, const struct compared_options
     const struct compared_kind *all = c->kinds == 1 ? &c->kind[0] : NULL;
     buf_putc(out, '{');
     if (c->id)
-        json_member_int(out, "id", (long long)c->id);
+        json_member_int(out, "id", c->id);
     else
         json_member_string(out, "id", NULL);
     json_member_string(out, "spec", c->title);
@@ -211,8 +198,7 @@ void comparison_json(const struct side_by_side *c, const struct compared_options
     json_member_string(out, "rows", all ? all->rows : NULL);
     json_member_string(out, "value", c->final ? "final" : "best");
     json_member_string(out, "mixed", c->mixed);
-    json_add_key(out, "cells");
-    buf_putc(out, '[');
+    json_open(out, "cells", '[');
     for (int i = 0; i < c->groups; i++) comparison_output_cell_json(c, &c->group[i], out);
     buf_putc(out, ']');
     pairs_json(c, o->margin, out);

@@ -84,10 +84,8 @@ void halving_free(struct sweep_rungs *r) {
 
 void halving_record(const struct sweep_rungs *r, struct buf *b) {
     if (!r) return;
-    json_add_key(b, "rungs");
-    buf_putc(b, '{');
-    json_add_key(b, "steps");
-    buf_putc(b, '[');
+    json_open(b, "rungs", '{');
+    json_open(b, "steps", '[');
     for (int k = 0; k < HALVING_RUNGS; k++) buf_printf(b, "%s%lld", k ? "," : "", (long long)r->step[k]);
     buf_putc(b, ']');
     json_member_string(b, "compared", r->compared);
@@ -303,10 +301,9 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
     for (int rung = 0; rung < HALVING_RUNGS; rung++) {
         struct spread s = values_at(p, r, rung);
         g->rung[rung] = s.n ? s.mean : NAN;
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
-        json_member_int(&b, "step", (long long)r->step[rung]);
-        json_member_int(&b, "n", (long long)s.n);
+        json_open(&b, NULL, '{');
+        json_member_int(&b, "step", r->step[rung]);
+        json_member_int(&b, "n", s.n);
         json_member_measured(&b, "mean", g->rung[rung]);
         buf_putc(&b, '}');
         if (s.n)
@@ -364,19 +361,17 @@ void halving_plan_json(const struct sweep_plan *p, struct buf *out) {
     int64_t steps = 0;
     if (!p->spec.halving) return;
     plan_rungs(p, plan);
-    json_add_key(out, "rungs");
-    buf_putc(out, '[');
+    json_open(out, "rungs", '[');
     for (int k = 0; k < HALVING_RUNGS; k++) {
-        json_add_key(out, NULL);
-        buf_putc(out, '{');
+        json_open(out, NULL, '{');
         json_member_int(out, "cells", plan[k].cells);
         json_member_int(out, "runs", plan[k].cells * p->spec.seeds);
-        json_member_int(out, "steps", (long long)plan[k].steps);
+        json_member_int(out, "steps", plan[k].steps);
         buf_putc(out, '}');
         steps += plan[k].steps;
     }
     buf_putc(out, ']');
-    json_member_int(out, "steps", (long long)steps);
+    json_member_int(out, "steps", steps);
 }
 
 void halving_plan_lines(const struct sweep_plan *p, struct buf *out) {

@@ -69,8 +69,8 @@ static double size_beside(const struct sweep_entry *x) {
 static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
     if (!x->method) return;
     json_member_string(b, "method", x->method);
-    json_member_int(b, "kept", (long long)x->kept);
-    json_member_int(b, "wanted", (long long)x->wanted);
+    json_member_int(b, "kept", x->kept);
+    json_member_int(b, "wanted", x->wanted);
 }
 
 static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
@@ -177,13 +177,11 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
     buf_puts(b, ",\"cells\":[");
     for (int i = 0; i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_bool(b, "valid", x->valid);
         json_member_string(b, "reason", x->reason);
-        json_member_int(b, "trained", (long long)x->trained);
-        json_add_key(b, "keys");
-        buf_putc(b, '[');
+        json_member_int(b, "trained", x->trained);
+        json_open(b, "keys", '[');
         for (int k = 0; x->valid && !x->tune && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
         buf_putc(b, ']');
         sweep_runs_add_size(x, b);
@@ -447,21 +445,18 @@ int sweep_plan_lacking(const struct sweep_plan *p) {
 void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct expected_time *t, struct buf *out) {
     int runs = 0;
     buf_putc(out, '{');
-    json_add_key(out, "cells");
-    buf_putc(out, '[');
+    json_open(out, "cells", '[');
     for (int i = 0; i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
-        json_add_key(out, NULL);
-        buf_putc(out, '{');
-        json_add_key(out, "axes");
-        buf_putc(out, '{');
+        json_open(out, NULL, '{');
+        json_open(out, "axes", '{');
         for (int a = 0; a < p->cells.axes; a++)
             if (p->cells.cell[i].value[a]) json_member_string(out, p->spec.axis[a].key, p->cells.cell[i].value[a]);
         buf_putc(out, '}');
         json_member_bool(out, "valid", x->valid);
         json_member_string(out, "reason", x->reason);
         json_member_int(out, "runs", x->valid ? p->spec.seeds : 0);
-        json_member_int(out, "trained", (long long)x->trained);
+        json_member_int(out, "trained", x->trained);
         sweep_runs_add_size(x, out);
         sweep_runs_add_near(x, out);
         buf_putc(out, '}');
@@ -485,8 +480,7 @@ static int taken_row(void *self, int count, const struct store_cell *cells) {
     const char *version = cells[0].text, *kernel = cells[1].text;
     long long runs = (long long)cells[2].integer;
     (void)count;
-    json_add_key(t->json, NULL);
-    buf_putc(t->json, '{');
+    json_open(t->json, NULL, '{');
     json_member_string(t->json, "version", version);
     json_member_string(t->json, "kernel", kernel);
     json_member_int(t->json, "runs", runs);

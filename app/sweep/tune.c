@@ -163,8 +163,7 @@ void tune_free(struct sweep_tune *t) {
 
 void tune_record(const struct sweep_tune *t, struct buf *b) {
     if (!t) return;
-    json_add_key(b, "tune");
-    buf_putc(b, '{');
+    json_open(b, "tune", '{');
     json_member_int(b, "leader", t->leader);
     json_member_double(b, "usual", t->usual);
     json_member_string(b, "config", t->config);
@@ -277,14 +276,12 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
     json_member_measured(&b, "lr", t->chosen < 0 ? NAN : t->rate[t->chosen].rate);
     json_member_double(&b, "usual", t->usual);
     json_member_int(&b, "seed", (long long)seed_of(p));
-    json_add_key(&b, "rates");
-    buf_putc(&b, '[');
+    json_open(&b, "rates", '[');
     for (int i = 0; i < t->rates; i++) {
         const struct tune_rate *r = &t->rate[i];
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_double(&b, "lr", r->rate);
-        json_member_int(&b, "run", (long long)r->found.run);
+        json_member_int(&b, "run", r->found.run);
         json_member_measured(&b, "value", r->value);
         json_member_measured(&b, "seconds", r->seconds);
         buf_putc(&b, '}');

@@ -67,7 +67,6 @@ int drawing_put(const struct args *a, const struct buf *drawn, struct err *e) {
         json_member_string(&b, "file", path);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else {
         out_text(path);
         puts(": written");

@@ -41,15 +41,13 @@ void map_add_rating(struct buf *b, const char *key, const struct rating *r) {
 }
 
 void map_add_labels(struct buf *b, char *const *name, const int32_t *label, int n) {
-    json_add_key(b, "labels");
-    buf_putc(b, '[');
+    json_open(b, "labels", '[');
     for (int i = 0; i < n; i++) json_member_string(b, NULL, label[i] < 0 ? NULL : name[label[i]]);
     buf_putc(b, ']');
 }
 
 void map_add_points(struct buf *b, const real *xy, int n) {
-    json_add_key(b, "points");
-    buf_putc(b, '[');
+    json_open(b, "points", '[');
     for (int i = 0; i < n; i++) {
         buf_puts(b, i ? ",[" : "[");
         json_add_float(b, (float)xy[2 * i]);
@@ -90,7 +88,6 @@ void map_csv_line(const char *start, int64_t row, const char *task, const char *
         json_add_float(&b, (float)xy[k]);
     }
     out_line(&b);
-    buf_release(&b);
 }
 
 const char *map_said_of(const struct rowset *r, const int32_t *predicted, int i) {

@@ -39,8 +39,7 @@ static void moment_json(const struct played_steps *p, const struct moment *k, st
     map_add_rating(b, "silhouette", &scores_of(p, k)->silhouette);
     map_add_rating(b, "purity", &scores_of(p, k)->purity);
     if (z) {
-        json_add_key(b, "retriever");
-        buf_putc(b, '{');
+        json_open(b, "retriever", '{');
         json_member_int(b, "set", z->set);
         map_add_rating(b, "silhouette", &scores_of(p, z)->silhouette);
         map_add_rating(b, "purity", &scores_of(p, z)->purity);
@@ -64,20 +63,18 @@ static void steps_json(const struct played_steps *p) {
     json_member_int(&b, "layer", m->layer);
     json_member_string(&b, "pool", m->pool);
     json_member_double(&b, "perplexity", m->used);
-    json_member_int(&b, "seed", (long long)p->seed);
+    json_member_int(&b, "seed", p->seed);
     json_member_string(&b, "metric", m->metric);
     json_member_string(&b, "by", p->by_task ? "task" : "label");
     json_member_string(&b, "caution", map_caution);
     if (m->rows.classes) map_add_labels(&b, m->rows.class_name, m->rows.label, m->rows.n);
-    json_add_key(&b, "steps");
-    buf_putc(&b, '[');
+    json_open(&b, "steps", '[');
     for (int i = 0; i < m->count; i++) {
         if (i) buf_putc(&b, ',');
         moment_json(p, &m->moment[i], &b);
     }
     buf_puts(&b, "]}");
     out_line(&b);
-    buf_release(&b);
 }
 
 static void steps_csv(const struct played_steps *p) {

@@ -53,7 +53,7 @@ void out_line(struct buf *b) {
     fwrite(buf_text(b), 1, b->size, stdout);
     putchar('\n');
     fflush(stdout);
-    buf_clear(b);
+    buf_release(b);
 }
 
 void out_text(const char *s) { out_bytes(s, strlen(s)); }

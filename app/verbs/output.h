@@ -19,7 +19,7 @@ void table_add(struct table *t, const char *const *cells);
 /* Writes to standard output and frees the cells. */
 void table_print(struct table *t);
 
-/* Prints the buffer and a newline, and empties it. */
+/* Prints the buffer and a newline, and releases it. */
 void out_line(struct buf *b);
 /* Text from data, made visible, to standard output; and n bytes that may hold NULs. */
 void out_text(const char *s);

@@ -114,11 +114,10 @@ static const struct shots_hook hook = { NULL, verb_adapt_say, verb_adapt_told, v
 static void print_shots_json(const struct shots_group *g) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    json_member_int(&b, "run", (long long)g->of[0].run);
+    json_member_int(&b, "run", g->of[0].run);
     if (g->runs > 1) {
-        json_add_key(&b, "runs");
-        buf_putc(&b, '[');
-        for (int i = 0; i < g->runs; i++) json_member_int(&b, NULL, (long long)g->of[i].run);
+        json_open(&b, "runs", '[');
+        for (int i = 0; i < g->runs; i++) json_member_int(&b, NULL, g->of[i].run);
         buf_putc(&b, ']');
     }
     if (g->repeats) json_member_string(&b, "repeats", g->repeats);
@@ -127,7 +126,6 @@ static void print_shots_json(const struct shots_group *g) {
     shots_results_list(g->of, g->runs, &b);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void print_shots(const struct args *a, const struct shots_group *g) {

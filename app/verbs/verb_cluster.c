@@ -48,13 +48,12 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
     if (!rc && args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        json_member_int(&b, "id", (long long)p->id);
+        json_member_int(&b, "id", p->id);
         json_member_string(&b, "folder", r.folder);
         json_member_int(&b, "tasks", tasks);
         json_member_int(&b, "runs", runs);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else if (!rc) {
         char *script = file_join(r.folder, "job.sh");
         struct buf b = BUF_INIT;

@@ -77,13 +77,9 @@ static void print_differences(const struct args *a, const struct grouping *g) {
 static void json_differences(const struct grouping *g, struct buf *b) {
     struct grouping_difference *d;
     size_t n = grouping_differences(g, &d);
-    json_add_key(b, "differs");
-    buf_putc(b, '{');
+    json_open(b, "differs", '{');
     for (size_t k = 0; k < n; k++) {
-        json_add_key(b, d[k].key);
-        buf_putc(b, '[');
-        for (int i = 0; i < g->of.groups; i++) json_member_string(b, NULL, d[k].value[i]);
-        buf_putc(b, ']');
+        json_member_strings(b, d[k].key, (char *const *)d[k].value, g->of.groups);
         free(d[k].value);
     }
     buf_putc(b, '}');
@@ -104,7 +100,6 @@ static int verb_compare_print(const struct args *a, const struct grouping *g, st
     json_differences(g, &b);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
     return 0;
 }
 

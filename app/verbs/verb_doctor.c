@@ -27,8 +27,7 @@ static void verb_doctor_part(struct doctor_page *p, const char *name) {
         printf("%s\n", name);
         return;
     }
-    json_add_key(&p->b, name);
-    buf_putc(&p->b, '{');
+    json_open(&p->b, name, '{');
 }
 
 static void part_end(struct doctor_page *p) {

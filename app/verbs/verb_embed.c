@@ -95,7 +95,6 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
         json_member_bool(&b, "new", new);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else {
         printf("set %lld%s: %d rows of ", (long long)id, new ? "" : " (kept before)", m.rows);
         out_text(m.task);

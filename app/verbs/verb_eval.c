@@ -74,19 +74,17 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     json_member_string(&b, "model", o->model->name);
     json_member_string(&b, "file", d->path);
     json_member_string(&b, "split", split);
-    json_member_int(&b, "rows", (long long)m->rows);
-    json_member_int(&b, "gold", (long long)m->gold);
-    json_member_int(&b, "cut_rows", (long long)d->report.cut_rows);
-    json_add_key(&b, "metrics");
-    buf_putc(&b, '{');
+    json_member_int(&b, "rows", m->rows);
+    json_member_int(&b, "gold", m->gold);
+    json_member_int(&b, "cut_rows", d->report.cut_rows);
+    json_open(&b, "metrics", '{');
     for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
                                                                m->value[i]);
     verb_eval_add_value(&b, "majority", m->majority);
     if (tokens) verb_eval_add_value(&b, "token_accuracy", *tokens);
     buf_putc(&b, '}');
-    if (tokens && t->gold != DATA_TEXT) json_member_int(&b, "invalid", (long long)m->invalid);
-    json_add_key(&b, "undefined");
-    buf_putc(&b, '{');
+    if (tokens && t->gold != DATA_TEXT) json_member_int(&b, "invalid", m->invalid);
+    json_open(&b, "undefined", '{');
     for (int i = 0; i < METRIC_COUNT; i++)
         if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
     buf_putc(&b, '}');
@@ -94,22 +92,16 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     json_member_bool(&b, "constant", m->constant);
     json_member_bool(&b, "none_valid", m->rows && m->invalid == m->rows);
     json_member_bool(&b, "as_majority", m->as_majority);
-    json_member_int(&b, "wrong", (long long)wrong);
+    json_member_int(&b, "wrong", wrong);
     if (m->classes) {
-        json_add_key(&b, "classes");
-        buf_putc(&b, '[');
-        for (int i = 0; i < m->classes; i++) json_member_string(&b, NULL, t->class_name[i]);
-        buf_putc(&b, ']');
+        json_member_strings(&b, "classes", t->class_name, m->classes);
         json_member_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
-        json_add_key(&b, "f1");
-        buf_putc(&b, '{');
+        json_open(&b, "f1", '{');
         for (int i = 0; i < m->classes; i++) verb_eval_add_value(&b, t->class_name[i], m->f1[i]);
         buf_putc(&b, '}');
-        json_add_key(&b, "confusion");
-        buf_putc(&b, '[');
+        json_open(&b, "confusion", '[');
         for (int g = 0; g < m->classes; g++) {
-            json_add_key(&b, NULL);
-            buf_putc(&b, '[');
+            json_open(&b, NULL, '[');
             for (int p = 0; p < m->classes; p++)
                 json_member_int(&b, NULL, (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
             buf_putc(&b, ']');
@@ -118,7 +110,6 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     }
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,

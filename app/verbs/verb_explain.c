@@ -40,7 +40,6 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
     if (beside) json_member_string(&b, "beside", beside);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
     free(text);
     free(counts);
 }

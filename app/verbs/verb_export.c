@@ -123,7 +123,6 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
         json_member_string(&b, "file", file);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else if (!rc) {
         out_text(file);
         puts(": written");
@@ -149,7 +148,6 @@ static int write_folder(const struct args *a, struct store *s, int64_t run, cons
         if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
         return 0;
     }
     out_text(folder);

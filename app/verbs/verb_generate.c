@@ -106,8 +106,7 @@ static void print_row(void *self, size_t row, const struct generated *g) {
     if (p->json) {
         buf_putc(&line, '{');
         json_member_bytes(&line, "text", buf_text(&text), text.size);
-        json_add_key(&line, "ids");
-        buf_putc(&line, '[');
+        json_open(&line, "ids", '[');
         for (int i = 0; i < g->count; i++) json_member_int(&line, NULL, g->ids[i]);
         buf_puts(&line, "]}");
         out_line(&line);

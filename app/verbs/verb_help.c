@@ -11,8 +11,7 @@
 static void options_json(struct buf *b, const struct option_spec *o) {
     for (; o && o->name; o++) {
         if (!o->help) continue;
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "name", o->name);
         json_member_string(b, "value", o->value);
         json_member_string(b, "help", o->help);
@@ -26,20 +25,17 @@ static void help_json(const char *only) {
     buf_putc(&b, '[');
     for (size_t i = 0; (v = verb_at(i)); i++) {
         if (only && strcmp(only, v->name)) continue;
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_string(&b, "verb", v->name);
         json_member_string(&b, "synopsis", v->synopsis);
         json_member_string(&b, "help", v->help);
-        json_add_key(&b, "options");
-        buf_putc(&b, '[');
+        json_open(&b, "options", '[');
         options_json(&b, v->options);
         options_json(&b, args_common());
         buf_puts(&b, "]}");
     }
     buf_putc(&b, ']');
     out_line(&b);
-    buf_release(&b);
 }
 
 static int completion_of(const char *shell, struct buf *b, struct err *e) {

@@ -26,13 +26,6 @@ static int find_typed(struct store *s, char *const *typed, int n, int64_t *id, s
     return 0;
 }
 
-static void add_ids(struct buf *b, const char *key, const int64_t *id, size_t n) {
-    json_add_key(b, key);
-    buf_putc(b, '[');
-    for (size_t i = 0; i < n; i++) json_member_int(b, NULL, id[i]);
-    buf_putc(b, ']');
-}
-
 /* ---- tags ---- */
 
 /* The first word and those behind it that are runs by number; what follows are tags, numbers too. */
@@ -50,13 +43,10 @@ static void print_tagged(const struct args *a, const int64_t *id, size_t n, char
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        add_ids(&b, off ? "untagged" : "tagged", id, n);
-        json_add_key(&b, "tags");
-        buf_putc(&b, '[');
-        for (int i = 0; i < count; i++) json_member_string(&b, NULL, tags[i]);
-        buf_puts(&b, "]}");
+        json_member_ints(&b, off ? "untagged" : "tagged", id, n);
+        json_member_strings(&b, "tags", tags, count);
+        buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
         return;
     }
     printf("%zu %s %s ", n, n == 1 ? "run" : "runs", off ? "no longer tagged" : "tagged");
@@ -105,7 +95,6 @@ int verb_note(const struct args *a, struct err *e) {
         json_member_string(&b, "note", *text ? text : NULL);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else {
         printf(*text ? "run %lld has this note\n" : "run %lld has no note\n", (long long)id);
     }
@@ -129,10 +118,8 @@ static int name_classes(const struct args *a, struct err *e) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     json_member_int(&b, "named", id);
-    json_add_key(&b, "classes");
-    buf_putc(&b, '[');
-    for (int i = 0; i < n; i++) json_member_string(&b, NULL, name[i]);
-    buf_puts(&b, "]}");
+    json_member_strings(&b, "classes", name, n);
+    buf_putc(&b, '}');
     if (!rc && args_flag(a, "json")) out_line(&b);
     else if (!rc) printf("run %lld has its %d classes named\n", (long long)id, n);
     buf_release(&b);
@@ -162,7 +149,6 @@ int verb_name(const struct args *a, struct err *e) {
         json_member_string(&b, "before", *before ? before : NULL);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else if (!rc) {
         printf(*name ? "run %lld is called " : "run %lld has no name", (long long)id);
         out_text(name);
@@ -204,12 +190,11 @@ static void print_purged(const struct args *a, const int64_t *id, size_t n, cons
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        add_ids(&b, "purged", id, n);
+        json_member_ints(&b, "purged", id, n);
         json_member_int(&b, "files", sum->files);
         json_member_int(&b, "bytes", sum->bytes);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
     } else {
         char what[128];
         describe_purge(n, sum, what);

@@ -65,8 +65,7 @@ static void list_json(const struct lesson *list, int n, const char *database, co
     buf_putc(&b, '[');
     for (int i = 0; i < n; i++) {
         const struct lesson *l = &list[i];
-        if (i) buf_putc(&b, ',');
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_string(&b, "lesson", l->name);
         json_member_string(&b, "title", l->title);
         json_member_string(&b, "about", l->about);
@@ -80,7 +79,6 @@ static void list_json(const struct lesson *list, int n, const char *database, co
     }
     buf_putc(&b, ']');
     out_line(&b);
-    buf_release(&b);
 }
 
 static int list_lessons(const struct args *a, struct err *e) {
@@ -129,7 +127,6 @@ static void check_json(const struct lesson *l, int step, const struct lesson_res
     json_member_bool(&b, "ok", r->ok);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void check_text(const struct lesson *l, int step, const struct lesson_result *r) {

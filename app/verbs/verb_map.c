@@ -155,7 +155,7 @@ static void verb_map_print_json(const struct result *r) {
     if (!r->pca) {
         json_member_double(&b, "perplexity", r->options.perplexity);
         json_member_int(&b, "iterations", r->options.iterations);
-        json_member_int(&b, "seed", (long long)r->options.seed);
+        json_member_int(&b, "seed", r->options.seed);
     }
     if (r->set.id) json_member_string(&b, "by", r->by_task ? "task" : "label");
     map_add_rating(&b, "silhouette", &k->silhouette);
@@ -165,8 +165,7 @@ static void verb_map_print_json(const struct result *r) {
     json_member_double(&b, "preservation", r->kept);
     json_member_int(&b, "repeats", r->repeats);
     if (!r->pca) json_member_int(&b, "perplexity_unreached", r->unreached);
-    json_add_key(&b, "undefined");
-    buf_putc(&b, '{');
+    json_open(&b, "undefined", '{');
     if (r->pca) json_member_string(&b, "kl", "pca has none");
     if (*k->silhouette.why) json_member_string(&b, "silhouette", k->silhouette.why);
     if (*k->purity.why) json_member_string(&b, "purity", k->purity.why);
@@ -177,7 +176,6 @@ static void verb_map_print_json(const struct result *r) {
     map_add_points(&b, r->points, r->v.n);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void verb_map_print_csv(const struct result *r) {

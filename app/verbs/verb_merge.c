@@ -20,32 +20,27 @@ static const char *const WHAT[] = {
 };
 
 static void as_json(const char *path, const struct store_merge *m, struct buf *b) {
-    json_add_key(b, NULL);
-    buf_putc(b, '{');
+    json_open(b, NULL, '{');
     json_member_string(b, "path", path);
-    json_add_key(b, "runs");
-    buf_putc(b, '[');
+    json_open(b, "runs", '[');
     for (size_t i = 0; i < m->runs; i++) {
         const struct store_merged *x = &m->run[i];
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
-        json_member_int(b, "from", (long long)x->from);
-        json_member_int(b, "into", (long long)x->into);
+        json_open(b, NULL, '{');
+        json_member_int(b, "from", x->from);
+        json_member_int(b, "into", x->into);
         json_member_string(b, "what", WHAT[x->what]);
-        if (x->apart) json_member_int(b, "apart", (long long)x->apart);
-        if (x->what == STORE_MERGED_APART) json_member_int(b, "step", (long long)x->step);
+        if (x->apart) json_member_int(b, "apart", x->apart);
+        if (x->what == STORE_MERGED_APART) json_member_int(b, "step", x->step);
         json_member_bool(b, "lacks_files", x->lacks_files);
         json_member_string(b, "damaged", x->damaged);
         buf_putc(b, '}');
     }
     buf_puts(b, "]");
-    json_add_key(b, "sweeps");
-    buf_putc(b, '[');
+    json_open(b, "sweeps", '[');
     for (size_t i = 0; i < m->sweeps; i++) {
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
-        json_member_int(b, "from", (long long)m->sweep_from[i]);
-        json_member_int(b, "into", (long long)m->sweep_into[i]);
+        json_open(b, NULL, '{');
+        json_member_int(b, "from", m->sweep_from[i]);
+        json_member_int(b, "into", m->sweep_into[i]);
         buf_putc(b, '}');
     }
     buf_puts(b, "]}");
@@ -118,8 +113,7 @@ int verb_merge(const struct args *a, struct err *e) {
     if (json) {
         buf_putc(&out, '{');
         json_member_string(&out, "into", store_path(into));
-        json_add_key(&out, "from");
-        buf_putc(&out, '[');
+        json_open(&out, "from", '[');
     }
     bool other = true;
     for (int i = 1; other && i < a->count; i++) {

@@ -96,9 +96,8 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
     for (int i = 0; i < j->how.parts && !rc; i++) {
         struct store_run run;
         if ((rc = store_run(s, j->id[i], &run, e))) break;
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
-        json_member_int(&b, "run", (long long)j->id[i]);
+        json_open(&b, NULL, '{');
+        json_member_int(&b, "run", j->id[i]);
         json_member_string(&b, "method", run.method);
         json_member_string(&b, "weights_sha256", run.weights_sha256);
         json_member_double(&b, "weight", j->part[i].weight);

@@ -183,12 +183,8 @@ static void plot_csv(const struct plotting *f, struct buf *out) {
 }
 
 static void plot_numbers(struct buf *b, const char *key, const double *v, size_t n) {
-    json_add_key(b, key);
-    buf_putc(b, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i) buf_putc(b, ',');
-        json_add_double(b, v[i]);
-    }
+    json_open(b, key, '[');
+    for (size_t i = 0; i < n; i++) json_member_double(b, NULL, v[i]);
     buf_putc(b, ']');
 }
 
@@ -197,14 +193,12 @@ static void plot_json(const struct plotting *f, struct buf *b) {
     json_member_string(b, "key", f->key);
     json_member_string(b, "x", plot_x_unit(f->look.x));
     json_member_double(b, "smooth", plot_smooth_weight(f->look.smooth));
-    json_add_key(b, "runs");
-    buf_putc(b, '[');
+    json_open(b, "runs", '[');
     for (int i = 0; i < f->count; i++) {
         const struct plotted *p = &f->of[i];
         double *mean = plot_smoothed(f, p);
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
-        json_member_int(b, "run", (long long)p->run);
+        json_open(b, NULL, '{');
+        json_member_int(b, "run", p->run);
         json_member_string(b, "name", p->name);
         json_member_string(b, "key", p->key);
         plot_numbers(b, "step", p->step, p->data.count);

@@ -22,8 +22,7 @@ static void add_predicted(const struct opened *o, const double *p, struct buf *b
         json_member_string(b, "label", o->name[argmax(p, o->names)]);
         return;
     }
-    json_add_key(b, "labels");
-    buf_putc(b, '[');
+    json_open(b, "labels", '[');
     for (int i = 0; i < o->names; i++)
         if (is_predicted(o, p, i)) json_member_string(b, NULL, o->name[i]);
     buf_putc(b, ']');
@@ -48,15 +47,13 @@ static void print_prediction(const struct opened *o, const struct args *a, const
         if (!o->names) json_member_double(&b, "score", p[0]);
         if (o->names) {
             add_predicted(o, p, &b);
-            json_add_key(&b, "probabilities");
-            buf_putc(&b, '{');
+            json_open(&b, "probabilities", '{');
             for (size_t i = 0; i < k; i++) json_member_double(&b, o->name[i], p[i]);
             buf_putc(&b, '}');
         }
         json_member_bytes(&b, "text", row->a, row->a_size);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
         return;
     }
     if (!o->names) printf("%.6f", p[0]);
@@ -89,7 +86,6 @@ static void verb_predict_print_text(const struct opened *o, const struct args *a
         json_member_bytes(&b, "text", row->a, row->a_size);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
         return;
     }
     if (p.label >= 0) out_text(o->name[p.label]);
@@ -144,8 +140,7 @@ static void fill_print(const struct args *a, const struct model *m, const char *
         buf_putc(&b, '{');
         json_member_string(&b, "model", m->name);
         json_member_string(&b, "text", text);
-        json_add_key(&b, "masks");
-        buf_putc(&b, '[');
+        json_open(&b, "masks", '[');
     }
     for (int i = 0; i < f->masks; i++) {
         if (i) json ? buf_putc(&b, ',') : (void)putchar('\n');

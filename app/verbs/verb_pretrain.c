@@ -76,7 +76,6 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
         if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
         buf_putc(&b, '}');
         out_line(&b);
-        buf_release(&b);
         return 0;
     }
     out_text(out);

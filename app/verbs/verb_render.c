@@ -244,7 +244,6 @@ static void verb_render_print_json(const struct ui *ui, const char *form, const 
     json_member_string(&b, form, drawn);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static int verb_render_print(const struct ui *ui, enum render_form form, const struct args *a, struct err *e) {

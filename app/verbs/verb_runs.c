@@ -340,7 +340,6 @@ static int show_why(struct store *s, const struct store_run *r, bool json, struc
         struct buf b = BUF_INIT;
         why_json(&why, &b);
         out_line(&b);
-        buf_release(&b);
     } else {
         for (int i = 0; i < why.count; i++) printf("%s\n", why.of[i].text);
         if (!why.count) printf("nothing looks wrong: %d kinds of trouble were looked for\n", why.looked_for);
@@ -385,7 +384,6 @@ static int move_runs(const struct args *a, struct err *e,
         for (int i = 0; i < a->count; i++) json_member_int(&b, NULL, id[i]);
         buf_puts(&b, "]}");
         out_line(&b);
-        buf_release(&b);
     } else if (!rc) {
         printf("%d %s %s\n", a->count, a->count == 1 ? "run" : "runs", said);
     }

@@ -18,7 +18,6 @@ static void settings_json(const struct settings *s, const char *path) {
     for (int i = 0; i < SETTING_COUNT; i++) json_member_string(&b, setting_name((enum setting)i), s->value[i]);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 int verb_settings(const struct args *a, struct err *e) {

@@ -26,13 +26,6 @@ struct similarity_choice {
 
 /* ---- output ---- */
 
-static void verb_similarity_add_names(struct buf *b, const char *key, char *const *name, int n) {
-    json_add_key(b, key);
-    buf_putc(b, '[');
-    for (int i = 0; i < n; i++) json_member_string(b, NULL, name[i]);
-    buf_putc(b, ']');
-}
-
 static void verb_similarity_print_json(const struct matrix *m) {
     struct buf b = BUF_INIT;
     double least = INFINITY, most = -INFINITY;
@@ -41,10 +34,9 @@ static void verb_similarity_print_json(const struct matrix *m) {
     b.data[--b.size] = '\0'; /* its closing brace: more members follow */
     json_member_string(&b, "order", m->clustered ? "cluster" : "name");
     json_member_int(&b, "matrix", m->id);
-    verb_similarity_add_names(&b, "rows", m->row_name, m->rows);
-    verb_similarity_add_names(&b, "columns", m->column_name, m->columns);
-    json_add_key(&b, "values");
-    buf_putc(&b, '[');
+    json_member_strings(&b, "rows", m->row_name, m->rows);
+    json_member_strings(&b, "columns", m->column_name, m->columns);
+    json_open(&b, "values", '[');
     for (int i = 0; i < m->rows; i++) {
         buf_puts(&b, i ? ",[" : "[");
         for (int j = 0; j < m->columns; j++) {
@@ -71,7 +63,6 @@ static void verb_similarity_print_json(const struct matrix *m) {
     }
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 /* A cell a line, with what it is of: the settings as they are kept, in one field. */
@@ -136,8 +127,7 @@ static void matrices_json(const struct store_matrices *v) {
     buf_putc(&b, '[');
     for (size_t i = 0; i < v->count; i++) {
         const struct store_matrix *m = &v->matrix[i];
-        if (i) buf_putc(&b, ',');
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_int(&b, "matrix", m->id);
         if (m->run) json_member_int(&b, "run", m->run);
         else json_member_string(&b, "run", NULL);
@@ -149,7 +139,6 @@ static void matrices_json(const struct store_matrices *v) {
     }
     buf_putc(&b, ']');
     out_line(&b);
-    buf_release(&b);
 }
 
 static int verb_similarity_list(const struct args *a, struct err *e) {

@@ -264,8 +264,7 @@ int verb_count(const struct args *a, struct err *e) {
 /* One axis of a method: the values of its modules. */
 static void add_axis(struct buf *b, const char *key, const struct method *m,
                      const char *(*value)(const struct module *)) {
-    json_add_key(b, key);
-    buf_putc(b, '[');
+    json_open(b, key, '[');
     for (int i = 0; i < m->count; i++) json_member_string(b, NULL, value(&m->module[i]));
     buf_putc(b, ']');
 }
@@ -296,12 +295,10 @@ static void methods_list(const struct args *a, const struct own_methods *own) {
     buf_putc(&b, '[');
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_string(&b, "name", p->name);
         json_member_string(&b, "title", p->title);
-        json_add_key(&b, "axes");
-        buf_putc(&b, '{');
+        json_open(&b, "axes", '{');
         add_axis(&b, "function", &p->method, axis_fn);
         add_axis(&b, "position", &p->method, axis_position);
         add_axis(&b, "insertion", &p->method, module_insertion);
@@ -321,8 +318,7 @@ static void methods_list(const struct args *a, const struct own_methods *own) {
         buf_putc(&b, '}');
     }
     for (int i = 0; i < own->count; i++) { /* the user's own */
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_string(&b, "name", own->of[i].name);
         json_member_string(&b, "text", own->of[i].text);
         json_member_bool(&b, "own", true);
@@ -330,7 +326,6 @@ static void methods_list(const struct args *a, const struct own_methods *own) {
     }
     buf_putc(&b, ']');
     out_line(&b);
-    buf_release(&b);
 }
 
 /* What was done, as a line or an object. */
@@ -400,8 +395,7 @@ static void show_model(const char *folder, const char *name, int json, struct bu
     if (file_exists(config)) {
         int rc = model_shape(folder, &arch, &e);
         if (json) {
-            json_add_key(b, NULL);
-            buf_putc(b, '{');
+            json_open(b, NULL, '{');
             json_member_string(b, "name", name);
             json_member_string(b, "folder", folder);
             json_member_string(b, "family", rc ? NULL : family_name(arch.family));
@@ -449,8 +443,7 @@ int verb_models(const struct args *a, struct err *e) {
 }
 
 static void add_vector(struct buf *b, const char *key, const real *v, int n) {
-    json_add_key(b, key);
-    buf_putc(b, '[');
+    json_open(b, key, '[');
     for (int i = 0; i < n; i++) {
         json_add_key(b, NULL);
         json_add_float(b, (float)v[i]);
@@ -462,23 +455,20 @@ static void encode_json(const struct model *m, const struct encoded *x, bool pai
                         const real *mean) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    json_add_key(&b, "ids");
-    buf_putc(&b, '[');
+    json_open(&b, "ids", '[');
     for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->ids[i]);
     buf_putc(&b, ']');
-    json_add_key(&b, "types");
-    buf_putc(&b, '[');
+    json_open(&b, "types", '[');
     for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->types[i]);
     buf_putc(&b, ']');
-    json_member_int(&b, "cut", (long long)x->cut_a);
-    if (pair) json_member_int(&b, "cut_b", (long long)x->cut_b);
+    json_member_int(&b, "cut", x->cut_a);
+    if (pair) json_member_int(&b, "cut_b", x->cut_b);
     if (cls) {
         add_vector(&b, "cls", cls, m->arch.width);
         add_vector(&b, "mean", mean, m->arch.width);
     }
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void encode_text(const struct model *m, const struct encoded *x) {

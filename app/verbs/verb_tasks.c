@@ -24,8 +24,7 @@ static void list_known(bool json) {
     for (size_t i = 0; i < n; i++) {
         char *inside = xprintf("tasks/%s", names[i]), *folder = assets_find(inside);
         if (folder && json) {
-            json_add_key(&b, NULL);
-            buf_putc(&b, '{');
+            json_open(&b, NULL, '{');
             json_member_string(&b, "name", names[i]);
             json_member_string(&b, "kind", "folder below assets");
             json_member_string(&b, "folder", folder);
@@ -72,17 +71,15 @@ static void verb_tasks_print_json(const struct run_config *c, const size_t *rows
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
     for (int i = 0; i < c->tasks; i++) {
-        json_add_key(&b, NULL);
-        buf_putc(&b, '{');
+        json_open(&b, NULL, '{');
         json_member_string(&b, "task", c->of[i].task_name);
-        json_member_int(&b, "rows", (long long)rows[i]);
+        json_member_int(&b, "rows", rows[i]);
         json_member_double(&b, "probability", expected[i] / c->batch);
         json_member_double(&b, "expected", expected[i]);
         buf_putc(&b, '}');
     }
     buf_putc(&b, ']');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void print_table(const struct run_config *c, const struct sampling *how, const size_t *rows,

@@ -83,29 +83,25 @@ struct watcher {
 };
 
 static void metrics_json(struct buf *b, const struct event *e) {
-    json_add_key(b, "metrics");
-    buf_putc(b, '{');
+    json_open(b, "metrics", '{');
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
         if (m->undefined) json_member_string(b, m->name, NULL);
         else json_member_double(b, m->name, m->value);
     }
     buf_putc(b, '}');
-    json_add_key(b, "undefined");
-    buf_putc(b, '{');
+    json_open(b, "undefined", '{');
     for (int i = 0; i < e->metrics; i++)
         if (e->metric[i].undefined) json_member_string(b, e->metric[i].name, e->metric[i].undefined);
     buf_putc(b, '}');
 }
 
 static void samples_json(struct buf *b, const struct event_samples *v) {
-    json_add_key(b, "samples");
-    buf_putc(b, '[');
+    json_open(b, "samples", '[');
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];
-        if (i) buf_putc(b, ',');
-        buf_putc(b, '{');
-        json_member_int(b, "row", (long long)x->row);
+        json_open(b, NULL, '{');
+        json_member_int(b, "row", x->row);
         json_member_string(b, "source", x->source);
         json_member_string(b, "target", x->target);
         json_member_string(b, "generated", x->generated);
@@ -140,7 +136,7 @@ static void event_json(const struct event *e) {
         json_member_string(&b, "path", e->path);
         json_member_bool(&b, "best", e->best);
     } else if (e->kind == EVENT_EMBEDDING) {
-        json_member_int(&b, "rows", (long long)e->embedding->rows);
+        json_member_int(&b, "rows", e->embedding->rows);
         json_member_int(&b, "columns", e->embedding->columns);
         json_member_int(&b, "layer", e->embedding->layer);
     } else if (e->kind == EVENT_SAMPLE) {
@@ -152,7 +148,6 @@ static void event_json(const struct event *e) {
     json_member_double(&b, "seconds", e->seconds);
     buf_putc(&b, '}');
     out_line(&b);
-    buf_release(&b);
 }
 
 static void event_text(struct watcher *w, const struct event *e) {

@@ -172,6 +172,29 @@ void json_add_key(struct buf *b, const char *key) {
     buf_putc(b, ':');
 }
 
+void json_open(struct buf *b, const char *key, char bracket) {
+    json_add_key(b, key);
+    buf_putc(b, bracket);
+}
+
+void json_member_strings(struct buf *b, const char *key, char *const *value, size_t n) {
+    json_open(b, key, '[');
+    for (size_t i = 0; i < n; i++) json_member_string(b, NULL, value[i]);
+    buf_putc(b, ']');
+}
+
+void json_member_ints(struct buf *b, const char *key, const int64_t *value, size_t n) {
+    json_open(b, key, '[');
+    for (size_t i = 0; i < n; i++) json_member_int(b, NULL, value[i]);
+    buf_putc(b, ']');
+}
+
+void json_member_doubles(struct buf *b, const char *key, const double *value, size_t n) {
+    json_open(b, key, '[');
+    for (size_t i = 0; i < n; i++) json_member_measured(b, NULL, value[i]);
+    buf_putc(b, ']');
+}
+
 void json_member_string(struct buf *b, const char *key, const char *value) {
     json_add_key(b, key);
     if (value) json_add_string(b, value);

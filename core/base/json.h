@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -35,6 +36,12 @@ void json_add_float(struct buf *b, float v);
 /* Members of an object (key NULL: elements of an array) under construction: the comma is added
  * where one is due.  A string that is NULL becomes null. */
 void json_add_key(struct buf *b, const char *key);
+/* Begins a member that is an object ('{') or an array ('['); the caller adds the bracket that closes it. */
+void json_open(struct buf *b, const char *key, char bracket);
+/* Arrays, of n strings and of n numbers. */
+void json_member_strings(struct buf *b, const char *key, char *const *value, size_t n);
+void json_member_ints(struct buf *b, const char *key, const int64_t *value, size_t n);
+void json_member_doubles(struct buf *b, const char *key, const double *value, size_t n); /* NaN: null */
 void json_member_string(struct buf *b, const char *key, const char *value);
 void json_member_bytes(struct buf *b, const char *key, const char *s, size_t n);
 void json_member_int(struct buf *b, const char *key, long long value);

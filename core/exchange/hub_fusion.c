@@ -220,8 +220,7 @@ static char *origin_of(const struct hub_fused *x, const char *folder) {
     json_member_string(&b, "head", json_string_value(json_object_get(head, "name")));
     json_decref(head);
     free(path);
-    json_add_key(&b, "adapters");
-    buf_putc(&b, '[');
+    json_open(&b, "adapters", '[');
     for (int i = 0; i < x->parts; i++) json_member_string(&b, NULL, x->part[i].hub.text);
     buf_puts(&b, "]}");
     return buf_take(&b);

@@ -48,21 +48,14 @@ int import_name_classes(struct imported *x, const char *const *name, int n, stru
     return 0;
 }
 
-static void add_notes(struct buf *b, const char *key, const struct notes *n) {
-    json_add_key(b, key);
-    buf_putc(b, '[');
-    for (size_t i = 0; i < n->count; i++) json_member_string(b, NULL, n->line[i]);
-    buf_putc(b, ']');
-}
-
 char *import_json(const struct imported *x) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     json_member_string(&b, "format", x->format);
     json_member_string(&b, "version", x->version);
-    add_notes(&b, "read", &x->read);
-    add_notes(&b, "ignored", &x->ignored);
-    add_notes(&b, "assumed", &x->assumed);
+    json_member_strings(&b, "read", x->read.line, x->read.count);
+    json_member_strings(&b, "ignored", x->ignored.line, x->ignored.count);
+    json_member_strings(&b, "assumed", x->assumed.line, x->assumed.count);
     if (x->parents) {
         json_add_key(&b, "parents");
         buf_puts(&b, x->parents);

@@ -17,8 +17,7 @@ static bool is_string(const struct option *o) {
 static void add_config(struct buf *b, const struct run_config *c, int only);
 
 static void config_json_add_tasks(struct buf *b, const struct run_config *c) {
-    json_add_key(b, "tasks");
-    buf_putc(b, '[');
+    json_open(b, "tasks", '[');
     for (int i = 0; i < c->tasks; i++) {
         if (i) buf_putc(b, ',');
         add_config(b, &c->of[i], OPTION_ROWS);

@@ -57,8 +57,7 @@ static void parts_text(unsigned parts, struct buf *b) {
 
 void fewshot_members(const struct fewshot *f, struct buf *b) {
     struct buf parts = BUF_INIT;
-    json_add_key(b, "k");
-    buf_putc(b, '[');
+    json_open(b, "k", '[');
     for (int i = 0; i < f->ks; i++) json_member_int(b, NULL, f->k[i]);
     buf_putc(b, ']');
     json_member_int(b, "draws", f->draws);
@@ -238,8 +237,7 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
     int tasks = 0;
     for (int i = 0; i < r->count; i++)
         if (fewshot_is_of(&r->of[i], task, k) && r->of[i].known) tasks = r->of[i].known;
-    json_add_key(b, "vote");
-    buf_putc(b, '[');
+    json_open(b, "vote", '[');
     for (int t = 0; t < tasks; t++) {
         int draws = 0, rows = 0, n = 0;
         bool cosine = false;
@@ -253,8 +251,7 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
             rows += x->votes ? x->votes[t] : 0;
             draws += !strcmp(x->start, known[t]);
         }
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "task", known[t]);
         json_member_int(b, "draws", draws);
         if (cosine) json_member_int(b, "rows", rows);
@@ -272,14 +269,12 @@ static void summary_json(const struct fewshot_summary *s, struct buf *b) {
 
 static void draws_json(const struct fewshot_results *r, const char *task, int k, int draws, const char *metric,
                        struct buf *b) {
-    json_add_key(b, "draws");
-    buf_putc(b, '[');
+    json_open(b, "draws", '[');
     for (int d = 0; d < draws; d++) {
         const struct fewshot_result *x = fewshot_find(r, task, k, d);
         const struct fewshot_metric *m = x ? fewshot_metric(&x->scores, metric) : NULL;
         if (!x || *x->left_out) continue;
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_int(b, "draw", d);
         json_member_string(b, "prototype", *x->start ? x->start : NULL);
         if (m && !*m->undefined) json_member_double(b, "value", m->value);
@@ -299,12 +294,10 @@ static void left_out_json(const struct fewshot_results *r, const char *task, int
         const struct fewshot_result *x = &r->of[i];
         if (!fewshot_is_of(x, task, k) || !*x->left_out) continue;
         if (!any) {
-            json_add_key(b, "left_out");
-            buf_putc(b, '[');
+            json_open(b, "left_out", '[');
         }
         any = true;
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_int(b, "draw", x->draw);
         json_member_string(b, "why", x->left_out);
         buf_putc(b, '}');
@@ -319,12 +312,10 @@ static void published_json(const char *task, int k, struct buf *b) {
     for (int i = 0; (x = leopard_cell(i)); i++) {
         if (!x->task || strcmp(x->task, task) || x->k != k) continue;
         if (!any) {
-            json_add_key(b, "published");
-            buf_putc(b, '[');
+            json_open(b, "published", '[');
         }
         any = true;
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "method", x->method);
         json_member_double(b, "mean", round(10 * x->mean) / 1000); /* per cent, to a tenth */
         json_member_measured(b, "sd", round(10 * x->sd) / 1000);
@@ -339,8 +330,8 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
     if (t->method) json_member_string(b, "task", t->task);
     json_member_int(b, "k", k);
     if (t->method) json_member_string(b, "method", t->method);
-    if (t->method && t->run) json_member_int(b, "run", (long long)t->run);
-    if (t->method && t->from) json_member_int(b, "from", (long long)t->from);
+    if (t->method && t->run) json_member_int(b, "run", t->run);
+    if (t->method && t->from) json_member_int(b, "from", t->from);
     const char *most = fewshot_most(r, t->task, k);
     if (!t->method || most) {
         json_member_string(b, "prototype", most);
@@ -352,8 +343,7 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
     if (t->method) json_member_measured(b, "f1_macro", fewshot_sum_up(r, t->task, k, "f1_macro", false).mean);
     if (f->zero) {
         struct fewshot_summary zero = fewshot_sum_up(r, t->task, k, t->metric, true);
-        json_add_key(b, "zero");
-        buf_putc(b, '{');
+        json_open(b, "zero", '{');
         summary_json(&zero, b);
         buf_putc(b, '}');
     }
@@ -365,8 +355,7 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
 void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
                           struct buf *b) {
     for (int i = 0; i < f->ks; i++) {
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         one_json(r, f, t, f->k[i], b);
         buf_putc(b, '}');
     }

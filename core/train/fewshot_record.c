@@ -17,16 +17,13 @@ char *fewshot_record_path(const char *folder) { return file_join(folder, "draws.
 /* ---- a line ---- */
 
 static void scores_json(const struct fewshot_scores *s, const char *key, struct buf *b) {
-    json_add_key(b, key);
-    buf_putc(b, '{');
+    json_open(b, key, '{');
     json_member_bool(b, "constant", s->constant);
     json_member_bool(b, "none_valid", s->none_valid);
-    json_add_key(b, "metrics");
-    buf_putc(b, '[');
+    json_open(b, "metrics", '[');
     for (int i = 0; i < s->count; i++) {
         const struct fewshot_metric *m = &s->metric[i];
-        json_add_key(b, NULL);
-        buf_putc(b, '{');
+        json_open(b, NULL, '{');
         json_member_string(b, "name", m->name);
         if (*m->undefined) json_member_string(b, "undefined", m->undefined);
         else json_member_double(b, "value", m->value);
@@ -42,13 +39,11 @@ static char *line_of(const struct fewshot_result *x) {
     json_member_int(&b, "k", x->k);
     json_member_int(&b, "draw", x->draw);
     json_member_string(&b, "start", x->start);
-    json_add_key(&b, "near");
-    buf_putc(&b, '[');
+    json_open(&b, "near", '[');
     for (int i = 0; i < x->known; i++) json_member_double(&b, NULL, x->near[i]);
     buf_putc(&b, ']');
     if (x->votes) {
-        json_add_key(&b, "votes");
-        buf_putc(&b, '[');
+        json_open(&b, "votes", '[');
         for (int i = 0; i < x->known; i++) json_member_int(&b, NULL, x->votes[i]);
         buf_putc(&b, ']');
     }

@@ -69,8 +69,7 @@ char *sweep_text(const struct sweep_spec *s) {
 /* ---- JSON ---- */
 
 static void axis_json(const struct sweep_axis *a, struct buf *out) {
-    json_add_key(out, NULL);
-    buf_putc(out, '{');
+    json_open(out, NULL, '{');
     json_member_string(out, "key", a->key);
     if (a->range) {
         json_member_double(out, "from", a->from);
@@ -78,10 +77,7 @@ static void axis_json(const struct sweep_axis *a, struct buf *out) {
         json_member_int(out, "n", a->n);
         json_member_bool(out, "log", a->log);
     } else {
-        json_add_key(out, "values");
-        buf_putc(out, '[');
-        for (int i = 0; i < a->values; i++) json_member_string(out, NULL, a->value[i]);
-        buf_putc(out, ']');
+        json_member_strings(out, "values", a->value, a->values);
         if (a->log) json_member_bool(out, "log", true);
     }
     buf_putc(out, '}');
@@ -97,7 +93,7 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     buf_puts(out, "],\"draw\":{");
     json_member_string(out, "rule", SWEEP_DRAW[s->draw]);
     json_member_int(out, "cells", s->cells);
-    json_member_int(out, "seed", (long long)s->draw_seed);
+    json_member_int(out, "seed", s->draw_seed);
     buf_puts(out, "},\"stop\":{");
     for (int i = 0; i < SWEEP_BUDGETS; i++)
         if (s->budget[i] > 0) json_member_double(out, SWEEP_BUDGET[i], s->budget[i]);
