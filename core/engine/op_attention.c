@@ -464,18 +464,3 @@ void attention_backward(struct tape *t, const struct record *r) {
     store_sums(t, r, &g);
     arena_scratch_release(arena, m);
 }
-
-double attention_flops(const struct tape *t, const struct record *r) {
-    const struct attend *s = r->saved;
-    double cells = 0; /* of all score matrices of one head */
-    for (int i = 0; i < s->a.query_rows->count; i++) {
-        struct attention_place at = op_attention_place_of(s, tape_cols_of(t, r->out), i, 0);
-        cells += (double)head_size(s, &at);
-    }
-    double one = 2 * cells * tape_cols_of(t, r->out); /* one product of all heads */
-    int back = 0;
-    if (record_needs(t, r))
-        back = 1 + tape_needs_grad(t, r->in[IN_Q]) + tape_needs_grad(t, r->in[IN_K]) +
-               tape_needs_grad(t, r->in[IN_V]) + !s->kept;
-    return (2 + back) * one;
-}

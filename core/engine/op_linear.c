@@ -7,13 +7,6 @@
 
 enum { FEW = 48 }; /* rows: with more of them packing a weight pays */
 
-static double product(double a, double b, double c) { return 2 * a * b * c; }
-
-/* Flops of y = x·w forward and back, given who needs a gradient. */
-static double product_flops(const struct tape *t, node x, node w, double n, double in, double out) {
-    int times = 1 + tape_needs_grad(t, x) + tape_needs_grad(t, w);
-    return times * product(n, in, out);
-}
 
 /* What backward of y = x·w reads. */
 static void product_reads(struct tape *t, const struct record *r, node x, node w) {
@@ -122,12 +115,6 @@ void linear_backward(struct tape *t, const struct record *r) {
     }
     product_back(t, x, w, 1, dy, &s->groups);
     groups_col_sum(t, b, &s->groups, out, 1, dy, NULL);
-}
-
-double linear_flops(const struct tape *t, const struct record *r) {
-    node x = r->in[LINEAR_X], w = r->in[LINEAR_W];
-    const struct linear *s = r->saved;
-    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x), s->out);
 }
 
 /* ---- y = base + s·scale·(x Wᵀ + b) ---- */
@@ -254,13 +241,6 @@ void linear_add_backward(struct tape *t, const struct record *r) {
     grad_pass(t, r, r->in[ADD_BASE]);
 }
 
-double linear_add_flops(const struct tape *t, const struct record *r) {
-    node x = r->in[ADD_X], w = r->in[ADD_W];
-    double n = tape_rows_of(t, x), in = tape_cols_of(t, x), out = tape_cols_of(t, r->out);
-    return product_flops(t, x, w, n, in, out) +
-           (tape_needs_grad(t, r->in[ADD_SCALE]) ? product(n, in, out) : 0);
-}
-
 /* ---- y = x W ---- */
 
 node op_matmul(struct tape *t, node x, node w) {
@@ -285,11 +265,6 @@ void matmul_backward(struct tape *t, const struct record *r) {
     if (dx) blas_gemm(false, true, n, k, m, 1, dy, m, tape_value(t, w), m, beta, dx, k);
     real *dw = grad_slot(t, w, &beta);
     if (dw) blas_gemm(true, false, k, m, n, 1, tape_value(t, x), k, dy, m, beta, dw, m);
-}
-
-double matmul_flops(const struct tape *t, const struct record *r) {
-    node x = r->in[0], w = r->in[1];
-    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x), tape_cols_of(t, w));
 }
 
 /* ---- each head's columns through its own block of w ---- */
@@ -324,11 +299,4 @@ void head_linear_backward(struct tape *t, const struct record *r) {
     for (int h = 0; dw && h < heads; h++)
         blas_gemm(true, false, b, a, n, 1, dy + h * b, out, tape_value(t, x) + h * a, in, beta,
                   dw + (size_t)h * b * a, a);
-}
-
-double head_linear_flops(const struct tape *t, const struct record *r) {
-    node x = r->in[0], w = r->in[1];
-    int heads = *(const int *)r->saved;
-    return product_flops(t, x, w, tape_rows_of(t, x), tape_cols_of(t, x) / heads,
-                         tape_rows_of(t, w));
 }

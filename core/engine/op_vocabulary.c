@@ -161,10 +161,3 @@ void vocabulary_loss_backward(struct tape *t, const struct record *r) {
     u.db = grad_slot(t, r->in[IN_B], &u.beta_b);
     if (u.dw || u.db) run_parts(t, r, &u);
 }
-
-double vocabulary_loss_flops(const struct tape *t, const struct record *r) {
-    node x = r->in[IN_X], w = r->in[IN_W];
-    double one = 2.0 * tape_rows_of(t, x) * tape_cols_of(t, x) * tape_rows_of(t, w);
-    bool again = tape_needs_grad(t, w) || tape_needs_grad(t, r->in[IN_B]);
-    return (1 + tape_needs_grad(t, x) + tape_needs_grad(t, w) + again) * one;
-}

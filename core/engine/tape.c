@@ -49,7 +49,6 @@ struct tape {
     struct arena *arena;
     bool training, few_rows, done;
     uint64_t seed, step;
-    double flops;
     size_t grown;
     struct value *value; /* [0] is no value */
     size_t values, value_room;
@@ -94,7 +93,6 @@ void tape_reset(struct tape *t, bool training, uint64_t seed, uint64_t step) {
     t->done = t->few_rows = false;
     t->seed = seed;
     t->step = step;
-    t->flops = 0;
     t->records = t->leaves = t->spare_lists = t->settled = 0;
     t->headers = NULL;
     TAPE_GROW(t, t->value, t->value_room, 1);
@@ -113,7 +111,6 @@ void tape_few_rows(struct tape *t) {
 }
 
 bool tape_has_few_rows(const struct tape *t) { return t->few_rows; }
-double tape_flops(const struct tape *t) { return t->flops; }
 size_t tape_grown(const struct tape *t) { return t->grown; }
 
 void tape_site(struct tape *t, const char *format, ...) {
@@ -292,7 +289,6 @@ node record_run(struct tape *t, enum op_id op, int rows, int cols, int operands,
     }
     r.out = tape_add_value(t, v);
     op_table[op].forward(t, &r);
-    if (op_table[op].flops) t->flops += op_table[op].flops(t, &r);
     if (v.needs) {
         TAPE_GROW(t, t->record, t->record_room, t->records + 1);
         t->record[t->records++] = r;

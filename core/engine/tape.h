@@ -96,9 +96,6 @@ const char *tape_first_bad(const struct tape *t, char site[64]);
 /* Names what is recorded from now on, for tape_first_bad ("layer 3 attention"). */
 void tape_site(struct tape *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sum of the floating-point operations of the matrix products of the ops recorded so
- * far: forward, and what backward will do. */
-double tape_flops(const struct tape *t);
 /* How many times the tape's own lists had to grow; like arena_grown, constant in
  * steady steps. */
 size_t tape_grown(const struct tape *t);

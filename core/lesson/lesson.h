@@ -26,8 +26,6 @@ enum lesson_kind {
 struct lesson_step;
 /* Returns whether something is computed for a step, that is no run. */
 bool lesson_computes(const struct lesson_step *s);
-/* As the file has it, "check". */
-const char *lesson_kind_name(enum lesson_kind k);
 
 enum { LESSON_CHOICES = 9, LESSON_NAME = 40, LESSON_SEEDS = 32, LESSON_SHOWN = 4 };
 

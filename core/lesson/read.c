@@ -15,11 +15,6 @@ static const char *const kinds[LESSON_KINDS] = { "text", "ask", "answer", "run",
 
 bool lesson_computes(const struct lesson_step *s) { return s->value || s->kind == LESSON_MAP; }
 
-const char *lesson_kind_name(enum lesson_kind k) {
-    BUG_IF(k < 0 || k >= LESSON_KINDS);
-    return kinds[k];
-}
-
 struct lesson_reader {
     struct lesson *l;
     const char *path;

@@ -110,11 +110,6 @@ int vocab_trainer_add(struct vocab_trainer *t, const char *text, size_t n, struc
     return 0;
 }
 
-void vocab_trainer_words(const struct vocab_trainer *t, uint64_t *words, size_t *distinct) {
-    *words = t->words;
-    *distinct = t->spelled.count;
-}
-
 /* ---- signs ---- */
 
 static const char *token_text(const struct vocab *v, int32_t id, size_t *size) {

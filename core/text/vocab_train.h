@@ -23,8 +23,6 @@ struct vocab_trainer *vocab_trainer_new(void);
 void vocab_trainer_free(struct vocab_trainer *t);
 /* Counts the words of a text of n bytes of UTF-8.  ERR_INPUT: more distinct words than are taken. */
 int vocab_trainer_add(struct vocab_trainer *t, const char *text, size_t n, struct err *e);
-/* Words and distinct ones so far. */
-void vocab_trainer_words(const struct vocab_trainer *t, uint64_t *words, size_t *distinct);
 /* Adds the lines of vocab.txt to `out`, `size` of them or, where no two neighbours are left that occur twice, fewer; and
  * a line to `report` (may be NULL).  Once.  Signs that are so rare that all together are less than one in 2,000 are left
  * out, and words with them unknown.  ERR_INPUT: there is no word.  ERR_USAGE: the signs alone are more than `size`. */

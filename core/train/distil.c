@@ -110,14 +110,6 @@ struct distil *distil_open(const struct run_config *c, const struct plan *p, con
     return NULL;
 }
 
-struct distil *distil_new(struct predictor *const *teacher, int count, bool text) {
-    struct distil *d = xcalloc(1, sizeof *d);
-    d->count = count;
-    d->text = text;
-    memcpy(d->teacher, teacher, (size_t)count * sizeof *teacher);
-    return d;
-}
-
 void distil_free(struct distil *d) {
     if (!d) return;
     for (int i = 0; i < CREW_MOST; i++) {

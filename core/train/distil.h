@@ -29,8 +29,6 @@ struct distil;
 /* The teachers that a run's folder has a copy of; ERR_USAGE without one, as for what does not fit. */
 struct distil *distil_open(const struct run_config *c, const struct plan *p, const struct run_tasks *tasks, struct model *m,
                            const char *folder, struct err *e);
-/* The same of predictors that are there, one a task; they are taken over. */
-struct distil *distil_new(struct predictor *const *teacher, int count, bool text);
 void distil_free(struct distil *d); /* NULL: nothing */
 
 /* What the terms come to, without their factors. */
