@@ -272,20 +272,6 @@ int db_open_reader(const char *path, sqlite3 **out, struct err *e) {
     return rc;
 }
 
-int db_open_copy(sqlite3 *from, sqlite3 **out, struct err *e) {
-    *out = NULL;
-    int code = sqlite3_open_v2(":memory:", out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
-    if (!*out) return err_set(e, ERR_SYSTEM, "there is not enough memory");
-    sqlite3_backup *copy = code ? NULL : sqlite3_backup_init(*out, "main", from, "main");
-    if (copy) sqlite3_backup_step(copy, -1);
-    code = copy ? sqlite3_backup_finish(copy) : sqlite3_errcode(*out);
-    int rc = code ? db_error(*out, e) : set_up(*out, e);
-    if (!rc) return 0;
-    sqlite3_close_v2(*out);
-    *out = NULL;
-    return rc;
-}
-
 void db_close(sqlite3 *db) {
     if (db && sqlite3_close(db) != SQLITE_OK)
         BUG("a statement was left open: %s", sqlite3_errmsg(db));

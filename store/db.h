@@ -32,8 +32,6 @@ int db_open_writer(const char *path, sqlite3 **out, struct err *e);
 /* Read-only.  A file in a folder where nothing can be made is opened as immutable when no
  * WAL is beside it. */
 int db_open_reader(const char *path, sqlite3 **out, struct err *e);
-/* A copy in memory of what `from` reads, which may be changed. */
-int db_open_copy(sqlite3 *from, sqlite3 **out, struct err *e);
 void db_close(sqlite3 *db);
 
 /* The journal for the file system of `path`: "wal", or "delete" on network folders, where

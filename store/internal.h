@@ -37,7 +37,6 @@ struct store {
 
     pthread_mutex_t reading; /* guards reader: one query at a time */
     sqlite3 *reader;
-    bool copied; /* reader reads a copy in memory, of an older file that cannot be brought up where it lies */
 
     pthread_mutex_t naming; /* guards the list of names */
     struct point_key *key;
@@ -52,8 +51,6 @@ struct store {
 };
 
 int64_t store_now(void); /* UTC milliseconds */
-/* Another connection that reads what s->reader does; db_close. */
-int store_open_reader(struct store *s, sqlite3 **out, struct err *e);
 extern const char first_split[]; /* that evaluations are of when none is named */
 
 /* ---- owned runs (owner.c) ---- */

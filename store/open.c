@@ -160,7 +160,7 @@ static int open_prepare(struct store *s, sqlite3 **db, struct err *e) {
     char *sql = xprintf("PRAGMA journal_mode=%s", journal);
     if (!rc) rc = db_exec(*db, sql, e);
     free(sql);
-    if (!rc) rc = schema_bring_up(*db, schema_step, SCHEMA_VERSION, e);
+    if (!rc && kind == SCHEMA_EMPTY) rc = schema_make(*db, e);
     bool here = true;
     if (!rc) rc = look_home(s, *db, &here, e);
     if (!rc && !here) say_home(s, *db);
@@ -190,38 +190,12 @@ static int open_for_writing(struct store *s, struct err *e) {
     return rc ? rc : store_reap(s, NULL, e);
 }
 
-/* Writes what a store for reading cannot: an older schema brought up, dead runs marked.
+/* Writes what a store for reading cannot: the tables of an empty file, dead runs marked.
  * Silent when the file may not be written; lists then derive the state. */
 static int lend_a_writer(const char *path, struct err *e) {
     struct store *s;
     int rc = store_open(&s, path, STORE_WRITE, e);
     return rc ? rc : store_close(s, e);
-}
-
-/* A file of an older schema where nothing can be written is read from a copy in memory, brought up there. */
-static int open_read_copy(struct store *s, struct err *e) {
-    sqlite3 *copy;
-    struct err first = *e;
-    *e = (struct err)ERR_INIT;
-    int rc = db_open_copy(s->reader, &copy, e);
-    if (rc) {
-        *e = first;
-        return first.code;
-    }
-    db_close(s->reader);
-    s->reader = copy;
-    s->copied = true;
-    rc = schema_bring_up(copy, schema_step, SCHEMA_VERSION, e);
-    return rc ? rc : db_exec(copy, "PRAGMA query_only=ON", e);
-}
-
-int store_open_reader(struct store *s, sqlite3 **out, struct err *e) {
-    if (!s->copied) return db_open_reader(s->path, out, e);
-    pthread_mutex_lock(&s->reading);
-    int rc = db_open_copy(s->reader, out, e);
-    pthread_mutex_unlock(&s->reading);
-    if (!rc && (rc = db_exec(*out, "PRAGMA query_only=ON", e))) db_close(*out);
-    return rc;
 }
 
 static int dead_runs(struct store *s, bool *any, struct err *e) {
@@ -246,10 +220,7 @@ static int open_for_reading(struct store *s, struct err *e) {
     enum schema_kind kind = SCHEMA_SAME;
     if (!rc) rc = schema_look(s->reader, &kind, e);
     if (rc || kind == SCHEMA_NEWER) return rc;
-    if (kind != SCHEMA_SAME) {
-        rc = lend_a_writer(s->path, e);
-        return rc == ERR_SYSTEM ? open_read_copy(s, e) : rc;
-    }
+    if (kind == SCHEMA_EMPTY) return lend_a_writer(s->path, e);
     bool any = false, here;
     rc = look_home(s, s->reader, &here, e);
     if (!rc) rc = dead_runs(s, &any, e);

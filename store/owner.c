@@ -183,38 +183,8 @@ static int owner_not_there(struct store *s, int64_t run, struct err *e) {
     return err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)run);
 }
 
-struct adoption {
-    int64_t run;
-    const char *split;
-};
-
-/* Earlier versions kept the results of every split as those of "dev", where the last overwrote
- * the others: such a run's best is counted anew, under the split's own name. */
-static int decide_by(sqlite3 *db, const struct adoption *a, struct err *e) {
-    static const char other[] =
-        "SELECT k.metric, k.direction, k.name FROM run r JOIN key k ON k.id=r.metric_key"
-        " WHERE r.id=? AND k.split<>?";
-    sqlite3_stmt *st = db_prepare(db, e, other, "it", a->run, a->split);
-    if (!st) return e->code;
-    int rc = db_step(st, e);
-    if (rc > 0) {
-        int64_t key;
-        const char *before = (const char *)sqlite3_column_text(st, 2);
-        char *text = xprintf("\"best\" is of %s from here on; what was kept as %s may be another split's",
-                             a->split, before);
-        rc = key_intern(db, a->split, (const char *)sqlite3_column_text(st, 0),
-                        sqlite3_column_int(st, 1), false, &key, e);
-        if (!rc) rc = db_run(db, e, "UPDATE run SET metric_key=? WHERE id=?", "ii", key, a->run);
-        if (!rc) rc = event_add(db, a->run, store_now(), 0, "message", NULL, text, e);
-        free(text);
-    }
-    sqlite3_finalize(st);
-    return rc;
-}
-
 static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    const struct adoption *a = arg;
-    int64_t run = a->run, trashed;
+    int64_t run = *(const int64_t *)arg, trashed;
     int rc = db_int(db, e, &trashed, -1, "SELECT coalesce(trashed,0) FROM run WHERE id=?", "i",
                     run);
     if (rc) return rc;
@@ -229,10 +199,10 @@ static int owner_adopt(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     if (!rc)
         rc = db_run(db, e, "UPDATE control SET taken=? WHERE run=? AND taken IS NULL", "ii",
                     store_now(), run);
-    return rc || !a->split ? rc : decide_by(db, a, e);
+    return rc;
 }
 
-int store_adopt_run(struct store *s, int64_t run, const char *split, struct err *e) {
+int store_adopt_run(struct store *s, int64_t run, struct err *e) {
     if (store_owns(s, run))
         return err_set(e, ERR_USAGE, "run %lld is in work here already", (long long)run);
     char *folder = store_run_folder(s, run), *path = store_lock_of(s, run);
@@ -243,8 +213,7 @@ int store_adopt_run(struct store *s, int64_t run, const char *split, struct err 
         if (!rc && fd < 0 && !db_nap(path, tries, ADOPT_MS))
             rc = err_set(e, ERR_USAGE, "run %lld is in work in another process", (long long)run);
     }
-    struct adoption a = { run, split };
-    if (!rc) rc = writer_call(s, owner_adopt, &a, e);
+    if (!rc) rc = writer_call(s, owner_adopt, &run, e);
     if (rc) file_unlock(fd);
     else owner_own(s, run, fd);
     free(folder);

@@ -127,7 +127,7 @@ int store_sql(struct store *s, const char *sql, struct store_rows rows, struct e
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
     sqlite3 *db;
-    int rc = store_open_reader(s, &db, e);
+    int rc = db_open_reader(s->path, &db, e);
     if (rc) return rc;
     sqlite3_set_authorizer(db, authorise, NULL);
     sqlite3_stmt *st = NULL;

@@ -38,12 +38,12 @@ struct store_wait store_on_wait(struct store_wait w);
 
 enum store_mode {
     STORE_READ,  /* never makes a file; ERR_NOT_FOUND when there is none */
-    STORE_WRITE, /* makes folder and file (0600) when absent, brings an older schema up */
+    STORE_WRITE, /* makes folder and file (0600) when absent */
 };
 
 /* Opens PATH.  ERR_DATABASE, the file untouched, when it is no database, another
- * program's, newer than this program (a newer one that says that it stays readable may
- * be opened with STORE_READ), damaged, unreadable, busy for more than five seconds, or
+ * program's, written by an earlier version of petri, newer than this program (a newer one that says that it stays
+ * readable may be opened with STORE_READ), damaged, unreadable, busy for more than five seconds, or
  * beside a -wal or -shm that cannot be used; ERR_SYSTEM when the folder cannot be written.  Runs whose owner is gone become interrupted. */
 int store_open(struct store **out, const char *path, enum store_mode mode, struct err *e);
 /* Commits what is queued, gives up owned runs' locks, closes.  On failure (with the number of
@@ -127,9 +127,8 @@ struct store_new_run {
  * store_disown.  *id is never used twice. */
 int store_create_run(struct store *s, const struct store_new_run *n, int64_t *id, struct err *e);
 /* Takes over a run whose owner is gone or done, to resume it: lock, then state queued.
- * `split` (NULL: as it is) is the split that decides "best" from now on; when it was another,
- * the run's log says so.  ERR_USAGE when another process owns it or it is in the trash. */
-int store_adopt_run(struct store *s, int64_t run, const char *split, struct err *e);
+ * ERR_USAGE when another process owns it or it is in the trash. */
+int store_adopt_run(struct store *s, int64_t run, struct err *e);
 /* After the last record of an owned run: commits and lets its lock go.  A run that is
  * still in a live state becomes interrupted. */
 int store_disown(struct store *s, int64_t run, struct err *e);
@@ -361,7 +360,7 @@ struct store_run {
     int64_t rows;                  /* dev rows that best was measured on; 0: not known */
     double lr;                     /* of the config; NaN: it has none */
     char *dev_sha256;              /* of the rows that decide; NULL: not known */
-    int64_t peak;                  /* bytes that the run needed at most; 0: not known (older petris stored the process's memory) */
+    int64_t peak;                  /* bytes that the run needed at most; 0: not known */
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
         *train_file, *dev_file, *train_sha256, *kernel, *folder;

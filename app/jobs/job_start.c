@@ -272,11 +272,6 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     return 0;
 }
 
-/* A stored one: it is this process's from here on. */
-static int job_start_adopt(struct job_record *job, const struct job_tasks *t, struct err *e) {
-    return store_adopt_run(job->jobs->store, job->id, job_tasks_split(t), e);
-}
-
 /* The model and rows of a stored run, wherever they lie now: from here on the config says so. */
 static struct model *find_model(struct job_record *job, struct err *e) {
     struct run_config *c = &job->request->config;
@@ -307,7 +302,7 @@ static int job_start_look(struct job_record *job, struct err *e) {
     if (!m) return e->code;
     struct job_tasks tasks;
     int rc = job_tasks_take(j, m, c, &tasks, e);
-    if (!rc) rc = job->resumed ? job_start_adopt(job, &tasks, e) : freeze(job, m, &tasks, e);
+    if (!rc) rc = job->resumed ? store_adopt_run(job->jobs->store, job->id, e) : freeze(job, m, &tasks, e);
     if (!rc) {
         job_start_describe(job, c);
         job_keep(j, m, &tasks);

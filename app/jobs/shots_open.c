@@ -412,7 +412,7 @@ int shots_resume(struct store *s, int64_t run, const char *model, struct shots_h
     int rc = store_run(s, run, &stored, e);
     if (!rc) {
         rc = shots_open_recall(x, &stored, model, e);
-        if (!rc) rc = store_adopt_run(s, run, NULL, e);
+        if (!rc) rc = store_adopt_run(s, run, e);
         store_run_release(&stored);
     }
     if (rc) {

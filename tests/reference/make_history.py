@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""A small history as the program of schema 4 made it: tests/reference/history/.
+"""A small history: tests/reference/history/.
 
     tests/reference/make_history.py PETRI
 
-PETRI is a program built from the last source whose runs know no more of their model than the hash of its
-weights (1f8af3e).  Tests open a copy (tests/support/history.h): what it holds must stay readable, so the
-fixture is made again only to hold more, and by that same program.
+PETRI is the program.  Tests open a copy (tests/support/history.h): what it holds must stay readable, so the
+fixture is made again only to hold more, or when the database begins anew.
 
 It is made at a place of its own, PLACE, which the runs remember as an absolute path and which is gone when
 a test reads them, as that of any history that was moved.
@@ -61,7 +60,7 @@ def wait_for(run, step):
         shown = subprocess.run(command(f"show {run} --json"), cwd=PLACE, capture_output=True, text=True)
         if not shown.returncode and json.loads(shown.stdout)["step"] >= step:
             return
-        time.sleep(0.01)
+        time.sleep(0.001)
     sys.exit(f"run {run} has not come to step {step}")
 
 
@@ -83,8 +82,8 @@ def main():
     write_task()
     bert, t5 = f"--model models/bert-tiny {TOY}", f"--model models/t5-tiny {TOY}"
     petri(f"train {bert} --method lora(r=2) --lr 1e-2 --steps 30 --eval-every 10 --embed-every 15 --embed-rows 8")
-    cut_short(2, f"train {bert} --method lora(r=2) --lr 1e-3 --steps 1000 --eval-every 20", "stop")
-    cut_short(3, f"train {bert} --method bitfit --lr 1e-3 --steps 600 --eval-every 20", "kill")
+    cut_short(2, f"train {bert} --method lora(r=2) --lr 1e-3 --steps 3000 --eval-every 20", "stop")
+    cut_short(3, f"train {bert} --method bitfit --lr 1e-3 --steps 2000 --eval-every 20", "kill")
     petri(f"train {bert} --method adapter-pfeiffer(r=4) --lr 1e-2 --epochs 2 --seeds 5,6 --optimiser sgd --momentum 0.9"
           " --schedule cosine --warmup 3 --accumulate 2 --dropout 0 --clip 0.5 --eval-rows 6 --early-stop 3"
           " --metric f1 --positive pos --max-len 12 --note moved")

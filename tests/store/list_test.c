@@ -255,7 +255,7 @@ static void options_are_columns(void **state) {
     add_alike(s, "accuracy", 8, 1.0, "{\"lr\":0.0001,\"batch\":32,\"max_len\":64,\"schedule\":\"Cosine\",\"weight_decay\":0.1}");
     add_alike(s, "accuracy", 8, 1.0, "no JSON at all");
     struct err e = ERR_INIT;
-    test_ok(store_adopt_run(s, 1, NULL, &e), &e);
+    test_ok(store_adopt_run(s, 1, &e), &e);
     point(s, 1, 1, key_of(s, "lr", 0), 0.0001); /* what the schedule made of it last */
     test_ok(store_disown(s, 1, &e), &e);
     flush_it(s);
@@ -376,9 +376,9 @@ static void ten_thousand_runs_are_listed_at_once(void **state) {
         "CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM c WHERE"
         " i<10000) SELECT i FROM c;"
         "INSERT INTO "
-        "run(id,state,config,method,preset,model,task,metric,metric_key,seed,trained,kept,"
+        "run(id,uid,state,config,method,preset,model,task,metric,metric_key,seed,trained,kept,"
         "head,model_values,created,steps,lock) SELECT "
-        "i,'finished',config,'lora(r='||(i%64)||')',preset,"
+        "i,'u'||i,'finished',config,'lora(r='||(i%64)||')',preset,"
         "model,task,metric,metric_key,i%5,i*7%9973,kept,head,model_values,created+i,steps,lock "
         "FROM run, n"
         " WHERE id=1;"
@@ -458,7 +458,7 @@ static void a_long_run_is_packed_when_it_is_over(void **state) {
     assert_int_equal(whole.count, rows.count);
     struct err e = ERR_INIT;
     test_ok(store_disown(s, id, &e), &e);
-    test_ok(store_adopt_run(s, id, NULL, &e), &e);
+    test_ok(store_adopt_run(s, id, &e), &e);
     assert_int_equal(count_of(s, "SELECT count(*) FROM block"), 0);
     store_points_release(&rows), store_points_release(&part), store_points_release(&packed), store_points_release(&packed_part);
     store_points_release(&whole);

@@ -110,101 +110,40 @@ static void a_newer_schema_is_refused(void **state) {
     free(path);
 }
 
-static int64_t version_of(sqlite3 *db) {
-    int64_t v;
-    struct err e = ERR_INIT;
-    test_ok(db_int(db, &e, &v, -1, "PRAGMA user_version", ""), &e);
-    return v;
-}
-
-static void migrations_are_whole_or_not_at_all(void **state) {
+/* Tables and version number come in one transaction: a file that another one is in the way of stays without both. */
+static void tables_are_made_whole_or_not_at_all(void **state) {
     (void)state;
     char *folder = test_folder(), *path = test_file(folder, "m.db", "", 0);
     struct err e = ERR_INIT;
     sqlite3 *db;
-    test_ok(db_open_writer(path, &db, &e), &e);
-    const char *broken[] = { schema_step[0], "CREATE TABLE two(a) STRICT; CREATE TABLE two(a)" };
-    assert_int_equal(schema_bring_up(db, broken, 2, &e), ERR_DATABASE);
-    assert_non_null(strstr(e.text, "schema 2"));
-    assert_int_equal(version_of(db), 1);
     int64_t n;
-    test_ok(db_int(db, &e, &n, -1, "SELECT count(*) FROM sqlite_schema WHERE name='two'", ""), &e);
+    test_ok(db_open_writer(path, &db, &e), &e);
+    test_ok(db_exec(db, "CREATE TABLE meta(a)", &e), &e);
+    test_refused(schema_make(db, &e), ERR_DATABASE, &e, "meta");
+    test_ok(db_int(db, &e, &n, -1, "PRAGMA user_version", ""), &e);
     assert_int_equal(n, 0);
-    const char *right[] = { schema_step[0], "CREATE TABLE two(a INTEGER) STRICT" };
-    test_ok(schema_bring_up(db, right, 2, &e), &e);
-    test_ok(schema_bring_up(db, right, 2, &e), &e);
-    assert_int_equal(version_of(db), 2);
+    test_ok(db_exec(db, "DROP TABLE meta; CREATE TABLE matrix(a)", &e), &e);
+    test_refused(schema_make(db, &e), ERR_DATABASE, &e, "matrix");
+    test_ok(db_int(db, &e, &n, -1, "SELECT count(*) FROM sqlite_schema", ""), &e);
+    assert_int_equal(n, 1);
+    test_ok(db_exec(db, "DROP TABLE matrix", &e), &e);
+    test_ok(schema_make(db, &e), &e);
+    test_ok(db_int(db, &e, &n, -1, "PRAGMA user_version", ""), &e);
+    assert_int_equal(n, SCHEMA_VERSION);
     db_close(db);
     free(path);
     free(folder);
 }
 
-/* Every schema that was ever released opens with today's program: tests/reference/store
- * keeps each as the SQL text that fills it. */
-static void every_old_schema_still_opens(void **state) {
+/* A file of an earlier version, which had another application_id, is refused with what to do, and stays as it is. */
+static void a_file_of_an_earlier_version_is_refused(void **state) {
     (void)state;
-    for (int version = 1; version <= SCHEMA_VERSION; version++) {
-        char *name = xprintf("tests/reference/store/schema%d.sql", version),
-             *source = test_path(name);
-        struct err e = ERR_INIT;
-        struct buf text;
-        test_ok(file_read(source, 1 << 20, &text, &e), &e);
-        char *folder = test_folder(), *path = file_join(folder, "old.db");
-        sql_on(path, buf_text(&text));
-        struct store *s = open_at(path, STORE_WRITE);
-        struct store_runs list;
-        test_ok(store_list(s, &(struct store_list){ .sort = "id" }, &list, &e), &e);
-        assert_int_equal(list.count, 2);
-        assert_string_equal(list.run[0].method, "lora(r=8)");
-        assert_true(list.run[0].best.measured && list.run[0].best.v == 0.75);
-        assert_int_equal(list.run[1].state, STORE_INTERRUPTED); /* its owner is long gone */
-        store_runs_release(&list);
-        assert_whole(s);
-        new_run(s);
-        close_it(s);
-        free(path);
-        free(folder);
-        buf_release(&text);
-        free(source);
-        free(name);
-    }
-}
-
-/* Where nothing can be written, an older file is read all the same, and stays as it is. */
-static void an_old_schema_is_read_where_nothing_can_be_written(void **state) {
-    (void)state;
-    char *folder = test_folder(), *path = file_join(folder, "old.db"), *source = test_path("tests/reference/store/schema9.sql");
-    struct buf text;
-    struct err e = ERR_INIT;
-    test_ok(file_read(source, 1 << 20, &text, &e), &e);
-    pid_t child = fork();
-    if (!child) {
-        struct store *s;
-        struct store_runs list;
-        char was[65], is[65];
-        small_disk(folder, "4m");
-        sql_on(path, buf_text(&text));
-        if (file_sha256(path, was, &e)) _exit(1);
-        if (mount("none", folder, NULL, MS_REMOUNT | MS_RDONLY, NULL)) _exit(77);
-        if (store_open(&s, path, STORE_WRITE, &e) != ERR_SYSTEM) _exit(2);
-        e = (struct err)ERR_INIT;
-        if (store_open(&s, path, STORE_READ, &e) || store_list(s, &(struct store_list){ .sort = "id" }, &list, &e)) {
-            fprintf(stderr, "%s\n", e.text);
-            _exit(3);
-        }
-        if (list.count != 2 || strcmp(list.run[0].method, "lora(r=8)") || list.run[0].name) _exit(4);
-        if (list.run[1].state != STORE_INTERRUPTED) _exit(5);
-        if (count_of(s, "SELECT count(*) FROM v_runs WHERE name IS NULL") != 2) _exit(6);
-        store_runs_release(&list);
-        if (store_close(s, &e) || file_sha256(path, is, &e) || strcmp(was, is)) _exit(7);
-        _exit(0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    buf_release(&text);
-    free(source), free(path), free(folder);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) test_skip("mounting needs root");
-    assert_int_equal(status, 0);
+    char *folder = test_folder(), *path = file_join(folder, "old.db");
+    sql_on(path, "CREATE TABLE run(a); PRAGMA application_id=0x50545249; PRAGMA user_version=1");
+    refused_untouched(path, STORE_WRITE, "written by an earlier version of petri; export its runs with that version");
+    refused_untouched(path, STORE_READ, "petri import FILE");
+    free(path);
+    free(folder);
 }
 
 static void two_that_start_at_once_make_one_file(void **state) {
@@ -411,9 +350,8 @@ int main(void) {
         cmocka_unit_test(strangers_files_stay_as_they_are),
         cmocka_unit_test(an_absent_file_is_made_only_for_writing),
         cmocka_unit_test(a_newer_schema_is_refused),
-        cmocka_unit_test(migrations_are_whole_or_not_at_all),
-        cmocka_unit_test(every_old_schema_still_opens),
-        cmocka_unit_test(an_old_schema_is_read_where_nothing_can_be_written),
+        cmocka_unit_test(tables_are_made_whole_or_not_at_all),
+        cmocka_unit_test(a_file_of_an_earlier_version_is_refused),
         cmocka_unit_test(two_that_start_at_once_make_one_file),
         cmocka_unit_test(a_folder_that_cannot_be_written),
         cmocka_unit_test(damage_is_found),

@@ -164,7 +164,7 @@ static void the_best_follows_the_metrics_direction(void **state) {
             struct err e = ERR_INIT;
             change(s, id, STORE_STOPPED, "by the user");
             test_ok(store_disown(s, id, &e), &e);
-            test_ok(store_adopt_run(s, id, NULL, &e), &e);
+            test_ok(store_adopt_run(s, id, &e), &e);
         }
     }
     flush_it(s);
@@ -231,9 +231,9 @@ static void requests_reach_the_owner_once(void **state) {
     test_refused(store_request(other, id, STORE_STOP, &e), ERR_USAGE, &e, "is finished");
     test_refused(store_request(other, 99, STORE_STOP, &e), ERR_NOT_FOUND, &e, "no run 99");
     /* what came too late does not stop the resumed run */
-    test_ok(store_adopt_run(owner, id, NULL, &e), &e);
+    test_ok(store_adopt_run(owner, id, &e), &e);
     assert_int_equal(store_requests(owner, q, 4, &e), 0);
-    test_refused(store_adopt_run(other, id, NULL, &e), ERR_USAGE, &e, "in work in another process");
+    test_refused(store_adopt_run(other, id, &e), ERR_USAGE, &e, "in work in another process");
     close_it(other);
     close_it(owner);
     free(path);

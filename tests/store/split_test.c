@@ -112,34 +112,6 @@ static void lists_compare_what_decides(void **state) {
     free(path);
 }
 
-/* As earlier versions left them: all splits under "dev". */
-static void an_older_run_is_shown_and_goes_on_under_the_splits_name(void **state) {
-    (void)state;
-    char *path = fresh_path();
-    struct store *s = open_at(path, STORE_WRITE);
-    int64_t id = run_on(s, NULL);
-    score(s, id, 1, NULL, 0.9, false, true);
-    change(s, id, STORE_STOPPED, "by the user");
-    struct err e = ERR_INIT;
-    test_ok(store_disown(s, id, &e), &e);
-    expect_best(s, id, "dev.accuracy", 0.9, 1);
-    test_ok(store_adopt_run(s, id, "dev_matched", &e), &e);
-    score(s, id, 2, "dev_matched", 0.6, false, true);
-    score(s, id, 2, "dev_mismatched", 0.7, false, false);
-    flush_it(s);
-    expect_best(s, id, "dev_matched.accuracy", 0.6, 2);
-    assert_int_equal(count_of(s, "SELECT 100 * value FROM v_best WHERE key='dev.accuracy'"), 90);
-    assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE text LIKE '%of dev_matched%'"), 1);
-    /* and again: nothing more to say */
-    change(s, id, STORE_STOPPED, "by the user");
-    test_ok(store_disown(s, id, &e), &e);
-    test_ok(store_adopt_run(s, id, "dev_matched", &e), &e);
-    expect_best(s, id, "dev_matched.accuracy", 0.6, 2);
-    assert_int_equal(count_of(s, "SELECT count(*) FROM v_events WHERE kind='message'"), 1);
-    close_it(s);
-    free(path);
-}
-
 /* That no answer is valid is neither one class for every row nor forgotten. */
 static void no_valid_answer_is_kept_as_such(void **state) {
     (void)state;
@@ -171,7 +143,6 @@ int main(void) {
         cmocka_unit_test(names_are_made_and_taken_apart),
         cmocka_unit_test(each_split_keeps_its_own_results),
         cmocka_unit_test(lists_compare_what_decides),
-        cmocka_unit_test(an_older_run_is_shown_and_goes_on_under_the_splits_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

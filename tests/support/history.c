@@ -10,17 +10,21 @@
 /* Where make_history.py made it. */
 #define PLACE "/tmp/petri-history"
 
+void history_change(const struct history *h, const char *sql) {
+    sqlite3 *db;
+    char *why = NULL;
+    assert_int_equal(sqlite3_open(h->db, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &why)) fail_msg("%s: %s", h->db, why);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void tell_place(const struct history *h) {
     static const char *const column[] = { "config", "model_folder", "task_folder", "train_file", "dev_file" };
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(h->db, &db), SQLITE_OK);
     for (size_t i = 0; i < COUNT_OF(column); i++) {
         char *sql = sqlite3_mprintf("UPDATE run SET %s=replace(%s,'" PLACE "',%Q)", column[i], column[i], h->folder);
-        char *why = NULL;
-        if (sqlite3_exec(db, sql, NULL, NULL, &why)) fail_msg("%s: %s", h->db, why);
+        history_change(h, sql);
         sqlite3_free(sql);
     }
-    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 void history_init(struct history *h, const char *parent, bool found) {

@@ -1,4 +1,4 @@
-/* A history of schema 4 in today's program: it opens, shows, goes on and is used. */
+/* A history that was moved: it opens, shows, goes on and is used. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static void runs_go_on(void **state) {
         command_release(&c);
         json_t *v = stage_json("show %d --db '%s' --json", run, h.db);
         assert_string_equal(stage_text(v, "state"), "finished");
-        assert_int_equal(json_integer_value(stage_at(v, "step")), run == 2 ? 1000 : 600);
+        assert_int_equal(json_integer_value(stage_at(v, "step")), run == 2 ? 3000 : 2000);
         assert_true(json_number_value(stage_at(v, "best.value")) >= best);
         json_decref(v);
     }
