@@ -8,6 +8,7 @@
 
 #include "core/exchange/bag.h"
 #include "core/exchange/import.h"
+#include "core/exchange/parts.h"
 
 /* A file of petri's own beside PEFT's, which PEFT does not read: {"id2label": {"0": NAME, …}}, as config.json of a model names classes. */
 #define PEFT_NAMES_FILE "petri.json"
@@ -17,26 +18,61 @@ enum peft_type {
 };
 const char *peft_type_name(enum peft_type t); /* "LORA" */
 
+/* Fields of a run by their keys of the config, in both directions. */
+struct peft_values {
+    bool root, dora; /* the scale is over the root of r; maps are decomposed */
+    bool projected;  /* a prefix had a network behind it */
+    double alpha, dropout;
+    int seed, rows;  /* of VeRA's projection; of a prompt */
+};
 struct peft {
     char *path; /* of adapter_config.json */
     char *text; /* of it, as it is */
     json_t *config;
     enum peft_type type;
+    struct peft_values values;
 };
 /* What becomes of a key of the config (peft_keys.c has all of them): its value is followed; the tensors have what it says; it is used
  * by training or for a start alone; or it changes what is computed in a way that petri does not have, so that it is refused unless it
  * is null, false, empty or `usual` (as JSON). */
 enum peft_use { PEFT_FOLLOWED, PEFT_IN_TENSORS, PEFT_UNUSED, PEFT_REFUSED };
+enum peft_kind { PEFT_NONE, PEFT_FLAG, PEFT_WHOLE, PEFT_NUMBER };
 struct peft_key {
     const char *name;
     unsigned types; /* bits of enum peft_type that have it so */
     enum peft_use use;
     const char *usual;
+    const char *written; /* JSON, in all that petri writes; NULL: the field's value, or nothing */
+    enum peft_kind kind; /* of its field; PEFT_NONE: it has none */
+    size_t offset;       /* in struct peft_values */
 };
 const struct peft_key *peft_keys(void); /* ends with a NULL name */
 /* ERR_INPUT with the key and its value.  A key that the table does not have is refused as well, unless it is null, false or empty, which
  * is how PEFT writes what is off: what a later version switches on by it would be left out unnoticed. */
 int peft_check_keys(const struct peft *p, struct err *e);
+/* Fills p->values from the config. */
+int peft_read_values(struct peft *p, struct err *e);
+/* Returns what the table writes of a type; the caller owns it. */
+json_t *peft_write_values(enum peft_type type, const struct peft_values *values);
+/* Returns a whole number where x is one but for rounding. */
+json_t *peft_number(double x);
+
+/* The tensors of a module of a function at a place, in folders of a type.  The first part's name tells the
+ * place. */
+enum { FORM_PARTS = 3 };
+struct peft_form {
+    enum fn fn;
+    enum peft_type type;
+    bool input; /* of a scale: of what the map reads */
+    struct file_part part[FORM_PARTS];
+};
+const struct peft_form *peft_form_at(int i); /* NULL: past the end */
+/* The map that a module of this form is at by the tap that it writes, and the tap by the map's output;
+ * TAP_NONE: none. */
+enum tap peft_form_map(const struct peft_form *f, enum tap write);
+enum tap peft_form_write(const struct peft_form *f, enum tap map);
+/* Returns what an alpha is divided by to give the scale. */
+double peft_over(enum peft_type type, int rank, bool root);
 
 /* Refuses what a run would not do: other types, and keys by peft_check_keys.  On failure *out is empty. */
 int peft_open(const char *folder, struct peft *out, struct err *e);

@@ -47,6 +47,7 @@ int peft_open(const char *folder, struct peft *out, struct err *e) {
     out->config = reading_config(folder, &out->path, &out->text, e);
     int rc = out->config ? find_type(out, e) : e->code;
     if (!rc) rc = peft_check_keys(out, e);
+    if (!rc) rc = peft_read_values(out, e);
     if (!rc) rc = peft_config_check_start(out, e);
     if (rc) peft_close(out);
     return rc;
@@ -104,14 +105,14 @@ static int pattern_value(const struct peft *p, const char *object, const char *m
 }
 
 int peft_scale(const struct peft *p, const char *module, int rank, double *out, struct err *e) {
-    const json_t *alpha;
-    int rc = pattern_value(p, "alpha_pattern", module, &alpha, e);
+    const json_t *own;
+    int rc = pattern_value(p, "alpha_pattern", module, &own, e);
     if (rc) return rc;
-    if (!alpha) alpha = json_object_get(p->config, "lora_alpha");
-    if (alpha && !json_is_number(alpha)) return reading_refuse_key(p->path, "lora_alpha", alpha, "not a number", e);
-    double a = alpha ? json_number_value(alpha) : 8;
-    bool root = json_is_true(json_object_get(p->config, "use_rslora"));
-    *out = root ? a / sqrt(rank) : a / rank;
+    if (own && !json_is_number(own))
+        return reading_refuse_key(p->path, "alpha_pattern", own, "not a number", e);
+    double alpha = own ? json_number_value(own) : p->values.alpha;
+    if (p->type == PEFT_ADALORA && alpha <= 0) alpha = rank;
+    *out = alpha / peft_over(p->type, rank, p->values.root);
     return isfinite(*out) ? 0 : err_set(e, ERR_INPUT, "%s: the scale of %s is not a finite number", p->path, module);
 }
 

@@ -1,9 +1,13 @@
-/* The keys of adapter_config.json of PEFT, and what becomes of each. */
+/* The keys of adapter_config.json of PEFT: what becomes of each, and what is written. */
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/json.h"
 #include "core/exchange/peft.h"
 #include "core/exchange/reading.h"
+#include "core/method/keys.h"
 
 #define OF(type) (1u << PEFT_##type)
 enum {
@@ -13,92 +17,96 @@ enum {
     EVERY = MAPS | PROMPTS,
 };
 
+#define AT(of, member) .kind = PEFT_##of, .offset = offsetof(struct peft_values, member)
+
 static const struct peft_key keys[] = {
-    { "peft_type", EVERY, PEFT_FOLLOWED, NULL },
-    { "task_type", EVERY, PEFT_FOLLOWED, NULL },
-    { "auto_mapping", EVERY, PEFT_FOLLOWED, NULL },
-    { "base_model_name_or_path", EVERY, PEFT_FOLLOWED, NULL },
-    { "revision", EVERY, PEFT_UNUSED, NULL },
-    { "inference_mode", EVERY, PEFT_UNUSED, NULL },
-    { "peft_version", EVERY, PEFT_UNUSED, NULL },
-    { "modules_to_save", EVERY, PEFT_IN_TENSORS, NULL },
+    { "peft_type", EVERY, .use = PEFT_FOLLOWED },
+    { "task_type", EVERY, .use = PEFT_FOLLOWED },
+    { "auto_mapping", EVERY, .use = PEFT_FOLLOWED, .written = "null" },
+    { "base_model_name_or_path", EVERY, .use = PEFT_FOLLOWED },
+    { "revision", EVERY, .use = PEFT_UNUSED, .written = "null" },
+    { "inference_mode", EVERY, .use = PEFT_UNUSED, .written = "true" },
+    { "peft_version", EVERY, .use = PEFT_UNUSED },
+    { "modules_to_save", EVERY, .use = PEFT_IN_TENSORS },
     /* which maps */
-    { "target_modules", MAPS, PEFT_FOLLOWED, NULL },
-    { "exclude_modules", MAPS, PEFT_FOLLOWED, NULL },
-    { "layers_to_transform", LOW | OF(VERA), PEFT_FOLLOWED, NULL },
-    { "layers_pattern", LOW | OF(VERA), PEFT_FOLLOWED, NULL },
-    { "target_parameters", LOW, PEFT_REFUSED, NULL },
-    { "trainable_token_indices", LOW, PEFT_REFUSED, NULL },
-    { "layer_replication", LOW, PEFT_REFUSED, NULL },
-    { "alora_invocation_tokens", LOW, PEFT_REFUSED, NULL },
-    { "feedforward_modules", OF(IA3), PEFT_IN_TENSORS, NULL },
+    { "target_modules", MAPS, .use = PEFT_FOLLOWED },
+    { "exclude_modules", MAPS, .use = PEFT_FOLLOWED },
+    { "layers_to_transform", LOW | OF(VERA), .use = PEFT_FOLLOWED, .written = "null" },
+    { "layers_pattern", LOW | OF(VERA), .use = PEFT_FOLLOWED, .written = "null" },
+    { "target_parameters", LOW, .use = PEFT_REFUSED },
+    { "trainable_token_indices", LOW, .use = PEFT_REFUSED },
+    { "layer_replication", LOW, .use = PEFT_REFUSED, .written = "null" },
+    { "alora_invocation_tokens", LOW, .use = PEFT_REFUSED },
+    { "feedforward_modules", OF(IA3), .use = PEFT_IN_TENSORS },
     /* what is computed there */
-    { "r", LOW | OF(VERA), PEFT_IN_TENSORS, NULL },
-    { "rank_pattern", LOW, PEFT_IN_TENSORS, NULL },
-    { "lora_alpha", LOW, PEFT_FOLLOWED, NULL },
-    { "alpha_pattern", OF(LORA), PEFT_FOLLOWED, NULL },
-    { "alpha_pattern", OF(ADALORA), PEFT_REFUSED, NULL },
-    { "use_rslora", OF(LORA), PEFT_FOLLOWED, NULL },
-    { "use_rslora", OF(ADALORA), PEFT_REFUSED, NULL },
-    { "use_dora", OF(LORA), PEFT_FOLLOWED, NULL },
-    { "use_dora", OF(ADALORA), PEFT_REFUSED, NULL },
-    { "bias", LOW | OF(VERA), PEFT_IN_TENSORS, NULL },
-    { "lora_bias", LOW, PEFT_REFUSED, NULL },
-    { "fan_in_fan_out", LOW | OF(IA3) | OF(VERA), PEFT_REFUSED, NULL },
-    { "ensure_weight_tying", LOW, PEFT_REFUSED, NULL },
-    { "use_qalora", LOW, PEFT_REFUSED, NULL },
-    { "qalora_group_size", LOW, PEFT_REFUSED, "16" },
-    { "use_bdlora", LOW, PEFT_REFUSED, NULL },
-    { "arrow_config", LOW, PEFT_REFUSED, NULL },
-    { "kasa_config", LOW, PEFT_REFUSED, NULL },
-    { "velora_config", LOW, PEFT_REFUSED, NULL },
-    { "monteclora_config", LOW, PEFT_REFUSED, NULL },
-    { "megatron_config", LOW, PEFT_REFUSED, NULL },
-    { "megatron_core", LOW, PEFT_REFUSED, "\"megatron.core\"" },
-    { "runtime_config", LOW, PEFT_REFUSED, "{\"ephemeral_gpu_offload\":false}" },
-    { "projection_prng_key", OF(VERA), PEFT_FOLLOWED, NULL },
-    { "save_projection", OF(VERA), PEFT_IN_TENSORS, NULL },
+    { "r", LOW | OF(VERA), .use = PEFT_IN_TENSORS },
+    { "rank_pattern", LOW, .use = PEFT_IN_TENSORS },
+    { "lora_alpha", LOW, .use = PEFT_FOLLOWED, AT(NUMBER, alpha) },
+    { "alpha_pattern", OF(LORA), .use = PEFT_FOLLOWED },
+    { "alpha_pattern", OF(ADALORA), .use = PEFT_REFUSED },
+    { "use_rslora", OF(LORA), .use = PEFT_FOLLOWED, AT(FLAG, root) },
+    { "use_rslora", OF(ADALORA), .use = PEFT_REFUSED },
+    { "use_dora", OF(LORA), .use = PEFT_FOLLOWED, AT(FLAG, dora) },
+    { "use_dora", OF(ADALORA), .use = PEFT_REFUSED },
+    { "bias", LOW | OF(VERA), .use = PEFT_IN_TENSORS },
+    { "lora_bias", LOW, .use = PEFT_REFUSED },
+    { "fan_in_fan_out", LOW | OF(IA3) | OF(VERA), .use = PEFT_REFUSED, .written = "false" },
+    { "ensure_weight_tying", LOW, .use = PEFT_REFUSED },
+    { "use_qalora", LOW, .use = PEFT_REFUSED },
+    { "qalora_group_size", LOW, .use = PEFT_REFUSED, .usual = "16" },
+    { "use_bdlora", LOW, .use = PEFT_REFUSED },
+    { "arrow_config", LOW, .use = PEFT_REFUSED },
+    { "kasa_config", LOW, .use = PEFT_REFUSED },
+    { "velora_config", LOW, .use = PEFT_REFUSED },
+    { "monteclora_config", LOW, .use = PEFT_REFUSED },
+    { "megatron_config", LOW, .use = PEFT_REFUSED, .written = "null" },
+    { "megatron_core", LOW, .use = PEFT_REFUSED, .usual = "\"megatron.core\"",
+      .written = "\"megatron.core\"" },
+    { "runtime_config", LOW, .use = PEFT_REFUSED, .usual = "{\"ephemeral_gpu_offload\":false}" },
+    { "projection_prng_key", OF(VERA), .use = PEFT_FOLLOWED, AT(WHOLE, seed) },
+    { "save_projection", OF(VERA), .use = PEFT_IN_TENSORS, .written = "true" },
     /* starts: some change the base model's weights */
-    { "init_lora_weights", LOW, PEFT_FOLLOWED, NULL },
-    { "loftq_config", LOW, PEFT_REFUSED, NULL },
-    { "eva_config", LOW, PEFT_REFUSED, NULL },
-    { "corda_config", LOW, PEFT_REFUSED, NULL },
-    { "lora_ga_config", LOW, PEFT_REFUSED, NULL },
-    { "init_ia3_weights", OF(IA3), PEFT_UNUSED, NULL },
-    { "d_initial", OF(VERA), PEFT_UNUSED, NULL },
-    { "init_weights", OF(VERA) | PROMPTS, PEFT_UNUSED, NULL },
-    { "prompt_tuning_init", PROMPTS, PEFT_UNUSED, NULL },
-    { "prompt_tuning_init_text", PROMPTS, PEFT_UNUSED, NULL },
-    { "prompt_tuning_init_state_dict_path", PROMPTS, PEFT_UNUSED, NULL },
-    { "prompt_tuning_init_task", PROMPTS, PEFT_UNUSED, NULL },
-    { "tokenizer_name_or_path", PROMPTS, PEFT_UNUSED, NULL },
-    { "tokenizer_kwargs", PROMPTS, PEFT_UNUSED, NULL },
+    { "init_lora_weights", LOW, .use = PEFT_FOLLOWED, .written = "true" },
+    { "loftq_config", LOW, .use = PEFT_REFUSED, .written = "{}" },
+    { "eva_config", LOW, .use = PEFT_REFUSED },
+    { "corda_config", LOW, .use = PEFT_REFUSED },
+    { "lora_ga_config", LOW, .use = PEFT_REFUSED },
+    { "init_ia3_weights", OF(IA3), .use = PEFT_UNUSED, .written = "true" },
+    { "d_initial", OF(VERA), .use = PEFT_UNUSED, .written = "0.1" },
+    { "init_weights", OF(VERA), .use = PEFT_UNUSED, .written = "true" },
+    { "init_weights", PROMPTS, .use = PEFT_UNUSED },
+    { "prompt_tuning_init", PROMPTS, .use = PEFT_UNUSED },
+    { "prompt_tuning_init_text", PROMPTS, .use = PEFT_UNUSED },
+    { "prompt_tuning_init_state_dict_path", PROMPTS, .use = PEFT_UNUSED },
+    { "prompt_tuning_init_task", PROMPTS, .use = PEFT_UNUSED },
+    { "tokenizer_name_or_path", PROMPTS, .use = PEFT_UNUSED },
+    { "tokenizer_kwargs", PROMPTS, .use = PEFT_UNUSED },
     /* training */
-    { "lora_dropout", LOW, PEFT_FOLLOWED, NULL },
-    { "vera_dropout", OF(VERA), PEFT_FOLLOWED, NULL },
-    { "target_r", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "init_r", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "tinit", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "tfinal", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "deltaT", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "beta1", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "beta2", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "orth_reg_weight", OF(ADALORA), PEFT_UNUSED, NULL },
-    { "total_step", OF(ADALORA), PEFT_UNUSED, NULL },
+    { "lora_dropout", LOW, .use = PEFT_FOLLOWED, AT(NUMBER, dropout) },
+    { "vera_dropout", OF(VERA), .use = PEFT_FOLLOWED, AT(NUMBER, dropout) },
+    { "target_r", OF(ADALORA), .use = PEFT_UNUSED },
+    { "init_r", OF(ADALORA), .use = PEFT_UNUSED },
+    { "tinit", OF(ADALORA), .use = PEFT_UNUSED },
+    { "tfinal", OF(ADALORA), .use = PEFT_UNUSED },
+    { "deltaT", OF(ADALORA), .use = PEFT_UNUSED },
+    { "beta1", OF(ADALORA), .use = PEFT_UNUSED },
+    { "beta2", OF(ADALORA), .use = PEFT_UNUSED },
+    { "orth_reg_weight", OF(ADALORA), .use = PEFT_UNUSED },
+    { "total_step", OF(ADALORA), .use = PEFT_UNUSED },
     /* rows of prompts, and the network behind them, which is not in the folder */
-    { "num_virtual_tokens", PROMPTS, PEFT_FOLLOWED, NULL },
-    { "prefix_projection", PROMPTS, PEFT_FOLLOWED, NULL },
-    { "token_dim", PROMPTS, PEFT_IN_TENSORS, NULL },
-    { "num_layers", PROMPTS, PEFT_IN_TENSORS, NULL },
-    { "num_attention_heads", PROMPTS, PEFT_IN_TENSORS, NULL },
-    { "num_transformer_submodules", PROMPTS, PEFT_IN_TENSORS, NULL },
-    { "num_ranks", PROMPTS, PEFT_IN_TENSORS, NULL },
-    { "num_tasks", PROMPTS, PEFT_IN_TENSORS, NULL },
-    { "encoder_hidden_size", PROMPTS, PEFT_UNUSED, NULL },
-    { "encoder_num_layers", PROMPTS, PEFT_UNUSED, NULL },
-    { "encoder_dropout", PROMPTS, PEFT_UNUSED, NULL },
-    { "encoder_reparameterization_type", PROMPTS, PEFT_UNUSED, NULL },
-    { NULL, 0, PEFT_REFUSED, NULL },
+    { "num_virtual_tokens", PROMPTS, .use = PEFT_FOLLOWED, AT(WHOLE, rows) },
+    { "prefix_projection", OF(PREFIX), .use = PEFT_FOLLOWED, AT(FLAG, projected) },
+    { "token_dim", PROMPTS, .use = PEFT_IN_TENSORS },
+    { "num_layers", PROMPTS, .use = PEFT_IN_TENSORS },
+    { "num_attention_heads", PROMPTS, .use = PEFT_IN_TENSORS },
+    { "num_transformer_submodules", PROMPTS, .use = PEFT_IN_TENSORS },
+    { "num_ranks", PROMPTS, .use = PEFT_IN_TENSORS },
+    { "num_tasks", PROMPTS, .use = PEFT_IN_TENSORS },
+    { "encoder_hidden_size", PROMPTS, .use = PEFT_UNUSED },
+    { "encoder_num_layers", PROMPTS, .use = PEFT_UNUSED },
+    { "encoder_dropout", PROMPTS, .use = PEFT_UNUSED },
+    { "encoder_reparameterization_type", PROMPTS, .use = PEFT_UNUSED },
+    { NULL },
 };
 
 const struct peft_key *peft_keys(void) { return keys; }
@@ -109,18 +117,14 @@ static const struct peft_key *find_key(enum peft_type type, const char *name) {
     return NULL;
 }
 
-/* Switches that are read: Python takes 1 for true, which is not followed blindly. */
-static bool is_switch(const char *name) {
-    return !strcmp(name, "use_rslora") || !strcmp(name, "use_dora") || !strcmp(name, "prefix_projection");
-}
-
 int peft_check_keys(const struct peft *p, struct err *e) {
     const char *name;
     json_t *v;
     json_object_foreach(p->config, name, v) {
         const struct peft_key *k = find_key(p->type, name);
         if (reading_is_nothing(v)) continue;
-        if (k && k->use == PEFT_FOLLOWED && is_switch(name) && !json_is_true(v))
+        /* Python takes 1 for true, which is not followed blindly. */
+        if (k && k->kind == PEFT_FLAG && !json_is_true(v))
             return reading_refuse_key(p->path, name, v, "neither true nor false", e);
         if (k && k->use != PEFT_REFUSED) continue;
         char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -129,4 +133,43 @@ int peft_check_keys(const struct peft *p, struct err *e) {
         if (!usual) return reading_refuse_key(p->path, name, v, "petri does not know how to compute that", e);
     }
     return 0;
+}
+
+int peft_read_values(struct peft *p, struct err *e) {
+    json_int_t whole;
+    p->values = (struct peft_values){ .alpha = 8 };
+    for (const struct peft_key *k = keys; k->name; k++) {
+        void *at = (char *)&p->values + k->offset;
+        if (!(k->types >> p->type & 1)) continue;
+        if (k->kind == PEFT_FLAG) *(bool *)at = json_is_true(json_object_get(p->config, k->name));
+        if (k->kind == PEFT_NUMBER && !json_get_double(p->config, p->path, k->name, at, e) && e->code)
+            return e->code;
+        if (k->kind != PEFT_WHOLE) continue;
+        if (json_get_int(p->config, p->path, k->name, &whole, e)) {
+            if (whole < 0 || whole > SIZE_LIMIT)
+                return reading_refuse_key(p->path, k->name, json_object_get(p->config, k->name),
+                                          "petri's go from 0 to 1000000", e);
+            *(int *)at = (int)whole;
+        }
+        if (e->code) return e->code;
+    }
+    return 0;
+}
+
+json_t *peft_number(double x) {
+    return fabs(x - round(x)) < 1e-9 * fabs(x) ? json_integer((json_int_t)round(x)) : json_real(x);
+}
+
+json_t *peft_write_values(enum peft_type type, const struct peft_values *values) {
+    json_t *out = json_object();
+    for (const struct peft_key *k = keys; k->name; k++) {
+        const void *at = (const char *)values + k->offset;
+        if (!(k->types >> type & 1) || (!k->written && k->kind == PEFT_NONE)) continue;
+        json_object_set_new(out, k->name,
+                            k->kind == PEFT_FLAG     ? json_boolean(*(const bool *)at)
+                            : k->kind == PEFT_WHOLE  ? json_integer(*(const int *)at)
+                            : k->kind == PEFT_NUMBER ? peft_number(*(const double *)at)
+                                                     : json_loads(k->written, JSON_DECODE_ANY, NULL));
+    }
+    return out;
 }

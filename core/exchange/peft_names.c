@@ -1,4 +1,5 @@
-/* Names of tensors that another trainer wrote with the adapter's own name inside, as the library has them in memory. */
+/* The tensors of folders of PEFT: which a function has, and their names. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,21 +7,71 @@
 #include "core/base/text.h"
 #include "core/exchange/peft.h"
 
-/* Where the adapter's name is in `name`, and its length; NULL: it has none.  *saved: behind modules_to_save, which goes with it. */
+static const struct peft_form forms[] = {
+    { FN_LINEAR, PEFT_LORA,
+      .part = { { "lora_A.weight", SLOT_DOWN_W, SIZE_RANK, .cols = SIZE_IN },
+                { "lora_B.weight", SLOT_UP_W, SIZE_OUT, .cols = SIZE_RANK } } },
+    { FN_DECOMPOSED, PEFT_LORA,
+      .part = { { "lora_A.weight", SLOT_DOWN_W, SIZE_RANK, .cols = SIZE_IN },
+                { "lora_B.weight", SLOT_UP_W, SIZE_OUT, .cols = SIZE_RANK },
+                { "lora_magnitude_vector", SLOT_LENGTH, .cols = SIZE_OUT, .key = "use_dora" } } },
+    { FN_LOOKUP, PEFT_LORA,
+      .part = { { "lora_embedding_A", SLOT_DOWN_W, SIZE_RANK, .cols = SIZE_IN, .turned = true },
+                { "lora_embedding_B", SLOT_UP_W, SIZE_OUT, .cols = SIZE_RANK } } },
+    { FN_SVD, PEFT_ADALORA,
+      .part = { { "lora_A", SLOT_DOWN_W, SIZE_RANK, .cols = SIZE_IN },
+                { "lora_E", SLOT_SINGULAR, SIZE_RANK, .cols = SIZE_ONE },
+                { "lora_B", SLOT_UP_W, SIZE_OUT, .cols = SIZE_RANK } } },
+    { FN_PROJECTED, PEFT_VERA,
+      .part = { { "vera_lambda_d", SLOT_INNER, .cols = SIZE_RANK },
+                { "vera_lambda_b", SLOT_OUTER, .cols = SIZE_OUT } } },
+    { FN_SCALE, PEFT_IA3, .part = { { "ia3_l", SLOT_CHANNEL, SIZE_OUT, .cols = SIZE_ONE } } },
+    { FN_SCALE, PEFT_IA3, .input = true, .part = { { "ia3_l", SLOT_CHANNEL, SIZE_ONE, .cols = SIZE_IN } } },
+};
+
+const struct peft_form *peft_form_at(int i) { return i < (int)COUNT_OF(forms) ? &forms[i] : NULL; }
+
+/* Taps that are what a map reads, and the map. */
+static const struct {
+    enum tap write, map;
+} inputs[] = { { TAP_F_ACT, TAP_F_OUT }, { TAP_A_CTX, TAP_A_OUT } };
+
+enum tap peft_form_map(const struct peft_form *f, enum tap write) {
+    for (size_t i = 0; i < COUNT_OF(inputs); i++)
+        if (inputs[i].write == write) return f->input ? inputs[i].map : TAP_NONE;
+    return f->input || write == TAP_EMBED || tap_weight_role(write) == ROLE_COUNT ? TAP_NONE : write;
+}
+
+enum tap peft_form_write(const struct peft_form *f, enum tap map) {
+    for (size_t i = 0; i < COUNT_OF(inputs) && f->input; i++)
+        if (inputs[i].map == map) return inputs[i].write;
+    return f->input ? TAP_NONE : map;
+}
+
+double peft_over(enum peft_type type, int rank, bool root) {
+    return type == PEFT_ADALORA ? rank + 1e-5 : root ? sqrt(rank) : rank;
+}
+
+/* ---- names with an adapter's name inside, as the library has them in memory ---- */
+
+/* Where the adapter's name is in `name` behind a part, and its length; NULL: it has none. */
+static const char *name_behind(const char *name, const char *part, size_t n, size_t *size) {
+    const char *at = name;
+    while ((at = strchr(at, '.')) && (strncmp(++at, part, n) || at[n] != '.')) continue;
+    if (!at || !strcmp(at += n + 1, "weight") || !strcmp(at, "bias")) return NULL;
+    *size = strcspn(at, ".");
+    return at;
+}
+
+/* The same of all parts.  *saved: behind modules_to_save, which goes with it. */
 static const char *own_name(const char *name, size_t *size, bool *saved) {
-    static const char *const parts[] = { ".lora_A.", ".lora_B.", ".lora_E.", ".lora_embedding_A.", ".lora_embedding_B.",
-                                         ".lora_magnitude_vector.", ".ia3_l.", ".vera_lambda_b.", ".vera_lambda_d.",
-                                         ".ln_tuning_layers.", ".modules_to_save." };
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        const char *at = strstr(name, parts[i]);
-        if (!at) continue;
-        at += strlen(parts[i]);
-        if (!strcmp(at, "weight") || !strcmp(at, "bias")) return NULL;
-        *size = strcspn(at, ".");
-        *saved = i + 1 == COUNT_OF(parts);
-        return at;
-    }
-    return NULL;
+    static const char whole[] = "modules_to_save", norms[] = "ln_tuning_layers";
+    const char *at = name_behind(name, norms, strlen(norms), size);
+    for (size_t i = 0; i < COUNT_OF(forms) && !at; i++)
+        for (int k = 0; k < FORM_PARTS && forms[i].part[k].name && !at; k++)
+            at = name_behind(name, forms[i].part[k].name, strcspn(forms[i].part[k].name, "."), size);
+    *saved = !at;
+    return at ? at : name_behind(name, whole, strlen(whole), size);
 }
 
 /* The name without it; caller frees. */

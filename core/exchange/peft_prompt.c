@@ -14,35 +14,12 @@ bool peft_is_prompt(enum peft_type type) {
 
 /* ---- reading ---- */
 
-static int config_count(const struct peft *p, const char *key, int otherwise) {
-    const json_t *v = json_object_get(p->config, key);
-    return json_is_integer(v) && json_integer_value(v) > 0 && json_integer_value(v) < 1 << 20 ? (int)json_integer_value(v)
-                                                                                              : otherwise;
-}
-
-/* A copy that the library writes of what is there under its own name too. */
-static bool is_second(struct adapter_reading *in, struct bag_tensor *t, const char *name) {
-    static const char *const parts[] = { ".original_module.", ".modules_to_save." };
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        const char *at = strstr(name, parts[i]);
-        if (!at) continue;
-        char *own = xprintf("base_model.%.*s.%s", (int)(at - name), name, at + strlen(parts[i]));
-        bool there = bag_find(&in->bag, own) != NULL;
-        free(own);
-        if (!there) return false;
-        t->used = true;
-        notes_add(&in->out->ignored, "%s", t->name);
-        return true;
-    }
-    return false;
-}
-
 /* What stands beside the prompt: a head, or tensors of the model's own. */
 static int take_other(struct adapter_reading *in, struct bag_tensor *t, struct err *e) {
     if (t->used) return 0;
     if (!text_starts(t->name, "base_model.")) return reading_refuse(in, t, "no tensor of a prompt", e);
     const char *name = t->name + strlen("base_model.");
-    if (is_second(in, t, name)) return 0;
+    if (reading_copy(in, t)) return 0;
     const char *head = reading_head_name(name);
     return head ? reading_head(in, t, head, e) : reading_base(in, t, name, e);
 }
@@ -53,7 +30,7 @@ static int find_length(struct adapter_reading *in, const struct peft *p, const s
     int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0, d = in->m->arch.width;
     if (!rows || t->shape[1] != (size_t)d) return reading_refuse(in, t, "its shape is not rows × the model's width", e);
     bool decoder = in->m->arch.decoder_layers > 0;
-    int said = config_count(p, "num_virtual_tokens", decoder && rows % 2 == 0 ? rows / 2 : rows);
+    int said = p->values.rows ? p->values.rows : decoder && rows % 2 == 0 ? rows / 2 : rows;
     bool twice = decoder && rows == 2 * said;
     m->size = twice ? said : rows;
     m->rows = twice ? ROWS_PEFT : ROWS_ACTING;
@@ -106,20 +83,18 @@ static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft
                                         "prefix and move what it attends to, which petri does not have", e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
         return reading_refuse(in, rows, "its shape is not rows × (2 · layers · the attention's width)", e);
-    real *made = mem_try(rows->count, sizeof *made);
+    real *made = reading_room(in, rows->count);
     if (!made) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
     prefix_reorder(rows->values, l, parts, d, true, made);
-    memcpy(rows->values, made, rows->count * sizeof *made);
-    free(made);
     struct module m = module_default(FN_SOFTMAX);
     m.size = (int)l;
     m.shift = true;
     for (size_t i = 0; i < parts / 2; i++) {
         struct placed *at = assembly_piece(&in->to, &m, STACK_ENCODER, SUB_SELF, (int)i);
-        piece_add(at, SLOT_KEY, rows->values + 2 * i * l * d, l * d);
-        piece_add(at, SLOT_VALUE, rows->values + (2 * i + 1) * l * d, l * d);
+        piece_add(at, SLOT_KEY, made + 2 * i * l * d, l * d);
+        piece_add(at, SLOT_VALUE, made + (2 * i + 1) * l * d, l * d);
     }
-    if (json_is_true(json_object_get(p->config, "prefix_projection")))
+    if (p->values.projected)
         notes_add(&in->out->assumed, "the network behind the prefix is not in such a file: its keys and values are free");
     rows->used = true;
     return 0;
@@ -177,10 +152,11 @@ const char *peft_prompt_why_not(const struct method *method, const struct arch *
     return NULL;
 }
 
-static real *write_prefix(struct adapter_writing *to, const struct plan *p, const struct model *model, const real *params) {
+static void write_prefix(struct adapter_writing *to, const struct plan *p, const struct model *model,
+                         const real *params) {
     const struct arch *a = &model->arch;
     size_t l = (size_t)p->method.module[0].size, d = (size_t)tap_width(a, TAP_A_K), parts = 2 * (size_t)a->encoder_layers;
-    real *own = xcalloc(2 * l * parts * d, sizeof *own), *rows = own + l * parts * d;
+    real *own = writing_room(to, l * parts * d), *rows = writing_room(to, l * parts * d);
     for (size_t k = 0; k < parts; k++) {
         const struct plan_tensor *t = plan_slot(p, 0, k % 2 ? SLOT_VALUE : SLOT_KEY, STACK_ENCODER, SUB_SELF, (int)(k / 2));
         BUG_IF(!t || t->count != l * d);
@@ -188,33 +164,29 @@ static real *write_prefix(struct adapter_writing *to, const struct plan *p, cons
     }
     prefix_reorder(own, l, parts, d, false, rows);
     writing_add(to, xstrdup("prompt_embeddings"), l, parts * d, rows);
-    return own;
 }
 
-real *peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model, const real *params) {
-    const struct module *m = &p->method.module[peft_prompt_of(&p->method)];
-    if (m->fn == FN_SOFTMAX) return write_prefix(to, p, model, params);
-    const struct plan_tensor *t = plan_slot(p, 0, SLOT_OWN, STACK_ENCODER, SUB_EMBED, -1);
-    size_t kept = (size_t)m->size * (m->rows == ROWS_PEFT && model->arch.decoder_layers ? 2 : 1);
-    BUG_IF(!t || t->count != kept * (size_t)model->arch.width);
-    writing_add(to, xstrdup("prompt_embeddings"), kept, (size_t)model->arch.width, params + t->offset);
-    return NULL;
-}
-
-void peft_prompt_keys(json_t *c, const struct plan *p, const struct model *model) {
-    const struct module *m = &p->method.module[peft_prompt_of(&p->method)];
-    const struct arch *a = &model->arch;
-    static const char *const nothing[] = { "prompt_tuning_init_text", "tokenizer_kwargs", "tokenizer_name_or_path" };
-    json_object_set_new(c, "num_virtual_tokens", json_integer(m->size));
-    json_object_set_new(c, "token_dim", json_integer(a->width));
-    json_object_set_new(c, "num_layers", json_integer(a->encoder_layers));
-    json_object_set_new(c, "num_attention_heads", json_integer(a->heads));
-    json_object_set_new(c, "num_transformer_submodules", json_integer(m->rows == ROWS_PEFT && a->decoder_layers ? 2 : 1));
-    if (m->fn == FN_SOFTMAX) {
-        json_object_set_new(c, "encoder_hidden_size", json_integer(a->width));
-        json_object_set_new(c, "prefix_projection", json_false());
+void peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model,
+                       const real *params) {
+    if (p->method.module[0].fn == FN_SOFTMAX) {
+        write_prefix(to, p, model, params);
         return;
     }
-    json_object_set_new(c, "prompt_tuning_init", json_string("RANDOM"));
-    for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
+    const struct plan_tensor *t = plan_slot(p, 0, SLOT_OWN, STACK_ENCODER, SUB_EMBED, -1);
+    BUG_IF(!t);
+    writing_add(to, xstrdup("prompt_embeddings"), (size_t)t->rows, (size_t)t->cols, params + t->offset);
+}
+
+json_t *peft_prompt_keys(const struct plan *p, const struct model *model) {
+    const struct module *m = &p->method.module[0];
+    const struct arch *a = &model->arch;
+    int stacks = m->rows == ROWS_PEFT && a->decoder_layers ? 2 : 1;
+    json_t *c = json_pack("{s:i,s:i,s:i,s:i}", "token_dim", a->width, "num_layers", a->encoder_layers,
+                          "num_attention_heads", a->heads, "num_transformer_submodules", stacks);
+    json_t *more = m->fn == FN_SOFTMAX
+                       ? json_pack("{s:i}", "encoder_hidden_size", a->width)
+                       : json_pack("{s:s,s:n,s:n,s:n}", "prompt_tuning_init", "RANDOM",
+                                   "prompt_tuning_init_text", "tokenizer_kwargs", "tokenizer_name_or_path");
+    json_object_update_new(c, more);
+    return c;
 }

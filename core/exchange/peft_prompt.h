@@ -14,8 +14,9 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
 /* The method's prompt or first prefix, or -1; why such a folder cannot hold the method that has one, or NULL. */
 int peft_prompt_of(const struct method *m);
 const char *peft_prompt_why_not(const struct method *m, const struct arch *a);
-/* What it puts into `to` may lie in what is returned, for the caller to free when that is written; or NULL. */
-real *peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model, const real *params);
-void peft_prompt_keys(json_t *config, const struct plan *p, const struct model *model);
+void peft_prompt_write(struct adapter_writing *to, const struct plan *p, const struct model *model,
+                       const real *params);
+/* Returns the keys of the config that are its own; the caller owns them. */
+json_t *peft_prompt_keys(const struct plan *p, const struct model *model);
 
 #endif

@@ -13,6 +13,7 @@
 #include "core/exchange/peft.h"
 #include "core/exchange/peft_prompt.h"
 #include "core/exchange/reading.h"
+#include "core/method/functions.h"
 
 static const char peft_read_config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors",
                   pickled_name[] = "adapter_model.bin";
@@ -23,9 +24,8 @@ struct reader {
     const char **module; /* that have an adapter, by their names in the base model; owned */
     int *rank;
     size_t modules, module_room, rank_room;
-    real *folded;        /* a pooler's map with its change, owned */
-    char **label;        /* names of the classes, owned */
-    real *rows[2];       /* of the change of the words that a stack looks up, a row a token, owned */
+    real *folded;        /* a pooler's map with its change */
+    bool looked_up[2];   /* stacks whose words have a change */
 };
 
 /* ---- names ---- */
@@ -42,7 +42,7 @@ static void know_module(struct reader *r, char *module, int rank) {
     r->module[r->modules++] = module;
 }
 
-/* ---- LoRA ---- */
+/* ---- a module at a place ---- */
 
 /* Each row of w to its length. */
 static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor *length, struct err *e) {
@@ -63,63 +63,13 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     if (r->in.m->arch.pooler_absent || r->folded)
         return reading_refuse(&r->in, a, "the model's folder has no pooler for it to change", e);
     size_t n = (size_t)t->rows * (size_t)t->cols;
-    real *w = r->folded = mem_try(n, sizeof *w);
+    real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "no memory for the pooler");
     memcpy(w, r->in.m->weight[i], n * sizeof *w);
     blas_gemm(false, false, t->rows, t->cols, rank, (real)s, b->values, rank, a->values, t->cols, 1, w, t->cols);
     if (length && set_lengths(r, w, (size_t)t->cols, length, e)) return e->code;
     r->in.to.weight[i] = w;
     notes_add(&r->in.out->assumed, "the %s of the pooler is folded into its map, which a run trains whole", length ? "DoRA" : "LoRA");
-    return 0;
-}
-
-/* DoRA's lengths, by their name in either form of the library. */
-static struct bag_tensor *find_lora_length(struct reader *r, const char *module) {
-    char *name = xprintf("base_model.model.%s.lora_magnitude_vector", module), *longer = xprintf("%s.weight", name);
-    struct bag_tensor *t = bag_find(&r->in.bag, name);
-    if (!t) t = bag_find(&r->in.bag, longer);
-    free(name);
-    free(longer);
-    return t;
-}
-
-static int peft_read_take_lora(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
-    char *other = xprintf("base_model.model.%s.lora_B.weight", module);
-    struct bag_tensor *b = bag_find(&r->in.bag, other);
-    const struct tensor_info *t = reading_map(r->in.m, module);
-    double s, dropout = 0;
-    free(other);
-    if (!b) return reading_refuse(&r->in, a, "there is no lora_B beside it", e);
-    if (!t) return reading_refuse(&r->in, a, "the model has no such map", e);
-    size_t rank = a->rank == 2 ? a->shape[0] : 0;
-    if (!rank || rank > (size_t)t->rows + (size_t)t->cols) return reading_refuse(&r->in, a, "its rank is not one that a map may have", e);
-    if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e)) return e->code;
-    if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
-    if (!json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e) && e->code) return e->code;
-    struct bag_tensor *length = find_lora_length(r, module);
-    bool dora = json_is_true(json_object_get(r->peft.config, "use_dora"));
-    if (dora != (length != NULL))
-        return reading_refuse(&r->in, a, dora ? "use_dora is true, but there is no lora_magnitude_vector beside it"
-                                              : "a lora_magnitude_vector is beside it, but use_dora is not true", e);
-    if (length && (length->rank != 1 || length->shape[0] != (size_t)t->rows))
-        return reading_refuse(&r->in, length, "it is not one number for each output of the map", e);
-    a->used = b->used = true;
-    if (t->role == ROLE_POOLER_W) return fold_pooler(r, t, a, b, s, length, e);
-    enum tap tap = reading_tap(t);
-    if (tap == TAP_NONE) return reading_refuse(&r->in, a, "petri has no place for a change of this map", e);
-    struct module m = module_default(length ? FN_DECOMPOSED : FN_LINEAR);
-    m.read = tap_map_input(tap);
-    m.write = tap;
-    m.comp = COMP_SCALED;
-    m.scale = s;
-    m.size = (int)rank;
-    m.dropout = dropout > 0 && dropout < 1 ? dropout : 0;
-    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
-    piece_add(p, SLOT_DOWN_W, a->values, a->count);
-    piece_add(p, SLOT_UP_W, b->values, b->count);
-    if (!length) return 0;
-    length->used = true;
-    piece_add(p, SLOT_LENGTH, length->values, length->count);
     return 0;
 }
 
@@ -138,132 +88,134 @@ static int peft_words_of(const struct model *m, const char *module, const struct
     return -2;
 }
 
-/* lora_embedding_A has a column a token. */
-static int peft_read_take_lookup(struct reader *r, struct bag_tensor *a, char *module, struct err *e) {
-    char *other = xprintf("base_model.model.%s.lora_embedding_B", module);
-    struct bag_tensor *b = bag_find(&r->in.bag, other);
-    const struct tensor_info *t;
-    const int stack = peft_words_of(r->in.m, module, &t);
-    size_t rank = a->rank == 2 ? a->shape[0] : 0;
-    double s;
-    free(other);
-    if (!b) return reading_refuse(&r->in, a, "there is no lora_embedding_B beside it", e);
-    if (stack == -2) return reading_refuse(&r->in, a, "petri has LoRA of the word embeddings alone", e);
-    if (stack == -1) {
-        a->used = b->used = true;
-        notes_add(&r->in.out->ignored, "%s: no layer looks words up there, so the library changes nothing by it", a->name);
-        return 0;
-    }
-    if (json_is_true(json_object_get(r->peft.config, "use_dora")))
-        return reading_refuse(&r->in, a, "DoRA of an embedding, which petri does not have", e);
-    if (!rank || rank > (size_t)t->rows + (size_t)t->cols || r->rows[stack])
-        return reading_refuse(&r->in, a, "its rank is not one that an embedding may have", e);
-    if (reading_shape(&r->in, a, rank, (size_t)t->rows, e) || reading_shape(&r->in, b, (size_t)t->cols, rank, e)) return e->code;
-    if (peft_scale(&r->peft, module, (int)rank, &s, e)) return e->code;
-    if (r->in.m->arch.embed_scale) s *= sqrt(r->in.m->arch.width); /* the library scales what is added as what is looked up */
-    real *rows = r->rows[stack] = mem_try(a->count, sizeof *rows);
-    if (!rows) return err_set(e, ERR_SYSTEM, "no memory for the rows of the word embeddings' change");
-    for (size_t i = 0; i < a->count; i++) rows[i % (size_t)t->rows * rank + i / (size_t)t->rows] = a->values[i];
-    a->used = b->used = true;
-    struct module m = module_default(FN_LOOKUP);
-    m.comp = COMP_SCALED;
-    m.scale = s;
-    m.size = (int)rank;
-    struct placed *p = assembly_piece(&r->in.to, &m, stack, SUB_EMBED, -1);
-    piece_add(p, SLOT_DOWN_W, rows, a->count);
-    piece_add(p, SLOT_UP_W, b->values, b->count);
-    return 0;
-}
-
-/* ---- IA3 ---- */
-
-static int take_ia3(struct reader *r, struct bag_tensor *l, const char *module, struct err *e) {
-    const struct tensor_info *t = reading_map(r->in.m, module);
-    if (!t) return reading_refuse(&r->in, l, "the model has no such map", e);
-    enum tap out = reading_tap(t), tap = out;
-    bool input = l->rank == 2 && l->shape[0] == 1 && l->shape[1] == (size_t)t->cols;
-    if (!input && reading_shape(&r->in, l, (size_t)t->rows, 1, e)) return e->code;
-    if (input) tap = out == TAP_F_OUT ? TAP_F_ACT : out == TAP_A_OUT ? TAP_A_CTX : TAP_NONE;
-    if (tap == TAP_NONE) return reading_refuse(&r->in, l, "petri has no place for a scale there", e);
-    l->used = true;
-    struct module m = module_default(FN_SCALE);
-    m.write = tap;
-    piece_add(assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer), SLOT_CHANNEL, l->values, l->count);
-    return 0;
-}
-
-/* ---- AdaLoRA ---- */
-
+/* A tensor of a place, by either form of its name in the library. */
 static struct bag_tensor *beside(struct reader *r, const char *module, const char *part) {
-    char *name = xprintf("base_model.model.%s.%s", module, part);
-    struct bag_tensor *t = bag_find(&r->in.bag, name);
-    free(name);
+    char *longer = xprintf("base_model.model.%s.%s.weight", module, part);
+    struct bag_tensor *t = bag_find(&r->in.bag, longer);
+    longer[strlen(longer) - strlen(".weight")] = 0;
+    if (!t) t = bag_find(&r->in.bag, longer);
+    free(longer);
     return t;
 }
 
-/* A place whose ranks were all pruned is left out. */
-static int take_adalora(struct reader *r, struct bag_tensor *a, const char *module, struct err *e) {
-    struct bag_tensor *b = beside(r, module, "lora_B"), *v = beside(r, module, "lora_E");
-    const struct tensor_info *t = reading_map(r->in.m, module);
-    const json_t *alpha = json_object_get(r->peft.config, "lora_alpha");
-    enum tap tap = t ? reading_tap(t) : TAP_NONE;
-    size_t rank = a->rank == 2 ? a->shape[0] : 0;
-    double dropout = 0, s = json_is_number(alpha) ? json_number_value(alpha) : 8;
-    if (!b || !v) return reading_refuse(&r->in, a, "there is no lora_B or lora_E beside it", e);
-    if (tap == TAP_NONE)
-        return reading_refuse(&r->in, a, t ? "petri has no place for a change of this map" : "the model has no such map", e);
-    if (!json_get_double(r->peft.config, r->peft.path, "lora_dropout", &dropout, e) && e->code) return e->code;
-    a->used = b->used = v->used = true;
-    if (!rank && a->rank == 2) return 0;
-    if (rank > (size_t)t->rows + (size_t)t->cols) return reading_refuse(&r->in, a, "its rank is not one that a map may have", e);
-    if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, (size_t)t->rows, rank, e) ||
-        reading_shape(&r->in, v, rank, 1, e))
-        return e->code;
-    struct module m = module_default(FN_SVD);
-    m.read = tap_map_input(tap);
-    m.write = tap;
-    m.comp = COMP_SCALED;
-    m.scale = (s > 0 ? s : (double)rank) / ((double)rank + 1e-5);
-    m.size = (int)rank;
-    m.dropout = dropout > 0 && dropout < 1 ? dropout : 0;
-    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
-    piece_add(p, SLOT_DOWN_W, a->values, a->count);
-    piece_add(p, SLOT_SINGULAR, v->values, v->count);
-    piece_add(p, SLOT_UP_W, b->values, b->count);
+/* All of a form's tensors, of the shapes that a map of these sizes has. */
+static int find_parts(struct reader *r, const struct peft_form *f, const char *module,
+                      const size_t size[PART_SIZES], struct bag_tensor *out[FORM_PARTS], struct err *e) {
+    for (int i = 0; i < FORM_PARTS && f->part[i].name; i++) {
+        const struct file_part *p = &f->part[i];
+        out[i] = beside(r, module, p->name);
+        if (!out[i]) {
+            char *why = xprintf("%s%sthere is no %s beside it", p->key ? p->key : "",
+                                p->key ? " is true, but " : "", p->name);
+            int rc = reading_refuse(&r->in, out[0], why, e);
+            free(why);
+            return rc;
+        }
+        if (reading_shape(&r->in, out[i], size[p->rows], size[p->cols], e)) return e->code;
+        out[i]->used = true;
+    }
     return 0;
+}
+
+/* The values as the slot has them. */
+static const real *part_values(struct reader *r, const struct file_part *p, const struct bag_tensor *t,
+                               struct err *e) {
+    real *turned = p->turned ? reading_room(&r->in, t->count) : NULL;
+    for (size_t i = 0; turned && i < t->count; i++)
+        turned[i % t->shape[1] * t->shape[0] + i / t->shape[1]] = t->values[i];
+    if (p->turned && !turned) err_set(e, ERR_SYSTEM, "no memory for the values of %s", t->name);
+    return p->turned ? turned : t->values;
+}
+
+static int take_form(struct reader *r, const struct peft_form *f, struct bag_tensor *first,
+                     const char *module, struct err *e) {
+    const struct peft_values *v = &r->peft.values;
+    const struct tensor_info *t = reading_map(r->in.m, module);
+    const bool lookup = f->fn == FN_LOOKUP;
+    const int stack = lookup ? peft_words_of(r->in.m, module, &t) : t ? t->stack : 0;
+    struct module m = module_default(f->fn);
+    struct bag_tensor *part[FORM_PARTS] = { first };
+    if (stack == -2) return reading_refuse(&r->in, first, "petri has LoRA of the word embeddings alone", e);
+    if (stack == -1) {
+        struct bag_tensor *other = beside(r, module, f->part[1].name);
+        first->used = true;
+        if (other) other->used = true;
+        notes_add(&r->in.out->ignored,
+                  "%s: no layer looks words up there, so the library changes nothing by it", first->name);
+        return 0;
+    }
+    if (!t) return reading_refuse(&r->in, first, "the model has no such map", e);
+    if (lookup && v->dora)
+        return reading_refuse(&r->in, first, "DoRA of an embedding, which petri does not have", e);
+    if (f->fn == FN_LINEAR && beside(r, module, "lora_magnitude_vector"))
+        return reading_refuse(&r->in, first, "a lora_magnitude_vector is beside it, but use_dora is not true",
+                              e);
+    const size_t rows = (size_t)t->rows, cols = (size_t)t->cols, rank = first->shape[0];
+    const size_t size[] = { [SIZE_ONE] = 1,
+                            [SIZE_RANK] = rank,
+                            [SIZE_IN] = lookup ? rows : cols,
+                            [SIZE_OUT] = lookup ? cols : rows };
+    bool ranked = module_takes(&m, TAKES_R),
+         drawn = module_takes(&m, TAKES_SEED); /* with factors that are drawn, of any rank */
+    bool pruned = f->fn == FN_SVD && !rank && first->rank == 2;
+    if (ranked && !pruned &&
+        (!rank || rank > (drawn ? 1 << 20 : rows + cols) || (lookup && r->looked_up[stack])))
+        return reading_refuse(&r->in, first, "its rank is not one that a map may have", e);
+    if (find_parts(r, f, module, size, part, e)) return e->code;
+    if (pruned) return 0;
+    if (ranked) m.size = (int)rank;
+    if (module_takes(&m, TAKES_ALPHA)) {
+        m.comp = COMP_SCALED;
+        if (peft_scale(&r->peft, module, m.size, &m.scale, e)) return e->code;
+    }
+    if (t->role == ROLE_POOLER_W && f->type == PEFT_LORA)
+        return fold_pooler(r, t, part[0], part[1], m.scale, part[2], e);
+    if (lookup && r->in.m->arch.embed_scale)
+        m.scale *= sqrt(r->in.m->arch.width); /* the library scales what is added as what is looked up */
+    enum tap tap = lookup ? m.write : peft_form_write(f, reading_tap(t));
+    if (tap == TAP_NONE)
+        return reading_refuse(&r->in, first, "petri has no place for a change of this map", e);
+    m.write = tap;
+    if (module_takes(&m, TAKES_READ)) m.read = tap_map_input(tap);
+    if (module_takes(&m, TAKES_DROPOUT) && v->dropout > 0 && v->dropout < 1) m.dropout = v->dropout;
+    if (drawn) m.seed = v->seed;
+    if (lookup) r->looked_up[stack] = true;
+    struct placed *p =
+        assembly_piece(&r->in.to, &m, stack, lookup ? SUB_EMBED : t->sublayer, lookup ? -1 : t->layer);
+    for (int i = 0; i < FORM_PARTS && f->part[i].name && !e->code; i++)
+        piece_add(p, f->part[i].slot, part_values(r, &f->part[i], part[i], e), part[i]->count);
+    return e->code;
+}
+
+/* The form that a tensor is the first of, and its place; NULL: it is no form's.  Caller frees. */
+static char *place_of(const struct reader *r, const struct bag_tensor *t, const char *name,
+                      const struct peft_form **out) {
+    bool one = t->rank == 2 && t->shape[0] == 1;
+    for (int i = 0; (*out = peft_form_at(i)); i++) {
+        const struct peft_form *f = *out;
+        size_t n = strlen(name), k = strlen(f->part[0].name) + 1;
+        if (f->type != r->peft.type || n <= k || name[n - k] != '.' ||
+            strcmp(name + n - k + 1, f->part[0].name))
+            continue;
+        if ((f->fn == FN_LINEAR && r->peft.values.dora) || (f->fn == FN_SCALE && f->input != one)) continue;
+        return xstrndup(name, n - k);
+    }
+    return NULL;
+}
+
+/* Whether it is another of some form's, which goes with the first or is left over. */
+static bool is_other_part(const char *name) {
+    for (int i = 0; peft_form_at(i); i++)
+        for (int k = 1; k < FORM_PARTS && peft_form_at(i)->part[k].name; k++) {
+            const char *part = peft_form_at(i)->part[k].name, *at = strstr(name, part);
+            if (at && at > name && at[-1] == '.' &&
+                (!at[strlen(part)] || !strcmp(at + strlen(part), ".weight")))
+                return true;
+        }
+    return false;
 }
 
 /* ---- VeRA ---- */
-
-static int take_vera(struct reader *r, struct bag_tensor *d, const char *module, struct err *e) {
-    char *other = xprintf("base_model.model.%s.vera_lambda_b", module);
-    struct bag_tensor *b = bag_find(&r->in.bag, other);
-    const struct tensor_info *t = reading_map(r->in.m, module);
-    enum tap tap = t ? reading_tap(t) : TAP_NONE;
-    json_int_t seed = 0;
-    double dropout = 0;
-    free(other);
-    if (!b || b->rank != 1 || d->rank != 1 || !d->shape[0] || (t && b->shape[0] != (size_t)t->rows))
-        return reading_refuse(&r->in, d, "there is no vera_lambda_b of the map's width beside it", e);
-    if (tap == TAP_NONE)
-        return reading_refuse(&r->in, d, t ? "petri has no place for a change of this map" : "the model has no such map", e);
-    if (!json_get_int(r->peft.config, r->peft.path, "projection_prng_key", &seed, e) && e->code) return e->code;
-    if (seed < 0 || seed > 1000000)
-        return reading_refuse_key(r->peft.path, "projection_prng_key", json_object_get(r->peft.config, "projection_prng_key"),
-                                  "petri's seeds go from 0 to 1000000", e);
-    if (!json_get_double(r->peft.config, r->peft.path, "vera_dropout", &dropout, e) && e->code) return e->code;
-    d->used = b->used = true;
-    struct module m = module_default(FN_PROJECTED);
-    m.read = tap_map_input(tap);
-    m.write = tap;
-    m.size = (int)d->shape[0];
-    m.seed = (int)seed;
-    m.dropout = dropout > 0 && dropout < 1 ? dropout : 0;
-    struct placed *p = assembly_piece(&r->in.to, &m, t->stack, t->sublayer, t->layer);
-    piece_add(p, SLOT_INNER, d->values, d->count);
-    piece_add(p, SLOT_OUTER, b->values, b->count);
-    return 0;
-}
 
 /* Without its projection the folder means the one that its seed makes. */
 static int take_projection(struct reader *r, struct err *e) {
@@ -295,24 +247,7 @@ static int take_norm(struct reader *r, struct bag_tensor *t, const char *name, s
     return rc;
 }
 
-/* ---- copies ---- */
-
-/* A copy that the library writes of what is there under its own name too. */
-static bool is_copy(struct reader *r, struct bag_tensor *t, const char *name) {
-    static const char *const parts[] = { ".original_module.", ".modules_to_save." };
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        const char *at = strstr(name, parts[i]);
-        if (!at) continue;
-        char *own = xprintf("base_model.model.%.*s.%s", (int)(at - name), name, at + strlen(parts[i]));
-        bool there = bag_find(&r->in.bag, own) != NULL;
-        free(own);
-        if (!there) return false;
-        t->used = true;
-        notes_add(&r->in.out->ignored, "%s", t->name);
-        return true;
-    }
-    return false;
-}
+/* ---- all ---- */
 
 /* Word embeddings with LoRA are saved beside it (save_embedding_layers): where they are those of the model they say nothing. */
 static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *name) {
@@ -339,33 +274,15 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     name += strlen("base_model.model.");
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         if (text_ends(name, refused[i][0])) return reading_refuse(&r->in, t, refused[i][1], e);
-    if (is_copy(r, t, name)) return 0;
-    char *module;
-    if (r->peft.type == PEFT_LORA && (module = peft_read_without(name, ".lora_A.weight"))) {
+    if (reading_copy(&r->in, t)) return 0;
+    const struct peft_form *f;
+    char *module = place_of(r, t, name, &f);
+    if (module) {
         know_module(r, module, (int)t->shape[0]);
-        return peft_read_take_lora(r, t, module, e);
-    }
-    if (r->peft.type == PEFT_LORA && (module = peft_read_without(name, ".lora_embedding_A"))) {
-        know_module(r, module, (int)t->shape[0]);
-        return peft_read_take_lookup(r, t, module, e);
-    }
-    if (r->peft.type == PEFT_IA3 && (module = peft_read_without(name, ".ia3_l"))) {
-        know_module(r, module, 0);
-        return take_ia3(r, t, module, e);
-    }
-    if (r->peft.type == PEFT_VERA && (module = peft_read_without(name, ".vera_lambda_d"))) {
-        know_module(r, module, (int)t->shape[0]);
-        return take_vera(r, t, module, e);
+        return take_form(r, f, t, module, e);
     }
     if (r->peft.type == PEFT_LN && strstr(name, NORM_PART)) return take_norm(r, t, name, e);
-    if (r->peft.type == PEFT_ADALORA && (module = peft_read_without(name, ".lora_A"))) {
-        know_module(r, module, (int)t->shape[0]);
-        return take_adalora(r, t, module, e);
-    }
-    if (r->peft.type == PEFT_ADALORA && (text_ends(name, ".lora_B") || text_ends(name, ".lora_E"))) return 0;
-    if (text_ends(name, ".vera_lambda_b")) return 0; /* with its vera_lambda_d, or left over */
-    bool second = text_ends(name, ".lora_B.weight") || text_ends(name, ".lora_embedding_B");
-    if (second || strstr(name, ".lora_magnitude_vector")) return 0; /* with its lora_A, or left over */
+    if (is_other_part(name)) return 0;
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
     static const char *const wraps[][2] = { { ".base_layer.bias", ".bias" }, { ".base_layer.weight", ".weight" } };
@@ -396,12 +313,12 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
     int rc = file_exists(path) && !all ? e->code : 0, n = r->in.classes;
     if (all && json_object_size(names) != (size_t)n)
         rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, the head has %d", path, json_object_size(names), n);
-    if (all && !rc) r->in.label = r->label = xcalloc((size_t)n + 1, sizeof *r->label);
+    if (all && !rc) r->in.label = xcalloc((size_t)n + 1, sizeof *r->in.label);
     for (int i = 0; all && !rc && i < n; i++) {
         char id[16];
         snprintf(id, sizeof id, "%d", i);
         const char *name = json_string_value(json_object_get(names, id));
-        if (name && *name) r->label[i] = xstrdup(name);
+        if (name && *name) r->in.label[i] = xstrdup(name);
         else rc = err_set(e, ERR_INPUT, "%s: \"id2label\" does not name class %d", path, i);
     }
     if (all && !rc) notes_add(&r->in.out->read, "%s", PEFT_NAMES_FILE);
@@ -450,12 +367,7 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
     for (size_t i = 0; i < r.modules; i++) free((char *)(uintptr_t)r.module[i]);
     free(r.module);
     free(r.rank);
-    free(r.folded);
-    for (int i = 0; r.label && i < r.in.classes; i++) free(r.label[i]);
-    free(r.label);
-    for (int i = 0; i < 2; i++) free(r.rows[i]);
-    assembly_release(&r.in.to);
-    bag_release(&r.in.bag);
+    reading_release(&r.in);
     peft_close(&r.peft);
     if (rc) import_release(out);
     return rc;

@@ -37,37 +37,32 @@ struct out {
     size_t count, wrapped_room;
     char **saved; /* modules that are saved whole */
     size_t saves, saves_room;
-    real *rows[2];             /* of a stack's change of the word embeddings, a column a token, owned */
     bool biases, other_biases; /* of wrapped maps; of anything else */
-    double dropout;
-    bool dora;
+    struct peft_values values;
     bool vectors; /* without a head: for a model class that has none */
 };
 
 /* ---- what can be written ---- */
 
-/* The map whose output the scale is at, or whose input (*input). */
-static enum tap map_of_scale(enum tap write, bool *input) {
-    *input = write == TAP_F_ACT || write == TAP_A_CTX;
-    return write == TAP_F_ACT ? TAP_F_OUT : write == TAP_A_CTX ? TAP_A_OUT : write;
+/* The form that a module goes out as: of the map that it is at, or any of its function; NULL: there is none.
+ */
+static const struct peft_form *form_of(const struct module *m, bool any) {
+    for (int i = 0; peft_form_at(i); i++) {
+        const struct peft_form *f = peft_form_at(i);
+        if (f->fn == m->fn && (any || f->fn == FN_LOOKUP || peft_form_map(f, m->write) != TAP_NONE)) return f;
+    }
+    return NULL;
 }
 
 static const char *why_not(const struct module *m) {
-    bool input;
     if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED) return "its weights are made by a network";
-    if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_PROJECTED || m->fn == FN_SVD) {
-        if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE) return "its scale is one for each channel, or of the input";
-        if (m->length != LENGTH_MAP) return "its length is over the bias too (length=output), which --to hub has";
-        if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
-        return NULL;
-    }
-    if (m->fn == FN_LOOKUP) return NULL;
-    if (m->fn == FN_SCALE)
-        return tap_weight_role(map_of_scale(m->write, &input)) == ROLE_COUNT || m->write == TAP_EMBED
-                   ? "IA3 scales what a map gives or reads"
-                   : NULL;
-    if (module_in_weight(m) && m->fn != FN_MASKED) return NULL;
-    return "PEFT has no form for it; --to petri keeps it whole";
+    if (m->fn == FN_SCALE) return form_of(m, false) ? NULL : "IA3 scales what a map gives or reads";
+    if (m->fn == FN_LOOKUP || (module_in_weight(m) && m->fn != FN_MASKED)) return NULL;
+    if (!form_of(m, true)) return "PEFT has no form for it; --to petri keeps it whole";
+    if (m->comp == COMP_CHANNEL || m->comp == COMP_GATE)
+        return "its scale is one for each channel, or of the input";
+    if (m->length != LENGTH_MAP) return "its length is over the bias too (length=output), which --to hub has";
+    return module_is_map(m) ? NULL : "it spans more than one map, where LoRA is beside exactly one";
 }
 
 static bool is_of_norms(const struct module *m) {
@@ -91,41 +86,35 @@ static int check_written_prompt(struct out *o, int module, struct err *e) {
 }
 
 static int peft_write_check(struct out *o, struct err *e) {
-    bool lora = false, ia3 = false, dora = false, vera = false, ada = false;
+    bool dora[2] = { false }; /* low-rank changes that are not decomposed, and that are */
+    unsigned types = 0;
     int prompt = peft_prompt_of(&o->plan->method);
     if (prompt >= 0) return check_written_prompt(o, prompt, e);
     for (int i = 0; i < o->plan->method.count; i++) {
         const struct module *m = &o->plan->method.module[i];
+        const struct peft_form *f = form_of(m, true);
         const char *why = why_not(m);
         if (why)
             return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1, function_of(m)->name, why);
-        dora = dora || m->fn == FN_DECOMPOSED;
-        ada = ada || m->fn == FN_SVD;
-        vera = vera || m->fn == FN_PROJECTED;
-        lora = lora || m->fn == FN_LINEAR || m->fn == FN_LOOKUP;
-        ia3 = ia3 || m->fn == FN_SCALE;
+        if (!f) continue;
+        o->type = f->type;
+        types |= 1u << f->type;
+        if (f->type == PEFT_LORA) dora[f->fn == FN_DECOMPOSED] = true;
     }
     if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
     if (!classifier_is_usual(&o->plan->method, &o->m->arch))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: the classifier is not the one that the model's class has");
-    if (lora + dora + vera + ada + ia3 > 1)
+    if ((types & (types - 1)) || (dora[0] && dora[1]))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: %s in one adapter; export two runs",
-                       ia3 ? "LoRA and scales" : "two forms of low-rank changes");
-    bool norms = !lora && !dora && !vera && !ada && !ia3 && norms_alone(o->plan);
-    if (!lora && !dora && !vera && !ada && !ia3 && !norms)
+                       types >> PEFT_IA3 & 1 ? "LoRA and scales" : "two forms of low-rank changes");
+    if (!types && !norms_alone(o->plan))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain model is --to hf");
-    o->dora = dora;
-    o->type = norms ? PEFT_LN : ada ? PEFT_ADALORA : ia3 ? PEFT_IA3 : vera ? PEFT_VERA : PEFT_LORA;
+    if (!types) o->type = PEFT_LN;
+    o->values.dora = dora[1];
     return 0;
 }
 
 /* ---- tensors ---- */
-
-static const real *slot_values(const struct out *o, int module, enum slot slot, int stack, int site, int layer) {
-    const struct plan_tensor *t = plan_slot(o->plan, module, slot, stack, site, layer);
-    BUG_IF(!t);
-    return o->params + t->offset;
-}
 
 static struct wrapped *peft_write_wrap(struct out *o, char *module) {
     GROW(o->wrapped, o->wrapped_room, o->count + 1);
@@ -134,85 +123,31 @@ static struct wrapped *peft_write_wrap(struct out *o, char *module) {
     return w;
 }
 
-static void add_lora(struct out *o, int module, int stack, int site, int layer) {
-    const struct module *m = &o->plan->method.module[module];
-    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, m->write, stack, site, layer));
-    double s = m->comp == COMP_SCALED    ? m->scale
-               : m->comp == COMP_LEARNED ? (double)*slot_values(o, module, SLOT_SCALE, stack, site, layer)
-                                         : 1;
-    w->rank = m->size;
-    w->alpha = s * m->size;
-    if (m->dropout > o->dropout) o->dropout = m->dropout;
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_A.weight", w->module), (size_t)m->size,
-                (size_t)tap_width(&o->m->arch, m->read), slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_B.weight", w->module), (size_t)tap_width(&o->m->arch, m->write),
-                (size_t)m->size, slot_values(o, module, SLOT_UP_W, stack, site, layer));
-    if (m->fn == FN_DECOMPOSED)
-        writing_add(&o->to, xprintf("base_model.model.%s.lora_magnitude_vector", w->module), 0,
-                    (size_t)tap_width(&o->m->arch, m->write), slot_values(o, module, SLOT_LENGTH, stack, site, layer));
-}
-
-/* Its rows become columns. */
-static void peft_write_add_lookup(struct out *o, int module, int stack) {
-    const struct module *m = &o->plan->method.module[module];
-    const struct plan_tensor *down = plan_slot(o->plan, module, SLOT_DOWN_W, stack, SUB_EMBED, -1);
-    const real *scale = m->comp == COMP_LEARNED ? slot_values(o, module, SLOT_SCALE, stack, SUB_EMBED, -1) : NULL,
-               *values = o->params + down->offset;
+/* What a stack looks words up in, by its name in the base model. */
+static char *words_name(const struct out *o, int stack) {
     int i = arch_find(o->m->tensor, o->m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
-    const char *name = o->m->tensor[i].name;
-    size_t rank = (size_t)m->size, tokens = (size_t)down->rows;
-    const char *before = family_prefix(o->m->arch.family);
-    bool decoder = arch_generates(&o->m->arch); /* each stack looks words up under a name of its own */
-    struct wrapped *w = peft_write_wrap(o, decoder ? xprintf("%s%s.embed_tokens", before, stack_name(stack))
-                                                   : xprintf("%s%.*s", before, (int)(strlen(name) - strlen(".weight")), name));
-    w->rank = m->size;
-    w->alpha = (m->comp == COMP_SCALED ? m->scale : scale ? (double)*scale : 1) * m->size;
-    if (o->m->arch.embed_scale) w->alpha /= sqrt(o->m->arch.width);
-    real *rows = o->rows[stack] = xrealloc(o->rows[stack], down->count, sizeof *rows);
-    for (size_t k = 0; k < down->count; k++) rows[k % rank * tokens + k / rank] = values[k];
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_embedding_A", w->module), rank, tokens, rows);
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_embedding_B", w->module), (size_t)o->m->arch.width, rank,
-                slot_values(o, module, SLOT_UP_W, stack, SUB_EMBED, -1));
+    const char *name = o->m->tensor[i].name, *before = family_prefix(o->m->arch.family);
+    if (arch_generates(&o->m->arch))
+        return xprintf("%s%s.embed_tokens", before, stack_name(stack)); /* a name for each stack */
+    return xprintf("%s%.*s", before, (int)(strlen(name) - strlen(".weight")), name);
 }
 
-static void add_scale(struct out *o, int module, int stack, int site, int layer) {
+static void add_place(struct out *o, const struct peft_form *f, int module, int stack, int site, int layer) {
     const struct module *m = &o->plan->method.module[module];
-    bool input;
-    enum tap map = map_of_scale(m->write, &input);
-    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, map, stack, site, layer));
-    size_t n = (size_t)tap_width(&o->m->arch, m->write);
-    w->input = input;
-    writing_add(&o->to, xprintf("base_model.model.%s.ia3_l", w->module), input ? 1 : n, input ? n : 1,
-                slot_values(o, module, SLOT_CHANNEL, stack, site, layer));
-}
-
-static void add_vera(struct out *o, int module, int stack, int site, int layer) {
-    const struct module *m = &o->plan->method.module[module];
-    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, m->write, stack, site, layer));
+    const struct plan_tensor *learned = plan_slot(o->plan, module, SLOT_SCALE, stack, site, layer);
+    struct wrapped *w = peft_write_wrap(o, f->fn == FN_LOOKUP ? words_name(o, stack)
+                                                              : writing_map(o->m, peft_form_map(f, m->write),
+                                                                            stack, site, layer));
+    double s = m->comp == COMP_SCALED ? m->scale : learned ? (double)o->params[learned->offset] : 1;
+    w->input = f->input;
     w->rank = m->size;
-    if (m->dropout > o->dropout) o->dropout = m->dropout;
-    writing_add(&o->to, xprintf("base_model.model.%s.vera_lambda_d", w->module), 0, (size_t)m->size,
-                slot_values(o, module, SLOT_INNER, stack, site, layer));
-    writing_add(&o->to, xprintf("base_model.model.%s.vera_lambda_b", w->module), 0, (size_t)tap_width(&o->m->arch, m->write),
-                slot_values(o, module, SLOT_OUTER, stack, site, layer));
-}
-
-static void add_adalora(struct out *o, int module, int stack, int site, int layer) {
-    const struct module *m = &o->plan->method.module[module];
-    struct wrapped *w = peft_write_wrap(o, writing_map(o->m, m->write, stack, site, layer));
-    double s = m->comp == COMP_SCALED    ? m->scale
-               : m->comp == COMP_LEARNED ? (double)*slot_values(o, module, SLOT_SCALE, stack, site, layer)
-                                         : 1;
-    size_t rank = (size_t)m->size;
-    w->rank = m->size;
-    w->alpha = s * (m->size + 1e-5);
-    if (m->dropout > o->dropout) o->dropout = m->dropout;
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_A", w->module), rank, (size_t)tap_width(&o->m->arch, m->read),
-                slot_values(o, module, SLOT_DOWN_W, stack, site, layer));
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_E", w->module), rank, 1,
-                slot_values(o, module, SLOT_SINGULAR, stack, site, layer));
-    writing_add(&o->to, xprintf("base_model.model.%s.lora_B", w->module), (size_t)tap_width(&o->m->arch, m->write), rank,
-                slot_values(o, module, SLOT_UP_W, stack, site, layer));
+    w->alpha = s * peft_over(o->type, m->size, false);
+    if (f->fn == FN_LOOKUP && o->m->arch.embed_scale) w->alpha /= sqrt(o->m->arch.width);
+    if (m->dropout > o->values.dropout) o->values.dropout = m->dropout;
+    o->values.seed = m->seed;
+    for (const struct file_part *p = f->part; p < f->part + FORM_PARTS && p->name; p++)
+        writing_part(&o->to, xprintf("base_model.model.%s.%s", w->module, p->name), p,
+                     plan_slot(o->plan, module, p->slot, stack, site, layer), o->params);
 }
 
 /* What is one for all places, unless the config that it came with leaves it out. */
@@ -228,16 +163,12 @@ static void add_vera_projection(struct out *o, const char *origin) {
 
 static void peft_write_add_module(struct out *o, int module) {
     const struct module *m = &o->plan->method.module[module];
+    const struct peft_form *f = form_of(m, false);
     struct span span[SPANS];
-    int n = module_spans(m, &o->m->arch, span);
+    int n = f ? module_spans(m, &o->m->arch, span) : 0;
     for (int k = 0; k < n; k++)
-        for (int layer = span[k].first; layer < span[k].end; layer++) {
-            if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED) add_lora(o, module, span[k].stack, span[k].site, layer);
-            if (m->fn == FN_LOOKUP) peft_write_add_lookup(o, module, span[k].stack);
-            if (m->fn == FN_SVD) add_adalora(o, module, span[k].stack, span[k].site, layer);
-            if (m->fn == FN_PROJECTED) add_vera(o, module, span[k].stack, span[k].site, layer);
-            if (m->fn == FN_SCALE) add_scale(o, module, span[k].stack, span[k].site, layer);
-        }
+        for (int layer = span[k].first; layer < span[k].end; layer++)
+            add_place(o, f, module, span[k].stack, span[k].site, layer);
 }
 
 static bool is_wrapped(const struct out *o, const char *name, size_t n) {
@@ -351,53 +282,21 @@ static bool is_by_root(const struct out *o) {
     return root && !plain;
 }
 
-/* α as a whole number where it is one but for rounding. */
-static json_t *peft_write_number(double alpha) {
-    return is_whole(alpha) ? json_integer((json_int_t)round(alpha)) : json_real(alpha);
-}
-
 static const char *bias_word(const struct out *o) { return o->other_biases ? "all" : o->biases ? "lora_only" : "none"; }
 
-static void add_lora_keys(const struct out *o, json_t *c) {
+static json_t *lora_keys(struct out *o) {
     json_t *ranks = json_object(), *alphas = json_object();
     const struct wrapped *first = &o->wrapped[0];
-    bool root = is_by_root(o);
-    double alpha = first->alpha / (root ? sqrt(first->rank) : 1);
+    bool root = o->values.root = is_by_root(o);
+    double alpha = o->values.alpha = first->alpha / (root ? sqrt(first->rank) : 1);
     for (size_t i = 1; i < o->count; i++) {
         const struct wrapped *w = &o->wrapped[i];
         double own = w->alpha / (root ? sqrt(w->rank) : 1);
         if (w->rank != first->rank) json_object_set_new(ranks, w->module, json_integer(w->rank));
         if (root ? fabs(own - alpha) > 1e-9 * fabs(alpha) : own != alpha)
-            json_object_set_new(alphas, w->module, peft_write_number(own));
+            json_object_set_new(alphas, w->module, peft_number(own));
     }
-    static const char *const nothing[] = { "layer_replication", "layers_pattern", "layers_to_transform", "megatron_config" };
-    json_object_set_new(c, "r", json_integer(first->rank));
-    json_object_set_new(c, "lora_alpha", peft_write_number(alpha));
-    json_object_set_new(c, "lora_dropout", json_real(o->dropout));
-    json_object_set_new(c, "bias", json_string(bias_word(o)));
-    json_object_set_new(c, "rank_pattern", ranks);
-    json_object_set_new(c, "alpha_pattern", alphas);
-    json_object_set_new(c, "init_lora_weights", json_true());
-    json_object_set_new(c, "loftq_config", json_object());
-    json_object_set_new(c, "megatron_core", json_string("megatron.core"));
-    json_object_set_new(c, "use_dora", o->dora ? json_true() : json_false());
-    json_object_set_new(c, "use_rslora", root ? json_true() : json_false());
-    for (size_t i = 0; i < COUNT_OF(nothing); i++) json_object_set_new(c, nothing[i], json_null());
-}
-
-static void add_vera_keys(const struct out *o, json_t *c) {
-    int seed = 0;
-    for (int i = 0; i < o->plan->method.count; i++)
-        if (o->plan->method.module[i].fn == FN_PROJECTED) seed = o->plan->method.module[i].seed;
-    json_object_set_new(c, "r", json_integer(o->wrapped[0].rank));
-    json_object_set_new(c, "d_initial", json_real(0.1));
-    json_object_set_new(c, "projection_prng_key", json_integer(seed));
-    json_object_set_new(c, "save_projection", json_true());
-    json_object_set_new(c, "vera_dropout", json_real(o->dropout));
-    json_object_set_new(c, "bias", json_string(bias_word(o)));
-    json_object_set_new(c, "init_weights", json_true());
-    json_object_set_new(c, "layers_pattern", json_null());
-    json_object_set_new(c, "layers_to_transform", json_null());
+    return json_pack("{s:i,s:o,s:o}", "r", first->rank, "rank_pattern", ranks, "alpha_pattern", alphas);
 }
 
 /* Places of several ranks are told by which of the largest rank's values each has. */
@@ -413,29 +312,21 @@ static json_t *masks(const struct out *o, int most) {
     return all;
 }
 
-static void add_adalora_keys(const struct out *o, json_t *c) {
-    const struct budget *b = &o->plan->method.budget;
+static json_t *adalora_keys(struct out *o) {
+    const struct budget none = { .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5 },
+                        *own = &o->plan->method.budget, *b = own->on ? own : &none;
     int most = 0;
     bool alike = true;
     for (size_t i = 0; i < o->count; i++) {
         most = o->wrapped[i].rank > most ? o->wrapped[i].rank : most;
         alike = alike && o->wrapped[i].rank == o->wrapped[0].rank;
     }
-    json_object_set_new(c, "r", json_integer(8));
-    json_object_set_new(c, "init_r", json_integer(most));
-    json_object_set_new(c, "target_r", json_integer(b->on ? b->target : most));
-    json_object_set_new(c, "tinit", json_integer(b->begin));
-    json_object_set_new(c, "tfinal", json_integer(b->end));
-    json_object_set_new(c, "deltaT", json_integer(b->on ? b->every : 1));
-    json_object_set_new(c, "beta1", json_real(b->on ? b->beta1 : 0.85));
-    json_object_set_new(c, "beta2", json_real(b->on ? b->beta2 : 0.85));
-    json_object_set_new(c, "orth_reg_weight", json_real(b->on ? b->orthogonal : 0.5));
-    json_object_set_new(c, "total_step", json_integer(b->begin + b->end + 1)); /* the library wants one */
-    json_object_set_new(c, "lora_alpha", peft_write_number(o->wrapped[0].alpha));
-    json_object_set_new(c, "lora_dropout", json_real(o->dropout));
-    json_object_set_new(c, "bias", json_string(bias_word(o)));
-    json_object_set_new(c, "rank_pattern", alike ? json_null() : masks(o, most));
-    json_object_set_new(c, "init_lora_weights", json_true());
+    o->values.alpha = o->wrapped[0].alpha;
+    return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:f,s:f,s:f,s:i,s:o}", "r", 8, "init_r", most, "target_r",
+                     b->on ? b->target : most, "tinit", own->begin, "tfinal", own->end, "deltaT", b->every,
+                     "beta1", b->beta1, "beta2", b->beta2, "orth_reg_weight", b->orthogonal, "total_step",
+                     own->begin + own->end + 1, /* the library wants one */
+                     "rank_pattern", alike ? json_null() : masks(o, most));
 }
 
 /* One alpha is for all places there. */
@@ -449,17 +340,16 @@ static int check_alphas(const struct out *o, struct err *e) {
 }
 
 /* Of what changes maps. */
-static void add_map_keys(const struct out *o, json_t *c) {
-    if (o->type != PEFT_LN) json_object_set_new(c, "fan_in_fan_out", json_false());
+static json_t *map_keys(struct out *o) {
+    json_t *c = o->type == PEFT_LORA      ? lora_keys(o)
+                : o->type == PEFT_ADALORA ? adalora_keys(o)
+                : o->type == PEFT_VERA    ? json_pack("{s:i}", "r", o->wrapped[0].rank)
+                : o->type == PEFT_IA3 ? json_pack("{s:o}", "feedforward_modules", peft_write_names(o, true))
+                                      : json_object();
+    if (o->type != PEFT_LN && o->type != PEFT_IA3) json_object_set_new(c, "bias", json_string(bias_word(o)));
     json_object_set_new(c, "modules_to_save", saved(o));
     json_object_set_new(c, "target_modules", peft_write_names(o, false));
-    if (o->type == PEFT_LORA) add_lora_keys(o, c);
-    else if (o->type == PEFT_VERA) add_vera_keys(o, c);
-    else if (o->type == PEFT_ADALORA) add_adalora_keys(o, c);
-    else if (o->type == PEFT_IA3) {
-        json_object_set_new(c, "feedforward_modules", peft_write_names(o, true));
-        json_object_set_new(c, "init_ia3_weights", json_true());
-    }
+    return c;
 }
 
 /* Takes `before` out of a name, where it has it after `root`. */
@@ -476,17 +366,14 @@ static void drop_prefix(struct out *o) {
     for (size_t i = 0; i < o->saves; i++) cut_name(o->saved[i], "", before);
 }
 
-static char *peft_write_config_text(const struct out *o) {
-    json_t *c = json_object();
-    json_object_set_new(c, "peft_type", json_string(peft_type_name(o->type)));
+static char *peft_write_config_text(struct out *o) {
     const char *task = arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : o->vectors ? "FEATURE_EXTRACTION" : "SEQ_CLS";
-    json_object_set_new(c, "task_type", json_string(task));
-    json_object_set_new(c, "base_model_name_or_path", json_string(o->base));
-    json_object_set_new(c, "auto_mapping", json_null());
-    json_object_set_new(c, "revision", json_null());
-    json_object_set_new(c, "inference_mode", json_true());
-    if (peft_is_prompt(o->type)) peft_prompt_keys(c, o->plan, o->m);
-    else add_map_keys(o, c);
+    if (peft_is_prompt(o->type)) o->values.rows = o->plan->method.module[0].size;
+    json_t *own = peft_is_prompt(o->type) ? peft_prompt_keys(o->plan, o->m) : map_keys(o),
+           *c = peft_write_values(o->type, &o->values);
+    json_object_update_new(c, own);
+    json_object_update_new(c, json_pack("{s:s,s:s,s:s*}", "peft_type", peft_type_name(o->type), "task_type",
+                                        task, "base_model_name_or_path", o->base));
     char *text = json_dumps(c, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     json_decref(c);
     return text;
@@ -562,7 +449,7 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
                      .vectors = predictor_is_headless(p) };
     rc = peft_write_check(&o, e);
     if (rc) return rc;
-    real *made = prompt < 0 ? NULL : peft_prompt_write(&o.to, o.plan, o.m, o.params);
+    if (prompt >= 0) peft_prompt_write(&o.to, o.plan, o.m, o.params);
     for (int i = 0; i < o.plan->method.count && prompt < 0; i++) peft_write_add_module(&o, i);
     for (int i = 0; i < o.plan->tensors; i++)
         if (o.plan->tensor[i].kind == PLAN_MODEL) add_own(&o, &o.plan->tensor[i]);
@@ -575,12 +462,10 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     if (!rc) rc = peft_write_files(&o, config, folder, e);
     if (!rc) rc = peft_write_classes(p, folder, e);
     free(config);
-    free(made);
     for (size_t i = 0; i < o.count; i++) free(o.wrapped[i].module);
     for (size_t i = 0; i < o.saves; i++) free(o.saved[i]);
     writing_release(&o.to);
     free(o.wrapped);
     free(o.saved);
-    for (int i = 0; i < 2; i++) free(o.rows[i]);
     return rc;
 }

@@ -41,10 +41,46 @@ int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, 
     return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": %s", r->bag.path, t->name, why);
 }
 
+void reading_release(struct adapter_reading *r) {
+    for (int i = 0; r->label && i < r->classes; i++) free(r->label[i]);
+    free(r->label);
+    for (size_t i = 0; i < r->mades; i++) free(r->made[i]);
+    free(r->made);
+    assembly_release(&r->to);
+    bag_release(&r->bag);
+}
+
+real *reading_room(struct adapter_reading *r, size_t n) {
+    real *x = mem_try(n ? n : 1, sizeof *x);
+    if (!x) return NULL;
+    GROW(r->made, r->made_room, r->mades + 1);
+    return r->made[r->mades++] = x;
+}
+
 int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols, struct err *e) {
     if (t->rank == 2 && t->shape[0] == rows && t->shape[1] == cols) return 0;
+    if (!rows && t->rank == 1 && t->shape[0] == cols) return 0;
+    if (!rows)
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not a vector of %zu, as the model's map wants",
+                       r->bag.path, t->name, cols);
     return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not %zu × %zu, as the model's map wants", r->bag.path, t->name,
                    rows, cols);
+}
+
+bool reading_copy(struct adapter_reading *r, struct bag_tensor *t) {
+    static const char *const parts[] = { ".original_module.", ".modules_to_save." };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const char *at = strstr(t->name, parts[i]);
+        if (!at) continue;
+        char *own = xprintf("%.*s.%s", (int)(at - t->name), t->name, at + strlen(parts[i]));
+        bool there = bag_find(&r->bag, own) != NULL;
+        free(own);
+        if (!there) return false;
+        t->used = true;
+        notes_add(&r->out->ignored, "%s", t->name);
+        return true;
+    }
+    return false;
 }
 
 const char *reading_head_name(const char *name) {

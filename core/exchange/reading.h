@@ -7,6 +7,7 @@
 #include "core/exchange/assemble.h"
 #include "core/exchange/bag.h"
 #include "core/exchange/import.h"
+#include "core/exchange/parts.h"
 
 struct adapter_reading {
     struct model *m;
@@ -16,8 +17,14 @@ struct adapter_reading {
     int classes;  /* of the head found; 0: none so far */
     bool single;  /* petri wrote it: one label a text, whatever "problem_type" the model's config has */
     bool vectors; /* it is for vectors of texts: a head of the model's folder is not its */
-    char **label; /* classes of them, as the folder names them; NULL: it does not.  Owned by the reader */
+    char **label; /* classes of them, as the folder names them; NULL: it does not */
+    real **made;  /* values that were made of tensors */
+    size_t mades, made_room;
 };
+/* Ends it; `out` and the model stay. */
+void reading_release(struct adapter_reading *r);
+/* Returns n values that live as long as the reading, or NULL without memory. */
+real *reading_room(struct adapter_reading *r, size_t n);
 
 /* The place of a map by its module's name as a base model has it, or NULL; the tap that is its output, TAP_NONE where no
  * method changes it. */
@@ -26,7 +33,11 @@ enum tap reading_tap(const struct tensor_info *map);
 
 /* ERR_INPUT about a tensor. */
 int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why, struct err *e);
+/* rows 0: of a vector. */
 int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols, struct err *e);
+/* Takes what the library writes of a tensor that is there under its own name too; false: it is not such a
+ * copy. */
+bool reading_copy(struct adapter_reading *r, struct bag_tensor *t);
 /* What a plan calls a tensor of a classifier, or NULL; takes it as that. */
 const char *reading_head_name(const char *name);
 int reading_head(struct adapter_reading *r, struct bag_tensor *t, const char *as, struct err *e);

@@ -22,6 +22,23 @@ void writing_add3(struct adapter_writing *w, char *name, size_t a, size_t b, siz
     t->shape[2] = c;
 }
 
+real *writing_room(struct adapter_writing *w, size_t n) {
+    GROW(w->made, w->made_room, w->mades + 1);
+    return w->made[w->mades++] = xcalloc(n, sizeof **w->made);
+}
+
+void writing_part(struct adapter_writing *w, char *name, const struct file_part *p,
+                  const struct plan_tensor *t, const real *params) {
+    const real *data = params + t->offset;
+    size_t cols = p->rows == SIZE_NONE  ? t->count
+                  : p->cols == SIZE_ONE ? 1
+                                        : (size_t)(p->turned ? t->rows : t->cols);
+    real *turned = p->turned ? writing_room(w, t->count) : NULL;
+    for (size_t k = 0; turned && k < t->count; k++)
+        turned[k % (size_t)t->cols * cols + k / (size_t)t->cols] = data[k];
+    writing_add(w, name, p->rows == SIZE_NONE ? 0 : t->count / cols, cols, turned ? turned : data);
+}
+
 static int writing_by_name(const void *a, const void *b) {
     return strcmp(((const struct st_write *)a)->name, ((const struct st_write *)b)->name);
 }
@@ -45,5 +62,7 @@ char *writing_map(const struct model *m, enum tap tap, int stack, int site, int 
 void writing_release(struct adapter_writing *w) {
     for (size_t i = 0; i < w->tensors; i++) free((char *)(uintptr_t)w->tensor[i].name);
     free(w->tensor);
+    for (size_t i = 0; i < w->mades; i++) free(w->made[i]);
+    free(w->made);
     *w = (struct adapter_writing){ 0 };
 }

@@ -398,7 +398,7 @@ static void what_is_not_computed_is_refused(void **state) {
         { "lora", "\"qalora_group_size\": 16", "\"qalora_group_size\": 8", "\"qalora_group_size\" is 8" },
         { "lora", "\"use_qalora\": false", "\"a_new_key\": 3", "\"a_new_key\" is 3" },
         { "lora", "\"init_lora_weights\": true", "\"init_lora_weights\": \"pissa\"", "\"init_lora_weights\" is \"pissa\"" },
-        { "lora", "\"lora_alpha\": 5", "\"lora_alpha\": \"5\"", "not a number" },
+        { "lora", "\"lora_alpha\": 5", "\"lora_alpha\": \"5\"", "\"lora_alpha\" must be a number" },
         { "lora", "\"lora_dropout\": 0.1", "\"lora_dropout\": \"0.1\"", "\"lora_dropout\" must be a number" },
         { "hub-lora", "\"version\": \"adapters.1.3.0\"", "\"version\": 1", "\"version\" must be" },
         { "hub-lora", "\"alpha\": 6", "\"alpha\": \"6\"", "\"alpha\" must be a number" },
