@@ -36,7 +36,7 @@ void compose_release(struct compose_view *v) {
     clear_facts(&v->facts);
     config_release(&v->config);
     free(v->start_of), free(v->start);
-    for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i]);
+    for (int i = 0; i < v->undo_top; i++) config_release(&v->undo[i].config);
     for (int i = 0; i < v->swepts; i++) free(v->swept[i]);
     for (int i = 0; i < COMPOSE_PRESETS; i++) free(v->bad[i]);
     for (int i = 0; i < COMPOSE_OPTIONS; i++) free(v->stuck[i]);
@@ -210,72 +210,6 @@ void compose_changed(struct compose_view *v) {
     compose_find_stuck(v);
 }
 
-void compose_push(struct compose_view *v) {
-    while (v->undo_top > v->undo_at) config_release(&v->undo[--v->undo_top]);
-    if (v->undo_at == COMPOSE_UNDO) {
-        config_release(&v->undo[0]);
-        memmove(v->undo, v->undo + 1, sizeof v->undo - sizeof *v->undo);
-        memmove(v->undo_off, v->undo_off + 1, sizeof v->undo_off - sizeof *v->undo_off);
-        memmove(v->undo_rows, v->undo_rows + 1, sizeof v->undo_rows - sizeof *v->undo_rows);
-        v->undo_at--;
-    }
-    config_copy(&v->undo[v->undo_at], &v->config);
-    v->undo_off[v->undo_at] = v->off;
-    v->undo_rows[v->undo_at] = false;
-    v->undo_top = ++v->undo_at;
-}
-
-/* What several tasks are trained by: sampling, weights, what the average is of. */
-static void compose_take_together(struct run_config *to, const struct run_config *from) {
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option *o = option_at(i);
-        if (o->scope == OPTION_OF_TASKS && o->offset != offsetof(struct run_config, tasks_given))
-            option_copy(to, from, o);
-    }
-    for (int i = 0; i < to->tasks && i < from->tasks; i++) to->of[i].task_weight = from->of[i].task_weight;
-}
-
-/* Exchanges the present state with the one at i; the model stays, and the rows, but for the part held out and
- * what is of several tasks together; of a change of the tasks the rows of before are back. */
-static void swap_state(struct compose_view *v, int i) {
-    struct run_config now = v->config, was;
-    v->config = v->undo[i];
-    v->undo[i] = now;
-    struct compose_off off = v->off;
-    v->off = v->undo_off[i];
-    v->undo_off[i] = off;
-    config_copy(&was, &v->config);
-    double split = v->config.split;
-    uint64_t split_seed = v->config.split_seed;
-    enum form form = v->config.form;
-    config_take_source(&v->config, &now);
-    if (form != FORM_MASKED && v->config.form != FORM_MASKED) v->config.form = form; /* an option, but where it says what the rows are */
-    if (v->undo_rows[i]) {
-        config_take_rows(&v->config, &was);
-        v->new_rows = v->stale_rows = true;
-    } else if (v->config.tasks == was.tasks) {
-        compose_take_together(&v->config, &was);
-    }
-    config_release(&was);
-    v->config.split = split;
-    v->config.split_seed = split_seed;
-    config_tell_each(&v->config);
-    v->walking = false;
-    compose_changed(v);
-}
-
-bool compose_undo(struct compose_view *v) {
-    if (!v->undo_at) return false;
-    swap_state(v, --v->undo_at);
-    return true;
-}
-
-bool compose_redo(struct compose_view *v) {
-    if (v->undo_at == v->undo_top) return false;
-    swap_state(v, v->undo_at++);
-    return true;
-}
-
 static void to_start(struct compose_view *v) {
     v->part = 0;
     v->axis = AXIS_FUNCTION;
@@ -284,7 +218,7 @@ static void to_start(struct compose_view *v) {
 }
 
 void compose_take_method(struct compose_view *v, const struct method *m) {
-    compose_push(v);
+    compose_push(v, NULL);
     v->config.method = *m;
     v->off.count = 0;
     v->config.lr = config_default_lr(m, NULL);
@@ -296,8 +230,15 @@ void compose_start(struct compose_view *v, const char *method, const char *words
     xreplace(&v->start, words);
 }
 
-void compose_take_config(struct compose_view *v, const struct run_config *c) {
-    compose_push(v);
+void compose_take_source(struct compose_view *v, const struct run_config *c) {
+    compose_push(v, NULL);
+    config_take_source(&v->config, c);
+    v->walking = false;
+    compose_changed(v);
+}
+
+void compose_take_config(struct compose_view *v, const struct run_config *c, const char *by) {
+    compose_push(v, by);
     config_release(&v->config);
     config_copy(&v->config, c);
     v->off.count = v->seeds = 0;

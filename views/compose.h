@@ -45,6 +45,15 @@ struct compose_off {
     int count;
 };
 
+/* What an edit changes. */
+struct compose_state {
+    struct run_config config;
+    struct compose_off off;
+    uint64_t seed[COMPOSE_SEEDS];
+    int seeds;
+    const char *by; /* what petri set up in the step that follows, static; NULL: it is an edit */
+};
+
 /* One choice of an axis: the module it would give, and why not where it is not allowed. */
 struct choice {
     char name[32];
@@ -117,11 +126,9 @@ struct compose_view {
     char refused[240];           /* why the last step passed a value over, "": it did not */
     char *bad[COMPOSE_PRESETS];  /* of each preset why it is not valid on the model, or NULL */
     struct arch bad_on;          /* that model's shape, of which nothing is owned */
-    struct run_config undo[COMPOSE_UNDO];
-    struct compose_off undo_off[COMPOSE_UNDO];
+    struct compose_state undo[COMPOSE_UNDO]; /* configs owned */
     bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
     bool stale_rows;             /* and what is known of them is of others yet; the app, which reads them, says when not */
-    bool undo_rows[COMPOSE_UNDO]; /* what followed on it was a change of the tasks, which is undone too */
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };
 
@@ -135,8 +142,13 @@ bool compose_estimate(const struct compose_view *v, const struct run_config *c, 
 void compose_take_method(struct compose_view *v, const struct method *m);
 /* What a method (method_canonical) does to the model before it is trained; shown while that is the method. */
 void compose_start(struct compose_view *v, const char *method, const char *words);
-/* Takes a whole description (a clone), as one undoable step. */
-void compose_take_config(struct compose_view *v, const struct run_config *c);
+/* Takes the model and the tasks of a description, as one undoable step. */
+void compose_take_source(struct compose_view *v, const struct run_config *c);
+/* Takes a whole description, as one undoable step; `by`: what set it up, static. */
+void compose_take_config(struct compose_view *v, const struct run_config *c, const char *by);
+/* Writes what the second description says otherwise than the first, as "size 8 → 4, batch 32 → 16"; nothing where
+ * they say the same. */
+void compose_difference(const struct run_config *from, const struct run_config *to, struct buf *out);
 /* How many options the run has here, those that have a say with this model and these options; the name of one on
  * the command line; the place of a name, -1 when it is not there. */
 int compose_option_count(const struct compose_view *v);

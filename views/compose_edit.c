@@ -127,44 +127,24 @@ static bool take_field(const struct compose_view *v, const char *text, struct ru
 
 /* One undo step for a walk through a list, and one for each value that is typed. */
 static void before_change(struct compose_view *v, bool walk) {
-    if (!walk || !v->walking) compose_push(v);
+    if (!walk || !v->walking) compose_push(v, NULL);
     v->walking = walk;
-}
-
-static bool same_tasks(const struct run_config *a, const struct run_config *b) {
-    bool same = a->tasks == b->tasks;
-    for (int i = 0; same && i < a->tasks; i++) same = config_same_source(&a->of[i], &b->of[i]);
-    return same;
-}
-
-/* How the rows of one task are read and what of them trains. */
-static bool same_rows(const struct run_config *a, const struct run_config *b) {
-    bool same = true;
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option *o = option_at(i);
-        bool here = (o->is & OPTION_ROWS) && o->scope != OPTION_OF_TASKS && o->name;
-        same = same && (!here || option_same(a, b, o));
-    }
-    return same;
 }
 
 static bool compose_edit_change(struct compose_view *v, const char *text, bool walk, char why[200]) {
     struct run_config next;
-    if (compose_on_run(v) && !strcmp(compose_option_name(v, v->option), "seed")) {
-        v->seeds = 0;
-        if (strpbrk(text, ",{.")) return compose_seeds(v, text, why);
-    }
+    bool seed = compose_on_run(v) && !strcmp(compose_option_name(v, v->option), "seed");
+    if (seed && strpbrk(text, ",{.")) return compose_seeds(v, text, why);
     config_copy(&next, &v->config);
     bool taken = take_field(v, text, &next, why);
     if (taken) {
         before_change(v, walk);
-        bool rows = !same_tasks(&next, &v->config) || !same_rows(&next, &v->config);
-        v->undo_rows[v->undo_at - 1] |= rows;
-        v->new_rows |= rows;
-        v->stale_rows |= rows;
+        if (seed) v->seeds = 0;
         const char *option = compose_on_run(v) ? compose_option_name(v, v->option) : NULL;
-        config_release(&v->config);
+        struct run_config was = v->config;
         v->config = next;
+        compose_rows_changed(v, &was);
+        config_release(&was);
         compose_list_options(v);
         int at = option ? compose_option_find(v, option) : -1; /* with tasks others come before it */
         if (at >= 0) v->option = at;
@@ -280,7 +260,7 @@ static void compose_edit_add_module(struct ui *ui) {
         ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
         return;
     }
-    compose_push(v);
+    compose_push(v, NULL);
     struct module m = v->part < v->config.method.count ? v->config.method.module[v->part] : module_default(FN_LINEAR);
     /* a copy would be the same module twice: the next place along the block is taken */
     if (m.fn == FN_LINEAR && m.write == TAP_A_Q) m.write = TAP_A_V;
@@ -301,7 +281,7 @@ static void remove_module(struct ui *ui) {
         return;
     }
     if (n && network_generator(n) < 0) {
-        compose_push(v);
+        compose_push(v, NULL);
         network_drop(n, &v->config.method);
         v->walking = false;
         compose_changed(v);
@@ -310,7 +290,7 @@ static void remove_module(struct ui *ui) {
     }
     if (n) ui_say(ui, SAY_INFO, "a generator goes with the last module that it makes: another source, or - there");
     if (v->part >= v->config.method.count) return;
-    compose_push(v);
+    compose_push(v, NULL);
     int gone = v->part + 1;
     for (int i = v->part; i + 1 < v->config.method.count; i++) v->config.method.module[i] = v->config.method.module[i + 1];
     v->config.method.count--;
@@ -481,13 +461,15 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_NEXT: next_note(ui, 1); return true;
     case REQ_PREV: next_note(ui, -1); return true;
     case REQ_UNDO:
-        if (!compose_undo(v)) ui_say(ui, SAY_INFO, "nothing to undo");
+    case REQ_REDO: {
+        bool redo = r == REQ_REDO;
+        struct buf said = BUF_INIT;
+        if (compose_undo(v, redo, &said)) ui_say(ui, SAY_INFO, "%s: %.400s", redo ? "redone" : "undone", buf_text(&said));
+        else ui_say(ui, SAY_INFO, "nothing to %s", redo ? "redo" : "undo");
+        buf_release(&said);
         compose_tell_rows(ui, out);
         return true;
-    case REQ_REDO:
-        if (!compose_redo(v)) ui_say(ui, SAY_INFO, "nothing to redo");
-        compose_tell_rows(ui, out);
-        return true;
+    }
     case REQ_COPY: {
         char *command = compose_command(v);
         out->kind = EFFECT_COPY;

@@ -1,9 +1,9 @@
 /* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
  * files of Compose and the interface; not for the app.
  *
- * In compose_edit.c, compose_fits.c, compose_modules.c, compose_choose.c (axes), compose_network.c (generator, retriever), compose_option.c
- * and compose_draw_options.c (the run's options), compose_sweep.c (marks for a sweep), compose_draw.c,
- * compose_draw_wide.c and formula.c. */
+ * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes), compose_network.c
+ * (generator, retriever), compose_option.c and compose_draw_options.c (the run's options), compose_sweep.c (marks for a
+ * sweep), compose_draw.c, compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 
@@ -98,10 +98,12 @@ void axis_value(const struct module *m, enum axis a, char out[64]);
 /* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */
 void site_words(const struct module *m, char out[32]);
 
-/* Remembers the present state, so that the change that follows can be undone. */
-void compose_push(struct compose_view *v);
-bool compose_undo(struct compose_view *v);
-bool compose_redo(struct compose_view *v);
+/* compose_undo.c: remembers the present state, so that the change that follows can be undone; `by` as in compose_state. */
+void compose_push(struct compose_view *v, const char *by);
+/* Takes the last edit back, or makes it again, and writes what it changed; false: there is none. */
+bool compose_undo(struct compose_view *v, bool redo, struct buf *said);
+/* Marks the rows as others where model or rows differ from those of `was`. */
+void compose_rows_changed(struct compose_view *v, const struct run_config *was);
 
 /* Writes Δh of a module on a model (NULL: before one is chosen), and how it is composed, in the field's notation; sub: "₁", "₁,₂". */
 void formula_delta(const struct module *m, const struct arch *a, const char *sub, char out[160]);

@@ -38,7 +38,7 @@ void compose_copy_module(struct ui *ui) {
         ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
         return;
     }
-    compose_push(v);
+    compose_push(v, NULL);
     const struct module copy = v->config.method.module[v->part];
     insert_module(&v->config.method, v->part + 1, &copy);
     compose_modules_done(v, v->part + 1);
@@ -50,7 +50,7 @@ void compose_move_module(struct ui *ui, int by) {
     if (!compose_modules_here(ui, "move")) return;
     int to = v->part + by;
     if (to < 0 || to >= v->config.method.count) return;
-    compose_push(v);
+    compose_push(v, NULL);
     const struct module moved = v->config.method.module[v->part];
     take_module_out(&v->config.method, v->part);
     insert_module(&v->config.method, to, &moved);
@@ -67,7 +67,7 @@ static void switch_off(struct ui *ui) {
         return;
     }
     int part = v->part;
-    compose_push(v);
+    compose_push(v, NULL);
     v->off.module[v->off.count++] = v->config.method.module[part];
     take_module_out(&v->config.method, part);
     compose_modules_done(v, part < v->config.method.count || !part ? part : part - 1);
@@ -80,7 +80,7 @@ static void switch_on(struct ui *ui, int at) {
         ui_say(ui, SAY_WARNING, "a method has at most %d modules", METHOD_MODULES);
         return;
     }
-    compose_push(v);
+    compose_push(v, NULL);
     insert_module(&v->config.method, v->config.method.count, &v->off.module[at]);
     v->off.count--;
     for (int i = at; i < v->off.count; i++) v->off.module[i] = v->off.module[i + 1];
@@ -104,7 +104,7 @@ void compose_switch(struct ui *ui) {
 void compose_forget_off(struct ui *ui) {
     struct compose_view *v = &ui->compose;
     int at = compose_on_off(v);
-    compose_push(v);
+    compose_push(v, NULL);
     v->off.count--;
     for (int i = at; i < v->off.count; i++) v->off.module[i] = v->off.module[i + 1];
     compose_modules_done(v, v->off.count ? first_off(v) : v->config.method.count + compose_networks(v));

@@ -207,7 +207,7 @@ bool compose_seeds(struct compose_view *v, const char *text, char why[200]) {
         snprintf(why, 200, "%.199s", e.text);
         return false;
     }
-    compose_push(v);
+    compose_push(v, NULL);
     memcpy(v->seed, seed, (size_t)n * sizeof *seed);
     v->seeds = n > 1 ? n : 0;
     v->config.seed = seed[0];

@@ -28,7 +28,7 @@ static const struct ui_command {
     [CMD_METHODS] = {"methods", TAKES_NOTHING, ANY_WORDS,
                      "the published methods, to choose from; save NAME, forget NAME, export FILE, import FILE: your own"},
     [CMD_MODELS] = {"models", TAKES_MODEL, 1, "another model: a name or folder; alone the list"},
-    [CMD_TASKS] = {"tasks", TAKES_TASK, 1, "another task: a name or folder; alone the list"},
+    [CMD_TASKS] = {"tasks", TAKES_TASK, 1, "another task: a name or folder, or several as A,B; alone the list"},
     [CMD_RUNS] = {"runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter"},
     [CMD_SHOW] = {"show", TAKES_RUN, 1, "a run's page"},
     [CMD_WATCH] = {"watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it"},

@@ -133,7 +133,8 @@ struct run_page {
 };
 
 struct source_facts {
-    bool ok;
+    bool ok;                  /* the model was read */
+    bool rows;                /* the rows were read */
     struct arch arch;
     struct run_config config; /* as asked */
     bool taken;

@@ -84,6 +84,7 @@ int background__source(const struct background_order *o, struct background_answe
     struct tokenizer *words = source_words(s->ok ? model : NULL);
     for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = source_add_rows(s, c, i, words, &why);
     tokenizer_free(words);
+    s->rows = !task_rc;
     if (task_rc) {
         free(s->task);
         s->task = xcopy(c->task ? c->task : c->tasks_given);

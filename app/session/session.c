@@ -199,7 +199,7 @@ static void session_begin(struct session *s, const struct session_start *with) {
     }
     config_take_model(&s->ui.compose.config, with->model);
     config_take_task(&s->ui.compose.config, with->first_task && !s->ui.total_runs ? with->first_task : with->task);
-    session__ask_source(s, &s->ui.compose.config);
+    session__ask_facts(s);
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_MACHINE });
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
     if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);

@@ -12,6 +12,7 @@
 #include "core/base/assets.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 static void session_effects_train(struct session *s) {
     struct job_request r = { 0 };
@@ -51,7 +52,7 @@ void session__estimate_first(struct session *s) {
 static void train_first(struct session *s) {
     struct run_config c;
     first_config(s, &c);
-    compose_take_config(&s->ui.compose, &c);
+    compose_take_config(&s->ui.compose, &c, "the first page's run");
     config_release(&c);
     session_effects_train(s);
 }
@@ -229,12 +230,19 @@ static void list_tasks(struct session *s) {
     add_absent(s, DEFAULT_TASK, paths_task());
 }
 
+/* Several, as petri train --tasks takes them; a folder that is there is one. */
+static bool names_tasks(const char *task) { return (strchr(task, ',') || text_ends(task, ".json")) && !file_is_folder(task); }
+
 static void session_effects_choose(struct session *s, const char *model, const char *task) {
     struct run_config c;
     config_copy(&c, &s->ui.compose.config);
+    struct err e = ERR_INIT;
+    int rc = 0;
     if (model) config_take_model(&c, model);
-    if (task) config_take_task(&c, task);
-    session__ask_source(s, &c);
+    if (task && names_tasks(task)) rc = config_take_tasks(&c, task, &e);
+    else if (task) config_take_task(&c, task);
+    say_error(s, rc, &e);
+    if (!rc) session__ask_source(s, &c);
     config_release(&c);
 }
 

@@ -7,6 +7,7 @@
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
+#include "core/train/option.h"
 #include "views/data_parts.h"
 
 static int state_rank(enum run_state state) {
@@ -236,7 +237,9 @@ static void take_source(struct session *s, struct background_answer *a) {
     struct source_facts *new = a->source;
     struct compose_view *v = &s->ui.compose;
     a->source = NULL;
-    if (!new->ok && s->source && s->source->ok) { /* keep what works */
+    bool unread = !new->ok && s->source && s->source->ok;
+    if (!new->taken) unread = unread || !new->rows || (!new->ok && !option_same(&new->config, &v->config, option_find("model")));
+    if (unread) { /* keep what works; what was asked for and cannot be read changes nothing */
         source_facts_free(new);
         return;
     }
@@ -245,12 +248,12 @@ static void take_source(struct session *s, struct background_answer *a) {
     v->arch = new->ok ? &new->arch : NULL;
     v->model = new->model;
     v->task = new->task;
-    if (!new->taken) config_take_source(&v->config, &new->config);
     memcpy(v->outputs, new->outputs, sizeof v->outputs);
     v->classes = new->classes;
     v->texts = new->texts;
     memcpy(v->gold, new->gold, sizeof v->gold);
-    v->stale_rows = false;
+    if (!new->taken) compose_take_source(v, &new->config);
+    v->stale_rows = v->new_rows = false;
     v->train_rows = new->train_rows;
     v->dev_rows = new->dev_rows;
     v->row_tokens = new->tokens;
@@ -278,9 +281,9 @@ static void session_fill_take_config(struct session *s, const struct run_config 
     s->ui.first.model_ready = s->ui.first.task_ready = false;
     source_facts_free(s->source);
     s->source = NULL;
-    compose_take_config(v, c);
+    compose_take_config(v, c, "another run's options");
     ui_show(&s->ui, SCREEN_COMPOSE);
-    session__ask_source(s, &v->config);
+    session__ask_facts(s);
 }
 
 /* A key that was typed before the list showed the move before: the runs are there already. */

@@ -726,6 +726,71 @@ static struct effect enter(struct ui *ui, const char *option, const char *text) 
     return scene_press(ui, PRESS_ENTER);
 }
 
+/* u takes back one edit at a time and says which; what petri set up is one step with its name; a walk there and back is
+ * no step, and a value that is refused changes nothing. */
+static void undo_says_what_it_takes_back(void **state) {
+    (void)state;
+    struct ui ui;
+    open(&ui, "adapter-pfeiffer(r=8)");
+    struct compose_view *v = &ui.compose;
+    struct run_config c;
+    config_copy(&c, &v->config);
+    c.batch = 16;
+    c.steps = 60;
+    compose_take_config(v, &c, "the first page's run");
+    config_release(&c);
+    v->axis = AXIS_SIZE;
+    compose_changed(v);
+    scene_press(&ui, 'j');
+    assert_int_equal(v->config.method.module[0].size, 4);
+    v->part = v->config.method.count;
+    compose_changed(v);
+    enter(&ui, "seed", "4,5,6");
+    assert_int_equal(v->seeds, 3);
+    enter(&ui, "seed", "many");
+    assert_true(ui.say == SAY_ERROR && v->seeds == 3);
+    v->option = compose_option_find(v, "batch");
+    scene_press(&ui, 'k');
+    scene_press(&ui, 'j');
+    assert_int_equal(v->config.batch, 16);
+    scene_press(&ui, 'u');
+    assert_string_equal(ui.message, "undone: seed 1 \u2192 4, seeds 1 \u2192 4,5,6");
+    assert_true(v->seeds == 0 && v->config.seed == 1);
+    scene_press(&ui, 'u');
+    assert_string_equal(ui.message, "undone: size 8 \u2192 4");
+    assert_int_equal(v->config.method.module[0].size, 8);
+    scene_press(&ui, 'u');
+    assert_string_equal(ui.message, "undone: the first page's run (batch 32 \u2192 16, steps none \u2192 60)");
+    assert_true(v->config.batch == 32 && v->config.steps == 0);
+    for (int i = 0; i < 3; i++) scene_press(&ui, PRESS_CTRL('r'));
+    assert_string_equal(ui.message, "redone: seed 1 \u2192 4, seeds 1 \u2192 4,5,6");
+    assert_true(v->seeds == 3 && v->config.steps == 60 && v->config.method.module[0].size == 4);
+    ui_release(&ui);
+}
+
+/* Another model or task is one step too: with it the rows are read again, and what was chosen before comes back whole. */
+static void another_task_is_a_step(void **state) {
+    (void)state;
+    struct ui ui;
+    struct run_config c;
+    open(&ui, "lora(r=8)");
+    struct compose_view *v = &ui.compose;
+    config_take_task(&v->config, "reviews");
+    config_copy(&c, &v->config);
+    config_take_task(&c, "debates");
+    config_take_model(&c, "other");
+    scene_method(&ui, "ia3");
+    compose_take_source(v, &c);
+    config_release(&c);
+    assert_string_equal(v->config.task, "debates");
+    assert_int_equal(scene_press(&ui, 'u').kind, EFFECT_ROWS);
+    assert_string_equal(ui.message, "undone: model all-MiniLM-L6-v2 \u2192 other, task reviews \u2192 debates");
+    assert_true(!strcmp(v->config.task, "reviews") && !strcmp(v->config.model, "all-MiniLM-L6-v2") && !strcmp(v->facts.text, "ia3"));
+    assert_int_equal(scene_press(&ui, 'u').kind, EFFECT_NONE);
+    assert_non_null(strstr(ui.message, "undone: method lora \u2192 ia3, lr "));
+    ui_release(&ui);
+}
+
 /* Several tasks are typed, sampled and weighed here; they come first among the options, their heads are counted, the
  * command line is what trains them, and u takes each change back. */
 static void several_tasks_are_composed(void **state) {
@@ -799,6 +864,8 @@ static void a_completed_list_is_named_by_its_folders(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_counts),
+        cmocka_unit_test(undo_says_what_it_takes_back),
+        cmocka_unit_test(another_task_is_a_step),
         cmocka_unit_test(several_tasks_are_composed),
         cmocka_unit_test(a_completed_list_is_named_by_its_folders),
         cmocka_unit_test(a_choice_is_taken_and_undone),

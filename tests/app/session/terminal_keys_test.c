@@ -16,6 +16,29 @@ static void await_runs(size_t wanted) {
     }
 }
 
+/* :tasks takes several at once; what cannot be read changes nothing, and u takes back what was changed before it. */
+static void tasks_are_chosen_by_a_line(void **state) {
+    (void)state;
+    need_tmux();
+    char *go = xprintf("cd '%s'; cp -r toys toys2;", stage.folder);
+    start(go, "");
+    await("Enter    train", true);
+    type("1");
+    await("20 / 20 rows", true);
+    type("\":tasks toys,toys2\" Enter");
+    await("2 tasks 40 / 40 rows", true);
+    type("\":tasks nowhere\" Enter");
+    await("nowhere: no such folder", true);
+    assert_true(shows("2 tasks 40 / 40 rows"));
+    type("u");
+    await("undone: task", true);
+    await(" 20 / 20 rows", true);
+    type("u");
+    await("nothing to undo", true);
+    leave();
+    free(go);
+}
+
 /* Undo that is typed before the trash has answered undoes what was typed before it. */
 static void undo_can_be_typed_ahead(void **state) {
     (void)state;
@@ -589,6 +612,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(own_rows_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(sweeps_by_keys, make, close_shell),
         cmocka_unit_test_setup_teardown(several_tasks_by_keys, make, close_shell),
+        cmocka_unit_test_setup_teardown(tasks_are_chosen_by_a_line, make, close_shell),
         cmocka_unit_test_setup_teardown(undo_can_be_typed_ahead, make, close_shell),
         cmocka_unit_test_setup_teardown(messages_offer_what_works, make, close_shell),
         cmocka_unit_test_setup_teardown(a_paste_is_no_command, make, close_shell),
