@@ -3,21 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "store/internal.h"
-
-void store_time_text(int64_t ms, char out[32]) {
-    out[0] = '\0';
-    if (ms <= 0) return;
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm t;
-    if (!gmtime_r(&seconds, &t)) return;
-    size_t n = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &t);
-    snprintf(out + n, 32 - n, ".%03dZ", (int)(ms % 1000));
-}
 
 static void json_add_text(struct buf *b, const char *key, const char *s) {
     json_member_string(b, key, s && *s ? s : NULL);
@@ -31,7 +21,7 @@ static void add_id(struct buf *b, const char *key, int64_t v) {
 
 static void add_time(struct buf *b, const char *key, int64_t ms) {
     char text[32];
-    store_time_text(ms, text);
+    text_time(ms, text);
     json_add_text(b, key, text);
 }
 

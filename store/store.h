@@ -520,8 +520,6 @@ void store_samples_release(struct store_samples *s);
  * "weights_sha256":…,…}; unknown is null, numbers that are not finite are strings.  With
  * config, modules and all values when the run came from store_run. */
 void store_run_json(const struct store_run *r, struct buf *out);
-/* "2026-11-28T00:50:19.123Z"; "" for 0. */
-void store_time_text(int64_t ms, char out[32]);
 
 /* Where text goes: returns 0, or an error code to end with. */
 struct store_sink {

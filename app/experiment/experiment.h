@@ -10,6 +10,7 @@
 #include "core/analysis/statistics.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/report.h"
 
 enum { EXPERIMENT_CELLS = 128, EXPERIMENT_SEEDS = 64, EXPERIMENT_TERMS = 16 };
 
@@ -77,6 +78,22 @@ struct experiment_shown experiment_contrast_of(const struct experiment *x, const
 /* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, with fewer than two seeds not at
  * all; over tasks where the sign test's p is at most 0.05.  Static text. */
 const char *experiment_verdict(const struct experiment_contrast *c, const struct experiment_shown *s);
+
+/* A cell for a table, and a contrast for a table or JSON; up, down and sign_p are NaN but over tasks. */
+struct experiment_cell_line {
+    const char *id;
+    double published;
+    struct spread of;
+};
+extern const struct report_column experiment_cell_columns[];
+struct experiment_contrast_line {
+    const char *id, *direction, *verdict;
+    struct spread of;
+    struct interval interval;
+    double published, up, down, sign_p;
+};
+extern const struct report_column experiment_contrast_columns[];
+struct experiment_contrast_line experiment_contrast_line(const struct experiment *x, const struct experiment_result *r, int i);
 
 /* {"experiment","seeds","cells":[{"id","published","status","source","values","runs","n","mean","sd"}],"contrasts":
  * [{"id","n","mean","low","high","verdict","published"}]}, and back: values and runs, by cell id and seed. */

@@ -161,26 +161,39 @@ static void result_cell_json(const struct experiment *x, const struct experiment
     buf_putc(b, '}');
 }
 
-static void contrast_json(const struct experiment *x, const struct experiment_result *r, int i, struct buf *b) {
+const struct report_column experiment_cell_columns[] = {
+    { "cell", REPORT_TEXT, .offset = offsetof(struct experiment_cell_line, id) },
+    { "published", REPORT_DOUBLE, .offset = offsetof(struct experiment_cell_line, published) },
+    { "mean", REPORT_DOUBLE, offsetof(struct experiment_cell_line, of.mean), .decimals = 2, .none = "not run" },
+    { "sd", REPORT_DOUBLE, offsetof(struct experiment_cell_line, of.sd), .decimals = 2, .none = "" },
+    { "n", REPORT_SIZE, .offset = offsetof(struct experiment_cell_line, of.n) },
+    { 0 },
+};
+
+const struct report_column experiment_contrast_columns[] = {
+    { "id", REPORT_TEXT, offsetof(struct experiment_contrast_line, id), .heading = "contrast" },
+    { "direction", REPORT_TEXT, offsetof(struct experiment_contrast_line, direction), .heading = "claimed" },
+    { "published", REPORT_SIGNED, .offset = offsetof(struct experiment_contrast_line, published) },
+    { "n", REPORT_SIZE, offsetof(struct experiment_contrast_line, of.n), .heading = "pairs" },
+    { "mean", REPORT_SIGNED, offsetof(struct experiment_contrast_line, of.mean), .decimals = 2 },
+    { "low", REPORT_SIGNED, offsetof(struct experiment_contrast_line, interval.low), .decimals = 2 },
+    { "high", REPORT_SIGNED, offsetof(struct experiment_contrast_line, interval.high), .decimals = 2 },
+    { "up", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, up), .optional = true },
+    { "down", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, down), .optional = true },
+    { "sign_p", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, sign_p), .decimals = 3, .optional = true },
+    { "verdict", REPORT_TEXT, .offset = offsetof(struct experiment_contrast_line, verdict) },
+    { 0 },
+};
+
+struct experiment_contrast_line experiment_contrast_line(const struct experiment *x, const struct experiment_result *r, int i) {
     const struct experiment_contrast *c = &x->contrast[i];
     struct experiment_shown shown = experiment_contrast_of(x, r, i);
-    struct spread s = shown.spread;
-    struct interval v = spread_interval(s, 0.95);
-    json_open(b, NULL, '{');
-    json_member_string(b, "id", c->id);
-    json_member_string(b, "direction", c->direction > 0 ? ">" : c->direction < 0 ? "<" : "=");
-    json_member_measured(b, "published", c->published);
-    json_member_int(b, "n", s.n);
-    json_member_measured(b, "mean", s.mean);
-    json_member_measured(b, "low", v.low);
-    json_member_measured(b, "high", v.high);
-    if (c->over_tasks) {
-        json_member_int(b, "up", shown.up);
-        json_member_int(b, "down", shown.down);
-        json_member_double(b, "sign_p", sign_test(shown.up, shown.down));
-    }
-    json_member_string(b, "verdict", experiment_verdict(c, &shown));
-    buf_putc(b, '}');
+    return (struct experiment_contrast_line){
+        .id = c->id, .direction = c->direction > 0 ? ">" : c->direction < 0 ? "<" : "=", .published = c->published,
+        .of = shown.spread, .interval = spread_interval(shown.spread, 0.95), .verdict = experiment_verdict(c, &shown),
+        .up = c->over_tasks ? (double)shown.up : NAN, .down = c->over_tasks ? (double)shown.down : NAN,
+        .sign_p = c->over_tasks ? sign_test(shown.up, shown.down) : NAN,
+    };
 }
 
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
@@ -193,7 +206,10 @@ void experiment_result_json(const struct experiment *x, const struct experiment_
     for (int i = 0; i < x->cells; i++) result_cell_json(x, r, i, out);
     buf_putc(out, ']');
     json_open(out, "contrasts", '[');
-    for (int i = 0; i < x->contrasts; i++) contrast_json(x, r, i, out);
+    for (int i = 0; i < x->contrasts; i++) {
+        struct experiment_contrast_line line = experiment_contrast_line(x, r, i);
+        report_object(experiment_contrast_columns, NULL, &line, out);
+    }
     buf_puts(out, "]}");
 }
 

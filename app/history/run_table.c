@@ -42,7 +42,8 @@ char *run_table_title(const struct store_run *r) {
     return title;
 }
 
-const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",   "state", "method", "task",    "metric", "best", "rows",
+enum { RUN_TABLE_NAME = 12, RUN_TABLE_COLUMNS = 14 };
+static const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",   "state", "method", "task",    "metric", "best", "rows",
                                                            "step", "lr",    "trained", "time s", "seed",   "name",    "" };
 
 /* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
@@ -58,7 +59,12 @@ static void run_table_best(const struct store_value *v, char out[48]) {
     else snprintf(out, 48, "%.4f", v->v);
 }
 
-void run_table_cells(const struct store_run *r, struct run_table_cells *out) {
+/* The cells of a run; those without a text of their own point into it. */
+struct run_table_cells {
+    char text[RUN_TABLE_COLUMNS][48];
+    const char *cell[RUN_TABLE_COLUMNS];
+};
+static void run_table_cells(const struct store_run *r, struct run_table_cells *out) {
     char(*t)[48] = out->text, number[32];
     const char *cell[RUN_TABLE_COLUMNS] = { t[0], store_state_name(r->state), r->method, r->task, r->metric, t[5], t[6], t[7],
                                             t[8], t[9], t[10], t[11], r->name ? r->name : "", run_table_remark(r) };
@@ -75,42 +81,55 @@ void run_table_cells(const struct store_run *r, struct run_table_cells *out) {
     snprintf(t[11], 48, "%llu", (unsigned long long)r->seed);
 }
 
-static void markdown_line(const struct store_run *r, struct buf *b) {
-    struct run_table_cells cells;
-    run_table_cells(r, &cells);
-    buf_putc(b, '|');
-    for (int i = 0; i < RUN_TABLE_COLUMNS; i++) text_markdown_cell(b, cells.cell[i]);
+void run_table_report(const struct store_run *run, size_t n, enum report_form form, struct buf *b) {
+    size_t columns = RUN_TABLE_COLUMNS, cells = 0;
+    bool names = form != REPORT_TABLE;
+    for (size_t i = 0; i < n; i++) names = names || run[i].name;
+    char **cell = xcalloc((n + 1) * columns, sizeof *cell);
+    for (size_t i = 0; i <= n; i++) {
+        struct run_table_cells line;
+        if (i) run_table_cells(&run[i - 1], &line);
+        for (size_t k = 0; k < columns; k++) {
+            const char *s = i ? line.cell[k] : run_table_heading[k];
+            if (names || k != RUN_TABLE_NAME) cell[cells++] = text_visible(s, strlen(s));
+        }
+    }
+    report_cells(form, cell, n + 1, cells / (n + 1), names ? "rlllrrrrrrrrll" : "rlllrrrrrrrrl", b);
+    while (cells) free(cell[--cells]);
+    free(cell);
 }
 
-static void markdown_head(struct buf *b) {
-    buf_putc(b, '|');
-    for (int i = 0; i < RUN_TABLE_COLUMNS; i++) buf_printf(b, " %s |", run_table_heading[i]);
-    buf_puts(b, "\n|");
-    for (int i = 0; i < RUN_TABLE_COLUMNS; i++) buf_puts(b, "---|");
-    buf_putc(b, '\n');
+static int markdown(struct store *s, const int64_t *id, size_t runs, struct store_sink sink, struct err *e) {
+    struct store_run *run = xcalloc(runs + 1, sizeof *run);
+    struct buf b = BUF_INIT;
+    size_t n = 0;
+    while (n < runs && !store_run(s, id[n], &run[n], e)) n++;
+    run_table_report(run, n, REPORT_MARKDOWN, &b);
+    int rc = sink.write(sink.self, b.data, b.size);
+    for (size_t i = 0; i < n; i++) store_run_release(&run[i]);
+    free(run);
+    buf_release(&b);
+    return n < runs ? e->code : rc;
 }
 
 int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
                     struct err *e) {
     if (form == STORE_CSV) return store_export(s, STORE_EXPORT_RUNS, STORE_CSV, run, runs, sink, e);
+    if (form == STORE_MARKDOWN) return markdown(s, run, runs, sink, e);
     struct buf b = BUF_INIT;
-    bool json = form == STORE_JSON;
     int rc = 0;
-    if (json) buf_putc(&b, '[');
-    else markdown_head(&b);
+    buf_putc(&b, '[');
     for (size_t i = 0; i < runs && !rc; i++) {
         struct store_run r;
         rc = store_run(s, run[i], &r, e);
         if (rc) break;
-        if (json && i) buf_puts(&b, ",\n");
-        if (json) store_run_json(&r, &b);
-        else markdown_line(&r, &b);
-        if (!json) buf_putc(&b, '\n');
+        if (i) buf_puts(&b, ",\n");
+        store_run_json(&r, &b);
         store_run_release(&r);
         rc = sink.write(sink.self, b.data, b.size);
         buf_clear(&b);
     }
-    if (json) buf_puts(&b, "]\n");
+    buf_puts(&b, "]\n");
     if (!rc && b.size) rc = sink.write(sink.self, b.data, b.size);
     buf_release(&b);
     return rc;

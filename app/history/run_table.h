@@ -2,6 +2,7 @@
 #ifndef APP_HISTORY_RUN_TABLE_H
 #define APP_HISTORY_RUN_TABLE_H
 
+#include "core/base/report.h"
 #include "store/store.h"
 
 /* The end of a table's file, with its point: ".csv", ".json", ".md"; and the form that a word ("csv", "json",
@@ -18,14 +19,7 @@ char *run_table_called(const struct store_run *r);
 char *run_table_short(const struct store_run *r);
 /* "#3 lora(r=8) · reviews · seed 1", of one that is called something "#4 the best: lora(r=8) · …"; caller frees. */
 char *run_table_title(const struct store_run *r);
-/* The number of a run's dev rows that "best" was measured on, its remark and the like as `petri runs` prints them. */
-enum { RUN_TABLE_NAME = 12, RUN_TABLE_COLUMNS = 14 };
-extern const char *const run_table_heading[RUN_TABLE_COLUMNS];
-/* The cells of a run, each at most 48 bytes but for those that point into it. */
-struct run_table_cells {
-    char text[RUN_TABLE_COLUMNS][48];
-    const char *cell[RUN_TABLE_COLUMNS];
-};
-void run_table_cells(const struct store_run *r, struct run_table_cells *out);
+/* Adds the runs as `petri runs` prints them, with their names where there are any, or as Markdown. */
+void run_table_report(const struct store_run *run, size_t n, enum report_form form, struct buf *b);
 
 #endif

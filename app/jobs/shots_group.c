@@ -186,33 +186,45 @@ void shots_gains_release(struct shots_gains *g) {
     *g = (struct shots_gains){ 0 };
 }
 
-/* ---- as CSV ---- */
+/* ---- as a table ---- */
 
-static void csv_number(struct buf *b, double v) {
-    buf_putc(b, ',');
-    if (isfinite(v)) json_add_double(b, v);
-}
+const struct report_column shots_line_columns[] = {
+    { "run", REPORT_LONG, offsetof(struct shots_line, run), .forms = REPORT_CSV },
+    { "method", REPORT_TEXT, offsetof(struct shots_line, method), .forms = REPORT_CSV },
+    { "from", REPORT_ID, offsetof(struct shots_line, from), .forms = REPORT_CSV },
+    { "task", REPORT_TEXT, .offset = offsetof(struct shots_line, task) },
+    { "method", REPORT_TEXT, offsetof(struct shots_line, label), .forms = REPORT_TABLE },
+    { "k", REPORT_INT, .offset = offsetof(struct shots_line, k) },
+    { "from", REPORT_TEXT, offsetof(struct shots_line, start), .forms = REPORT_TABLE },
+    { "metric", REPORT_TEXT, .offset = offsetof(struct shots_line, metric) },
+    { "mean", REPORT_DOUBLE, offsetof(struct shots_line, of.mean), .decimals = 4 },
+    { "sd", REPORT_DOUBLE, offsetof(struct shots_line, of.sd), .decimals = 4 },
+    { "n", REPORT_INT, .offset = offsetof(struct shots_line, of.n) },
+    { "majority", REPORT_DOUBLE, offsetof(struct shots_line, of.majority), .decimals = 4 },
+    { "f1_macro", REPORT_DOUBLE, offsetof(struct shots_line, f1_macro), .decimals = 4 },
+    { "before", REPORT_DOUBLE, offsetof(struct shots_line, before), .decimals = 4, .forms = REPORT_TABLE },
+    { 0 },
+};
 
-static void csv_line(const struct shots_results *r, const struct shots_result_task *t, int k, struct buf *b) {
-    struct fewshot_summary s = fewshot_sum_up(&r->results, t->task, k, t->metric, false);
-    buf_printf(b, "%lld,", (long long)r->run);
-    text_csv(b, r->method);
-    buf_putc(b, ',');
-    if (r->from) buf_printf(b, "%lld", (long long)r->from);
-    buf_putc(b, ',');
-    text_csv(b, t->task);
-    buf_printf(b, ",%d,%s", k, t->metric);
-    csv_number(b, s.mean);
-    csv_number(b, s.sd);
-    buf_printf(b, ",%d", s.n);
-    csv_number(b, s.majority);
-    csv_number(b, fewshot_sum_up(&r->results, t->task, k, "f1_macro", false).mean);
-    buf_putc(b, '\n');
+struct shots_line shots_line(const struct shots_results *r, const struct shots_result_task *t, int k) {
+    const struct fewshot_results *of = &r->results;
+    return (struct shots_line){
+        .run = r->run, .from = r->from, .method = r->method, .task = t->task, .metric = t->metric, .k = k,
+        .start = fewshot_most(of, t->task, k), .of = fewshot_sum_up(of, t->task, k, t->metric, false),
+        .f1_macro = fewshot_sum_up(of, t->task, k, "f1_macro", false).mean,
+        .before = fewshot_sum_up(of, t->task, k, t->metric, true).mean,
+    };
 }
 
 void shots_group_csv(const struct shots_group *g, struct buf *b) {
-    buf_puts(b, "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro\n");
+    struct shots_line *line = NULL;
+    size_t n = 0, room = 0;
     for (int r = 0; r < g->runs; r++)
         for (int t = 0; t < g->of[r].tasks; t++)
-            for (int k = 0; k < g->of[r].how.ks; k++) csv_line(&g->of[r], &g->of[r].of[t], g->of[r].how.k[k], b);
+            for (int k = 0; k < g->of[r].how.ks; k++) {
+                GROW(line, room, n + 1);
+                line[n++] = shots_line(&g->of[r], &g->of[r].of[t], g->of[r].how.k[k]);
+            }
+    report_rows(shots_line_columns, REPORT_CSV, line, n, sizeof *line, b);
+    free(line);
 }

@@ -4,6 +4,7 @@
 #define APP_JOBS_SHOTS_GROUP_H
 
 #include "app/jobs/shots.h"
+#include "core/base/report.h"
 
 struct shots_group {
     int runs;
@@ -41,6 +42,17 @@ struct shots_gains {
 };
 void shots_gains(const struct shots_group *g, struct shots_gains *out);
 void shots_gains_release(struct shots_gains *g);
+
+/* What a run came to on a task with k shots, for text (with the label of shots_label) and CSV. */
+struct shots_line {
+    int64_t run, from;
+    const char *method, *label, *task, *metric, *start; /* start: the task that most draws began from; NULL: none */
+    int k;
+    struct fewshot_summary of;
+    double f1_macro, before;
+};
+extern const struct report_column shots_line_columns[];
+struct shots_line shots_line(const struct shots_results *r, const struct shots_result_task *t, int k);
 
 /* A line a run, task and k: "run,method,from,task,k,metric,mean,sd,n,majority,f1_macro". */
 void shots_group_csv(const struct shots_group *g, struct buf *b);

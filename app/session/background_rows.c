@@ -190,9 +190,9 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "version", r->version);
     pair_text(d, "kernel", r->kernel);
     pair_text(d, "weights_sha256", r->weights_sha256);
-    store_time_text(r->created, at);
+    text_time(r->created, at);
     pair_text(d, "created", at);
-    store_time_text(r->ended, at);
+    text_time(r->ended, at);
     pair_text(d, "ended", at);
 }
 

@@ -94,40 +94,40 @@ static void steps_csv(const struct played_steps *p) {
     buf_release(&start);
 }
 
-static void map_steps_cell(char out[32], const struct rating *r) {
-    if (*r->why) snprintf(out, 32, "undefined");
-    else snprintf(out, 32, "%.4f", r->value);
-}
+struct step_line {
+    int64_t step, set;
+    double silhouette, purity, metric, kept, kl, of_retriever[2];
+};
 
 static void steps_text(const struct played_steps *p) {
     const struct moments *m = &p->shown;
-    const char *heading[] = { "step", "set", "silhouette", "purity", m->metric, "preservation", "divergence",
-                              "retriever's", "purity" };
-    struct table t;
+    const int retrieved = p->retriever.count ? 0 : REPORT_JSON; /* the forms that have its columns: all or, here, none */
+    const struct report_column column[] = {
+        { "step", REPORT_LONG, .offset = offsetof(struct step_line, step) },
+        { "set", REPORT_LONG, .offset = offsetof(struct step_line, set) },
+        { "silhouette", REPORT_DOUBLE, offsetof(struct step_line, silhouette), .decimals = 4, .none = "undefined" },
+        { "purity", REPORT_DOUBLE, offsetof(struct step_line, purity), .decimals = 4, .none = "undefined" },
+        { m->metric, REPORT_DOUBLE, offsetof(struct step_line, metric), .decimals = 4 },
+        { "preservation", REPORT_DOUBLE, offsetof(struct step_line, kept), .decimals = 4 },
+        { "divergence", REPORT_DOUBLE, offsetof(struct step_line, kl), .decimals = 4 },
+        { "retriever's", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[0]), .decimals = 4, .forms = retrieved },
+        { "purity", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[1]), .decimals = 4, .forms = retrieved },
+        { 0 },
+    };
     printf("run %lld: %d rows of ", (long long)m->run, m->rows.n);
     out_text(m->task);
     printf(" at %d steps, layer %d, %s, perplexity %.4g, seed %llu\n", m->count, m->layer, m->pool, m->used,
            (unsigned long long)p->seed);
     if (p->by_task) puts("silhouette and purity of the tasks");
-    table_init(&t, p->retriever.count ? COUNT_OF(heading) : COUNT_OF(heading) - 2, heading, "rrrrrrrrr");
+    struct step_line *row = xcalloc((size_t)m->count + 1, sizeof *row);
     for (int i = 0; i < m->count; i++) {
-        const struct moment *k = &m->moment[i];
-        const struct moment *z = retrieved_at(p, k->step);
-        char step[32], set[32], silhouette[32], purity[32], metric[32] = "-", kept[32], kl[32], of_z[2][32] = { "-", "-" };
-        snprintf(step, sizeof step, "%lld", (long long)k->step);
-        snprintf(set, sizeof set, "%lld", (long long)k->set);
-        map_steps_cell(silhouette, &scores_of(p, k)->silhouette);
-        map_steps_cell(purity, &scores_of(p, k)->purity);
-        if (z) {
-            map_steps_cell(of_z[0], &scores_of(p, z)->silhouette);
-            map_steps_cell(of_z[1], &scores_of(p, z)->purity);
-        }
-        if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
-        snprintf(kept, sizeof kept, "%.4f", k->kept);
-        snprintf(kl, sizeof kl, "%.4f", k->kl);
-        table_add(&t, (const char *[]){ step, set, silhouette, purity, metric, kept, kl, of_z[0], of_z[1] });
+        const struct moment *k = &m->moment[i], *z = retrieved_at(p, k->step);
+        const struct ratings *s = scores_of(p, k), *of_z = z ? scores_of(p, z) : NULL;
+        row[i] = (struct step_line){ k->step, k->set, s->silhouette.value, s->purity.value, k->metric, k->kept, k->kl,
+                                     { z ? of_z->silhouette.value : NAN, z ? of_z->purity.value : NAN } };
     }
-    table_print(&t);
+    out_rows(column, REPORT_TABLE, row, m->count, sizeof *row);
+    free(row);
     printf("each map goes on from the one before; %s\n", map_caution);
 }
 

@@ -5,19 +5,10 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
+#include "core/base/report.h"
 
-/* A table of text cells; widths are display columns.  Cells are made visible. */
-struct table {
-    size_t columns, rows, room;
-    const char *const *heading;
-    const char *align; /* one letter a column: 'l' or 'r' */
-    char **cell;       /* rows × columns, owned */
-};
-void table_init(struct table *t, size_t columns, const char *const *heading, const char *align);
-/* Copies `columns` cells (NULL is an empty one). */
-void table_add(struct table *t, const char *const *cells);
-/* Writes to standard output and frees the cells. */
-void table_print(struct table *t);
+/* Prints n rows of `size` bytes each in a form, JSON with a newline (core/base/report.h). */
+void out_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n, size_t size);
 
 /* Prints the buffer and a newline, and releases it. */
 void out_line(struct buf *b);

@@ -9,27 +9,6 @@
 #include "core/base/mem.h"
 #include "core/data/leopard.h"
 
-static void table_number(double v, bool has, char out[32]) {
-    if (has) snprintf(out, 32, "%.4f", v);
-    else snprintf(out, 32, "-");
-}
-
-static void add_task_line(struct table *t, const struct shots_results *r, const char *label, const struct shots_result_task *of, int k) {
-    struct fewshot_summary s = fewshot_sum_up(&r->results, of->task, k, of->metric, false);
-    struct fewshot_summary zero = fewshot_sum_up(&r->results, of->task, k, of->metric, true);
-    struct fewshot_summary f1 = fewshot_sum_up(&r->results, of->task, k, "f1_macro", false);
-    char rows[32], mean[32], sd[32], n[32], majority[32], before[32], macro[32];
-    snprintf(rows, sizeof rows, "%d", k);
-    snprintf(n, sizeof n, "%d", s.n);
-    table_number(s.mean, s.n > 0, mean);
-    table_number(s.sd, s.n > 1, sd);
-    table_number(s.majority, !isnan(s.majority), majority);
-    table_number(f1.mean, f1.n > 0, macro);
-    table_number(zero.mean, zero.n > 0, before);
-    const char *from = fewshot_most(&r->results, of->task, k);
-    table_add(t, (const char *[]){ of->task, label, rows, from ? from : "-", of->metric, mean, sd, n, majority, macro, before });
-}
-
 static bool shots_table_same_cell(const struct leopard_cell *a, const struct leopard_cell *b) {
     return a->k == b->k && (a->task && b->task ? !strcmp(a->task, b->task) : a->task == b->task);
 }
@@ -72,60 +51,78 @@ static void print_left_out(const struct shots_results *r, int runs) {
 }
 
 /* A line a method and k. */
+struct over_tasks {
+    const char *label;
+    int k;
+    struct shots_point of;
+};
+static const struct report_column OVER_TASKS[] = {
+    { "over the tasks", REPORT_TEXT, .offset = offsetof(struct over_tasks, label) },
+    { "k", REPORT_INT, .offset = offsetof(struct over_tasks, k) },
+    { "mean", REPORT_DOUBLE, offsetof(struct over_tasks, of.mean), .decimals = 4 },
+    { "sd over draws", REPORT_DOUBLE, offsetof(struct over_tasks, of.sd), .decimals = 4 },
+    { "tasks", REPORT_INT, .offset = offsetof(struct over_tasks, of.tasks) },
+    { "draws", REPORT_INT, .offset = offsetof(struct over_tasks, of.draws) },
+    { 0 },
+};
+
 static void print_over_tasks(const struct shots_results *r, int runs, char *const *label) {
-    static const char *const heading[] = { "over the tasks", "k", "mean", "sd over draws", "tasks", "draws" };
-    struct table t;
-    table_init(&t, COUNT_OF(heading), heading, "lrrrrr");
+    struct over_tasks *row = NULL;
+    size_t n = 0, room = 0;
     for (int i = 0; i < runs; i++)
         for (int k = 0; k < r[i].how.ks; k++) {
-            struct shots_point p = shots_point(&r[i], r[i].how.k[k]);
-            char rows[32], mean[32], sd[32], tasks[32], draws[32];
-            snprintf(rows, sizeof rows, "%d", r[i].how.k[k]);
-            table_number(p.mean, p.tasks > 0, mean);
-            table_number(p.sd, !isnan(p.sd), sd);
-            snprintf(tasks, sizeof tasks, "%d", p.tasks);
-            snprintf(draws, sizeof draws, "%d", p.draws);
-            table_add(&t, (const char *[]){ label[i], rows, mean, sd, tasks, draws });
+            GROW(row, room, n + 1);
+            row[n++] = (struct over_tasks){ label[i], r[i].how.k[k], shots_point(&r[i], r[i].how.k[k]) };
         }
-    table_print(&t);
+    out_rows(OVER_TASKS, REPORT_TABLE, row, n, sizeof *row);
+    free(row);
 }
 
 /* Tasks by gain. */
+struct gain_line {
+    const char *task;
+    double first, last, majority, gain;
+};
+static const struct report_column GAIN[] = {
+    { "task by gain", REPORT_TEXT, .offset = offsetof(struct gain_line, task) },
+    { "first", REPORT_DOUBLE, offsetof(struct gain_line, first), .decimals = 4 },
+    { "last", REPORT_DOUBLE, offsetof(struct gain_line, last), .decimals = 4, .none = "" },
+    { "majority", REPORT_DOUBLE, offsetof(struct gain_line, majority), .decimals = 4 },
+    { "gain", REPORT_SIGNED, offsetof(struct gain_line, gain), .decimals = 4 },
+    { 0 },
+};
+
 static void print_gains(const struct shots_results *r, int runs, char *const *label) {
     const struct shots_group g = { .runs = runs, .of = (struct shots_results *)(uintptr_t)r };
     struct shots_gains x;
     shots_gains(&g, &x);
-    static const char *const heading[] = { "task by gain", "first", "last", "majority", "gain" };
-    struct table t;
-    table_init(&t, COUNT_OF(heading), heading, "lrrrr");
+    struct gain_line *row = xcalloc((size_t)x.count + 1, sizeof *row);
     for (int i = 0; i < x.count; i++) {
         const struct shots_gain *y = &x.of[i];
-        char first[32], last[32] = "", majority[32], gain[32] = "-";
-        table_number(y->value[0], true, first);
-        if (runs > 1) table_number(y->value[runs - 1], true, last);
-        table_number(y->majority, !isnan(y->majority), majority);
-        if (!isnan(y->gain)) snprintf(gain, sizeof gain, "%+.4f", y->gain);
-        table_add(&t, (const char *[]){ y->task, first, last, majority, gain });
+        row[i] = (struct gain_line){ y->task, y->value[0], runs > 1 ? y->value[runs - 1] : NAN, y->majority, y->gain };
     }
     if (x.count && runs > 1) printf("at k = %d, %s less %s\n", x.k, label[runs - 1], label[0]);
     else if (x.count) printf("at k = %d, %s less the majority's share\n", x.k, label[0]);
-    table_print(&t);
+    out_rows(GAIN, REPORT_TABLE, row, x.count, sizeof *row);
+    free(row);
     shots_gains_release(&x);
 }
 
 void shots_table_print(const struct shots_results *r, int runs) {
-    static const char *const heading[] = { "task", "method", "k", "from", "metric", "mean", "sd", "n", "majority", "f1_macro",
-                                           "before" };
-    struct table t;
+    struct shots_line *line = NULL;
+    size_t n = 0, room = 0;
     char **label = xcalloc((size_t)runs, sizeof *label);
     for (int i = 0; i < runs; i++) label[i] = shots_label(&r[i]);
-    table_init(&t, COUNT_OF(heading), heading, "llrllrrrrrr");
     for (int i = 0; i < r->tasks; i++)
         for (int k = 0; k < r->how.ks; k++)
             for (int j = 0; j < runs; j++)
-                if (shots_results_find(&r[j], r->of[i].task) && shots_results_have_k(&r[j], r->how.k[k]))
-                    add_task_line(&t, &r[j], label[j], &r->of[i], r->how.k[k]);
-    table_print(&t);
+                if (shots_results_find(&r[j], r->of[i].task) && shots_results_have_k(&r[j], r->how.k[k])) {
+                    GROW(line, room, n + 1);
+                    line[n] = shots_line(&r[j], &r->of[i], r->how.k[k]);
+                    line[n++].label = label[j];
+                }
+    out_rows(shots_line_columns, REPORT_TABLE, line, n, sizeof *line);
+    free(line);
     print_left_out(r, runs);
     if (r->tasks > 1) print_over_tasks(r, runs, label);
     if (r->tasks > 1) print_gains(r, runs, label);

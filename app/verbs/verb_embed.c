@@ -12,71 +12,34 @@
 
 /* ---- what is kept ---- */
 
-void verb_set_members(const struct store_embedding *m, struct buf *b) {
-    json_member_int(b, "set", m->id);
-    if (m->run) json_member_int(b, "run", m->run);
-    else json_member_string(b, "run", NULL);
-    json_member_int(b, "step", m->step);
-    json_member_string(b, "model", m->model);
-    json_member_string(b, "task", m->task);
-}
-
-static void set_json(const struct store_embedding *m, struct buf *b) {
-    char at[32];
-    store_time_text(m->created, at);
-    buf_putc(b, '{');
-    verb_set_members(m, b);
-    json_member_string(b, "split", m->split);
-    json_member_int(b, "rows", m->rows);
-    json_member_int(b, "columns", m->columns);
-    json_member_int(b, "layer", m->layer);
-    json_member_string(b, "pool", m->pool);
-    json_add_key(b, "seed");
-    buf_printf(b, "%llu", (unsigned long long)m->seed);
-    json_member_string(b, "created", at);
-    buf_putc(b, '}');
-}
-
-static void print_sets(const struct store_embeddings *v) {
-    static const char *const heading[] = { "set", "run", "step", "model", "task", "split", "rows", "columns", "layer",
-                                           "pool", "seed" };
-    struct table t;
-    table_init(&t, COUNT_OF(heading), heading, "rrrlllrrrlr");
-    for (size_t i = 0; i < v->count; i++) {
-        const struct store_embedding *m = &v->set[i];
-        char id[32], run[32] = "-", step[32] = "-", rows[32], columns[32], layer[32], seed[32];
-        snprintf(id, sizeof id, "%lld", (long long)m->id);
-        if (m->run) snprintf(run, sizeof run, "%lld", (long long)m->run);
-        if (m->run) snprintf(step, sizeof step, "%lld", (long long)m->step);
-        snprintf(rows, sizeof rows, "%d", m->rows);
-        snprintf(columns, sizeof columns, "%d", m->columns);
-        snprintf(layer, sizeof layer, "%d", m->layer);
-        snprintf(seed, sizeof seed, "%llu", (unsigned long long)m->seed);
-        table_add(&t, (const char *[]){ id, run, step, m->model, m->task, m->split, rows, columns, layer, m->pool, seed });
-    }
-    table_print(&t);
-    printf("%zu %s of vectors\n", v->count, v->count == 1 ? "set" : "sets");
-}
+static const struct report_column SET[] = {
+    { "set", REPORT_LONG, .offset = offsetof(struct store_embedding, id) },
+    { "run", REPORT_ID, .offset = offsetof(struct store_embedding, run) },
+    { "step", REPORT_LONG, .offset = offsetof(struct store_embedding, step) },
+    { "model", REPORT_TEXT, .offset = offsetof(struct store_embedding, model) },
+    { "task", REPORT_TEXT, .offset = offsetof(struct store_embedding, task) },
+    { "split", REPORT_TEXT, .offset = offsetof(struct store_embedding, split) },
+    { "rows", REPORT_INT, .offset = offsetof(struct store_embedding, rows) },
+    { "columns", REPORT_INT, .offset = offsetof(struct store_embedding, columns) },
+    { "layer", REPORT_INT, .offset = offsetof(struct store_embedding, layer) },
+    { "pool", REPORT_TEXT, .offset = offsetof(struct store_embedding, pool) },
+    { "seed", REPORT_SEED, .offset = offsetof(struct store_embedding, seed) },
+    { "created", REPORT_TIME, offsetof(struct store_embedding, created), .forms = REPORT_JSON },
+    { 0 },
+};
 
 static int verb_embed_list(const struct args *a, struct err *e) {
     struct store *s;
     struct store_embeddings v;
     int64_t run = -1;
+    bool json = args_flag(a, "json");
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     if (args_get(a, "run")) rc = store_find(s, args_get(a, "run"), &run, e);
     if (!rc) rc = store_embeddings(s, run, &v, e);
     if (!rc) {
-        struct buf b = BUF_INIT;
-        buf_putc(&b, '[');
-        for (size_t i = 0; i < v.count; i++) {
-            if (i) buf_putc(&b, ',');
-            set_json(&v.set[i], &b);
-        }
-        buf_putc(&b, ']');
-        if (args_flag(a, "json")) out_line(&b);
-        else print_sets(&v);
-        buf_release(&b);
+        out_rows(SET, json ? REPORT_JSON : REPORT_TABLE, v.set, v.count, sizeof *v.set);
+        if (!json) printf("%zu %s of vectors\n", v.count, v.count == 1 ? "set" : "sets");
         store_embeddings_release(&v);
     }
     return verb_close(s, rc, e);
@@ -90,8 +53,8 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
     if (rc) return rc;
     if (args_flag(a, "json")) {
         struct buf b = BUF_INIT;
-        set_json(&m, &b);
-        b.data[--b.size] = '\0'; /* its closing brace: more members follow */
+        buf_putc(&b, '{');
+        report_members(SET, &m, &b);
         json_member_bool(&b, "new", new);
         buf_putc(&b, '}');
         out_line(&b);

@@ -112,6 +112,25 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     out_line(&b);
 }
 
+static void print_confusion(const struct task *t, const struct metrics *m) {
+    int side = m->classes + 1, n = 0;
+    char **cell = xcalloc((size_t)(side * side), sizeof *cell), *align = xcalloc((size_t)side + 1, 1);
+    struct buf b = BUF_INIT;
+    memset(align, 'r', (size_t)side);
+    align[0] = 'l';
+    for (int i = 0; i < side * side; i++) {
+        int gold = i / side - 1, said = i % side - 1, name = gold < 0 ? said : gold;
+        if (!i) cell[n++] = xstrdup("gold \\ predicted");
+        else if (gold < 0 || said < 0) cell[n++] = text_visible(t->class_name[name], strlen(t->class_name[name]));
+        else cell[n++] = xprintf("%zu", m->confusion[gold * m->classes + said]);
+    }
+    report_cells(REPORT_TABLE, cell, side, side, align, &b);
+    fputs(buf_text(&b), stdout);
+    buf_release(&b);
+    while (n) free(cell[--n]);
+    free(cell), free(align);
+}
+
 static void eval_text(const struct task *t, const struct dataset *d, const struct metrics *m,
                       const struct metric_value *tokens, const char *split) {
     printf("%s, %zu rows of ", split, m->rows);
@@ -138,34 +157,7 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
     if (m->constant) puts("  every prediction is the same");
     if (m->rows && m->invalid == m->rows) puts("  no answer is valid");
     if (!m->classes || m->classes > 20) return;
-    const char **heading = xcalloc((size_t)m->classes + 1, sizeof *heading);
-    char *align = xcalloc((size_t)m->classes + 2, 1);
-    heading[0] = "gold \\ predicted";
-    align[0] = 'l';
-    char **shown = xcalloc((size_t)m->classes, sizeof *shown);
-    for (int i = 0; i < m->classes; i++) {
-        shown[i] = text_visible(t->class_name[i], strlen(t->class_name[i]));
-        heading[i + 1] = shown[i];
-        align[i + 1] = 'r';
-    }
-    struct table table;
-    table_init(&table, (size_t)m->classes + 1, heading, align);
-    const char **cell = xcalloc((size_t)m->classes + 1, sizeof *cell);
-    for (int g = 0; g < m->classes; g++) {
-        char number[64][24];
-        cell[0] = t->class_name[g];
-        for (int p = 0; p < m->classes; p++) {
-            snprintf(number[p], sizeof number[p], "%zu", m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
-            cell[p + 1] = number[p];
-        }
-        table_add(&table, cell);
-    }
-    table_print(&table);
-    for (int i = 0; i < m->classes; i++) free(shown[i]);
-    free(shown);
-    free(cell);
-    free(heading);
-    free(align);
+    print_confusion(t, m);
 }
 
 /* A TSV field: no tab, no line end, nothing that moves a terminal. */

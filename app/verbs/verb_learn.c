@@ -60,29 +60,29 @@ static double learn_seconds(const struct learn_machine *m, const struct lesson *
     return estimate_scaled(l->seconds, m->known ? &m->arch : NULL, m->workers, m->gflops);
 }
 
-static void list_json(const struct lesson *list, int n, const char *database, const struct learn_machine *m) {
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
-    for (int i = 0; i < n; i++) {
-        const struct lesson *l = &list[i];
-        json_open(&b, NULL, '{');
-        json_member_string(&b, "lesson", l->name);
-        json_member_string(&b, "title", l->title);
-        json_member_string(&b, "about", l->about);
-        json_member_int(&b, "minutes", l->minutes);
-        json_member_double(&b, "seconds", learn_seconds(m, l));
-        json_member_string(&b, "model", l->model);
-        json_member_string(&b, "task", l->task);
-        json_member_string(&b, "done", lesson_done(l, database));
-        json_member_string(&b, "file", l->path);
-        buf_putc(&b, '}');
-    }
-    buf_putc(&b, ']');
-    out_line(&b);
-}
+struct lesson_row {
+    const char *name, *title, *about, *model, *task, *done, *file;
+    char *needs, *computing; /* owned */
+    int minutes;
+    double seconds;
+};
+static const struct report_column LESSON[] = {
+    { "lesson", REPORT_TEXT, .offset = offsetof(struct lesson_row, name) },
+    { "title", REPORT_TEXT, offsetof(struct lesson_row, title), .forms = REPORT_JSON },
+    { "about", REPORT_TEXT, offsetof(struct lesson_row, about), .forms = REPORT_JSON },
+    { "minutes", REPORT_INT, offsetof(struct lesson_row, minutes), .heading = "min" },
+    { "seconds", REPORT_DOUBLE, offsetof(struct lesson_row, seconds), .forms = REPORT_JSON },
+    { "computing", REPORT_TEXT, offsetof(struct lesson_row, computing), .forms = REPORT_TABLE, .right = true },
+    { "needs", REPORT_TEXT, offsetof(struct lesson_row, needs), .forms = REPORT_TABLE },
+    { "model", REPORT_TEXT, offsetof(struct lesson_row, model), .forms = REPORT_JSON },
+    { "task", REPORT_TEXT, offsetof(struct lesson_row, task), .forms = REPORT_JSON },
+    { "", REPORT_TEXT, offsetof(struct lesson_row, title), .forms = REPORT_TABLE },
+    { "done", REPORT_TEXT, offsetof(struct lesson_row, done), .heading = "" },
+    { "file", REPORT_TEXT, offsetof(struct lesson_row, file), .forms = REPORT_JSON },
+    { 0 },
+};
 
 static int list_lessons(const struct args *a, struct err *e) {
-    static const char *const heading[] = { "lesson", "min", "computing", "needs", "", "" };
     struct lesson *list;
     struct learn_machine here;
     struct err unread = ERR_INIT;
@@ -91,22 +91,18 @@ static int list_lessons(const struct args *a, struct err *e) {
     if (!database) return e->code;
     int n = lesson_list(&list, &unread);
     if (unread.code) out_report(unread.text);
-    if (args_flag(a, "json")) {
-        list_json(list, n, database, &here);
-    } else {
-        struct table t;
-        table_init(&t, COUNT_OF(heading), heading, "lrrlll");
-        for (int i = 0; i < n; i++) {
-            const struct lesson *l = &list[i];
-            char minutes[16], seconds[32];
-            snprintf(minutes, sizeof minutes, "%d", l->minutes);
-            snprintf(seconds, sizeof seconds, "%.0f s", ceil(learn_seconds(&here, l)));
-            char *needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "", l->task ? l->task : "");
-            table_add(&t, (const char *[]){ l->name, minutes, seconds, needs, l->title, lesson_done(l, database) });
-            free(needs);
-        }
-        table_print(&t);
+    struct lesson_row *row = xcalloc((size_t)n + 1, sizeof *row);
+    for (int i = 0; i < n; i++) {
+        const struct lesson *l = &list[i];
+        row[i] = (struct lesson_row){ .name = l->name, .title = l->title, .about = l->about, .model = l->model, .task = l->task,
+                                      .done = lesson_done(l, database), .file = l->path, .minutes = l->minutes,
+                                      .seconds = learn_seconds(&here, l) };
+        row[i].computing = xprintf("%.0f s", ceil(row[i].seconds));
+        row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "", l->task ? l->task : "");
     }
+    out_rows(LESSON, args_flag(a, "json") ? REPORT_JSON : REPORT_TABLE, row, n, sizeof *row);
+    for (int i = 0; i < n; i++) free(row[i].computing), free(row[i].needs);
+    free(row);
     lesson_list_free(list, n);
     if (here.known) arch_release(&here.arch);
     free(database);

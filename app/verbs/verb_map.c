@@ -135,11 +135,16 @@ static void verb_map_rate(struct result *r) {
 
 /* ---- output ---- */
 
-static void verb_map_add_source(struct buf *b, const struct store_embedding *m) {
-    verb_set_members(m, b);
-    json_member_int(b, "layer", m->layer);
-    json_member_string(b, "pool", m->pool);
-}
+static const struct report_column SOURCE[] = {
+    { "set", REPORT_LONG, .offset = offsetof(struct store_embedding, id) },
+    { "run", REPORT_ID, .offset = offsetof(struct store_embedding, run) },
+    { "step", REPORT_LONG, .offset = offsetof(struct store_embedding, step) },
+    { "model", REPORT_TEXT, .offset = offsetof(struct store_embedding, model) },
+    { "task", REPORT_TEXT, .offset = offsetof(struct store_embedding, task) },
+    { "layer", REPORT_INT, .offset = offsetof(struct store_embedding, layer) },
+    { "pool", REPORT_TEXT, .offset = offsetof(struct store_embedding, pool) },
+    { 0 },
+};
 
 static void verb_map_print_json(const struct result *r) {
     const struct ratings *k = &r->ratings;
@@ -147,7 +152,7 @@ static void verb_map_print_json(const struct result *r) {
     buf_putc(&b, '{');
     json_member_int(&b, "n", r->v.n);
     json_member_int(&b, "columns", r->v.d);
-    if (r->set.id) verb_map_add_source(&b, &r->set);
+    if (r->set.id) report_members(SOURCE, &r->set, &b);
     json_member_string(&b, "method", r->pca ? "pca" : "t-sne");
     if (r->pca) json_member_string(&b, "kl", NULL);
     else json_member_double(&b, "kl", r->kl);

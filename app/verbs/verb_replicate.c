@@ -31,41 +31,17 @@ static void verb_replicate_tell(const char *line) {
 }
 
 static void print_tables(const struct experiment *x, const struct experiment_result *r) {
-    static const char *const cells[] = { "cell", "published", "mean", "sd", "n" };
-    static const char *const contrasts[] = { "contrast", "published", "mean", "95 % interval", "pairs", "verdict" };
-    struct table t;
+    struct experiment_cell_line *cell = xcalloc((size_t)x->cells + 1, sizeof *cell);
+    struct experiment_contrast_line *contrast = xcalloc((size_t)x->contrasts + 1, sizeof *contrast);
+    for (int i = 0; i < x->cells; i++)
+        cell[i] = (struct experiment_cell_line){ x->cell[i].id, x->cell[i].published, experiment_cell_spread(x, r, i) };
+    for (int i = 0; i < x->contrasts; i++) contrast[i] = experiment_contrast_line(x, r, i);
     char *head = xprintf("%s: %s", x->name, x->claim);
     out_text(head);
     putchar('\n');
-    free(head);
-    table_init(&t, COUNT_OF(cells), cells, "lrrrr");
-    for (int i = 0; i < x->cells; i++) {
-        struct spread s = experiment_cell_spread(x, r, i);
-        char published[32] = "-", mean[32] = "not run", sd[32] = "", n[16];
-        if (isfinite(x->cell[i].published)) snprintf(published, sizeof published, "%g", x->cell[i].published);
-        if (s.n) snprintf(mean, sizeof mean, "%.2f", s.mean);
-        if (s.n > 1) snprintf(sd, sizeof sd, "%.2f", s.sd);
-        snprintf(n, sizeof n, "%zu", s.n);
-        table_add(&t, (const char *[]){ x->cell[i].id, published, mean, sd, n });
-    }
-    table_print(&t);
-    if (!x->contrasts) return;
-    table_init(&t, COUNT_OF(contrasts), contrasts, "lrrrrl");
-    for (int i = 0; i < x->contrasts; i++) {
-        const struct experiment_contrast *c = &x->contrast[i];
-        struct experiment_shown shown = experiment_contrast_of(x, r, i);
-        struct spread s = shown.spread;
-        struct interval v = spread_interval(s, 0.95);
-        char published[32] = "-", mean[32] = "", interval[48] = "", n[16];
-        if (isfinite(c->published)) snprintf(published, sizeof published, "%+g", c->published);
-        if (s.n) snprintf(mean, sizeof mean, "%+.2f", s.mean);
-        if (isfinite(v.low)) snprintf(interval, sizeof interval, "%+.2f … %+.2f", v.low, v.high);
-        if (c->over_tasks && s.n)
-            snprintf(interval, sizeof interval, "%zu of %zu tasks, p %.3f", shown.up, s.n, sign_test(shown.up, shown.down));
-        snprintf(n, sizeof n, "%zu", s.n);
-        table_add(&t, (const char *[]){ c->id, published, mean, interval, n, experiment_verdict(c, &shown) });
-    }
-    table_print(&t);
+    out_rows(experiment_cell_columns, REPORT_TABLE, cell, x->cells, sizeof *cell);
+    if (x->contrasts) out_rows(experiment_contrast_columns, REPORT_TABLE, contrast, x->contrasts, sizeof *contrast);
+    free(head), free(cell), free(contrast);
 }
 
 enum { FILES = 2 };

@@ -114,26 +114,6 @@ static void verb_runs_value_text(const struct store_value *v, char out[32]) {
     else snprintf(out, 32, "%.4f", v->v);
 }
 
-/* A column of names where there are some. */
-static void print_runs(const struct store_runs *runs) {
-    const char *cell[RUN_TABLE_COLUMNS];
-    bool names = false;
-    for (size_t i = 0; i < runs->count; i++) names = names || runs->run[i].name;
-    int after = names ? RUN_TABLE_NAME + 1 : RUN_TABLE_NAME;
-    struct table t;
-    memcpy(cell, run_table_heading, sizeof cell);
-    cell[after] = run_table_heading[RUN_TABLE_COLUMNS - 1];
-    table_init(&t, after + 1, cell, names ? "rlllrrrrrrrrll" : "rlllrrrrrrrrl");
-    for (size_t i = 0; i < runs->count; i++) {
-        struct run_table_cells cells;
-        run_table_cells(&runs->run[i], &cells);
-        cells.cell[after] = cells.cell[RUN_TABLE_COLUMNS - 1];
-        table_add(&t, cells.cell);
-    }
-    table_print(&t);
-    printf("%zu of %lld runs\n", runs->count, (long long)runs->all);
-}
-
 static int verb_runs_print_table(struct store *s, const struct store_runs *runs, enum store_format form, struct err *e) {
     int64_t *id = xcalloc(runs->count + 1, sizeof *id);
     for (size_t i = 0; i < runs->count; i++) id[i] = runs->run[i].id;
@@ -180,7 +160,10 @@ int verb_runs(const struct args *a, struct err *e) {
     } else if (!rc && form != STORE_JSON) {
         rc = verb_runs_print_table(s, &runs, form, e);
     } else if (!rc) {
-        print_runs(&runs);
+        struct buf b = BUF_INIT;
+        run_table_report(runs.run, runs.count, REPORT_TABLE, &b);
+        buf_printf(&b, "%zu of %lld runs", runs.count, (long long)runs.all);
+        out_line(&b);
     }
     if (listed) store_runs_release(&runs);
     buf_release(&filter);
@@ -287,7 +270,7 @@ static void show_text(struct store *s, const struct store_run *r) {
     show_line("dev", r->dev_file);
     printf("%-14s %s now, %s kept, head %s, of %s in the model\n", "trained", trained, kept, head, model);
     printf("%-14s %llu\n", "seed", (unsigned long long)r->seed);
-    store_time_text(r->created, at);
+    text_time(r->created, at);
     show_line("created", at);
     show_line("weights sha256", r->weights_sha256);
     show_line("imported", r->imported);

@@ -122,30 +122,19 @@ static void verb_similarity_print(const struct args *a, const struct matrix *m) 
 
 /* ---- what is kept ---- */
 
-static void matrices_json(const struct store_matrices *v) {
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
-    for (size_t i = 0; i < v->count; i++) {
-        const struct store_matrix *m = &v->matrix[i];
-        json_open(&b, NULL, '{');
-        json_member_int(&b, "matrix", m->id);
-        if (m->run) json_member_int(&b, "run", m->run);
-        else json_member_string(&b, "run", NULL);
-        json_member_int(&b, "rows", m->rows);
-        json_member_int(&b, "columns", m->columns);
-        json_add_key(&b, "about");
-        buf_puts(&b, m->about);
-        buf_putc(&b, '}');
-    }
-    buf_putc(&b, ']');
-    out_line(&b);
-}
+static const struct report_column MATRIX[] = {
+    { "matrix", REPORT_LONG, .offset = offsetof(struct store_matrix, id) },
+    { "run", REPORT_ID, .offset = offsetof(struct store_matrix, run) },
+    { "of", REPORT_TEXT, offsetof(struct store_matrix, name), .forms = REPORT_TABLE },
+    { "rows", REPORT_INT, .offset = offsetof(struct store_matrix, rows) },
+    { "columns", REPORT_INT, .offset = offsetof(struct store_matrix, columns) },
+    { "about", REPORT_RAW, .offset = offsetof(struct store_matrix, about) },
+    { 0 },
+};
 
 static int verb_similarity_list(const struct args *a, struct err *e) {
-    static const char *const heading[] = { "matrix", "run", "of", "rows", "columns", "about" };
     struct store *s;
     struct store_matrices v;
-    struct table t;
     int64_t run = -1;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
@@ -153,18 +142,7 @@ static int verb_similarity_list(const struct args *a, struct err *e) {
     if (!rc) rc = store_matrices(s, run, &v, e);
     rc = verb_close(s, rc, e);
     if (rc) return rc;
-    if (args_flag(a, "json")) matrices_json(&v);
-    table_init(&t, COUNT_OF(heading), heading, "rrlrrl");
-    for (size_t i = 0; !args_flag(a, "json") && i < v.count; i++) {
-        const struct store_matrix *m = &v.matrix[i];
-        char id[32], of_run[32] = "-", rows[32], columns[32];
-        snprintf(id, sizeof id, "%lld", (long long)m->id);
-        if (m->run) snprintf(of_run, sizeof of_run, "%lld", (long long)m->run);
-        snprintf(rows, sizeof rows, "%d", m->rows);
-        snprintf(columns, sizeof columns, "%d", m->columns);
-        table_add(&t, (const char *[]){ id, of_run, m->name, rows, columns, m->about });
-    }
-    if (!args_flag(a, "json")) table_print(&t);
+    out_rows(MATRIX, args_flag(a, "json") ? REPORT_JSON : REPORT_TABLE, v.matrix, v.count, sizeof *v.matrix);
     store_matrices_release(&v);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Verbs about the space and what is at hand: count, methods, models, encode. */
 #include "app/verbs/verbs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,21 +277,25 @@ static const char *axis_position(const struct module *m) {
 static const char *axis_comp(const struct module *m) { return comp_name(m->comp); }
 static const char *axis_source(const struct module *m) { return source_name(m->source); }
 
-static void methods_list(const struct args *a, const struct own_methods *own) {
-    if (!args_flag(a, "json")) {
-        static const char *const heading[] = { "name", "sizes", "lr", "paper" };
-        struct table t;
-        table_init(&t, 4, heading, "llrl");
-        for (int i = 0; i < preset_count(); i++) {
-            const struct preset *p = preset_at(i);
-            char lr[32];
-            text_from_double(p->lr, lr);
-            table_add(&t, (const char *[]){ p->name, p->sizes, lr, p->paper });
-        }
-        for (int i = 0; i < own->count; i++) table_add(&t, (const char *[]){ own->of[i].name, "", "", own->of[i].text });
-        table_print(&t);
-        return;
-    }
+static const struct report_column METHOD[] = {
+    { "name", REPORT_TEXT, .offset = offsetof(struct preset, name) },
+    { "sizes", REPORT_TEXT, offsetof(struct preset, sizes), .none = "" },
+    { "lr", REPORT_DOUBLE, offsetof(struct preset, lr), .none = "" },
+    { "paper", REPORT_TEXT, offsetof(struct preset, paper), .none = "" },
+    { 0 },
+};
+
+static void methods_table(const struct own_methods *own) {
+    int n = preset_count();
+    struct preset *row = xcalloc((size_t)(n + own->count + 1), sizeof *row);
+    for (int i = 0; i < n; i++) row[i] = *preset_at(i);
+    for (int i = 0; i < own->count; i++)
+        row[n + i] = (struct preset){ .name = own->of[i].name, .lr = NAN, .paper = own->of[i].text };
+    out_rows(METHOD, REPORT_TABLE, row, n + own->count, sizeof *row);
+    free(row);
+}
+
+static void methods_json(const struct own_methods *own) {
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
     for (int i = 0; i < preset_count(); i++) {
@@ -380,7 +385,7 @@ int verb_methods(const struct args *a, struct err *e) {
     int rc = path ? methods_change(a, path, &done, e) : changes ? e->code : 0;
     if (!rc && !changes) {
         if (path) rc = own_methods_read(path, &own, e);
-        if (!rc) methods_list(a, &own);
+        if (!rc) (args_flag(a, "json") ? methods_json : methods_table)(&own);
         own_methods_release(&own);
     }
     free(path);

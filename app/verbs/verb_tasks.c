@@ -67,53 +67,41 @@ static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
     return 0;
 }
 
-static void verb_tasks_print_json(const struct run_config *c, const size_t *rows, const double *expected) {
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
-    for (int i = 0; i < c->tasks; i++) {
-        json_open(&b, NULL, '{');
-        json_member_string(&b, "task", c->of[i].task_name);
-        json_member_int(&b, "rows", rows[i]);
-        json_member_double(&b, "probability", expected[i] / c->batch);
-        json_member_double(&b, "expected", expected[i]);
-        buf_putc(&b, '}');
-    }
-    buf_putc(&b, ']');
-    out_line(&b);
-}
+/* A task of a batch of several. */
+struct batch_task {
+    const char *task;
+    int64_t rows;
+    double probability, expected;
+};
+static const struct report_column BATCH_TASK[] = {
+    { "task", REPORT_TEXT, .offset = offsetof(struct batch_task, task) },
+    { "rows", REPORT_COUNT, .offset = offsetof(struct batch_task, rows) },
+    { "probability", REPORT_DOUBLE, offsetof(struct batch_task, probability), .decimals = 5 },
+    { "expected", REPORT_DOUBLE, offsetof(struct batch_task, expected), .decimals = 2 },
+    { 0 },
+};
 
-static void print_table(const struct run_config *c, const struct sampling *how, const size_t *rows,
-                        const double *expected) {
-    static const char *const heading[] = { "task", "rows", "probability", "expected" };
-    struct table t;
+static void print_batch(const struct run_config *c, const struct sampling *how, const size_t *rows, bool json) {
+    struct batch_task row[RUN_TASKS];
+    double expected[RUN_TASKS];
     char name[48];
-    table_init(&t, COUNT_OF(heading), heading, "lrrr");
-    for (int i = 0; i < c->tasks; i++) {
-        char count[32], share[32], each[32];
-        text_thousands((int64_t)rows[i], count);
-        snprintf(share, sizeof share, "%.5f", expected[i] / c->batch);
-        snprintf(each, sizeof each, "%.2f", expected[i]);
-        table_add(&t, (const char *[]){ c->of[i].task_name, count, share, each });
-    }
-    table_print(&t);
+    sampling_expected(how, c->tasks, rows, c->batch, expected);
+    for (int i = 0; i < c->tasks; i++)
+        row[i] = (struct batch_task){ c->of[i].task_name, (int64_t)rows[i], expected[i] / c->batch, expected[i] };
+    out_rows(BATCH_TASK, json ? REPORT_JSON : REPORT_TABLE, row, c->tasks, sizeof *row);
     sampling_text(how, name);
-    printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
+    if (!json) printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
 }
 
 static int show_batch(const struct args *a, struct err *e) {
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct run_config c;
     size_t rows[RUN_TASKS];
-    double expected[RUN_TASKS];
     config_init(&c);
     int rc = verb_tasks_read_options(a, &c, e);
     if (!rc && c.sampling) rc = sampling_parse(c.sampling, &how, e);
     if (!rc) rc = count_rows(&c, rows, e);
-    if (!rc) {
-        sampling_expected(&how, c.tasks, rows, c.batch, expected);
-        if (args_flag(a, "json")) verb_tasks_print_json(&c, rows, expected);
-        else print_table(&c, &how, rows, expected);
-    }
+    if (!rc) print_batch(&c, &how, rows, args_flag(a, "json"));
     config_release(&c);
     return rc;
 }

@@ -33,8 +33,6 @@ int verb_run_add(struct store *s, const struct store_run *r, struct buf *b, stru
 int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 /* A run that was just made: with --json as verb_run_json, else "run N: METHOD on MODEL, ENDING" on a line. */
 int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
-/* Members that say which set of vectors it is and what of. */
-void verb_set_members(const struct store_embedding *m, struct buf *b);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
 int verb_close(struct store *s, int rc, struct err *e);
 /* --header or --no-header. */

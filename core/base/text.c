@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <utf8proc.h>
 
 #include "core/base/mem.h"
@@ -355,4 +356,14 @@ size_t text_more(char *out, size_t size, size_t used, const char *format, ...) {
     }
     out[end] = 0;
     return end;
+}
+
+void text_time(int64_t ms, char out[32]) {
+    out[0] = '\0';
+    if (ms <= 0) return;
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm t;
+    if (!gmtime_r(&seconds, &t)) return;
+    size_t n = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &t);
+    snprintf(out + n, 32 - n, ".%03dZ", (int)(ms % 1000));
 }

@@ -76,6 +76,8 @@ void text_from_double(double v, char out[32]);
 void text_from_float(float v, char out[32]);
 /* 1234567 → "1,234,567". */
 void text_thousands(int64_t v, char out[32]);
+/* A time in ms since 1970 → "2026-11-28T00:50:19.123Z"; "" for 0. */
+void text_time(int64_t ms, char out[32]);
 
 /* The nearest of `count` names to `s` by edit distance, or NULL when none is near
  * enough to be meant. */

@@ -1,0 +1,68 @@
+/* Reports: one array of columns makes JSON, text, CSV and Markdown. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/report.h"
+#include "tests/support/test.h"
+
+struct fruit {
+    const char *name, *about;
+    int count;
+    int64_t parent;
+    double weight;
+    bool ripe;
+};
+
+static const struct fruit FRUIT[] = {
+    { "fig", "{\"of\":1}", 12, 0, 0.12345, true },
+    { "a|b,\n", NULL, 7, 3, NAN, false },
+};
+
+static const struct report_column COLUMN[] = {
+    { "name", REPORT_TEXT, offsetof(struct fruit, name), .heading = "fruit" },
+    { "count", REPORT_INT, .offset = offsetof(struct fruit, count) },
+    { "parent", REPORT_ID, .offset = offsetof(struct fruit, parent) },
+    { "weight", REPORT_DOUBLE, offsetof(struct fruit, weight), .decimals = 2, .none = "?" },
+    { "about", REPORT_RAW, offsetof(struct fruit, about), .forms = REPORT_JSON, .optional = true },
+    { 0 },
+};
+
+static void is(const struct report_column *c, enum report_form form, const char *expected) {
+    struct buf b = BUF_INIT;
+    report_rows(c, form, FRUIT, 2, sizeof *FRUIT, &b);
+    assert_string_equal(buf_text(&b), expected);
+    buf_release(&b);
+}
+
+static void four_forms_of_one_array(void **state) {
+    (void)state;
+    is(COLUMN, REPORT_JSON, "[{\"name\":\"fig\",\"count\":12,\"parent\":null,\"weight\":0.12345,\"about\":{\"of\":1}},"
+                            "{\"name\":\"a|b,\\u000a\",\"count\":7,\"parent\":3,\"weight\":null}]");
+    is(COLUMN, REPORT_TABLE, "fruit  count  parent  weight\nfig       12       -    0.12\na|b,\u240A      7       3       ?\n");
+    is(COLUMN, REPORT_CSV, "fruit,count,parent,weight\nfig,12,,0.12345\n\"a|b,\u240A\",7,3,?\n");
+    is(COLUMN, REPORT_MARKDOWN, "| fruit | count | parent | weight |\n|---|---|---|---|\n| fig | 12 |  | 0.12 |\n"
+                                "| a\\|b,\u240A | 7 | 3 | ? |\n");
+}
+
+/* A further column is a row of the array, and all forms have it. */
+static void a_new_row_is_enough(void **state) {
+    (void)state;
+    const struct report_column further[] = {
+        COLUMN[0],
+        { "ripe", REPORT_BOOL, .offset = offsetof(struct fruit, ripe) },
+        { 0 },
+    };
+    is(further, REPORT_JSON, "[{\"name\":\"fig\",\"ripe\":true},{\"name\":\"a|b,\\u000a\",\"ripe\":false}]");
+    is(further, REPORT_TABLE, "fruit  ripe\nfig     yes\na|b,\u240A    no\n");
+    is(further, REPORT_CSV, "fruit,ripe\nfig,true\n\"a|b,\u240A\",false\n");
+    is(further, REPORT_MARKDOWN, "| fruit | ripe |\n|---|---|\n| fig | yes |\n| a\\|b,\u240A | no |\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(four_forms_of_one_array),
+        cmocka_unit_test(a_new_row_is_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
