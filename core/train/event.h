@@ -67,7 +67,12 @@ struct event_metric {
     const char *undefined; /* NULL, or why there is no value; static */
 };
 
-/* A further number of a training step: of a task (NULL: of all), "loss" or a named term of it. */
+/* Names of the components of a loss begin with this; the examples' own loss is the first of them. */
+#define LOSS_COMPONENT "loss."
+#define LOSS_OF_TASKS LOSS_COMPONENT "task"
+
+/* A further value of a training step: the loss of a task; of all tasks (task NULL) a component of the loss, without its
+ * weight, or a metric of the step, such as the ranks that are left. */
 struct event_term {
     const char *task, *name;
     double value;

@@ -175,37 +175,117 @@ static void watch_loss(struct run *r, double loss) {
     r->pass_rows = 0;
 }
 
-bool step_finish(struct run *r) {
-    double loss = 0, tokens = 0;
+/* ---- what is added to the tasks' loss ---- */
+
+enum { LOSS_PARTS = 2 };
+
+/* A loss besides that of the examples, of one component or two. */
+struct added_loss {
+    const char *part[LOSS_PARTS]; /* names of the components */
+    bool (*on)(const struct run *r, int part); /* whether the run has the component */
+    /* Adds its gradient to r->sum where the shards have not, writes the components, without weights, and the metric
+     * unless the updated parameters have it, and returns what it adds to the step's loss. */
+    double (*add)(struct run *r, double part[LOSS_PARTS], double *metric);
+    const char *metric; /* a count of the step, no component of the loss; NULL: none */
+    double (*updated)(const struct run *r); /* the metric of the updated parameters; NULL: add writes it */
+};
+
+static bool has_teachers(const struct run *r, int part) { return part < LOSS_PARTS && r->distil; }
+static double add_taught(struct run *r, double part[LOSS_PARTS], double *metric) {
+    (void)metric;
+    part[0] = part[1] = 0;
     for (int i = 0; i < r->cut.parts; i++) {
-        loss += r->part[i].loss;
+        part[0] += r->part[i].taught.logits;
+        part[1] += r->part[i].taught.hidden;
+    }
+    return r->c.distil_logits * part[0] + r->c.distil_hidden * part[1];
+}
+
+static bool has_joined(const struct run *r, int part) {
+    return r->join.on && (part ? r->join.prototypes != NULL : r->plan->method.retriever.instance != INSTANCE_NONE);
+}
+static double add_joined(struct run *r, double part[LOSS_PARTS], double *metric) {
+    const struct join *j = &r->join;
+    (void)metric;
+    if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
+    part[0] = j->instance;
+    part[1] = j->prototype;
+    return r->plan->method.retriever.weight * (j->instance + j->prototype);
+}
+
+static bool has_budget(const struct run *r, int part) { return !part && r->plan->method.budget.on; }
+static double ranks_left(const struct run *r) { return budget_left(r->plan, r->params); }
+static double add_orthogonality(struct run *r, double part[LOSS_PARTS], double *metric) {
+    (void)metric;
+    *part = budget_orthogonality(r->plan, r->params, r->sum);
+    return r->plan->method.budget.orthogonal * *part;
+}
+
+static bool has_identity(const struct run *r, int part) { return !part && fusion_has_identity(&r->plan->method); }
+static double add_identity(struct run *r, double part[LOSS_PARTS], double *metric) {
+    (void)metric;
+    *part = fusion_identity(r->plan, r->params, r->sum);
+    return r->plan->method.fusion.weight * *part;
+}
+
+static bool has_gates(const struct run *r, int part) { return !part && masked_has_gates(&r->plan->method); }
+static double add_gates(struct run *r, double part[LOSS_PARTS], double *metric) {
+    *part = masked_expected(r->plan, r->params, r->sum, metric);
+    return r->plan->method.pruning.weight * *part;
+}
+
+/* In the order in which they are added. */
+static const struct added_loss added[] = {
+    { { LOSS_COMPONENT "logits", LOSS_COMPONENT "hidden" }, has_teachers, add_taught, NULL, NULL },
+    { { LOSS_COMPONENT "instance", LOSS_COMPONENT "prototype" }, has_joined, add_joined, NULL, NULL },
+    { { LOSS_COMPONENT "orthogonality" }, has_budget, add_orthogonality, "ranks", ranks_left },
+    { { LOSS_COMPONENT "identity" }, has_identity, add_identity, NULL, NULL },
+    { { LOSS_COMPONENT "gates" }, has_gates, add_gates, "gates", NULL },
+};
+enum { ADDED = COUNT_OF(added), STEP_TERMS = RUN_TASKS + 1 + ADDED * (LOSS_PARTS + 1) };
+
+struct added_values { double part[LOSS_PARTS], metric; };
+
+static bool is_added(const struct run *r, int i) { return added[i].on(r, 0) || added[i].on(r, 1); }
+
+/* Returns `loss`, that of the examples, with all that is added to it. */
+static double add_losses(struct run *r, double loss, struct added_values value[ADDED]) {
+    for (int i = 0; i < ADDED; i++)
+        if (is_added(r, i)) loss += added[i].add(r, value[i].part, &value[i].metric);
+    return loss;
+}
+
+/* Appends to term[n] and returns the new count: if anything is added, the examples' loss, the components, and the metrics
+ * of the step. */
+static int added_terms(const struct run *r, double examples, const struct added_values value[ADDED], struct event_term *term,
+                       int n) {
+    int first = n++;
+    for (int i = 0; i < ADDED; i++) {
+        const struct added_loss *x = &added[i];
+        for (int k = 0; k < LOSS_PARTS; k++)
+            if (x->on(r, k)) term[n++] = (struct event_term){ NULL, x->part[k], value[i].part[k] };
+        if (x->metric && is_added(r, i))
+            term[n++] = (struct event_term){ NULL, x->metric, x->updated ? x->updated(r) : value[i].metric };
+    }
+    if (n == first + 1) return first;
+    term[first] = (struct event_term){ NULL, LOSS_OF_TASKS, examples };
+    return n;
+}
+
+bool step_finish(struct run *r) {
+    double examples = 0, tokens = 0;
+    for (int i = 0; i < r->cut.parts; i++) {
+        examples += r->part[i].loss;
         tokens += r->part[i].tokens;
     }
-    struct distil_terms taught = { 0 };
-    for (int i = 0; i < r->cut.parts && r->distil; i++) {
-        taught.logits += r->part[i].taught.logits;
-        taught.hidden += r->part[i].taught.hidden;
-    }
-    double task_loss = loss;
-    loss += r->distil ? r->c.distil_logits * taught.logits + r->c.distil_hidden * taught.hidden : 0;
-    const struct join *j = &r->join;
-    if (j->on) loss += r->plan->method.retriever.weight * (j->instance + j->prototype);
-    if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
     prologue_backward(r);
-    const struct budget *budget = &r->plan->method.budget;
-    double orthogonality = budget->on ? budget_orthogonality(r->plan, r->params, r->sum) : 0;
-    loss += budget->on ? budget->orthogonal * orthogonality : 0;
-    bool fused = fusion_has_identity(&r->plan->method);
-    double identity = fused ? fusion_identity(r->plan, r->params, r->sum) : 0;
-    loss += fused ? r->plan->method.fusion.weight * identity : 0;
-    bool gated = masked_has_gates(&r->plan->method);
-    double open = 0, expected = gated ? masked_expected(r->plan, r->params, r->sum, &open) : 0;
-    loss += gated ? r->plan->method.pruning.weight * expected : 0;
+    struct added_values value[ADDED] = { 0 };
+    double loss = add_losses(r, examples, value);
     double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good && r->moved) moved_step(r->moved, r);
     if (good) update(r, lr);
-    if (good && budget->on)
+    if (good && r->plan->method.budget.on)
         budget_step(r->plan, r->step + 1 - r->span_of.first, r->span_of.steps, r->params, r->sum, r->budget_mean, r->budget_spread);
     if (r->stop_loss > 0) watch_loss(r, loss);
     if (good && r->meta) meta_clamp(r);
@@ -217,31 +297,10 @@ bool step_finish(struct run *r) {
     r->rate_tokens = 0.9 * r->rate_tokens + tokens;
     r->rate_seconds = 0.9 * r->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
-    enum { COMPONENTS = 10 }; /* of the loss and besides it, all those below */
-    struct event_term term[RUN_TASKS + COMPONENTS];
+    struct event_term term[STEP_TERMS];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,
                            .term = term };
-    point.terms = task_losses(r, term);
-    if (j->on || budget->on || fused || gated || r->distil) term[point.terms++] = (struct event_term){ NULL, "loss.task", task_loss };
-    if (j->on) {
-        if (r->plan->method.retriever.instance != INSTANCE_NONE)
-            term[point.terms++] = (struct event_term){ NULL, "loss.instance", j->instance };
-        if (j->prototypes) term[point.terms++] = (struct event_term){ NULL, "loss.prototype", j->prototype };
-    }
-    if (budget->on) {
-        term[point.terms++] = (struct event_term){ NULL, "loss.orthogonality", orthogonality };
-        term[point.terms++] = (struct event_term){ NULL, "ranks", budget_left(r->plan, r->params) };
-    }
-    if (r->distil) {
-        term[point.terms++] = (struct event_term){ NULL, "loss.logits", taught.logits };
-        term[point.terms++] = (struct event_term){ NULL, "loss.hidden", taught.hidden };
-    }
-    if (fused) term[point.terms++] = (struct event_term){ NULL, "loss.identity", identity };
-    if (gated) {
-        term[point.terms++] = (struct event_term){ NULL, "loss.gates", expected };
-        term[point.terms++] = (struct event_term){ NULL, "gates", open };
-    }
-    BUG_IF(point.terms > (int)COUNT_OF(term));
+    point.terms = added_terms(r, examples, value, term, task_losses(r, term));
     run_send(r, point);
     return good || diverged(r, loss, norm);
 }
