@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/history/task_results.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/report_read.h"
 #include "core/train/complete.h"
+#include "core/train/event.h"
 #include "core/train/regime.h"
+#include "core/train/sampling.h"
 #include "core/train/stages.h"
 
 /* Of one task: what its view points to. */
@@ -71,7 +72,7 @@ void series_free(struct run_series *s) {
     free(s->eval_value);
     free(s->eval_loss);
     free(s->sample);
-    free(s->metric);
+    free(s->decides);
     free(s->rows);
     free(s);
 }
@@ -103,12 +104,15 @@ void series_point(struct run_series *s, const struct series_step *x) {
     v->seconds = s->seconds;
 }
 
-double series_epoch(const struct run_config *c, size_t rows) {
-    if (!rows || c->batch < 1 || config_is_meta(c) || config_is_staged(c)) return 0;
-    return (double)epoch_steps(1, rows, c->batch);
-}
+/* One evaluation as curves take it; values NaN: undefined, or not there. */
+struct evaluation {
+    int64_t step;
+    const char *rows;
+    double value, loss, majority;
+    bool best;
+};
 
-void series_evaluation(struct run_series *s, const struct series_evaluation *x) {
+static void take_evaluation(struct run_series *s, const struct evaluation *x) {
     struct series *v = &s->view;
     if (v->evals && (double)x->step <= s->eval_step[v->evals - 1]) return;
     series_grow((double **[]){ &s->eval_step, &s->eval_value, &s->eval_loss }, 3, &s->eval_room, v->evals);
@@ -117,20 +121,13 @@ void series_evaluation(struct run_series *s, const struct series_evaluation *x) 
     s->eval_loss[v->evals++] = x->loss;
     v->eval_step = s->eval_step;
     v->eval_value = s->eval_value;
-    if (!s->metric && x->metric) v->metric = s->metric = xstrdup(x->metric);
     if (!s->rows && x->rows) v->eval_rows = s->rows = xstrdup(x->rows);
     if (!isnan(x->majority)) v->majority = x->majority;
+    const char *dot = s->decides ? strrchr(s->decides, '.') : NULL;
+    v->metric = dot ? dot + 1 : NULL;
     if (!x->best) return;
     v->best = x->value;
     v->best_step = x->step;
-}
-
-void series_stages(struct run_series *s, const struct run_config *c) {
-    struct stages *all = config_stages(c);
-    s->view.marks = 0;
-    for (int k = 1; all && k < all->count && s->view.marks < SERIES_MARKS; k++)
-        s->view.mark[s->view.marks++] = (double)stages_first(all, k);
-    stages_free(all);
 }
 
 /* ---- several tasks ---- */
@@ -144,15 +141,15 @@ static bool add_point(double **step, double **value, size_t *room, size_t *count
     return true;
 }
 
-int series_task_find(const struct run_series *s, const char *name) {
+static int task_find(const struct run_series *s, const char *name) {
     for (int i = 0; i < s->view.tasks; i++)
         if (!strcmp(s->of[i].name, name)) return i;
     return -1;
 }
 
-void series_task(struct run_series *s, const char *name, const char *metric, double share) {
+static void add_task(struct run_series *s, const char *name, const char *metric, double share) {
     struct series *v = &s->view;
-    int at = series_task_find(s, name);
+    int at = task_find(s, name);
     if (at >= 0) {
         struct series_task *t = (struct series_task *)&v->task[at];
         if (isnan(t->share)) t->share = share;
@@ -167,7 +164,7 @@ void series_task(struct run_series *s, const char *name, const char *metric, dou
         .name = mine->name, .metric = mine->metric, .majority = NAN, .best = NAN, .share = share };
 }
 
-void series_task_point(struct run_series *s, int at, int64_t step, double loss) {
+static void task_point(struct run_series *s, int at, int64_t step, double loss) {
     struct series_task *v = (struct series_task *)&s->view.task[at];
     struct task_arrays *t = &s->of[at];
     if (!add_point(&t->step, &t->loss, &t->room, &v->count, step, loss)) return;
@@ -175,7 +172,7 @@ void series_task_point(struct run_series *s, int at, int64_t step, double loss) 
     v->loss = t->loss;
 }
 
-void series_task_evaluation(struct run_series *s, int at, const struct series_evaluation *x) {
+static void task_evaluation(struct run_series *s, int at, const struct evaluation *x) {
     struct series_task *v = (struct series_task *)&s->view.task[at];
     struct task_arrays *t = &s->of[at];
     if (!add_point(&t->eval_step, &t->eval_value, &t->eval_room, &v->evals, x->step, x->value)) return;
@@ -188,26 +185,31 @@ void series_task_evaluation(struct run_series *s, int at, const struct series_ev
     v->best_step = x->step;
 }
 
-static int term_find(const struct run_series *s, const char *name) {
-    for (int i = 0; i < s->view.terms; i++)
-        if (!strcmp(s->part[i].name, name)) return i;
-    return -1;
+/* The examples' own loss is the first component, the others follow by name: the same order live and stored. */
+static int term_order(const char *a, const char *b) {
+    bool first = !strcmp(a, LOSS_OF_TASKS), second = !strcmp(b, LOSS_OF_TASKS);
+    return first || second ? second - first : strcmp(a, b);
 }
 
 /* Its place, made where there is none. */
 static int term_at(struct run_series *s, const char *name) {
     struct series *v = &s->view;
-    int at = term_find(s, name);
-    if (at >= 0) return at;
-    size_t n = (size_t)v->terms + 1;
+    int at = 0;
+    while (at < v->terms && term_order(s->part[at].name, name) < 0) at++;
+    if (at < v->terms && !strcmp(s->part[at].name, name)) return at;
+    size_t n = (size_t)v->terms + 1, after = (size_t)(v->terms - at);
+    struct series_term *term = xrealloc((struct series_term *)v->term, n, sizeof *term);
     s->part = xrealloc(s->part, n, sizeof *s->part);
-    v->term = xrealloc((struct series_term *)v->term, n, sizeof *v->term);
-    s->part[v->terms] = (struct term_arrays){ .name = xstrdup(name) };
-    ((struct series_term *)v->term)[v->terms] = (struct series_term){ .name = s->part[v->terms].name };
-    return v->terms++;
+    memmove(&s->part[at + 1], &s->part[at], after * sizeof *s->part);
+    memmove(&term[at + 1], &term[at], after * sizeof *term);
+    s->part[at] = (struct term_arrays){ .name = xstrdup(name) };
+    term[at] = (struct series_term){ .name = s->part[at].name };
+    v->term = term;
+    v->terms++;
+    return at;
 }
 
-void series_term_point(struct run_series *s, const char *name, int64_t step, double loss) {
+static void term_point(struct run_series *s, const char *name, int64_t step, double loss) {
     int at = term_at(s, name);
     struct series_term *v = (struct series_term *)&s->view.term[at];
     struct term_arrays *t = &s->part[at];
@@ -216,44 +218,150 @@ void series_term_point(struct run_series *s, const char *name, int64_t step, dou
     v->loss = t->loss;
 }
 
+/* The task whose loss has this name, "TASK/loss", or -1. */
+static int task_of_loss(const struct run_series *s, const char *name) {
+    const char *slash = strrchr(name, '/');
+    if (!slash || strcmp(slash, "/loss")) return -1;
+    for (int i = 0; i < s->view.tasks; i++)
+        if (text_starts(name, s->of[i].name) && strlen(s->of[i].name) == (size_t)(slash - name)) return i;
+    return -1;
+}
+
+static bool is_component(const char *name) { return text_starts(name, LOSS_COMPONENT) && !strchr(name, '/'); }
+
+void series_value(struct run_series *s, const char *name, int64_t step, double value) {
+    int at = task_of_loss(s, name);
+    if (at >= 0) task_point(s, at, step, value);
+    else if (is_component(name)) term_point(s, name, step, value);
+}
+
+/* ---- evaluations ---- */
+
+/* The name in the last stage of what a stage before it has as "stage1/dev.accuracy". */
+static const char *name_of(const struct run_series *s, const struct store_eval_row *r) {
+    const char *slash = s->staged && text_starts(r->name, SERIES_STAGE) ? strchr(r->name, '/') : NULL;
+    return slash ? slash + 1 : r->name;
+}
+
+/* Of the run: what its primary metric, "dev.accuracy", has beside it. */
+static bool whole_evaluation(const struct run_series *s, const struct store_eval_row *r, const char *majority, const char *loss,
+                             struct evaluation *x) {
+    const char *name = name_of(s, r);
+    if (!strcmp(name, majority)) x->majority = r->value.v;
+    if (!strcmp(name, loss)) x->loss = r->value.v;
+    if (strcmp(name, s->decides)) return false;
+    x->value = r->value.v;
+    x->best = r->best;
+    x->rows = r->rows;
+    return true;
+}
+
+static void whole_evaluations(struct run_series *s, const struct store_evals *v) {
+    char *majority = store_name_beside(s->decides, "majority"), *loss = store_name_beside(s->decides, "loss");
+    for (size_t i = 0; i < v->count;) {
+        struct evaluation x = { .step = v->row[i].step, .value = NAN, .loss = NAN, .majority = NAN };
+        bool there = false;
+        for (; i < v->count && v->row[i].step == x.step; i++)
+            there |= whole_evaluation(s, &v->row[i], majority, loss, &x);
+        if (there) take_evaluation(s, &x);
+    }
+    free(majority);
+    free(loss);
+}
+
+/* Of a task: the first split of a step counts. */
+static void task_evaluations(struct run_series *s, int at, const struct store_evals *v) {
+    const char *task = s->of[at].name, *decides = s->of[at].metric;
+    for (size_t i = 0; i < v->count;) {
+        struct evaluation x = { .step = v->row[i].step, .value = NAN, .loss = NAN, .majority = NAN };
+        bool there = false;
+        for (; i < v->count && v->row[i].step == x.step; i++) {
+            const struct store_eval_row *r = &v->row[i];
+            const char *metric = store_name_metric(name_of(s, r), task);
+            if (!metric) continue;
+            if (!strcmp(metric, "majority") && isnan(x.majority)) x.majority = r->value.v;
+            if (there || !decides || strcmp(metric, decides)) continue;
+            there = true;
+            x.value = r->value.v;
+            x.best = r->best;
+            x.rows = r->rows;
+        }
+        if (there) task_evaluation(s, at, &x);
+    }
+}
+
+void series_evaluations(struct run_series *s, const struct store_evals *v) {
+    if (s->decides) whole_evaluations(s, v);
+    for (int i = 0; i < s->view.tasks; i++) task_evaluations(s, i, v);
+}
+
+/* ---- from another series ---- */
+
 /* How many of the steps are not after `last`: those that come are few, and at the end. */
 static size_t series_known(const double *step, size_t count, const double *last) {
     while (last && count && step[count - 1] > *last) count--;
     return last ? count : 0;
 }
 
-void series_take_tasks(struct run_series *s, const struct run_series *from) {
-    for (int i = 0; i < from->view.tasks; i++) {
-        const struct series_task *x = &from->view.task[i];
-        series_task(s, x->name, x->metric, x->share);
-        int at = series_task_find(s, x->name);
-        const struct series_task *v = &s->view.task[at];
-        for (size_t k = series_known(x->step, x->count,
-                                     v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
-            series_task_point(s, at, (int64_t)x->step[k], x->loss[k]);
-        for (size_t k = series_known(x->eval_step, x->evals,
-                                     v->evals ? &v->eval_step[v->evals - 1] : NULL); k < x->evals; k++)
-            series_task_evaluation(s, at, &(struct series_evaluation){
-                (int64_t)x->eval_step[k], NULL, x->rows, x->eval_value[k], NAN, x->majority,
-                !isnan(x->best) && x->best_step == (int64_t)x->eval_step[k] });
-    }
-    for (int i = 0; i < from->view.terms; i++) {
-        const struct series_term *x = &from->view.term[i];
-        int at = term_at(s, x->name);
-        const struct series_term *v = &s->view.term[at];
-        for (size_t k = series_known(x->step, x->count,
-                                     v->count ? &v->step[v->count - 1] : NULL); k < x->count; k++)
-            series_term_point(s, x->name, (int64_t)x->step[k], x->loss[k]);
-    }
-    if (!from->view.marks) return;
-    s->view.marks = from->view.marks;
-    memcpy(s->view.mark, from->view.mark, sizeof s->view.mark);
+/* The first of the steps of `from` that is after the last one in `mine`. */
+static size_t series_new_from(const double *mine, size_t count, const double *from, size_t n) {
+    return series_known(from, n, count ? &mine[count - 1] : NULL);
 }
 
-void series_sample(struct run_series *s, const struct train_sample *x, bool more) {
+static void take_task(struct run_series *s, const struct series_task *x) {
+    add_task(s, x->name, x->metric, x->share);
+    int at = task_find(s, x->name);
+    const struct series_task *v = &s->view.task[at];
+    for (size_t k = series_new_from(v->step, v->count, x->step, x->count); k < x->count; k++)
+        task_point(s, at, (int64_t)x->step[k], x->loss[k]);
+    for (size_t k = series_new_from(v->eval_step, v->evals, x->eval_step, x->evals); k < x->evals; k++) {
+        int64_t step = (int64_t)x->eval_step[k];
+        bool best = !isnan(x->best) && x->best_step == step;
+        task_evaluation(s, at, &(struct evaluation){ step, x->rows, x->eval_value[k], NAN, x->majority, best });
+    }
+}
+
+static void take_points(struct run_series *s, const struct run_series *from) {
+    const struct series *x = &from->view, *v = &s->view;
+    for (size_t k = series_new_from(s->step, v->count, x->step, x->count); k < x->count; k++)
+        series_point(s, &(struct series_step){ (int64_t)x->step[k], x->loss[k], x->lr[k], x->grad_norm[k],
+                                               x->tokens[k] - (k ? x->tokens[k - 1] : 0), x->seconds[k] });
+    for (size_t k = series_new_from(s->eval_step, v->evals, x->eval_step, x->evals); k < x->evals; k++) {
+        int64_t step = (int64_t)x->eval_step[k];
+        bool best = !isnan(x->best) && x->best_step == step;
+        take_evaluation(s, &(struct evaluation){ step, x->eval_rows, x->eval_value[k], from->eval_loss[k], x->majority, best });
+    }
+}
+
+/* How many samples there are from a step on. */
+static size_t samples_from(const struct series *v, int64_t step) {
+    size_t n = 0;
+    while (n < v->samples && v->sample[v->samples - n - 1].step >= step) n++;
+    return n;
+}
+
+void series_take(struct run_series *s, const struct run_series *from) {
+    const struct series *x = &from->view;
+    if (!s->decides && from->decides) s->decides = xstrdup(from->decides);
+    s->staged |= from->staged;
+    if (x->epoch > 0) s->view.epoch = x->epoch;
+    if (x->marks) memcpy(s->view.mark, x->mark, sizeof x->mark);
+    if (x->marks) s->view.marks = x->marks;
+    take_points(s, from);
+    for (int i = 0; i < x->tasks; i++) take_task(s, &x->task[i]);
+    for (int i = 0; i < x->terms; i++) {
+        const struct series_term *t = &x->term[i];
+        int at = term_at(s, t->name);
+        const struct series_term *v = &s->view.term[at];
+        for (size_t k = series_new_from(v->step, v->count, t->step, t->count); k < t->count; k++)
+            term_point(s, t->name, (int64_t)t->step[k], t->loss[k]);
+    }
+    for (size_t k = x->samples ? samples_from(&s->view, x->sample[0].step) : 0; k < x->samples; k++)
+        series_sample(s, &x->sample[k]);
+}
+
+void series_sample(struct run_series *s, const struct train_sample *x) {
     struct series *v = &s->view;
-    if (!more) s->taking = !v->samples || x->step > s->sample[v->samples - 1].step;
-    if (!s->taking) return;
     GROW(s->sample, s->sample_room, v->samples + 1);
     s->sample[v->samples++] = (struct train_sample){
         x->step, xstrdup(x->source), x->target ? xstrdup(x->target) : NULL, xstrdup(x->generated), x->valid,
@@ -285,109 +393,75 @@ static int read_points(struct run_series *s, struct store *store, struct err *e)
     return rc;
 }
 
-/* Training rows of the run's tasks, as their reports have them, each task's first; 0: one is not known. */
-static size_t series_train_rows(const struct store_run *run, const struct run_config *c) {
-    size_t all = 0;
+/* Training rows of each of the run's tasks, as the reports have them; false: those of one are not known. */
+static bool train_rows(const struct store_run *run, const struct run_config *c, size_t rows[RUN_TASKS]) {
+    bool known = true;
     for (int i = 0; i < config_task_count(c); i++) {
         char *start = c->tasks ? xprintf("task %s\n", c->of[i].task_name) : xstrdup("");
         struct report_facts f = { 0 };
         int at = 0;
         while (at < run->reports && !text_starts(run->report[at], start)) at++;
         if (at < run->reports) report_read(run->report[at], &f);
-        size_t rows = f.rows;
+        rows[i] = f.rows;
+        known = known && f.rows;
         report_facts_release(&f);
         free(start);
-        if (!rows) return 0;
-        all += rows;
     }
-    return all;
+    return known;
 }
 
-static void read_epoch(struct run_series *s, const struct store_run *run) {
+/* Steps of an epoch; 0: the run has none. */
+static double epoch_of(const struct run_config *c, const size_t *rows) {
+    size_t all = 0;
+    if (c->batch < 1 || config_is_meta(c) || config_is_staged(c)) return 0;
+    for (int i = 0; i < config_task_count(c); i++) all += rows[i];
+    return (double)epoch_steps(1, all, c->batch);
+}
+
+static void add_tasks(struct run_series *s, const struct run_config *c, const size_t *rows) {
+    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    struct err ignored = ERR_INIT; /* it was read when the config was completed */
+    double expected[RUN_TASKS];
+    if (c->sampling) sampling_parse(c->sampling, &how, &ignored);
+    if (rows) sampling_expected(&how, c->tasks, rows, c->batch, expected);
+    for (int i = 0; i < c->tasks; i++)
+        add_task(s, c->of[i].task_name, c->of[i].metric, rows ? expected[i] / c->batch : NAN);
+}
+
+static void add_stages(struct run_series *s, const struct run_config *c) {
+    struct stages *all = config_stages(c);
+    s->staged = all != NULL;
+    s->view.marks = 0;
+    for (int k = 1; all && k < all->count && s->view.marks < SERIES_MARKS; k++)
+        s->view.mark[s->view.marks++] = (double)stages_first(all, k);
+    stages_free(all);
+}
+
+void series_begin(struct run_series *s, const struct store_run *run) {
     struct run_config c;
-    struct err ignored = ERR_INIT; /* a config that cannot be read tells no passes */
-    if (s->view.epoch > 0 || !run->config || config_from_json(run->config, strlen(run->config), &c, &ignored)) return;
-    s->view.epoch = series_epoch(&c, series_train_rows(run, &c));
+    struct err ignored = ERR_INIT;
+    size_t rows[RUN_TASKS];
+    if (!s->decides) s->decides = xstrdup(run->decides);
+    if (!run->config || config_from_json(run->config, strlen(run->config), &c, &ignored)) return;
+    bool known = train_rows(run, &c, rows);
+    if (known) s->view.epoch = epoch_of(&c, rows);
+    if (c.tasks) add_tasks(s, &c, known ? rows : NULL);
+    add_stages(s, &c);
     config_release(&c);
 }
 
-/* Of the split that decides: what it is called, "dev.accuracy", and its loss and majority; a step's rows stand
- * together. */
-static void take_evaluations(struct run_series *s, const char *decides, const struct store_evals *v) {
-    const char *dot = strrchr(decides, '.');
-    char *majority = store_name_beside(decides, "majority"), *loss = store_name_beside(decides, "loss");
-    for (size_t i = 0; i < v->count;) {
-        struct series_evaluation x = { .step = v->row[i].step, .metric = dot ? dot + 1 : NULL, .value = NAN,
-                                       .loss = NAN, .majority = NAN };
-        bool there = false;
-        for (; i < v->count && v->row[i].step == x.step; i++) {
-            const struct store_eval_row *r = &v->row[i];
-            if (!strcmp(r->name, majority)) x.majority = r->value.v;
-            if (!strcmp(r->name, loss)) x.loss = r->value.v;
-            if (strcmp(r->name, decides)) continue;
-            there = true;
-            x.value = r->value.v;
-            x.best = r->best;
-            x.rows = r->rows;
-        }
-        if (there) series_evaluation(s, &x);
-    }
-    free(majority);
-    free(loss);
-}
-
-static void take_task_evaluations(struct run_series *s, int at, const struct store_evals *v) {
-    const char *task = s->of[at].name, *decides = s->of[at].metric;
-    for (size_t i = 0; i < v->count;) {
-        struct series_evaluation x = { .step = v->row[i].step, .value = NAN, .loss = NAN, .majority = NAN };
-        bool there = false;
-        for (; i < v->count && v->row[i].step == x.step; i++) {
-            const struct store_eval_row *r = &v->row[i];
-            const char *metric = store_name_metric(r->name, task);
-            if (!metric) continue;
-            if (!strcmp(metric, "majority") && isnan(x.majority)) x.majority = r->value.v;
-            if (there || !decides || strcmp(metric, decides)) continue;
-            there = true;
-            x.value = r->value.v;
-            x.best = r->best;
-            x.rows = r->rows;
-        }
-        if (there) series_task_evaluation(s, at, &x);
-    }
-}
-
-static int series_read_tasks(struct run_series *s, struct store *store, const struct store_run *run,
-                             const struct store_evals *v, struct err *e) {
-    struct run_config c;
-    int rc = config_from_json(run->config, strlen(run->config), &c, e);
-    for (int i = 0; !rc && i < c.tasks; i++) {
-        struct store_points p = { 0 };
-        const char *name = c.of[i].task_name;
-        series_task(s, name, c.of[i].metric, NAN);
-        int at = series_task_find(s, name);
-        take_task_evaluations(s, at, v);
-        size_t n = s->view.task[at].count;
-        int64_t from = n ? (int64_t)s->of[at].step[n - 1] + 1 : 0;
-        char *key = xprintf("%s/loss", name);
-        rc = store_points(store, s->view.run, key, from, &p, e);
-        for (size_t k = 0; k < p.count && !rc; k++) series_task_point(s, at, p.step[k], p.value[k]);
-        store_points_release(&p);
-        free(key);
-    }
-    config_release(&c);
-    return rc;
-}
-
-static int series_read_terms(struct run_series *s, struct store *store, struct err *e) {
-    static const char *const name[] = { "loss.task", "loss.instance", "loss.prototype" };
+/* The further values of steps. */
+static int read_values(struct run_series *s, struct store *store, const struct store_run *run, struct err *e) {
     int rc = 0;
-    for (size_t i = 0; !rc && i < COUNT_OF(name); i++) {
+    for (size_t i = 0; !rc && i < run->value_count; i++) {
+        const char *name = run->value[i].name;
+        int task = task_of_loss(s, name), at = task < 0 && is_component(name) ? term_at(s, name) : task;
+        if (at < 0) continue;
+        const double *step = task < 0 ? s->part[at].step : s->of[at].step;
+        size_t n = task < 0 ? s->view.term[at].count : s->view.task[at].count;
         struct store_points p = { 0 };
-        int at = term_find(s, name[i]);
-        size_t n = at < 0 ? 0 : s->view.term[at].count;
-        int64_t from = n ? (int64_t)s->part[at].step[n - 1] + 1 : 0;
-        rc = store_points(store, s->view.run, name[i], from, &p, e);
-        for (size_t k = 0; k < p.count && !rc; k++) series_term_point(s, name[i], p.step[k], p.value[k]);
+        rc = store_points(store, s->view.run, name, n ? (int64_t)step[n - 1] + 1 : 0, &p, e);
+        for (size_t k = 0; k < p.count && !rc; k++) series_value(s, name, p.step[k], p.value[k]);
         store_points_release(&p);
     }
     return rc;
@@ -397,39 +471,21 @@ static int read_samples(struct run_series *s, struct store *store, struct err *e
     struct store_samples v;
     int rc = store_samples(store, s->view.run, &v, e);
     if (rc) return rc;
-    for (size_t i = 0; i < v.count; i++) {
+    for (size_t i = v.count ? samples_from(&s->view, v.sample[0].step) : 0; i < v.count; i++) {
         const struct store_sample *x = &v.sample[i];
-        series_sample(s, &(struct train_sample){ x->step, x->source, x->target, x->generated, x->valid },
-                      i && x->step == v.sample[i - 1].step);
+        series_sample(s, &(struct train_sample){ x->step, x->source, x->target, x->generated, x->valid });
     }
     store_samples_release(&v);
     return 0;
 }
 
-/* Of a run in stages: its marks, and results of each stage under the name that they have in the last one. */
-static int read_stages(struct run_series *s, const struct store_run *run, struct store_evals *v, struct err *e) {
-    struct run_config c;
-    if (!run->regime || !text_starts(run->regime, "stages(")) return 0;
-    int rc = config_from_json(run->config, strlen(run->config), &c, e);
-    if (rc) return rc;
-    series_stages(s, &c);
-    config_release(&c);
-    for (size_t i = 0; i < v->count; i++) {
-        char *name = v->row[i].name, *slash = text_starts(name, SERIES_STAGE) ? strchr(name, '/') : NULL;
-        if (slash) memmove(name, slash + 1, strlen(slash));
-    }
-    return 0;
-}
-
 int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e) {
     struct store_evals v = { 0 };
+    series_begin(s, run);
     int rc = read_points(s, store, e);
-    read_epoch(s, run);
     if (!rc) rc = store_evaluations(store, s->view.run, &v, e);
-    if (!rc) rc = read_stages(s, run, &v, e);
-    if (!rc) take_evaluations(s, run->decides, &v);
-    if (!rc && task_results_several(run)) rc = series_read_tasks(s, store, run, &v, e);
-    if (!rc && task_results_several(run)) rc = series_read_terms(s, store, e);
+    if (!rc) series_evaluations(s, &v);
+    if (!rc) rc = read_values(s, store, run, e);
     if (!rc) rc = read_samples(s, store, e);
     store_evals_release(&v);
     return rc;

@@ -20,8 +20,8 @@ struct run_series {
     size_t eval_room;
     struct train_sample *sample; /* its texts are owned */
     size_t sample_room;
-    bool taking; /* the set in hand is new */
-    char *metric, *rows;
+    char *decides, *rows; /* decides: "dev.accuracy", the metric of the view */
+    bool staged;
     struct task_arrays *of; /* of view.task */
     struct term_arrays *part; /* of view.term */
 };
@@ -30,41 +30,26 @@ struct run_series {
 struct run_series *series_new(int64_t run);
 void series_free(struct run_series *s); /* NULL is no work */
 
+/* Takes from a run (whole, store.h) what its curves are of: the primary metric, its tasks and their expected shares of a
+ * batch, where its stages begin, the steps of an epoch; the metric alone where its config cannot be read. */
+void series_begin(struct run_series *s, const struct store_run *run);
 /* tokens: of the step alone; seconds: of training until then.  NaN: not kept. */
 struct series_step {
     int64_t step;
     double loss, lr, norm, tokens, seconds;
 };
 void series_point(struct run_series *s, const struct series_step *x);
-/* Steps a pass of a run over so many training rows; 0: it makes none. */
-double series_epoch(const struct run_config *c, size_t rows);
-/* Values NaN: undefined, or not told.  metric, rows: copied. */
-struct series_evaluation {
-    int64_t step;
-    const char *metric, *rows;
-    double value, loss, majority;
-    bool best;
-};
-void series_evaluation(struct run_series *s, const struct series_evaluation *v);
-/* Where a run in stages goes on to the next one. */
-void series_stages(struct run_series *s, const struct run_config *c);
-/* Of several tasks: what each is called and measured by (copied), and its expected share of a batch's rows (NaN: not
- * known).  Again: only a share that was not known is taken.  And their points, `at` counting tasks from 0; of
- * an evaluation the first one of a step counts. */
-void series_task(struct run_series *s, const char *name, const char *metric, double share);
-void series_task_point(struct run_series *s, int at, int64_t step, double loss);
-void series_task_evaluation(struct run_series *s, int at, const struct series_evaluation *v);
-/* A named part of the loss, "loss.task" (copied): the first point of one makes it known. */
-void series_term_point(struct run_series *s, const char *name, int64_t step, double loss);
-/* The task of that name, or -1. */
-int series_task_find(const struct run_series *s, const char *name);
-/* Adds what another series of the same run has of its tasks, of the loss's parts and of its stages after what is there. */
-void series_take_tasks(struct run_series *s, const struct run_series *from);
-/* Texts of one step come together: a set of a step that is not after the last one's is passed over.
- * `more`: of the set that was begun.  Texts are copied. */
-void series_sample(struct run_series *s, const struct train_sample *x, bool more);
+/* A further value of a step under the name that the history has it by: the loss of a task, "TASK/loss", or a component of
+ * the loss, "loss.task".  Other names are metrics of the step, and passed over. */
+void series_value(struct run_series *s, const char *name, int64_t step, double value);
+/* Results, those of a step one after another: of the run, and of its tasks. */
+void series_evaluations(struct run_series *s, const struct store_evals *v);
+/* A text is copied. */
+void series_sample(struct run_series *s, const struct train_sample *x);
+/* Adds what another series of the same run has after what is there. */
+void series_take(struct run_series *s, const struct run_series *from);
 
-/* Adds what the store has of the run (whole, store.h) from the last step on. */
+/* Adds what the store has of the run (whole) from the last step on. */
 int series_read(struct run_series *s, struct store *store, const struct store_run *run, struct err *e);
 
 #endif

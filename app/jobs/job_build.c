@@ -4,8 +4,6 @@
 #include "app/history/opened.h"
 #include "app/jobs/jobs_private.h"
 #include "core/base/mem.h"
-#include "core/train/sampling.h"
-#include "core/train/stages.h"
 
 /* Ends a job that the pool never had: its run's row says so, its lock is let go. */
 static void end_unbuilt(struct job_record *job, enum store_state state, const char *reason, int64_t step) {
@@ -55,22 +53,18 @@ static void set_to_work(struct job_record *job, struct run *run) {
     pool_wake(j->pool);
 }
 
-/* The tasks of a run with several, and what the sampling expects of each in a batch; where its stages begin. */
-static struct run_series *tell_tasks(const struct job_record *job) {
-    const struct run_config *c = &job->request->config;
-    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
-    struct err ignored = ERR_INIT; /* it was read when the config was completed */
-    size_t rows[RUN_TASKS];
-    double expected[RUN_TASKS];
-    if (!c->tasks && !config_is_staged(c)) return NULL;
+/* Begins the curves of a run as its record has them. */
+static void begin_series(struct job_record *job) {
+    struct jobs *j = job->jobs;
     struct run_series *s = series_new(job->id);
-    series_stages(s, c);
-    for (int i = 0; i < c->tasks; i++) rows[i] = job->tasks.task[i]->train.rows;
-    if (c->sampling) sampling_parse(c->sampling, &how, &ignored);
-    sampling_expected(&how, c->tasks, rows, c->batch, expected);
-    for (int i = 0; i < c->tasks; i++)
-        series_task(s, c->of[i].task_name, c->of[i].metric, expected[i] / c->batch);
-    return s;
+    struct store_run run;
+    if (!store_run(j->store, job->id, &run, NULL)) {
+        series_begin(s, &run);
+        store_run_release(&run);
+    }
+    pthread_mutex_lock(&j->lock);
+    job->series = s;
+    pthread_mutex_unlock(&j->lock);
 }
 
 /* What is worth knowing of a run that goes on. */
@@ -115,13 +109,7 @@ static void build_job(struct job_record *job) {
     if (job->model && !job_tasks_take(j, job->model, &r->config, &job->tasks,
                                       &e)) run = job_build_make_run(job, &e);
     if (run) {
-        struct run_series *told = tell_tasks(job);
-        size_t rows = 0;
-        for (int i = 0; i < config_task_count(&r->config); i++) rows += job->tasks.task[i]->train.rows;
-        pthread_mutex_lock(&j->lock);
-        job->told = told;
-        job->epoch = series_epoch(&r->config, rows);
-        pthread_mutex_unlock(&j->lock);
+        begin_series(job);
         job_drop_request(job);
         set_to_work(job, run);
         return;

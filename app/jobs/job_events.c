@@ -22,7 +22,7 @@ static char *split_name(const struct event *e) {
     return xprintf("%s%s%s%s", stage, task, *task ? "/" : "", split);
 }
 
-/* A step's further numbers: "TASK/loss", "loss.instance". */
+/* A step's further values: "TASK/loss", "loss.instance", "ranks". */
 static void keep_terms(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct err ignored = ERR_INIT; /* a name without a number is asked for again at the next step */
@@ -32,6 +32,9 @@ static void keep_terms(struct job_record *job, const struct event *e) {
             const struct event_term *x = &e->term[i];
             char *name = x->task ? xprintf("%s/%s", x->task, x->name) : xstrdup(x->name);
             int key = store_key(j->store, name, -1, false, &ignored);
+            pthread_mutex_lock(&j->lock);
+            series_value(job->series, name, e->step, x->value);
+            pthread_mutex_unlock(&j->lock);
             free(name);
             if (key < 0) continue;
             step.key[step.count] = key;
@@ -50,48 +53,40 @@ static void on_point(struct job_record *job, const struct event *e) {
     };
     for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
     store_step(j->store, &step);
-    keep_terms(job, e);
     pthread_mutex_lock(&j->lock);
-    GROW(job->point, job->points_room, job->points + 1);
-    job->point[job->points++] = (struct series_step){ e->step, e->loss, e->lr, e->grad_norm, e->tokens, e->seconds };
-    for (int i = 0; i < e->terms && job->told; i++) {
-        const struct event_term *x = &e->term[i];
-        int at = x->task && !strcmp(x->name, "loss") ? series_task_find(job->told, x->task) : -1;
-        if (at >= 0) series_task_point(job->told, at, e->step, x->value);
-        if (!x->task) series_term_point(job->told, x->name, e->step, x->value);
-    }
+    series_point(job->series, &(struct series_step){ e->step, e->loss, e->lr, e->grad_norm, e->tokens, e->seconds });
     pthread_mutex_unlock(&j->lock);
+    keep_terms(job, e);
 }
 
-/* Of one of several tasks; its first split comes first. */
-static void tell_task(struct job_record *job, const struct event *e, double majority) {
-    struct series_evaluation x = { .step = e->step, .rows = e->rows, .value = NAN, .majority = majority,
-                                   .best = e->best };
+/* The rows that the history will have of an evaluation, for the curves. */
+static void show_evaluation(struct job_record *job, const struct event *e, const char *split) {
+    struct store_eval_row row[EVENT_METRICS];
+    for (int i = 0; i < e->metrics; i++) {
+        const struct event_metric *m = &e->metric[i];
+        row[i] = (struct store_eval_row){ .step = e->step, .name = xprintf("%s.%s", split, m->name),
+                                          .rows = (char *)(uintptr_t)e->rows, .best = e->best,
+                                          .value = { .measured = true, .v = m->undefined ? NAN : m->value } };
+    }
     pthread_mutex_lock(&job->jobs->lock);
-    int at = job->told ? series_task_find(job->told, e->task) : -1;
-    const char *decides = at >= 0 ? job->told->view.task[at].metric : NULL;
-    for (int i = 0; i < e->metrics && decides; i++)
-        if (!strcmp(e->metric[i].name, decides) && !e->metric[i].undefined) x.value = e->metric[i].value;
-    if (at >= 0) series_task_evaluation(job->told, at, &x);
+    series_evaluations(job->series, &(struct store_evals){ .row = row, .count = (size_t)e->metrics });
+    if (e->decides) {
+        job->constant = e->constant;
+        job->none_valid = e->none_valid;
+    }
     pthread_mutex_unlock(&job->jobs->lock);
+    for (int i = 0; i < e->metrics; i++) free(row[i].name);
 }
 
 static void on_evaluation(struct job_record *job, const struct event *e) {
     struct jobs *j = job->jobs;
     struct store_metric metric[EVENT_METRICS];
-    struct job_evaluation shown = { .step = e->step, .value = NAN, .loss = NAN, .best = e->best,
-                                    .constant = e->constant, .none_valid = e->none_valid };
-    double majority = NAN;
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
         int id = metric_find(m->name);
         bool share = !strcmp(m->name, "average") || !strcmp(m->name, "after") || !strcmp(m->name, "before");
         int direction = id >= 0 ? metric_direction((enum metric_id)id) : share;
         metric[i] = (struct store_metric){ m->name, m->value, m->undefined, direction };
-        if (m->undefined) continue;
-        if (job->metric && !strcmp(m->name, job->metric)) shown.value = m->value;
-        if (!strcmp(m->name, "loss")) shown.loss = m->value;
-        if (!strcmp(m->name, "majority")) majority = m->value;
     }
     char *split = split_name(e);
     struct store_evaluation v = { .run = job->id, .step = e->step, .rows = e->rows,
@@ -99,15 +94,8 @@ static void on_evaluation(struct job_record *job, const struct event *e) {
                                   .best = e->best,
                                   .seconds = e->seconds, .count = e->metrics, .metric = metric };
     store_evaluation(j->store, &v);
+    show_evaluation(job, e, split);
     free(split);
-    if (e->task) tell_task(job, e, majority);
-    if (!e->decides) return;
-    pthread_mutex_lock(&j->lock);
-    GROW(job->evaluation, job->evaluations_room, job->evaluations + 1);
-    job->evaluation[job->evaluations++] = shown;
-    if (!isnan(majority)) job->majority = majority;
-    if (e->rows && !job->rows) job->rows = xstrdup(e->rows);
-    pthread_mutex_unlock(&j->lock);
 }
 
 static void on_checkpoint(struct job_record *job, const struct event *e) {
@@ -186,12 +174,9 @@ static void on_samples(struct job_record *job, const struct event *e) {
     free(split);
     free(kept);
     pthread_mutex_lock(&job->jobs->lock);
-    GROW(job->sample, job->samples_room, job->samples + (size_t)v->count);
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];
-        job->sample[job->samples++] = (struct job_sample){
-            e->step, xstrdup(x->source), x->target ? xstrdup(x->target) : NULL, xstrdup(x->generated),
-            x->valid };
+        series_sample(job->series, &(struct train_sample){ e->step, x->source, x->target, x->generated, x->valid });
     }
     pthread_mutex_unlock(&job->jobs->lock);
 }
@@ -221,12 +206,6 @@ static void on_state(struct job_record *job, const struct event *e) {
     if (e->state == RUN_PAUSED) job->retry = clock_ms() + RETRY_MS;
     jobs__changed(job->jobs);
     pthread_mutex_unlock(&job->jobs->lock);
-}
-
-void jobs__sample_release(struct job_sample *s) {
-    free(s->source);
-    free(s->target);
-    free(s->generated);
 }
 
 void jobs__event(void *self, const struct event *e) {

@@ -81,7 +81,6 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
 struct job_record *job_new(struct jobs *j) {
     struct job_record *job = xcalloc(1, sizeof *job);
     job->jobs = j;
-    job->majority = NAN;
     job->last = (struct run_progress){ .state = RUN_QUEUED, .loss = NAN };
     return job;
 }
@@ -91,14 +90,8 @@ void job_free(struct job_record *job) {
     free(job->why);
     free(job->method);
     free(job->task_name);
-    free(job->metric);
-    free(job->rows);
     free(job->reason);
-    free(job->point);
-    free(job->evaluation);
-    for (size_t i = 0; i < job->samples; i++) jobs__sample_release(&job->sample[i]);
-    free(job->sample);
-    series_free(job->told);
+    series_free(job->series);
     free(job);
 }
 
@@ -106,7 +99,6 @@ void job_free(struct job_record *job) {
 static void job_start_describe(struct job_record *job, const struct run_config *c) {
     job->method = method_text(&c->method);
     job->task_name = xstrdup(c->task);
-    job->metric = xcopy(c->metric);
     job->seed = c->seed;
     job->last.steps = c->steps;
 }

@@ -315,34 +315,18 @@ bool jobs_view(struct jobs *j, int64_t id, struct job_view *out) {
         out->reason = xcopy(job->reason);
         out->seed = job->seed;
         out->resumed = job->resumed;
-        for (size_t i = 0; i < job->evaluations; i++)
-            if (job->evaluation[i].best) out->best = job->evaluation[i].value;
-        if (job->evaluations) {
-            out->constant = job->evaluation[job->evaluations - 1].constant;
-            out->none_valid = job->evaluation[job->evaluations - 1].none_valid;
-        }
+        if (job->series) out->best = job->series->view.best;
+        out->constant = job->constant;
+        out->none_valid = job->none_valid;
     }
     pthread_mutex_unlock(&j->lock);
     return job != NULL;
 }
 
-void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_series *out) {
+void jobs_series(struct jobs *j, int64_t id, struct run_series *out) {
     pthread_mutex_lock(&j->lock);
     const struct job_record *job = jobs_shown(j, id);
-    if (job && c->job != job) *c = (struct job_cursor){ .job = job };
-    for (; job && c->points < job->points; c->points++) series_point(out, &job->point[c->points]);
-    if (job && job->epoch > 0) out->view.epoch = job->epoch;
-    for (; job && c->evaluations < job->evaluations; c->evaluations++) {
-        const struct job_evaluation *v = &job->evaluation[c->evaluations];
-        series_evaluation(out, &(struct series_evaluation){ v->step, job->metric, job->rows, v->value, v->loss,
-                                                            job->majority, v->best });
-    }
-    for (; job && c->samples < job->samples; c->samples++) {
-        const struct job_sample *x = &job->sample[c->samples];
-        series_sample(out, &(struct train_sample){ x->step, x->source, x->target, x->generated, x->valid },
-                      c->samples && job->sample[c->samples - 1].step == x->step);
-    }
-    if (job && job->told) series_take_tasks(out, job->told);
+    if (job && job->series) series_take(out, job->series);
     pthread_mutex_unlock(&j->lock);
 }
 

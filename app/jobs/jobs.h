@@ -102,13 +102,8 @@ size_t jobs_ids(struct jobs *j, int64_t **ids);
 bool jobs_view(struct jobs *j, int64_t id, struct job_view *out);
 void job_view_release(struct job_view *v);
 
-/* How much of a run's series has been taken; begun with {0}. */
-struct job_cursor {
-    const void *job;
-    size_t points, evaluations, samples;
-};
-/* Adds to *out what has come of the run in this process since the cursor. */
-void jobs_series(struct jobs *j, int64_t id, struct job_cursor *c, struct run_series *out);
+/* Adds to *out what has come of the run in this process after what is there. */
+void jobs_series(struct jobs *j, int64_t id, struct run_series *out);
 
 /* Takes the latest message for the user (a failed start, a full disk); "" when none.
  * Caller frees. */

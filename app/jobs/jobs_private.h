@@ -34,18 +34,6 @@ struct job_tasks {
     struct task **task;
 };
 
-struct job_evaluation {
-    int64_t step;
-    double value, loss; /* of the deciding metric; NaN when undefined */
-    bool best, constant, none_valid;
-};
-/* A text given for a dev row (event.h). */
-struct job_sample {
-    int64_t step;
-    char *source, *target, *generated;
-    int valid;
-};
-
 enum job_stage {
     JOB_ASKED,    /* nothing is kept of it yet: it can be dropped */
     JOB_QUEUED,   /* its row is in the store, which owns its lock; it waits for its turn */
@@ -75,18 +63,11 @@ struct job_record {
     bool stop, paused;           /* as the user wants */
     int64_t retry;               /* when to set going a run that paused itself, clock_ms; 0: it has not */
     struct err failure;          /* why it could not be built */
-    char *method, *task_name, *metric, *rows, *reason;
+    char *method, *task_name, *reason;
     uint64_t seed;
     struct run_progress last;    /* while it is not in work */
-    size_t points, points_room;
-    struct series_step *point;
-    double epoch;                /* series_epoch */
-    size_t evaluations, evaluations_room;
-    struct job_evaluation *evaluation;
-    size_t samples, samples_room;
-    struct job_sample *sample;
-    double majority;
-    struct run_series *told; /* of several tasks, what came of each; NULL: of one, or not built yet */
+    bool constant, none_valid;   /* of the latest evaluation of the split that decides */
+    struct run_series *series;   /* what came of it in this process; NULL: not built yet */
 };
 
 struct jobs {
@@ -154,7 +135,6 @@ void *jobs__supervise(void *jobs);       /* the supervisor's thread */
 void jobs__hold(struct jobs *j, bool full, const char *why);
 
 /* job_events.c */
-void jobs__sample_release(struct job_sample *s);
 void jobs__event(void *self, const struct event *e); /* self: struct job_record */
 
 void request_copy(struct job_request *to, const struct job_request *from);

@@ -48,7 +48,6 @@ static void fill_series(struct session *s) {
     if (!s->series || s->series->view.run != focus) {
         series_free(s->series);
         s->series = series_new(focus);
-        s->cursor = (struct job_cursor){ 0 };
         s->stored = SERIES_HERE;
     }
     bool before = focus != 0, elsewhere = focus != 0; /* a run that is not of this process is in the store alone */
@@ -65,7 +64,7 @@ static void fill_series(struct session *s) {
         if (row) s->read_state = row->state;
         background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &focus, .runs = 1 });
     }
-    if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, &s->cursor, s->series);
+    if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, s->series);
     s->ui.train.series = s->series->view;
 }
 

@@ -88,7 +88,6 @@ struct session {
     } filled[SCREEN_COUNT];
     bool look_only;        /* the history was opened for reading: nothing is begun or changed */
     bool following;        /* the newest living run is in focus, until another is chosen */
-    struct job_cursor cursor; /* what of it has been taken from the jobs */
     enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */
     int64_t read_step;     /* and of a run that another process trains, how far it was then */
     enum run_state read_state;

@@ -110,7 +110,7 @@ static int place(struct jobs *j, int64_t id) {
 static double heap(struct jobs *j, int64_t training) {
     struct mallinfo2 all = mallinfo2();
     pthread_mutex_lock(&j->lock);
-    double points = (double)sizeof(struct series_step) * (double)jobs__find(j, training)->points_room;
+    double points = 6.0 * sizeof(double) * (double)jobs__find(j, training)->series->room;
     pthread_mutex_unlock(&j->lock);
     return (double)all.uordblks + (double)all.hblkhd - (double)sqlite3_memory_used() - points;
 }
@@ -324,11 +324,9 @@ static void an_idle_screen_reads_nothing(void **state) {
     }
     assert_int_equal(background_orders(s.background), asked);
     /* a frame takes what is new, which is nothing now */
-    struct run_series *news = series_new(id);
-    struct job_cursor at = s.cursor;
-    jobs_series(s.jobs, id, &at, news);
-    assert_int_equal(news->view.count + news->view.evals + news->view.samples, 0);
-    series_free(news);
+    const struct series had = s.series->view;
+    jobs_series(s.jobs, id, s.series);
+    assert_memory_equal(&had, &s.series->view, sizeof had);
     /* and while it trains, its points come without the store */
     size_t count = v->count;
     test_ok(jobs_unpause(s.jobs, id, &e), &e);
@@ -383,17 +381,27 @@ static void a_series_grows_by_what_is_new(void **state) {
     for (int64_t i = 150; i <= 210; i++) series_point(s, &(struct series_step){ i, 1.0 / (double)i, 1, 2, 3, (double)i });
     assert_int_equal(s->view.count, 210);
     for (size_t i = 0; i < 210; i++) assert_true(s->view.step[i] == (double)i + 1 && s->view.loss[i] == 1.0 / ((double)i + 1));
-    struct series_evaluation x = { 10, "accuracy", "dev 20", 0.5, 0.7, 0.4, true };
-    series_evaluation(s, &x);
-    series_evaluation(s, &x);
-    x = (struct series_evaluation){ 20, "accuracy", "dev 20", 0.4, 0.8, NAN, false };
-    series_evaluation(s, &x);
+    char *name[] = { "dev.accuracy", "dev.loss", "dev.majority", "dev.accuracy", "dev.loss" }, rows[] = "dev 20";
+    const double value[] = { 0.5, 0.7, 0.4, 0.4, 0.8 };
+    struct store_eval_row row[5];
+    for (int i = 0; i < 5; i++)
+        row[i] = (struct store_eval_row){ .step = i < 3 ? 10 : 20, .name = name[i], .rows = rows, .best = !i,
+                                          .value = { .measured = true, .v = value[i] } };
+    s->decides = xstrdup("dev.accuracy");
+    for (int again = 0; again < 2; again++) series_evaluations(s, &(struct store_evals){ row, 5, 5 });
     assert_true(s->view.evals == 2 && s->view.best == 0.5 && s->view.best_step == 10 && s->view.majority == 0.4);
+    assert_string_equal(s->view.metric, "accuracy");
+    struct run_series *all = series_new(7);
     for (int again = 0; again < 2; again++) {
-        series_sample(s, &(struct train_sample){ 10, "a", NULL, "b", 1 }, false);
-        series_sample(s, &(struct train_sample){ 10, "c", "d", "e", 0 }, true);
+        if (!again) series_sample(s, &(struct train_sample){ 10, "a", NULL, "b", 1 });
+        series_take(all, s);
+        series_take(all, s);
+        if (!again) series_sample(s, &(struct train_sample){ 10, "c", "d", "e", 0 }); /* of another task */
     }
-    assert_true(s->view.samples == 2 && !s->view.sample[0].target && !strcmp(s->view.sample[1].target, "d"));
+    const struct series *v = &all->view;
+    assert_true(v->samples == 2 && !v->sample[0].target && !strcmp(v->sample[1].target, "d"));
+    assert_true(v->count == 210 && v->tokens[209] == s->view.tokens[209] && v->evals == 2 && v->best == 0.5 && v->best_step == 10);
+    series_free(all);
     series_free(s);
 }
 

@@ -75,10 +75,9 @@ static void tasks_live_and_stored_are_the_same(void **state) {
     struct err e = ERR_INIT;
     int64_t id = begin(j, "proportional");
     struct run_series *live = series_new(id), *stored = series_new(id);
-    struct job_cursor cursor = { 0 };
     for (bool over = false; !over;) { /* bit by bit, as frames take it */
         over = jobs_wait(j, id, 0.002);
-        jobs_series(j, id, &cursor, live);
+        jobs_series(j, id, live);
     }
     struct store_run run;
     test_ok(store_flush(store, &e), &e);
@@ -104,7 +103,7 @@ static void tasks_live_and_stored_are_the_same(void **state) {
         assert_true(a->majority == b->majority && a->best == b->best && a->best_step == b->best_step);
         assert_true(isfinite(a->majority) && isfinite(a->best));
         assert_float_equal(a->share, share[i], 1e-12);
-        assert_true(isnan(b->share)); /* the history does not keep it */
+        assert_float_equal(b->share, share[i], 1e-12);
     }
     series_free(live);
     series_free(stored);
@@ -162,19 +161,16 @@ static double last_listed(struct result_cache *kept) {
     return value;
 }
 
-/* The parts of a loss too, told while it trains and read again. */
-static void parts_of_the_loss_are_kept(void **state) {
-    (void)state;
+/* The components of a loss while it trains, read again, and drawn; a metric of the step is not one of them. */
+static void parts_are_kept(struct job_request *r, const char *method, const char *const name[2]) {
     struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
     struct err e = ERR_INIT;
-    struct job_request r = request("stratified");
-    test_ok(method_parse("lora(r=2) + retriever(hidden=5, width=4)", &r.config.method, &e), &e);
-    int64_t id = begin_this(j, &r);
+    test_ok(method_parse(method, &r->config.method, &e), &e);
+    int64_t id = begin_this(j, r);
     struct run_series *live = series_new(id), *stored = series_new(id);
-    struct job_cursor cursor = { 0 };
     for (bool over = false; !over;) {
         over = jobs_wait(j, id, 0.002);
-        jobs_series(j, id, &cursor, live);
+        jobs_series(j, id, live);
     }
     struct store_run run;
     test_ok(store_flush(store, &e), &e);
@@ -182,18 +178,45 @@ static void parts_of_the_loss_are_kept(void **state) {
     for (int again = 0; again < 2; again++) test_ok(series_read(stored, store, &run, &e), &e);
     store_run_release(&run);
     assert_true(live->view.terms == 2 && stored->view.terms == 2);
-    assert_string_equal(stored->view.term[0].name, "loss.task");
-    assert_string_equal(stored->view.term[1].name, "loss.instance");
+    assert_true(live->view.count == 12 && stored->view.count == 12);
+    same_numbers(live->view.loss, stored->view.loss, 12);
+    same_numbers(live->view.tokens, stored->view.tokens, 12);
+    assert_true(live->view.epoch > 0 && live->view.epoch == stored->view.epoch);
+    assert_true(live->view.evals && live->view.evals == stored->view.evals);
+    same_numbers(live->view.eval_value, stored->view.eval_value, live->view.evals);
+    same_numbers(live->eval_loss, stored->eval_loss, live->view.evals);
+    assert_string_equal(live->view.metric, stored->view.metric);
+    char *shown = stage_out(0, "render --screen train --run %lld --loss parts --db '%s'", (long long)id, stage.db);
+    assert_null(strstr(shown, "ranks"));
     for (int i = 0; i < 2; i++) {
         const struct series_term *a = &live->view.term[i], *b = &stored->view.term[i];
-        assert_string_equal(a->name, b->name);
+        assert_string_equal(a->name, name[i]);
+        assert_string_equal(b->name, name[i]);
         assert_true(a->count == 12 && b->count == 12);
         same_numbers(a->step, b->step, 12);
         same_numbers(a->loss, b->loss, 12);
+        assert_non_null(strstr(shown, name[i] + strlen(LOSS_COMPONENT)));
     }
+    assert_non_null(strstr(shown, "loss by part"));
+    free(shown);
     series_free(live);
     series_free(stored);
     jobs_free(j, true);
+}
+
+static void parts_of_the_loss_are_kept(void **state) {
+    (void)state;
+    static const char *const joined[] = { "loss.task", "loss.instance" }, *const ranked[] = { "loss.task", "loss.orthogonality" };
+    static const char adalora[] = "adalora(r=2)";
+    struct job_request r = request("stratified");
+    parts_are_kept(&r, "lora(r=2) + retriever(hidden=5, width=4)", joined);
+    r = request("proportional");
+    parts_are_kept(&r, adalora, ranked);
+    r = (struct job_request){ .config = stage_config(&stage, 4, 12) };
+    r.config.train_file = xprintf("%s/alpha/train.tsv", stage.folder);
+    r.config.dev_file = xstrdup(stage.toy);
+    r.config.eval_every = 4;
+    parts_are_kept(&r, adalora, ranked);
 }
 
 /* What was scored on test rows at the end stands on the run's page, and in no other number. */
@@ -309,9 +332,8 @@ static void shares_are_those_of_the_sampling(void **state) {
     struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
     int64_t id = begin(j, "temperature(1000000)");
     struct run_series *live = series_new(id);
-    struct job_cursor cursor = { 0 };
     assert_true(jobs_wait(j, id, 30));
-    jobs_series(j, id, &cursor, live);
+    jobs_series(j, id, live);
     for (int i = 0; i < 3; i++) assert_float_equal(live->view.task[i].share, 1.0 / 3, 1e-5);
     series_free(live);
     jobs_free(j, true);
