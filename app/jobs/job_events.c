@@ -30,7 +30,7 @@ static void keep_terms(struct job_record *job, const struct event *e) {
         struct store_step step = { .run = job->id, .step = e->step, .seconds = e->seconds };
         for (; i < e->terms && step.count < STORE_STEP_VALUES; i++) {
             const struct event_term *x = &e->term[i];
-            char *name = x->task ? xprintf("%s/%s", x->task, x->name) : xstrdup(x->name);
+            char *name = event_term_name(x);
             int key = store_key(j->store, name, -1, false, &ignored);
             pthread_mutex_lock(&j->lock);
             series_value(job->series, name, e->step, x->value);

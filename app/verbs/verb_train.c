@@ -96,6 +96,19 @@ static void metrics_json(struct buf *b, const struct event *e) {
     buf_putc(b, '}');
 }
 
+/* The further values of a step, under the names of the history. */
+static void values_json(struct buf *b, const struct event *e) {
+    if (!e->terms) return;
+    json_add_key(b, "values");
+    buf_putc(b, '{');
+    for (int i = 0; i < e->terms; i++) {
+        char *name = event_term_name(&e->term[i]);
+        json_member_double(b, name, e->term[i].value);
+        free(name);
+    }
+    buf_putc(b, '}');
+}
+
 static void samples_json(struct buf *b, const struct event_samples *v) {
     json_open(b, "samples", '[');
     for (int i = 0; i < v->count; i++) {
@@ -119,11 +132,13 @@ static void event_json(const struct event *e) {
     json_member_string(&b, "event", kind[e->kind]);
     json_member_int(&b, "run", e->run);
     json_member_int(&b, "step", e->step);
+    if (e->task) json_member_string(&b, "task", e->task);
     if (e->kind == EVENT_POINT) {
         json_member_double(&b, "loss", e->loss);
         json_member_double(&b, "lr", e->lr);
         json_member_double(&b, "grad_norm", e->grad_norm);
         json_member_double(&b, "tokens", e->tokens);
+        values_json(&b, e);
     } else if (e->kind == EVENT_EVALUATION) {
         json_member_string(&b, "split", e->split);
         json_member_string(&b, "rows", e->rows);

@@ -77,6 +77,8 @@ struct event_term {
     const char *task, *name;
     double value;
 };
+/* Returns the name that histories and outputs have it by, "TASK/loss" or "loss.task"; caller frees. */
+char *event_term_name(const struct event_term *x);
 
 struct event {
     enum event_kind kind;

@@ -128,6 +128,33 @@ static void a_broken_list_is_refused_by_its_place(void **state) {
     list_refused(2, "is no name for a task", "[{\"name\":\"a b\",\"task\":\"../alpha\"},{\"task\":\"../beta\"}]", stage.model);
 }
 
+/* Counts the events of each task, and expects the further values of each step. */
+static void events_name_tasks(char *out) {
+    static const char *const name[] = { "alpha", "other", "rows", "" };
+    int evaluations[4] = { 0 }, checkpoints[4] = { 0 }, points = 0;
+    for (char *line; (line = strsep(&out, "\n"));) {
+        json_t *record = *line ? json_loads(line, 0, NULL) : NULL, *event = record ? json_object_get(record, "event") : NULL;
+        const char *kind = event ? json_string_value(event) : "", *task = json_string_value(json_object_get(record, "task"));
+        size_t at = 0;
+        while (at < 3 && (!task || strcmp(task, name[at]) != 0)) at++;
+        evaluations[at] += !strcmp(kind, "evaluation");
+        checkpoints[at] += !strcmp(kind, "checkpoint");
+        if (!strcmp(kind, "point")) {
+            json_t *values = stage_at(record, "values");
+            points++;
+            assert_true(json_is_number(json_object_get(values, "loss.task")));
+            assert_true(json_is_number(json_object_get(values, "loss.orthogonality")));
+            assert_true(json_is_number(json_object_get(values, "ranks")));
+            assert_true(json_is_number(json_object_get(values, "alpha/loss")) || json_is_number(json_object_get(values, "other/loss")) ||
+                        json_is_number(json_object_get(values, "rows/loss")));
+        }
+        json_decref(record);
+    }
+    assert_int_equal(points, 2);
+    for (int i = 0; i < 3; i++) assert_true(evaluations[i] && checkpoints[i]);
+    assert_true(evaluations[3] > 0); /* of them together */
+}
+
 /* Paths of a list are beside it, whatever folder petri is started in. */
 static void a_list_file_names_tasks_beside_it(void **state) {
     (void)state;
@@ -135,7 +162,8 @@ static void a_list_file_names_tasks_beside_it(void **state) {
                                         "{\"name\":\"rows\",\"train\":\"../beta/train.tsv\",\"dev\":\"../beta/dev.tsv\","
                                         "\"text\":\"text\",\"label\":\"label\",\"metric\":\"f1\"}]");
     char *out = stage_out(0, "train --model '%s' --tasks '%s' --db '%s/list.db' --steps 2 --batch 4 --json "
-                             "--method 'lora(r=2)'", stage.model, path, stage.folder);
+                             "--method 'adalora(r=2)' --best per-task", stage.model, path, stage.folder);
+    events_name_tasks(out);
     free(out);
     json_t *run = stage_json("show 1 --db '%s/list.db' --json", stage.folder);
     assert_string_equal(stage_text(run, "task"), "alpha+other+rows");
