@@ -46,6 +46,12 @@ struct bag_tensor *bag_find(struct bag *b, const char *name) {
     return NULL;
 }
 
+struct bag_tensor *bag_find_end(struct bag *b, const char *end) {
+    for (size_t i = 0; i < b->count; i++)
+        if (text_ends(b->tensor[i].name, end)) return &b->tensor[i];
+    return NULL;
+}
+
 int bag_check_used(const struct bag *b, struct err *e) {
     for (size_t i = 0; i < b->count; i++) {
         if (b->tensor[i].used) continue;

@@ -24,6 +24,8 @@ struct bag {
 int bag_open(const char *path, struct bag *out, struct err *e);
 void bag_release(struct bag *b);
 struct bag_tensor *bag_find(struct bag *b, const char *name);
+/* The first one whose name ends so, or NULL. */
+struct bag_tensor *bag_find_end(struct bag *b, const char *end);
 /* ERR_INPUT naming the first tensor that nobody used. */
 int bag_check_used(const struct bag *b, struct err *e);
 

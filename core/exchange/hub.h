@@ -1,5 +1,5 @@
-/* A folder of AdapterHub: its configs (hub_config.c) and its tensors, read (hub_read.c; beside maps hub_low.c, rows and keys
- * hub_rows.c) and written (hub_write.c).  Private to core/exchange. */
+/* A folder of AdapterHub: its configs (hub_config.c) and its tensors, by tables (hub_parts.c), read (hub_read.c;
+ * beside maps hub_low.c, rows and keys hub_rows.c) and written (hub_write.c).  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_H
 #define CORE_EXCHANGE_HUB_H
 
@@ -32,33 +32,53 @@ bool hub_factors_rule(const json_t *bottleneck);
 /* The scale of its LoRA of this rank; says what was taken for granted. */
 int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double *out, struct err *e);
 
+/* ---- tensors (hub_parts.c): of a module at a place, in tables that are read and written by ---- */
+
+enum { HUB_MOST_PARTS = 24, HUB_OF_VERA = 3 }; /* rows of a table; the first that VeRA's changes have too */
+extern const struct file_part hub_bottleneck_parts[], hub_low_parts[], hub_gate_parts[], hub_fusion_parts[];
+/* Whether a row is of such modules, and whether this one has it; the slot that it is of. */
+bool hub_part_fits(const struct file_part *p, const struct module *m);
+bool hub_part_wanted(const struct file_part *p, const struct module *m);
+enum slot hub_part_slot(const struct file_part *p, const struct module *m);
+/* `place` with the part's name behind it; caller frees. */
+char *hub_part_name(const char *place, const struct file_part *p, const struct module *m);
+/* The path of the adapters behind what writes the tap; caller frees.  The map of the model behind which those
+ * of a path are, or NULL. */
+char *hub_place(const struct model *m, enum tap write, int stack, int site, int layer);
+const struct tensor_info *hub_map(const struct model *m, const char *place);
+/* Attentions that have prefixes, by the library's names; ends with a NULL key.  The path of one in a layer;
+ * caller frees. */
+struct hub_attention {
+    const char *key;
+    int stack, site;
+};
+const struct hub_attention *hub_attentions(const struct arch *a);
+char *hub_attention_name(const struct model *m, const struct hub_attention *at, int layer);
+
 /* ---- a folder that is read ---- */
 
 struct hub_reader {
     struct adapter_reading in;
     struct hub hub;
     struct bag head;
-    real **made; /* values that were made of tensors, owned */
-    size_t mades, made_room;
     bool told_alpha, told_vera, told_scale, told_network;
     bool own_pooler; /* the head goes through the model's pooler, as its family's own does */
 };
-/* n values that live as long as the reader, or NULL without memory. */
-real *hub_room(struct hub_reader *r, size_t n);
 /* The tensor of t's name with its end `own` replaced by `other`, or NULL. */
 struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other);
-
 /* What all places share under this name, or NULL. */
 struct bag_tensor *hub_shared(struct hub_reader *r, const char *which);
 
-/* Of a change beside a map; gate and length may be NULL. */
-struct low_tensors {
-    size_t rank;
-    const real *down, *up;
-    struct bag_tensor *gate, *gate_b, *length;
-};
 /* A tensor whose name ends in `own`, "lora_B" or "vera_B", and what belongs to it, at the map of that name. */
 int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, const char *map, struct err *e);
+/* The tensors of a table at a place, one for each row that the module has: found[i] of row i.  first: of
+ * those the one that told the place. */
+int hub_find_parts(struct hub_reader *r, const struct file_part *rows, const char *place,
+                   const struct module *m, const struct bag_tensor *first,
+                   struct bag_tensor *found[HUB_MOST_PARTS], struct err *e);
+/* Checks their shapes for a map of in × out, and takes them. */
+int hub_take_parts(struct hub_reader *r, const struct file_part *rows, struct placed *p, size_t in,
+                   size_t out, struct bag_tensor *found[HUB_MOST_PARTS], struct err *e);
 int hub_take_prefix(struct hub_reader *r, struct err *e);
 int hub_take_prompt(struct hub_reader *r, struct err *e);
 

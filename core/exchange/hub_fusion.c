@@ -165,27 +165,21 @@ static int take_part(struct hub_fused *x, int part, struct err *e) {
 /* ---- the maps ---- */
 
 static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
-    static const struct {
-        const char *name;
-        enum slot slot;
-    } parts[] = { { "query.weight", SLOT_FUSION_QUERY_W }, { "query.bias", SLOT_FUSION_QUERY_B }, { "key.weight", SLOT_FUSION_KEY_W },
-                  { "key.bias", SLOT_FUSION_KEY_B }, { "value.weight", SLOT_FUSION_VALUE } };
     struct hub_reader *r = &x->whole;
     char *mark = xprintf(".adapter_fusion_layer.%s.", x->name);
     const char *at = strstr(t->name, mark), *rest = at ? at + strlen(mark) : "";
     char *path = at ? xstrndup(t->name, (size_t)(at - t->name)) : NULL;
-    const struct tensor_info *map = path ? hub_reader_map(r->in.m, path) : NULL;
-    size_t k = 0, d = (size_t)r->in.m->arch.width;
+    const struct tensor_info *map = path ? hub_map(r->in.m, path) : NULL;
+    size_t d = (size_t)r->in.m->arch.width;
     free(mark);
     free(path);
     if (!map) return reading_refuse(&r->in, t, "the model has no such place", e);
-    while (k < COUNT_OF(parts) && strcmp(parts[k].name, rest)) k++;
-    if (k == COUNT_OF(parts)) return reading_refuse(&r->in, t, "is no part of a fusion", e);
-    bool vector = parts[k].slot == SLOT_FUSION_QUERY_B || parts[k].slot == SLOT_FUSION_KEY_B;
-    if (vector ? t->rank != 1 || t->count != d : t->rank != 2 || t->shape[0] != d || t->shape[1] != d)
-        return reading_refuse(&r->in, t, "its shape is not the model's width", e);
+    const struct file_part *p = hub_fusion_parts;
+    while (p->name && strcmp(p->name, rest)) p++;
+    if (!p->name) return reading_refuse(&r->in, t, "is no part of a fusion", e);
+    if (reading_shape(&r->in, t, p->rows ? d : 0, d, e)) return e->code;
     t->used = true;
-    assembly_map(&r->in.to, &(struct fusion_value){ parts[k].slot, map->stack, map->sublayer, map->layer,
+    assembly_map(&r->in.to, &(struct fusion_value){ p->slot, map->stack, map->sublayer, map->layer,
                                                     map->role == ROLE_O_W ? TAP_A_OUT : TAP_F_OUT, t->values, t->count });
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/exchange/export.h"
+#include "core/exchange/hub.h"
 #include "core/exchange/hub_writer.h"
 #include "core/method/slots.h"
 
@@ -92,16 +93,17 @@ static void name_all(struct hub_fusion *x) {
 /* ---- files ---- */
 
 static int write_maps(const struct hub_fusion *x, const char *path, struct err *e) {
-    static const char *const parts[] = { "query.weight", "query.bias", "key.weight", "key.bias", "value.weight" };
     struct adapter_writing to = { 0 };
     const struct model *m = predictor_model(x->p);
     for (int i = 0; i < x->plan->tensors; i++) {
         const struct plan_tensor *t = &x->plan->tensor[i];
-        if (t->kind != PLAN_NETWORK || t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE) continue;
-        bool vector = t->rows == 1;
-        writing_add(&to, xprintf("%sencoder.layer.%d.%soutput.adapter_fusion_layer.%s.%s", family_prefix(m->arch.family), t->layer,
-                                 t->place == TAP_A_OUT ? "attention." : "", x->joined, parts[t->role - SLOT_FUSION_QUERY_W]),
-                    vector ? 0 : (size_t)t->rows, (size_t)t->cols, predictor_params(x->p) + t->offset);
+        const struct file_part *p = hub_fusion_parts;
+        while (p->name && (t->kind != PLAN_NETWORK || (int)p->slot != t->role)) p++;
+        if (!p->name) continue;
+        char *place = hub_place(m, (enum tap)t->place, t->stack, t->site, t->layer);
+        writing_part(&to, xprintf("%s.adapter_fusion_layer.%s.%s", place, x->joined, p->name), p, t,
+                     predictor_params(x->p), 0);
+        free(place);
     }
     int rc = writing_order(&to, "AdapterHub", e);
     if (!rc) rc = st_save(path, to.tensor, to.tensors, NULL, 0, e);

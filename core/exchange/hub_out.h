@@ -27,8 +27,6 @@ struct hub_out {
     int width[HUB_SITES][HUB_ALL_LAYERS];       /* of bottlenecks, by layer; 0: none there */
     bool low_at[HUB_ALL_LAYERS];                /* layers that have LoRA or scales */
     int keys[2][2][HUB_LAYERS];                 /* 1 and the module of a prefix, by stack and whether it is across; 0: none */
-    real **flat;                                /* prefixes of all layers, owned */
-    size_t flats, flat_room;
 };
 
 /* Of all layers of both stacks. */

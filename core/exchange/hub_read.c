@@ -23,40 +23,12 @@ static char *hub_read_split(const struct hub_reader *r, const char *name, const 
 
 /* ---- bottlenecks ---- */
 
-const struct tensor_info *hub_reader_map(const struct model *m, const char *path) {
-    static const char *const ends[][2] = {
-        { "", ".dense" }, { "", ".SelfAttention.o" }, { "", ".EncDecAttention.o" }, { "", ".DenseReluDense.wo" },
-        { ".cross_attention_adapters", ".encoder_attn.out_proj" }, { ".attention_adapters", ".self_attn.out_proj" },
-        { ".output_adapters", ".fc2" },
-    };
-    const struct tensor_info *t = NULL;
-    for (size_t i = 0; i < COUNT_OF(ends) && !t; i++) {
-        if (!text_ends(path, ends[i][0])) continue;
-        char *name = xprintf("%.*s%s", (int)(strlen(path) - strlen(ends[i][0])), path, ends[i][1]);
-        t = reading_map(m, name);
-        free(name);
-    }
-    return t && (t->role == ROLE_O_W || t->role == ROLE_F2_W) ? t : NULL;
-}
-
-real *hub_room(struct hub_reader *r, size_t n) {
-    real *x = mem_try(n ? n : 1, sizeof *x);
-    if (!x) return NULL;
-    GROW(r->made, r->made_room, r->mades + 1);
-    return r->made[r->mades++] = x;
-}
-
 struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other) {
     char *name = xprintf("%.*s%s", (int)(strlen(t->name) - strlen(own)), t->name, other);
     struct bag_tensor *x = bag_find(&r->in.bag, name);
     free(name);
     return x;
 }
-
-/* Tensors of a bottleneck beside its W_d, which is behind a norm where it has one. */
-struct bottleneck_tensors {
-    struct bag_tensor *down, *down_b, *up, *up_b, *scale, *before, *before_b, *after, *after_b, *gate, *gate_b;
-};
 
 /* The last part of what makes W_d: it is trained itself, or of Kronecker products. */
 static const char *down_name(const struct hub_reader *r) {
@@ -69,92 +41,16 @@ static const char *down_name(const struct hub_reader *r) {
     return names[behind][json_is_false(json_object_get(c, "factorized_phm_W")) ? 2 : 1];
 }
 
-/* The library saves the norm before twice. */
-static int check_copy(struct hub_reader *r, const struct bag_tensor *down, const struct bag_tensor *norm, const char *end,
-                      struct err *e) {
-    struct bag_tensor *copy = hub_beside(r, down, down_name(r), end);
-    if (!copy) return 0;
-    if (copy->count != norm->count || memcmp(copy->values, norm->values, norm->count * sizeof *norm->values))
-        return reading_refuse(&r->in, copy, "differs from its copy under adapter_norm_before", e);
-    copy->used = true;
-    return 0;
-}
-
-static void take_tensor_of(struct placed *p, struct bag_tensor *t, enum slot slot) {
-    if (!t) return;
-    piece_add(p, slot, t->values, t->count);
-    t->used = true;
-}
-
-/* Those that the module says, and no others. */
-static int check_parts(struct hub_reader *r, const struct module *m, const struct bottleneck_tensors *t, struct err *e) {
-    const struct {
-        bool wanted;
-        const struct bag_tensor *is;
-        const char *why;
-    } parts[] = { { m->biases, t->down_b, "its other tensors are not beside it" },
-                  { true, t->up, "its other tensors are not beside it" },
-                  { m->biases, t->up_b, "its other tensors are not beside it" },
-                  { json_is_string(json_object_get(r->hub.bottleneck, "scaling")), t->scale, "the config's scaling says otherwise" },
-                  { m->norm_before, t->before, "the config's ln_before says otherwise" },
-                  { m->norm_before, t->before_b, "the config's ln_before says otherwise" },
-                  { m->norm != NORM_NONE, t->after, "the config's ln_after says otherwise" },
-                  { m->norm != NORM_NONE, t->after_b, "the config's ln_after says otherwise" },
-                  { m->comp == COMP_GATE, t->gate, "the config's use_gating says otherwise" },
-                  { m->comp == COMP_GATE, t->gate_b, "the config's use_gating says otherwise" } };
-    for (size_t i = 0; i < COUNT_OF(parts); i++)
-        if (parts[i].wanted != (parts[i].is != NULL))
-            return reading_refuse(&r->in, parts[i].is ? parts[i].is : t->down, parts[i].why, e);
-    return 0;
-}
-
 struct bag_tensor *hub_shared(struct hub_reader *r, const char *which) {
     char *end = xprintf("shared_parameters.%s.%s", r->hub.name, which);
-    struct bag_tensor *found = NULL;
-    for (size_t i = 0; i < r->in.bag.count && !found; i++)
-        if (text_ends(r->in.bag.tensor[i].name, end)) found = &r->in.bag.tensor[i];
+    struct bag_tensor *found = bag_find_end(&r->in.bag, end);
     free(end);
     return found;
-}
-
-/* One of the factors that all maps share: W_down_left for the W_left of a down-map. */
-static struct bag_tensor *shared_factor(struct hub_reader *r, bool up, const char *last) {
-    char *name = xprintf("W_%s%s", up ? "up" : "down", last + 1);
-    struct bag_tensor *t = hub_shared(r, name);
-    free(name);
-    return t;
-}
-
-/* A tensor of the map's own beside `down`, by its last part: "adapter_up.b"; what stands under adapter_down is renumbered. */
-static struct bag_tensor *hub_read_part(struct hub_reader *r, const struct bag_tensor *down, bool up, const char *last) {
-    const char *own = down_name(r);
-    if (*last == 'W' && hub_shares_factors(r->hub.bottleneck)) return shared_factor(r, up, last);
-    char *name = up ? xprintf("adapter_up.%s", last) : xprintf("%.*s.%s", (int)strlen("adapter_down.0"), own, last);
-    struct bag_tensor *t = hub_beside(r, down, own, name);
-    free(name);
-    return t;
 }
 
 static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, size_t b, size_t c, struct err *e) {
     if (t && t->rank == 3 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c) return 0;
     return reading_refuse(&r->in, t, "is no part of Kronecker products as the config says them", e);
-}
-
-/* What Kronecker products make a map of in × out of. */
-static int take_factors(struct hub_reader *r, struct placed *p, const struct bag_tensor *down, bool up, size_t in, size_t out,
-                        struct err *e) {
-    size_t n = (size_t)p->module.mid, k = (size_t)p->module.factor;
-    struct bag_tensor *left = hub_read_part(r, down, up, k ? "W_left" : "W"), *right = hub_read_part(r, down, up, "W_right"),
-                      *rule = hub_read_part(r, down, up, "phm_rule");
-    if (!left || (k && !right) || (p->module.own_rule && !rule))
-        return reading_refuse(&r->in, down, "its other tensors are not beside it", e);
-    if (shape3(r, left, n, in / n, k ? k : out / n, e) || (k && shape3(r, right, n, k, out / n, e)) ||
-        (p->module.own_rule && shape3(r, rule, n, n, n, e)))
-        return e->code;
-    if (p->module.own_rule) take_tensor_of(p, rule, up ? SLOT_KRON_A_UP : SLOT_KRON_A_DOWN);
-    take_tensor_of(p, left, up ? SLOT_KRON_L_UP : SLOT_KRON_L_DOWN);
-    if (k) take_tensor_of(p, right, up ? SLOT_KRON_R_UP : SLOT_KRON_R_DOWN);
-    return 0;
 }
 
 /* The set of A_i that all have. */
@@ -171,77 +67,67 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
     return 0;
 }
 
-/* The width that the tensors have: W_d's rows. */
-static size_t width_of(struct hub_reader *r, const struct bag_tensor *down, const struct module *m) {
-    if (m->source != SOURCE_KRONECKER) return down->rank == 2 ? down->shape[0] : 0;
-    const struct bag_tensor *last = hub_read_part(r, down, false, m->factor ? "W_right" : "W");
-    return last && last->rank == 3 ? last->shape[2] * (size_t)m->mid : 0;
+/* The found tensor of a slot, or NULL. */
+static struct bag_tensor **of_slot(struct bag_tensor *found[HUB_MOST_PARTS], enum slot slot) {
+    int i = 0;
+    while (hub_bottleneck_parts[i].slot != slot || (!found[i] && hub_bottleneck_parts[i + 1].slot == slot))
+        i++;
+    return &found[i];
 }
 
 /* W_u and b_u times the scale that was trained beside them, of one number or one a channel. */
-static int take_scaled(struct hub_reader *r, struct placed *p, struct bottleneck_tensors *t, size_t d, struct err *e) {
-    size_t n = t->scale->count, cols = t->up->count / d;
-    if (n != 1 && n != d) return reading_refuse(&r->in, t->scale, "is neither one scale nor one of each channel", e);
-    if (t->up_b->count != d) return reading_refuse(&r->in, t->up_b, "is no bias of such a map", e);
-    real *up = hub_room(r, d * cols), *bias = up ? hub_room(r, d) : NULL;
+static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor *found[HUB_MOST_PARTS],
+                       size_t d, struct err *e) {
+    struct bag_tensor **w = of_slot(found, SLOT_UP_W), **b = of_slot(found, SLOT_UP_B),
+                      **s = of_slot(found, SLOT_SCALE);
+    BUG_IF(!*w || !*b || !*s);
+    size_t n = (*s)->count, cols = (size_t)p->module.size;
+    if (n != 1 && n != d)
+        return reading_refuse(&r->in, *s, "is neither one scale nor one of each channel", e);
+    if ((*b)->count != d) return reading_refuse(&r->in, *b, "is no bias of such a map", e);
+    if (reading_shape(&r->in, *w, d, cols, e)) return e->code;
+    real *up = reading_room(&r->in, d * cols), *bias = up ? reading_room(&r->in, d) : NULL;
     if (!bias) return err_set(e, ERR_SYSTEM, "no memory for a bottleneck's scaled map");
     for (size_t i = 0; i < d; i++) {
-        real s = t->scale->values[n == 1 ? 0 : i];
-        for (size_t j = 0; j < cols; j++) up[i * cols + j] = s * t->up->values[i * cols + j];
-        bias[i] = s * t->up_b->values[i];
+        real x = (*s)->values[n == 1 ? 0 : i];
+        for (size_t j = 0; j < cols; j++) up[i * cols + j] = x * (*w)->values[i * cols + j];
+        bias[i] = x * (*b)->values[i];
     }
     if (!r->told_scale)
         notes_add(&r->in.out->assumed, "a bottleneck's trained scale, beside a gate or below a norm, is part of W_u and b_u from then on");
-    r->told_scale = t->scale->used = t->up->used = t->up_b->used = true;
+    r->told_scale = (*s)->used = (*w)->used = (*b)->used = true;
     piece_add(p, SLOT_UP_W, up, d * cols);
     piece_add(p, SLOT_UP_B, bias, d);
-    t->scale = t->up = t->up_b = NULL;
+    *s = *w = *b = NULL;
     return 0;
 }
 
 static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const char *path, struct err *e) {
-    const char *own = down_name(r), *bias;
-    const struct tensor_info *at = hub_reader_map(r->in.m, path);
+    const struct tensor_info *at = hub_map(r->in.m, path);
+    struct bag_tensor *found[HUB_MOST_PARTS];
     struct module m;
     if (!at) return reading_refuse(&r->in, down, "the model has no such place", e);
     if (!r->hub.bottleneck) return reading_refuse(&r->in, down, "the config has no bottleneck", e);
     if (hub_bottleneck(&r->hub, &r->in.m->arch, at->role == ROLE_O_W, &m, e)) return e->code;
+    char *place = xstrndup(down->name, strlen(down->name) - strlen(down_name(r)));
+    int rc = hub_find_parts(r, hub_bottleneck_parts, place, &m, down, found, e);
+    free(place);
+    if (rc) return rc;
+    /* the width that the tensors have: W_d's rows */
     bool products = m.source == SOURCE_KRONECKER;
-    bias = products ? "b" : "bias";
-    struct bottleneck_tensors t = {
-        .down = down, .down_b = hub_read_part(r, down, false, bias), .up = products ? down : hub_read_part(r, down, true, "weight"),
-        .up_b = hub_read_part(r, down, true, bias), .scale = hub_beside(r, down, own, "scaling"),
-        .before = hub_beside(r, down, own, "adapter_norm_before.weight"),
-        .before_b = hub_beside(r, down, own, "adapter_norm_before.bias"),
-        .after = hub_beside(r, down, own, "adapter_norm_after.weight"),
-        .after_b = hub_beside(r, down, own, "adapter_norm_after.bias"),
-        .gate = hub_beside(r, down, own, "gate.weight"),
-        .gate_b = hub_beside(r, down, own, "gate.bias"),
-    };
-    if (check_parts(r, &m, &t, e)) return e->code;
-    size_t size = width_of(r, down, &m), d = (size_t)r->in.m->arch.width;
+    const struct bag_tensor *w = *of_slot(found, !products  ? SLOT_DOWN_W
+                                                 : m.factor ? SLOT_KRON_R_DOWN
+                                                            : SLOT_KRON_L_DOWN);
+    size_t size = products       ? w->rank == 3 ? w->shape[2] * (size_t)m.mid : 0
+                  : w->rank == 2 ? w->shape[0]
+                                 : 0,
+           d = (size_t)r->in.m->arch.width;
     if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "it has no width", e);
-    if (!products && (reading_shape(&r->in, down, size, d, e) || reading_shape(&r->in, t.up, d, size, e))) return e->code;
-    if (m.norm_before && (check_copy(r, down, t.before, "adapter_down.0.weight", e) ||
-                          check_copy(r, down, t.before_b, "adapter_down.0.bias", e)))
-        return e->code;
     m.size = (int)size;
     struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->sublayer, at->layer);
-    take_tensor_of(p, t.before, SLOT_BEFORE_W);
-    take_tensor_of(p, t.before_b, SLOT_BEFORE_B);
-    if (products && (take_factors(r, p, down, false, d, size, e) || take_factors(r, p, down, true, size, d, e))) return e->code;
     if (products && !m.own_rule && !r->in.to.rule && take_rule(r, &m, e)) return e->code;
-    if (!products) take_tensor_of(p, down, SLOT_DOWN_W);
-    if (hub_scale_is_folded(r->hub.bottleneck) && take_scaled(r, p, &t, d, e)) return e->code;
-    if (!products) take_tensor_of(p, t.up, SLOT_UP_W);
-    take_tensor_of(p, t.down_b, SLOT_DOWN_B);
-    take_tensor_of(p, t.up_b, SLOT_UP_B);
-    take_tensor_of(p, t.after, SLOT_NORM_W);
-    take_tensor_of(p, t.after_b, SLOT_NORM_B);
-    take_tensor_of(p, t.scale, m.comp == COMP_CHANNEL ? SLOT_CHANNEL : SLOT_SCALE);
-    take_tensor_of(p, t.gate, SLOT_GATE_W);
-    take_tensor_of(p, t.gate_b, SLOT_GATE_B);
-    return 0;
+    if (hub_scale_is_folded(r->hub.bottleneck) && take_scaled(r, p, found, d, e)) return e->code;
+    return hub_take_parts(r, hub_bottleneck_parts, p, d, d, found, e);
 }
 
 /* ---- the head ---- */
@@ -471,12 +357,7 @@ void hub_reader_init(struct hub_reader *r, struct model *m, struct imported *out
 }
 
 void hub_reader_release(struct hub_reader *r) {
-    for (int i = 0; r->in.label && i < r->in.classes; i++) free(r->in.label[i]);
-    free(r->in.label);
-    for (size_t i = 0; i < r->mades; i++) free(r->made[i]);
-    free(r->made);
-    assembly_release(&r->in.to);
-    bag_release(&r->in.bag);
+    reading_release(&r->in);
     bag_release(&r->head);
     hub_close(&r->hub);
 }

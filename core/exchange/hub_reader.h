@@ -11,7 +11,5 @@ void hub_reader_release(struct hub_reader *r);
 int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e);
 /* Reads the head beside it, where there is one, which is called `name` unless its config says so. */
 int hub_reader_head(struct hub_reader *r, const char *folder, const char *name, struct err *e);
-/* The map of the model behind which adapters of this path stand, or NULL. */
-const struct tensor_info *hub_reader_map(const struct model *m, const char *path);
 
 #endif

@@ -10,12 +10,6 @@
 
 /* ---- a prefix, which stands under every layer ---- */
 
-/* The attentions that the library names apart. */
-struct prefix_place {
-    const char *key;
-    int stack, site;
-};
-
 /* The tensor of the prefix of a key that ends so; all its copies must be equal.  NULL: there is none, or e->code says why. */
 static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, const char *end, struct err *e) {
     char *mark = xprintf("prefix_tunings.%s.%s.%s", r->hub.name, key, end);
@@ -68,7 +62,7 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
         err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh", r->hub.path,
                 act ? act : "not there");
     if (e->code) return NULL;
-    real *made = hub_room(r, l * n);
+    real *made = reading_room(&r->in, l * n);
     if (!made) err_set(e, ERR_SYSTEM, "no memory for a prefix");
     else if (flat) memcpy(made, flat->values, l * n * sizeof *made);
     else run_mlp(words->values, l, d, w, mid, n, made);
@@ -78,29 +72,22 @@ static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t
     return made;
 }
 
-/* The gate of a layer's prefix, or NULL: of encoders, since in a decoder it would see what comes later. */
-static struct bag_tensor *prefix_gate(struct hub_reader *r, int layer, const char *part) {
-    bool bart = r->in.m->arch.decoder_layers > 0;
-    char *end = xprintf(bart ? "encoder.layers.%d.self_attn.prefix_tuning.prefix_gates.%s.%s"
-                             : "encoder.layer.%d.attention.self.prefix_tuning.prefix_gates.%s.%s",
-                        layer, r->hub.name, part);
-    struct bag_tensor *t = NULL;
-    for (size_t i = 0; i < r->in.bag.count && !t; i++)
-        if (text_ends(r->in.bag.tensor[i].name, end)) t = &r->in.bag.tensor[i];
+/* The gate of a layer's prefix: of encoders, since in a decoder it would see what comes later. */
+static int take_gate(struct hub_reader *r, struct placed *p, const struct hub_attention *at, int layer,
+                     struct err *e) {
+    struct bag_tensor *found[HUB_MOST_PARTS];
+    if (!comp_gates(p->module.comp)) return 0;
+    char *name = hub_attention_name(r->in.m, at, layer);
+    char *end = xprintf("%s.prefix_tuning.prefix_gates.%s.weight",
+                        name + strlen(family_prefix(r->in.m->arch.family)), r->hub.name);
+    const struct bag_tensor *w = bag_find_end(&r->in.bag, end);
+    free(name);
     free(end);
-    return t;
-}
-
-static int take_gate(struct hub_reader *r, struct placed *p, int layer, struct err *e) {
-    struct bag_tensor *w = prefix_gate(r, layer, "weight"), *b = prefix_gate(r, layer, "bias");
-    size_t gates = (size_t)comp_gates(p->module.comp);
-    if (!gates) return 0;
-    if (!w || !b) return err_set(e, ERR_INPUT, "%s: layer %d has no gate of its prefix", r->in.bag.path, layer + 1);
-    if (reading_shape(&r->in, w, gates, (size_t)r->in.m->arch.width, e)) return e->code;
-    w->used = b->used = true;
-    piece_add(p, SLOT_GATE_W, w->values, w->count);
-    piece_add(p, SLOT_GATE_B, b->values, b->count);
-    return 0;
+    if (!w) return err_set(e, ERR_INPUT, "%s: layer %d has no gate of its prefix", r->in.bag.path, layer + 1);
+    char *place = xstrndup(w->name, strlen(w->name) - strlen("weight"));
+    int rc = hub_find_parts(r, hub_gate_parts, place, &p->module, w, found, e);
+    free(place);
+    return rc ? rc : hub_take_parts(r, hub_gate_parts, p, (size_t)r->in.m->arch.width, 0, found, e);
 }
 
 /* The layers of a stack that have one; how many. */
@@ -116,7 +103,7 @@ static int prefix_layers(const struct hub_reader *r, int stack, int *layer) {
     return n;
 }
 
-static int take_prefix_at(struct hub_reader *r, const struct prefix_place *at, bool *found, struct err *e) {
+static int take_prefix_at(struct hub_reader *r, const struct hub_attention *at, bool *found, struct err *e) {
     const struct arch *a = &r->in.m->arch;
     int layer[HUB_LAYERS], layers = prefix_layers(r, at->stack, layer);
     size_t d = (size_t)a->heads * (size_t)a->head_width, n = 2 * (size_t)layers * d, l = 0;
@@ -124,7 +111,7 @@ static int take_prefix_at(struct hub_reader *r, const struct prefix_place *at, b
     if (!flat) return e->code;
     *found = true;
     /* of each layer its keys and values, rows together */
-    real *rows = hub_room(r, l * n);
+    real *rows = reading_room(&r->in, l * n);
     if (!rows) return err_set(e, ERR_SYSTEM, "no memory for a prefix");
     for (size_t k = 0; k < 2 * (size_t)layers; k++)
         for (size_t t = 0; t < l; t++) memcpy(rows + (k * l + t) * d, flat + t * n + k * d, d * sizeof *rows);
@@ -136,15 +123,12 @@ static int take_prefix_at(struct hub_reader *r, const struct prefix_place *at, b
         struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->site, layer[i]);
         piece_add(p, SLOT_KEY, rows + 2 * i * l * d, l * d);
         piece_add(p, SLOT_VALUE, rows + (2 * i + 1) * l * d, l * d);
-        if (take_gate(r, p, layer[i], e)) return e->code;
+        if (take_gate(r, p, at, layer[i], e)) return e->code;
     }
     return 0;
 }
 
 int hub_take_prefix(struct hub_reader *r, struct err *e) {
-    static const struct prefix_place alone[] = { { "self_prefix", STACK_ENCODER, SUB_SELF } };
-    static const struct prefix_place both[] = { { "encoder_prefix", STACK_ENCODER, SUB_SELF }, { "self_prefix", STACK_DECODER, SUB_SELF },
-                                                { "cross_prefix", STACK_DECODER, SUB_CROSS } };
     const struct arch *a = &r->in.m->arch;
     const json_t *out = json_object_get(r->hub.prefix, "leave_out");
     bool found = false;
@@ -153,8 +137,9 @@ int hub_take_prefix(struct hub_reader *r, struct err *e) {
                                   "on T5 the library moves the relative positions by a prefix's length, which petri does not", e);
     if (a->decoder_layers && json_array_size(out))
         return reading_refuse_key(r->hub.path, "leave_out", out, "of a model with a decoder petri reads prefixes of all layers", e);
-    int n = a->decoder_layers ? (int)COUNT_OF(both) : 1, rc = 0;
-    for (int i = 0; i < n && !rc; i++) rc = take_prefix_at(r, a->decoder_layers ? &both[i] : alone, &found, e);
+    int rc = 0;
+    for (const struct hub_attention *at = hub_attentions(a); at->key && !rc; at++)
+        rc = take_prefix_at(r, at, &found, e);
     return rc || found ? rc : err_set(e, ERR_INPUT, "%s: has no tensors of a prefix", r->in.bag.path);
 }
 
@@ -164,9 +149,7 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
     const json_t *combine = json_object_get(r->hub.prompt, "combine");
     bool after = json_is_string(combine) && !strcmp(json_string_value(combine), "prefix_after_bos");
     char *end = xprintf("prompt_tuning.prompt_tunings.%s.prompt_embedding.weight", r->hub.name);
-    struct bag_tensor *t = NULL;
-    for (size_t i = 0; i < r->in.bag.count; i++)
-        if (text_ends(r->in.bag.tensor[i].name, end)) t = &r->in.bag.tensor[i];
+    struct bag_tensor *t = bag_find_end(&r->in.bag, end);
     free(end);
     if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
         return reading_refuse_key(r->hub.path, "combine", combine, "petri has prompts before a text and behind its first token", e);

@@ -10,7 +10,7 @@
 #include "core/exchange/export.h"
 #include "core/exchange/hub_out.h"
 #include "core/method/classifier.h"
-#include "core/method/functions.h"
+#include "core/method/keys.h"
 #include "core/method/slots.h"
 
 static int hub_write_refuse(int module, const struct module *m, const char *why, struct err *e) {
@@ -101,10 +101,15 @@ static const char *trouble(const struct module *m, const struct arch *a, bool fu
 
 /* Bottlenecks are of one config: alike but for where they are and how wide. */
 static bool same_config(const struct module *a, const struct module *b) {
-    return a->act == b->act && a->comp == b->comp && a->scale == b->scale && hub_is_parallel(a) == hub_is_parallel(b) &&
-           hub_is_behind_norm(a) == hub_is_behind_norm(b) && a->norm == b->norm && a->norm_before == b->norm_before &&
-           a->residual == b->residual && a->ending == b->ending && (a->source == SOURCE_KRONECKER) == (b->source == SOURCE_KRONECKER) &&
-           a->mid == b->mid && a->factor == b->factor && a->own_rule == b->own_rule && a->biases == b->biases;
+    static const char *const own[] = { "r",     "read", "write", "init",   "dropout",
+                                       "stack", "site", "learn", "source", "heads" };
+    struct module x = *b;
+    for (size_t i = 0; i < COUNT_OF(own); i++) key_copy(key_find(own[i]), &x, a);
+    x.first = a->first;
+    x.last = a->last;
+    x.from_run = a->from_run;
+    return hub_is_parallel(a) == hub_is_parallel(b) && hub_is_behind_norm(a) == hub_is_behind_norm(b) &&
+           (a->source == SOURCE_KRONECKER) == (b->source == SOURCE_KRONECKER) && module_equal(a, &x);
 }
 
 static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
@@ -222,145 +227,66 @@ static const real *values(const struct hub_out *o, const struct hub_place *at, e
 
 static const struct module *module_of(const struct hub_out *o, const struct hub_place *at) { return &o->plan->method.module[at->module]; }
 
-/* What Kronecker products make a map of. */
-static void add_factors(struct hub_out *o, const char *name, const struct hub_place *at, bool up) {
+/* What a module has of a table, at a place whose name is taken over. */
+static void add_parts(struct hub_out *o, const struct file_part *rows, char *place,
+                      const struct hub_place *at) {
     const struct module *m = module_of(o, at);
-    size_t n = (size_t)m->mid, k = (size_t)m->factor, r = (size_t)m->size, d = (size_t)o->m->arch.width, in = up ? r : d, out = up ? d : r;
-    char *map = up ? xprintf("%s.adapter_up", name) : xprintf("%s.adapter_down.%d", name, m->norm_before);
-    if (m->own_rule)
-        writing_add3(&o->to, xprintf("%s.phm_rule", map), n, n, n, values(o, at, up ? SLOT_KRON_A_UP : SLOT_KRON_A_DOWN));
-    writing_add3(&o->to, xprintf("%s.%s", map, k ? "W_left" : "W"), n, in / n, k ? k : out / n,
-                 values(o, at, up ? SLOT_KRON_L_UP : SLOT_KRON_L_DOWN));
-    if (k) writing_add3(&o->to, xprintf("%s.W_right", map), n, k, out / n, values(o, at, up ? SLOT_KRON_R_UP : SLOT_KRON_R_DOWN));
-    if (m->biases) writing_add(&o->to, xprintf("%s.b", map), 0, out, values(o, at, up ? SLOT_UP_B : SLOT_DOWN_B));
-    free(map);
-}
-
-static void add_maps(struct hub_out *o, const char *name, const struct hub_place *at) {
-    const struct module *m = module_of(o, at);
-    size_t r = (size_t)m->size, d = (size_t)o->m->arch.width;
-    writing_add(&o->to, xprintf("%s.adapter_down.%d.weight", name, m->norm_before), r, d, values(o, at, SLOT_DOWN_W));
-    writing_add(&o->to, xprintf("%s.adapter_down.%d.bias", name, m->norm_before), 0, r, values(o, at, SLOT_DOWN_B));
-    writing_add(&o->to, xprintf("%s.adapter_up.weight", name), d, r, values(o, at, SLOT_UP_W));
-    writing_add(&o->to, xprintf("%s.adapter_up.bias", name), 0, d, values(o, at, SLOT_UP_B));
-}
-
-static void hub_write_add_gate(struct hub_out *o, char *name, const struct hub_place *at) {
-    const struct module *m = module_of(o, at);
-    size_t gates = (size_t)comp_gates(m->comp);
-    if (gates) writing_add(&o->to, xprintf("%s.weight", name), gates, (size_t)tap_width(&o->m->arch, gate_reads(m)),
-                           values(o, at, SLOT_GATE_W));
-    if (gates) writing_add(&o->to, xprintf("%s.bias", name), 0, gates, values(o, at, SLOT_GATE_B));
-    free(name);
+    for (const struct file_part *p = rows; p->name; p++) {
+        const struct plan_tensor *t =
+            plan_slot(o->plan, at->module, hub_part_slot(p, m), at->stack, at->site, at->layer);
+        if (t && hub_part_fits(p, m))
+            writing_part(&o->to, hub_part_name(place, p, m), p, t, o->params, m->mid);
+    }
+    free(place);
 }
 
 /* The set of A_i that all have. */
 static void add_rule(struct hub_out *o) {
+    static const struct file_part rule = { .rows = SIZE_NN, .split = true };
     for (int i = 0; i < o->plan->tensors; i++) {
         const struct plan_tensor *t = &o->plan->tensor[i];
-        size_t n = (size_t)t->cols;
         if (t->kind == PLAN_OWN && t->role == SLOT_KRON_A)
-            writing_add3(&o->to, xprintf("%sshared_parameters.%s.phm_rule", family_prefix(o->m->arch.family), o->job->name), n, n, n,
-                         o->params + t->offset);
+            writing_part(&o->to,
+                         xprintf("%sshared_parameters.%s.phm_rule", family_prefix(o->m->arch.family),
+                                 o->job->name),
+                         &rule, t, o->params, (int)t->cols);
     }
-}
-
-/* Where the library has adapters of that place; caller frees. */
-static char *hub_write_place(const struct hub_out *o, const struct hub_place *at) {
-    const struct arch *a = &o->m->arch;
-    const char *before = family_prefix(a->family), *stack = stack_name(at->stack);
-    bool ffn = at->site == SUB_FFN, decoder = at->stack == STACK_DECODER;
-    if (!a->decoder_layers)
-        return xprintf("%sencoder.layer.%d.%soutput.adapters.%s", before, at->layer, ffn ? "" : "attention.", o->job->name);
-    if (a->family == FAMILY_T5)
-        return xprintf("%s%s.block.%d.layer.%d.adapters.%s", before, stack, at->layer,
-                       ffn ? 1 + decoder : at->site == SUB_CROSS, o->job->name);
-    return xprintf("%s%s.layers.%d.%s_adapters.adapters.%s", before, stack, at->layer,
-                   ffn ? "output" : at->site == SUB_CROSS ? "cross_attention" : "attention", o->job->name);
-}
-
-static void add_bottleneck(struct hub_out *o, const struct hub_place *at) {
-    static const char *const befores[] = { "adapter_norm_before", "adapter_down.0" }; /* the library saves it twice */
-    const struct module *m = module_of(o, at);
-    size_t d = (size_t)o->m->arch.width;
-    char *name = hub_write_place(o, at);
-    for (int i = 0; i < 2 && m->norm_before; i++) {
-        writing_add(&o->to, xprintf("%s.%s.weight", name, befores[i]), 0, d, values(o, at, SLOT_BEFORE_W));
-        writing_add(&o->to, xprintf("%s.%s.bias", name, befores[i]), 0, d, values(o, at, SLOT_BEFORE_B));
-    }
-    if (m->source != SOURCE_KRONECKER) add_maps(o, name, at);
-    for (int up = 0; up < 2 && m->source == SOURCE_KRONECKER; up++) add_factors(o, name, at, up);
-    if (m->norm != NORM_NONE) {
-        writing_add(&o->to, xprintf("%s.adapter_norm_after.weight", name), 0, d, values(o, at, SLOT_NORM_W));
-        writing_add(&o->to, xprintf("%s.adapter_norm_after.bias", name), 0, d, values(o, at, SLOT_NORM_B));
-    }
-    if (m->comp == COMP_LEARNED) writing_add(&o->to, xprintf("%s.scaling", name), 0, 1, values(o, at, SLOT_SCALE));
-    if (m->comp == COMP_CHANNEL) writing_add(&o->to, xprintf("%s.scaling", name), 0, d, values(o, at, SLOT_CHANNEL));
-    hub_write_add_gate(o, xprintf("%s.gate", name), at);
-    free(name);
-}
-
-static void add_beside_map(struct hub_out *o, const struct hub_place *at) {
-    const struct module *m = module_of(o, at);
-    const struct arch *a = &o->m->arch;
-    char *map = writing_map(o->m, m->write, at->stack, at->site, at->layer), *name = xprintf("%s.loras.%s", map, o->job->name);
-    bool scale = m->fn == FN_SCALE;
-    size_t out = (size_t)tap_width(a, m->write);
-    if (!scale)
-        writing_add(&o->to, xprintf("%s.lora_A", name), (size_t)m->size, (size_t)tap_width(a, m->read), values(o, at, SLOT_DOWN_W));
-    writing_add(&o->to, xprintf("%s.lora_B", name), out, scale ? 1 : (size_t)m->size, values(o, at, scale ? SLOT_CHANNEL : SLOT_UP_W));
-    if (m->fn == FN_DECOMPOSED) writing_add(&o->to, xprintf("%s.m.weight", name), out, 1, values(o, at, SLOT_LENGTH));
-    hub_write_add_gate(o, xprintf("%s.gate", name), at);
-    free(map);
-    free(name);
-}
-
-/* The name of an attention, behind which its prefix stands; caller frees. */
-static char *attention_name(const struct hub_out *o, int stack, bool cross, int layer) {
-    const char *before = family_prefix(o->m->arch.family);
-    if (!o->m->arch.decoder_layers) return xprintf("%sencoder.layer.%d.attention.self", before, layer);
-    return xprintf("%s%s.layers.%d.%s", before, stack_name(stack), layer, cross ? "encoder_attn" : "self_attn");
 }
 
 /* The library keeps one vector for each kind of attention, under all of them: for each row of the prefix the keys and
  * values of all layers. */
-static void add_keys(struct hub_out *o, int stack, bool cross, const char *key) {
+static void add_keys(struct hub_out *o, const struct hub_attention *of) {
     const struct arch *a = &o->m->arch;
+    const int *module = o->keys[of->stack][of->site == SUB_CROSS];
     size_t l = (size_t)o->plan->method.module[o->prefix].size, d = (size_t)tap_width(a, TAP_A_K), layers = 0, i = 0;
-    for (int layer = 0; layer < arch_layers(a, stack); layer++) layers += o->keys[stack][cross][layer] > 0;
+    for (int layer = 0; layer < arch_layers(a, of->stack); layer++) layers += module[layer] > 0;
     size_t n = 2 * d * layers;
     if (!layers) return;
-    real *flat = xcalloc(l * n, sizeof *flat);
-    GROW(o->flat, o->flat_room, o->flats + 1);
-    o->flat[o->flats++] = flat;
-    for (int layer = 0; layer < arch_layers(a, stack); layer++) {
-        const struct hub_place at = { o->keys[stack][cross][layer] - 1, stack, cross ? SUB_CROSS : SUB_SELF, layer };
+    real *flat = writing_room(&o->to, l * n);
+    for (int layer = 0; layer < arch_layers(a, of->stack); layer++) {
+        const struct hub_place at = { module[layer] - 1, of->stack, of->site, layer };
         if (at.module < 0) continue;
         for (size_t t = 0; t < l; t++)
             for (size_t k = 0; k < 2; k++)
                 memcpy(flat + t * n + (2 * i + k) * d, values(o, &at, k ? SLOT_VALUE : SLOT_KEY) + t * d, d * sizeof *flat);
-        char *name = attention_name(o, stack, cross, layer);
-        hub_write_add_gate(o, xprintf("%s.prefix_tuning.prefix_gates.%s", name, o->job->name), &at);
+        char *name = hub_attention_name(o->m, of, layer);
+        add_parts(o, hub_gate_parts, xprintf("%s.prefix_tuning.prefix_gates.%s.", name, o->job->name), &at);
         free(name);
         i++;
     }
-    for (int s = 0; s < 2; s++)
-        for (int layer = 0; layer < arch_layers(a, s); layer++)
-            for (int c = 0; c <= s; c++) {
-                char *name = attention_name(o, s, c, layer);
-                writing_add(&o->to, xprintf("%s.prefix_tuning.pool.prefix_tunings.%s.%s.control_trans", name, o->job->name, key), 0, l * n,
-                            flat);
-                free(name);
-            }
-    writing_add(&o->to, xprintf("%sprefix_tuning.prefix_tunings.%s.%s.control_trans", family_prefix(a->family), o->job->name, key),
+    for (const struct hub_attention *x = hub_attentions(a); x->key; x++)
+        for (int layer = 0; layer < arch_layers(a, x->stack); layer++) {
+            char *name = hub_attention_name(o->m, x, layer);
+            writing_add(&o->to,
+                        xprintf("%s.prefix_tuning.pool.prefix_tunings.%s.%s.control_trans", name,
+                                o->job->name, of->key),
+                        0, l * n, flat);
+            free(name);
+        }
+    writing_add(&o->to,
+                xprintf("%sprefix_tuning.prefix_tunings.%s.%s.control_trans", family_prefix(a->family),
+                        o->job->name, of->key),
                 0, l * n, flat);
-}
-
-static void add_prefix(struct hub_out *o) {
-    bool decoder = o->m->arch.decoder_layers > 0;
-    add_keys(o, STACK_ENCODER, false, decoder ? "encoder_prefix" : "self_prefix");
-    if (decoder) add_keys(o, STACK_DECODER, false, "self_prefix");
-    if (decoder) add_keys(o, STACK_DECODER, true, "cross_prefix");
 }
 
 static void add_prompt(struct hub_out *o) {
@@ -378,11 +304,16 @@ static void hub_write_add_modules(struct hub_out *o) {
         for (int k = 0; k < n; k++)
             for (int layer = span[k].first; layer < span[k].end; layer++) {
                 const struct hub_place at = { i, span[k].stack, span[k].site, layer };
-                if (m->fn == FN_BOTTLENECK) add_bottleneck(o, &at);
-                else if (m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_SCALE) add_beside_map(o, &at);
+                bool low = m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED || m->fn == FN_SCALE;
+                if (m->fn != FN_BOTTLENECK && !low) continue;
+                char *place = (low ? writing_map : hub_place)(o->m, m->write, at.stack, at.site, layer);
+                add_parts(o, low ? hub_low_parts : hub_bottleneck_parts,
+                          xprintf("%s.%s.%s.", place, low ? "loras" : "adapters", o->job->name), &at);
+                free(place);
             }
     }
-    if (o->prefix >= 0) add_prefix(o);
+    for (const struct hub_attention *x = hub_attentions(&o->m->arch); x->key && o->prefix >= 0; x++)
+        add_keys(o, x);
     if (o->prompt >= 0) add_prompt(o);
     add_rule(o);
 }
@@ -470,8 +401,6 @@ int hub_writer_adapter(const struct hub_job *job, const char *config, const char
     free(text);
     free(path);
     writing_release(&o.to);
-    for (size_t i = 0; i < o.flats; i++) free(o.flat[i]);
-    free(o.flat);
     return rc;
 }
 

@@ -151,7 +151,7 @@ static int take_form(struct reader *r, const struct peft_form *f, struct bag_ten
         return reading_refuse(&r->in, first, "a lora_magnitude_vector is beside it, but use_dora is not true",
                               e);
     const size_t rows = (size_t)t->rows, cols = (size_t)t->cols, rank = first->shape[0];
-    const size_t size[] = { [SIZE_ONE] = 1,
+    const size_t size[PART_SIZES] = { [SIZE_ONE] = 1,
                             [SIZE_RANK] = rank,
                             [SIZE_IN] = lookup ? rows : cols,
                             [SIZE_OUT] = lookup ? cols : rows };

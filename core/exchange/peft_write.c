@@ -147,7 +147,7 @@ static void add_place(struct out *o, const struct peft_form *f, int module, int 
     o->values.seed = m->seed;
     for (const struct file_part *p = f->part; p < f->part + FORM_PARTS && p->name; p++)
         writing_part(&o->to, xprintf("base_model.model.%s.%s", w->module, p->name), p,
-                     plan_slot(o->plan, module, p->slot, stack, site, layer), o->params);
+                     plan_slot(o->plan, module, p->slot, stack, site, layer), o->params, 0);
 }
 
 /* What is one for all places, unless the config that it came with leaves it out. */

@@ -15,20 +15,13 @@ void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols
     t->shape[1] = rows ? cols : 0;
 }
 
-void writing_add3(struct adapter_writing *w, char *name, size_t a, size_t b, size_t c, const real *data) {
-    writing_add(w, name, a, b, data);
-    struct st_write *t = &w->tensor[w->tensors - 1];
-    t->rank = 3;
-    t->shape[2] = c;
-}
-
 real *writing_room(struct adapter_writing *w, size_t n) {
     GROW(w->made, w->made_room, w->mades + 1);
     return w->made[w->mades++] = xcalloc(n, sizeof **w->made);
 }
 
 void writing_part(struct adapter_writing *w, char *name, const struct file_part *p,
-                  const struct plan_tensor *t, const real *params) {
+                  const struct plan_tensor *t, const real *params, int n) {
     const real *data = params + t->offset;
     size_t cols = p->rows == SIZE_NONE  ? t->count
                   : p->cols == SIZE_ONE ? 1
@@ -37,6 +30,13 @@ void writing_part(struct adapter_writing *w, char *name, const struct file_part 
     for (size_t k = 0; turned && k < t->count; k++)
         turned[k % (size_t)t->cols * cols + k / (size_t)t->cols] = data[k];
     writing_add(w, name, p->rows == SIZE_NONE ? 0 : t->count / cols, cols, turned ? turned : data);
+    if (!p->split) return;
+    w->tensor[w->tensors - 1] =
+        (struct st_write){ .name = name,
+                           .type = ST_F32,
+                           .rank = 3,
+                           .data = data,
+                           .shape = { (size_t)n, (size_t)(t->rows / n), (size_t)t->cols } };
 }
 
 static int writing_by_name(const void *a, const void *b) {

@@ -17,11 +17,10 @@ struct adapter_writing {
 real *writing_room(struct adapter_writing *w, size_t n);
 /* `name` is taken over, `data` is not copied.  rows 0: a vector. */
 void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols, const real *data);
-/* The same of three dimensions. */
-void writing_add3(struct adapter_writing *w, char *name, size_t a, size_t b, size_t c, const real *data);
-/* Adds a part of a module from the plan's values.  Its name is taken over. */
+/* Adds a part of a module from the plan's values.  Its name is taken over.  n: the first dimension of one
+ * that is split. */
 void writing_part(struct adapter_writing *w, char *name, const struct file_part *p,
-                  const struct plan_tensor *t, const real *params);
+                  const struct plan_tensor *t, const real *params, int n);
 /* Puts them in the order of their names.  ERR_USAGE where two have one name: of two modules at one place, where the
  * library has room for one. */
 int writing_order(struct adapter_writing *w, const char *library, struct err *e);
