@@ -269,7 +269,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         draw_number(v, c, in);
         if (net)
             canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, INK_DIM,
-                        network_key_says(net, compose_network_key(v)));
+                        compose_network_key(v)->says);
         return;
     }
     int rows = choices(v, c, in, true);

@@ -14,7 +14,7 @@
 
 bool compose_on_number(const struct compose_view *v) {
     if (compose_on_off(v) >= 0) return false;
-    if (compose_network(v)) return network_key_is_number(compose_network_key(v));
+    if (compose_network(v)) return key_is_number(compose_network_key(v));
     return compose_on_run(v) || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
            v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
 }

@@ -63,12 +63,10 @@ bool compose_axis_applies(const struct compose_view *v, enum axis a);
 int compose_networks(const struct compose_view *v);
 const struct network *compose_network_at(const struct compose_view *v, int at);
 const struct network *compose_network(const struct compose_view *v);
-const struct network_key *compose_network_key(const struct compose_view *v);
+const struct key *compose_network_key(const struct compose_view *v);
 bool compose_on_run(const struct compose_view *v);
 /* Of the modules that are off the one under the cursor; below 0: it is on none. */
 int compose_on_off(const struct compose_view *v);
-bool network_key_is_number(const struct network_key *k);
-const char *network_key_says(const struct network *n, const struct network_key *k);
 /* The diagram's lines of all networks (returns how many); the keys behind the cursor's. */
 int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct rect r);
 void network_keys_ahead(const struct compose_view *v, char out[120]);

@@ -36,64 +36,9 @@ bool compose_on_run(const struct compose_view *v) {
 
 int compose_on_off(const struct compose_view *v) { return v->part - v->config.method.count - compose_networks(v) - 1; }
 
-const struct network_key *compose_network_key(const struct compose_view *v) {
+const struct key *compose_network_key(const struct compose_view *v) {
     const struct network *n = compose_network(v);
     return n ? &n->key[v->key < n->keys ? v->key : n->keys - 1] : NULL;
-}
-
-bool network_key_is_number(const struct network_key *k) {
-    return k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER || k->kind == NETWORK_WEIGHT;
-}
-
-/* What a key means, by network (both generators have the same) and key. */
-static const struct {
-    const char *network, *key, *says;
-} meanings[] = {
-    {"hyper", "task", "Width of each task's embedding z; 0: the task is no condition."},
-    {"hyper", "prototype", "Width of each task's prototype k, which the retriever's losses draw rows to; 0: none."},
-    {"hyper", "layer", "Width of each layer's embedding; 0: all layers are made alike."},
-    {"hyper", "place", "Width of each place's embedding; 0: the layer is no condition of its places."},
-    {"hyper", "hidden", "Width between the two maps of the projection."},
-    {"hyper", "inner", "Width of what the heads read; 0: of the first map alone."},
-    {"hyper", "norm", "A LayerNorm behind the projection."},
-    {"hyper", "net", "Heads for a whole stack, for each place in it, or for each layer and place."},
-    {"hyper", "start", "Normal with deviation 0.01, or as the released generators begin."},
-    {"hyper", "biases", "Whether its maps have biases."},
-    {"hyper", "instance", "A condition of each row's own: the mean over its tokens, that behind two maps, or the retriever's vector."},
-    {"hyper", "tap", "The layer of the encoder that a row's condition is of; 0: its output."},
-    {"hyper", "pass", "2: the encoder runs first for the rows' conditions alone."},
-    {"retriever", "hidden", "Width between its two maps; 0: one map."},
-    {"retriever", "width", "Width of a row's vector z; 0: the pooled vector itself."},
-    {"retriever", "instance", "A loss that draws rows of one task together."},
-    {"retriever", "prototype", "A loss that draws a row to the prototype of its task."},
-    {"retriever", "weight", "\u03BB, what its losses count beside the tasks' own."},
-    {"retriever", "temperature", "\u03C4, by which cosines are divided."},
-    {"retriever", "tap", "The layer of the encoder that it reads; 0: its output."},
-    {"classifier", "layers", "Maps between a row's first token and its outputs: one, or two with an activation between."},
-    {"classifier", "act", "The activation between two maps."},
-    {"fusion", "query", "A map Q of what the query is made of; without it that itself."},
-    {"fusion", "key", "A map K of what each adapter makes; without it that itself."},
-    {"fusion", "value", "A map V of what the adapters make; without it that itself."},
-    {"fusion", "of", "The query is of what the adapters read, or of the tap that they write."},
-    {"fusion", "residual", "The tap is added behind V, or before it, to what V maps."},
-    {"fusion", "start", "V starts as the identity, or is drawn as Q and K are."},
-    {"fusion", "weight", "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing."},
-    {"pruning", "mask", "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a one."},
-    {"pruning", "keep", "The share of all values that a fixed mask lets through."},
-    {"pruning", "weight", "What the expected number of open gates counts in the loss."},
-    {"pruning", "rate", "The learning rate of the gates."},
-    {"pruning", "start", "Where gates start; far above 0 they are open."},
-    {"pruning", "groups", "A gate for each tensor too, which multiplies those of its values."},
-    {"attempt", "hidden", "Width between the two maps of what a row's words ask."},
-    {"attempt", "temperature", "What scores of prompts are divided by; 0: e times the model's width."},
-    {"attempt", "norm", "Whether the norm behind the maps trains; the released code holds it still."},
-    {"classifier", "pooler", "Whether it reads the model's pooler, or the first token itself."},
-};
-
-const char *network_key_says(const struct network *n, const struct network_key *k) {
-    for (size_t i = 0; i < COUNT_OF(meanings); i++)
-        if (network_find(meanings[i].network)->key == n->key && !strcmp(meanings[i].key, k->name)) return meanings[i].says;
-    return "";
 }
 
 /* ---- the diagram's line ---- */
@@ -151,7 +96,7 @@ static void network_line(const struct network *n, const struct method *m, const 
     } else if (!strcmp(n->name, "retriever")) {
         put_retriever(m, a, b);
     } else {
-        char value[32];
+        char value[KEY_TEXT];
         for (int i = 0; i < n->keys; i++) {
             network_value(n, m, &n->key[i], value);
             buf_printf(b, "%s%s %s", i ? "  " : "", n->key[i].name, value);
@@ -193,7 +138,7 @@ void network_keys_ahead(const struct compose_view *v, char out[120]) {
     size_t used = 0;
     *out = 0;
     for (int i = v->key + 1; n && i < n->keys && used < 90; i++) {
-        char value[32];
+        char value[KEY_TEXT];
         network_value(n, &v->config.method, &n->key[i], value);
         used = text_more(out, 120, used, "%s%s %.10s", used ? " \u00B7 " : "l: ", n->key[i].name, value);
     }
@@ -210,16 +155,16 @@ static bool allowed(const struct compose_view *v, const struct method *m, char w
 void network_list(struct compose_view *v) {
     static const char *const flags[] = {"yes", "no"};
     const struct network *n = compose_network(v);
-    const struct network_key *k = compose_network_key(v);
-    if (!k || network_key_is_number(k)) return;
-    char value[32];
+    const struct key *k = compose_network_key(v);
+    if (!k || key_is_number(k)) return;
+    char value[KEY_TEXT];
     network_value(n, &v->config.method, k, value);
-    int words = k->kind == NETWORK_FLAG ? 2 : k->count;
+    int words = k->kind == KEY_FLAG ? 2 : k->count;
     for (int i = 0; i < words && v->choice_count < COMPOSE_CHOICES; i++) {
         struct choice *c = &v->choices[v->choice_count];
         struct err e = ERR_INIT;
-        *c = (struct choice){.says = network_key_says(n, k)};
-        snprintf(c->name, sizeof c->name, "%s", k->kind == NETWORK_FLAG ? flags[i] : k->words[i]);
+        *c = (struct choice){.says = k->says};
+        snprintf(c->name, sizeof c->name, "%s", k->kind == KEY_FLAG ? flags[i] : k->words[i]);
         c->current = !strcmp(c->name, value);
         struct method m = v->config.method;
         c->allowed = c->current || (!network_set(n, &m, k->name, c->name, &e) && allowed(v, &m, c->why));
@@ -236,12 +181,12 @@ bool network_enter(const struct compose_view *v, const char *text, struct method
 }
 
 void network_step(const struct compose_view *v, bool up, char out[64]) {
-    const struct network_key *k = compose_network_key(v);
-    char text[32], number[32];
+    const struct key *k = compose_network_key(v);
+    char text[KEY_TEXT], number[KEY_TEXT];
     double value = 0;
     network_value(compose_network(v), &v->config.method, k, text);
     text_to_double(text, &value);
-    if (k->kind == NETWORK_NUMBER) value = up ? value * 2 : value / 2;
+    if (k->kind == KEY_NUMBER) value = up ? value * 2 : value / 2;
     else if (up) value = value < 1 ? 1 : next_double(value, true);
     else value = value <= 1 ? k->least : next_double(value, false);
     if (value < k->least) value = k->least;

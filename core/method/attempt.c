@@ -13,11 +13,14 @@
 static const char *const attempt_norms[] = {"trained", "frozen"};
 static const struct attempt attempt_usual = {.on = true, .hidden = 100};
 
-#define KEY(member, ...) {#member, offsetof(struct attempt, member), __VA_ARGS__, false}
-static const struct network_key attempt_keys[] = {
-    KEY(hidden, NETWORK_SIZE, 1, NULL, 0),
-    KEY(temperature, NETWORK_WEIGHT, 0, NULL, 0),
-    KEY(norm, NETWORK_WORD, 0, attempt_norms, COUNT_OF(attempt_norms)),
+#define AT(member) .offset = offsetof(struct attempt, member)
+static const struct key attempt_keys[] = {
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Width between the two maps of what a row's words ask." },
+    { "temperature", AT(temperature), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
+      .says = "What scores of prompts are divided by; 0: e times the model's width." },
+    { "norm", AT(norm), KEY_WORDS(attempt_norms), .text = KEY_IN_FULL,
+      .says = "Whether the norm behind the maps trains; the released code holds it still." },
 };
 const struct network attempt_network = {"attempt", "attempt", offsetof(struct method, attempt), sizeof attempt_usual, &attempt_usual,
                                         attempt_keys, COUNT_OF(attempt_keys)};

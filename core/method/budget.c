@@ -11,11 +11,22 @@
 
 static const struct budget usual = {.on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5};
 
-#define KEY(member, kind, least) {#member, offsetof(struct budget, member), kind, least, NULL, 0, false}
-static const struct network_key budget_keys[] = {
-    KEY(target, NETWORK_SIZE, 1),    KEY(begin, NETWORK_SIZE, 0),     KEY(end, NETWORK_SIZE, 0),
-    KEY(every, NETWORK_SIZE, 1),     KEY(beta1, NETWORK_NUMBER, 0),   KEY(beta2, NETWORK_NUMBER, 0),
-    KEY(orthogonal, NETWORK_NUMBER, 0),
+#define AT(member) .offset = offsetof(struct budget, member)
+static const struct key budget_keys[] = {
+    { "target", AT(target), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Values of each SVD that are left at the end, on average." },
+    { "begin", AT(begin), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Steps before the first cut." },
+    { "end", AT(end), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Steps after the last cut." },
+    { "every", AT(every), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Steps from one cut to the next." },
+    { "beta1", AT(beta1), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "Decay of the mean of each value's importance." },
+    { "beta2", AT(beta2), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "Decay of the mean of its uncertainty." },
+    { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "Weight in the loss of how far W_d and W_u are from orthogonal." },
 };
 const struct network budget_network = {"budget", "budget", offsetof(struct method, budget), sizeof usual, &usual, budget_keys,
                                        COUNT_OF(budget_keys)};

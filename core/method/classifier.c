@@ -4,12 +4,16 @@
 
 static const struct classifier classifier_usual = {.on = true, .layers = 2, .act = ACT_TANH};
 
-#define KEY(member, kind, ...) {#member, offsetof(struct classifier, member), kind, __VA_ARGS__, false}
-static const struct network_key classifier_keys[] = {
-    KEY(layers, NETWORK_SIZE, 1, NULL, 0),
-    KEY(act, NETWORK_WORD, 0, method_act_names, ACT_COUNT),
-    KEY(pooler, NETWORK_FLAG, 0, NULL, 0),
-    {"hidden", offsetof(struct classifier, hidden), NETWORK_SIZE, 0, NULL, 0, true},
+#define AT(member) .offset = offsetof(struct classifier, member)
+static const struct key classifier_keys[] = {
+    { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Maps between a row's first token and its outputs: one, or two with an activation between." },
+    { "act", AT(act), KEY_WORDS(method_act_names), .text = KEY_IN_FULL,
+      .says = "The activation between two maps." },
+    { "pooler", AT(pooler), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+      .says = "Whether it reads the model's pooler, or the first token itself." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE,
+      .says = "Width of the first of two maps; 0: the model's." },
 };
 const struct network classifier_network = {"classifier", "classifier", offsetof(struct method, classifier),
                                            sizeof classifier_usual, &classifier_usual, classifier_keys, COUNT_OF(classifier_keys)};

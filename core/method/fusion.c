@@ -18,15 +18,22 @@ static const char *const fusion_of_words[] = {"read", "written"}, *const fusion_
                          *const fusion_starts[] = {"identity", "drawn"};
 static const struct fusion fusion_usual = {.on = true, .query = true, .key = true, .value = true, .weight = 0.01};
 
-#define KEY(member, ...) {#member, offsetof(struct fusion, member), __VA_ARGS__, false}
-static const struct network_key fusion_keys[] = {
-    KEY(query, NETWORK_FLAG, 0, NULL, 0),
-    KEY(key, NETWORK_FLAG, 0, NULL, 0),
-    KEY(value, NETWORK_FLAG, 0, NULL, 0),
-    KEY(of, NETWORK_WORD, 0, fusion_of_words, COUNT_OF(fusion_of_words)),
-    KEY(residual, NETWORK_WORD, 0, fusion_residuals, COUNT_OF(fusion_residuals)),
-    KEY(start, NETWORK_WORD, 0, fusion_starts, COUNT_OF(fusion_starts)),
-    KEY(weight, NETWORK_WEIGHT, 0, NULL, 0),
+#define AT(member) .offset = offsetof(struct fusion, member)
+static const struct key fusion_keys[] = {
+    { "query", AT(query), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+      .says = "A map Q of what the query is made of; without it that itself." },
+    { "key", AT(key), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+      .says = "A map K of what each adapter makes; without it that itself." },
+    { "value", AT(value), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+      .says = "A map V of what the adapters make; without it that itself." },
+    { "of", AT(of), KEY_WORDS(fusion_of_words), .text = KEY_IN_FULL,
+      .says = "The query is of what the adapters read, or of the tap that they write." },
+    { "residual", AT(residual), KEY_WORDS(fusion_residuals), .text = KEY_IN_FULL,
+      .says = "The tap is added behind V, or before it, to what V maps." },
+    { "start", AT(start), KEY_WORDS(fusion_starts), .text = KEY_IN_FULL,
+      .says = "V starts as the identity, or is drawn as Q and K are." },
+    { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
+      .says = "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing." },
 };
 const struct network fusion_network = {"fusion", "fusion", offsetof(struct method, fusion), sizeof fusion_usual, &fusion_usual,
                                        fusion_keys, COUNT_OF(fusion_keys)};

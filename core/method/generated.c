@@ -11,12 +11,16 @@ static const struct made_head generated_usual = {.on = true, .hidden = 384, .wid
 static const char *const learns[LEARN_COUNT] = {"both", "inner", "outer"};
 static const char *const rates[] = {"moving", "all"};
 
-#define KEY(member, kind, ...) {#member, offsetof(struct made_head, member), kind, __VA_ARGS__, false}
-static const struct network_key generated_keys[] = {
-    KEY(hidden, NETWORK_SIZE, 1, NULL, 0),
-    KEY(width, NETWORK_SIZE, 1, NULL, 0),
-    KEY(learn, NETWORK_WORD, 0, learns, LEARN_COUNT),
-    KEY(rates, NETWORK_WORD, 0, rates, COUNT_OF(rates)),
+#define AT(member) .offset = offsetof(struct made_head, member)
+static const struct key generated_keys[] = {
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Width between the two maps of each of its networks." },
+    { "width", AT(width), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Width of the vectors of examples and labels." },
+    { "learn", AT(learn), KEY_WORDS(learns), .text = KEY_IN_FULL,
+      .says = "Whether the inner loop adapts the maps too, or the outer loop alone learns them." },
+    { "rates", AT(rates), KEY_WORDS(rates), .text = KEY_IN_FULL,
+      .says = "Rates of the inner loop: for what it adapts, or for every tensor, as Meta-Adapters is counted." },
 };
 const struct network generated_network = {"generated-head", "generated head", offsetof(struct method, generated),
                                           sizeof generated_usual, &generated_usual, generated_keys, COUNT_OF(generated_keys)};

@@ -16,21 +16,34 @@ static const char *const nets[] = {"stack", "layer", "site"};
 static const char *const hyper_starts[] = {"normal", "fan", "hyperfan"};
 static const char *const hyper_instances[ROW_COUNT] = {"none", "pooled", "mlp", "retriever"};
 
-#define KEY(name, member, kind, ...) {name, offsetof(struct hyper, member), kind, __VA_ARGS__}
-static const struct network_key hyper_keys[] = {
-    KEY("task", task, NETWORK_SIZE, 0, NULL, 0, false),
-    KEY("prototype", prototype, NETWORK_SIZE, 0, NULL, 0, true),
-    KEY("layer", layer, NETWORK_SIZE, 0, NULL, 0, false),
-    KEY("place", place, NETWORK_SIZE, 0, NULL, 0, false),
-    KEY("instance", instance, NETWORK_WORD, 0, hyper_instances, ROW_COUNT, true),
-    KEY("tap", tap, NETWORK_SIZE, 0, NULL, 0, true),
-    KEY("pass", passes, NETWORK_SIZE, 1, NULL, 0, true),
-    KEY("hidden", hidden, NETWORK_SIZE, 1, NULL, 0, false),
-    KEY("inner", inner, NETWORK_SIZE, 0, NULL, 0, false),
-    KEY("norm", norm, NETWORK_FLAG, 0, NULL, 0, false),
-    KEY("net", net, NETWORK_WORD, 0, nets, COUNT_OF(nets), false),
-    KEY("start", start, NETWORK_WORD, 0, hyper_starts, COUNT_OF(hyper_starts), false),
-    KEY("biases", biases, NETWORK_FLAG, 0, NULL, 0, true),
+#define AT(member) .offset = offsetof(struct hyper, member)
+static const struct key hyper_keys[] = {
+    { "task", AT(task), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Width of each task's embedding z; 0: the task is no condition." },
+    { "prototype", AT(prototype), .kind = KEY_WHOLE,
+      .says = "Width of each task's prototype k, which the retriever's losses draw rows to; 0: none." },
+    { "layer", AT(layer), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Width of each layer's embedding; 0: all layers are made alike." },
+    { "place", AT(place), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Width of each place's embedding; 0: the layer is no condition of its places." },
+    { "instance", AT(instance), KEY_WORDS(hyper_instances),
+      .says = "A condition of each row's own: the mean over its tokens, that behind two maps, or the retriever's vector." },
+    { "tap", AT(tap), .kind = KEY_WHOLE,
+      .says = "The layer of the encoder that a row's condition is of; 0: its output." },
+    { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1,
+      .says = "2: the encoder runs first for the rows' conditions alone." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+      .says = "Width between the two maps of the projection." },
+    { "inner", AT(inner), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Width of what the heads read; 0: of the first map alone." },
+    { "norm", AT(norm), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+      .says = "A LayerNorm behind the projection." },
+    { "net", AT(net), KEY_WORDS(nets), .text = KEY_IN_FULL,
+      .says = "Heads for a whole stack, for each place in it, or for each layer and place." },
+    { "start", AT(start), KEY_WORDS(hyper_starts), .text = KEY_IN_FULL,
+      .says = "Normal with deviation 0.01, or as the released generators begin." },
+    { "biases", AT(biases), .kind = KEY_FLAG,
+      .says = "Whether its maps have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                    \
     {name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual, &hyper_usual, hyper_keys, \

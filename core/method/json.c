@@ -166,7 +166,7 @@ static int read_field(const json_t *o, const char *where, const struct key *k, s
         if (!json_get_double(o, where, k->member, at, e)) return e->code;
         if (*(double *)at >= 0 && *(double *)at < 1) return 0;
         return err_set(e, ERR_INPUT, "%s: \"%s\" must be at least 0 and below 1", where, k->member);
-    case KEY_OTHER: case KEY_LAYERS: break;
+    case KEY_OTHER: case KEY_LAYERS: case KEY_NUMBER: case KEY_WEIGHT: break; /* no module has such a member */
     }
     return 0;
 }

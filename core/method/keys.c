@@ -201,6 +201,15 @@ static int set_site(struct module *m, const char *v, struct err *e) {
     return 0;
 }
 
+/* The existing tensor of the map that is written. */
+static int set_write(struct module *m, const char *v, struct err *e) {
+    int i = key_word_of("write", v, tap_names + TAP_NONE + 1, TAP_COUNT - TAP_NONE - 1, e);
+    if (i < 0) return ERR_USAGE;
+    m->write = (enum tap)(TAP_NONE + 1 + i);
+    if (module_takes(m, TAKES_TARGET)) m->target = TARGET_TAP;
+    return 0;
+}
+
 static void print_init(const struct module *m, char out[KEY_TEXT]) { module_init_text(m, out); }
 
 static void print_source(const struct module *m, char out[KEY_TEXT]) {
@@ -214,44 +223,44 @@ static void print_source(const struct module *m, char out[KEY_TEXT]) {
 static const char *const rules[] = { "shared", "own" };
 
 #define AT(member) .offset = offsetof(struct module, member)
-#define WORDS(list) .kind = KEY_WORD, .words = list, .count = (int)COUNT_OF(list)
+
 
 /* In the order of the written forms; then what is only read. */
 static const struct key keys_table[] = {
     { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN },
     { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN },
-    { "act", "activation", TAKES_ACT, WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
+    { "act", "activation", TAKES_ACT, KEY_WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
     { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET, .json = KEY_TAKEN },
-    { "read", "read", TAKES_READ, WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true, .text = KEY_ALWAYS,
+    { "read", "read", TAKES_READ, KEY_WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true, .text = KEY_ALWAYS,
       .json = KEY_SET },
-    { "target", "target", TAKES_TARGET, WORDS(target_names), AT(target), .first = TARGET_ALL, .one_point = true,
+    { "target", "target", TAKES_TARGET, KEY_WORDS(target_names), AT(target), .first = TARGET_ALL, .one_point = true,
       .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
-    { "write", "write", TAKES_PLACE, WORDS(tap_names), AT(write), .first = TAP_NONE + 1, .one_point = true,
-      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_SET },
-    { "comp", "composition", TAKES_COMP, WORDS(comp_names), AT(comp), .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL,
+    { "write", "write", TAKES_PLACE, KEY_WORDS(tap_names), AT(write), .first = TAP_NONE + 1, .one_point = true,
+      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_SET, .set = set_write },
+    { "comp", "composition", TAKES_COMP, KEY_WORDS(comp_names), AT(comp), .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL,
       .json = KEY_ALWAYS, .set = set_comp, .print = format_comp },
-    { "heads", "heads", TAKES_HEADS, WORDS(heads_names), AT(heads), .one_point = true, .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE },
-    { "source", "source", TAKES_SOURCE, WORDS(source_names), AT(source), .one_point = true, .text = KEY_SET, .json = KEY_OF_CHANGE,
+    { "heads", "heads", TAKES_HEADS, KEY_WORDS(heads_names), AT(heads), .one_point = true, .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE },
+    { "source", "source", TAKES_SOURCE, KEY_WORDS(source_names), AT(source), .one_point = true, .text = KEY_SET, .json = KEY_OF_CHANGE,
       .set = set_source, .print = print_source },
     { "rank", "rank", TAKES_SOURCE, .kind = KEY_WHOLE, AT(factor), .neutral = 1, .text = KEY_SET, .json = KEY_TAKEN },
-    { "rule", "rule", TAKES_SOURCE, WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN },
+    { "rule", "rule", TAKES_SOURCE, KEY_WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN },
     { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET, .json = KEY_SET },
-    { "norm", "norm", TAKES_NORM, WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET },
-    { "residual", "residual", TAKES_RESIDUAL, WORDS(residual_names), AT(residual), .text = KEY_SET, .json = KEY_SET },
-    { "end", "end", TAKES_RESIDUAL, WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET },
+    { "norm", "norm", TAKES_NORM, KEY_WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET },
+    { "residual", "residual", TAKES_RESIDUAL, KEY_WORDS(residual_names), AT(residual), .text = KEY_SET, .json = KEY_SET },
+    { "end", "end", TAKES_RESIDUAL, KEY_WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET },
     { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET },
-    { "length", "length", TAKES_LENGTH, WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET },
+    { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET },
     { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN },
-    { "init", "init", TAKES_INIT, WORDS(init_names), AT(init), .first = INIT_LORA, .one_point = true,
+    { "init", "init", TAKES_INIT, KEY_WORDS(init_names), AT(init), .first = INIT_LORA, .one_point = true,
       .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN, .set = set_init, .print = print_init },
     { "dropout", "dropout", TAKES_DROPOUT, .kind = KEY_SHARE, AT(dropout), .text = KEY_SET, .json = KEY_TAKEN },
     { "layers", NULL, TAKES_PLACE, .kind = KEY_LAYERS, .text = KEY_SET, .set = set_layers, .print = key_layers_text },
-    { "stack", "stack", TAKES_PLACE, WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL },
-    { "place", "place", TAKES_ROWS, WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN },
-    { "pool", "pool", TAKES_ROWS, WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN },
-    { "rows", "rows", TAKES_ROWS, WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN },
-    { "site", "site", TAKES_PLACE, WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET, .set = set_site },
-    { "learn", "learn", TAKES_PLACE, WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET },
+    { "stack", "stack", TAKES_PLACE, KEY_WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL },
+    { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN },
+    { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN },
+    { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN },
+    { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET, .set = set_site },
+    { "learn", "learn", TAKES_PLACE, KEY_WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET },
     { "s", NULL, TAKES_S, .set = set_s },
     { "alpha", NULL, TAKES_ALPHA, .set = set_alpha },
     { "rsalpha", NULL, TAKES_ALPHA, .set = set_rsalpha },
@@ -278,55 +287,62 @@ bool key_takes(const struct key *k, const struct module *m) {
 
 /* ---- values by their kind ---- */
 
-static void *place_in(const struct key *k, struct module *m) { return (char *)m + k->offset; }
-static const void *place_of(const struct key *k, const struct module *m) { return (const char *)m + k->offset; }
+static void *place_in(const struct key *k, void *of) { return (char *)of + k->offset; }
+static const void *place_of(const struct key *k, const void *of) { return (const char *)of + k->offset; }
 
-int key_number(const struct key *k, const struct module *m) {
-    if (k->kind == KEY_LAYERS) return m->first != 1 || m->last;
-    if (k->kind == KEY_FLAG) return *(const bool *)place_of(k, m);
-    if (k->kind == KEY_SHARE) return *(const double *)place_of(k, m) != 0;
-    return *(const int *)place_of(k, m);
+static bool is_double(const struct key *k) { return k->kind == KEY_NUMBER || k->kind == KEY_WEIGHT || k->kind == KEY_SHARE; }
+bool key_is_number(const struct key *k) { return k->kind == KEY_WHOLE || k->kind == KEY_LAYERS || is_double(k); }
+
+int key_number(const struct key *k, const void *of) {
+    if (k->kind == KEY_LAYERS) return ((const struct module *)of)->first != 1 || ((const struct module *)of)->last;
+    if (k->kind == KEY_FLAG) return *(const bool *)place_of(k, of);
+    if (is_double(k)) return *(const double *)place_of(k, of) != 0;
+    return *(const int *)place_of(k, of);
 }
 
-bool key_same(const struct key *k, const struct module *a, const struct module *b) {
-    if (k->kind == KEY_SHARE) return *(const double *)place_of(k, a) == *(const double *)place_of(k, b);
+bool key_same(const struct key *k, const void *a, const void *b) {
+    if (is_double(k)) return *(const double *)place_of(k, a) == *(const double *)place_of(k, b);
     return k->kind == KEY_OTHER || k->kind == KEY_LAYERS || key_number(k, a) == key_number(k, b);
 }
 
-void key_copy(const struct key *k, struct module *to, const struct module *from) {
+void key_copy(const struct key *k, void *to, const void *from) {
     static const size_t size[] = { [KEY_WHOLE] = sizeof(int), [KEY_WORD] = sizeof(int), [KEY_FLAG] = sizeof(bool),
-                                   [KEY_SHARE] = sizeof(double), [KEY_LAYERS] = 0, [KEY_OTHER] = 0 };
+                                   [KEY_NUMBER] = sizeof(double), [KEY_WEIGHT] = sizeof(double), [KEY_SHARE] = sizeof(double),
+                                   [KEY_LAYERS] = 0, [KEY_OTHER] = 0 };
     memcpy(place_in(k, to), place_of(k, from), size[k->kind]);
 }
 
-void key_print(const struct key *k, const struct module *m, char out[KEY_TEXT]) {
-    if (k->print) k->print(m, out);
-    else if (k->kind == KEY_SHARE) text_from_double(*(const double *)place_of(k, m), out);
-    else if (k->kind == KEY_FLAG) strcpy(out, key_number(k, m) ? "yes" : "no");
-    else if (k->kind == KEY_WORD) snprintf(out, KEY_TEXT, "%s", k->words[key_number(k, m)]);
-    else snprintf(out, KEY_TEXT, "%d", key_number(k, m));
+void key_print(const struct key *k, const void *of, char out[KEY_TEXT]) {
+    if (k->print) k->print(of, out);
+    else if (is_double(k)) text_from_double(*(const double *)place_of(k, of), out);
+    else if (k->kind == KEY_FLAG) strcpy(out, key_number(k, of) ? "yes" : "no");
+    else if (k->kind == KEY_WORD) snprintf(out, KEY_TEXT, "%s", k->words[key_number(k, of)]);
+    else snprintf(out, KEY_TEXT, "%d", key_number(k, of));
 }
 
-int key_set(const struct key *k, struct module *m, const char *value, struct err *e) {
+static int set_double(const struct key *k, double *to, const char *value, struct err *e) {
+    static const char *const bounds[] = { [KEY_NUMBER] = "above 0", [KEY_WEIGHT] = "at least 0", [KEY_SHARE] = "at least 0 and below 1" };
     double x;
-    if (k->set) return k->set(m, value, e);
-    if (k->kind == KEY_WHOLE) return keys_whole(k->name, value, k->least, place_in(k, m), e);
-    if (k->kind == KEY_SHARE) {
-        if (keys_number(k->name, value, &x, e)) return e->code;
-        if (x < 0 || x >= 1) return err_set(e, ERR_USAGE, "%s=%s: must be at least 0 and below 1", k->name, value);
-        *(double *)place_in(k, m) = x;
-        return 0;
-    }
+    if (keys_number(k->name, value, &x, e)) return e->code;
+    if (x < 0 || (k->kind == KEY_NUMBER && x == 0) || (k->kind == KEY_SHARE && x >= 1))
+        return err_set(e, ERR_USAGE, "%s=%s: must be %s", k->name, value, bounds[k->kind]);
+    *to = x;
+    return 0;
+}
+
+int key_set(const struct key *k, void *of, const char *value, struct err *e) {
+    if (k->set) return k->set(of, value, e);
+    if (k->kind == KEY_WHOLE) return keys_whole(k->name, value, k->least, place_in(k, of), e);
+    if (is_double(k)) return set_double(k, place_in(k, of), value, e);
     if (k->kind == KEY_FLAG) {
         bool yes = !strcmp(value, "yes");
         if (!yes && strcmp(value, "no")) return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", k->name, value);
-        *(bool *)place_in(k, m) = yes;
+        *(bool *)place_in(k, of) = yes;
         return 0;
     }
     int i = key_word_of(k->name, value, k->words + k->first, k->count - k->first, e);
     if (i < 0) return ERR_USAGE;
-    *(int *)place_in(k, m) = k->first + i;
-    if (k->offset == offsetof(struct module, write) && module_takes(m, TAKES_TARGET)) m->target = TARGET_TAP;
+    *(int *)place_in(k, of) = k->first + i;
     return 0;
 }
 

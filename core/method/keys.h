@@ -1,17 +1,21 @@
-/* The fields of a module: one table describes each, and from its rows follow the text form, the JSON form, comparison
- * and normalization.  Which fields a function has is in its row (functions.h). */
+/* The fields of a module and of a method's networks: one row describes each, and from the rows follow the text form, the
+ * JSON form, comparison, normalization, calls of presets and the choices on the screens.  Which fields a function has is
+ * in its row (functions.h); those of a network are in its own table (network.h). */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/mem.h"
 #include "core/method/functions.h"
 
 enum { KEY_TEXT = 64, SIZE_LIMIT = 1000000, LAYER_LIMIT = 4096 };
 enum key_kind {
     KEY_OTHER,  /* a shorthand for other fields */
     KEY_WHOLE,  /* int, from `least` to SIZE_LIMIT */
+    KEY_NUMBER, /* double above 0 */
+    KEY_WEIGHT, /* double, at least 0 */
     KEY_WORD,   /* an enum (as wide as int) whose values are indices of `words` */
     KEY_FLAG,   /* bool; yes, no */
     KEY_SHARE,  /* double, at least 0 and below 1 */
@@ -28,32 +32,39 @@ enum { /* when a written form has the field, beside key_takes() */
 struct key {
     const char *name;   /* in the text form */
     const char *member; /* of the JSON form; NULL: written and read by itself */
-    unsigned bit;       /* TAKES_…: of the functions that take it */
+    unsigned bit;       /* of a module: TAKES_…, the functions that take it */
     enum key_kind kind;
-    size_t offset;      /* in struct module */
+    size_t offset;      /* in struct module, or in the network's struct */
     int least, neutral;
     const char *const *words;
     int first, count;   /* the text form takes words[first … count-1] */
     bool one_point;     /* in a preset: only where all modules that take it are alike */
     int text, json;     /* KEY_… */
+    const char *says;   /* what the field is, a sentence */
     /* NULL: as the kind says. */
     int (*set)(struct module *m, const char *value, struct err *e);
     void (*print)(const struct module *m, char out[KEY_TEXT]);
 };
+
+#define KEY_WORDS(list) .kind = KEY_WORD, .words = list, .count = (int)COUNT_OF(list)
 
 const struct key *key_find(const char *name);
 /* The table, for listing; NULL past the end. */
 const struct key *key_at(int i);
 /* Whether this module has what the key sets (s: only where there may be a scale). */
 bool key_takes(const struct key *k, const struct module *m);
+
+/* `of`: the module, or the network's struct, that the row's offset is in. */
 /* Sets the field from the text form; ERR_USAGE names what is allowed. */
-int key_set(const struct key *k, struct module *m, const char *value, struct err *e);
+int key_set(const struct key *k, void *of, const char *value, struct err *e);
 /* Writes its value as the text form has it. */
-void key_print(const struct key *k, const struct module *m, char out[KEY_TEXT]);
-/* Returns its value as an integer: of words the index, of a flag, share or range of layers whether it is set. */
-int key_number(const struct key *k, const struct module *m);
-bool key_same(const struct key *k, const struct module *a, const struct module *b);
-void key_copy(const struct key *k, struct module *to, const struct module *from);
+void key_print(const struct key *k, const void *of, char out[KEY_TEXT]);
+/* Returns its value as an integer: of words the index, of a flag, number or range of layers whether it is set. */
+int key_number(const struct key *k, const void *of);
+bool key_same(const struct key *k, const void *a, const void *b);
+void key_copy(const struct key *k, void *to, const void *from);
+/* Whether the value is typed rather than chosen from words. */
+bool key_is_number(const struct key *k);
 
 /* Returns the index of `value` among `count` words, or -1 with a message that lists them and names the nearest. */
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e);

@@ -16,14 +16,20 @@
 static const char *const pruning_masks[] = {"learned", "fixed"};
 static const struct pruning pruning_usual = {.on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true};
 
-#define KEY(member, ...) {#member, offsetof(struct pruning, member), __VA_ARGS__, false}
-static const struct network_key pruning_keys[] = {
-    KEY(mask, NETWORK_WORD, 0, pruning_masks, COUNT_OF(pruning_masks)),
-    KEY(keep, NETWORK_NUMBER, 0, NULL, 0),
-    KEY(weight, NETWORK_WEIGHT, 0, NULL, 0),
-    KEY(rate, NETWORK_NUMBER, 0, NULL, 0),
-    KEY(start, NETWORK_NUMBER, 0, NULL, 0),
-    KEY(groups, NETWORK_FLAG, 0, NULL, 0),
+#define AT(member) .offset = offsetof(struct pruning, member)
+static const struct key pruning_keys[] = {
+    { "mask", AT(mask), KEY_WORDS(pruning_masks), .text = KEY_IN_FULL,
+      .says = "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a one." },
+    { "keep", AT(keep), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "The share of all values that a fixed mask lets through." },
+    { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
+      .says = "What the expected number of open gates counts in the loss." },
+    { "rate", AT(rate), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "The learning rate of the gates." },
+    { "start", AT(start), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "Where gates start; far above 0 they are open." },
+    { "groups", AT(groups), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+      .says = "A gate for each tensor too, which multiplies those of its values." },
 };
 const struct network pruning_network = {"pruning", "pruning", offsetof(struct method, pruning), sizeof pruning_usual, &pruning_usual,
                                         pruning_keys, COUNT_OF(pruning_keys)};

@@ -1,6 +1,5 @@
 #include "core/method/network.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,11 +11,8 @@
 #include "core/method/fusion.h"
 #include "core/method/generated.h"
 #include "core/method/hyper.h"
-#include "core/method/keys.h"
 #include "core/method/masked.h"
 #include "core/method/retriever.h"
-
-enum { SIZE_MOST = 65536 };
 
 const struct network *network_at(int i) {
     static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
@@ -39,59 +35,6 @@ bool method_has_generator(const struct method *m) { return m->hyper[0].on || m->
 
 static const void *network_in(const struct network *n,
                               const struct method *m) { return (const char *)m + n->offset; }
-
-/* A word is kept as an enum, which is as wide as an int. */
-static const int *network_whole(const struct network_key *k, const void *at) {
-    return (const int *)(const void *)((const char *)at + k->offset);
-}
-static const double *network_number(const struct network_key *k, const void *at) {
-    return (const double *)(const void *)((const char *)at + k->offset);
-}
-static const bool *flag(const struct network_key *k, const void *at) {
-    return (const bool *)((const char *)at + k->offset);
-}
-
-/* As network_set takes it. */
-static void network_value_of(const struct network_key *k, const void *at, char out[32]) {
-    switch (k->kind) {
-    case NETWORK_SIZE: snprintf(out, 32, "%d", *network_whole(k, at)); return;
-    case NETWORK_NUMBER: case NETWORK_WEIGHT: text_from_double(*network_number(k, at), out); return;
-    case NETWORK_FLAG: snprintf(out, 32, "%s", *flag(k, at) ? "yes" : "no"); return;
-    case NETWORK_WORD: snprintf(out, 32, "%s", k->words[*network_whole(k, at)]); return;
-    }
-}
-
-static int set(const struct network *n, const struct network_key *k, void *at, const char *value, struct err *e) {
-    void *to = (char *)at + k->offset;
-    int64_t v;
-    double x;
-    int i;
-    switch (k->kind) {
-    case NETWORK_SIZE:
-        if (!text_to_int(value, &v) || v < k->least || v > SIZE_MOST)
-            return err_set(e, ERR_USAGE, "%s: %s=%s: must be a whole number from %d to %d", n->name, k->name, value,
-                           k->least, SIZE_MOST);
-        *(int *)to = (int)v;
-        return 0;
-    case NETWORK_NUMBER: case NETWORK_WEIGHT:
-        if (!text_to_double(value, &x) || !(k->kind == NETWORK_WEIGHT ? x >= 0 : x > 0) || !isfinite(x))
-            return err_set(e, ERR_USAGE, "%s: %s=%s: must be a number %s 0", n->name, k->name, value,
-                           k->kind == NETWORK_WEIGHT ? "from" : "above");
-        *(double *)to = x;
-        return 0;
-    case NETWORK_FLAG:
-        if (strcmp(value, "yes") && strcmp(value, "no"))
-            return err_set(e, ERR_USAGE, "%s: %s=%s: must be yes or no", n->name, k->name, value);
-        *(bool *)to = !strcmp(value, "yes");
-        return 0;
-    case NETWORK_WORD:
-        i = key_word_of(k->name, value, k->words, k->count, e);
-        if (i < 0) return err_prefix(e, "%s", n->name);
-        *(int *)to = i;
-        return 0;
-    }
-    return 0;
-}
 
 static int network_unknown(const struct network *n, const char *key, struct err *e) {
     struct buf list = BUF_INIT;
@@ -123,16 +66,13 @@ void network_take(const struct network *n, struct method *m, const struct method
 bool network_equal(const struct network *n, const struct method *a, const struct method *b) {
     const void *x = network_in(n, a), *y = network_in(n, b);
     if (!network_is_on(n, a) || !network_is_on(n, b)) return network_is_on(n, a) == network_is_on(n, b);
-    for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
-        if (k->kind == NETWORK_NUMBER || k->kind == NETWORK_WEIGHT ? *network_number(k, x) != *network_number(k, y)
-            : k->kind == NETWORK_FLAG ? *flag(k, x) != *flag(k, y)
-                                      : *network_whole(k, x) != *network_whole(k, y))
-            return false;
+    for (const struct key *k = n->key; k < n->key + n->keys; k++)
+        if (!key_same(k, x, y)) return false;
     return true;
 }
 
-void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]) {
-    network_value_of(k, network_in(n, m), out);
+void network_value(const struct network *n, const struct method *m, const struct key *k, char out[KEY_TEXT]) {
+    key_print(k, network_in(n, m), out);
 }
 
 void network_drop(const struct network *n, struct method *m) { memset((char *)m + n->offset, 0, n->size); }
@@ -165,35 +105,32 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
                        "%s: runs=%s stands for the %s of these runs, which only a history knows (train, count and explain have "
                                      "one): write them out, as %s(source=fusion,init=run(3))", n->name, value,
                        n == &fusion_network ? "adapters" : "prompts", n == &fusion_network ? "adapter-pfeiffer" : "prompt");
-    for (const struct network_key *k = n->key; k < n->key + n->keys; k++)
-        if (!strcmp(k->name, key)) return set(n, k, (char *)m + n->offset, value, e);
+    for (const struct key *k = n->key; k < n->key + n->keys; k++)
+        if (!strcmp(k->name, key)) return key_set(k, (char *)m + n->offset, value, e) ? err_prefix(e, "%s", n->name) : 0;
     return network_unknown(n, key, e);
 }
 
 /* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */
 static void network_add_text(const struct network *n, const struct method *m, const void *base, bool full,
                              struct buf *out) {
-    char value[32], standard[32];
+    char value[KEY_TEXT];
     int written = 0;
     buf_printf(out, "%s%s", out->size ? " + " : "", n->name);
-    for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
-        network_value_of(k, network_in(n, m), value);
-        network_value_of(k, base, standard);
-        if ((!full || k->later) && !strcmp(value, standard)) continue;
+    for (const struct key *k = n->key; k < n->key + n->keys; k++) {
+        if (!(full && k->text & KEY_IN_FULL) && key_same(k, network_in(n, m), base)) continue;
+        key_print(k, network_in(n, m), value);
         buf_printf(out, "%s%s=%s", written++ ? ", " : "(", k->name, value);
     }
     if (written) buf_putc(out, ')');
 }
 
 static void add_json(const struct network *n, const struct method *m, struct buf *out) {
-    char value[32], standard[32];
+    char value[KEY_TEXT];
     buf_printf(out, ",\"%s\":{", n->name);
-    for (const struct network_key *k = n->key; k < n->key + n->keys; k++) {
-        bool bare = k->kind == NETWORK_SIZE || k->kind == NETWORK_NUMBER || k->kind == NETWORK_WEIGHT;
-        network_value_of(k, network_in(n, m), value);
-        network_value_of(k, n->usual, standard);
-        if (k->later && !strcmp(value, standard)) continue;
-        buf_printf(out, bare ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name, value);
+    for (const struct key *k = n->key; k < n->key + n->keys; k++) {
+        if (!(k->text & KEY_IN_FULL) && key_same(k, network_in(n, m), n->usual)) continue;
+        key_print(k, network_in(n, m), value);
+        buf_printf(out, key_is_number(k) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name, value);
     }
     buf_putc(out, '}');
 }
@@ -204,7 +141,7 @@ static int from_json(const struct network *n, const json_t *o, struct method *m,
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: \"%s\" must be an object", n->name);
     network_take_usual(n, m);
     json_object_foreach((json_t *)o, key, v) {
-        char number[32];
+        char number[KEY_TEXT];
         const char *text = json_string_value(v);
         if (json_is_number(v)) {
             text_from_double(json_number_value(v), number);

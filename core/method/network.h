@@ -1,6 +1,6 @@
-/* The written forms of a method's networks, the generator, the retriever, the generated head and the classifier: a table
- * of keys each serves the text form, the JSON form, the comparison, and what edits a method by hand.  Their structs and offsets are
- * core/method's. */
+/* The written forms of a method's networks, the generator, the retriever, the generated head and the classifier: of each a
+ * table of fields (keys.h), whose `text` has KEY_IN_FULL where the canonical text and the JSON form have it at its usual
+ * value too. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H
 
@@ -8,30 +8,15 @@
 
 #include "core/base/buf.h"
 #include "core/base/json.h"
+#include "core/method/keys.h"
 #include "core/method/space.h"
 
-enum network_value {
-    NETWORK_SIZE,   /* an int, from `least` on */
-    NETWORK_NUMBER, /* a double above 0 */
-    NETWORK_WEIGHT, /* a double from 0 on */
-    NETWORK_FLAG,   /* a bool, yes or no */
-    NETWORK_WORD,   /* an enum whose values are `words` */
-};
-struct network_key {
-    const char *name;
-    size_t offset; /* of the value in the network's struct */
-    enum network_value kind;
-    int least;
-    const char *const *words;
-    int count;
-    bool later; /* in no written form at its usual value, so that texts from before the key stay what they are */
-};
 struct network {
     const char *name, *noun; /* "hyper", "generator" */
     size_t offset;           /* in struct method, of a struct whose first member is `bool on` */
     size_t size;
     const void *usual;       /* one that is there and says nothing */
-    const struct network_key *key;
+    const struct key *key;
     int keys;
 };
 
@@ -48,7 +33,7 @@ void network_take_usual(const struct network *n, struct method *m);
 void network_take(const struct network *n, struct method *m, const struct method *from);
 bool network_equal(const struct network *n, const struct method *a, const struct method *b);
 /* A key's value as network_set takes it. */
-void network_value(const struct network *n, const struct method *m, const struct network_key *k, char out[32]);
+void network_value(const struct network *n, const struct method *m, const struct key *k, char out[KEY_TEXT]);
 /* Takes a network out of a method. */
 void network_drop(const struct network *n, struct method *m);
 /* A generator, the second, a fusion, or a pruning, at its usual values where a module needs it and it is not there, and none

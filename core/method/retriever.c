@@ -11,15 +11,22 @@ static const struct retriever retriever_usual = {.on = true, .hidden = 128, .wid
 static const char *const retriever_instances[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
 static const char *const prototypes[PROTOTYPE_COUNT] = {"none", "decoupled", "softmax"};
 
-#define KEY(member, kind, ...) {#member, offsetof(struct retriever, member), kind, 0, __VA_ARGS__}
-static const struct network_key retriever_keys[] = {
-    KEY(hidden, NETWORK_SIZE, NULL, 0, false),
-    KEY(width, NETWORK_SIZE, NULL, 0, false),
-    KEY(instance, NETWORK_WORD, retriever_instances, INSTANCE_COUNT, false),
-    KEY(prototype, NETWORK_WORD, prototypes, PROTOTYPE_COUNT, false),
-    KEY(weight, NETWORK_NUMBER, NULL, 0, false),
-    KEY(temperature, NETWORK_NUMBER, NULL, 0, false),
-    KEY(tap, NETWORK_SIZE, NULL, 0, true),
+#define AT(member) .offset = offsetof(struct retriever, member)
+static const struct key retriever_keys[] = {
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Width between its two maps; 0: one map." },
+    { "width", AT(width), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+      .says = "Width of a row's vector z; 0: the pooled vector itself." },
+    { "instance", AT(instance), KEY_WORDS(retriever_instances), .text = KEY_IN_FULL,
+      .says = "A loss that draws rows of one task together." },
+    { "prototype", AT(prototype), KEY_WORDS(prototypes), .text = KEY_IN_FULL,
+      .says = "A loss that draws a row to the prototype of its task." },
+    { "weight", AT(weight), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "\u03BB, what its losses count beside the tasks' own." },
+    { "temperature", AT(temperature), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+      .says = "\u03C4, by which cosines are divided." },
+    { "tap", AT(tap), .kind = KEY_WHOLE,
+      .says = "The layer of the encoder that it reads; 0: its output." },
 };
 const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever),
                                           sizeof retriever_usual,
