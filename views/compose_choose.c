@@ -5,17 +5,49 @@
 
 #include "core/base/mem.h"
 #include "core/method/functions.h"
+#include "core/method/keys.h"
 #include "core/train/regime.h"
 #include "views/compose_edit.h"
 
+/* A field by name, or an axis that is more or other than a field of the table; then come the table's other
+ * fields that have a label. */
+static const struct {
+    const char *name, *key;
+} axes[AXIS_NAMED] = {
+    { "function", NULL }, { "position", NULL }, { NULL, "site" }, { NULL, "stack" }, { "insertion", NULL },
+    { NULL, "comp" }, { "size", NULL }, { NULL, "layers" }, { NULL, "source" }, { "scale", NULL },
+    { "inner width", NULL }, { NULL, "act" }, { NULL, "heads" }, { NULL, "init" }, { NULL, "dropout" },
+    { NULL, "learn" }
+};
+
+/* The nth labelled field that `axes` does not name. */
+static const struct key *other_field(int n) {
+    const struct key *k;
+    for (int i = 0; (k = key_at(i)); i++) {
+        bool named = !k->label;
+        for (int a = 0; a < AXIS_NAMED; a++) named |= axes[a].key && !strcmp(axes[a].key, k->name);
+        if (!named && !n--) return k;
+    }
+    return NULL;
+}
+
+int axis_count(void) {
+    int n = AXIS_NAMED;
+    while (other_field(n - AXIS_NAMED)) n++;
+    return n;
+}
+
+const struct key *axis_key(const struct module *m, enum axis a) {
+    if (a >= AXIS_NAMED) return other_field((int)a - AXIS_NAMED);
+    if (a == AXIS_SCALE) return &key_scale;
+    if (a == AXIS_MID) return &key_mid;
+    if (a == AXIS_SIZE) return key_find(m && module_takes(m, TAKES_L) ? "l" : "r");
+    return axes[a].key ? key_find(axes[a].key) : NULL;
+}
+
 const char *axis_name(enum axis a) {
-    static const char *const names[] = {
-        "function", "position", "site",  "stack",       "insertion",  "composition", "size",  "layers",
-        "source",   "scale",    "inner width", "activation", "heads", "start", "dropout", "biases",
-        "learn", "norm before", "norm", "residual", "end", "length", "shift",
-        "place", "row read", "rows kept"};
-    _Static_assert(COUNT_OF(names) == AXIS_COUNT, "a name for each axis");
-    return names[a];
+    const struct key *k = a < AXIS_NAMED && axes[a].name ? NULL : axis_key(NULL, a);
+    return k ? k->label : axes[a].name;
 }
 
 static const char *tap_words(enum tap t) {
@@ -30,38 +62,32 @@ static const char *tap_words(enum tap t) {
     return words[t];
 }
 
-bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) {
-    bool decoder = arch && arch->decoder_layers;
+/* Whether the module has it, on whatever model. */
+static bool has_axis(const struct module *m, enum axis a) {
+    const struct key *k = axis_key(m, a);
     switch (a) {
-    case AXIS_SITE: return decoder && module_takes_site(m);
-    case AXIS_STACK: return decoder && function_of(m)->form != FORM_ROWS;
     case AXIS_INSERTION: return module_takes(m, TAKES_READ);
-    case AXIS_COMPOSITION: return module_takes(m, TAKES_COMP);
     case AXIS_SIZE: return module_is_sized(m);
-    case AXIS_INIT: return module_takes(m, TAKES_INIT);
-    case AXIS_DROPOUT: return module_takes(m, TAKES_DROPOUT);
-    case AXIS_SOURCE: return module_takes(m, TAKES_SOURCE);
     case AXIS_SCALE: return comp_has_scale(m->comp);
     case AXIS_MID: return source_width(m->source);
-    case AXIS_ACTIVATION: return module_takes(m, TAKES_ACT);
-    case AXIS_BIASES: return module_takes(m, TAKES_BIASES);
-    case AXIS_NORM_BEFORE: case AXIS_NORM: return module_takes(m, TAKES_NORM);
-    case AXIS_RESIDUAL: case AXIS_ENDING: return module_takes(m, TAKES_RESIDUAL);
-    case AXIS_LENGTH: return module_takes(m, TAKES_LENGTH);
-    case AXIS_SHIFT: return module_takes(m, TAKES_SHIFT) && arch && arch->positions && !decoder;
-    case AXIS_HEADS: return function_of(m)->per_head;
-    case AXIS_LAYERS: return function_of(m)->form != FORM_ROWS;
-    case AXIS_PLACE: return module_takes(m, TAKES_ROWS);
-    case AXIS_POOL: return module_takes(m, TAKES_ROWS) && m->place == PLACE_FIRST && !decoder;
-    case AXIS_ROWS: return module_takes(m, TAKES_ROWS) && decoder;
-    default: return true;
+    default: return !k || key_takes(k, m);
     }
+}
+
+bool axis_applies(const struct module *m, const struct arch *arch, enum axis a) {
+    const struct key *k = axis_key(m, a);
+    return has_axis(m, a) && (!k || !k->acts || k->acts(m, arch));
 }
 
 bool compose_axis_applies(const struct compose_view *v, enum axis a) {
     const struct module *m = &v->config.method.module[v->part];
     if (a == AXIS_LEARN && m->learn == LEARN_BOTH && !config_is_meta(&v->config)) return false;
     return axis_applies(m, v->arch, a);
+}
+
+/* A word, or a flag, as the screens have it. */
+static const char *key_shown(const struct key *k, int value) {
+    return k->kind == KEY_FLAG ? (value ? "yes" : "no") : k->shown ? k->shown[value] : k->words[value];
 }
 
 void site_words(const struct module *m, char out[32]) {
@@ -93,54 +119,26 @@ static void compose_choose_layers_value(const struct module *m, char out[64]) {
 }
 
 void axis_value(const struct module *m, enum axis a, char out[64]) {
-    static const char *const comps[] = {"add",     "scaled", "learned s",       "gated \u03BB", "multiply",
-                                        "in place", "concat", "learned channel", "input gate",   "input gates"};
-    _Static_assert(COUNT_OF(comps) == COMP_COUNT, "a word for each composition");
-    const char *text = "";
-    char site[32];
-    *out = 0;
-    bool has = a == AXIS_SITE ? module_takes_site(m) : axis_applies(m, NULL, a) || a == AXIS_STACK;
-    if (!has) {
-        snprintf(out, 64, "%s", a == AXIS_INSERTION && function_of(m)->form == FORM_KEYS ? "parallel"
-                                : a == AXIS_INSERTION && function_of(m)->form == FORM_ROWS ? "concat"
-                                : a == AXIS_COMPOSITION && function_of(m)->form == FORM_ROWS ? "concat"
-                                : a == AXIS_COMPOSITION                                  ? "in place"
-                                                                                         : "\u2013");
+    const struct key *k = axis_key(m, a);
+    enum function_form form = function_of(m)->form;
+    char text[KEY_TEXT];
+    if (!has_axis(m, a)) {
+        snprintf(out, 64, "%s", a == AXIS_INSERTION && form == FORM_KEYS ? "parallel"
+                                : (a == AXIS_INSERTION || a == AXIS_COMPOSITION) && form == FORM_ROWS
+                                    ? "concat"
+                                : a == AXIS_COMPOSITION ? "in place"
+                                                        : "\u2013");
         return;
     }
-    switch (a) {
-    case AXIS_FUNCTION: text = function_of(m)->title; break;
-    case AXIS_POSITION:
-        site_words(m, site);
-        snprintf(out, 64, "%s", site);
-        return;
-    case AXIS_INSERTION: text = module_is_sequential(m) ? "sequential" : "parallel"; break;
-    case AXIS_COMPOSITION: text = comps[m->comp]; break;
-    case AXIS_SIZE: snprintf(out, 64, "%s %d", module_takes(m, TAKES_L) ? "l" : "r", m->size); return;
-    case AXIS_SITE: text = site_name(m->site); break;
-    case AXIS_STACK: text = stack_name(m->stack); break;
-    case AXIS_LAYERS: compose_choose_layers_value(m, out); return;
-    case AXIS_SOURCE: text = source_name(m->source); break;
-    case AXIS_SCALE: snprintf(out, 64, "%g", m->scale); return;
-    case AXIS_MID: snprintf(out, 64, "%d", m->mid); return;
-    case AXIS_ACTIVATION: text = method_act_name(m->act); break;
-    case AXIS_HEADS: text = heads_name(m->heads); break;
-    case AXIS_INIT: module_init_text(m, out); return;
-    case AXIS_DROPOUT: snprintf(out, 64, "%g", m->dropout); return;
-    case AXIS_BIASES: text = m->biases ? "yes" : "no"; break;
-    case AXIS_LEARN: text = learn_name(m->learn); break;
-    case AXIS_NORM_BEFORE: text = m->norm_before ? "yes" : "no"; break;
-    case AXIS_NORM: text = norm_name(m->norm); break;
-    case AXIS_RESIDUAL: text = residual_name(m->residual); break;
-    case AXIS_ENDING: text = ending_name(m->ending); break;
-    case AXIS_LENGTH: text = length_name(m->length); break;
-    case AXIS_SHIFT: text = m->shift ? "yes" : "no"; break;
-    case AXIS_PLACE: text = prompt_place_name(m->place); break;
-    case AXIS_POOL: text = prompt_pool_name(m->pool); break;
-    case AXIS_ROWS: text = prompt_rows_name(m->rows); break;
-    case AXIS_COUNT: break;
-    }
-    if (*text) snprintf(out, 64, "%s", text);
+    if (a == AXIS_FUNCTION) snprintf(out, 64, "%s", function_of(m)->title);
+    else if (a == AXIS_POSITION) site_words(m, text), snprintf(out, 64, "%s", text);
+    else if (a == AXIS_INSERTION) strcpy(out, module_is_sequential(m) ? "sequential" : "parallel");
+    else if (a == AXIS_LAYERS) compose_choose_layers_value(m, out);
+    else if (a == AXIS_SIZE) snprintf(out, 64, "%s %d", k->name, m->size);
+    else if (a == AXIS_SCALE) snprintf(out, 64, "%g", m->scale);
+    else if (k->kind == KEY_WORD && k->words != init_names)
+        snprintf(out, 64, "%s", key_shown(k, key_number(k, m)));
+    else key_print(k, m, text), snprintf(out, 64, "%s", text);
 }
 
 /* The read tap that "parallel" means at a write tap. */
@@ -296,211 +294,40 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
     }
 }
 
-static void list_compositions(struct compose_view *v, const struct module *m) {
-    static const char *const names[] = {"add", "scaled", "learned s", "gated \u03BB", "multiply", NULL, NULL, "learned channel",
-                                        "input gate", "input gates"};
-    static const char *const says[] = {
-        "h \u2190 h + \u0394h.",
-        "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
-        "h \u2190 h + s \u0394h, and s is trained.",
-        "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that falls on the learned "
-        "keys, so it exists at attention heads alone.",
-        "h \u2190 h \u2299 l: each channel is stretched or shrunk.",
-        NULL, NULL,
-        "h \u2190 h + s \u2299 \u0394h: a trained s for each channel.",
-        "\u0394h, or the keys and values, times g: the mean over the row's own tokens of \u03C3(x\u00B7w + b).",
-        "One gate for the keys, one for the values."};
-    _Static_assert(COUNT_OF(names) == COMP_COUNT && COUNT_OF(says) == COMP_COUNT, "words for each composition");
-    for (int i = 0; i < COMP_COUNT; i++) {
-        if (!names[i] || !(function_of(m)->comps >> i & 1 || i <= COMP_MULTIPLY)) continue;
-        struct module n = *m;
-        n.comp = (enum comp)i;
-        if (n.comp == COMP_SCALED && m->comp != COMP_SCALED && m->comp != COMP_LEARNED) n.scale = 2;
-        compose_choose_add(v, names[i], says[i], &n)->current = m->comp == n.comp;
+/* What else a choice changes; false: the module cannot have it. */
+static bool settle(const struct module *m, struct module *n, const struct key *k, int value) {
+    if (k->words == comp_names) {
+        if (n->comp == COMP_SCALED && m->comp != COMP_SCALED && m->comp != COMP_LEARNED) n->scale = 2;
+        return function_of(m)->comps >> value & 1 || value <= COMP_MULTIPLY;
     }
-}
-
-static void list_sources(struct compose_view *v, const struct module *m) {
-    static const char *const says[] = {
-        "Each layer has weights of its own, trained as they are.",
-        "One set of weights for all layers.",
-        "While training a small MLP makes the weights; only what it made is kept.",
-        "Each task of the run has weights of its own; with one task as free.",
-        "The method's generator makes them for each task, layer and place (+ hyper).",
-        "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
-        "The same, with maps of each task's own.", "The same, with maps that the method's generator makes for each task (+ hyper).",
-        "A second generator makes them, with conditions of its own (+ hyper2).",
-        "While training an LSTM and two maps make the rows; only the rows are kept.",
-        "One prompt for all tasks times each task's own product of low rank.",
-        "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter.",
-        "Another run's (start: run(N)), held still and joined with others at the same tap by attention: AdapterFusion (+ fusion)."};
-    _Static_assert(COUNT_OF(says) == SOURCE_COUNT, "words for each source");
-    for (int i = 0; i < SOURCE_COUNT; i++) {
-        struct module n = *m;
-        n.source = (enum source)i;
-        if (n.source == SOURCE_KRONECKER && m->source != n.source) n.factor = 1;
-        if (n.source != m->source) n.init = INIT_DEFAULT; /* the usual one of the new source */
-        if (!source_width(n.source) || source_width(n.source) != source_width(m->source)) n.mid = source_width(n.source);
-        compose_choose_add(v, source_name(n.source), says[i], &n)->current = m->source == n.source;
+    if (k->words == init_names) n->from_run = 0;
+    if (k->words == source_names) {
+        if (n->source == SOURCE_KRONECKER && m->source != n->source) n->factor = 1;
+        if (n->source != m->source) n->init = INIT_DEFAULT; /* the usual one of the new source */
+        if (source_width(n->source) != source_width(m->source)) n->mid = source_width(n->source);
     }
+    if (k->words != site_names) return true;
+    module_normalise(n);
+    return n->site == value;
 }
 
-/* Norms of an adapter's own, and how its sublayer ends. */
-static void list_ends(struct compose_view *v, const struct module *m) {
-    static const char *const norms[] = {"No norm behind the bottleneck.", "A LayerNorm of its own on \u0394h, before it is scaled.",
-                                        "The same, one for all tasks.", "A LayerNorm of its own on s \u0394h.",
-                                        "A LayerNorm of its own on the sum, h \u2190 LN(h + s \u0394h)."};
-    static const char *const residuals[] = {"\u0394h is added to what it writes.",
-                                            "\u0394h is added to what it writes and the residual stream.",
-                                            "\u0394h is added to what the module reads."};
-    static const char *const ends[] = {"The model's residual and norm follow.",
-                                       "Nothing follows: what is written is the sublayer's end."};
-    static const char *const shifts[] = {"The text's positions stay as they are.",
-                                         "The text's positions begin behind l that stay free, as PEFT has it."};
-    static const char *const lengths[] = {"Of W + s W_u W_d; the bias is added behind it.",
-                                          "Of W + W_u W_d, and over the bias too, as AdapterHub has it."};
-    struct module n = *m;
-    if (v->axis == AXIS_NORM)
-        for (int i = 0; i < NORM_COUNT; i++) {
-            n.norm = (enum norm)i;
-            compose_choose_add(v, norm_name(n.norm), norms[i], &n)->current = m->norm == n.norm;
-        }
-    else if (v->axis == AXIS_RESIDUAL)
-        for (int i = 0; i < RESIDUAL_COUNT; i++) {
-            n.residual = (enum residual)i;
-            compose_choose_add(v, residual_name(n.residual), residuals[i],
-                               &n)->current = m->residual == n.residual;
-        }
-    else if (v->axis == AXIS_ENDING)
-        for (int i = 0; i < END_COUNT; i++) {
-            n.ending = (enum ending)i;
-            compose_choose_add(v, ending_name(n.ending), ends[i], &n)->current = m->ending == n.ending;
-        }
-    else if (v->axis == AXIS_SHIFT)
-        for (int i = 0; i < 2; i++) {
-            n.shift = i;
-            compose_choose_add(v, i ? "yes" : "no", shifts[i], &n)->current = m->shift == n.shift;
-        }
-    else if (v->axis == AXIS_LENGTH)
-        for (int i = 0; i < LENGTH_COUNT; i++) {
-            n.length = (enum length)i;
-            compose_choose_add(v, length_name(n.length), lengths[i], &n)->current = m->length == n.length;
-        }
-    else if (v->axis == AXIS_NORM_BEFORE)
-        for (int i = 0; i < 2; i++) {
-            n.norm_before = i;
-            compose_choose_add(v, i ? "yes" : "no", "A LayerNorm of its own on what the module reads.",
-                               &n)->current = m->norm_before == n.norm_before;
-        }
-}
-
-static void list_details(struct compose_view *v, const struct module *m) {
-    static const enum act acts[] = {ACT_RELU, ACT_GELU, ACT_TANH, ACT_SILU};
-    static const char *const heads[] = {"One function over the whole width.",
-                                        "Each head reads its own part, through the frozen W_q.",
-                                        "Each head has a down-projection of its own."};
-    static const char *const inits[] = {
-        "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
-        "Normal with deviation 0.02.", "Truncated normal with deviation 0.01: nearly a no-op.",
-        "Normal with deviation 1.", "Normal with deviation 0.01: nearly a no-op.",
-        "Truncated normal with deviation 0.02.", "Uniform between -0.5 and 0.5.", "The model's rows of frequent words, drawn.",
-        "The model's rows of any tokens, drawn.", "The model's first rows.",
-        "The classes' names, a row each; then frequent words.", "The tokens of --prompt-text, again and again."};
-    _Static_assert(COUNT_OF(inits) == INIT_COUNT, "words for each start");
-    static const char *const learns[LEARN_COUNT] = {
-        [LEARN_BOTH] = "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
-        [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",
-        [LEARN_OUTER] = "Over episodes the outer loop learns it, and the inner one holds it still."};
-    struct module n = *m;
-    switch (v->axis) {
-    case AXIS_ACTIVATION:
-        for (size_t i = 0; i < COUNT_OF(acts); i++) {
-            n.act = acts[i];
-            compose_choose_add(v, method_act_name(n.act), "The nonlinearity in the bottleneck.",
-                               &n)->current = m->act == n.act;
-        }
-        return;
-    case AXIS_HEADS:
-        for (int i = 0; i < HEADS_COUNT; i++) {
-            n.heads = (enum head_form)i;
-            compose_choose_add(v, heads_name(n.heads), heads[i], &n)->current = m->heads == n.heads;
-        }
-        return;
-    case AXIS_INIT:
-        if (m->from_run) {
-            char run[INIT_TEXT];
-            module_init_text(m, run);
-            compose_choose_add(v, run, "The values of that run, a copy of which is kept.", &n)->current = true;
-        }
-        n.from_run = 0;
-        for (int i = INIT_LORA; i < INIT_COUNT; i++) {
-            n.init = (enum init)i;
-            compose_choose_add(v, init_name(n.init), inits[i], &n)->current = !m->from_run && m->init == n.init;
-        }
-        return;
-    case AXIS_BIASES:
-        for (int i = 0; i < 2; i++) {
-            n.biases = !i;
-            compose_choose_add(v, i ? "no" : "yes", "b_d and b_u beside the matrices.",
-                               &n)->current = m->biases == n.biases;
-        }
-        return;
-    case AXIS_LEARN:
-        for (int i = 0; i < LEARN_COUNT; i++) {
-            n.learn = (enum learn)i;
-            compose_choose_add(v, learn_name(n.learn), learns[i], &n)->current = m->learn == n.learn;
-        }
-        return;
-    case AXIS_PLACE:
-        for (int i = 0; i < PLACE_COUNT; i++) {
-            n.place = (enum prompt_place)i;
-            compose_choose_add(v, prompt_place_name(n.place), i ? "Behind the first token." : "Before all tokens.",
-                               &n)->current = m->place == n.place;
-        }
-        return;
-    case AXIS_POOL:
-        for (int i = 0; i < POOL_COUNT; i++) {
-            n.pool = (enum prompt_pool)i;
-            compose_choose_add(v, prompt_pool_name(n.pool), i ? "The classifier reads row 0, one of the prompt's, as libraries do."
-                                               : "The classifier reads the text's first token.", &n)->current = m->pool == n.pool;
-        }
-        return;
-    case AXIS_ROWS:
-        for (int i = 0; i < ROWS_COUNT; i++) {
-            n.rows = (enum prompt_rows)i;
-            compose_choose_add(v, prompt_rows_name(n.rows), i ? "As many again that nothing reads, as PEFT keeps them." : "Those that act.",
-                               &n)->current = m->rows == n.rows;
-        }
-        return;
-    default: return;
+/* The values of a field, from the neutral one on. */
+static void list_words(struct compose_view *v, const struct key *k, const struct module *m) {
+    int count = (k->kind == KEY_FLAG ? 2 : k->count) - k->first;
+    int start = k->neutral > k->first ? k->neutral - k->first : 0;
+    bool other = k->words == init_names && m->from_run;
+    if (other) {
+        char run[KEY_TEXT];
+        key_print(k, m, run);
+        compose_choose_add(v, run, "The values of that run, a copy of which is kept.", m)->current = true;
     }
-}
-
-static void list_stacks(struct compose_view *v, const struct module *m) {
-    static const int order[] = {STACK_ALL, STACK_ENCODER, STACK_DECODER};
-    static const char *const says[] = {"In the encoder, which reads the source.",
-                                       "In the decoder, which writes the target.",
-                                       "In encoder and decoder."};
-    for (size_t i = 0; i < COUNT_OF(order); i++) {
+    for (int i = 0; i < count; i++) {
+        int value = k->first + (start + i) % count;
         struct module n = *m;
-        n.stack = order[i];
-        compose_choose_add(v, stack_name(n.stack), says[n.stack], &n)->current = m->stack == n.stack;
-    }
-}
-
-static void list_sites(struct compose_view *v, const struct module *m) {
-    static const char *const says[] = {
-        "Self-attention: a stack's tokens attend to one another.",
-        "Cross-attention: the decoder's tokens attend to the encoder's output.",
-        "The feed-forward parts.", "What lies outside the blocks: embeddings, last norms.",
-        "Everywhere that there is one."};
-    for (int i = 0; i <= SITE_ALL; i++) {
-        int site = (i + SITE_ALL) % (SITE_ALL + 1); /* all first */
-        struct module n = *m;
-        n.site = site;
-        module_normalise(&n);
-        if (n.site != site) continue;
-        compose_choose_add(v, site_name(site), says[site], &n)->current = m->site == site;
+        key_choose(k, &n, value);
+        if ((k->each && !k->each[value]) || !settle(m, &n, k, value)) continue;
+        compose_choose_add(v, key_shown(k, value), k->each ? k->each[value] : k->says, &n)->current =
+            !other && key_number(k, m) == value;
     }
 }
 
@@ -539,20 +366,12 @@ void compose_list(struct compose_view *v) {
         return;
     }
     const struct module *m = &v->config.method.module[v->part];
-    switch (v->axis) {
-    case AXIS_FUNCTION: list_functions(v, m); break;
-    case AXIS_POSITION:
-        if (module_in_weight(m)) list_targets(v, m);
-        else list_positions(v, m);
-        break;
-    case AXIS_SITE: list_sites(v, m); break;
-    case AXIS_STACK: list_stacks(v, m); break;
-    case AXIS_INSERTION: list_insertions(v, m); break;
-    case AXIS_COMPOSITION: list_compositions(v, m); break;
-    case AXIS_SOURCE: list_sources(v, m); break;
-    case AXIS_NORM_BEFORE: case AXIS_NORM: case AXIS_RESIDUAL: case AXIS_ENDING: case AXIS_LENGTH: case AXIS_SHIFT: list_ends(v, m); break;
-    default: list_details(v, m); break;
-    }
+    const struct key *k = axis_key(m, v->axis);
+    if (v->axis == AXIS_FUNCTION) list_functions(v, m);
+    else if (v->axis == AXIS_INSERTION) list_insertions(v, m);
+    else if (v->axis == AXIS_POSITION && module_in_weight(m)) list_targets(v, m);
+    else if (v->axis == AXIS_POSITION) list_positions(v, m);
+    else if (!key_is_number(k)) list_words(v, k, m);
     int current = 0;
     for (int i = 0; i < v->choice_count; i++) {
         judge(v, &v->choices[i]);

@@ -38,7 +38,7 @@ static int column_of(enum axis a) {
 /* The first axis of a column. */
 static int first_axis(int column) {
     int a = 0;
-    while (a + 1 < AXIS_COUNT && column_of((enum axis)a) != column) a++;
+    while (a + 1 < axis_count() && column_of((enum axis)a) != column) a++;
     return a;
 }
 
@@ -238,7 +238,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     } else if (!run) {
         /* where h and l lead */
         size_t n = 0;
-        for (int a = 0; a < AXIS_COUNT; a++) {
+        for (int a = 0; a < axis_count(); a++) {
             if (!compose_axis_applies(v, (enum axis)a) || a <= (int)v->axis) continue;
             if (n + 16 > 50) break;
             n = text_more(right, sizeof right, n, "%s%s", n ? " \u00B7 " : "l: ", axis_name((enum axis)a));

@@ -47,7 +47,7 @@ void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struc
     int y = r.y, last = r.y + r.h;
     struct compose_view *of = xmalloc(sizeof *of); /* a look at another axis: nothing of it is kept or let go */
     *of = *v;
-    for (int a = 0; a < AXIS_COUNT && y < last && v->part < v->config.method.count; a++) {
+    for (int a = 0; a < axis_count() && y < last && v->part < v->config.method.count; a++) {
         if (a == (int)v->axis || !compose_axis_applies(v, (enum axis)a)) continue;
         of->axis = (enum axis)a;
         compose_list(of);

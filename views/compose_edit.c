@@ -15,8 +15,9 @@
 bool compose_on_number(const struct compose_view *v) {
     if (compose_on_off(v) >= 0) return false;
     if (compose_network(v)) return key_is_number(compose_network_key(v));
-    return compose_on_run(v) || v->axis == AXIS_SIZE || v->axis == AXIS_LAYERS ||
-           v->axis == AXIS_SCALE || v->axis == AXIS_MID || v->axis == AXIS_DROPOUT;
+    if (compose_on_run(v)) return true;
+    const struct key *k = axis_key(&v->config.method.module[v->part], v->axis);
+    return k && key_is_number(k);
 }
 
 void compose_field(const struct compose_view *v, char label[32], char value[FIELD_ROOM]) {
@@ -34,64 +35,9 @@ void compose_field(const struct compose_view *v, char label[32], char value[FIEL
     }
     const struct module *m = &v->config.method.module[v->part];
     snprintf(label, 32, "%s", axis_name(v->axis));
-    if (v->axis == AXIS_SIZE) snprintf(value, 64, "%d", m->size);
-    else if (v->axis == AXIS_LAYERS && m->last) snprintf(value, 64, "%d-%d", m->first, m->last);
-    else if (v->axis == AXIS_LAYERS) snprintf(value, 64, m->first > 1 ? "%d-" : "all", m->first);
+    const struct key *k = axis_key(m, v->axis);
+    if (k) key_print(k, m, value);
     else axis_value(m, v->axis, value);
-}
-
-static bool take_layers(struct module *m, const char *text, char why[200]) {
-    char head[16] = "";
-    int64_t first = 1, last = 0;
-    const char *dash = strchr(text, '-');
-    bool good = true;
-    if (strcmp(text, "all")) {
-        size_t n = dash ? (size_t)(dash - text) : strlen(text);
-        if (n < sizeof head) memcpy(head, text, n);
-        good = text_to_int(head, &first);
-        if (!dash) last = first;
-        else if (dash[1]) good = good && text_to_int(dash + 1, &last);
-        good = good && first >= 1 && first <= 1000 && (last == 0 || (last >= first && last <= 1000));
-        if (dash && dash[1] && last == 0) good = false;
-    }
-    if (!good) {
-        snprintf(why, 200, "layers \"%.40s\": all, one as 3, or a range as 1-6 or 4-", text);
-        return false;
-    }
-    m->first = (int)first;
-    m->last = (int)last;
-    return true;
-}
-
-static bool take_axis(struct module *m, enum axis a, const char *text, char why[200]) {
-    int64_t whole;
-    double number;
-    switch (a) {
-    case AXIS_LAYERS: return take_layers(m, text, why);
-    case AXIS_SIZE:
-    case AXIS_MID:
-        if (!text_to_int(text, &whole) || whole < 1 || whole > 65536) {
-            snprintf(why, 200, "%s \"%.40s\": a whole number from 1 to 65536 is wanted", axis_name(a), text);
-            return false;
-        }
-        *(a == AXIS_SIZE ? &m->size : &m->mid) = (int)whole;
-        return true;
-    case AXIS_SCALE:
-        if (!text_to_double(text, &number) || fabs(number) > 1e6) {
-            snprintf(why, 200, "scale \"%.40s\": a number is wanted, as 2 or 0.5", text);
-            return false;
-        }
-        m->scale = number;
-        return true;
-    case AXIS_DROPOUT:
-        if (!text_to_double(text, &number) || number < 0 || number >= 1) {
-            snprintf(why, 200, "dropout \"%.40s\": a number from 0 to below 1 is wanted", text);
-            return false;
-        }
-        m->dropout = number;
-        return true;
-    default: snprintf(why, 200, "%s is chosen with j and k", axis_name(a)); return false;
-    }
 }
 
 /* One network a stack makes modules of one size, one projection is of one, and one rule of Kronecker products has as many
@@ -119,7 +65,10 @@ static bool take_field(const struct compose_view *v, const char *text, struct ru
         return good;
     }
     struct module m = c->method.module[v->part];
-    if (!take_axis(&m, v->axis, text, why)) return false;
+    struct err e = ERR_INIT;
+    if (!compose_on_number(v)) snprintf(why, 200, "%s is chosen with j and k", axis_name(v->axis));
+    else if (key_set(axis_key(&m, v->axis), &m, text, &e)) snprintf(why, 200, "%.190s", e.text);
+    if (!compose_on_number(v) || e.code) return false;
     c->method.module[v->part] = m;
     if (v->axis == AXIS_SIZE || v->axis == AXIS_MID) one_size(&c->method, &m);
     return true;
@@ -241,8 +190,8 @@ static void walk_axis(struct compose_view *v, int by) {
     if (compose_on_off(v) >= 0) return;
     int a = (int)v->axis;
     do a += by;
-    while (a >= 0 && a < AXIS_COUNT && !compose_axis_applies(v, (enum axis)a));
-    if (a >= 0 && a < AXIS_COUNT) v->axis = (enum axis)a;
+    while (a >= 0 && a < axis_count() && !compose_axis_applies(v, (enum axis)a));
+    if (a >= 0 && a < axis_count()) v->axis = (enum axis)a;
     compose_list(v);
 }
 
@@ -402,7 +351,7 @@ void compose_pick(struct ui *ui, int pick, struct effect *out) {
     else v->part = kind == PICK_CELL ? at / PICK_AXES : at;
     v->key = 0;
     if (kind == PICK_OPTION_AT) v->option = at;
-    for (int a = at % PICK_AXES; kind == PICK_CELL && a < AXIS_COUNT; a++) {
+    for (int a = at % PICK_AXES; kind == PICK_CELL && a < axis_count(); a++) {
         v->axis = (enum axis)a;
         if (compose_axis_applies(v, v->axis)) break;
     }

@@ -13,7 +13,10 @@
 struct ui;
 enum { FIELD_ROOM = 512 }; /* bytes of a field's value as it is typed */
 
+int axis_count(void);
 const char *axis_name(enum axis a);
+/* The field that the axis is, in this module (which may be NULL for a name); NULL: it is none. */
+const struct key *axis_key(const struct module *m, enum axis a);
 /* An option's short name, its value as shown, what it is, and whether it is among those shown at first glance. */
 const char *option_name(const struct compose_view *v, int i);
 void option_value(const struct compose_view *v, int i, char out[64]);

@@ -21,7 +21,7 @@ static void add_axes(struct buf *out, int *n, const struct method *from, const s
     for (int i = 0; i < from->count; i++) {
         bool function = from->module[i].fn != to->module[i].fn;
         if (from->count > 1) snprintf(of, sizeof of, " (module %d)", i + 1);
-        for (int a = 0; a < (function ? AXIS_FUNCTION + 1 : AXIS_COUNT); a++) {
+        for (int a = 0; a < (function ? AXIS_FUNCTION + 1 : axis_count()); a++) {
             int letter = a == AXIS_SIZE ? 2 : 0; /* "r 8" */
             axis_value(&from->module[i], (enum axis)a, was);
             axis_value(&to->module[i], (enum axis)a, now);

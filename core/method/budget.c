@@ -15,10 +15,8 @@ static const struct budget usual = {.on = true, .target = 8, .every = 1, .beta1 
 static const struct key budget_keys[] = {
     { "target", AT(target), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
       .says = "Values of each SVD that are left at the end, on average." },
-    { "begin", AT(begin), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
-      .says = "Steps before the first cut." },
-    { "end", AT(end), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
-      .says = "Steps after the last cut." },
+    { "begin", AT(begin), .kind = KEY_WHOLE, .text = KEY_IN_FULL, .says = "Steps before the first cut." },
+    { "end", AT(end), .kind = KEY_WHOLE, .text = KEY_IN_FULL, .says = "Steps after the last cut." },
     { "every", AT(every), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
       .says = "Steps from one cut to the next." },
     { "beta1", AT(beta1), .kind = KEY_NUMBER, .text = KEY_IN_FULL,

@@ -12,8 +12,7 @@ static const struct key classifier_keys[] = {
       .says = "The activation between two maps." },
     { "pooler", AT(pooler), .kind = KEY_FLAG, .text = KEY_IN_FULL,
       .says = "Whether it reads the model's pooler, or the first token itself." },
-    { "hidden", AT(hidden), .kind = KEY_WHOLE,
-      .says = "Width of the first of two maps; 0: the model's." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .says = "Width of the first of two maps; 0: the model's." },
 };
 const struct network classifier_network = {"classifier", "classifier", offsetof(struct method, classifier),
                                            sizeof classifier_usual, &classifier_usual, classifier_keys, COUNT_OF(classifier_keys)};

@@ -36,14 +36,12 @@ static const struct key hyper_keys[] = {
       .says = "Width between the two maps of the projection." },
     { "inner", AT(inner), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
       .says = "Width of what the heads read; 0: of the first map alone." },
-    { "norm", AT(norm), .kind = KEY_FLAG, .text = KEY_IN_FULL,
-      .says = "A LayerNorm behind the projection." },
+    { "norm", AT(norm), .kind = KEY_FLAG, .text = KEY_IN_FULL, .says = "A LayerNorm behind the projection." },
     { "net", AT(net), KEY_WORDS(nets), .text = KEY_IN_FULL,
       .says = "Heads for a whole stack, for each place in it, or for each layer and place." },
     { "start", AT(start), KEY_WORDS(hyper_starts), .text = KEY_IN_FULL,
       .says = "Normal with deviation 0.01, or as the released generators begin." },
-    { "biases", AT(biases), .kind = KEY_FLAG,
-      .says = "Whether its maps have biases." },
+    { "biases", AT(biases), .kind = KEY_FLAG, .says = "Whether its maps have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                    \
     {name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual, &hyper_usual, hyper_keys, \

@@ -162,11 +162,12 @@ static int read_field(const json_t *o, const char *where, const struct key *k, s
     case KEY_WORD: return member_word(o, where, k->member, k->words, k->count, at, e);
     case KEY_WHOLE: return member_int(o, where, k->member, k->least, SIZE_LIMIT, at, e);
     case KEY_FLAG: return !json_get_bool(o, where, k->member, at, e) ? e->code : 0;
-    case KEY_SHARE:
+    case KEY_SHARE: case KEY_NUMBER: case KEY_WEIGHT: case KEY_REAL:
         if (!json_get_double(o, where, k->member, at, e)) return e->code;
-        if (*(double *)at >= 0 && *(double *)at < 1) return 0;
-        return err_set(e, ERR_INPUT, "%s: \"%s\" must be at least 0 and below 1", where, k->member);
-    case KEY_OTHER: case KEY_LAYERS: case KEY_NUMBER: case KEY_WEIGHT: break; /* no module has such a member */
+        if (!key_refuses(k, *(double *)at)) return 0;
+        return err_set(e, ERR_INPUT, "%s: \"%s\" must be %s", where, k->member, key_refuses(k,
+                                                                                            *(double *)at));
+    case KEY_OTHER: case KEY_LAYERS: break;
     }
     return 0;
 }
@@ -203,9 +204,7 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     m->from_run = init ? init_text_run(init) : 0;
     for (int i = 0; (k = key_at(i)); i++)
         if (k->member && !(m->from_run && k->words == init_names) && read_field(o, where, k, m, e)) return e->code;
-    e->code = 0;
-    if (!json_get_double(o, where, "scale", &m->scale, e) && e->code) return e->code;
-    if (member_int(o, where, "mid", 1, SIZE_LIMIT, &m->mid, e)) return e->code;
+    if (read_field(o, where, &key_mid, m, e) || read_field(o, where, &key_scale, m, e)) return e->code;
     if (member_word(o, where, "mid_activation", method_act_names, ACT_COUNT, &mid_act, e)) return e->code;
     m->mid_act = (enum act)mid_act;
     if (member_word(o, where, "insertion", insertions, COUNT_OF(insertions), &insertion, e)) return e->code;

@@ -220,53 +220,204 @@ static void print_source(const struct module *m, char out[KEY_TEXT]) {
     else snprintf(out, KEY_TEXT, "%s", source_name(m->source));
 }
 
+/* ---- what each word is ---- */
+
 static const char *const rules[] = { "shared", "own" };
+static const char *const acts[ACT_COUNT] = {
+    [ACT_RELU] = "max(0, x).", [ACT_GELU] = "x \u03A6(x), with the normal distribution's \u03A6.",
+        [ACT_SILU] = "x \u03C3(x).",
+    [ACT_TANH] = "Between -1 and 1."
+};
+static const char *const comps_shown[COMP_COUNT] = { "add", "scaled", "learned s", "gated \u03BB",
+                                                     "multiply", "in place", "concat",
+                                                     "learned channel", "input gate", "input gates" };
+static const char *const comps[COMP_COUNT] = {
+    [COMP_ADD] = "h \u2190 h + \u0394h.",
+    [COMP_SCALED] = "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
+    [COMP_LEARNED] = "h \u2190 h + s \u0394h, and s is trained.",
+    [COMP_GATED] = "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that falls on the learned keys, so it "
+                   "exists at attention heads alone.",
+    [COMP_MULTIPLY] = "h \u2190 h \u2299 l: each channel is stretched or shrunk.",
+    [COMP_CHANNEL] = "h \u2190 h + s \u2299 \u0394h: a trained s for each channel.",
+    [COMP_GATE] = "\u0394h, or the keys and values, times g: the mean over the row's own tokens of \u03C3(x\u00B7w + b).",
+    [COMP_GATES] = "One gate for the keys, one for the values."
+};
+static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",
+                                                "Each head reads its own part, through the frozen W_q.",
+                                                "Each head has a down-projection of its own." };
+static const char *const sources[SOURCE_COUNT] = {
+    "Each layer has weights of its own, trained as they are.",
+    "One set of weights for all layers.",
+    "While training a small MLP makes the weights; only what it made is kept.",
+    "Each task of the run has weights of its own; with one task as free.",
+    "The method's generator makes them for each task, layer and place (+ hyper).",
+    "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
+    "The same, with maps of each task's own.",
+        "The same, with maps that the method's generator makes for each task (+ hyper).",
+    "A second generator makes them, with conditions of its own (+ hyper2).",
+    "While training an LSTM and two maps make the rows; only the rows are kept.",
+    "One prompt for all tasks times each task's own product of low rank.",
+    "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter.",
+    "Another run's (start: run(N)), held still and joined with others at the same tap by attention: AdapterFusion (+ fusion)."
+};
+static const char *const norms[NORM_COUNT] = { "No norm behind the bottleneck.",
+                                               "A LayerNorm of its own on \u0394h, before it is scaled.",
+                                               "The same, one for all tasks.",
+                                                   "A LayerNorm of its own on s \u0394h.",
+                                               "A LayerNorm of its own on the sum, h \u2190 LN(h + s \u0394h)." };
+static const char *const residuals[RESIDUAL_COUNT] = { "\u0394h is added to what it writes.",
+                                                       "\u0394h is added to what it writes and the residual stream.",
+                                                       "\u0394h is added to what the module reads." };
+static const char *const ends[END_COUNT] = { "The model's residual and norm follow.",
+                                             "Nothing follows: what is written is the sublayer's end." };
+static const char *const shifts[] = { "The text's positions stay as they are.",
+                                      "The text's positions begin behind l that stay free, as PEFT has it." };
+static const char *const lengths[LENGTH_COUNT] = { "Of W + s W_u W_d; the bias is added behind it.",
+                                                   "Of W + W_u W_d, and over the bias too, as AdapterHub has it." };
+static const char *const inits[INIT_COUNT] = {
+    "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
+    "Normal with deviation 0.02.",
+    "Truncated normal with deviation 0.01: nearly a no-op.", "Normal with deviation 1.",
+    "Normal with deviation 0.01: nearly a no-op.", "Truncated normal with deviation 0.02.",
+    "Uniform between -0.5 and 0.5.",
+    "The model's rows of frequent words, drawn.", "The model's rows of any tokens, drawn.",
+    "The model's first rows.",
+    "The classes' names, a row each; then frequent words.", "The tokens of --prompt-text, again and again."
+};
+static const char *const stacks[] = { "In the encoder, which reads the source.",
+                                      "In the decoder, which writes the target.",
+                                      "In encoder and decoder." };
+static const char *const sites[] = { "Self-attention: a stack's tokens attend to one another.",
+                                     "Cross-attention: the decoder's tokens attend to the encoder's output.",
+                                     "The feed-forward parts.",
+                                     "What lies outside the blocks: embeddings, last norms.",
+                                     "Everywhere that there is one." };
+static const char *const learns[LEARN_COUNT] = {
+    [LEARN_BOTH] = "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
+    [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",
+    [LEARN_OUTER] = "Over episodes the outer loop learns it, and the inner one holds it still."
+};
+static const char *const places[PLACE_COUNT] = { "Before all tokens.", "Behind the first token." };
+static const char *const pools[POOL_COUNT] = { "The classifier reads the text's first token.",
+                                               "The classifier reads row 0, one of the prompt's, as libraries do." };
+static const char *const kept[ROWS_COUNT] = { "Those that act.",
+                                              "As many again that nothing reads, as PEFT keeps them." };
+
+/* ---- where a field makes a difference ---- */
+
+static bool has_decoder(const struct module *m, const struct arch *a) {
+    (void)m;
+    return a && a->decoder_layers;
+}
+
+static bool is_in_layers(const struct module *m, const struct arch *a) {
+    (void)a;
+    return function_of(m)->form != FORM_ROWS;
+}
+
+static bool has_stacks(const struct module *m, const struct arch *a) {
+    return has_decoder(m, a) && is_in_layers(m, a);
+}
+
+static bool works_by_head(const struct module *m, const struct arch *a) {
+    (void)a;
+    return function_of(m)->per_head;
+}
+
+static bool has_positions(const struct module *m, const struct arch *a) {
+    return a && a->positions && !has_decoder(m, a);
+}
+
+static bool pools_tokens(const struct module *m, const struct arch *a) {
+    return m->place == PLACE_FIRST && !has_decoder(m, a);
+}
+
+/* ---- the table ---- */
 
 #define AT(member) .offset = offsetof(struct module, member)
 
-
 /* In the order of the written forms; then what is only read. */
 static const struct key keys_table[] = {
-    { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN },
-    { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN },
-    { "act", "activation", TAKES_ACT, KEY_WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
-    { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET, .json = KEY_TAKEN },
-    { "read", "read", TAKES_READ, KEY_WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true, .text = KEY_ALWAYS,
-      .json = KEY_SET },
-    { "target", "target", TAKES_TARGET, KEY_WORDS(target_names), AT(target), .first = TARGET_ALL, .one_point = true,
-      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN },
-    { "write", "write", TAKES_PLACE, KEY_WORDS(tap_names), AT(write), .first = TAP_NONE + 1, .one_point = true,
-      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_SET, .set = set_write },
-    { "comp", "composition", TAKES_COMP, KEY_WORDS(comp_names), AT(comp), .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL,
-      .json = KEY_ALWAYS, .set = set_comp, .print = format_comp },
-    { "heads", "heads", TAKES_HEADS, KEY_WORDS(heads_names), AT(heads), .one_point = true, .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE },
-    { "source", "source", TAKES_SOURCE, KEY_WORDS(source_names), AT(source), .one_point = true, .text = KEY_SET, .json = KEY_OF_CHANGE,
-      .set = set_source, .print = print_source },
-    { "rank", "rank", TAKES_SOURCE, .kind = KEY_WHOLE, AT(factor), .neutral = 1, .text = KEY_SET, .json = KEY_TAKEN },
-    { "rule", "rule", TAKES_SOURCE, KEY_WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN },
-    { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET, .json = KEY_SET },
-    { "norm", "norm", TAKES_NORM, KEY_WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET },
-    { "residual", "residual", TAKES_RESIDUAL, KEY_WORDS(residual_names), AT(residual), .text = KEY_SET, .json = KEY_SET },
-    { "end", "end", TAKES_RESIDUAL, KEY_WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET },
-    { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET },
-    { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET },
-    { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN },
+    { "r", "size", TAKES_R, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
+      .says = "Width of the bottleneck, or rank." },
+    { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
+      .says = "Rows of the prefix or prompt." },
+    { "act", "activation", TAKES_ACT, KEY_WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL,
+      .json = KEY_TAKEN, .label = "activation", .says = "The nonlinearity in the bottleneck.", .each = acts },
+    { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET,
+      .json = KEY_TAKEN, .label = "biases", .says = "b_d and b_u beside the matrices." },
+    { "read", "read", TAKES_READ, KEY_WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true,
+      .text = KEY_ALWAYS, .json = KEY_SET, .says = "The tap that is read." },
+    { "target", "target", TAKES_TARGET, KEY_WORDS(target_names), AT(target), .first = TARGET_ALL,
+      .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN,
+      .says = "The existing tensors that are trained." },
+    { "write", "write", TAKES_PLACE, KEY_WORDS(tap_names), AT(write), .first = TAP_NONE + 1,
+      .one_point = true, .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_SET, .set = set_write,
+      .says = "The tap that is written." },
+    { "comp", "composition", TAKES_COMP, KEY_WORDS(comp_names), AT(comp), .one_point = true,
+      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_ALWAYS, .set = set_comp, .print = format_comp,
+      .label = "composition", .says = "How the change joins what it is written to.", .each = comps,
+      .shown = comps_shown },
+    { "heads", "heads", TAKES_HEADS, KEY_WORDS(heads_names), AT(heads), .one_point = true,
+      .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE, .label = "heads",
+      .says = "Whether the function works head by head.", .each = heads, .acts = works_by_head },
+    { "source", "source", TAKES_SOURCE, KEY_WORDS(source_names), AT(source), .one_point = true,
+      .text = KEY_SET, .json = KEY_OF_CHANGE, .set = set_source, .print = print_source, .label = "source",
+      .says = "What makes the weights.", .each = sources },
+    { "rank", "rank", TAKES_SOURCE, .kind = KEY_WHOLE, AT(factor), .neutral = 1, .text = KEY_SET,
+      .json = KEY_TAKEN,
+      .says = "Rank of the factors of Kronecker products; 0: the products themselves are trained." },
+    { "rule", "rule", TAKES_SOURCE, KEY_WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN,
+      .says = "Whether all maps share one set of A_i, or each has its own." },
+    { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET,
+      .json = KEY_SET, .label = "norm before", .says = "A LayerNorm of its own on what the module reads." },
+    { "norm", "norm", TAKES_NORM, KEY_WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET,
+      .label = "norm", .says = "A LayerNorm behind the bottleneck.", .each = norms },
+    { "residual", "residual", TAKES_RESIDUAL, KEY_WORDS(residual_names), AT(residual), .text = KEY_SET,
+      .json = KEY_SET, .label = "residual", .says = "What the change is added to.", .each = residuals },
+    { "end", "end", TAKES_RESIDUAL, KEY_WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET,
+      .label = "end", .says = "What follows at the end of the sublayer.", .each = ends },
+    { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET,
+      .label = "shift", .says = "Whether the prefix moves the positions of the text.", .each = shifts,
+      .acts = has_positions },
+    { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET,
+      .label = "length", .says = "What the length of a decomposed map is of.", .each = lengths },
+    { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN,
+      .says = "Seed of the frozen projection." },
     { "init", "init", TAKES_INIT, KEY_WORDS(init_names), AT(init), .first = INIT_LORA, .one_point = true,
-      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN, .set = set_init, .print = print_init },
-    { "dropout", "dropout", TAKES_DROPOUT, .kind = KEY_SHARE, AT(dropout), .text = KEY_SET, .json = KEY_TAKEN },
-    { "layers", NULL, TAKES_PLACE, .kind = KEY_LAYERS, .text = KEY_SET, .set = set_layers, .print = key_layers_text },
-    { "stack", "stack", TAKES_PLACE, KEY_WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL },
-    { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN },
-    { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN },
-    { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN },
-    { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET, .set = set_site },
-    { "learn", "learn", TAKES_PLACE, KEY_WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET },
-    { "s", NULL, TAKES_S, .set = set_s },
-    { "alpha", NULL, TAKES_ALPHA, .set = set_alpha },
-    { "rsalpha", NULL, TAKES_ALPHA, .set = set_rsalpha },
-    { "mlp", NULL, TAKES_MLP, .set = set_mlp },
-    { "b", NULL, TAKES_MLP, .set = set_b },
+      .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN, .set = set_init, .print = print_init,
+      .label = "start", .says = "The values that it starts from.", .each = inits },
+    { "dropout", "dropout", TAKES_DROPOUT, .kind = KEY_SHARE, AT(dropout), .text = KEY_SET, .json = KEY_TAKEN,
+      .label = "dropout", .says = "Dropout on what the module reads, or inside an adapter." },
+    { "layers", NULL, TAKES_PLACE, .kind = KEY_LAYERS, .text = KEY_SET, .set = set_layers,
+      .print = key_layers_text, .label = "layers", .says = "The layers of each stack, counted from 1.",
+      .acts = is_in_layers },
+    { "stack", "stack", TAKES_PLACE, KEY_WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL, .label = "stack",
+      .says = "The stack that it is in.", .each = stacks, .acts = has_stacks, .neutral = STACK_ALL },
+    { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN,
+      .label = "place", .says = "Where the rows join the sequence.", .each = places },
+    { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN,
+      .label = "row read", .says = "The row that the classifier reads.", .each = pools,
+      .acts = pools_tokens },
+    { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN,
+      .label = "rows kept", .says = "How many rows a model with a decoder keeps.", .each = kept,
+      .acts = has_decoder },
+    { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET,
+      .set = set_site, .label = "site", .says = "The sublayers that it is at.", .each = sites,
+      .acts = has_decoder },
+    { "learn", "learn", TAKES_PLACE, KEY_WORDS(learn_names), AT(learn), .text = KEY_SET, .json = KEY_SET,
+      .label = "learn", .says = "What learns it over episodes.", .each = learns },
+    { "s", NULL, TAKES_S, .set = set_s, .says = "A fixed scale, short for comp=scaled(s)." },
+    { "alpha", NULL, TAKES_ALPHA, .set = set_alpha, .says = "Scale s = alpha/r." },
+    { "rsalpha", NULL, TAKES_ALPHA, .set = set_rsalpha, .says = "Scale s = rsalpha/\u221Ar." },
+    { "mlp", NULL, TAKES_MLP, .set = set_mlp,
+      .says = "Inner width of the MLP that makes the weights, short for source=mlp(N)." },
+    { "b", NULL, TAKES_MLP, .set = set_b, .says = "Inner width of a prompt's maps." },
 };
+
+const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale" };
+const struct key key_mid = { "inner width", "mid", .kind = KEY_WHOLE, AT(mid), .least = 1,
+                             .label = "inner width" };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }
 
@@ -290,11 +441,15 @@ bool key_takes(const struct key *k, const struct module *m) {
 static void *place_in(const struct key *k, void *of) { return (char *)of + k->offset; }
 static const void *place_of(const struct key *k, const void *of) { return (const char *)of + k->offset; }
 
-static bool is_double(const struct key *k) { return k->kind == KEY_NUMBER || k->kind == KEY_WEIGHT || k->kind == KEY_SHARE; }
-bool key_is_number(const struct key *k) { return k->kind == KEY_WHOLE || k->kind == KEY_LAYERS || is_double(k); }
+static bool is_double(const struct key *k) { return k->kind >= KEY_NUMBER && k->kind <= KEY_REAL; }
+
+bool key_is_number(const struct key *k) {
+    return k->kind == KEY_WHOLE || k->kind == KEY_LAYERS || is_double(k);
+}
 
 int key_number(const struct key *k, const void *of) {
-    if (k->kind == KEY_LAYERS) return ((const struct module *)of)->first != 1 || ((const struct module *)of)->last;
+    const struct module *m = of;
+    if (k->kind == KEY_LAYERS) return m->first != 1 || m->last;
     if (k->kind == KEY_FLAG) return *(const bool *)place_of(k, of);
     if (is_double(k)) return *(const double *)place_of(k, of) != 0;
     return *(const int *)place_of(k, of);
@@ -307,8 +462,9 @@ bool key_same(const struct key *k, const void *a, const void *b) {
 
 void key_copy(const struct key *k, void *to, const void *from) {
     static const size_t size[] = { [KEY_WHOLE] = sizeof(int), [KEY_WORD] = sizeof(int), [KEY_FLAG] = sizeof(bool),
-                                   [KEY_NUMBER] = sizeof(double), [KEY_WEIGHT] = sizeof(double), [KEY_SHARE] = sizeof(double),
-                                   [KEY_LAYERS] = 0, [KEY_OTHER] = 0 };
+                                   [KEY_NUMBER] = sizeof(double), [KEY_WEIGHT] = sizeof(double),
+                                   [KEY_SHARE] = sizeof(double),
+                                   [KEY_REAL] = sizeof(double), [KEY_LAYERS] = 0, [KEY_OTHER] = 0 };
     memcpy(place_in(k, to), place_of(k, from), size[k->kind]);
 }
 
@@ -320,14 +476,24 @@ void key_print(const struct key *k, const void *of, char out[KEY_TEXT]) {
     else snprintf(out, KEY_TEXT, "%d", key_number(k, of));
 }
 
+const char *key_refuses(const struct key *k, double x) {
+    if (k->kind == KEY_NUMBER && !(x > 0)) return "above 0";
+    if (k->kind == KEY_WEIGHT && !(x >= 0)) return "at least 0";
+    return k->kind == KEY_SHARE && !(x >= 0 && x < 1) ? "at least 0 and below 1" : NULL;
+}
+
 static int set_double(const struct key *k, double *to, const char *value, struct err *e) {
-    static const char *const bounds[] = { [KEY_NUMBER] = "above 0", [KEY_WEIGHT] = "at least 0", [KEY_SHARE] = "at least 0 and below 1" };
     double x;
     if (keys_number(k->name, value, &x, e)) return e->code;
-    if (x < 0 || (k->kind == KEY_NUMBER && x == 0) || (k->kind == KEY_SHARE && x >= 1))
-        return err_set(e, ERR_USAGE, "%s=%s: must be %s", k->name, value, bounds[k->kind]);
+    const char *must = key_refuses(k, x);
+    if (must) return err_set(e, ERR_USAGE, "%s=%s: must be %s", k->name, value, must);
     *to = x;
     return 0;
+}
+
+void key_choose(const struct key *k, void *of, int value) {
+    if (k->kind == KEY_FLAG) *(bool *)place_in(k, of) = value;
+    else *(int *)place_in(k, of) = value;
 }
 
 int key_set(const struct key *k, void *of, const char *value, struct err *e) {
@@ -337,12 +503,12 @@ int key_set(const struct key *k, void *of, const char *value, struct err *e) {
     if (k->kind == KEY_FLAG) {
         bool yes = !strcmp(value, "yes");
         if (!yes && strcmp(value, "no")) return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", k->name, value);
-        *(bool *)place_in(k, of) = yes;
+        key_choose(k, of, yes);
         return 0;
     }
     int i = key_word_of(k->name, value, k->words + k->first, k->count - k->first, e);
     if (i < 0) return ERR_USAGE;
-    *(int *)place_in(k, of) = k->first + i;
+    key_choose(k, of, k->first + i);
     return 0;
 }
 

@@ -1,5 +1,7 @@
-/* The fields of a module and of a method's networks: one row describes each, and from the rows follow the text form, the
- * JSON form, comparison, normalization, calls of presets and the choices on the screens.  Which fields a function has is
+/* The fields of a module and of a method's networks: one row describes each, and from the rows follow the
+ * text form, the
+ * JSON form, comparison, normalization, calls of presets and the choices on the screens.  Which fields a
+ * function has is
  * in its row (functions.h); those of a network are in its own table (network.h). */
 #ifndef CORE_METHOD_KEYS_H
 #define CORE_METHOD_KEYS_H
@@ -16,9 +18,10 @@ enum key_kind {
     KEY_WHOLE,  /* int, from `least` to SIZE_LIMIT */
     KEY_NUMBER, /* double above 0 */
     KEY_WEIGHT, /* double, at least 0 */
+    KEY_SHARE,  /* double, at least 0 and below 1 */
+    KEY_REAL,   /* double */
     KEY_WORD,   /* an enum (as wide as int) whose values are indices of `words` */
     KEY_FLAG,   /* bool; yes, no */
-    KEY_SHARE,  /* double, at least 0 and below 1 */
     KEY_LAYERS, /* first and last layer */
 };
 enum { /* when a written form has the field, beside key_takes() */
@@ -40,7 +43,13 @@ struct key {
     int first, count;   /* the text form takes words[first … count-1] */
     bool one_point;     /* in a preset: only where all modules that take it are alike */
     int text, json;     /* KEY_… */
+    const char *label;  /* its name on the screens; NULL: none chooses it there */
     const char *says;   /* what the field is, a sentence */
+    /* Of words and flags a sentence for each value; NULL there: it is not offered.  NULL: `says`. */
+    const char *const *each;
+    const char *const *shown; /* words as the screens have them; NULL: `words` */
+    /* Whether it makes a difference on this model (NULL: none is chosen yet).  NULL: it does. */
+    bool (*acts)(const struct module *m, const struct arch *a);
     /* NULL: as the kind says. */
     int (*set)(struct module *m, const char *value, struct err *e);
     void (*print)(const struct module *m, char out[KEY_TEXT]);
@@ -51,6 +60,9 @@ struct key {
 const struct key *key_find(const char *name);
 /* The table, for listing; NULL past the end. */
 const struct key *key_at(int i);
+/* Values that are written inside another field's: s in brackets behind comp, the inner width behind source.
+ * */
+extern const struct key key_scale, key_mid;
 /* Whether this module has what the key sets (s: only where there may be a scale). */
 bool key_takes(const struct key *k, const struct module *m);
 
@@ -59,10 +71,15 @@ bool key_takes(const struct key *k, const struct module *m);
 int key_set(const struct key *k, void *of, const char *value, struct err *e);
 /* Writes its value as the text form has it. */
 void key_print(const struct key *k, const void *of, char out[KEY_TEXT]);
-/* Returns its value as an integer: of words the index, of a flag, number or range of layers whether it is set. */
+/* Returns its value as an integer: of words the index, of a flag, number or range of layers whether it is
+ * set. */
 int key_number(const struct key *k, const void *of);
 bool key_same(const struct key *k, const void *a, const void *b);
 void key_copy(const struct key *k, void *to, const void *from);
+/* Returns what a number must be where x is not: "above 0"; NULL: x is allowed. */
+const char *key_refuses(const struct key *k, double x);
+/* Sets a word by its index, or a flag. */
+void key_choose(const struct key *k, void *of, int value);
 /* Whether the value is typed rather than chosen from words. */
 bool key_is_number(const struct key *k);
 

@@ -106,7 +106,8 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
                                      "one): write them out, as %s(source=fusion,init=run(3))", n->name, value,
                        n == &fusion_network ? "adapters" : "prompts", n == &fusion_network ? "adapter-pfeiffer" : "prompt");
     for (const struct key *k = n->key; k < n->key + n->keys; k++)
-        if (!strcmp(k->name, key)) return key_set(k, (char *)m + n->offset, value, e) ? err_prefix(e, "%s", n->name) : 0;
+        if (!strcmp(k->name, key))
+            return key_set(k, (char *)m + n->offset, value, e) ? err_prefix(e, "%s", n->name) : 0;
     return network_unknown(n, key, e);
 }
 
@@ -130,7 +131,8 @@ static void add_json(const struct network *n, const struct method *m, struct buf
     for (const struct key *k = n->key; k < n->key + n->keys; k++) {
         if (!(k->text & KEY_IN_FULL) && key_same(k, network_in(n, m), n->usual)) continue;
         key_print(k, network_in(n, m), value);
-        buf_printf(out, key_is_number(k) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name, value);
+        buf_printf(out, key_is_number(k) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name,
+                   value);
     }
     buf_putc(out, '}');
 }

@@ -1,5 +1,7 @@
-/* The written forms of a method's networks, the generator, the retriever, the generated head and the classifier: of each a
- * table of fields (keys.h), whose `text` has KEY_IN_FULL where the canonical text and the JSON form have it at its usual
+/* The written forms of a method's networks, the generator, the retriever, the generated head and the
+ * classifier: of each a
+ * table of fields (keys.h), whose `text` has KEY_IN_FULL where the canonical text and the JSON form have it
+ * at its usual
  * value too. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H

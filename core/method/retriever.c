@@ -25,8 +25,7 @@ static const struct key retriever_keys[] = {
       .says = "\u03BB, what its losses count beside the tasks' own." },
     { "temperature", AT(temperature), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
       .says = "\u03C4, by which cosines are divided." },
-    { "tap", AT(tap), .kind = KEY_WHOLE,
-      .says = "The layer of the encoder that it reads; 0: its output." },
+    { "tap", AT(tap), .kind = KEY_WHOLE, .says = "The layer of the encoder that it reads; 0: its output." },
 };
 const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever),
                                           sizeof retriever_usual,
