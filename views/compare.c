@@ -9,8 +9,8 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-int compare_shown(const struct compare_view *v, int *out) {
-    int n = 0;
+int compare_shown(const struct compare_view *v, int **shown) {
+    int n = 0, *out = *shown = xcalloc((size_t)v->data.groups + 1, sizeof *out);
     for (int k = -1; k < v->data.kinds; k++) {
         int kind = k + 1 == v->data.kinds ? -1 : k + 1; /* those without a value come last */
         if (v->kind >= 0 && kind != v->kind) continue;
@@ -26,7 +26,7 @@ int compare_shown(const struct compare_view *v, int *out) {
 }
 
 static int at_cursor(const struct compare_view *v) {
-    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    int *shown, n = compare_shown(v, &shown);
     int group = v->cursor >= 0 && v->cursor < n ? shown[v->cursor] : -1;
     free(shown);
     return group;
@@ -40,12 +40,10 @@ const struct compare_group *compare_at_cursor(const struct compare_view *v) {
 /* How many rows of a list are in sight: as drawn. */
 static void compare_settle(struct ui *ui) {
     struct compare_view *v = &ui->compare;
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_COMPARE, &f, &p);
-    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown);
+    struct panes p = ui_panes(ui, SCREEN_COMPARE);
+    int *shown;
     if (v->kind >= v->data.kinds) v->kind = -1;
-    int n = compare_shown(v, shown), rows = p.at[PANE_GROUPS].h - 2, keys = p.at[PANE_DIFFERS].h - 1;
+    int n = compare_shown(v, &shown), rows = p.at[PANE_GROUPS].h - 2, keys = p.at[PANE_DIFFERS].h - 1;
     free(shown);
     if (v->data.mixed) rows--;
     v->cursor = ui_into(v->cursor, n - 1);
@@ -129,7 +127,7 @@ static void to_runs(struct ui *ui, struct effect *out) {
 /* A group's curve is clicked: the cursor goes to the group; where it is, to its runs. */
 static void compare_pick(struct ui *ui, int pick, struct effect *out) {
     struct compare_view *v = &ui->compare;
-    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    int *shown, n = compare_shown(v, &shown);
     bool here = !v->part && at_cursor(v) == pick - PICK_GROUP;
     v->part = 0;
     for (int i = 0; i < n; i++)
@@ -139,20 +137,10 @@ static void compare_pick(struct ui *ui, int pick, struct effect *out) {
     else compare_settle(ui);
 }
 
-static void compare_move(struct compare_view *v, int by) {
-    if (v->part) v->key += by;
-    else v->cursor += by;
-}
-
 static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
     struct compare_view *v = &ui->compare;
+    int down, right;
     switch (r) {
-    case REQ_UP: compare_move(v, -1); break;
-    case REQ_DOWN: compare_move(v, 1); break;
-    case REQ_PAGE_UP: compare_move(v, -10); break;
-    case REQ_PAGE_DOWN: compare_move(v, 10); break;
-    case REQ_FIRST: compare_move(v, -100000); break;
-    case REQ_LAST: compare_move(v, 100000); break;
     case REQ_NEXT_PART:
     case REQ_PREV_PART: v->part = !v->part; break;
     case REQ_TASKS: v->kind = v->kind + 1 < v->data.kinds ? v->kind + 1 : -1, v->cursor = v->top = 0; break;
@@ -172,7 +160,9 @@ static bool compare_request(struct ui *ui, enum request r, struct effect *out) {
         if (v->runs) compare_ask(v, out);
         break;
     case REQ_OPEN: to_runs(ui, out); return true;
-    default: return false;
+    default:
+        if (!ui_step(r, 10, &down, &right)) return false;
+        *(v->part ? &v->key : &v->cursor) += down;
     }
     compare_settle(ui);
     return true;

@@ -69,7 +69,7 @@ struct compare_view {
 };
 /* The group under the cursor, or NULL. */
 const struct compare_group *compare_at_cursor(const struct compare_view *v);
-/* Groups shown, in order: best first within a kind; how many.  out has room for all. */
-int compare_shown(const struct compare_view *v, int *out);
+/* Groups shown, in order: best first within a kind, in *out, which the caller frees; how many. */
+int compare_shown(const struct compare_view *v, int **out);
 
 #endif

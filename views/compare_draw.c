@@ -17,8 +17,8 @@ enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, BAND_WIDTH = 17, TRAINED_WIDTH = 10, RA
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     const struct compare_view *v = &ui->compare;
     (void)f;
-    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown);
-    need->groups = compare_shown(v, shown) + (v->data.mixed != NULL);
+    int *shown;
+    need->groups = compare_shown(v, &shown) + (v->data.mixed != NULL);
     need->differences = v->data.differences;
     free(shown);
 }
@@ -99,7 +99,7 @@ static void compare_draw_heads(const struct compare_view *v, struct canvas *c,
 
 static void draw_groups(const struct compare_view *v, struct canvas *c, struct rect r) {
     char title[64], right[200];
-    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    int *shown, n = compare_shown(v, &shown);
     const struct compare_group *g = compare_at_cursor(v);
     int at = snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", v->data.runs,
                       v->data.runs == 1 ? "" : "s");
@@ -124,7 +124,7 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
 /* ---- what differs ---- */
 
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
-    int *shown = xcalloc((size_t)v->data.groups + 1, sizeof *shown), n = compare_shown(v, shown);
+    int *shown, n = compare_shown(v, &shown);
     char title[64];
     snprintf(title, sizeof title, "%d differ%s in config and axes", v->data.differences, v->data.differences == 1 ? "s" : "");
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
@@ -187,13 +187,10 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
 
 void compare_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct compare_view *v = &ui->compare;
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_COMPARE, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_COMPARE);
     if (!v->data.groups) {
-        const char *says = *v->failed ? v->failed : v->busy ? "reading the runs"
-                           : "Nothing is compared yet: 3 lists the runs, Space marks some, 4 puts them side by side.";
-        canvas_wrap(c, (struct rect){body.x + 3, body.y + 1, body.w - 6, body.h - 1}, *v->failed ? INK_BAD : INK_DIM, says);
+        ui_none(c, body, *v->failed ? v->failed : NULL, v->busy ? "reading the runs"
+                : "Nothing is compared yet: 3 lists the runs, Space marks some, 4 puts them side by side.");
         return;
     }
     draw_groups(v, c, p.at[PANE_GROUPS]);

@@ -535,10 +535,8 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
 
 static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct compose_view *v = &ui->compose;
-    struct layout_frame f;
-    struct panes p;
     (void)body;
-    ui_panes(ui, SCREEN_COMPOSE, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_COMPOSE);
     static void (*const drawers[])(const struct compose_view *, struct canvas *, struct rect) = {
         [PANE_METHOD] = draw_method, [PANE_AXIS] = draw_axis, [PANE_BLOCK] = draw_block,
         [PANE_FACTS] = draw_facts, [PANE_PRESETS] = draw_presets};

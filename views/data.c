@@ -12,11 +12,6 @@
 
 /* ---- what is asked ---- */
 
-static int data_lines(const struct data_view *v) {
-    int line[DATA_OPTIONS];
-    return data_columns(v) + data_options(v, line);
-}
-
 static void data_read_anew(struct data_view *v, struct effect *out) {
     v->asked++;
     out->kind = EFFECT_IMPORT;
@@ -46,30 +41,17 @@ static void data_take(struct ui *ui, struct effect *out) {
     else out->kind = EFFECT_OWN_ROWS;
 }
 
-static void data_scroll(const struct ui *ui, struct data_view *v, int by) {
-    (void)ui;
-    int last = v->read.lines - 1;
-    v->report_top += by;
-    if (v->report_top > last) v->report_top = last;
-    if (v->report_top < 0) v->report_top = 0;
-}
-
 static bool data_request(struct ui *ui, enum request r, struct effect *out) {
     struct data_view *v = &ui->data;
+    int line[DATA_OPTIONS];
     switch (r) {
-    case REQ_DOWN: v->at++; break;
-    case REQ_UP: v->at--; break;
-    case REQ_FIRST: v->at = 0; break;
-    case REQ_LAST: v->at = data_lines(v) - 1; break;
-    case REQ_PAGE_DOWN: data_scroll(ui, v, 8); return true;
-    case REQ_PAGE_UP: data_scroll(ui, v, -8); return true;
+    case REQ_PAGE_DOWN:
+    case REQ_PAGE_UP: return ui_walk(r, 8, v->read.lines - 1, &v->report_top);
     case REQ_RIGHT: data_change(ui, 1, out); return true;
     case REQ_LEFT: data_change(ui, -1, out); return true;
     case REQ_OPEN: data_take(ui, out); return true;
-    default: return false;
+    default: return ui_walk(r, 0, data_columns(v) + data_options(v, line) - 1, &v->at);
     }
-    v->at = ui_into(v->at, data_lines(v) - 1);
-    return true;
 }
 
 /* Back to the files, from which Esc leads to where T was pressed. */

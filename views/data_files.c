@@ -5,7 +5,6 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/data_parts.h"
-#include "views/zone.h"
 
 /* Before the folder's entries, where nothing is typed. */
 enum { FIXED_MODEL, FIXED_TASK, FIXED_UP, FIXED };
@@ -30,11 +29,7 @@ static const struct data_entry *entry_at(const struct data_view *v, int place) {
     return NULL;
 }
 
-static int data_files_rows(const struct ui *ui) {
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    return f.body.h - 1;
-}
+static int data_files_rows(const struct ui *ui) { return ui_body(ui).h - 1; }
 
 static void data_files_settle(struct ui *ui) {
     struct data_view *v = &ui->data;
@@ -198,9 +193,8 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     for (int i = v->top; i < n && i - v->top < r.h - 1; i++) {
         int y = r.y + 1 + i - v->top;
         const struct data_entry *e = entry_at(v, i);
-        zone_row(c, r, y, i - v->cursor);
-        if (i == v->cursor) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
-        if (e) entry_row(e, i == v->cursor, c, r, y);
+        bool here = ui_row(c, r, y, i - v->cursor);
+        if (e) entry_row(e, here, c, r, y);
         else fixed_row(ui, c, r, y, i);
     }
     int y = r.y + 1 + n - v->top;

@@ -231,9 +231,7 @@ static void detail_draw(const struct ui *ui, struct canvas *c, struct rect r) {
 static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     struct detail_view *v = &ui->detail;
     const struct run_row *run = &v->run;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    if (run->id && ui_scroll(ui, r, detail_lay(v, NULL, f.body), &v->top)) return true;
+    if (run->id && ui_scroll(ui, r, detail_lay(v, NULL, ui_body(ui)), &v->top)) return true;
     out->run = &run->id;
     out->runs = 1;
     switch (r) {

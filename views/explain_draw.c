@@ -34,22 +34,18 @@ static void draw_explain_screen(const struct ui *ui, struct canvas *c, struct re
 }
 
 static bool explain_draw_request(struct ui *ui, enum request r, struct effect *out) {
-    struct layout_frame f;
     (void)out;
     if (r == REQ_EXPLAIN) {
         ui_show(ui, SCREEN_COMPOSE);
         return true;
     }
-    layout_frame(ui->w, ui->h, &f);
-    return ui_scroll(ui, r, explain_draw_lay(ui, NULL, f.body, 0), &ui->explain.top);
+    return ui_scroll(ui, r, explain_draw_lay(ui, NULL, ui_body(ui), 0), &ui->explain.top);
 }
 
 static void explain_draw_readout(const struct ui *ui, struct buf *out) {
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    int rows = explain_draw_lay(ui, NULL, f.body, 0), last = ui->explain.top + f.body.h;
-    buf_printf(out, "%s", ui->compose.facts.text ? ui->compose.facts.text : "");
-    if (rows > f.body.h) buf_printf(out, "   lines %d–%d of %d", ui->explain.top + 1, last < rows ? last : rows, rows);
+    struct rect body = ui_body(ui);
+    buf_printf(out, "%s   ", ui->compose.facts.text ? ui->compose.facts.text : "");
+    ui_lines_seen(ui->explain.top, body.h, explain_draw_lay(ui, NULL, body, 0), "", out);
 }
 
 static void explain_draw_shown(struct ui *ui, enum screen_id from) {

@@ -25,9 +25,7 @@ static struct heat_data heatmap_shown(const struct heatmap_view *v) {
 /* The page at the interface's size. */
 static struct heat_page heatmap_page_of(const struct ui *ui, const struct heat_data *d) {
     struct canvas measure = {.glyphs = ui->glyphs, .colours = ui->colours};
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_HEATMAP, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     return heat_page(&measure, p.at[PANE_MATRIX], d, &ui->heatmap.look);
 }
 
@@ -82,6 +80,7 @@ static bool heatmap_order(struct ui *ui) {
 static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     struct heatmap_view *v = &ui->heatmap;
     struct heat_look *k = &v->look;
+    int down, right;
     if (r == REQ_UNSEEN) {
         ui_command_open(ui, "unseen ", ui->map.unseen);
         return true;
@@ -96,19 +95,6 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     }
     switch (r) {
-    case REQ_LEFT: k->column--; break;
-    case REQ_RIGHT: k->column++; break;
-    case REQ_FAST_LEFT: k->column -= 10; break;
-    case REQ_FAST_RIGHT: k->column += 10; break;
-    case REQ_UP: k->row--; break;
-    case REQ_DOWN: k->row++; break;
-    case REQ_PAGE_UP: k->row -= 10; break;
-    case REQ_PAGE_DOWN: k->row += 10; break;
-    case REQ_FIRST: k->row = k->column = 0; break;
-    case REQ_LAST:
-        k->row = v->data.matrix[v->shown].rows - 1;
-        k->column = v->data.matrix[v->shown].columns - 1;
-        break;
     case REQ_MORE: resize(ui, 1); break;
     case REQ_LESS: resize(ui, -1); break;
     case REQ_FIT: k->fit = true; break;
@@ -123,7 +109,10 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_LAYER_MORE: attend(ui, EFFECT_ATTENTION_LAYER, r == REQ_LAYER_MORE ? 1 : -1, out); break;
     case REQ_EARLIER:
     case REQ_LATER: attend(ui, EFFECT_ATTENTION_HEAD, r == REQ_LATER ? 1 : -1, out); break;
-    default: return false;
+    default:
+        if (!ui_step(r, 10, &down, &right)) return false;
+        k->row += down;
+        k->column += right;
     }
     heatmap_settle(ui);
     return true;
@@ -152,16 +141,10 @@ static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct 
 static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct heatmap_view *v = &ui->heatmap;
     const struct heat_matrix *m = heatmap_matrix(v);
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_HEATMAP, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     if (!m) {
-        const char *says = v->data.failed ? v->data.failed
-                           : v->data.busy ? v->data.busy
-                                          : "Similarities as a matrix: 3 lists the runs, 6 there compares the "
-                                            "one under the cursor with the untouched model.";
-        canvas_wrap(c, (struct rect){body.x + 3, body.y + 1, body.w - 6, body.h - 1},
-                    v->data.failed ? INK_BAD : INK_DIM, says);
+        ui_none(c, body, v->data.failed, v->data.busy ? v->data.busy
+                : "Similarities as a matrix: 3 lists the runs, 6 there compares the one under the cursor with the untouched model.");
         return;
     }
     struct heat_data d = heatmap_shown(v);

@@ -89,26 +89,20 @@ static void help_draw(const struct ui *ui, struct canvas *c, struct rect r) {
 }
 
 static bool help_request(struct ui *ui, enum request r, struct effect *out) {
-    struct layout_frame f;
     (void)out;
     if (r == REQ_SEARCH) {
         prompt_open(&ui->prompt, "/", ui->help.search, true);
         ui->use = USE_SEARCH;
         return true;
     }
-    layout_frame(ui->w, ui->h, &f);
-    return ui_scroll(ui, r, help_lay(ui, NULL, f.body, 0), &ui->help.top);
+    return ui_scroll(ui, r, help_lay(ui, NULL, ui_body(ui), 0), &ui->help.top);
 }
 
 static void help_readout(const struct ui *ui, struct buf *out) {
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    int lines = help_lay(ui, NULL, f.body, 0), last = ui->help.top + f.body.h;
+    struct rect body = ui_body(ui);
     if (*ui->help.search) buf_printf(out, "keys with \"%s\"   ", ui->help.search);
     else buf_printf(out, "keys of %s; / searches all   ", screen_at(ui->help.helped)->name);
-    if (lines > f.body.h)
-        buf_printf(out, "lines %d\u2013%d of %d, j and ^d go on", ui->help.top + 1,
-                   last < lines ? last : lines, lines);
+    ui_lines_seen(ui->help.top, body.h, help_lay(ui, NULL, body, 0), ", j and ^d go on", out);
 }
 
 static void help_back(struct ui *ui) {

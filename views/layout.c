@@ -186,7 +186,7 @@ void layout_heatmap(enum layout_size size, struct rect body, const struct layout
 
 void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body, const struct layout_need *need,
                   struct panes *out) {
-    memset(out, 0, sizeof *out);
+    *out = (struct panes){ .size = size, .body = body };
     if (rect_empty(body)) return;
     if (panes) panes(size, body, need, out);
     else out->at[PANE_TEXT] = body;

@@ -47,6 +47,8 @@ struct layout_need {
 
 struct panes {
     struct rect at[PANE_COUNT]; /* empty: not shown */
+    enum layout_size size;      /* of what they share out, which is `body` */
+    struct rect body;
 };
 /* A screen's way of sharing out a body that is not empty; NULL: all of it is PANE_TEXT. */
 typedef void (*layout_panes_of)(enum layout_size size, struct rect body, const struct layout_need *need,

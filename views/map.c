@@ -71,10 +71,8 @@ static void map_changed(struct map_view *v) {
 
 void map_place(struct ui *ui) {
     struct map_view *v = &ui->map;
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_MAP, &f, &p);
-    bool one = v->alone || f.size == LAYOUT_PANE || v->data.panels < 2;
+    struct panes p = ui_panes(ui, SCREEN_MAP);
+    bool one = v->alone || p.size == LAYOUT_PANE || v->data.panels < 2;
     for (int i = 0; i < MAP_PANELS; i++) {
         struct rect r = p.at[one || i == 0 ? PANE_MAP : PANE_MAP_2];
         int head = r.h > 4 ? 2 : r.h > 2 ? 1 : 0; /* title and numbers */
@@ -244,21 +242,8 @@ static void only_class(struct map_view *v) {
 static bool view_request(struct ui *ui, enum request r) {
     struct map_view *v = &ui->map;
     bool legend = v->part >= v->data.panels;
+    int down, right;
     switch (r) {
-    case REQ_LEFT: map_move(v, -1, 0); break;
-    case REQ_RIGHT: map_move(v, 1, 0); break;
-    case REQ_FAST_LEFT: map_move(v, -10, 0); break;
-    case REQ_FAST_RIGHT: map_move(v, 10, 0); break;
-    case REQ_UP:
-        if (legend) v->class -= v->class > 0;
-        else map_move(v, 0, -1);
-        break;
-    case REQ_DOWN:
-        if (legend) v->class++;
-        else map_move(v, 0, 1);
-        break;
-    case REQ_PAGE_UP: map_move(v, 0, -5); break;
-    case REQ_PAGE_DOWN: map_move(v, 0, 5); break;
     case REQ_MORE: map_zoom(v, 1.5); break;
     case REQ_LESS: map_zoom(v, 1 / 1.5); break;
     case REQ_FIT: scatter_look_init(&v->look[map_focus(v)]); break;
@@ -280,7 +265,10 @@ static bool view_request(struct ui *ui, enum request r) {
         if (!v->alone) return false;
         v->alone = false;
         break;
-    default: return false;
+    default:
+        if (!ui_step(r, 5, &down, &right)) return false;
+        if (legend && (r == REQ_UP || r == REQ_DOWN)) v->class = v->class + down < 0 ? 0 : v->class + down;
+        else map_move(v, right, down);
     }
     ui_changed(ui);
     return true;

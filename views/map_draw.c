@@ -262,19 +262,13 @@ static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r,
 
 static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct map_view *v = &ui->map;
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_MAP, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_MAP);
     if (!v->data.panels || !v->data.n) {
-        const char *says = v->data.failed ? v->data.failed
-                           : v->data.busy ? v->data.busy
-                                          : "Rows as points: 3 lists the runs, 7 there maps the one under "
-                                            "the cursor beside the untouched model.";
-        struct rect at = {body.x + 3, body.y + 1, body.w - 6, body.h - 1};
-        canvas_wrap(c, at, v->data.failed ? INK_BAD : INK_DIM, says);
+        ui_none(c, body, v->data.failed, v->data.busy ? v->data.busy
+                : "Rows as points: 3 lists the runs, 7 there maps the one under the cursor beside the untouched model.");
         return;
     }
-    if (!rect_empty(p.at[PANE_MAP])) draw_panel(ui, c, v->alone || f.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
+    if (!rect_empty(p.at[PANE_MAP])) draw_panel(ui, c, v->alone || p.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
     if (!rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
     if (!rect_empty(p.at[PANE_ASIDE])) draw_aside(v, c, p.at[PANE_ASIDE]);
     if (!rect_empty(p.at[PANE_FOOT])) draw_foot(v, c, p.at[PANE_FOOT], !rect_empty(p.at[PANE_ASIDE]));

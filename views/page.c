@@ -74,11 +74,7 @@ static bool page_asked(struct ui *ui, enum request r, struct effect *out) {
 
 static void page_readout(const struct ui *ui, struct buf *out) {
     const struct page_view *v = &ui->page;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    int last = v->top + f.body.h - 1;
-    if (v->lines > f.body.h - 1)
-        buf_printf(out, "lines %d–%d of %d   ", v->top + 1, last < v->lines ? last : v->lines, v->lines);
+    ui_lines_seen(v->top, ui_body(ui).h - 1, v->lines, "   ", out);
     if (*v->search) buf_printf(out, "\"%s\": n the next   ", v->search);
     if (v->cut) buf_puts(out, v->cut);
 }

@@ -5,7 +5,7 @@
 
 #include "core/base/text.h"
 #include "views/prompt.h"
-#include "views/zone.h"
+#include "views/ui_parts.h"
 
 void palette_begin(struct palette *p, const char *line) {
     const char *blank = strrchr(line, ' ');
@@ -60,9 +60,7 @@ void palette_draw(const struct palette *p, struct canvas *c, struct rect area) {
     for (int i = top; i < top + rows; i++) {
         const struct palette_row *row = &p->row[i];
         int y = box.y + 1 + i - top;
-        bool here = i == p->cursor;
-        zone_row(c, box, y, i - p->cursor);
-        if (here) canvas_text(c, box.x + 1, y, INK_ACCENT, "▸");
+        bool here = ui_row(c, box, y, i - p->cursor);
         canvas_fit(c, box.x + 3, y, widest, here ? INK_ACCENT : INK_TEXT, row->word);
         canvas_fit(c, box.x + 5 + widest, y, box.w - 6 - widest, INK_DIM, row->note);
     }

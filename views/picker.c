@@ -1,11 +1,11 @@
 #include "views/picker.h"
-#include "views/zone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "views/ui_parts.h"
 
 void picker_init(struct picker *p) { memset(p, 0, sizeof *p); }
 
@@ -17,7 +17,7 @@ void picker_release(struct picker *p) {
 void picker_open(struct picker *p, enum pick_kind kind, const char *title) {
     p->open = true;
     p->kind = kind;
-    p->count = p->cursor = p->top = 0;
+    p->count = p->cursor = 0;
     snprintf(p->title, sizeof p->title, "%s", title);
 }
 
@@ -42,15 +42,12 @@ void picker_draw(const struct picker *p, struct canvas *c, struct rect area) {
         if (w > widest) widest = w;
     }
     if (widest > area.w / 2) widest = area.w / 2;
-    int top = p->top;
-    if (p->cursor >= top + rows) top = p->cursor - rows + 1;
-    if (p->cursor < top) top = p->cursor;
+    int top = 0;
+    ui_in_sight(&top, p->cursor, rows);
     for (int i = top; i < p->count && i < top + rows; i++) {
         const struct pick_item *item = &p->item[i];
         int y = area.y + 1 + i - top;
-        bool here = i == p->cursor;
-        zone_row(c, area, y, i - p->cursor);
-        if (here) canvas_text(c, area.x + 1, y, INK_ACCENT, "\u25B8");
+        bool here = ui_row(c, area, y, i - p->cursor);
         canvas_fit(c, area.x + 3, y, widest, item->dim ? INK_DIM : here ? INK_ACCENT : INK_TEXT,
                    item->name);
         canvas_fit(c, area.x + 5 + widest, y, area.w - 6 - widest, INK_DIM, item->note);

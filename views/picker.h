@@ -24,7 +24,7 @@ struct picker {
     char title[64];
     struct pick_item *item; /* owned */
     int count, room;
-    int cursor, top, page;
+    int cursor, page;
 };
 
 void picker_init(struct picker *p);

@@ -328,13 +328,8 @@ void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *
 
 static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
+    int to = v->cursor;
     switch (r) {
-    case REQ_UP: runs_move_to(v, v->cursor - 1); break;
-    case REQ_DOWN: runs_move_to(v, v->cursor + 1); break;
-    case REQ_FIRST: runs_move_to(v, 0); break;
-    case REQ_LAST: runs_move_to(v, v->shown - 1); break;
-    case REQ_PAGE_DOWN: runs_move_to(v, v->cursor + v->page); break;
-    case REQ_PAGE_UP: runs_move_to(v, v->cursor - v->page); break;
     case REQ_LEFT: move_column(v, -1); break;
     case REQ_RIGHT: move_column(v, 1); break;
     case REQ_MARK: toggle_mark(v); break;
@@ -375,7 +370,9 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
         else if (*v->filter) clear_filter(v, out);
         else return false;
         break;
-    default: return false;
+    default:
+        if (!ui_walk(r, v->page, v->shown - 1, &to)) return false;
+        runs_move_to(v, to);
     }
     return true;
 }

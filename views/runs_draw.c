@@ -8,7 +8,6 @@
 #include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
-#include "views/zone.h"
 
 struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
@@ -110,7 +109,6 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
                      int y, const struct run_row *row, bool here) {
     char text[64], flag[RUN_FLAG];
     enum ink ink = here ? INK_TITLE : INK_TEXT;
-    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
     snprintf(text, sizeof text, "%lld", (long long)row->id);
     runs_draw_cell(c, k, r.x, y, COL_ID, ink, text);
@@ -191,10 +189,8 @@ static void empty(const struct ui *ui, struct canvas *c, struct rect r) {
 
 static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct runs_view *v = &ui->runs;
-    struct layout_frame f;
-    struct panes p;
     (void)body;
-    ui_panes(ui, SCREEN_RUNS, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_RUNS);
     struct rect r = p.at[PANE_TABLE];
     struct column_places k;
     if (v->grouped) {
@@ -204,8 +200,8 @@ static void draw_runs_screen(const struct ui *ui, struct canvas *c, struct rect 
     runs_draw_place(v, &k);
     runs_draw_heads(ui, c, r, &k);
     for (int i = 0; i < r.h - 2 && v->top + i < v->shown; i++) {
-        zone_row(c, r, r.y + 2 + i, v->top + i - v->cursor);
-        draw_row(ui, c, r, &k, r.y + 2 + i, &v->row[v->order[v->top + i]], v->top + i == v->cursor);
+        bool here = ui_row(c, r, r.y + 2 + i, v->top + i - v->cursor);
+        draw_row(ui, c, r, &k, r.y + 2 + i, &v->row[v->order[v->top + i]], here);
     }
     if (!v->shown) empty(ui, c, r);
     if (rect_empty(p.at[PANE_ASIDE])) return;
@@ -248,11 +244,9 @@ static void runs_draw_init(struct ui *ui) { runs_init(&ui->runs); }
 static void runs_draw_release(struct ui *ui) { runs_release(&ui->runs); }
 
 static void runs_draw_changed(struct ui *ui) {
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_RUNS, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_RUNS);
     ui->runs.width = p.at[PANE_TABLE].w;
-    ui->runs.page = f.body.h > 3 ? f.body.h - 2 : 1;
+    ui->runs.page = p.body.h > 3 ? p.body.h - 2 : 1;
     runs_changed(&ui->runs);
 }
 

@@ -12,7 +12,6 @@
 #include "views/runs.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
-#include "views/zone.h"
 
 static bool counts_in_group(const struct run_row *r) { return r->state == RUN_FINISHED && isfinite(r->best) && !r->tuning; }
 
@@ -81,11 +80,6 @@ static void measure_group(struct runs_view *v, struct runs_group *g) {
     free(value);
 }
 
-static void to_group(struct runs_view *v, int at) {
-    v->group_cursor = ui_into(at, v->groups - 1);
-    ui_in_sight(&v->group_top, v->group_cursor, v->page);
-}
-
 void runs_find_groups(struct runs_view *v) {
     v->groups = 0;
     if (!v->grouped) return;
@@ -114,7 +108,8 @@ void runs_find_groups(struct runs_view *v) {
     qsort_r(v->group, (size_t)v->groups, sizeof *v->group, by_mean, v);
     for (int i = 0; i < v->rows; i++) free(g.text[i]);
     free(g.text);
-    to_group(v, v->group_cursor);
+    v->group_cursor = ui_into(v->group_cursor, v->groups - 1);
+    ui_in_sight(&v->group_top, v->group_cursor, v->page);
 }
 
 static void open_group(struct ui *ui, struct effect *out) {
@@ -130,13 +125,11 @@ static void open_group(struct ui *ui, struct effect *out) {
 
 bool runs_groups_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
+    if (ui_walk(r, v->page, v->groups - 1, &v->group_cursor)) {
+        ui_in_sight(&v->group_top, v->group_cursor, v->page);
+        return true;
+    }
     switch (r) {
-    case REQ_UP: to_group(v, v->group_cursor - 1); return true;
-    case REQ_DOWN: to_group(v, v->group_cursor + 1); return true;
-    case REQ_FIRST: to_group(v, 0); return true;
-    case REQ_LAST: to_group(v, v->groups - 1); return true;
-    case REQ_PAGE_UP: to_group(v, v->group_cursor - v->page); return true;
-    case REQ_PAGE_DOWN: to_group(v, v->group_cursor + v->page); return true;
     case REQ_OPEN: open_group(ui, out); return true;
     case REQ_GROUP:
     case REQ_BACK: v->grouped = false; return true;
@@ -189,12 +182,10 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
     for (int i = 0; i < r.h - 2 && v->group_top + i < v->groups; i++) {
         const struct runs_group *g = &v->group[v->group_top + i];
         const struct run_row *row = row_of(v, g);
-        bool here = v->group_top + i == v->group_cursor;
-        zone_row(c, r, r.y + 2 + i, v->group_top + i - v->group_cursor);
+        bool here = ui_row(c, r, r.y + 2 + i, v->group_top + i - v->group_cursor);
         enum ink ink = here ? INK_TITLE : INK_TEXT;
         char text[32], both[40], list[64];
         int y = r.y + 2 + i;
-        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
         canvas_fit(c, x, y, name - 1, ink, g->value);
         canvas_fit(c, x + name, y, task - 1, INK_TEXT, row->task);
         canvas_fit(c, metric, y, METRIC - 1, INK_DIM, row->metric ? row->metric : "\u2013");

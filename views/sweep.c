@@ -149,18 +149,14 @@ int sweep_at_cursor(const struct sweep_view *v) {
 
 /* Rows that a part's list has on the screen. */
 static int rows_of(const struct ui *ui, enum sweep_part part) {
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_SWEEP, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_SWEEP);
     return p.at[PANE_SWEEP + (int)part].h - 2;
 }
 
 static void settle(struct ui *ui) {
     struct sweep_view *v = &ui->sweep;
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
     v->cursor = ui_into(v->cursor, v->items - 1);
-    ui_in_sight(&v->top, v->cursor, f.body.h - 1);
+    ui_in_sight(&v->top, v->cursor, ui_body(ui).h - 1);
     v->worth = ui_into(v->worth, v->page.worths - 1);
     v->tile = ui_into(v->tile, v->page.tiles - 1);
     ui_in_sight(&v->worth_top, v->worth, rows_of(ui, PART_WORTH));
@@ -200,28 +196,12 @@ void sweep_open(struct sweep_view *v, int64_t id) {
 
 static bool list_request(struct ui *ui, enum request r, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
-    switch (r) {
-    case REQ_UP: v->cursor--; break;
-    case REQ_DOWN: v->cursor++; break;
-    case REQ_PAGE_UP: v->cursor -= 10; break;
-    case REQ_PAGE_DOWN: v->cursor += 10; break;
-    case REQ_FIRST: v->cursor = 0; break;
-    case REQ_LAST: v->cursor = v->items; break;
-    case REQ_OPEN:
-        if (!v->items) return true;
-        sweep_open(v, v->item[v->cursor].id);
-        sweep_ask(v, EFFECT_SWEEPS, v->open, out);
-        break;
-    default: return false;
-    }
+    bool open = r == REQ_OPEN && v->items;
+    if (r != REQ_OPEN && !ui_walk(r, 10, v->items - 1, &v->cursor)) return false;
+    if (open) sweep_open(v, v->item[v->cursor].id);
+    if (open) sweep_ask(v, EFFECT_SWEEPS, v->open, out);
     settle(ui);
     return true;
-}
-
-static void move(struct sweep_view *v, int down, int right) {
-    if (v->part == PART_GRID) v->look.row += down, v->look.column += right;
-    else if (v->part == PART_WORTH) v->worth += down;
-    else v->tile += down + right;
 }
 
 /* Runs of the cell under the cursor; of a level those of all cells that have it. */
@@ -258,15 +238,8 @@ static void sweep_pick(struct ui *ui, int pick, struct effect *out) {
 
 static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
+    int down, right;
     switch (r) {
-    case REQ_UP: move(v, -1, 0); break;
-    case REQ_DOWN: move(v, 1, 0); break;
-    case REQ_LEFT: move(v, 0, -1); break;
-    case REQ_RIGHT: move(v, 0, 1); break;
-    case REQ_PAGE_UP: move(v, -10, 0); break;
-    case REQ_PAGE_DOWN: move(v, 10, 0); break;
-    case REQ_FIRST: move(v, -10000, -10000); break;
-    case REQ_LAST: move(v, 10000, 10000); break;
     case REQ_NEXT_PART: v->part = (enum sweep_part)((v->part + 1) % PART_COUNT); break;
     case REQ_PREV_PART: v->part = (enum sweep_part)((v->part + PART_COUNT - 1) % PART_COUNT); break;
     case REQ_LATER: v->pair++; break;
@@ -292,7 +265,11 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_BACK:
         v->open = 0;
         break;
-    default: return false;
+    default:
+        if (!ui_step(r, 10, &down, &right)) return false;
+        if (v->part == PART_GRID) v->look.row += down, v->look.column += right;
+        else if (v->part == PART_WORTH) v->worth += down;
+        else v->tile += down + right;
     }
     settle(ui);
     return true;

@@ -8,7 +8,6 @@
 #include "views/sweep.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
-#include "views/zone.h"
 
 void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     (void)f;
@@ -26,19 +25,15 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
     if (!v->items) {
-        const char *says = *v->failed ? v->failed
-                           : "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
-                             "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.";
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 6, r.h - 2}, *v->failed ? INK_BAD : INK_DIM, says);
+        ui_none(c, (struct rect){r.x, r.y + 1, r.w, r.h - 1}, *v->failed ? v->failed : NULL,
+                "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
+                "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.");
         return;
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
         const struct sweep_item *s = &v->item[v->top + i];
-        bool here = v->top + i == v->cursor;
-        zone_row(c, r, r.y + 1 + i, v->top + i - v->cursor);
         int y = r.y + 1 + i;
-        enum ink ink = here ? INK_TITLE : INK_TEXT;
-        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        enum ink ink = ui_row(c, r, y, v->top + i - v->cursor) ? INK_TITLE : INK_TEXT;
         snprintf(text, sizeof text, "%lld", (long long)s->id);
         canvas_right(c, r.x + 2, y, 4, ink, text);
         snprintf(text, sizeof text, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
@@ -96,16 +91,13 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
 
 void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct sweep_view *v = &ui->sweep;
-    struct layout_frame f;
-    struct panes p;
     if (!v->open) {
         draw_list(v, c, body);
         return;
     }
-    ui_panes(ui, SCREEN_SWEEP, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_SWEEP);
     if (v->page.id != v->open) {
-        canvas_wrap(c, (struct rect){body.x + 3, body.y + 1, body.w - 6, body.h - 1}, *v->failed ? INK_BAD : INK_DIM,
-                    *v->failed ? v->failed : "reading the sweep");
+        ui_none(c, body, *v->failed ? v->failed : NULL, "reading the sweep");
         return;
     }
     if (!rect_empty(p.at[PANE_SWEEP_HEAD])) draw_head(v, c, p.at[PANE_SWEEP_HEAD]);

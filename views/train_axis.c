@@ -112,13 +112,11 @@ void train_move_cursor(struct train_view *v, int columns) {
 /* Onto the logged step that is nearest to a column of a chart. */
 bool train_point(struct ui *ui, int x, int y, struct effect *out) {
     struct train_view *v = &ui->train;
-    struct layout_frame f;
-    struct panes p;
     double *own, from, to;
     struct plot_data d = train_over(v, train_loss(v), &own);
     bool found = false;
     (void)out;
-    ui_panes(ui, SCREEN_TRAIN, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_TRAIN);
     if (v->besides) train_window(v, &from, &to);
     else plot_window(&v->look, &d, &from, &to);
     for (int i = 0; i < PANE_COUNT && d.count && !found; i++) {

@@ -270,10 +270,8 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
 
 static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect body) {
     const struct train_view *v = &ui->train;
-    struct layout_frame f;
-    struct panes p;
     (void)body;
-    ui_panes(ui, SCREEN_TRAIN, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_TRAIN);
     if (!rect_empty(p.at[PANE_LOSS])) draw_loss(v, ui->total_runs, c, p.at[PANE_LOSS]);
     if (!rect_empty(p.at[PANE_METRIC])) draw_metric(v, c, p.at[PANE_METRIC]);
     if (!rect_empty(p.at[PANE_TEXTS])) train_draw_texts(v, c, p.at[PANE_TEXTS]);
@@ -388,9 +386,7 @@ static void train_draw_init(struct ui *ui) { train_init(&ui->train); }
 static void train_draw_release(struct ui *ui) { free(ui->train.asked); }
 
 static void train_draw_changed(struct ui *ui) {
-    struct layout_frame f;
-    struct panes p;
-    ui_panes(ui, SCREEN_TRAIN, &f, &p);
+    struct panes p = ui_panes(ui, SCREEN_TRAIN);
     int chart = p.at[PANE_LOSS].w - 9;
     ui->train.chart_w = chart < 1 ? 1 : chart;
     train_changed(&ui->train);

@@ -68,10 +68,9 @@ void ui_resize(struct ui *ui, int w, int h) {
 }
 
 void ui_changed(struct ui *ui) {
-    struct layout_frame f;
     share_window(ui);
-    layout_frame(ui->w, ui->h, &f);
-    ui->picker.page = f.body.h > 2 ? f.body.h - 1 : 1;
+    int rows = ui_body(ui).h;
+    ui->picker.page = rows > 2 ? rows - 1 : 1;
     for (int i = 0; i < SCREEN_COUNT; i++)
         if (screens[i]->changed) screens[i]->changed(ui);
 }
@@ -180,22 +179,34 @@ static void go_back(struct ui *ui) {
     if (screens[ui->screen]->back) screens[ui->screen]->back(ui);
 }
 
-bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top) {
-    struct layout_frame f;
-    layout_frame(ui->w, ui->h, &f);
-    int to = *top, last = rows - f.body.h;
+bool ui_step(enum request r, int page, int *down, int *right) {
+    enum { FAR = 100000, FAST = 10 };
+    *down = *right = 0;
     switch (r) {
-    case REQ_UP: to--; break;
-    case REQ_DOWN: to++; break;
-    case REQ_PAGE_UP: to -= f.body.h; break;
-    case REQ_PAGE_DOWN: to += f.body.h; break;
-    case REQ_FIRST: to = 0; break;
-    case REQ_LAST: to = last; break;
+    case REQ_UP: *down = -1; return true;
+    case REQ_DOWN: *down = 1; return true;
+    case REQ_PAGE_UP: *down = -page; return true;
+    case REQ_PAGE_DOWN: *down = page; return true;
+    case REQ_LEFT: *right = -1; return true;
+    case REQ_RIGHT: *right = 1; return true;
+    case REQ_FAST_LEFT: *right = -FAST; return true;
+    case REQ_FAST_RIGHT: *right = FAST; return true;
+    case REQ_FIRST: *down = *right = -FAR; return true;
+    case REQ_LAST: *down = *right = FAR; return true;
     default: return false;
     }
-    if (to > last) to = last;
-    *top = to < 0 ? 0 : to;
+}
+
+bool ui_walk(enum request r, int page, int last, int *at) {
+    int down, right;
+    if (!ui_step(r, page, &down, &right) || !down) return false;
+    *at = ui_into(*at + down, last);
     return true;
+}
+
+bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top) {
+    int page = ui_body(ui).h;
+    return ui_walk(r, page, rows - page, top);
 }
 
 int ui_into(int cursor, int last) { return cursor > last ? (last < 0 ? 0 : last) : cursor < 0 ? 0 : cursor; }
@@ -243,22 +254,11 @@ static void ui_picked(struct ui *ui, struct effect *out) {
 
 static void picker_press(struct ui *ui, const struct press *p, struct effect *out) {
     struct picker *k = &ui->picker;
-    uint32_t code = p->code;
-    int last = k->count ? k->count - 1 : 0;
-    if (code == PRESS_ENTER) {
-        ui_picked(ui, out);
-        return;
-    }
-    if (code == PRESS_ESC || code == 'q') k->open = false;
-    else if (code == 'j' || code == PRESS_DOWN) k->cursor++;
-    else if (code == 'k' || code == PRESS_UP) k->cursor--;
-    else if (code == 'g' || code == PRESS_HOME) k->cursor = 0;
-    else if (code == 'G' || code == PRESS_END) k->cursor = last;
-    else if (code == PRESS_CTRL('d') || code == PRESS_PAGE_DOWN) k->cursor += k->page;
-    else if (code == PRESS_CTRL('u') || code == PRESS_PAGE_UP) k->cursor -= k->page;
-    else if (code == PRESS_CTRL('c')) ui_quit(ui, out);
-    if (k->cursor > last) k->cursor = last;
-    if (k->cursor < 0) k->cursor = 0;
+    enum request r = keys_request(SCREEN_HELP, p); /* of a list alone */
+    if (p->code == PRESS_ENTER) ui_picked(ui, out);
+    else if (r == REQ_BACK || r == REQ_QUIT) k->open = false;
+    else if (r == REQ_INTERRUPT) ui_quit(ui, out);
+    else ui_walk(r, k->page, k->count - 1, &k->cursor);
 }
 
 static void prompt_changed(struct ui *ui, struct effect *out) {

@@ -81,13 +81,38 @@ enum ink state_ink(enum run_state s) {
     }
 }
 
-void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f,
-              struct panes *out) {
+struct panes ui_panes(const struct ui *ui, enum screen_id screen) {
     const struct screen *s = screen_at(screen);
     struct layout_need need = {0};
-    layout_frame(ui->w, ui->h, f);
-    if (s->need) s->need(ui, f, &need);
-    layout_panes(s->panes, f->size, f->body, &need, out);
+    struct layout_frame f;
+    struct panes p;
+    layout_frame(ui->w, ui->h, &f);
+    if (s->need) s->need(ui, &f, &need);
+    layout_panes(s->panes, f.size, f.body, &need, &p);
+    return p;
+}
+
+struct rect ui_body(const struct ui *ui) {
+    struct layout_frame f;
+    layout_frame(ui->w, ui->h, &f);
+    return f.body;
+}
+
+bool ui_row(struct canvas *c, struct rect r, int y, int down) {
+    zone_row(c, r, y, down);
+    if (!down) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    return !down;
+}
+
+void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says) {
+    struct rect r = {body.x + 3, body.y + 1, body.w - 6, body.h - 1};
+    canvas_wrap(c, r, failed ? INK_BAD : INK_DIM, failed ? failed : says);
+}
+
+bool ui_lines_seen(int top, int rows, int lines, const char *after, struct buf *out) {
+    int last = top + rows;
+    if (lines > rows) buf_printf(out, "lines %d\u2013%d of %d%s", top + 1, last < lines ? last : lines, lines, after);
+    return lines > rows;
 }
 
 static uint32_t key_to(enum request r) {

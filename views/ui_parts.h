@@ -7,8 +7,20 @@
 #include "views/layout.h"
 #include "views/ui.h"
 
-/* Frame and panes of a screen at the interface's size. */
-void ui_panes(const struct ui *ui, enum screen_id screen, struct layout_frame *f, struct panes *out);
+/* Returns the panes of a screen at the interface's size, and the rectangle that they share. */
+struct panes ui_panes(const struct ui *ui, enum screen_id screen);
+struct rect ui_body(const struct ui *ui);
+/* What the keys of lists and grids move, in rows and columns, a page being so many rows; far beyond both ends for the first
+ * and the last.  false: r moves nothing. */
+bool ui_step(enum request r, int page, int *down, int *right);
+/* Moves the cursor of a list, 0 to `last`, as they say. */
+bool ui_walk(enum request r, int page, int last, int *at);
+/* Row y of a list, so many lines below its cursor: clicked, and with the cursor's sign.  Returns whether it is the cursor's. */
+bool ui_row(struct canvas *c, struct rect r, int y, int down);
+/* Says in place of a screen's data why there is none: that reading it failed, or what brings some. */
+void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says);
+/* Appends "lines 1–20 of 57" where not all of them are seen in so many rows; whether it did. */
+bool ui_lines_seen(int top, int rows, int lines, const char *after, struct buf *out);
 /* Of a page of so many rows that is read by scrolling: moves the first row shown.  false: r is no scrolling. */
 bool ui_scroll(const struct ui *ui, enum request r, int rows, int *top);
 /* A cursor of a list whose last entry is `last` (-1: it is empty, 0 then); the first row shown, so that the cursor's is

@@ -1,4 +1,6 @@
 /* Compare and Sweep: what is asked for from where, what is shown of it. */
+#include <stdlib.h>
+
 #include "tests/support/test.h"
 #include "tests/views/scene.h"
 #include "views/ui_parts.h"
@@ -27,17 +29,19 @@ static void marked_runs_or_the_filtered(void **state) {
 static void kinds_keep_apart(void **state) {
     (void)state;
     struct ui ui;
-    int shown[4];
+    int *shown;
     begin(&ui, 80, 24);
     ui_show(&ui, SCREEN_COMPARE);
-    assert_int_equal(compare_shown(&ui.compare, shown), 4);
+    assert_int_equal(compare_shown(&ui.compare, &shown), 4);
     assert_int_equal(shown[0], 1);
     assert_int_equal(shown[1], 0);
     assert_int_equal(shown[3], 3);
+    free(shown);
     assert_true(scene_shows(&ui, "83.81"));
     assert_true(scene_shows(&ui, "no rank, difference or mean"));
     scene_press(&ui, 'b');
-    assert_int_equal(compare_shown(&ui.compare, shown), 2);
+    assert_int_equal(compare_shown(&ui.compare, &shown), 2);
+    free(shown);
     scene_press(&ui, 'j');
     struct effect x = scene_press(&ui, PRESS_ENTER);
     assert_int_equal(x.kind, EFFECT_FILTER);
