@@ -8,11 +8,12 @@
 #include "views/compare.h"
 #include "views/plot_many.h"
 #include "views/scatter.h"
+#include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, BAND_WIDTH = 17, TRAINED_WIDTH = 10, RANK_WIDTH = 5, NAME_LEAST = 14 };
+enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, NAME_LEAST = 14 };
 
 void compare_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *need) {
     const struct compare_view *v = &ui->compare;
@@ -25,76 +26,54 @@ void compare_need(const struct ui *ui, const struct layout_frame *f, struct layo
 
 /* ---- groups ---- */
 
-struct compare_places {
-    int name, name_w, mean, sd, n, seeds, seeds_w, band, trained, rank;
-};
+enum { NAME, MEAN, SD, COUNT, SEEDS, BAND, TRAINED, RANK, COLUMNS };
 
-static struct compare_places compare_draw_place(struct rect r) {
-    struct compare_places p = {.name = r.x + 4};
-    int rest = r.w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
-    int band = rest - BAND_WIDTH >= NAME_LEAST ? BAND_WIDTH : 0;
-    rest -= band;
-    int trained = rest - TRAINED_WIDTH >= NAME_LEAST ? TRAINED_WIDTH : 0;
-    rest -= trained;
-    int rank = rest - RANK_WIDTH >= NAME_LEAST ? RANK_WIDTH : 0;
-    rest -= rank;
-    p.seeds_w = rest >= NAME_LEAST + 30 ? 14 : rest >= NAME_LEAST + 8 ? 7 : 0;
-    p.name_w = rest - (p.seeds_w ? p.seeds_w + 1 : 0);
-    p.mean = p.name + p.name_w;
-    p.sd = p.mean + VALUE_WIDTH;
-    p.n = p.sd + VALUE_WIDTH;
-    p.seeds = p.n + COUNT_WIDTH + 1;
-    int x = p.seeds + (p.seeds_w ? p.seeds_w + 1 : 0);
-    p.band = band ? x : 0;
-    p.trained = trained ? x + band : 0;
-    p.rank = rank ? x + band + trained : 0;
-    return p;
+/* Those that there is no room for beside the names give way. */
+static void place(int w, struct column k[COLUMNS]) {
+    static const struct column all[COLUMNS] = {
+        {"group", 0, 1, false}, {"", VALUE_WIDTH, 0, true}, {"sd", VALUE_WIDTH, 0, true}, {"n", COUNT_WIDTH, 1, true},
+        {"seeds", 0, 1, false}, {"95 %", 16, 1, false}, {"trained", 10, 0, true}, {"rank", 5, 0, true}};
+    int rest = w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
+    memcpy(k, all, sizeof all);
+    for (int i = BAND; i < COLUMNS; i++) {
+        int wide = k[i].w + k[i].gap;
+        if (rest - wide >= NAME_LEAST) rest -= wide;
+        else k[i].w = 0;
+    }
+    k[SEEDS].w = rest >= NAME_LEAST + 30 ? 14 : rest >= NAME_LEAST + 8 ? 7 : 0;
+    k[NAME].w = rest - 1 - (k[SEEDS].w ? k[SEEDS].w + 1 : 0);
 }
 
-static void draw_group(const struct compare_view *v, struct canvas *c, const struct compare_places *p, int y, int group, bool here) {
+static void draw_group(const struct compare_view *v, struct table t, int group, bool here) {
     const struct compare_group *g = &v->data.group[group];
     bool points = g->kind >= 0 && v->data.kind[g->kind].points;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
-    char text[32], low[32], high[32], band[80];
-    if (here) canvas_text(c, p->name - 3, y, INK_ACCENT, "\u25B8");
-    canvas_put(c, p->name - 2, y, scatter_style(c, group), plot_mark(group));
-    int w = canvas_fit(c, p->name, y, p->name_w - (g->other_rows ? 3 : 1), ink, g->name);
-    if (g->other_rows) canvas_text(c, p->name + w + 1, y, INK_WARN, "\u2260");
+    char text[32], high[32], band[80] = "";
+    if (here) canvas_text(t.c, t.x - 3, t.y, INK_ACCENT, "\u25B8");
+    canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, group), plot_mark(group));
+    int w = canvas_fit(t.c, t.x, t.y, t.next->w - (g->other_rows ? 2 : 0), ink, g->name);
+    if (g->other_rows) canvas_text(t.c, t.x + w + 1, t.y, INK_WARN, "\u2260");
+    table_cell(&t, ink, "%s", "");
     show_points(g->mean, points, text);
-    canvas_right(c, p->mean, y, VALUE_WIDTH, ink, g->kind < 0 && *g->state && strcmp(g->state, "finished") ? g->state : text);
-    show_points(g->sd, points, text);
-    snprintf(band, sizeof band, "%s%s", isnan(g->sd) ? "" : "\u00B1", text);
-    canvas_right(c, p->sd, y, VALUE_WIDTH, INK_TEXT, band);
-    snprintf(text, sizeof text, "%d", g->n);
-    canvas_right(c, p->n, y, COUNT_WIDTH, INK_TEXT, text);
-    if (p->seeds_w) canvas_fit(c, p->seeds, y, p->seeds_w, INK_DIM, g->seeds);
-    if (p->band && isfinite(g->low)) {
-        show_points(g->low, points, low), show_points(g->high, points, high);
-        snprintf(band, sizeof band, "[%s, %s]", low, high);
-        canvas_fit(c, p->band, y, BAND_WIDTH - 1, INK_TEXT, band);
-    }
-    show_count(g->trained, text);
-    if (p->trained) canvas_right(c, p->trained, y, TRAINED_WIDTH, INK_TEXT, text);
-    if (isfinite(g->rank)) snprintf(text, sizeof text, "%g", g->rank);
-    else snprintf(text, sizeof text, "\u2013");
-    if (p->rank) canvas_right(c, p->rank, y, RANK_WIDTH, INK_TEXT, text);
+    table_cell(&t, ink, "%s", g->kind < 0 && *g->state && strcmp(g->state, "finished") ? g->state : text);
+    table_cell(&t, INK_TEXT, "%s%s", isnan(g->sd) ? "" : "\u00B1", show_points(g->sd, points, text));
+    table_cell(&t, INK_TEXT, "%d", g->n);
+    table_cell(&t, INK_DIM, "%s", g->seeds);
+    if (isfinite(g->low))
+        snprintf(band, sizeof band, "[%s, %s]", show_points(g->low, points, text), show_points(g->high, points, high));
+    table_cell(&t, INK_TEXT, "%s", band);
+    table_cell(&t, INK_TEXT, "%s", show_count(g->trained, text));
+    if (isfinite(g->rank)) table_cell(&t, INK_TEXT, "%g", g->rank);
+    else table_cell(&t, INK_TEXT, "\u2013");
 }
 
-static void compare_draw_heads(const struct compare_view *v, struct canvas *c,
-                               const struct compare_places *p, int y) {
+static void draw_heads(const struct compare_view *v, struct table t) {
     const struct compare_group *g = compare_at_cursor(v);
     const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind] : v->data.kinds ? &v->data.kind[0] : NULL;
     char mean[64];
     snprintf(mean, sizeof mean, "%.24s%s", k ? k->metric : "", k && k->points ? " \u00D7100" : "");
-    int w = canvas_width(c, mean) + 1;
-    canvas_text(c, p->name, y, INK_DIM, "group");
-    canvas_right(c, p->mean + VALUE_WIDTH - (w > VALUE_WIDTH ? w : VALUE_WIDTH), y, w > VALUE_WIDTH ? w : VALUE_WIDTH, INK_DIM, mean);
-    canvas_right(c, p->sd, y, VALUE_WIDTH, INK_DIM, "sd");
-    canvas_right(c, p->n, y, COUNT_WIDTH, INK_DIM, "n");
-    if (p->seeds_w) canvas_text(c, p->seeds, y, INK_DIM, "seeds");
-    if (p->band) canvas_text(c, p->band, y, INK_DIM, "95 %");
-    if (p->trained) canvas_right(c, p->trained, y, TRAINED_WIDTH, INK_DIM, "trained");
-    if (p->rank) canvas_right(c, p->rank, y, RANK_WIDTH, INK_DIM, "rank");
+    table_heads(t, COLUMNS);
+    canvas_text(t.c, t.x + t.next->w + 1 + VALUE_WIDTH - canvas_width(t.c, mean), t.y, INK_DIM, mean); /* also over the names */
 }
 
 static void draw_groups(const struct compare_view *v, struct canvas *c, struct rect r) {
@@ -108,13 +87,14 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     int room = r.w - canvas_width(c, title) - 8;
     if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
     canvas_rule(c, r.x, r.y, r.w, title, right);
-    struct compare_places p = compare_draw_place(r);
-    compare_draw_heads(v, c, &p, r.y + 1);
+    struct column column[COLUMNS];
+    place(r.w, column);
+    draw_heads(v, (struct table){c, column, r.x + 4, r.y + 1});
     int y = r.y + 2, end = r.y + r.h;
     if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);
     for (int i = v->top; i < n && y < end; i++, y++) {
-        draw_group(v, c, &p, y, shown[i], i == v->cursor && !v->part);
+        draw_group(v, (struct table){c, column, r.x + 4, y}, shown[i], i == v->cursor && !v->part);
         zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = v->part ? -1 : 0, .down = i - v->cursor, .key = PRESS_ENTER});
     }
     canvas_pop_clip(c);

@@ -10,6 +10,7 @@
 #include "core/data/metrics.h"
 #include "core/train/evidence.h"
 #include "views/runs.h"
+#include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -139,8 +140,8 @@ bool runs_groups_request(struct ui *ui, enum request r, struct effect *out) {
     }
 }
 
-static void group_value(const struct run_row *r, double x, char out[32]) {
-    show_points(x, r->metric && metric_in_points(r->metric), out);
+static const char *group_value(const struct run_row *r, double x, char out[32]) {
+    return show_points(x, r->metric && metric_in_points(r->metric), out);
 }
 
 static void group_seeds(const struct runs_view *v, const struct runs_group *g, char *out, size_t room) {
@@ -164,44 +165,32 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
     enum { VALUE = 9, RUNS = 6, COUNT = 4, METRIC = 10 };
     bool wide = r.w >= 100; /* else the best gives way */
     int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC, name = rest * 2 / 3;
-    int x = r.x + 3;
     if (name < 10) name = 10;
-    int task = rest - name < 6 ? 6 : rest - name, metric = x + name + task, runs = metric + METRIC;
-    int n = runs + RUNS, seeds = n + COUNT + 1;
-    int mean = seeds + list_w, sd = mean + VALUE, best = sd + VALUE;
-    canvas_fit(c, x, r.y, name - 1, INK_ACCENT, runs_column_name[v->group_by]);
-    canvas_fit(c, x + name, r.y, task - 1, INK_DIM, "task");
-    canvas_fit(c, metric, r.y, METRIC - 1, INK_DIM, "metric");
-    canvas_right(c, runs, r.y, RUNS, INK_DIM, "runs");
-    canvas_right(c, n, r.y, COUNT, INK_DIM, "n");
-    canvas_fit(c, seeds, r.y, list_w - 1, INK_DIM, "seeds");
-    canvas_right(c, mean, r.y, VALUE, INK_DIM, "mean");
-    canvas_right(c, sd, r.y, VALUE, INK_DIM, "sd");
-    if (wide) canvas_right(c, best, r.y, VALUE, INK_DIM, "best");
-    for (int i = 3; i < r.w - 1; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
+    const struct column column[] = {
+        {runs_column_name[v->group_by], name - 1, 1, false}, {"task", rest - name < 6 ? 5 : rest - name - 1, 1, false},
+        {"metric", METRIC - 1, 1, false}, {"runs", RUNS, 0, true}, {"n", COUNT, 1, true}, {"seeds", list_w - 1, 1, false},
+        {"mean", VALUE, 0, true}, {"sd", VALUE, 0, true}, {"best", wide ? VALUE : 0, 0, true},
+    };
+    struct table t = {c, column, r.x + 3, r.y};
+    table_heads(t, COUNT_OF(column));
+    table_cell(&t, INK_ACCENT, "%s", column->head);
+    canvas_rule(c, r.x + 3, r.y + 1, r.w - 4, NULL, NULL);
     for (int i = 0; i < r.h - 2 && v->group_top + i < v->groups; i++) {
         const struct runs_group *g = &v->group[v->group_top + i];
         const struct run_row *row = row_of(v, g);
-        bool here = ui_row(c, r, r.y + 2 + i, v->group_top + i - v->group_cursor);
-        enum ink ink = here ? INK_TITLE : INK_TEXT;
-        char text[32], both[40], list[64];
-        int y = r.y + 2 + i;
-        canvas_fit(c, x, y, name - 1, ink, g->value);
-        canvas_fit(c, x + name, y, task - 1, INK_TEXT, row->task);
-        canvas_fit(c, metric, y, METRIC - 1, INK_DIM, row->metric ? row->metric : "\u2013");
-        snprintf(text, sizeof text, "%d", g->runs);
-        canvas_right(c, runs, y, RUNS, INK_DIM, text);
-        snprintf(text, sizeof text, "%d", g->n);
-        canvas_right(c, n, y, COUNT, INK_TEXT, text);
+        char text[32], list[64];
+        t = (struct table){c, column, r.x + 3, r.y + 2 + i};
+        enum ink ink = ui_row(c, r, t.y, v->group_top + i - v->group_cursor) ? INK_TITLE : INK_TEXT;
+        table_cell(&t, ink, "%s", g->value);
+        table_cell(&t, INK_TEXT, "%s", row->task);
+        table_cell(&t, INK_DIM, "%s", row->metric ? row->metric : "\u2013");
+        table_cell(&t, INK_DIM, "%d", g->runs);
+        table_cell(&t, INK_TEXT, "%d", g->n);
         group_seeds(v, g, list, sizeof list);
-        canvas_fit(c, seeds, y, list_w - 1, INK_DIM, list);
-        group_value(row, g->mean, text);
-        canvas_right(c, mean, y, VALUE, ink, text);
-        group_value(row, g->sd, text);
-        snprintf(both, sizeof both, "%s%s", isfinite(g->sd) ? "\u00B1" : "", text);
-        canvas_right(c, sd, y, VALUE, INK_TEXT, both);
-        group_value(row, g->best, text);
-        if (wide) canvas_right(c, best, y, VALUE, INK_TEXT, text);
+        table_cell(&t, INK_DIM, "%s", list);
+        table_cell(&t, ink, "%s", group_value(row, g->mean, text));
+        table_cell(&t, INK_TEXT, "%s%s", isfinite(g->sd) ? "\u00B1" : "", group_value(row, g->sd, text));
+        table_cell(&t, INK_TEXT, "%s", group_value(row, g->best, text));
     }
 }
 

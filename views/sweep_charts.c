@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "views/plot_raster.h"
 #include "views/sweep.h"
+#include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 #include "views/zone.h"
@@ -46,13 +47,15 @@ static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_sca
 
 static void scale_title(const struct sweep_page *p, const struct bar_scale *s, char out[80]) {
     char lo[32], hi[32];
-    sweep_value(p, s->lo, lo), sweep_value(p, s->hi, hi);
-    snprintf(out, 80, "%s \u2026 %s", lo, hi);
+    snprintf(out, 80, "%s \u2026 %s", sweep_value(p, s->lo, lo), sweep_value(p, s->hi, hi));
 }
 
-/* A row of a part's list, `down` from its cursor, is clicked. */
-static void sweep_charts_row(const struct sweep_view *v, struct canvas *c, struct rect r, int y, enum sweep_part part, int down) {
+/* A row of a part's list, `down` from its cursor: clicked, and with its sign.  Whether the cursor is on it. */
+static bool row(const struct sweep_view *v, struct canvas *c, struct rect r, int y, enum sweep_part part, int down) {
+    bool here = v->part == part && !down;
     zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = (int)part - (int)v->part, .down = down, .key = PRESS_ENTER});
+    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    return here;
 }
 
 /* ---- effects ---- */
@@ -70,33 +73,27 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         return;
     }
     int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1, w = r.x + r.w - x - 1;
-    canvas_right(c, r.x + 3 + name, r.y + 1, COUNT_WIDTH, INK_DIM, "n");
-    canvas_right(c, r.x + 3 + name + COUNT_WIDTH, r.y + 1, VALUE_WIDTH, INK_DIM, "mean");
+    const struct column column[] = {{"", name - 1, 1, false}, {"n", COUNT_WIDTH, 0, true}, {"mean", VALUE_WIDTH, 1, true}};
+    table_heads((struct table){c, column, r.x + 3, r.y + 1}, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, INK_DIM, p->worth_of ? p->worth_of : "");
     for (int i = 0; i < r.h - 2 && v->worth_top + i < p->worths; i++) {
         const struct sweep_worth *e = &p->worth[v->worth_top + i];
-        bool here = v->part == PART_WORTH && v->worth_top + i == v->worth;
         int y = r.y + 2 + i;
-        char both[160];
-        snprintf(both, sizeof both, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
-        sweep_charts_row(v, c, r, y, PART_WORTH, v->worth_top + i - v->worth);
-        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
-        canvas_fit(c, r.x + 3, y, name - 1, here ? INK_TITLE : INK_TEXT, both);
-        snprintf(text, sizeof text, "%d", e->n);
-        canvas_right(c, r.x + 3 + name, y, COUNT_WIDTH, INK_DIM, text);
+        struct table t = {c, column, r.x + 3, y};
+        enum ink ink = row(v, c, r, y, PART_WORTH, v->worth_top + i - v->worth) ? INK_TITLE : INK_TEXT;
+        table_cell(&t, ink, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
+        table_cell(&t, INK_DIM, "%d", e->n);
         if (e->aliased) {
             char why[120];
             snprintf(why, sizeof why, "aliased with %.90s", e->aliased);
             canvas_fit(c, x - VALUE_WIDTH, y, w + VALUE_WIDTH, INK_WARN, why);
             continue;
         }
-        sweep_value(p, e->value, text);
-        canvas_right(c, r.x + 3 + name + COUNT_WIDTH, y, VALUE_WIDTH, INK_TEXT, text);
+        table_cell(&t, INK_TEXT, "%s", sweep_value(p, e->value, text));
         if (e->level) draw_bar(c, x, y, w, &s, e->value, e->low, e->high, INK_ACCENT, "\u25CF");
         else if (isfinite(e->low)) {
-            char low[32], high[32];
-            sweep_value(p, e->low, low), sweep_value(p, e->high, high);
-            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", low, high);
+            char high[32];
+            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", sweep_value(p, e->low, text), sweep_value(p, e->high, high));
         }
     }
 }
@@ -122,39 +119,33 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     static const char *const less[] = {"\u25CF nothing as good is smaller", "\u25CF nothing as good is quicker",
                                        "\u25CF nothing as good takes less"};
     const char *no_front = p->no_cost[v->cost];
-    char text[64], range[80] = "", about[80];
+    char text[32], range[80] = "", about[80];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
     if (s.set) scale_title(p, &s, range);
     snprintf(about, sizeof about, "%s%s", title[v->cost], p->mixed ? ", each kind by itself" : "");
     canvas_rule(c, r.x, r.y, r.w, about, range);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
-    canvas_right(c, size, r.y + 1, 10, INK_DIM, head[v->cost]);
-    canvas_right(c, size + 10, r.y + 1, VALUE_WIDTH, INK_DIM, "mean");
-    canvas_right(c, size + 10 + VALUE_WIDTH, r.y + 1, 9, INK_DIM, "sd");
-    canvas_right(c, size + 19 + VALUE_WIDTH, r.y + 1, COUNT_WIDTH, INK_DIM, "n");
+    const struct column column[] = {{"", name - 1, 1, false}, {head[v->cost], 10, 0, true}, {"mean", VALUE_WIDTH, 0, true},
+                                    {"sd", 9, 0, true}, {"n", COUNT_WIDTH, 0, true}};
+    table_heads((struct table){c, column, r.x + 3, r.y + 1}, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM, no_front ? "no front" : less[v->cost]);
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
         const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
-        bool here = v->part == PART_FRONT && v->tile_top + i == v->tile;
         int y = r.y + 2 + i;
+        struct table k = {c, column, r.x + 3, y};
+        bool here = row(v, c, r, y, PART_FRONT, v->tile_top + i - v->tile);
         enum ink ink = here ? INK_TITLE : !t->valid ? INK_DIM : INK_TEXT;
-        sweep_charts_row(v, c, r, y, PART_FRONT, v->tile_top + i - v->tile);
-        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
-        canvas_fit(c, r.x + 3, y, name - 1, ink, t->name);
+        table_cell(&k, ink, "%s", t->name);
         if (!t->valid) {
             canvas_fit(c, size + 1, y, r.x + r.w - size - 2, INK_DIM, t->reason ? t->reason : t->state);
             continue;
         }
         sweep_charts_cost(t, v->cost, text);
-        canvas_right(c, size, y, 10, INK_TEXT, text);
-        char mean[32], sd[32];
-        sweep_value(p, t->mean, mean), sweep_value(p, t->sd, sd);
-        canvas_right(c, size + 10, y, VALUE_WIDTH, ink, t->n ? mean : "\u2013");
-        snprintf(text, sizeof text, "%s%s", isfinite(t->sd) ? "\u00B1" : "", sd);
-        canvas_right(c, size + 10 + VALUE_WIDTH, y, 9, INK_DIM, text);
-        snprintf(text, sizeof text, "%d", t->n);
-        canvas_right(c, size + 19 + VALUE_WIDTH, y, COUNT_WIDTH, INK_DIM, text);
+        table_cell(&k, INK_TEXT, "%s", text);
+        table_cell(&k, ink, "%s", t->n ? sweep_value(p, t->mean, text) : "\u2013");
+        table_cell(&k, INK_DIM, "%s%s", isfinite(t->sd) ? "\u00B1" : "", sweep_value(p, t->sd, text));
+        table_cell(&k, INK_DIM, "%d", t->n);
         if (t->n) draw_bar(c, x, y, w, &s, t->mean, NAN, NAN, t->front[v->cost] ? INK_ACCENT : INK_DIM,
                            t->front[v->cost] ? "\u25CF" : "\u00B7");
         else canvas_fit(c, x, y, w, INK_DIM, t->state);
@@ -221,7 +212,7 @@ static void draw_levels(const struct sweep_page *p, struct canvas *c, const stru
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct bar_scale s = {0, 0, false};
-    char lo[32], hi[32];
+    char text[32];
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
     canvas_rule(c, r.x, r.y, r.w, p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
@@ -251,7 +242,6 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     free(place);
     if (!s.set) return;
-    sweep_value(p, s.lo, lo), sweep_value(p, s.hi, hi);
-    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, hi);
-    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y + f.inside.h - 1, label, INK_TEXT, lo);
+    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, sweep_value(p, s.hi, text));
+    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y + f.inside.h - 1, label, INK_TEXT, sweep_value(p, s.lo, text));
 }

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "views/sweep.h"
+#include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -14,14 +15,13 @@ void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout
     need->part = (int)ui->sweep.part;
 }
 
-void sweep_value(const struct sweep_page *p, double x, char out[32]) {
-    show_points(x, p->points, out);
-}
+const char *sweep_value(const struct sweep_page *p, double x, char out[32]) { return show_points(x, p->points, out); }
 
 /* ---- the list ---- */
 
 static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect r) {
-    char title[64], text[64];
+    static const struct column column[] = {{"", 4, 1, true}, {"", 10, 1, true}, {"", 1, 1, false}};
+    char title[64];
     snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
     if (!v->items) {
@@ -32,14 +32,12 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
         const struct sweep_item *s = &v->item[v->top + i];
-        int y = r.y + 1 + i;
-        enum ink ink = ui_row(c, r, y, v->top + i - v->cursor) ? INK_TITLE : INK_TEXT;
-        snprintf(text, sizeof text, "%lld", (long long)s->id);
-        canvas_right(c, r.x + 2, y, 4, ink, text);
-        snprintf(text, sizeof text, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
-        canvas_right(c, r.x + 7, y, 10, INK_DIM, text);
-        if (s->live) canvas_text(c, r.x + 18, y, INK_ACCENT, "\u25B6");
-        canvas_fit(c, r.x + 20, y, r.w - 21, ink, sweep_options(s->text));
+        struct table t = {c, column, r.x + 2, r.y + 1 + i};
+        enum ink ink = ui_row(c, r, t.y, v->top + i - v->cursor) ? INK_TITLE : INK_TEXT;
+        table_cell(&t, ink, "%lld", (long long)s->id);
+        table_cell(&t, INK_DIM, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
+        table_cell(&t, INK_ACCENT, "%s", s->live ? "\u25B6" : "");
+        canvas_fit(c, t.x, t.y, r.w - 21, ink, sweep_options(s->text));
     }
 }
 
@@ -48,11 +46,10 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
 static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     char right[160], left[32], title[32];
-    show_seconds(p->seconds_left, left);
     size_t n = (size_t)snprintf(right, sizeof right, "%d of %d runs", p->over, p->wanted);
     if (p->failed) n = text_more(right, sizeof right, n, " \u00B7 %d failed", p->failed);
     if (p->live) n = text_more(right, sizeof right, n, " \u00B7 %d in work", p->live);
-    if (p->over < p->wanted && isfinite(p->seconds_left)) n = text_more(right, sizeof right, n, " \u00B7 about %s left", left);
+    if (p->over < p->wanted && isfinite(p->seconds_left)) n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left, left));
     if (p->over < p->wanted && !p->live && !p->working) text_more(right, sizeof right, n, " \u00B7 R goes on");
     snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
     canvas_rule(c, r.x, r.y, r.w, title, right);
@@ -111,7 +108,7 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     const struct sweep_view *v = &ui->sweep;
     const struct sweep_page *p = &v->page;
     int at = v->open && p->id == v->open ? sweep_at_cursor(v) : -1;
-    char mean[32], sd[32], low[32], high[32];
+    char low[32], high[32];
     if (!v->open || p->id != v->open) return;
     if (v->part == PART_WORTH) {
         if (p->no_worth) buf_printf(out, "no effects: %s", p->no_worth);
@@ -128,13 +125,12 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     const struct sweep_tile *t = &p->tile[at];
-    sweep_value(p, t->mean, mean), sweep_value(p, t->sd, sd), sweep_value(p, t->low, low), sweep_value(p, t->high, high);
     buf_printf(out, "%s: ", t->name);
     if (t->reason) buf_printf(out, "%s", t->reason);
     else if (t->n) {
-        buf_puts(out, mean);
-        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sd);
-        if (isfinite(t->low)) buf_printf(out, ", 95%% [%s, %s]", low, high);
+        buf_puts(out, sweep_value(p, t->mean, low));
+        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sweep_value(p, t->sd, low));
+        if (isfinite(t->low)) buf_printf(out, ", 95%% [%s, %s]", sweep_value(p, t->low, low), sweep_value(p, t->high, high));
         buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds, t->front[v->cost] ? ", on the front" : "");
     } else buf_puts(out, t->state);
 }

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "views/plot_many.h"
 #include "views/scatter.h"
+#include "views/table.h"
 #include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -81,32 +82,25 @@ void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rec
 
 /* ---- a line each ---- */
 
-/* Columns of the lines' parts; a width of 0: no room for it. */
-struct parts {
-    int name, metric, spark, value, majority, share, rows;
-    int name_w, metric_w, spark_w, rows_w;
-};
+enum { NAME, METRIC, CURVE, LATEST, MAJORITY, SHARE, ROWS, COLUMNS };
 
-static struct parts train_tasks_place(const struct train_view *v, const struct canvas *c, struct rect r) {
-    int name = 4, metric = 6;
+static void place(const struct train_view *v, const struct canvas *c, struct rect r, struct column k[COLUMNS]) {
+    static const struct column all[COLUMNS] = {
+        {"", 4, 1, false}, {" metric ", 6, 1, false}, {" curve ", 10, 1, false}, {" latest ", 7, 1, true}, {"majority ", 8, 1, true},
+        {"of batch ", 8, 1, true}, {" rows ", 0, 0, false}};
+    memcpy(k, all, sizeof all);
     for (int i = 0; i < v->series.tasks; i++) {
-        int w = canvas_width(c, v->series.task[i].name);
-        name = w > name ? w : name;
-        w = v->series.task[i].metric ? canvas_width(c, v->series.task[i].metric) : 0;
-        metric = w > metric ? w : metric;
+        int name = canvas_width(c, v->series.task[i].name);
+        int metric = v->series.task[i].metric ? canvas_width(c, v->series.task[i].metric) : 0;
+        if (name > k[NAME].w) k[NAME].w = name;
+        if (metric > k[METRIC].w) k[METRIC].w = metric;
     }
-    int most = r.w >= 120 ? 24 : 12;
-    struct parts p = {.name = r.x + 3, .name_w = name > most ? most : name, .metric_w = metric > 14 ? 14 : metric};
-    p.metric = p.name + p.name_w + 1;
-    p.spark = p.metric + p.metric_w + 1;
-    p.spark_w = r.w >= 150 ? 40 : r.w >= 120 ? 24 : 10;
-    p.value = p.spark + p.spark_w + 1;
-    p.majority = p.value + 8;
-    p.share = p.majority + 9;
-    p.rows = p.share + 9;
-    p.rows_w = r.x + r.w - p.rows - 1;
-    if (p.rows_w < 6) p.rows_w = 0;
-    return p;
+    int most = r.w >= 120 ? 24 : 12, rest = r.w - 4;
+    if (k[NAME].w > most) k[NAME].w = most;
+    if (k[METRIC].w > 14) k[METRIC].w = 14;
+    k[CURVE].w = r.w >= 150 ? 40 : r.w >= 120 ? 24 : 10;
+    for (int i = 0; i < ROWS; i++) rest -= k[i].w + k[i].gap;
+    if (rest >= 6) k[ROWS].w = rest;
 }
 
 /* The latest evaluation's value, "undef." where there is none to it. */
@@ -116,47 +110,40 @@ static void latest(const struct series_task *t, char out[32]) {
     if (t->evals && isnan(value)) snprintf(out, 32, "undef.");
 }
 
-static void draw_task(const struct train_view *v, struct canvas *c, const struct parts *p, int y, int i) {
-    const struct series_task *t = &v->series.task[i];
+static void draw_task(const struct train_view *v, struct table t, int i) {
+    const struct series_task *task = &v->series.task[i];
     bool here = v->shown_task == i + 1;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     char text[32];
-    if (here) canvas_text(c, p->name - 3, y, INK_ACCENT, "\u25B8");
-    canvas_put(c, p->name - 2, y, scatter_style(c, i), plot_mark(i));
-    canvas_fit(c, p->name, y, p->name_w, ink, t->name);
-    if (t->metric) canvas_fit(c, p->metric, y, p->metric_w, INK_DIM, t->metric);
-    struct plot_data d = train_tasks_data_of(t, false);
-    plot_spark(c, p->spark, y, p->spark_w, &d, INK_METRIC);
-    latest(t, text);
-    canvas_right(c, p->value, y, 7, ink, text);
-    show_value(t->majority, text);
-    canvas_right(c, p->majority, y, 8, INK_DIM, text);
-    if (isfinite(t->share)) snprintf(text, sizeof text, "%.1f %%", 100 * t->share);
-    else snprintf(text, sizeof text, "\u2013");
-    canvas_right(c, p->share, y, 8, INK_TEXT, text);
-    if (p->rows_w && t->rows) canvas_fit(c, p->rows, y, p->rows_w, INK_DIM, t->rows);
-}
-
-/* What the columns are, on the rule itself. */
-static void train_tasks_draw_heads(struct canvas *c, const struct parts *p, int y) {
-    canvas_text(c, p->metric - 1, y, INK_DIM, " metric ");
-    canvas_text(c, p->spark - 1, y, INK_DIM, " curve ");
-    canvas_right(c, p->value, y, 8, INK_DIM, " latest ");
-    canvas_right(c, p->majority, y, 9, INK_DIM, "majority ");
-    canvas_right(c, p->share, y, 9, INK_DIM, "of batch ");
-    if (p->rows_w) canvas_text(c, p->rows, y, INK_DIM, "rows ");
+    if (here) canvas_text(t.c, t.x - 3, t.y, INK_ACCENT, "\u25B8");
+    canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, i), plot_mark(i));
+    table_cell(&t, ink, "%s", task->name);
+    table_cell(&t, INK_DIM, "%s", task->metric ? task->metric : "");
+    struct plot_data d = train_tasks_data_of(task, false);
+    plot_spark(t.c, t.x, t.y, t.next->w, &d, INK_METRIC);
+    table_cell(&t, ink, "%s", "");
+    latest(task, text);
+    table_cell(&t, ink, "%s", text);
+    table_cell(&t, INK_DIM, "%s", show_value(task->majority, text));
+    if (isfinite(task->share)) table_cell(&t, INK_TEXT, "%.1f %%", 100 * task->share);
+    else table_cell(&t, INK_TEXT, "\u2013");
+    table_cell(&t, INK_DIM, "%s", task->rows ? task->rows : "");
 }
 
 void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect r) {
-    int rows = r.h - 1, n = v->series.tasks, top = 0;
-    struct parts p = train_tasks_place(v, c, r);
+    int rows = r.h - 1, n = v->series.tasks, top = 0, x = r.x + 3;
+    struct column column[COLUMNS];
+    place(v, c, r, column);
     if (v->shown_task > rows && v->shown_task <= n) top = v->shown_task - rows;
     char title[32] = "tasks";
     if (n > rows) snprintf(title, sizeof title, "%d\u2013%d/%d", top + 1, top + rows < n ? top + rows : n, n);
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
-    train_tasks_draw_heads(c, &p, r.y);
+    for (const struct column *k = column; k < column + COLUMNS; x += k->w + k->gap, k++) { /* heads lie on the rule itself */
+        if (k->right) canvas_right(c, x, r.y, k->w + 1, INK_DIM, k->head);
+        else if (k->w) canvas_text(c, x - 1, r.y, INK_DIM, k->head);
+    }
     canvas_push_clip(c, r);
-    for (int i = 0; i < rows && top + i < n; i++) draw_task(v, c, &p, r.y + 1 + i, top + i);
+    for (int i = 0; i < rows && top + i < n; i++) draw_task(v, (struct table){c, column, r.x + 3, r.y + 1 + i}, top + i);
     canvas_pop_clip(c);
 }
 

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/mem.h"
+#include "views/table.h"
 #include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -54,17 +56,17 @@ static bool are_short(const struct canvas *c, const struct train_sample *x, size
 
 /* A line each: mark, what was given, what should have been, and the source. */
 static void draw_table(struct canvas *c, struct rect r, const struct train_sample *x, size_t n) {
-    canvas_text(c, r.x + 3, r.y, INK_DIM, "given");
-    canvas_text(c, r.x + 4 + SHORT, r.y, INK_DIM, "wanted");
-    canvas_text(c, r.x + 5 + 2 * SHORT, r.y, INK_DIM, "source");
+    const struct column column[] = {{"given", SHORT, 1, false}, {"wanted", SHORT, 1, false}, {"source", r.w - 6 - 2 * SHORT, 0, false}};
+    table_heads((struct table){c, column, r.x + 3, r.y}, COUNT_OF(column));
     for (size_t i = 0; i < n && (int)i + 1 < r.h; i++) {
         int y = r.y + 1 + (int)i;
         enum ink ink;
         const char *sign = train_texts_mark(c, &x[i], &ink);
         canvas_text(c, r.x + 1, y, ink, sign);
-        canvas_fit(c, r.x + 3, y, SHORT, ink == INK_GOOD ? INK_TEXT : ink, x[i].generated);
-        if (x[i].target) canvas_fit(c, r.x + 4 + SHORT, y, SHORT, INK_TEXT, x[i].target);
-        canvas_fit(c, r.x + 5 + 2 * SHORT, y, r.w - 6 - 2 * SHORT, INK_DIM, x[i].source);
+        struct table t = {c, column, r.x + 3, y};
+        table_cell(&t, ink == INK_GOOD ? INK_TEXT : ink, "%s", x[i].generated);
+        table_cell(&t, INK_TEXT, "%s", x[i].target ? x[i].target : "");
+        table_cell(&t, INK_DIM, "%s", x[i].source);
     }
 }
 

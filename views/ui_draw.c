@@ -11,38 +11,41 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-void show_count(int64_t v, char out[32]) {
+const char *show_count(int64_t v, char out[32]) {
     if (v < 10000000) text_thousands(v, out);
     else snprintf(out, 32, "%.1f M", (double)v / 1e6);
+    return out;
 }
 
-void show_seconds(double s, char out[32]) {
-    if (!(s >= 0) || s > 1e9) {
-        snprintf(out, 32, "\u2013");
-        return;
-    }
-    long all = lround(s), hours = all / 3600;
-    if (hours) snprintf(out, 32, "%ld:%02ld:%02ld", hours, all / 60 % 60, all % 60);
+const char *show_seconds(double s, char out[32]) {
+    bool known = s >= 0 && s <= 1e9;
+    long all = known ? lround(s) : 0, hours = all / 3600;
+    if (!known) snprintf(out, 32, "\u2013");
+    else if (hours) snprintf(out, 32, "%ld:%02ld:%02ld", hours, all / 60 % 60, all % 60);
     else snprintf(out, 32, "%ld:%02ld", all / 60, all % 60);
+    return out;
 }
 
-void show_short_seconds(double s, char out[32]) {
-    if (s >= 0 && s < 9.95) snprintf(out, 32, "%.1f s", s);
-    else show_seconds(s, out);
+const char *show_short_seconds(double s, char out[32]) {
+    if (!(s >= 0) || s >= 9.95) return show_seconds(s, out);
+    snprintf(out, 32, "%.1f s", s);
+    return out;
 }
 
-void show_value(double v, char out[32]) {
+const char *show_value(double v, char out[32]) {
     if (isnan(v)) snprintf(out, 32, "\u2013");
     else if (fabs(v) < 100) snprintf(out, 32, "%.3f", v);
     else snprintf(out, 32, "%.4g", v);
+    return out;
 }
 
-void show_points(double v, bool points, char out[32]) {
-    if (points && !isnan(v)) snprintf(out, 32, "%.2f", 100 * v);
-    else show_value(v, out);
+const char *show_points(double v, bool points, char out[32]) {
+    if (!points || isnan(v)) return show_value(v, out);
+    snprintf(out, 32, "%.2f", 100 * v);
+    return out;
 }
 
-void show_short(double v, char out[32]) {
+const char *show_short(double v, char out[32]) {
     double size = fabs(v);
     if (!isfinite(v)) {
         snprintf(out, 32, "%s", isnan(v) ? "NaN" : v > 0 ? "infinite" : "-infinite");
@@ -60,6 +63,7 @@ void show_short(double v, char out[32]) {
     } else {
         snprintf(out, 32, "%.3g", v);
     }
+    return out;
 }
 
 const char *state_sign(enum run_state s) {
