@@ -41,10 +41,9 @@ static void fit_axes(struct train_view *v) {
     struct plot_span losses = {0}, metrics = {0};
     struct plot_look look = train_chart_look(v);
     plot_widen(&losses, &loss, &look);
-    if (losses.any) axis_fit(&v->look.y, losses.lo, losses.hi, losses.log);
     free(own);
     plot_widen_metric(&metrics, &metric, majority);
-    if (metrics.any) axis_fit(&v->look.metric_y, metrics.lo, metrics.hi, false);
+    train_fit(v, &losses, &metrics);
 }
 
 void train_changed(struct train_view *v) {
@@ -63,10 +62,8 @@ void train_changed(struct train_view *v) {
     if (v->cursor >= 0 && s->count && (double)v->cursor > s->step[s->count - 1]) v->cursor = -1;
     if (s->count && series_lacks(s, v->look.x)) v->look.x = PLOT_X_STEP;
     train_follow(v);
-    if (v->besides) train_fit_beside(v);
-    else if (train_all_tasks(v)) train_fit_tasks(v);
-    else fit_axes(v);
-    if (!v->besides && train_all_terms(v)) train_fit_terms(v);
+    if (!v->besides && !train_all_tasks(v)) fit_axes(v);
+    if (train_many(v)) train_fit_many(v);
 }
 
 /* Another chart: its own y axis. */

@@ -1,4 +1,4 @@
-/* Runs overlaid on Train: their curves in one chart, and a line of words for each in place of the jobs. */
+/* Several curves in one chart of Train; and of runs overlaid a line of words for each in place of the jobs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +24,24 @@ static bool train_beside_is_measured(const struct train_view *v, int i) {
     return metric && first && !strcmp(metric, first);
 }
 
-/* What a chart shows of it, with x as the look has it; false: nothing.  *own: as series_xs. */
+bool train_many(const struct train_view *v) { return v->besides || train_all_tasks(v) || train_all_terms(v); }
+
+static int curves(const struct train_view *v) {
+    return v->besides ? v->besides : train_all_tasks(v) ? v->series.tasks : v->series.terms;
+}
+
+/* What a chart shows of one, with x as the look has it; false: nothing.  *own: as series_xs. */
 static bool curve_of(const struct train_view *v, int i, bool metric, struct plot_data *out, double **own) {
-    const struct series *s = series_of(v, i);
+    const struct series *s = v->besides ? series_of(v, i) : &v->series;
     *own = NULL;
-    if (series_lacks(s, v->look.x) || (metric && !train_beside_is_measured(v, i))) return false;
-    *out = metric ? (struct plot_data){s->eval_step, s->eval_value, s->evals} : train_chart_of(v, s);
-    if (!out->count || !out->value) return false;
+    if (!v->besides && !train_all_tasks(v) && metric) return false;
+    if (!v->besides) {
+        *out = train_all_tasks(v) ? train_task_data(&s->task[i], !metric) : train_term_data(&s->term[i]);
+    } else {
+        if (series_lacks(s, v->look.x) || (metric && !train_beside_is_measured(v, i))) return false;
+        *out = metric ? (struct plot_data){s->eval_step, s->eval_value, s->evals} : train_chart_of(v, s);
+        if (!out->count || !out->value) return false;
+    }
     out->step = series_xs(s, v->look.x, out->step, out->count, own);
     return true;
 }
@@ -44,10 +55,15 @@ double train_beside_end(const struct train_view *v) {
     return end;
 }
 
-void train_fit_beside(struct train_view *v) {
+void train_fit(struct train_view *v, const struct plot_span *losses, const struct plot_span *metrics) {
+    if (losses->any) axis_fit(&v->look.y, losses->lo, losses->hi, losses->log);
+    if (metrics->any) axis_fit(&v->look.metric_y, metrics->lo, metrics->hi, false);
+}
+
+void train_fit_many(struct train_view *v) {
     struct plot_span losses = {0}, metrics = {0};
     struct plot_look look = train_chart_look(v);
-    for (int i = 0; i < v->besides; i++) {
+    for (int i = 0; i < curves(v); i++) {
         struct plot_data d;
         double *own;
         if (curve_of(v, i, false, &d, &own)) plot_widen(&losses, &d, &look);
@@ -55,32 +71,27 @@ void train_fit_beside(struct train_view *v) {
         if (curve_of(v, i, true, &d, &own)) plot_widen_metric(&metrics, &d, NAN);
         free(own);
     }
-    if (losses.any) axis_fit(&v->look.y, losses.lo, losses.hi, losses.log);
-    if (metrics.any) axis_fit(&v->look.metric_y, metrics.lo, metrics.hi, false);
+    train_fit(v, &losses, &metrics);
 }
 
-void train_draw_beside(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look, double cursor,
-                       bool metric) {
-    struct plot_line *line = xcalloc((size_t)v->besides + 1, sizeof *line);
-    double **own = xcalloc((size_t)v->besides + 1, sizeof *own);
-    int n = 0;
-    for (int i = 0; i < v->besides; i++) {
-        struct plot_line *l = &line[n];
-        if (curve_of(v, i, metric, &l->data, &own[n])) n++;
-        l->mark = plot_mark(i);
-        l->style = scatter_style(c, i);
-        l->dash = i;
+void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r, struct plot_look look, bool metric) {
+    int all = curves(v), n = 0;
+    struct plot_line *line = xcalloc((size_t)all + 1, sizeof *line);
+    double **own = xcalloc((size_t)all + 1, sizeof *own), cursor = train_cursor_x(v);
+    for (int i = 0; i < all; i++) {
+        struct plot_data d;
+        if (curve_of(v, i, metric, &d, &own[n])) line[n++] = (struct plot_line){d, plot_mark(i), scatter_style(c, i), i, 0};
     }
-    struct plot_look shown = *look;
-    if (metric) { /* few points, each with its mark, joined */
-        shown.y = look->metric_y;
-        shown.smooth = 0;
-        shown.log = false;
-        shown.whole = true;
+    if (metric && v->besides) { /* few points, each with its mark, joined */
+        look.y = look.metric_y;
+        look.smooth = 0;
+        look.log = false;
+        look.whole = true;
     }
-    if (n) plot_lines(c, r, line, n, &shown, cursor, r.h >= 6);
-    else canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, metric ? "no evaluation yet" : "no points yet");
-    for (int i = 0; i < v->besides; i++) free(own[i]);
+    if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, metric ? "no evaluation yet" : "no points yet");
+    else if (metric && !v->besides) plot_marks(c, r, line, n, &look, cursor, r.h >= 8);
+    else plot_lines(c, r, line, n, &look, cursor, !v->besides || r.h >= 6);
+    for (int i = 0; i < n; i++) free(own[i]);
     free(own);
     free(line);
 }

@@ -89,8 +89,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     double mark[SERIES_MARKS];
     if (v->besides) {
-        struct plot_look shared = look_of(v, mark);
-        train_draw_beside(v, c, chart, &shared, train_cursor_x(v), false);
+        train_draw_many(v, c, chart, look_of(v, mark), false);
         return;
     }
     if (!s->count) {
@@ -109,12 +108,8 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
         chart.h -= rows;
     }
     struct plot_look look = look_of(v, mark);
-    if (train_all_tasks(v)) {
-        train_draw_overlay(v, c, chart, &look, true);
-        return;
-    }
-    if (train_all_terms(v)) {
-        train_draw_terms(v, c, chart, &look);
+    if (train_many(v)) {
+        train_draw_many(v, c, chart, look, false);
         return;
     }
     double *own;
@@ -167,12 +162,12 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     struct plot_look look = look_of(v, mark);
     if (v->besides) {
-        train_draw_beside(v, c, chart, &look, train_cursor_x(v), true);
+        train_draw_many(v, c, chart, look, true);
         return;
     }
     struct plot_data d = train_over(v, train_metric(v), &own);
     if (!d.count) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "no evaluation yet");
-    else if (all) train_draw_overlay(v, c, chart, &look, false);
+    else if (all) train_draw_many(v, c, chart, look, true);
     else plot_points(c, chart, &d, &look, m.majority, train_cursor_x(v), look.from, look.to, r.h >= 9);
     free(own);
 }

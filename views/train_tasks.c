@@ -1,7 +1,6 @@
 /* Several tasks on Train: a line each, and what the large charts show of them. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -21,7 +20,7 @@ bool train_all_tasks(const struct train_view *v) {
     return v->series.tasks && v->shown_task == v->series.tasks + 1;
 }
 
-static struct plot_data train_tasks_data_of(const struct series_task *t, bool losses) {
+struct plot_data train_task_data(const struct series_task *t, bool losses) {
     return losses ? (struct plot_data){t->step, t->loss, t->count}
                   : (struct plot_data){t->eval_step, t->eval_value, t->evals};
 }
@@ -29,14 +28,14 @@ static struct plot_data train_tasks_data_of(const struct series_task *t, bool lo
 struct plot_data train_loss(const struct train_view *v) {
     const struct series_task *t = train_task(v);
     const struct series_term *part = train_term(v);
-    if (t) return train_tasks_data_of(t, true);
+    if (t) return train_task_data(t, true);
     if (part) return (struct plot_data){part->step, part->loss, part->count};
     return train_chart_of(v, &v->series);
 }
 
 struct plot_data train_metric(const struct train_view *v) {
     const struct series_task *t = train_task(v);
-    if (t) return train_tasks_data_of(t, false);
+    if (t) return train_task_data(t, false);
     return (struct plot_data){v->series.eval_step, v->series.eval_value, v->series.evals};
 }
 
@@ -48,36 +47,6 @@ void train_next_task(struct train_view *v) {
 const char *train_tasks_hint(const struct train_view *v) {
     if (!v->series.tasks) return NULL;
     return v->shown_task < v->series.tasks ? "next task" : v->shown_task == v->series.tasks ? "all tasks" : "average";
-}
-
-void train_fit_tasks(struct train_view *v) {
-    struct plot_span losses = {0}, metrics = {0};
-    for (int i = 0; i < v->series.tasks; i++) {
-        double *own;
-        struct plot_data d = train_over(v, train_tasks_data_of(&v->series.task[i], true), &own);
-        plot_widen(&losses, &d, &v->look);
-        free(own);
-        d = train_over(v, train_tasks_data_of(&v->series.task[i], false), &own);
-        plot_widen_metric(&metrics, &d, NAN);
-        free(own);
-    }
-    if (losses.any) axis_fit(&v->look.y, losses.lo, losses.hi, losses.log);
-    if (metrics.any) axis_fit(&v->look.metric_y, metrics.lo, metrics.hi, false);
-}
-
-void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look,
-                        bool losses) {
-    int n = v->series.tasks;
-    struct plot_line *line = xcalloc((size_t)n, sizeof *line);
-    double **own = xcalloc((size_t)n, sizeof *own);
-    for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){train_over(v, train_tasks_data_of(&v->series.task[i], losses), &own[i]), plot_mark(i),
-                                     scatter_style(c, i), i, 0};
-    if (losses) plot_lines(c, r, line, n, look, train_cursor_x(v), true);
-    else plot_marks(c, r, line, n, look, train_cursor_x(v), r.h >= 8);
-    for (int i = 0; i < n; i++) free(own[i]);
-    free(own);
-    free(line);
 }
 
 /* ---- a line each ---- */
@@ -119,7 +88,7 @@ static void draw_task(const struct train_view *v, struct table t, int i) {
     canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, i), plot_mark(i));
     table_cell(&t, ink, "%s", task->name);
     table_cell(&t, INK_DIM, "%s", task->metric ? task->metric : "");
-    struct plot_data d = train_tasks_data_of(task, false);
+    struct plot_data d = train_task_data(task, false);
     plot_spark(t.c, t.x, t.y, t.next->w, &d, INK_METRIC);
     table_cell(&t, ink, "%s", "");
     latest(task, text);

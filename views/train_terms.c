@@ -1,12 +1,9 @@
 /* The named parts of a loss on Train: which of them the large chart shows. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mem.h"
 #include "views/plot_many.h"
-#include "views/scatter.h"
 #include "views/train.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
@@ -17,7 +14,7 @@ static const char *short_name(const struct series_term *t) {
     return dot ? dot + 1 : t->name;
 }
 
-static struct plot_data train_terms_data_of(const struct series_term *t) { return (struct plot_data){t->step, t->loss, t->count}; }
+struct plot_data train_term_data(const struct series_term *t) { return (struct plot_data){t->step, t->loss, t->count}; }
 
 const struct series_term *train_term(const struct train_view *v) {
     bool one = !v->shown_task && v->shown_term >= 1 && v->shown_term <= v->series.terms;
@@ -42,39 +39,15 @@ const char *train_terms_hint(const struct train_view *v) {
                                                             : "whole loss";
 }
 
-void train_fit_terms(struct train_view *v) {
-    struct plot_span span = {0};
-    for (int i = 0; i < v->series.terms; i++) {
-        double *own;
-        struct plot_data d = train_over(v, train_terms_data_of(&v->series.term[i]), &own);
-        plot_widen(&span, &d, &v->look);
-        free(own);
-    }
-    if (span.any) axis_fit(&v->look.y, span.lo, span.hi, span.log);
-}
-
 void train_terms_title(const struct train_view *v, struct buf *out) {
     buf_puts(out, "loss by part");
     for (int i = 0; i < v->series.terms; i++)
         buf_printf(out, "  %c %s", (int)plot_mark(i), short_name(&v->series.term[i]));
 }
 
-void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look) {
-    int n = v->series.terms;
-    struct plot_line *line = xcalloc((size_t)n, sizeof *line);
-    double **own = xcalloc((size_t)n, sizeof *own);
-    for (int i = 0; i < n; i++)
-        line[i] = (struct plot_line){train_over(v, train_terms_data_of(&v->series.term[i]), &own[i]), plot_mark(i),
-                                     scatter_style(c, i), i, 0};
-    plot_lines(c, r, line, n, look, train_cursor_x(v), true);
-    for (int i = 0; i < n; i++) free(own[i]);
-    free(own);
-    free(line);
-}
-
 void train_terms_readout(const struct train_view *v, double step, struct buf *out) {
     for (int i = 0; i < v->series.terms; i++) {
-        struct plot_data d = train_terms_data_of(&v->series.term[i]);
+        struct plot_data d = train_term_data(&v->series.term[i]);
         char value[32] = "\u2013";
         size_t at = d.count ? plot_nearest(&d, step) : 0;
         if (d.count && d.step[at] == step && isfinite(d.value[at])) snprintf(value, sizeof value, "%.4f", d.value[at]);

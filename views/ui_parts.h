@@ -64,24 +64,25 @@ void train_follow(struct train_view *v);
 void train_next_x(struct ui *ui);
 double train_cursor_x(const struct train_view *v); /* -1: there is none */
 
-/* train_beside.c: where the longest of the overlaid runs ends; the y axes' ranges; their chart; values at an x; the list in
- * place of the jobs; and the runs that Runs has marked. */
+/* train_beside.c: several curves in one chart, of the runs overlaid, of all tasks or of all parts of the loss: whether there
+ * are; where the longest of the runs ends; the y axes' ranges, of one curve too; their chart; values of runs at an x; the list
+ * in place of the jobs; and the runs that Runs has marked. */
+bool train_many(const struct train_view *v);
 double train_beside_end(const struct train_view *v);
-void train_fit_beside(struct train_view *v);
-void train_draw_beside(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look, double cursor,
-                       bool metric);
+void train_fit(struct train_view *v, const struct plot_span *losses, const struct plot_span *metrics);
+void train_fit_many(struct train_view *v);
+void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r, struct plot_look look, bool metric);
 void train_beside_readout(const struct train_view *v, double x, struct buf *out);
 void train_beside_list(const struct train_view *v, struct canvas *c, struct rect r);
 void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 
-/* train_terms.c: the part of the loss that is shown, or NULL; whether all are; the next of them; what the key does now;
- * y to what all show; the chart with all, its title, and what they are at a step. */
+/* train_terms.c: the part of the loss that is shown, or NULL; whether all are; the next of them; what the key does now; the
+ * curve of one; the title of the chart with all, and what they are at a step. */
 const struct series_term *train_term(const struct train_view *v);
 bool train_all_terms(const struct train_view *v);
 void train_next_term(struct train_view *v);
 const char *train_terms_hint(const struct train_view *v);
-void train_fit_terms(struct train_view *v);
-void train_draw_terms(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look);
+struct plot_data train_term_data(const struct series_term *t);
 void train_terms_title(const struct train_view *v, struct buf *out);
 void train_terms_readout(const struct train_view *v, double step, struct buf *out);
 
@@ -91,12 +92,8 @@ struct plot_data train_metric(const struct train_view *v);
 /* To the next: average, each task, all. */
 void train_next_task(struct train_view *v);
 const char *train_tasks_hint(const struct train_view *v); /* what the key does next; NULL: the run has one task */
-/* The y axes' ranges when all are shown. */
-void train_fit_tasks(struct train_view *v);
+struct plot_data train_task_data(const struct series_task *t, bool losses); /* of one task: losses, or evaluations */
 void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect r);
-/* All at once: losses, or evaluations, in `r` without its rule. */
-void train_draw_overlay(const struct train_view *v, struct canvas *c, struct rect r, const struct plot_look *look,
-                        bool losses);
 /* The latest values of all, "1 cola 0.41  2 rte 0.57"; at the cursor. */
 void train_tasks_readout(const struct train_view *v, struct buf *out);
 /* Panes of Map at the interface's size, and what follows from them. */
