@@ -29,8 +29,8 @@ void compare_need(const struct ui *ui, const struct layout_frame *f, struct layo
 enum { NAME, MEAN, SD, COUNT, SEEDS, BAND, TRAINED, RANK, COLUMNS };
 
 /* Those that there is no room for beside the names give way. */
-static void place(int w, struct column k[COLUMNS]) {
-    static const struct column all[COLUMNS] = {
+static void place(int w, struct table_column k[COLUMNS]) {
+    static const struct table_column all[COLUMNS] = {
         {"group", 0, 1, false}, {"", VALUE_WIDTH, 0, true}, {"sd", VALUE_WIDTH, 0, true}, {"n", COUNT_WIDTH, 1, true},
         {"seeds", 0, 1, false}, {"95 %", 16, 1, false}, {"trained", 10, 0, true}, {"rank", 5, 0, true}};
     int rest = w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
@@ -87,7 +87,7 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     int room = r.w - canvas_width(c, title) - 8;
     if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
     canvas_rule(c, r.x, r.y, r.w, title, right);
-    struct column column[COLUMNS];
+    struct table_column column[COLUMNS];
     place(r.w, column);
     draw_heads(v, (struct table){c, column, r.x + 4, r.y + 1});
     int y = r.y + 2, end = r.y + r.h;

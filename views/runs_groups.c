@@ -166,7 +166,7 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
     bool wide = r.w >= 100; /* else the best gives way */
     int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC, name = rest * 2 / 3;
     if (name < 10) name = 10;
-    const struct column column[] = {
+    const struct table_column column[] = {
         {runs_column_name[v->group_by], name - 1, 1, false}, {"task", rest - name < 6 ? 5 : rest - name - 1, 1, false},
         {"metric", METRIC - 1, 1, false}, {"runs", RUNS, 0, true}, {"n", COUNT, 1, true}, {"seeds", list_w - 1, 1, false},
         {"mean", VALUE, 0, true}, {"sd", VALUE, 0, true}, {"best", wide ? VALUE : 0, 0, true},

@@ -73,7 +73,7 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         return;
     }
     int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1, w = r.x + r.w - x - 1;
-    const struct column column[] = {{"", name - 1, 1, false}, {"n", COUNT_WIDTH, 0, true}, {"mean", VALUE_WIDTH, 1, true}};
+    const struct table_column column[] = {{"", name - 1, 1, false}, {"n", COUNT_WIDTH, 0, true}, {"mean", VALUE_WIDTH, 1, true}};
     table_heads((struct table){c, column, r.x + 3, r.y + 1}, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, INK_DIM, p->worth_of ? p->worth_of : "");
     for (int i = 0; i < r.h - 2 && v->worth_top + i < p->worths; i++) {
@@ -126,7 +126,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     canvas_rule(c, r.x, r.y, r.w, about, range);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
-    const struct column column[] = {{"", name - 1, 1, false}, {head[v->cost], 10, 0, true}, {"mean", VALUE_WIDTH, 0, true},
+    const struct table_column column[] = {{"", name - 1, 1, false}, {head[v->cost], 10, 0, true}, {"mean", VALUE_WIDTH, 0, true},
                                     {"sd", 9, 0, true}, {"n", COUNT_WIDTH, 0, true}};
     table_heads((struct table){c, column, r.x + 3, r.y + 1}, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM, no_front ? "no front" : less[v->cost]);

@@ -20,7 +20,7 @@ const char *sweep_value(const struct sweep_page *p, double x, char out[32]) { re
 /* ---- the list ---- */
 
 static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect r) {
-    static const struct column column[] = {{"", 4, 1, true}, {"", 10, 1, true}, {"", 1, 1, false}};
+    static const struct table_column column[] = {{"", 4, 1, true}, {"", 10, 1, true}, {"", 1, 1, false}};
     char title[64];
     snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
@@ -49,7 +49,8 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     size_t n = (size_t)snprintf(right, sizeof right, "%d of %d runs", p->over, p->wanted);
     if (p->failed) n = text_more(right, sizeof right, n, " \u00B7 %d failed", p->failed);
     if (p->live) n = text_more(right, sizeof right, n, " \u00B7 %d in work", p->live);
-    if (p->over < p->wanted && isfinite(p->seconds_left)) n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left, left));
+    if (p->over < p->wanted && isfinite(p->seconds_left))
+        n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left, left));
     if (p->over < p->wanted && !p->live && !p->working) text_more(right, sizeof right, n, " \u00B7 R goes on");
     snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
     canvas_rule(c, r.x, r.y, r.w, title, right);

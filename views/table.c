@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 
 void table_cell(struct table *t, enum ink ink, const char *format, ...) {
-    const struct column *k = t->next++;
+    const struct table_column *k = t->next++;
     char *text = NULL;
     va_list args;
     va_start(args, format);

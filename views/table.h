@@ -4,7 +4,7 @@
 
 #include "views/canvas.h"
 
-struct column {
+struct table_column {
     const char *head;
     int w, gap; /* w 0: not shown; gap: blanks behind it */
     bool right; /* aligned */
@@ -13,7 +13,7 @@ struct column {
 /* Where the next cell is drawn: of the column `next`. */
 struct table {
     struct canvas *c;
-    const struct column *next;
+    const struct table_column *next;
     int x, y;
 };
 

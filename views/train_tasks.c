@@ -53,8 +53,8 @@ const char *train_tasks_hint(const struct train_view *v) {
 
 enum { NAME, METRIC, CURVE, LATEST, MAJORITY, SHARE, ROWS, COLUMNS };
 
-static void place(const struct train_view *v, const struct canvas *c, struct rect r, struct column k[COLUMNS]) {
-    static const struct column all[COLUMNS] = {
+static void place(const struct train_view *v, const struct canvas *c, struct rect r, struct table_column k[COLUMNS]) {
+    static const struct table_column all[COLUMNS] = {
         {"", 4, 1, false}, {" metric ", 6, 1, false}, {" curve ", 10, 1, false}, {" latest ", 7, 1, true}, {"majority ", 8, 1, true},
         {"of batch ", 8, 1, true}, {" rows ", 0, 0, false}};
     memcpy(k, all, sizeof all);
@@ -101,13 +101,13 @@ static void draw_task(const struct train_view *v, struct table t, int i) {
 
 void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect r) {
     int rows = r.h - 1, n = v->series.tasks, top = 0, x = r.x + 3;
-    struct column column[COLUMNS];
+    struct table_column column[COLUMNS];
     place(v, c, r, column);
     if (v->shown_task > rows && v->shown_task <= n) top = v->shown_task - rows;
     char title[32] = "tasks";
     if (n > rows) snprintf(title, sizeof title, "%d\u2013%d/%d", top + 1, top + rows < n ? top + rows : n, n);
     canvas_rule(c, r.x, r.y, r.w, title, NULL);
-    for (const struct column *k = column; k < column + COLUMNS; x += k->w + k->gap, k++) { /* heads lie on the rule itself */
+    for (const struct table_column *k = column; k < column + COLUMNS; x += k->w + k->gap, k++) { /* on the rule itself */
         if (k->right) canvas_right(c, x, r.y, k->w + 1, INK_DIM, k->head);
         else if (k->w) canvas_text(c, x - 1, r.y, INK_DIM, k->head);
     }

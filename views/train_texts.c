@@ -56,7 +56,8 @@ static bool are_short(const struct canvas *c, const struct train_sample *x, size
 
 /* A line each: mark, what was given, what should have been, and the source. */
 static void draw_table(struct canvas *c, struct rect r, const struct train_sample *x, size_t n) {
-    const struct column column[] = {{"given", SHORT, 1, false}, {"wanted", SHORT, 1, false}, {"source", r.w - 6 - 2 * SHORT, 0, false}};
+    const struct table_column column[] = {{"given", SHORT, 1, false}, {"wanted", SHORT, 1, false},
+                                          {"source", r.w - 6 - 2 * SHORT, 0, false}};
     table_heads((struct table){c, column, r.x + 3, r.y}, COUNT_OF(column));
     for (size_t i = 0; i < n && (int)i + 1 < r.h; i++) {
         int y = r.y + 1 + (int)i;
