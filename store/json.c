@@ -155,9 +155,10 @@ void store_run_json(const struct store_run *r, struct buf *b) {
     json_member_int(b, "steps", r->steps);
     json_add_key(b, "seconds");
     json_add_double(b, r->seconds);
-    json_add_key(b, "peak_bytes");
-    if (r->peak) buf_printf(b, "%" PRId64, r->peak);
-    else buf_puts(b, "null");
+    if (r->estimated_seconds > 0) json_member_double(b, "estimated_seconds", r->estimated_seconds);
+    else json_member_string(b, "estimated_seconds", NULL);
+    add_id(b, "peak_bytes", r->peak);
+    add_id(b, "estimated_bytes", r->estimated_bytes);
     add_time(b, "created", r->created);
     add_time(b, "started", r->started);
     add_time(b, "ended", r->ended);

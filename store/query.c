@@ -40,14 +40,15 @@ void store_value_of(sqlite3_stmt *st, int column, struct store_value *out) {
     " coalesce((SELECT constant FROM evaluation WHERE run=r.id AND split=coalesce(d.split,split)"  \
     " ORDER BY step DESC LIMIT 1),0), d.name,"                                                     \
     " b.best_value, NULL, NULL, b.best_step, l.last_value, l.last_kind, l.last_reason,"            \
-    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime, r.dev_sha256, r.peak, r.name"
+    " l.last_step, " FILTER_ROWS ", " FILTER_OPTION("lr") ", r.regime, r.dev_sha256, r.peak, r.name,"  \
+    " r.estimated_seconds, r.estimated_bytes"
 /* d: the name of the deciding metric on the deciding split */
 #define RUN_TABLES                                                                                 \
     " FROM run r LEFT JOIN key d ON d.id=r.metric_key"                                             \
     " LEFT JOIN summary b ON b.run=r.id AND b.key=r.metric_key"                                    \
     " LEFT JOIN summary l ON l.run=r.id AND l.key=(SELECT id FROM key WHERE name='loss')"          \
     " LEFT JOIN note n ON n.run=r.id"
-enum { RUN_WIDTH = 43, SORTED_WIDTH = 4 /* store_value_of */ };
+enum { RUN_WIDTH = 45, SORTED_WIDTH = 4 /* store_value_of */ };
 
 static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     memset(r, 0, sizeof *r);
@@ -91,6 +92,8 @@ static void fill_run(sqlite3_stmt *st, struct store_run *r) {
     r->dev_sha256 = db_text(st, 40, false);
     r->peak = sqlite3_column_int64(st, 41);
     r->name = db_text(st, 42, false);
+    r->estimated_seconds = sqlite3_column_double(st, 43);
+    r->estimated_bytes = sqlite3_column_int64(st, 44);
 }
 
 /* A row that calls a run alive while nobody holds its lock is believed when it is read after

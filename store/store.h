@@ -106,6 +106,8 @@ struct store_new_run {
     uint64_t seed;
     int64_t trained, kept, head, model_values; /* counts; trained and kept without the head */
     int64_t steps;      /* planned */
+    double estimated_seconds;  /* of training; 0: no estimate was made */
+    int64_t estimated_bytes;   /* that it needs at most; 0: no estimate was made */
     const char *version, *kernel; /* of petri; of the matrix library and processor */
     const char *regime; /* how it is learned: "single", "multi(…)" */
     int64_t parent;     /* cloned or resumed from, 0: none */
@@ -361,6 +363,8 @@ struct store_run {
     double lr;                     /* of the config; NaN: it has none */
     char *dev_sha256;              /* of the rows that decide; NULL: not known */
     int64_t peak;                  /* bytes that the run needed at most; 0: not known */
+    double estimated_seconds;      /* as of struct store_new_run: what was estimated at its start */
+    int64_t estimated_bytes;
     /* whole */
     char *config, *canonical, *method_json, *model_folder, *model_sha256, *task_folder,
         *train_file, *dev_file, *train_sha256, *kernel, *folder;

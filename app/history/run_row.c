@@ -1,5 +1,6 @@
 #include "app/history/run_row.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/files/paths.h"
@@ -12,6 +13,7 @@
 #include "core/method/functions.h"
 #include "core/method/keys.h"
 #include "core/train/regime.h"
+#include "views/ui_parts.h"
 
 /* One row of the history for each module. */
 static void fill_module(struct store_module *row, const struct method *method, int i,
@@ -81,6 +83,30 @@ static char **reports_of(const struct run_config *c, const struct run_tasks *t, 
     return report;
 }
 
+static char *beside_estimate(double measured, double estimated, void (*text)(double v, bool estimated, char out[32])) {
+    char took[32] = "", of[32] = "";
+    if (measured > 0) text(measured, false, took);
+    if (!(estimated > 0)) return *took ? xstrdup(took) : NULL;
+    text(estimated, true, of);
+    return *took ? xprintf("%s (estimated %s)", took, of) : xprintf("estimated %s", of);
+}
+
+static void time_text(double s, bool estimated, char out[32]) {
+    if (s < 100) snprintf(out, 32, "%.*f s", !estimated || s < 9.95, s);
+    else show_seconds(s, out);
+}
+
+static void bytes_text(double bytes, bool estimated, char out[32]) {
+    (void)estimated;
+    snprintf(out, 32, "%.*f MB", bytes < 9.95e6, bytes / 1e6);
+}
+
+char *run_row_took(const struct store_run *r) { return beside_estimate(r->seconds, r->estimated_seconds, time_text); }
+
+char *run_row_memory(const struct store_run *r) {
+    return beside_estimate((double)r->peak, (double)r->estimated_bytes, bytes_text);
+}
+
 char *run_row_kernel(void) {
     const struct blas_facts *facts = blas_facts();
     return xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
@@ -106,6 +132,7 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
         .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = direction_of(c), .split = x->split,
         .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = x->steps,
+        .estimated_seconds = x->estimated_seconds, .estimated_bytes = x->estimated_bytes,
         .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .sweep = x->sweep, .modules = row,
         .module_count = method->count, .note = x->note, .name = x->name, .tag = x->tag, .report = (const char *const *)report,
         .reports = reports, .imported = x->imported,

@@ -12,6 +12,8 @@ struct history_row {
     const struct run_tasks *tasks; /* whose reading is kept; NULL: nothing was read */
     const char *more;     /* members that the JSON of its description has besides; NULL: none */
     int64_t steps;        /* planned */
+    double estimated_seconds; /* as of struct store_new_run */
+    int64_t estimated_bytes;
     int64_t parent;       /* 0: none */
     int64_t sweep;        /* 0: none */
     const char *note;     /* NULL: none */
@@ -23,6 +25,12 @@ struct history_row {
  * the run's plan. */
 int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
                    int64_t *id, struct err *e);
+
+/* Returns the training time and the memory that a run took, each with what was estimated at its start: "14.2 s (estimated
+ * 15 s)", "39 MB (estimated 37 MB)"; of a run without a measurement the estimate alone.  NULL where there is neither.  Caller
+ * frees. */
+char *run_row_took(const struct store_run *r);
+char *run_row_memory(const struct store_run *r);
 
 /* What the row says of this machine: the kernel and version of the matrix library, and the processor.  Caller frees. */
 char *run_row_kernel(void);

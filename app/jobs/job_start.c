@@ -20,6 +20,7 @@
 #include "core/method/plan.h"
 #include "core/train/complete.h"
 #include "core/train/distil.h"
+#include "core/train/estimate.h"
 #include "core/train/head.h"
 
 void request_copy(struct job_request *to, const struct job_request *from) {
@@ -61,9 +62,33 @@ static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, 
     return rc;
 }
 
+/* What the run is likely to take, for its row.  The speed of the machine is measured only for a run that would take a second
+ * or more at a common one. */
+static void estimate_costs(struct jobs *j, const struct run_config *c, const struct plan *p, const struct model *m,
+                           const struct job_tasks *t, int workers, struct history_row *row) {
+    static const double common_rate = 100;
+    struct estimate_of x = { .c = c, .p = p, .a = &m->arch, .gflops = common_rate,
+                             .workers = workers > 0 ? workers : crew_width(jobs_crew(j)) };
+    struct estimate cost;
+    for (int i = 0; i < t->count; i++) {
+        const struct dataset *d = &t->task[i]->train;
+        if (!d->start) return; /* not read as tokens of its own: episodes */
+        x.tokens += (double)d->start[d->rows];
+        x.targets += d->max_target ? (double)d->target_start[d->rows] : 0;
+        x.train_rows += d->rows;
+        x.dev_rows += t->task[i]->devs ? t->task[i]->dev[0].rows : 0;
+    }
+    x.tokens /= (double)x.train_rows;
+    x.targets /= (double)x.train_rows;
+    if (!estimate_run(&x, &cost)) return;
+    row->estimated_bytes = (int64_t)cost.bytes;
+    x.gflops = jobs_rate(j, cost.seconds >= 1);
+    if (estimate_run(&x, &cost) && cost.seconds > 0) row->estimated_seconds = cost.seconds;
+}
+
 static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s, const struct job_teachers *h,
-                                const struct run_config *c, const struct plan *p, const struct job_tasks *t, int64_t *id,
-                                struct err *e) {
+                                const struct run_config *c, const struct plan *p, const struct model *m, const struct job_tasks *t,
+                                int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
     struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
                                .note = r->note, .name = r->name, .tag = r->tag, .tasks = &tasks };
@@ -71,6 +96,7 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
     int rc = s->count ? job_starts_say(s, j->store, &more, e) : 0;
     if (!rc && h->count) rc = job_start_say_teachers(j, h, &more, e);
     if (more.size) row.more = buf_text(&more);
+    if (!rc) estimate_costs(j, c, p, m, t, r->workers, &row);
     if (!rc) rc = run_row_create(j->store, c, p, &row, id, e);
     buf_release(&more);
     return rc;
@@ -250,7 +276,7 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     int rc = job_starts_open(&starts, job->jobs->store, m, p, e);
     if (!rc) rc = open_teachers(job, &teachers, c, m, p, t, e);
     if (!rc && job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
-    else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, t, &id, e);
+    else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, m, t, &id, e);
     plan_free(p);
     if (!rc && (starts.count || teachers.count)) rc = keep_starts(job, &starts, &teachers, c, id, e);
     for (int i = 0; i < teachers.count; i++) free(teachers.path[i]);

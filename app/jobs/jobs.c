@@ -7,6 +7,7 @@
 #include "app/jobs/jobs_private.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/train/estimate.h"
 
 void jobs__say(struct jobs *j, const char *text) {
     pthread_mutex_lock(&j->lock);
@@ -75,6 +76,7 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
         j->key[i] = store_key(s, keys[i].name, keys[i].direction, keys[i].timing, &e);
         BUG_IF(j->key[i] < 0 && !store_is_readonly(s));
     }
+    pthread_mutex_init(&j->measuring, NULL);
     pthread_mutex_init(&j->lock, NULL);
     clock_cond_init(&j->changed);
     j->pool = pool_new(workers);
@@ -108,12 +110,21 @@ void jobs_free(struct jobs *j, bool finish) {
         jobs__task_free(t);
     }
     free(j->message);
+    pthread_mutex_destroy(&j->measuring);
     pthread_mutex_destroy(&j->lock);
     pthread_cond_destroy(&j->changed);
     free(j);
 }
 
 struct crew *jobs_crew(struct jobs *j) { return pool_crew(j->pool); }
+
+double jobs_rate(struct jobs *j, bool measure) {
+    pthread_mutex_lock(&j->measuring);
+    if (measure && !j->rate) j->rate = estimate_rate(jobs_crew(j), 0.1);
+    double rate = j->rate;
+    pthread_mutex_unlock(&j->measuring);
+    return rate;
+}
 
 /* ---- asking ---- */
 

@@ -42,6 +42,9 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
 void jobs_free(struct jobs *j, bool finish);
 /* The crew, for whatever else is computed while runs train. */
 struct crew *jobs_crew(struct jobs *j);
+/* Returns the speed of one of its workers in GF/s (estimate_rate), measured when it is asked for first; 0 unless `measure`
+ * where it is not measured yet. */
+double jobs_rate(struct jobs *j, bool measure);
 
 /* What is to be trained.  Strings are copied. */
 struct job_request {

@@ -77,6 +77,8 @@ struct jobs {
     int key[KEYS];
     pthread_t supervisor, starter;
     size_t left_out; /* the supervisor's: records that the store could not keep and the user was told of */
+    pthread_mutex_t measuring;   /* guards rate */
+    double rate;                 /* of jobs_rate; 0: not measured */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */

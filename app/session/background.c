@@ -47,7 +47,6 @@ struct background {
     struct result_cache tasks;
     struct run_keys keys;     /* of the screens' lane, as is what follows */
     struct row_extras extras; /* the screens' lane's own, as what follows */
-    struct background_machine machine; /* once it was measured; under the lock */
     struct sweeping *sweeping; /* borrowed */
     const struct session_verbs *verbs;
     struct learning *learning; /* borrowed; touched by the lessons' lane alone */
@@ -134,16 +133,8 @@ static int background_start(struct background *d, const struct background_order 
     return 0;
 }
 
-static struct background_machine known_machine(struct background *d) {
-    pthread_mutex_lock(&d->lock);
-    struct background_machine m = d->machine;
-    pthread_mutex_unlock(&d->lock);
-    return m;
-}
-
 static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
     struct store_run run;
-    struct background_machine machine;
     int rc;
     switch (o->kind) {
     case BACKGROUND_RUNS:
@@ -152,9 +143,7 @@ static int serve(struct background *d, const struct background_order *o, struct 
         if (!rc && (o->disk || o->curve))
             row_extras_fill(&d->extras, d->store, &a->runs->stored, a->runs->row, o->disk, o->curve, &a->runs->curves);
         return rc;
-    case BACKGROUND_PAGE:
-        machine = known_machine(d);
-        return background__page(d->store, o->run[0], &machine, &a->detail, e);
+    case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &a->detail, e);
     case BACKGROUND_SERIES:
         rc = store_run(d->store, o->run[0], &run, e);
         if (rc) return rc;
@@ -213,11 +202,8 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_IMPORT: a->read = own_read_rows(o->config, o->run[0]); return 0;
     case BACKGROUND_LINE: return train_line(d, o, a, e);
     case BACKGROUND_MACHINE:
-        a->gflops = estimate_rate(jobs_crew(d->jobs), 0.1);
+        a->gflops = jobs_rate(d->jobs, true);
         a->workers = crew_width(jobs_crew(d->jobs));
-        pthread_mutex_lock(&d->lock);
-        d->machine = (struct background_machine){ a->gflops, a->workers };
-        pthread_mutex_unlock(&d->lock);
         return 0;
     }
     BUG("order %d", o->kind);

@@ -22,15 +22,6 @@ int background__source(const struct background_order *o, struct background_answe
  * several came to is read too; NULL: not. */
 int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
                      struct err *e);
-/* What trains here, by which costs are told. */
-struct background_machine {
-    double gflops; /* of a worker */
-    int workers;
-};
-/* What was to be expected of a run, by its own record; false where that cannot be told. */
-struct estimate;
-bool background__expected(const struct store_run *r, const struct background_machine *machine, struct estimate *out);
-/* `machine` NULL: not known. */
-int background__page(struct store *s, int64_t run, const struct background_machine *machine, struct run_page **out, struct err *e);
+int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e);
 
 #endif

@@ -14,9 +14,6 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/data/report_read.h"
-#include "core/method/plan.h"
-#include "core/train/estimate.h"
 #include "views/ui_parts.h"
 
 static char *local_time(int64_t ms) {
@@ -196,48 +193,11 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "ended", at);
 }
 
-bool background__expected(const struct store_run *r, const struct background_machine *machine, struct estimate *out) {
-    struct run_config c;
-    struct err ignored = ERR_INIT;
-    struct arch a;
-    struct report_facts train = { 0 }, dev = { 0 };
-    if (!r->config || config_from_json(r->config, strlen(r->config), &c, &ignored)) return false;
-    char *kernel = run_row_kernel();
-    bool here = r->kernel && !strcmp(r->kernel, kernel), known = false;
-    struct plan *p = NULL;
-    free(kernel);
-    for (int i = 0; i < r->reports && !dev.rows; i++) { /* train first, then dev; what is of the task as a whole has no rows */
-        struct report_facts *f = train.rows ? &dev : &train;
-        report_facts_release(f);
-        report_read(r->report[i], f);
-    }
-    if (c.model_folder && !c.tasks && train.rows && !model_shape(c.model_folder, &a, &ignored)) {
-        p = plan_new(&c.method, &a, a.decoder_layers ? 0 : train.classes ? train.classes : 1, &ignored);
-        const struct estimate_of x = {
-            .c = &c, .p = p, .a = &a, .tokens = (double)train.tokens / (double)train.rows + 2, .targets = a.decoder_layers ? 3 : 0,
-            .train_rows = train.rows, .dev_rows = dev.rows, .workers = machine && machine->workers > 0 ? machine->workers : 1,
-            .gflops = here && machine ? machine->gflops : 0,
-        };
-        known = p && estimate_run(&x, out);
-        plan_free(p);
-        arch_release(&a);
-    }
-    report_facts_release(&train);
-    report_facts_release(&dev);
-    config_release(&c);
-    return known;
-}
-
-/* What it took of time and memory.  How long it would take was estimated at its start, by the machine's speed of then, which is
- * not stored: an estimate by the speed of now would be another one. */
-static void fill_costs(struct run_page *d, const struct store_run *r, const struct background_machine *machine) {
-    struct estimate x;
-    char took[32];
-    show_short_seconds(r->seconds, took);
-    if (r->seconds > 0) background_rows_pair(d, "seconds of training", xstrdup(took));
-    if (r->peak > 0 && background__expected(r, machine, &x))
-        background_rows_pair(d, "peak memory", xprintf("%.0f MB (estimated %.0f MB)", (double)r->peak / 1e6, x.bytes / 1e6));
-    else if (r->peak > 0) background_rows_pair(d, "peak memory", xprintf("%.0f MB", (double)r->peak / 1e6));
+/* What it took of time and memory, beside what was estimated at its start. */
+static void fill_costs(struct run_page *d, const struct store_run *r) {
+    char *took = run_row_took(r), *memory = run_row_memory(r);
+    if (took) background_rows_pair(d, "took", took);
+    if (memory) background_rows_pair(d, "peak memory", memory);
 }
 
 /* What lies in the run's folder now. */
@@ -253,7 +213,7 @@ static void fill_disk(struct run_page *d, struct store *s) {
 
 /* Everything frozen with the run, then its counts, then its files. */
 static int fill_pairs(struct run_page *d, struct store *s, const struct store_run *r, const struct store_files *files,
-                      const struct background_machine *machine, struct err *e) {
+                      struct err *e) {
     int rc = fill_config(d, r, e);
     fill_record(d, r);
     int counts = d->pairs;
@@ -261,7 +221,7 @@ static int fill_pairs(struct run_page *d, struct store *s, const struct store_ru
     background_rows_pair(d, "kept after training", background_rows_thousands(r->kept));
     background_rows_pair(d, "head", background_rows_thousands(r->head));
     background_rows_pair(d, "model", background_rows_thousands(r->model_values));
-    fill_costs(d, r, machine);
+    fill_costs(d, r);
     int artifacts = d->pairs;
     for (size_t i = 0; i < files->count; i++) {
         char *what = background_rows_keep(d, xprintf("%s, step %lld", files->file[i].kind,
@@ -323,7 +283,7 @@ static void fill_detail_tests(struct run_page *d) {
     d->view.tests = d->test.count;
 }
 
-int background__page(struct store *s, int64_t run, const struct background_machine *machine, struct run_page **out, struct err *e) {
+int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e) {
     struct run_page *d = xcalloc(1, sizeof *d);
     struct store_files files = { 0 };
     int rc = store_run(s, run, &d->stored, e);
@@ -346,7 +306,7 @@ int background__page(struct store *s, int64_t run, const struct background_machi
         d->view.run.majority = d->series->view.majority;
         d->view.run.task_result = d->task = result_cache_rows(&d->results);
         d->view.run.task_results = d->results.count;
-        rc = fill_pairs(d, s, &d->stored, &files, machine, e);
+        rc = fill_pairs(d, s, &d->stored, &files, e);
         background_rows_fill_reports(d, &d->stored);
         fill_why(s, d);
         fill_detail_evals(d);

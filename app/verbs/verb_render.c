@@ -111,7 +111,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     else if (s->runs->rows) id = s->runs->row[0].id;
     if (rc || !id) return rc;
     s->ui.runs.cursor_id = id;
-    rc = background__page(store, id, NULL, &s->detail, e);
+    rc = background__page(store, id, &s->detail, e);
     if (rc) return rc;
     const struct run_row *r = &s->detail->view.run;
     s->ui.detail = s->detail->view;

@@ -10,6 +10,7 @@
 
 #include "app/files/paths.h"
 #include "app/history/purge.h"
+#include "app/history/run_row.h"
 #include "app/history/run_table.h"
 #include "app/history/task_results.h"
 #include "app/verbs/output.h"
@@ -257,8 +258,13 @@ static void show_text(struct store *s, const struct store_run *r) {
     text_thousands(r->head, head);
     text_thousands(r->model_values, model);
     show_line("name", r->name);
-    printf("run %lld, %s, step %lld of %lld, %.1f s of training\n", (long long)r->id,
-           store_state_name(r->state), (long long)r->step, (long long)r->steps, r->seconds);
+    printf("run %lld, %s, step %lld of %lld\n", (long long)r->id, store_state_name(r->state), (long long)r->step,
+           (long long)r->steps);
+    char *took = run_row_took(r), *memory = run_row_memory(r);
+    show_line("took", took);
+    show_line("peak memory", memory);
+    free(took);
+    free(memory);
     show_line("reason", r->reason);
     show_line("method", r->method);
     show_line("modules", r->canonical);

@@ -14,7 +14,6 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
-#include "core/train/estimate.h"
 #include "core/train/complete.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -133,7 +132,7 @@ static void the_history_tells_each_task(void **state) {
         }
         assert_float_equal(sum / 3, r->best, 1e-12);
         assert_string_equal(r->task_result[1].name, "beta");
-        test_ok(background__page(store, r->id, NULL, &page, &e), &e);
+        test_ok(background__page(store, r->id, &page, &e), &e);
         assert_int_equal(page->view.run.task_results, 3);
         assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
         bool folder = false;
@@ -224,13 +223,13 @@ static void the_page_tells_test_rows(int64_t id) {
     struct err e = ERR_INIT;
     struct run_page *page;
     const struct store_metric m[] = { { "accuracy", 0.25, NULL, 1 }, { "loss", 0.5, NULL, -1 }, { "majority", 0.5, NULL, 0 } };
-    test_ok(background__page(store, id, NULL, &page, &e), &e);
+    test_ok(background__page(store, id, &page, &e), &e);
     assert_int_equal(page->view.tests, 0);
     run_page_free(page);
     store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/test",
                                                         .rows = "test 10 (best checkpoint, step 12)", .count = 3, .metric = m });
     test_ok(store_flush(store, &e), &e);
-    test_ok(background__page(store, id, NULL, &page, &e), &e);
+    test_ok(background__page(store, id, &page, &e), &e);
     assert_int_equal(page->view.tests, 1);
     const struct detail_test *t = &page->view.test[0];
     assert_string_equal(t->task, "alpha");
@@ -416,20 +415,19 @@ static double seconds_at(struct store *s, int64_t run, int64_t step) {
 static double factor(double a, double b) { return a > b ? a / b : b / a; }
 
 /* The run that was just made: memory within 1.25 of its peak; time within 2 before it, and within 1.5 by its first ten steps. */
-static int costs_are_near(const char *name, const struct background_machine *machine) {
+static int costs_are_near(const char *name) {
     struct store *s;
     struct store_run run;
-    struct estimate x = { NAN, NAN, NAN };
     struct err e = ERR_INIT;
     int64_t id;
     test_ok(store_open(&s, stage.db, STORE_READ, &e), &e);
     test_ok(store_find(s, "last", &id, &e), &e);
     test_ok(store_run(s, id, &run, &e), &e);
-    assert_true(background__expected(&run, machine, &x));
     double all = seconds_at(s, id, run.steps), ten = seconds_at(s, id, 10) * (double)run.steps / 10;
-    double memory = factor((double)run.peak, x.bytes), before = factor(run.seconds, x.seconds), after = factor(all, ten);
+    double memory = factor((double)run.peak, (double)run.estimated_bytes), after = factor(all, ten);
+    double before = factor(run.seconds, run.estimated_seconds);
     print_message("%-40s memory %.2f  time %.1f s, %.2f of what was expected before, %.2f after ten steps\n", name,
-                  (double)run.peak / x.bytes, run.seconds, run.seconds / x.seconds, all / ten);
+                  (double)run.peak / (double)run.estimated_bytes, run.seconds, run.seconds / run.estimated_seconds, all / ten);
     store_run_release(&run);
     test_ok(store_close(s, &e), &e);
     return !(memory <= 1.25) + !(before <= 2) + !(after <= 1.5);
@@ -442,7 +440,6 @@ static void costs_come_near(void **state) {
     test_needs("assets/models/all-MiniLM-L6-v2");
     test_needs("assets/models/flan-t5-small");
     test_needs("assets/tasks/reviews/train.tsv");
-    struct crew *crew = crew_new(2, NULL);
     char *reviews = test_path("assets/tasks/reviews"), *db = stage.db;
     int far = 0;
     stage.db = file_join(stage.folder, "costs.db");
@@ -454,11 +451,10 @@ static void costs_come_near(void **state) {
             command_run(&c, NULL, "train --model '%s' --task '%s' --method %s --limit 400 --steps 20 --eval-every 20 --eval-rows 32 "
                         "--keep none --workers 2 --seed 1 --db '%s'", model, reviews, p->name, stage.db);
             if (p->regime || c.status) print_message("%-40s is not trained on one task alone\n", name);
-            else far += costs_are_near(name, &(struct background_machine){ estimate_rate(crew, 0.3), 2 });
+            else far += costs_are_near(name);
             command_release(&c);
             free(inside), free(model), free(name);
         }
-    crew_free(crew);
     free(stage.db), free(reviews);
     stage.db = db;
     if (far) fail_msg("%d bounds are passed", far);

@@ -1,6 +1,7 @@
 /* The list of runs: every option a run was made with is found again. */
 #include <jansson.h>
 #include <pty.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -139,6 +140,37 @@ static void everything_about_a_run_is_kept_and_shown(void **state) {
 }
 
 /* ---- what people make of runs ---- */
+
+/* What was estimated when a run was started is stored, and shown beside what was measured, the same ever after. */
+static void estimates_are_of_the_start(void **state) {
+    (void)state;
+    static const char line[] = "train --model '%s' --task '%s' --method 'lora(r=2)' --batch 2 --db '%s' --workers 1 --steps %d %s";
+    char *db = file_join(stage.folder, "estimates.db"), *task = stage_task(&stage, "estimated", 12);
+    free(stage_out(0, line, stage.model, task, db, 4, ""));
+    free(stage_out(0, line, stage.model, task, db, 1000000, "--eval-every 1 --early-stop 1"));
+    json_t *quick = stage_json("show 1 --db '%s' --json", db), *slow = stage_json("show 2 --db '%s' --json", db);
+    double bytes = json_number_value(stage_at(quick, "estimated_bytes"));
+    assert_true(bytes > 1e4 && bytes < 1e6 && bytes == json_number_value(stage_at(slow, "estimated_bytes")));
+    assert_true(json_is_null(stage_at(quick, "estimated_seconds"))); /* less than a second: the machine is not measured for it */
+    assert_true(json_number_value(stage_at(slow, "estimated_seconds")) > 1);
+    json_decref(quick), json_decref(slow);
+    sqlite3 *by_hand;
+    assert_int_equal(sqlite3_open(db, &by_hand), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(by_hand, "UPDATE run SET seconds=14.2, estimated_seconds=15.1, peak=39.4e6, estimated_bytes=37e6"
+                                  " WHERE id=1; UPDATE run SET seconds=0, estimated_seconds=5400, peak=NULL WHERE id=2",
+                                  NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(by_hand);
+    static const char *const said[][2] = { { "14.2 s (estimated 15 s)", "39 MB (estimated 37 MB)" },
+                                           { "estimated 1:30:00", "estimated 0." } };
+    for (int i = 0; i < 2; i++) {
+        char *shown = stage_out(0, "show %d --db '%s'", i + 1, db);
+        char *page = stage_out(0, "render --screen detail --run %d --size 200x60 --db '%s'", i + 1, db);
+        for (int k = 0; k < 2; k++) assert_true(strstr(shown, said[i][k]) && strstr(page, said[i][k]));
+        assert_true(strstr(shown, "took ") && strstr(page, "took ") && strstr(shown, "peak memory") && strstr(page, "peak memory"));
+        free(shown), free(page);
+    }
+    free(task), free(db);
+}
 
 /* Tables for other programs, and drawings into files whose names say the form. */
 static void tables_and_pictures_go_into_files(void **state) {
@@ -516,6 +548,7 @@ int main(void) {
         cmocka_unit_test(every_option_is_a_column),
         cmocka_unit_test(what_a_run_was_made_with_finds_it),
         cmocka_unit_test(everything_about_a_run_is_kept_and_shown),
+        cmocka_unit_test(estimates_are_of_the_start),
         cmocka_unit_test(tables_and_pictures_go_into_files),
         cmocka_unit_test(a_picture_has_the_columns_that_are_kept),
         cmocka_unit_test(a_png_is_made_by_another_program),
