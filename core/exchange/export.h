@@ -7,6 +7,8 @@
 
 /* Makes a new folder for an export, or takes an empty one; ERR_USAGE for one that holds something. */
 int export_folder(const char *path, struct err *e);
+/* Removes files of one that failed, and the folder.  The list ends with NULL. */
+void export_undo(const char *folder, const char *const *file);
 
 /* Writes petri's own file, PATH where that ends in ".safetensors", else PATH/petri.safetensors in a folder that
  * is new or empty.  *file: what was written, caller frees.  c: the run's, of one task.  p is plain afterwards. */

@@ -10,20 +10,8 @@
 #include "core/exchange/import.h"
 #include "core/exchange/reading.h"
 
-/* A member of a folder's adapter_config.json as a string, or NULL; caller frees. */
-static char *folder_member(const char *folder, const char *key) {
-    struct err ignored = ERR_INIT;
-    char *path = file_join(folder, "adapter_config.json");
-    json_t *config = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
-    const char *value = json_string_value(json_object_get(config, key));
-    char *out = value ? xstrdup(value) : NULL;
-    if (config) json_decref(config);
-    free(path);
-    return out;
-}
-
 static bool has_config(const char *folder) {
-    char *path = file_join(folder, "adapter_config.json");
+    char *path = file_join(folder, ADAPTER_CONFIG);
     bool there = file_exists(path);
     free(path);
     return there;
@@ -80,20 +68,20 @@ char *import_adapter_folder(const char *path, struct notes *aside, struct err *e
 }
 
 bool import_is_peft(const char *folder) {
-    char *type = folder_member(folder, "peft_type");
+    char *type = reading_member(folder, ADAPTER_CONFIG, "peft_type");
     bool is = type != NULL;
     free(type);
     return is;
 }
 
 bool import_is_hub(const char *folder) {
-    char *type = folder_member(folder, "model_type");
+    char *type = reading_member(folder, ADAPTER_CONFIG, "model_type");
     bool is = type != NULL;
     free(type);
     return is;
 }
 
 char *import_base(const char *folder) {
-    char *base = folder_member(folder, "base_model_name_or_path");
-    return base ? base : folder_member(folder, "model_name");
+    char *base = reading_member(folder, ADAPTER_CONFIG, "base_model_name_or_path");
+    return base ? base : reading_member(folder, ADAPTER_CONFIG, "model_name");
 }

@@ -22,6 +22,10 @@ void hub_close(struct hub *h);
 
 /* By the library's name of it; -1: there is none. */
 int hub_activation(const struct hub *h, const char *name, enum act *out);
+const char *hub_activation_name(enum act act); /* NULL: there is none */
+/* A config of that architecture ("": of bottlenecks) as it usually is, with what is its own, which is taken
+ * over; the caller owns it. */
+json_t *hub_usual(const char *architecture, json_t *own);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
 int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e);
 /* Whether the trained scale of such a bottleneck's config becomes part of W_u and b_u: beside a gate, or one of channels below a norm. */

@@ -1,4 +1,5 @@
 /* adapter_config.json of AdapterHub: what is read of it, and what is refused. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,55 +8,76 @@
 #include "core/base/text.h"
 #include "core/exchange/hub.h"
 
-static const struct key_rule hub_config_common[] = {
-    { "architecture", NULL }, { "leave_out", NULL }, { "init_weights", NULL }, { "init_weights_seed", NULL },
-    { "dropout", NULL }, { "use_gating", NULL }, { NULL, NULL },
-};
-static const struct key_rule of_bottleneck[] = {
-    { "mh_adapter", NULL }, { "output_adapter", NULL }, { "cross_adapter", NULL }, { "reduction_factor", NULL },
-    { "non_linearity", NULL }, { "original_ln_before", NULL }, { "original_ln_after", NULL }, { "residual_before_ln", NULL },
-    { "ln_before", NULL }, { "ln_after", NULL }, { "adapter_residual_before_ln", NULL },
-    { "is_parallel", NULL }, { "scaling", NULL }, { "stochastic_depth", NULL },
-    { "phm_layer", NULL }, /* without it those that follow are without effect */
-    { "factorized_phm_W", NULL }, { "factorized_phm_rule", NULL }, { "hypercomplex_nonlinearity", NULL },
-    { "learn_phm", NULL }, { "phm_bias", NULL }, { "phm_c_init", NULL }, { "phm_dim", NULL }, { "phm_init_range", NULL },
-    { "phm_rank", NULL }, { "shared_W_phm", NULL }, { "shared_phm_rule", NULL },
-    /* that has tensors of its own, which are refused */
-    { "inv_adapter", NULL }, { "inv_adapter_reduction_factor", NULL }, { "invertible_adapter", NULL }, { NULL, NULL },
-};
-static const struct key_rule hub_config_of_lora[] = {
-    { "r", NULL }, { "alpha", NULL }, { "attn_matrices", NULL }, { "selfattn_lora", NULL }, { "intermediate_lora", NULL },
-    { "output_lora", NULL }, { "composition_mode", NULL }, { "dtype", NULL }, { "use_dora", NULL },
-    { "vera_d", NULL }, { "vera_b", NULL }, { NULL, NULL },
-};
-static const struct key_rule of_prefix[] = {
-    { "prefix_length", NULL }, { "bottleneck_size", NULL }, { "flat", NULL }, { "non_linearity", NULL },
-    { "encoder_prefix", NULL }, { "cross_prefix", NULL }, { "shared_gating", NULL }, { NULL, NULL },
+/* The kinds of configs by their architecture: the keys that petri knows, with what they are where a run does
+ * not say otherwise. */
+static const struct {
+    const char *architecture, *usual;
+    size_t offset; /* in struct hub */
+} kinds[] = {
+    { "",
+      "{\"adapter_residual_before_ln\":false,\"cross_adapter\":false,\"dropout\":0.0,"
+      "\"factorized_phm_W\":true,\"factorized_phm_rule\":false,"
+      "\"hypercomplex_nonlinearity\":\"glorot-uniform\",\"init_weights\":\"bert\","
+      "\"init_weights_seed\":null,\"inv_adapter\":null,\"inv_adapter_reduction_factor\":null,"
+      "\"is_parallel\":false,\"learn_phm\":true,\"leave_out\":[],\"ln_after\":false,\"ln_before\":false,"
+      "\"mh_adapter\":false,\"non_linearity\":\"relu\",\"original_ln_after\":true,"
+      "\"original_ln_before\":true,\"output_adapter\":true,\"phm_bias\":true,\"phm_c_init\":\"normal\","
+      "\"phm_dim\":4,\"phm_init_range\":0.0001,\"phm_layer\":false,\"phm_rank\":1,"
+      "\"reduction_factor\":16,\"residual_before_ln\":true,\"scaling\":1.0,\"shared_W_phm\":false,"
+      "\"shared_phm_rule\":true,\"stochastic_depth\":0.0,\"use_gating\":false}",
+      offsetof(struct hub, bottleneck) },
+    { "lora",
+      "{\"alpha\":8,\"architecture\":\"lora\",\"attn_matrices\":[\"q\",\"v\"],"
+      "\"composition_mode\":\"add\",\"dropout\":0.0,\"dtype\":null,\"init_weights\":\"lora\","
+      "\"init_weights_seed\":null,\"intermediate_lora\":false,\"leave_out\":[],\"output_lora\":false,"
+      "\"r\":8,\"selfattn_lora\":true,\"use_dora\":false,\"use_gating\":false,\"vera_b\":null,"
+      "\"vera_d\":null}",
+      offsetof(struct hub, lora) },
+    { "prefix_tuning",
+      "{\"architecture\":\"prefix_tuning\",\"bottleneck_size\":512,\"cross_prefix\":true,\"dropout\":0.0,"
+      "\"encoder_prefix\":true,\"flat\":true,\"init_weights_seed\":null,\"leave_out\":[],"
+      "\"non_linearity\":\"tanh\",\"prefix_length\":30,\"shared_gating\":true,\"use_gating\":false}",
+      offsetof(struct hub, prefix) },
+    { "prompt_tuning",
+      "{\"architecture\":\"prompt_tuning\",\"combine\":\"prefix\",\"init_weights_seed\":null,"
+      "\"prompt_init\":\"random_uniform\",\"prompt_init_text\":null,\"prompt_length\":10}",
+      offsetof(struct hub, prompt) },
 };
 
-static const struct key_rule hub_config_of_prompt[] = {
-    { "prompt_length", NULL }, { "prompt_init", NULL }, { "prompt_init_text", NULL }, { "random_uniform_scale", NULL },
-    { "combine", NULL }, { NULL, NULL },
-};
+/* Keys beside these that are read of all of them, or say nothing of what is computed. */
+static const char *const read_too[] = { "architecture",
+                                        "leave_out",
+                                        "init_weights",
+                                        "init_weights_seed",
+                                        "dropout",
+                                        "use_gating",
+                                        "invertible_adapter",
+                                        "random_uniform_scale",
+                                        NULL };
+
+json_t *hub_usual(const char *architecture, json_t *own) {
+    size_t i = 0;
+    while (strcmp(kinds[i].architecture, architecture)) i++;
+    json_t *c = json_loads(kinds[i].usual, 0, NULL);
+    BUG_IF(!c || !own || json_object_update_new(c, own));
+    return c;
+}
 
 static bool is_on(const json_t *c, const char *key) { return json_is_true(json_object_get(c, key)); }
 
 static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e) {
     const json_t *of = json_object_get(c, "architecture");
-    const char *name = json_string_value(of);
-    const struct key_rule *rules = NULL;
-    const json_t **to = NULL;
+    const char *name = !of || json_is_null(of) ? "" : json_string_value(of);
+    size_t i = 0;
     if (!json_is_object(c)) return reading_refuse_key(h->path, "config", c, "not an object: older libraries name one here", e);
-    if (!of || json_is_null(of)) rules = of_bottleneck, to = &h->bottleneck;
-    else if (name && !strcmp(name, "lora")) rules = hub_config_of_lora, to = &h->lora;
-    else if (name && !strcmp(name, "prefix_tuning")) rules = of_prefix, to = &h->prefix;
-    else if (name && !strcmp(name, "prompt_tuning")) rules = hub_config_of_prompt, to = &h->prompt;
-    if (!rules)
+    while (i < COUNT_OF(kinds) && (!name || strcmp(kinds[i].architecture, name))) i++;
+    if (i == COUNT_OF(kinds))
         return reading_refuse_key(h->path, "architecture", of,
                                   "petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and their union", e);
+    const json_t **to = (const json_t **)(void *)((char *)h + kinds[i].offset);
     if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
     *to = c;
-    return reading_check_keys(h->path, c, hub_config_common, rules, e);
+    return reading_check_keys(h->path, c, kinds[i].usual, read_too, e);
 }
 
 static int take_configs(struct hub *h, struct err *e) {
@@ -74,7 +96,7 @@ static int take_configs(struct hub *h, struct err *e) {
 
 int hub_open(const char *folder, struct hub *out, struct err *e) {
     *out = (struct hub){ .version = "" };
-    out->config = reading_config(folder, &out->path, &out->text, e);
+    out->config = reading_config(folder, ADAPTER_CONFIG, &out->path, &out->text, e);
     int rc = out->config ? 0 : e->code;
     if (!rc && (!json_get_string(out->config, out->path, "name", &out->name, e) || !*out->name))
         rc = err_set(e, ERR_INPUT, "%s: \"name\" is not there", out->path);
@@ -93,21 +115,37 @@ void hub_close(struct hub *h) {
 
 /* ---- what it says of modules ---- */
 
+/* The first of an activation is the name that is written. */
+static const struct {
+    const char *name;
+    enum act act;
+} acts[] = { { "relu", ACT_RELU },
+             { "gelu", ACT_GELU },
+             { "gelu_orig", ACT_GELU },
+             { "gelu_new", ACT_GELU_TANH },
+             { "swish", ACT_SILU },
+             { "silu", ACT_SILU },
+             { "tanh", ACT_TANH },
+             { "sigmoid", ACT_SIGMOID },
+             { "gelu_python", ACT_GELU },
+             { "gelu_pytorch_tanh", ACT_GELU_TANH },
+             { "gelu_python_tanh", ACT_GELU_TANH },
+             { "gelu_fast", ACT_GELU_TANH } };
+
 /* Without a version "gelu" was another curve than today's. */
 int hub_activation(const struct hub *h, const char *name, enum act *out) {
-    static const struct {
-        const char *name;
-        enum act act;
-    } known[] = { { "relu", ACT_RELU }, { "gelu", ACT_GELU }, { "gelu_orig", ACT_GELU }, { "gelu_new", ACT_GELU_TANH },
-                  { "swish", ACT_SILU }, { "silu", ACT_SILU }, { "tanh", ACT_TANH }, { "sigmoid", ACT_SIGMOID },
-                  { "gelu_python", ACT_GELU }, { "gelu_pytorch_tanh", ACT_GELU_TANH }, { "gelu_python_tanh", ACT_GELU_TANH },
-                  { "gelu_fast", ACT_GELU_TANH } };
-    for (size_t i = 0; name && i < COUNT_OF(known); i++) {
-        if (strcmp(known[i].name, name)) continue;
-        *out = known[i].act == ACT_GELU && !*h->version && !strcmp(name, "gelu") ? ACT_GELU_TANH : known[i].act;
+    for (size_t i = 0; name && i < COUNT_OF(acts); i++) {
+        if (strcmp(acts[i].name, name)) continue;
+        *out = !*h->version && !strcmp(name, "gelu") ? ACT_GELU_TANH : acts[i].act;
         return 0;
     }
     return -1;
+}
+
+const char *hub_activation_name(enum act act) {
+    size_t i = 0;
+    while (i < COUNT_OF(acts) && acts[i].act != act) i++;
+    return i < COUNT_OF(acts) ? acts[i].name : NULL;
 }
 
 /* What a sequential adapter reads and is added to. */

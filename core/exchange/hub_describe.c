@@ -7,12 +7,6 @@
 #include "core/exchange/hub_out.h"
 #include "core/method/classifier.h"
 
-static const char *hub_describe_activation(enum act act) {
-    static const char *const names[ACT_COUNT] = { [ACT_RELU] = "relu", [ACT_GELU] = "gelu", [ACT_GELU_TANH] = "gelu_new",
-                                                  [ACT_SILU] = "swish", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid" };
-    return names[act];
-}
-
 /* A factor that gives this width: the library takes ⌊d / factor⌋. */
 static json_t *factor_of(int d, int width) { return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width); }
 
@@ -36,48 +30,29 @@ static json_t *factors(const struct hub_out *o, json_t *left_out) {
     return map;
 }
 
-/* The keys that are the same for all that is written. */
-static const char usual_bottleneck[] =
-    "{\"dropout\":0.0,"
-    "\"factorized_phm_rule\":false,\"hypercomplex_nonlinearity\":\"glorot-uniform\",\"init_weights\":\"bert\","
-    "\"init_weights_seed\":null,\"inv_adapter\":null,\"inv_adapter_reduction_factor\":null,\"learn_phm\":true,"
-    "\"phm_c_init\":\"normal\","
-    "\"phm_init_range\":0.0001,"
-    "\"shared_W_phm\":false,\"stochastic_depth\":0.0}";
-
 static json_t *bottleneck_config(const struct hub_out *o) {
     const struct module *m = &o->plan->method.module[o->bottleneck];
     json_t *left_out = json_array(), *by_width = factors(o, left_out);
-    bool given = m->comp == COMP_SCALED || m->comp == COMP_GATE;
+    bool given = m->comp == COMP_SCALED || m->comp == COMP_GATE, products = m->source == SOURCE_KRONECKER;
     json_t *scaling = m->comp == COMP_LEARNED   ? json_string("learned")
                       : m->comp == COMP_CHANNEL ? json_string("channel")
                                                 : json_real(given ? m->scale : 1);
-    json_t *c = json_loads(usual_bottleneck, 0, NULL);
-    BUG_IF(!c);
-    json_object_set_new(c, "mh_adapter", json_boolean(hub_has_bottlenecks(o, HUB_SELF)));
-    json_object_set_new(c, "cross_adapter", json_boolean(hub_has_bottlenecks(o, HUB_CROSS)));
-    json_object_set_new(c, "output_adapter", json_boolean(hub_has_bottlenecks(o, HUB_FFN)));
-    json_object_set_new(c, "is_parallel", json_boolean(hub_is_parallel(m)));
-    json_object_set_new(c, "leave_out", left_out);
-    json_object_set_new(c, "non_linearity", json_string(hub_describe_activation(m->act)));
-    json_object_set_new(c, "original_ln_before", json_boolean(hub_is_behind_norm(m)));
-    bool products = m->source == SOURCE_KRONECKER;
-    json_object_set_new(c, "phm_layer", json_boolean(products));
-    json_object_set_new(c, "phm_dim", json_integer(products ? m->mid : 4));
-    json_object_set_new(c, "phm_rank", json_integer(products && m->factor ? m->factor : 1));
-    json_object_set_new(c, "phm_bias", json_boolean(m->biases));
-    json_object_set_new(c, "factorized_phm_W", json_boolean(!products || m->factor));
-    json_object_set_new(c, "shared_phm_rule", json_boolean(!m->own_rule));
-    json_object_set_new(c, "original_ln_after", json_boolean(m->ending == END_MODEL));
-    json_object_set_new(c, "ln_before", json_boolean(m->norm_before));
-    json_object_set_new(c, "ln_after", json_boolean(m->norm != NORM_NONE));
-    json_object_set_new(c, "adapter_residual_before_ln", json_boolean(m->norm == NORM_SUM));
-    json_object_set_new(c, "residual_before_ln", m->residual == RESIDUAL_STREAM ? json_string("post_add")
-                                                                               : json_boolean(m->residual == RESIDUAL_WRITTEN));
-    json_object_set_new(c, "reduction_factor", by_width);
-    json_object_set_new(c, "scaling", scaling);
-    json_object_set_new(c, "use_gating", json_boolean(m->comp == COMP_GATE));
-    return c;
+    json_t *residual = m->residual == RESIDUAL_STREAM ? json_string("post_add")
+                                                      : json_boolean(m->residual == RESIDUAL_WRITTEN);
+    json_t *own =
+        json_pack("{s:b,s:b,s:b,s:b,s:o,s:s,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:o,s:o,s:o,s:b}", "mh_adapter",
+                  hub_has_bottlenecks(o, HUB_SELF), "cross_adapter", hub_has_bottlenecks(o, HUB_CROSS),
+                  "output_adapter", hub_has_bottlenecks(o, HUB_FFN), "is_parallel", hub_is_parallel(m),
+                  "leave_out", left_out, "non_linearity", hub_activation_name(m->act), "original_ln_before",
+                  hub_is_behind_norm(m), "phm_layer", products, "phm_bias", m->biases, "factorized_phm_W",
+                  !products || m->factor, "shared_phm_rule", !m->own_rule, "original_ln_after",
+                  m->ending == END_MODEL, "ln_before", m->norm_before, "ln_after", m->norm != NORM_NONE,
+                  "residual_before_ln", residual, "reduction_factor", by_width, "scaling", scaling,
+                  "use_gating", m->comp == COMP_GATE);
+    json_object_set_new(own, "adapter_residual_before_ln", json_boolean(m->norm == NORM_SUM));
+    if (products) json_object_set_new(own, "phm_dim", json_integer(m->mid));
+    if (products && m->factor) json_object_set_new(own, "phm_rank", json_integer(m->factor));
+    return hub_usual("", own);
 }
 
 /* Where LoRA or scales are, as the library asks for them. */
@@ -101,12 +76,15 @@ static json_t *lora_config(const struct hub_out *o) {
     for (int i = 0; i < hub_layers(o); i++)
         if (!o->low_at[i]) json_array_append_new(left_out, json_integer(i));
     double alpha = scale ? 1 : (first->comp == COMP_SCALED ? first->scale : 1) * first->size;
-    return json_pack("{s:o,s:s,s:o,s:s,s:f,s:n,s:s,s:n,s:b,s:o,s:b,s:i,s:b,s:b,s:b,s:n,s:n}", "alpha",
-                     alpha == (double)(int)alpha ? json_integer((int)alpha) : json_real(alpha), "architecture", "lora", "attn_matrices",
-                     maps, "composition_mode", scale ? "scale" : "add", "dropout", first->dropout, "dtype", "init_weights",
-                     scale ? "ia3" : "lora", "init_weights_seed", "intermediate_lora", inner, "leave_out", left_out, "output_lora", outer,
-                     "r", scale ? 1 : first->size, "selfattn_lora", json_array_size(maps) > 0, "use_dora", first->fn == FN_DECOMPOSED,
-                     "use_gating", first->comp == COMP_GATE, "vera_b", "vera_d");
+    return hub_usual("lora",
+                     json_pack("{s:o,s:o,s:s,s:f,s:s,s:b,s:o,s:b,s:i,s:b,s:b,s:b}", "alpha",
+                               alpha == (double)(int)alpha ? json_integer((int)alpha) : json_real(alpha),
+                               "attn_matrices", maps, "composition_mode", scale ? "scale" : "add", "dropout",
+                               first->dropout, "init_weights", scale ? "ia3" : "lora", "intermediate_lora",
+                               inner, "leave_out", left_out, "output_lora", outer, "r",
+                               scale ? 1 : first->size, "selfattn_lora", json_array_size(maps) > 0,
+                               "use_dora", first->fn == FN_DECOMPOSED, "use_gating",
+                               first->comp == COMP_GATE));
 }
 
 static json_t *prefix_config(const struct hub_out *o) {
@@ -115,18 +93,19 @@ static json_t *prefix_config(const struct hub_out *o) {
     json_t *left_out = json_array();
     for (int i = 0; i < o->m->arch.encoder_layers && !decoder; i++)
         if (!o->keys[STACK_ENCODER][0][i]) json_array_append_new(left_out, json_integer(i));
-    return json_pack("{s:s,s:i,s:b,s:f,s:b,s:b,s:n,s:o,s:s,s:i,s:b,s:b}", "architecture", "prefix_tuning", "bottleneck_size", 512,
-                     "cross_prefix", !decoder || o->keys[STACK_DECODER][1][0], "dropout", 0.0, "encoder_prefix",
-                     !decoder || o->keys[STACK_ENCODER][0][0], "flat", 1, "init_weights_seed", "leave_out", left_out,
-                     "non_linearity", "tanh", "prefix_length", m->size, "shared_gating", m->comp != COMP_GATES, "use_gating",
-                     comp_gates(m->comp) > 0);
+    return hub_usual("prefix_tuning",
+                     json_pack("{s:b,s:b,s:o,s:i,s:b,s:b}", "cross_prefix",
+                               !decoder || o->keys[STACK_DECODER][1][0], "encoder_prefix",
+                               !decoder || o->keys[STACK_ENCODER][0][0], "leave_out", left_out,
+                               "prefix_length", m->size, "shared_gating", m->comp != COMP_GATES, "use_gating",
+                               comp_gates(m->comp) > 0));
 }
 
 static json_t *prompt_config(const struct hub_out *o) {
     const struct module *m = &o->plan->method.module[o->prompt];
-    return json_pack("{s:s,s:s,s:n,s:s,s:n,s:i}", "architecture", "prompt_tuning", "combine",
-                     m->place == PLACE_FIRST ? "prefix" : "prefix_after_bos", "init_weights_seed", "prompt_init", "random_uniform",
-                     "prompt_init_text", "prompt_length", m->size);
+    return hub_usual("prompt_tuning", json_pack("{s:s,s:i}", "combine",
+                                                m->place == PLACE_FIRST ? "prefix" : "prefix_after_bos",
+                                                "prompt_length", m->size));
 }
 
 static json_t *adapter_config(const struct hub_out *o) {
@@ -166,7 +145,7 @@ char *hub_describe_head(const struct hub_out *o) {
     for (int i = 0; i < n; i++)
         json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
     return hub_writer_wrapped(o->job, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
-                                hub_describe_activation(c ? c->act : ACT_TANH), "bias", 1,
+                                hub_activation_name(c ? c->act : ACT_TANH), "bias", 1,
                                 "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
                                 "num_labels", n, "use_pooler", c && c->pooler), NULL, 0);
 }

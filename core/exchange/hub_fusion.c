@@ -23,48 +23,25 @@ struct hub_fused {
 
 static const char hub_fusion_file[] = "adapter_fusion_config.json";
 
-static char *hub_fusion_config(const char *folder) { return file_join(folder, hub_fusion_file); }
-
 bool import_is_fusion(const char *folder) {
-    char *path = hub_fusion_config(folder);
+    char *path = file_join(folder, hub_fusion_file);
     bool is = file_exists(path);
     free(path);
     return is;
 }
 
-static json_t *hub_fusion_read(const char *path, char **text, struct err *e) {
-    struct buf bytes = BUF_INIT;
-    json_t *config = file_read(path, CONFIG_BYTES, &bytes, e) ? NULL : json_parse(path, buf_text(&bytes), bytes.size, e);
-    *text = text_string(buf_text(&bytes), bytes.size);
-    buf_release(&bytes);
-    if (!config || json_is_object(config)) return config;
-    err_set(e, ERR_INPUT, "%s: not a JSON object", path);
-    json_decref(config);
-    return NULL;
-}
-
-char *import_fusion_base(const char *folder) {
-    struct err ignored = ERR_INIT;
-    char *path = hub_fusion_config(folder), *text = NULL;
-    json_t *config = hub_fusion_read(path, &text, &ignored);
-    const char *base = json_string_value(json_object_get(config, "model_name"));
-    char *out = base ? xstrdup(base) : NULL;
-    json_decref(config);
-    free(path);
-    free(text);
-    return out;
-}
+char *import_fusion_base(const char *folder) { return reading_member(folder, hub_fusion_file, "model_name"); }
 
 /* ---- the config ---- */
 
-static const struct key_rule of_fusion[] = {
-    { "key", NULL }, { "query", NULL }, { "value", NULL }, { "query_before_ln", NULL }, { "regularization", NULL },
-    { "residual_before", NULL }, { "value_initialized", NULL },
-    { "value_before_softmax", NULL }, /* V is linear: the same on either side of the sum */
-    { "dropout_prob", NULL },         /* while it trains */
-    { NULL, NULL },
-};
-static const struct key_rule nothing_more[] = { { NULL, NULL } };
+/* Known: V is linear, the same on either side of the softmax's sum (value_before_softmax); dropout is while
+ * it trains. */
+const char hub_usual_fusion[] = "{\"dropout_prob\":null,\"key\":true,\"query\":true,\"query_before_ln\":"
+                                "false,\"regularization\":true,"
+                                "\"residual_before\":false,\"temperature\":false,\"value\":true,\"value_"
+                                "before_softmax\":true,"
+                                "\"value_initialized\":true}";
+static const char *const nothing_more[] = { NULL };
 
 static bool is_yes(const json_t *c, const char *key) {
     const json_t *v = json_object_get(c, key);
@@ -74,9 +51,9 @@ static bool is_yes(const json_t *c, const char *key) {
 static int take_config(struct hub_fused *x, struct err *e) {
     const json_t *c = json_object_get(x->config, "config"), *warm = json_object_get(c, "temperature");
     if (!json_is_object(c)) return err_set(e, ERR_INPUT, "%s: \"config\" is no object", x->path);
-    if (json_is_true(warm))
+    if (!reading_is_nothing(warm))
         return reading_refuse_key(x->path, "temperature", warm, "the library cools it with each call and does not save how far it is", e);
-    if (reading_check_keys(x->path, c, of_fusion, nothing_more, e)) return e->code;
+    if (reading_check_keys(x->path, c, hub_usual_fusion, nothing_more, e)) return e->code;
     x->whole.in.to.fusion = (struct fusion){
         .on = true, .query = is_yes(c, "query"), .key = is_yes(c, "key"), .value = is_yes(c, "value"),
         .of = is_yes(c, "query_before_ln") ? FUSION_OF_WRITTEN : FUSION_OF_READ,
@@ -91,13 +68,9 @@ static int take_config(struct hub_fused *x, struct err *e) {
 
 /* Whether the folder's adapter is called so. */
 static bool is_called(const char *folder, const char *name, size_t n) {
-    struct err ignored = ERR_INIT;
-    char *path = file_join(folder, "adapter_config.json");
-    json_t *config = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
-    const char *own = json_string_value(json_object_get(config, "name"));
+    char *own = reading_member(folder, ADAPTER_CONFIG, "name");
     bool is = own && strlen(own) == n && !memcmp(own, name, n);
-    json_decref(config);
-    free(path);
+    free(own);
     return is;
 }
 
@@ -185,19 +158,11 @@ static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
 }
 
 static int take_maps(struct hub_fused *x, const char *folder, struct err *e) {
-    static const char *const files[] = { "model_adapter_fusion.safetensors", "pytorch_model_adapter_fusion.bin" };
     struct hub_reader *r = &x->whole;
-    char *path = file_join(folder, files[0]);
-    bool packed = file_exists(path);
-    if (!packed) {
-        free(path);
-        path = file_join(folder, files[1]);
-    }
-    int rc = bag_open(path, &r->in.bag, e);
-    free(path);
+    notes_add(&r->in.out->read, "%s", hub_fusion_file);
+    int rc = reading_tensors(folder, "model_adapter_fusion.safetensors", "pytorch_model_adapter_fusion.bin",
+                             &r->in.bag, &r->in.out->read, e);
     for (size_t i = 0; !rc && i < r->in.bag.count; i++) rc = take_map(x, &r->in.bag.tensor[i], e);
-    if (!rc) notes_add(&r->in.out->read, "%s", hub_fusion_file);
-    if (!rc) notes_add(&r->in.out->read, "%s", files[!packed]);
     return rc;
 }
 
@@ -206,14 +171,11 @@ static int take_maps(struct hub_fused *x, const char *folder, struct err *e) {
 /* Its config and those of its adapters, as they were: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]}; caller frees. */
 static char *origin_of(const struct hub_fused *x, const char *folder) {
     struct buf b = BUF_INIT;
-    struct err ignored = ERR_INIT;
-    char *path = file_join(folder, "head_config.json");
-    json_t *head = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
+    char *head = reading_member(folder, "head_config.json", "name");
     buf_putc(&b, '{');
     json_member_string(&b, "fusion", x->text);
-    json_member_string(&b, "head", json_string_value(json_object_get(head, "name")));
-    json_decref(head);
-    free(path);
+    json_member_string(&b, "head", head);
+    free(head);
     json_open(&b, "adapters", '[');
     for (int i = 0; i < x->parts; i++) json_member_string(&b, NULL, x->part[i].hub.text);
     buf_puts(&b, "]}");
@@ -222,14 +184,12 @@ static char *origin_of(const struct hub_fused *x, const char *folder) {
 
 static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
     struct imported *out = x->whole.in.out;
-    x->path = hub_fusion_config(folder);
-    x->config = hub_fusion_read(x->path, &x->text, e);
+    x->config = reading_config(folder, hub_fusion_file, &x->path, &x->text, e);
     if (!x->config) return e->code;
-    const char *version = "";
     if (!json_get_string(x->config, x->path, "name", &x->name, e))
         return e->code ? e->code : err_set(e, ERR_INPUT, "%s: \"name\" is not there", x->path);
-    if (!json_get_string(x->config, x->path, "version", &version, e) && e->code) return e->code;
-    if (*version) out->version = xstrdup(version);
+    if (!json_get_string(x->config, x->path, "version", &x->whole.hub.version, e) && e->code) return e->code;
+    if (*x->whole.hub.version) out->version = xstrdup(x->whole.hub.version);
     int rc = take_config(x, e);
     if (!rc) rc = locate_all(x, folder, given, count, e);
     if (!rc) rc = take_maps(x, folder, e);

@@ -112,9 +112,12 @@ static int write_maps(const struct hub_fusion *x, const char *path, struct err *
 }
 
 static json_t *fusion_config(const struct fusion *f) {
-    return json_pack("{s:n,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "dropout_prob", "key", f->key, "query", f->query, "query_before_ln",
-                     f->of == FUSION_OF_WRITTEN, "regularization", f->weight > 0, "residual_before", f->residual == FUSION_INSIDE,
-                     "temperature", 0, "value", f->value, "value_before_softmax", 1, "value_initialized", f->start == FUSION_IDENTITY);
+    json_t *c = json_loads(hub_usual_fusion, 0, NULL);
+    json_object_update_new(c, json_pack("{s:b,s:b,s:b,s:b,s:b,s:b,s:b}", "key", f->key, "query", f->query,
+                                        "query_before_ln", f->of == FUSION_OF_WRITTEN, "regularization",
+                                        f->weight > 0, "residual_before", f->residual == FUSION_INSIDE,
+                                        "value", f->value, "value_initialized", f->start == FUSION_IDENTITY));
+    return c;
 }
 
 static int hub_fusion_write_config(const struct hub_fusion *x, const struct hub_job *job, const char *path, struct err *e) {
@@ -127,17 +130,8 @@ static int hub_fusion_write_config(const struct hub_fusion *x, const struct hub_
 }
 
 static const char *const fusion_files[] = { "adapter_fusion_config.json", "model_adapter_fusion.safetensors", "head_config.json",
-                                            "model_head.safetensors" };
-static const char *const part_files[] = { "adapter_config.json", "adapter.safetensors" };
-
-static void remove_files(const char *folder, const char *const *files, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        char *path = file_join(folder, files[i]);
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
-}
+                                            "model_head.safetensors", NULL };
+static const char *const part_files[] = { "adapter_config.json", "adapter.safetensors", NULL };
 
 static int write_all(const struct hub_fusion *x, struct err *e) {
     const char *head = json_string_value(json_object_get(x->came, "head"));
@@ -169,8 +163,8 @@ int hub_export_fusion(struct predictor *p, const char *base, const char *folder,
     if (!rc) {
         name_all(&x);
         rc = write_all(&x, e);
-        for (int i = 0; rc && i < x.parts.count; i++) remove_files(x.below[i], part_files, COUNT_OF(part_files));
-        if (rc) remove_files(folder, fusion_files, COUNT_OF(fusion_files));
+        for (int i = 0; rc && i < x.parts.count; i++) export_undo(x.below[i], part_files);
+        if (rc) export_undo(folder, fusion_files);
     }
     for (int i = 0; i < x.parts.count; i++) {
         free(x.name[i]);

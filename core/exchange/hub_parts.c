@@ -58,7 +58,6 @@ const struct file_part hub_fusion_parts[] = {
     { NULL },
 };
 
-
 bool hub_part_fits(const struct file_part *p, const struct module *m) {
     bool products = m->source == SOURCE_KRONECKER;
     const bool fits[] = { [PART_ANY] = true,

@@ -216,34 +216,28 @@ static void fill_bias(struct hub_reader *r, const json_t *c) {
 }
 
 int hub_reader_head(struct hub_reader *r, const char *folder, const char *otherwise, struct err *e) {
-    static const char *const files[] = { "model_head.safetensors", "pytorch_model_head.bin" };
-    char *path = file_join(folder, "head_config.json");
+    char *path = file_join(folder, "head_config.json"), *packed = file_join(folder, "model_head.safetensors"),
+         *pickled = file_join(folder, "pytorch_model_head.bin");
     int64_t layers = 1;
-    const char *file = NULL;
-    for (size_t i = 0; i < COUNT_OF(files) && !file; i++) {
-        char *at = file_join(folder, files[i]);
-        if (file_exists(at)) file = files[i];
-        free(at);
-    }
-    if (!file || !file_exists(path)) {
-        free(path);
-        return 0;
-    }
-    json_t *config = json_read(path, CONFIG_BYTES, e);
+    bool there = file_exists(path) && (file_exists(packed) || file_exists(pickled));
+    json_t *config = there ? json_read(path, CONFIG_BYTES, e) : NULL;
     const json_t *c = json_object_get(config, "config");
     const char *name = json_string_value(json_object_get(config, "name"));
-    char *weights = file_join(folder, file);
-    int rc = config ? hub_read_check_head(r, path, c, &layers, e) : e->code;
-    if (!rc) rc = bag_open(weights, &r->head, e);
-    r->own_pooler = !rc && is_the_pooler(r, name ? name : otherwise);
+    if (!name) name = otherwise;
+    int rc = !there ? 0 : config ? hub_read_check_head(r, path, c, &layers, e) : e->code;
+    if (config && !rc) notes_add(&r->in.out->read, "head_config.json");
+    if (config && !rc)
+        rc = reading_tensors(folder, "model_head.safetensors", "pytorch_model_head.bin", &r->head,
+                             &r->in.out->read, e);
+    r->own_pooler = config && !rc && is_the_pooler(r, name);
     if (r->own_pooler) r->in.to.classifier = (struct classifier){ 0 };
-    for (size_t i = 0; i < r->head.count && !rc; i++) rc = take_head_tensor(r, &r->head.tensor[i], name ? name : otherwise, layers, e);
-    if (!rc) fill_bias(r, c);
-    if (!rc) rc = hub_read_labels(r, c, e);
-    if (!rc) notes_add(&r->in.out->read, "head_config.json");
-    if (!rc) notes_add(&r->in.out->read, "%s", file);
+    for (size_t i = 0; i < r->head.count && !rc; i++)
+        rc = take_head_tensor(r, &r->head.tensor[i], name, layers, e);
+    if (config && !rc) fill_bias(r, c);
+    if (config && !rc) rc = hub_read_labels(r, c, e);
     json_decref(config);
-    free(weights);
+    free(packed);
+    free(pickled);
     free(path);
     return rc;
 }
@@ -329,19 +323,12 @@ static void note_inverse(struct hub_reader *r) {
 int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) {
     int rc = hub_open(folder, &r->hub, e);
     if (rc) return rc;
-    char *path = file_join(folder, "adapter.safetensors");
-    bool packed = file_exists(path);
-    if (!packed) {
-        free(path);
-        path = file_join(folder, "pytorch_adapter.bin");
-    }
-    rc = bag_open(path, &r->in.bag, e);
-    free(path);
-    if (rc) return rc;
+    notes_add(&r->in.out->read, ADAPTER_CONFIG);
+    if (reading_tensors(folder, "adapter.safetensors", "pytorch_adapter.bin", &r->in.bag, &r->in.out->read,
+                        e))
+        return e->code;
     hub_read_rename(&r->in.bag);
     if (take_switches(r, e)) return e->code;
-    notes_add(&r->in.out->read, "adapter_config.json");
-    notes_add(&r->in.out->read, packed ? "adapter.safetensors" : "pytorch_adapter.bin");
     if (*r->hub.version) r->in.out->version = xstrdup(r->hub.version);
     for (size_t i = 0; i < r->in.bag.count && !rc; i++) rc = hub_read_take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc && r->hub.prefix) rc = hub_take_prefix(r, e);
@@ -352,7 +339,7 @@ int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) 
 }
 
 void hub_reader_init(struct hub_reader *r, struct model *m, struct imported *out) {
-    *r = (struct hub_reader){ .in = { .m = m, .out = out } };
+    *r = (struct hub_reader){ .in = { .m = m, .out = out }, .hub.version = "" };
     assembly_init(&r->in.to, m);
 }
 

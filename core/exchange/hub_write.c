@@ -112,17 +112,48 @@ static bool same_config(const struct module *a, const struct module *b) {
            (a->source == SOURCE_KRONECKER) == (b->source == SOURCE_KRONECKER) && module_equal(a, &x);
 }
 
-static int note_bottleneck(struct hub_out *o, int module, struct err *e) {
-    const struct module *m = &o->plan->method.module[module];
-    struct span span[SPANS];
-    int n = module_spans(m, &o->m->arch, span);
-    if (o->bottleneck < 0) o->bottleneck = module;
-    if (!same_config(m, &o->plan->method.module[o->bottleneck]))
-        return hub_write_refuse(module, m, "its settings are others than those of the first bottleneck", e);
-    for (int k = 0; k < n; k++) {
-        enum hub_site site = span[k].site == SUB_FFN ? HUB_FFN : span[k].site == SUB_CROSS ? HUB_CROSS : HUB_SELF;
-        for (int i = span[k].first; i < span[k].end; i++) o->width[site][hub_layer(o, span[k].stack, i)] = m->size;
+/* The first module of each kind, or NULL: such ones have no config. */
+static int *first_of(struct hub_out *o, enum fn fn) {
+    switch (fn) {
+    case FN_BOTTLENECK: return &o->bottleneck;
+    case FN_LINEAR: case FN_DECOMPOSED: return &o->low;
+    case FN_SCALE: return &o->scale;
+    case FN_SOFTMAX: return &o->prefix;
+    default: return fn == FN_PROMPT ? &o->prompt : NULL;
     }
+}
+
+/* Why a module cannot be of the config of an earlier one, or NULL. */
+static const char *unlike(const struct module *m, const struct module *first) {
+    bool low = m->fn == FN_LINEAR || m->fn == FN_DECOMPOSED;
+    if (m->fn == FN_BOTTLENECK && !same_config(m, first))
+        return "its settings are others than those of the first bottleneck";
+    if (m->fn == FN_SOFTMAX && (first->size != m->size || first->comp != m->comp))
+        return "the library has one prefix, of one length";
+    if (low &&
+        (first->fn != m->fn || first->size != m->size || first->scale != m->scale || first->comp != m->comp))
+        return "the library's LoRA has one rank and scale";
+    return NULL;
+}
+
+static int note_module(struct hub_out *o, int module, struct err *e) {
+    const struct module *m = &o->plan->method.module[module];
+    const char *why = trouble(m, &o->m->arch, o->job->parts != NULL);
+    int *first = first_of(o, m->fn);
+    if (first && *first < 0) *first = module;
+    if (first && !why) why = unlike(m, &o->plan->method.module[*first]);
+    if (why) return hub_write_refuse(module, m, why, e);
+    struct span span[SPANS];
+    int n = first && m->fn != FN_PROMPT ? module_spans(m, &o->m->arch, span) : 0;
+    for (int k = 0; k < n; k++)
+        for (int i = span[k].first; i < span[k].end; i++) {
+            bool cross = span[k].site == SUB_CROSS;
+            int layer = hub_layer(o, span[k].stack, i);
+            if (m->fn == FN_BOTTLENECK)
+                o->width[span[k].site == SUB_FFN ? HUB_FFN : cross ? HUB_CROSS : HUB_SELF][layer] = m->size;
+            else if (m->fn == FN_SOFTMAX) o->keys[span[k].stack][cross][i] = module + 1;
+            else o->low_at[layer] = true;
+        }
     return 0;
 }
 
@@ -143,20 +174,7 @@ static int hub_write_check_layers(const struct hub_out *o, struct err *e) {
     return 0;
 }
 
-/* Prefixes are of one config too; of a model with a decoder in all layers of an attention, and at the decoder's own. */
-static int note_prefix(struct hub_out *o, int module, struct err *e) {
-    const struct module *m = &o->plan->method.module[module];
-    const struct module *first = &o->plan->method.module[o->prefix < 0 ? module : o->prefix];
-    struct span span[SPANS];
-    int n = module_spans(m, &o->m->arch, span);
-    if (first->size != m->size || first->comp != m->comp)
-        return hub_write_refuse(module, m, "the library has one prefix, of one length", e);
-    if (o->prefix < 0) o->prefix = module;
-    for (int k = 0; k < n; k++)
-        for (int i = span[k].first; i < span[k].end; i++) o->keys[span[k].stack][span[k].site == SUB_CROSS][i] = module + 1;
-    return 0;
-}
-
+/* Of a model with a decoder prefixes are in all layers of an attention, and at the decoder's own. */
 static int check_prefix(const struct hub_out *o, struct err *e) {
     if (o->prefix < 0 || !o->m->arch.decoder_layers) return 0;
     for (int stack = 0; stack < 2; stack++)
@@ -169,32 +187,6 @@ static int check_prefix(const struct hub_out *o, struct err *e) {
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: the library's prefix is always at the decoder's self-attention, "
                        "where this has none");
     return 0;
-}
-
-static int note_low(struct hub_out *o, int module, int *first, struct err *e) {
-    const struct module *m = &o->plan->method.module[module], *was = *first < 0 ? m : &o->plan->method.module[*first];
-    struct span span[SPANS];
-    int n = module_spans(m, &o->m->arch, span);
-    if (m->fn != FN_SCALE && (was->fn != m->fn || was->size != m->size || was->scale != m->scale || was->comp != m->comp))
-        return hub_write_refuse(module, m, "the library's LoRA has one rank and scale", e);
-    if (*first < 0) *first = module;
-    for (int k = 0; k < n; k++)
-        for (int i = span[k].first; i < span[k].end; i++) o->low_at[hub_layer(o, span[k].stack, i)] = true;
-    return 0;
-}
-
-static int note_module(struct hub_out *o, int module, struct err *e) {
-    const struct module *m = &o->plan->method.module[module];
-    const char *why = trouble(m, &o->m->arch, o->job->parts != NULL);
-    if (why) return hub_write_refuse(module, m, why, e);
-    switch (m->fn) {
-    case FN_BOTTLENECK: return note_bottleneck(o, module, e);
-    case FN_LINEAR: case FN_DECOMPOSED: return note_low(o, module, &o->low, e);
-    case FN_SCALE: return note_low(o, module, &o->scale, e);
-    case FN_SOFTMAX: return note_prefix(o, module, e);
-    case FN_PROMPT: o->prompt = module; return 0;
-    default: return 0;
-    }
 }
 
 static int hub_write_check(struct hub_out *o, struct err *e) {
@@ -415,7 +407,8 @@ int hub_writer_head(const struct hub_job *job, const char *folder, struct err *e
 }
 
 static int hub_export_one(struct predictor *p, const char *base, const char *folder, struct err *e) {
-    static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json", "adapter_config.json" };
+    static const char *const files[] = { "adapter.safetensors", "model_head.safetensors", "head_config.json",
+                                         ADAPTER_CONFIG, NULL };
     const char *origin = predictor_origin(p);
     json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
     const json_t *was = json_is_string(json_object_get(came, "model_type")) ? came : NULL;
@@ -426,12 +419,7 @@ static int hub_export_one(struct predictor *p, const char *base, const char *fol
     if (!made) rc = hub_writer_adapter(&job, was ? origin : NULL, folder, e);
     if (!made && !rc && !arch_generates(&predictor_model(p)->arch)) rc = hub_writer_head(&job, folder, e);
     if (made) rc = made;
-    for (size_t i = 0; rc && !made && i < COUNT_OF(files); i++) {
-        char *path = file_join(folder, files[i]);
-        unlink(path);
-        free(path);
-    }
-    if (rc && !made) rmdir(folder);
+    if (rc && !made) export_undo(folder, files);
     if (came) json_decref(came);
     return rc;
 }

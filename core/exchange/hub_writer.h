@@ -26,6 +26,9 @@ int hub_writer_head(const struct hub_job *job, const char *folder, struct err *e
 /* What stands around a config; `config` is taken over; caller frees. */
 char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *const *names, int count);
 
+/* The config of a fusion as it usually is, JSON: the keys that petri knows. */
+extern const char hub_usual_fusion[];
+
 /* Which adapters a method fuses. */
 void hub_parts_of(const struct method *m, const struct arch *a, struct hub_parts *out);
 /* The whole folder of a method with a fusion. */

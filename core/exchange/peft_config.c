@@ -44,7 +44,7 @@ static int find_type(struct peft *p, struct err *e) {
 
 int peft_open(const char *folder, struct peft *out, struct err *e) {
     *out = (struct peft){ 0 };
-    out->config = reading_config(folder, &out->path, &out->text, e);
+    out->config = reading_config(folder, ADAPTER_CONFIG, &out->path, &out->text, e);
     int rc = out->config ? find_type(out, e) : e->code;
     if (!rc) rc = peft_check_keys(out, e);
     if (!rc) rc = peft_read_values(out, e);

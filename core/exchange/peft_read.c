@@ -15,9 +15,6 @@
 #include "core/exchange/reading.h"
 #include "core/method/functions.h"
 
-static const char peft_read_config_name[] = "adapter_config.json", weights_name[] = "adapter_model.safetensors",
-                  pickled_name[] = "adapter_model.bin";
-
 struct reader {
     struct adapter_reading in;
     struct peft peft;
@@ -329,19 +326,15 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
 }
 
 static int peft_read_folder(struct reader *r, const char *folder, struct err *e) {
-    char *path = file_join(folder, weights_name);
-    const char *weights = file_exists(path) ? weights_name : pickled_name;
-    free(path);
-    path = file_join(folder, weights);
     int rc = peft_open(folder, &r->peft, e);
     if (!rc) rc = peft_check_task(&r->peft, &r->in.m->arch, e);
-    if (!rc) rc = bag_open(path, &r->in.bag, e);
-    free(path);
     if (rc) return rc;
+    notes_add(&r->in.out->read, ADAPTER_CONFIG);
+    if (reading_tensors(folder, "adapter_model.safetensors", "adapter_model.bin", &r->in.bag,
+                        &r->in.out->read, e))
+        return e->code;
     if (peft_plain_names(&r->in.bag, &r->in.out->assumed, e)) return e->code;
     r->in.vectors = peft_is_for_vectors(&r->peft);
-    notes_add(&r->in.out->read, "%s", peft_read_config_name);
-    notes_add(&r->in.out->read, "%s", weights);
     const char *version = json_string_value(json_object_get(r->peft.config, "peft_version"));
     if (version) r->in.out->version = xstrdup(version);
     bool prompt = peft_is_prompt(r->peft.type);

@@ -171,15 +171,19 @@ static void peft_write_add_module(struct out *o, int module) {
             add_place(o, f, module, span[k].stack, span[k].site, layer);
 }
 
+static bool is_name(const char *x, const char *name, size_t n) {
+    return strlen(x) == n && !strncmp(x, name, n);
+}
+
 static bool is_wrapped(const struct out *o, const char *name, size_t n) {
     for (size_t i = 0; i < o->count; i++)
-        if (strlen(o->wrapped[i].module) == n && !strncmp(o->wrapped[i].module, name, n)) return true;
+        if (is_name(o->wrapped[i].module, name, n)) return true;
     return false;
 }
 
 static void save_module(struct out *o, const char *name, size_t n) {
     for (size_t i = 0; i < o->saves; i++)
-        if (strlen(o->saved[i]) == n && !strncmp(o->saved[i], name, n)) return;
+        if (is_name(o->saved[i], name, n)) return;
     GROW(o->saved, o->saves_room, o->saves + 1);
     o->saved[o->saves++] = xstrndup(name, n);
 }
@@ -221,8 +225,7 @@ static void add_halves(struct out *o) {
         char *name = xprintf("%s%s", before, t->name), *full = xprintf("base_model.model.%s", name);
         bool saved = false;
         for (size_t k = 0; k < o->saves; k++)
-            saved = saved || (strlen(o->saved[k]) == (size_t)(strrchr(name, '.') - name) &&
-                              !strncmp(o->saved[k], name, strlen(o->saved[k])));
+            saved = saved || is_name(o->saved[k], name, (size_t)(strrchr(name, '.') - name));
         for (size_t k = 0; k < o->to.tensors && saved; k++) saved = strcmp(o->to.tensor[k].name, full) != 0;
         if (saved) writing_add(&o->to, full, t->vector ? 0 : (size_t)t->rows, (size_t)t->cols, o->m->weight[i]);
         else free(full);
@@ -232,25 +235,15 @@ static void add_halves(struct out *o) {
 
 static void peft_write_add_head(struct out *o) {
     bool two = plan_head(o->plan, 0, SLOT_POOLER_W) && !o->m->arch.pooler;
-    const struct {
-        enum slot slot;
-        const char *name;
-        bool vector;
-    } parts[] = {
-        { SLOT_POOLER_W, two ? "classifier.dense.weight" : "bert.pooler.dense.weight", false },
-        { SLOT_POOLER_B, two ? "classifier.dense.bias" : "bert.pooler.dense.bias", true },
-        { SLOT_HEAD_W, two ? "classifier.out_proj.weight" : "classifier.weight", false },
-        { SLOT_HEAD_B, two ? "classifier.out_proj.bias" : "classifier.bias", true },
-    };
-    for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        const struct plan_tensor *t = plan_head(o->plan, 0, parts[i].slot);
-        if (!t) continue;
-        if (parts[i].slot == SLOT_POOLER_W && !two) save_module(o, "pooler", strlen("pooler"));
-        writing_add(&o->to, xprintf("base_model.%s%s", peft_is_prompt(o->type) ? "" : "model.", parts[i].name),
-                    parts[i].vector ? 0 : (size_t)t->rows,
-                    (size_t)t->cols, o->params + t->offset);
+    for (int i = 0; i < o->plan->tensors; i++) {
+        const struct plan_tensor *t = &o->plan->tensor[i];
+        const char *name = t->kind == PLAN_HEAD ? writing_head(t->name, two) : NULL;
+        if (!name) continue;
+        const char *module = strstr(name, "pooler") ? "pooler" : "classifier";
+        save_module(o, module, strlen(module));
+        writing_add(&o->to, xprintf("base_model.%s%s", peft_is_prompt(o->type) ? "" : "model.", name),
+                    text_ends(name, ".bias") ? 0 : (size_t)t->rows, (size_t)t->cols, o->params + t->offset);
     }
-    if (plan_head(o->plan, 0, SLOT_HEAD_W)) save_module(o, "classifier", strlen("classifier"));
 }
 
 /* ---- the config ---- */
@@ -408,16 +401,14 @@ static int peft_write_classes(const struct predictor *p, const char *folder, str
 }
 
 static int peft_write_files(struct out *o, const char *config, const char *folder, struct err *e) {
-    char *path = file_join(folder, "adapter_model.safetensors"), *json = file_join(folder, "adapter_config.json");
+    static const char *const files[] = { "adapter_model.safetensors", ADAPTER_CONFIG, NULL };
+    char *path = file_join(folder, files[0]), *json = file_join(folder, files[1]);
     const struct st_pair meta = { "format", "pt" };
     int rc = writing_order(&o->to, "PEFT", e);
     if (!rc) rc = export_folder(folder, e);
     if (!rc) rc = st_save(path, o->to.tensor, o->to.tensors, &meta, 1, e);
     if (!rc) rc = file_write(json, config, strlen(config), e);
-    if (rc && rc != ERR_USAGE) {
-        unlink(path);
-        rmdir(folder);
-    }
+    if (rc && rc != ERR_USAGE) export_undo(folder, files);
     free(path);
     free(json);
     return rc;

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/exchange/writing.h"
 #include "core/method/carry.h"
 #include "core/method/classifier.h"
 #include "core/train/head.h"
@@ -83,14 +84,31 @@ bool reading_copy(struct adapter_reading *r, struct bag_tensor *t) {
     return false;
 }
 
+/* The head's tensors by their names in the model classes with a head and in a plan; of two layers where the
+ * family's head has them. */
+static const struct {
+    const char *name, *as;
+    bool two, own; /* own: the model's, which is not read as the head's */
+} heads[] = {
+    { "classifier.weight", "head.weight", false, false },
+    { "classifier.bias", "head.bias", false, false },
+    { "classifier.out_proj.weight", "head.weight", true, false },
+    { "classifier.out_proj.bias", "head.bias", true, false },
+    { "classifier.dense.weight", "head.dense.weight", true, false },
+    { "classifier.dense.bias", "head.dense.bias", true, false },
+    { "bert.pooler.dense.weight", "head.pooler.weight", false, true },
+    { "bert.pooler.dense.bias", "head.pooler.bias", false, true },
+};
+
 const char *reading_head_name(const char *name) {
-    static const char *const names[][2] = {
-        { "classifier.weight", "head.weight" },          { "classifier.bias", "head.bias" },
-        { "classifier.out_proj.weight", "head.weight" }, { "classifier.out_proj.bias", "head.bias" },
-        { "classifier.dense.weight", "head.dense.weight" }, { "classifier.dense.bias", "head.dense.bias" },
-    };
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (!strcmp(name, names[i][0])) return names[i][1];
+    for (size_t i = 0; i < COUNT_OF(heads); i++)
+        if (!strcmp(name, heads[i].name)) return heads[i].own ? NULL : heads[i].as;
+    return NULL;
+}
+
+const char *writing_head(const char *as, bool two) {
+    for (size_t i = 0; i < COUNT_OF(heads); i++)
+        if (!strcmp(as, heads[i].as) && heads[i].two == two) return heads[i].name;
     return NULL;
 }
 
@@ -124,9 +142,9 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
 
 /* ---- configs ---- */
 
-json_t *reading_config(const char *folder, char **path, char **text, struct err *e) {
+json_t *reading_config(const char *folder, const char *file, char **path, char **text, struct err *e) {
     struct buf bytes = BUF_INIT;
-    *path = file_join(folder, "adapter_config.json");
+    *path = file_join(folder, file);
     json_t *config = file_read(*path, CONFIG_BYTES, &bytes, e) ? NULL : json_parse(*path, buf_text(&bytes), bytes.size, e);
     *text = text_string(buf_text(&bytes), bytes.size);
     buf_release(&bytes);
@@ -136,15 +154,33 @@ json_t *reading_config(const char *folder, char **path, char **text, struct err 
     return NULL;
 }
 
+char *reading_member(const char *folder, const char *file, const char *key) {
+    struct err ignored = ERR_INIT;
+    char *path = file_join(folder, file);
+    json_t *config = file_exists(path) ? json_read(path, CONFIG_BYTES, &ignored) : NULL;
+    const char *value = json_string_value(json_object_get(config, key));
+    char *out = value ? xstrdup(value) : NULL;
+    json_decref(config);
+    free(path);
+    return out;
+}
+
+int reading_tensors(const char *folder, const char *file, const char *pickled, struct bag *out,
+                    struct notes *read, struct err *e) {
+    char *path = file_join(folder, file);
+    if (!file_exists(path)) {
+        free(path);
+        path = file_join(folder, file = pickled);
+    }
+    int rc = bag_open(path, out, e);
+    if (!rc) notes_add(read, "%s", file);
+    free(path);
+    return rc;
+}
+
 bool reading_is_nothing(const json_t *v) {
     return !v || json_is_null(v) || json_is_false(v) || (json_is_string(v) && !*json_string_value(v)) ||
            (json_is_array(v) && !json_array_size(v)) || (json_is_object(v) && !json_object_size(v));
-}
-
-static const struct key_rule *find_rule(const struct key_rule *list, const char *key) {
-    for (; list->key; list++)
-        if (!strcmp(list->key, key)) return list;
-    return NULL;
 }
 
 int reading_refuse_key(const char *path, const char *key, const json_t *v, const char *why, struct err *e) {
@@ -154,20 +190,22 @@ int reading_refuse_key(const char *path, const char *key, const json_t *v, const
     return rc;
 }
 
-int reading_check_keys(const char *path, const json_t *config, const struct key_rule *a, const struct key_rule *b,
+static bool is_listed(const char *const *list, const char *name) {
+    for (; *list; list++)
+        if (!strcmp(*list, name)) return true;
+    return false;
+}
+
+int reading_check_keys(const char *path, const json_t *config, const char *known, const char *const *more,
                        struct err *e) {
     const char *key;
-    json_t *v;
-    json_object_foreach((json_t *)config, key, v) {
-        const struct key_rule *rule = find_rule(a, key);
-        if (!rule) rule = find_rule(b, key);
-        if (reading_is_nothing(v) || (rule && !rule->value)) continue;
-        char *value = json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT);
-        bool usual = rule && value && !strcmp(value, rule->value);
-        free(value);
-        if (!usual) return reading_refuse_key(path, key, v, "petri does not know how to compute that", e);
-    }
-    return 0;
+    json_t *v, *usual = json_loads(known, 0, NULL);
+    int rc = 0;
+    json_object_foreach((json_t *)config, key, v)
+        if (!rc && !reading_is_nothing(v) && !json_object_get(usual, key) && !is_listed(more, key))
+            rc = reading_refuse_key(path, key, v, "petri does not know how to compute that", e);
+    json_decref(usual);
+    return rc;
 }
 
 /* ---- the run ---- */

@@ -47,18 +47,21 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
 /* ---- configs ---- */
 
 enum { CONFIG_BYTES = 1 << 20 };
-/* A folder's adapter_config.json, an object, which the caller owns; NULL with *e.  In either case *path and *text (as it
+#define ADAPTER_CONFIG "adapter_config.json"
+/* A folder's config, an object, which the caller owns; NULL with *e.  In either case *path and *text (as it
  * is) are the caller's to free. */
-json_t *reading_config(const char *folder, char **path, char **text, struct err *e);
-/* Keys of a config: one is read, or says nothing of what is computed (value NULL), or may have this value, as JSON,
- * beside null, false and what is empty.  A list ends with a NULL key. */
-struct key_rule {
-    const char *key, *value;
-};
+json_t *reading_config(const char *folder, const char *file, char **path, char **text, struct err *e);
+/* Returns a member of such a file that is a string, or NULL; caller frees. */
+char *reading_member(const char *folder, const char *file, const char *key);
+/* Opens a folder's file of tensors, or where it is not there the one that an older library pickled, and says
+ * that it was read. */
+int reading_tensors(const char *folder, const char *file, const char *pickled, struct bag *out,
+                    struct notes *read, struct err *e);
 /* Whether a value is null, false or empty. */
 bool reading_is_nothing(const json_t *v);
-/* ERR_INPUT for a key that neither list has, or that has another value, with key and value. */
-int reading_check_keys(const char *path, const json_t *config, const struct key_rule *a, const struct key_rule *b,
+/* ERR_INPUT, with key and value, for a key that is neither in `known`, a JSON object, nor in the list, which
+ * ends with NULL, unless its value is null, false or empty. */
+int reading_check_keys(const char *path, const json_t *config, const char *known, const char *const *more,
                        struct err *e);
 int reading_refuse_key(const char *path, const char *key, const json_t *v, const char *why, struct err *e);
 
