@@ -300,6 +300,10 @@ void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const
     }
 }
 
+void canvas_title(struct canvas *c, struct rect r, const char *title, const char *right) {
+    canvas_rule(c, r.x, r.y, r.w, title, right);
+}
+
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share) {
     static const uint32_t eighth[] = {' ',    0x258F, 0x258E, 0x258D, 0x258C,
                                       0x258B, 0x258A, 0x2589, 0x2588};

@@ -112,6 +112,8 @@ void canvas_fill(struct canvas *c, struct rect r, enum ink ink, uint32_t cp);
 void canvas_paint(struct canvas *c, struct rect r, struct style style);
 /* A titled rule over the row: "title ─────────── right ──". Either may be NULL. */
 void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right);
+/* The same in the first row of a pane. */
+void canvas_title(struct canvas *c, struct rect r, const char *title, const char *right);
 /* A bar of `columns` cells, share in 0…1. */
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share);
 

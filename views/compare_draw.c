@@ -86,7 +86,7 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     snprintf(right, sizeof right, "%.180s", g && g->kind >= 0 ? v->data.kind[g->kind].rows : "without evaluations");
     int room = r.w - canvas_width(c, title) - 8;
     if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
-    canvas_rule(c, r.x, r.y, r.w, title, right);
+    canvas_title(c, r, title, right);
     struct table_column column[COLUMNS];
     place(r.w, column);
     draw_heads(v, (struct table){c, column, r.x + 4, r.y + 1});
@@ -107,7 +107,7 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
     int *shown, n = compare_shown(v, &shown);
     char title[64];
     snprintf(title, sizeof title, "%d differ%s in config and axes", v->data.differences, v->data.differences == 1 ? "s" : "");
-    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    canvas_title(c, r, title, NULL);
     int key = r.w / 4 < 12 ? 12 : r.w / 4 > 24 ? 24 : r.w / 4, room = r.w - key - 3;
     int fit = room / 12 < 1 ? 1 : room / 12 < n ? room / 12 : n, left = v->cursor >= fit ? v->cursor - fit + 1 : 0;
     int w = fit ? room / fit : room;
@@ -157,7 +157,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
     if (v->data.curves_left)
         snprintf(right + strlen(right), sizeof right - strlen(right), " \u00B7 %d of %d runs", v->data.curves,
                  v->data.curves + v->data.curves_left);
-    canvas_rule(c, r.x, r.y, r.w, losses ? "loss" : metric, right);
+    canvas_title(c, r, losses ? "loss" : metric, right);
     r.y++, r.h--;
     if (!n) canvas_fit(c, r.x + 3, r.y, r.w - 4, INK_DIM, "no points are kept of these runs");
     else if (losses) plot_lines(c, r, line, n, &look, -1, true);

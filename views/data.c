@@ -117,7 +117,7 @@ static void data_draw_report(const struct data_view *v, struct canvas *c, struct
     char right[80] = "";
     int y = r.y + 1, last = r.y + r.h;
     if (k->lines > r.h - 1) snprintf(right, sizeof right, "from line %d of %d: ^d ^u", v->report_top + 1, k->lines);
-    canvas_rule(c, r.x, r.y, r.w, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows", right);
+    canvas_title(c, r, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows", right);
     if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading them\u2026");
     for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)
         y += canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, last - y}, data_report_ink(k, k->line[i]), k->line[i]);
@@ -136,7 +136,7 @@ static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         data_files_draw(v, ui, c, r);
         return;
     }
-    canvas_rule(c, r.x, r.y, r.w, v->look.path, data_kind_words(&v->look));
+    canvas_title(c, r, v->look.path, data_kind_words(&v->look));
     if (v->look.failed) {
         canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_BAD, v->look.failed);
         return;

@@ -189,7 +189,7 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     const struct data_folder *f = &v->here;
     int n = shown(v);
     if (f->left_out) snprintf(right, sizeof right, "the first %d of %d", f->entries, f->entries + f->left_out);
-    canvas_rule(c, r.x, r.y, r.w, f->path ? f->path : "own data", right);
+    canvas_title(c, r, f->path ? f->path : "own data", right);
     for (int i = v->top; i < n && i - v->top < r.h - 1; i++) {
         int y = r.y + 1 + i - v->top;
         const struct data_entry *e = entry_at(v, i);

@@ -4,37 +4,13 @@
 #include <string.h>
 
 #include "core/base/text.h"
+#include "views/sheet.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-/* The page is drawn from a line above its top; what lies outside is clipped.  So one
- * routine draws it, and tells how many lines it has. */
-struct detail_page {
-    struct canvas *c;
-    struct rect r;
-    int y; /* next line, from the page's first */
-};
-
-static int detail_at(const struct detail_page *p, int top) { return p->r.y + p->y - top; }
-
-static void rule(struct detail_page *p, int top, const char *title, const char *right) {
-    if (p->c) canvas_rule(p->c, p->r.x, detail_at(p, top), p->r.w, title, right);
-    p->y++;
-}
-
-/* Wrapped from column x of the page on, so that a reason is read to its end. */
-static void paragraph_at(struct detail_page *p, int top, int x, enum ink ink, const char *text) {
-    struct canvas measure = {.glyphs = p->c ? p->c->glyphs : GLYPHS_BRAILLE};
-    int w = p->r.w - x - 1, rows = canvas_wrap_rows(&measure, w, text);
-    if (p->c) canvas_wrap(p->c, (struct rect){p->r.x + x, detail_at(p, top), w, rows}, ink, text);
-    p->y += rows;
-}
-
-static void paragraph(struct detail_page *p, int top, enum ink ink, const char *text) { paragraph_at(p, top, 1, ink, text); }
-
 /* Short ones side by side; a value that is longer than its column has rows of its own below, where
  * it is read to its end. */
-static void pairs(struct detail_page *p, int top, const struct detail_pair *pair, int n, int in_row) {
+static void pairs(struct sheet *p, const struct detail_pair *pair, int n, int in_row) {
     int w = p->r.w / in_row, key = 8, count = 0;
     for (int i = 0; i < n; i++)
         if (text_width(pair[i].key) > key) key = text_width(pair[i].key);
@@ -44,66 +20,66 @@ static void pairs(struct detail_page *p, int top, const struct detail_pair *pair
     int rows = (count + in_row - 1) / in_row, at_short = 0;
     for (int i = 0; i < n && p->c; i++) {
         if (text_width(pair[i].value) > room) continue;
-        int x = p->r.x + at_short / rows * w, y = detail_at(p, top) + at_short % rows;
+        int x = p->r.x + at_short / rows * w, y = sheet_y(p) + at_short % rows;
         canvas_fit(p->c, x + 1, y, key, INK_DIM, pair[i].key);
         canvas_fit(p->c, x + key + 2, y, room, INK_TEXT, pair[i].value);
         at_short++;
     }
-    p->y += rows;
+    p->rows += rows;
     for (int i = 0; i < n; i++) {
         if (text_width(pair[i].value) <= room) continue;
-        if (p->c) canvas_fit(p->c, p->r.x + 1, detail_at(p, top), key, INK_DIM, pair[i].key);
-        paragraph_at(p, top, key + 2, INK_TEXT, pair[i].value);
+        if (p->c) canvas_fit(p->c, p->r.x + 1, sheet_y(p), key, INK_DIM, pair[i].key);
+        sheet_text(p, key + 2, INK_TEXT, pair[i].value);
     }
 }
 
-static void warnings(struct detail_page *p, int top, const struct detail_view *v) {
+static void warnings(struct sheet *p, const struct detail_view *v) {
     char text[RUN_FLAG + 8], flag[RUN_FLAG];
     run_flag(&v->run, flag);
     for (int i = -1; i < v->warnings; i++) {
         if (i < 0 && !*flag) continue;
         snprintf(text, sizeof text, "\u2691 %.*s", RUN_FLAG, i < 0 ? flag : v->warning[i]);
-        paragraph(p, top, INK_WARN, text);
+        sheet_text(p, 1, INK_WARN, text);
     }
 }
 
-static void evaluations(struct detail_page *p, int top, const struct detail_view *v) {
+static void evaluations(struct sheet *p, const struct detail_view *v) {
     char text[120], loss[32], value[32];
     snprintf(text, sizeof text, "%.30s", v->run.metric ? v->run.metric : "dev");
-    rule(p, top, "evaluations", v->series.eval_rows);
+    sheet_rule(p, "evaluations", v->series.eval_rows);
     if (p->c) {
-        canvas_text(p->c, p->r.x + 1, detail_at(p, top), INK_DIM, "    step      loss");
-        canvas_right(p->c, p->r.x + 20, detail_at(p, top), 12, INK_DIM, text);
+        canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "    step      loss");
+        canvas_right(p->c, p->r.x + 20, sheet_y(p), 12, INK_DIM, text);
     }
-    p->y++;
-    for (int i = 0; i < v->evals; i++, p->y++) {
+    p->rows++;
+    for (int i = 0; i < v->evals; i++, p->rows++) {
         const struct detail_eval *e = &v->eval[i];
         if (!p->c) continue;
         show_value(e->loss, loss);
         show_value(e->value, value);
         snprintf(text, sizeof text, "%8lld  %8s  %12s", (long long)e->step, loss, value);
-        int used = canvas_text(p->c, p->r.x + 1, detail_at(p, top), e->best ? INK_TITLE : INK_TEXT, text);
-        if (e->best) canvas_text(p->c, p->r.x + 3 + used, detail_at(p, top), INK_METRIC, "best");
+        int used = canvas_text(p->c, p->r.x + 1, sheet_y(p), e->best ? INK_TITLE : INK_TEXT, text);
+        if (e->best) canvas_text(p->c, p->r.x + 3 + used, sheet_y(p), INK_METRIC, "best");
     }
 }
 
 /* What each of several tasks came to. */
-static void tasks(struct detail_page *p, int top, const struct detail_view *v) {
+static void tasks(struct sheet *p, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char value[32], majority[32], rows[32], text[200];
     int name = 4;
-    rule(p, top, "tasks", "at the kept checkpoint");
+    sheet_rule(p, "tasks", "at the kept checkpoint");
     for (int i = 0; i < r->task_results; i++) {
         int w = text_width(r->task_result[i].name);
         name = w > name ? w : name;
     }
     if (name > p->r.w / 3) name = p->r.w / 3;
     if (p->c) {
-        canvas_text(p->c, p->r.x + 1, detail_at(p, top), INK_DIM, "task");
-        canvas_text(p->c, p->r.x + name + 2, detail_at(p, top), INK_DIM, "metric             value      step  majority  dev rows");
+        canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "task");
+        canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_DIM, "metric             value      step  majority  dev rows");
     }
-    p->y++;
-    for (int i = 0; i < r->task_results; i++, p->y++) {
+    p->rows++;
+    for (int i = 0; i < r->task_results; i++, p->rows++) {
         const struct task_row *t = &r->task_result[i];
         if (!p->c) continue;
         show_value(t->value, value);
@@ -111,14 +87,14 @@ static void tasks(struct detail_page *p, int top, const struct detail_view *v) {
         if (t->rows) show_count(t->rows, rows);
         snprintf(text, sizeof text, "%-15.15s %8s  %8lld  %8s  %8s", t->metric, t->undefined ? "undef." : value,
                  (long long)t->step, isnan(t->majority) ? "-" : majority, t->rows ? rows : "-");
-        canvas_fit(p->c, p->r.x + 1, detail_at(p, top), name, INK_TEXT, t->name);
-        canvas_text(p->c, p->r.x + name + 2, detail_at(p, top), INK_TEXT, text);
+        canvas_fit(p->c, p->r.x + 1, sheet_y(p), name, INK_TEXT, t->name);
+        canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_TEXT, text);
     }
 }
 
 /* "accuracy 0.714 (majority 0.536), loss 0.612 · test 28 (best checkpoint, step 40)", a line a task. */
-static void tests(struct detail_page *p, int top, const struct detail_view *v) {
-    rule(p, top, "test", "scored once, at the end; decides nothing");
+static void tests(struct sheet *p, const struct detail_view *v) {
+    sheet_rule(p, "test", "scored once, at the end; decides nothing");
     for (int i = 0; i < v->tests; i++) {
         const struct detail_test *t = &v->test[i];
         char number[32];
@@ -131,18 +107,18 @@ static void tests(struct detail_page *p, int top, const struct detail_view *v) {
         show_value(t->loss, number);
         if (isfinite(t->loss)) buf_printf(&b, ", loss %s", number);
         if (t->rows) buf_printf(&b, " \u00B7 %s", t->rows);
-        paragraph(p, top, INK_TEXT, buf_text(&b));
+        sheet_text(p, 1, INK_TEXT, buf_text(&b));
         buf_release(&b);
     }
 }
 
-static void detail_head(struct detail_page *p, int top, const struct detail_view *v) {
+static void detail_head(struct sheet *p, const struct detail_view *v) {
     const struct run_row *r = &v->run;
     char title[300], state[120], time[32];
     snprintf(title, sizeof title, "#%lld  %.200s", (long long)r->id, r->method);
     show_seconds(r->seconds, time);
     snprintf(state, sizeof state, "%s %s  %s", state_sign(r->state), run_state_name(r->state), time);
-    rule(p, top, title, state);
+    sheet_rule(p, title, state);
     char best[32], majority[32], line[400], count[32];
     show_value(r->best, best);
     show_value(r->majority, majority);
@@ -154,68 +130,69 @@ static void detail_head(struct detail_page *p, int top, const struct detail_view
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
         text_more(line, sizeof line, n, " (majority %s)", majority);
-    paragraph(p, top, INK_TEXT, line);
+    sheet_text(p, 1, INK_TEXT, line);
 }
 
-static void curve(struct detail_page *p, int top, const struct detail_view *v) {
+static void curve(struct sheet *p, const struct detail_view *v) {
     const struct series *s = &v->series;
     if (!s->count || s->run != v->run.id) return;
     int rows = p->r.h >= 40 ? 14 : 8;
-    rule(p, top, "loss", NULL);
+    sheet_rule(p, "loss", NULL);
     struct plot_data d = {s->step, s->loss, s->count};
     struct plot_look look = {.smooth = 3, .raw = true, .mark = s->mark, .marks = s->marks};
-    struct rect chart = {p->r.x, detail_at(p, top), p->r.w, rows};
+    struct rect chart = {p->r.x, sheet_y(p), p->r.w, rows};
     if (p->c && chart.y + rows > p->r.y && chart.y < p->r.y + p->r.h)
         plot_curve(p->c, chart, &d, &look, -1, true);
-    p->y += rows;
+    p->rows += rows;
 }
 
 /* What it came to on few rows; and inside of an episode. */
-static void few_shots(struct detail_page *p, int top, const struct detail_view *v) {
+static void few_shots(struct sheet *p, const struct detail_view *v) {
     if (!v->few.lines) return;
     int rows = few_rows(&v->few, p->r.h);
-    rule(p, top, "few shots", "over the tasks, against rows a class");
-    if (p->c) few_draw(p->c, (struct rect){p->r.x, detail_at(p, top), p->r.w, rows}, &v->few, p->r.h);
-    p->y += rows;
+    sheet_rule(p, "few shots", "over the tasks, against rows a class");
+    if (p->c) few_draw(p->c, (struct rect){p->r.x, sheet_y(p), p->r.w, rows}, &v->few, p->r.h);
+    p->rows += rows;
 }
 
-static void episode(struct detail_page *p, int top, const struct detail_view *v) {
+static void episode(struct sheet *p, const struct detail_view *v) {
     char when[48];
     int rows = episode_rows(&v->episode, p->r.h);
     if (!rows) return;
     snprintf(when, sizeof when, "the first held-out episode, step %lld", (long long)v->episode.step);
-    rule(p, top, "inner loop", when);
-    if (p->c) episode_draw(p->c, (struct rect){p->r.x, detail_at(p, top), p->r.w, rows}, &v->episode, p->r.h);
-    p->y += rows;
+    sheet_rule(p, "inner loop", when);
+    if (p->c) episode_draw(p->c, (struct rect){p->r.x, sheet_y(p), p->r.w, rows}, &v->episode, p->r.h);
+    p->rows += rows;
 }
 
-static int detail_lay(const struct detail_view *v, struct canvas *c, struct rect r) {
-    struct detail_page p = {c, r, 0};
+static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
+    const struct detail_view *v = &ui->detail;
+    struct sheet p = {c, r, v->top, 0, ui->glyphs};
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
-    detail_head(&p, v->top, v);
-    warnings(&p, v->top, v);
-    curve(&p, v->top, v);
-    few_shots(&p, v->top, v);
-    episode(&p, v->top, v);
+    detail_head(&p, v);
+    warnings(&p, v);
+    curve(&p, v);
+    few_shots(&p, v);
+    episode(&p, v);
     if (v->counts) {
-        rule(&p, v->top, "counts", NULL);
-        pairs(&p, v->top, v->count, v->counts, in_row);
+        sheet_rule(&p, "counts", NULL);
+        pairs(&p, v->count, v->counts, in_row);
     }
-    if (v->run.task_results) tasks(&p, v->top, v);
-    if (v->tests) tests(&p, v->top, v);
-    if (v->evals) evaluations(&p, v->top, v);
+    if (v->run.task_results) tasks(&p, v);
+    if (v->tests) tests(&p, v);
+    if (v->evals) evaluations(&p, v);
     if (v->configs) {
-        rule(&p, v->top, "config", "frozen before step 0");
-        pairs(&p, v->top, v->config, v->configs, in_row);
+        sheet_rule(&p, "config", "frozen before step 0");
+        pairs(&p, v->config, v->configs, in_row);
     }
-    if (v->lines_read) rule(&p, v->top, "rows", "as they were read");
+    if (v->lines_read) sheet_rule(&p, "rows", "as they were read");
     for (int i = 0; i < v->lines_read; i++)
-        paragraph(&p, v->top, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT, v->line_read[i]);
+        sheet_text(&p, 1, text_starts(v->line_read[i], "warning") ? INK_WARN : INK_TEXT, v->line_read[i]);
     if (v->artifacts) {
-        rule(&p, v->top, "files", NULL);
-        pairs(&p, v->top, v->artifact, v->artifacts, 1);
+        sheet_rule(&p, "files", NULL);
+        pairs(&p, v->artifact, v->artifacts, 1);
     }
-    return p.y;
+    return p.rows;
 }
 
 static void detail_draw(const struct ui *ui, struct canvas *c, struct rect r) {
@@ -224,14 +201,14 @@ static void detail_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         return;
     }
     canvas_push_clip(c, r);
-    detail_lay(&ui->detail, c, r);
+    detail_lay(ui, c, r);
     canvas_pop_clip(c);
 }
 
 static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     struct detail_view *v = &ui->detail;
     const struct run_row *run = &v->run;
-    if (run->id && ui_scroll(ui, r, detail_lay(v, NULL, ui_body(ui)), &v->top)) return true;
+    if (run->id && ui_scroll(ui, r, detail_lay(ui, NULL, ui_body(ui)), &v->top)) return true;
     out->run = &run->id;
     out->runs = 1;
     switch (r) {
@@ -241,22 +218,11 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     }
     if (!run->id) return false;
     switch (r) {
-    case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_RUN:
         if (runs_can_go(ui, run)) out->kind = EFFECT_AGAIN;
         return true;
     case REQ_TRASH: out->kind = ui->runs.trash ? EFFECT_RESTORE : EFFECT_TRASH; return true;
-    case REQ_STOP:
-        if (run->state <= RUN_PAUSED) ui_ask_stop(ui, run->id);
-        else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run->id, run_state_name(run->state));
-        return true;
-    case REQ_WATCH: ui_watch(ui, out); return true;
-    case REQ_COPY:
-        out->kind = EFFECT_COPY;
-        snprintf(out->text, sizeof out->text, "%s", run->method);
-        ui_say(ui, SAY_INFO, "copied: %.300s", run->method);
-        return true;
-    default: return false;
+    default: return ui_run_request(ui, r, run->state, run->method, out);
     }
 }
 

@@ -4,27 +4,23 @@
 #include "core/base/mem.h"
 #include "views/compose_edit.h"
 #include "views/explain.h"
+#include "views/sheet.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
 /* Rows from `top` on are drawn into r; returns how many there are. */
 static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
     const struct explain_page *page = &ui->explain.page;
-    struct canvas measure = {.glyphs = ui->glyphs};
-    int row = 0, last = -1;
+    struct sheet s = {c, r, top, 0, ui->glyphs};
+    int last = -1;
     if (!page->title) return 0;
     for (size_t i = 0; i < page->count; i++) {
         const struct explain_line *l = &page->line[i];
-        int rows = canvas_wrap_rows(&measure, r.w - 2, l->text);
-        if ((int)l->section != last) {
-            if (c) canvas_rule(c, r.x, r.y + row - top, r.w, explain_section_title(l->section), last < 0 ? page->title : NULL);
-            row++;
-        }
+        if ((int)l->section != last) sheet_rule(&s, explain_section_title(l->section), last < 0 ? page->title : NULL);
         last = (int)l->section;
-        if (c) canvas_wrap(c, (struct rect){r.x + 1, r.y + row - top, r.w - 2, rows}, INK_TEXT, l->text);
-        row += rows;
+        sheet_text(&s, 1, INK_TEXT, l->text);
     }
-    return row;
+    return s.rows;
 }
 
 static void draw_explain_screen(const struct ui *ui, struct canvas *c, struct rect r) {

@@ -121,7 +121,7 @@ static bool heatmap_request(struct ui *ui, enum request r, struct effect *out) {
 /* ---- drawing ---- */
 
 static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct rect r) {
-    canvas_rule(c, r.x, r.y, r.w, "matrices", NULL);
+    canvas_title(c, r, "matrices", NULL);
     for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
         bool here = i == v->shown;
         zone_add(c, (struct zone){.at = {r.x, r.y + 1 + i, r.w, 1}, .part = i - v->shown});
@@ -155,7 +155,7 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
         inspect_task_words(v->data.run_task, v->data.run_task_at, v->data.run_tasks, task);
         snprintf(right, sizeof right, "%s%s%d of %d \u00B7 %d\u00D7%d%s", task, *task ? " \u00B7 " : "", v->shown + 1,
                  v->data.matrices, m->rows, m->columns, v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
-        canvas_rule(c, t.x, t.y, t.w, m->title, right);
+        canvas_title(c, t, m->title, right);
     }
     heat_draw(c, r, &d, &v->look);
     if (!rect_empty(foot)) {

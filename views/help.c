@@ -5,6 +5,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "views/sheet.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
@@ -57,28 +58,22 @@ const char method_about[] =
 
 /* Lines from `top` on are drawn into r; returns how many there are. */
 static int help_lay(const struct ui *ui, struct canvas *c, struct rect r, int top) {
-    int line = 0;
+    struct sheet s = {c, r, top, 0, ui->glyphs};
     bool search = *ui->help.search != 0;
-    struct canvas measure = {.glyphs = ui->glyphs};
     const char *intro = screen_at(ui->help.helped)->about;
-    if (!search && intro) {
-        line = canvas_wrap_rows(&measure, r.w - 2, intro);
-        if (c) canvas_wrap(c, (struct rect){r.x + 1, r.y - top, r.w - 2, line}, INK_TEXT, intro);
-    }
+    if (!search && intro) sheet_text(&s, 1, INK_TEXT, intro);
     for (int g = 0; g < KEYS_GROUPS; g++) {
         bool title = false;
         for (int i = 0; i < keys_count(); i++) {
             const struct key_entry *k = keys_at(i);
             if ((int)k->group != g || !help_fits(ui, k)) continue;
-            if (!title && c)
-                canvas_rule(c, r.x, r.y + line - top, r.w, key_group_name((enum key_group)g), NULL);
-            if (!title) line++;
+            if (!title) sheet_rule(&s, key_group_name((enum key_group)g), NULL);
             title = true;
-            if (c) entry(c, r, r.y + line - top, k, search);
-            line++;
+            if (c) entry(c, r, sheet_y(&s), k, search);
+            s.rows++;
         }
     }
-    return line;
+    return s.rows;
 }
 
 static void help_draw(const struct ui *ui, struct canvas *c, struct rect r) {

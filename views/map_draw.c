@@ -49,7 +49,7 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     bool focus = v->part == panel;
     char title[120];
     title_of(v, panel, title);
-    canvas_rule(c, r.x, r.y, r.w, NULL, NULL);
+    canvas_title(c, r, NULL, NULL);
     int used = canvas_fit(c, r.x, r.y, r.w - 2, focus ? INK_ACCENT : INK_TITLE, title);
     canvas_put(c, r.x + used, r.y, canvas_style(c, INK_DIM), ' ');
     struct buf b = BUF_INIT;
@@ -185,7 +185,7 @@ static void map_draw_wrapped(struct canvas *c, struct rect *r, enum ink ink, con
 static void aside_row(const struct map_view *v, struct canvas *c, struct rect r) {
     const struct map_data *d = &v->data;
     if (v->chosen < 0 || r.h < 3) return;
-    canvas_rule(c, r.x, r.y, r.w, "nearest to the cursor", NULL);
+    canvas_title(c, r, "nearest to the cursor", NULL);
     r.y++;
     r.h--;
     map_draw_wrapped(c, &r, INK_TEXT, d->text[v->chosen], 6);
@@ -200,7 +200,7 @@ static void aside_row(const struct map_view *v, struct canvas *c, struct rect r)
     const int32_t *near = d->panel[panel].neighbour;
     if (!near || r.h < 3) return;
     r.y++;
-    canvas_rule(c, r.x, r.y, r.w, "its neighbours before the map", NULL);
+    canvas_title(c, r, "its neighbours before the map", NULL);
     r.y++;
     r.h -= 2;
     for (int k = 0; k < MAP_NEIGHBOURS && r.h > 0; k++) {
@@ -219,7 +219,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
     char text[120];
     bool by_task = v->colour == MAP_BY_TASK;
     if (rows < 1) return 0;
-    canvas_rule(c, r.x, r.y, r.w, "steps of training", NULL);
+    canvas_title(c, r, "steps of training", NULL);
     snprintf(text, sizeof text, "%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "");
     canvas_fit(c, r.x + 1, r.y + 1, r.w - 2, INK_DIM, text);
     for (int i = first; i < first + rows; i++) {
@@ -238,7 +238,7 @@ static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r
     map_labels(v, map_focus(v), labels);
     int classes = map_classes(v), rows = r.h / 2 - 2, y = r.y + 1;
     int first = v->class >= rows ? v->class - rows + 1 : 0;
-    canvas_rule(c, r.x, r.y, r.w, "classes", colour_name(v->colour));
+    canvas_title(c, r, "classes", colour_name(v->colour));
     for (int k = first; k < classes && k - first < rows; k++, y++)
         legend_entry(v, c, r.x + 1, y, r.w - 2, k, count_of(labels, v->data.n, k));
     free(labels);

@@ -52,7 +52,7 @@ void palette_draw(const struct palette *p, struct canvas *c, struct rect area) {
     }
     if (widest > area.w / 2) widest = area.w / 2;
     if (p->all > rows) snprintf(many, sizeof many, "%d of %d", p->cursor + 1, p->all);
-    canvas_rule(c, box.x, box.y, box.w, NULL, *many ? many : NULL);
+    canvas_title(c, box, NULL, *many ? many : NULL);
     if (*p->does) {
         int used = canvas_fit(c, box.x, box.y, box.w - 4 - canvas_width(c, many), p->refused ? INK_WARN : INK_TITLE, p->does);
         canvas_text(c, box.x + used, box.y, INK_DIM, " ");

@@ -21,8 +21,8 @@ void picker_open(struct picker *p, enum pick_kind kind, const char *title) {
     snprintf(p->title, sizeof p->title, "%s", title);
 }
 
-void picker_add(struct picker *p, const char *name, const char *note, bool dim) {
-    if (p->count == PICKER_ITEMS) return;
+struct pick_item *picker_add(struct picker *p, const char *name, const char *note, bool dim) {
+    if (p->count == PICKER_ITEMS) return &p->item[p->count - 1];
     if (p->count == p->room) {
         p->room = p->room ? 2 * p->room : 16;
         p->item = xrealloc(p->item, (size_t)p->room, sizeof *p->item);
@@ -32,10 +32,11 @@ void picker_add(struct picker *p, const char *name, const char *note, bool dim) 
     snprintf(item->note, sizeof item->note, "%s", note ? note : "");
     item->dim = dim;
     item->tag = 0;
+    return item;
 }
 
 void picker_draw(const struct picker *p, struct canvas *c, struct rect area) {
-    canvas_rule(c, area.x, area.y, area.w, p->title, NULL);
+    canvas_title(c, area, p->title, NULL);
     int widest = 8, rows = area.h - 1;
     for (int i = 0; i < p->count; i++) {
         int w = canvas_width(c, p->item[i].name);

@@ -31,7 +31,8 @@ void picker_init(struct picker *p);
 void picker_release(struct picker *p);
 /* Opens an empty list; items are added after. */
 void picker_open(struct picker *p, enum pick_kind kind, const char *title);
-void picker_add(struct picker *p, const char *name, const char *note, bool dim);
+/* Returns the item; the last one where there is no room for more. */
+struct pick_item *picker_add(struct picker *p, const char *name, const char *note, bool dim);
 void picker_draw(const struct picker *p, struct canvas *c, struct rect area);
 
 #endif

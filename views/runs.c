@@ -299,8 +299,9 @@ static void move_column(struct runs_view *v, int by) {
     runs_show_column(v);
 }
 
-static void clear_filter(struct runs_view *v, struct effect *out) {
-    *v->filter = *v->filter_error = 0;
+void runs_set_filter(struct runs_view *v, const char *text, struct effect *out) {
+    snprintf(v->filter, sizeof v->filter, "%.127s", text);
+    *v->filter_error = 0;
     out->kind = EFFECT_FILTER;
     runs_changed(v);
 }
@@ -355,7 +356,7 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
         filter_cell(v);
         out->kind = EFFECT_FILTER;
         break;
-    case REQ_FILTER_CLEAR: clear_filter(v, out); break;
+    case REQ_FILTER_CLEAR: runs_set_filter(v, "", out); break;
     case REQ_TASKS:
         v->by_task = !v->by_task;
         out->kind = EFFECT_BY_TASK;
@@ -367,7 +368,7 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
         break;
     case REQ_BACK:
         if (v->marks) v->marks = 0;
-        else if (*v->filter) clear_filter(v, out);
+        else if (*v->filter) runs_set_filter(v, "", out);
         else return false;
         break;
     default:
@@ -429,18 +430,12 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
     const struct run_row *row = runs_at_cursor(v);
     if (!runs_choose(v, many, out) || !row) return true;
     switch (r) {
-    case REQ_OPEN:
-        out->kind = EFFECT_OPEN_RUN;
-        ui_show(ui, SCREEN_DETAIL);
-        return true;
-    case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
     case REQ_BEST: to_best(ui); return true;
     case REQ_RESEED: out->kind = EFFECT_RESEED; return true;
     case REQ_TERMS:
         ui_say(ui, SAY_INFO, "Space marks runs: o lays two or more over one another");
         out->kind = EFFECT_NONE;
         return true;
-    case REQ_WATCH: ui_watch(ui, out); return true;
     case REQ_RUN:
         if (v->marks || runs_can_go(ui, row)) out->kind = EFFECT_AGAIN;
         return true;
@@ -448,15 +443,6 @@ bool runs_request(struct ui *ui, enum request r, struct effect *out) {
         out->kind = v->trash ? EFFECT_RESTORE : EFFECT_TRASH;
         v->marks = 0;
         return true;
-    case REQ_STOP:
-        if (row->state <= RUN_PAUSED) ui_ask_stop(ui, row->id);
-        else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)row->id, run_state_name(row->state));
-        return true;
-    case REQ_COPY:
-        out->kind = EFFECT_COPY;
-        snprintf(out->text, sizeof out->text, "%s", row->method);
-        ui_say(ui, SAY_INFO, "copied: %.300s", row->method);
-        return true;
-    default: return false;
+    default: return ui_run_request(ui, r, row->state, row->method, out);
     }
 }

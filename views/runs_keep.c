@@ -22,24 +22,11 @@ static void ask_tags(struct ui *ui) {
     ui->use = USE_TAGS;
 }
 
-static void ask_note(struct ui *ui) {
-    const struct run_row *row = runs_at_cursor(&ui->runs);
+static void ask_words(struct ui *ui, const char *what, const char *now, enum prompt_use use) {
     char label[32];
-    snprintf(label, sizeof label, "note of #%lld ", (long long)row->id);
-    if (row->note && strlen(row->note) >= PROMPT_ROOM) {
-        ui_say(ui, SAY_WARNING, "this note is too long to be edited here: petri note takes it");
-        return;
-    }
-    prompt_open(&ui->prompt, label, row->note ? row->note : "", false);
-    ui->use = USE_RUN_NOTE;
-}
-
-static void ask_name(struct ui *ui) {
-    const struct run_row *row = runs_at_cursor(&ui->runs);
-    char label[32];
-    snprintf(label, sizeof label, "name of #%lld ", (long long)row->id);
-    prompt_open(&ui->prompt, label, row->name ? row->name : "", false);
-    ui->use = USE_RUN_NAME;
+    snprintf(label, sizeof label, "%s of #%lld ", what, (long long)runs_at_cursor(&ui->runs)->id);
+    prompt_open(&ui->prompt, label, now ? now : "", false);
+    ui->use = use;
 }
 
 bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
@@ -53,10 +40,13 @@ bool runs_keep_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     }
     if (r != REQ_PIN && r != REQ_TAGS && r != REQ_NOTE && r != REQ_NAME) return false;
-    if (!runs_at_cursor(v)) return true;
+    const struct run_row *row = runs_at_cursor(v);
+    if (!row) return true;
     if (r == REQ_TAGS) ask_tags(ui);
-    else if (r == REQ_NOTE) ask_note(ui);
-    else if (r == REQ_NAME) ask_name(ui);
+    else if (r == REQ_NAME) ask_words(ui, "name", row->name, USE_RUN_NAME);
+    else if (r == REQ_NOTE && row->note && strlen(row->note) >= PROMPT_ROOM)
+        ui_say(ui, SAY_WARNING, "this note is too long to be edited here: petri note takes it");
+    else if (r == REQ_NOTE) ask_words(ui, "note", row->note, USE_RUN_NOTE);
     else if (runs_choose(v, true, out)) out->kind = EFFECT_PIN;
     return true;
 }
@@ -72,11 +62,6 @@ void runs_keep_typed(struct ui *ui, const char *text, struct effect *out) {
 
 enum { SAVED_TAKE, SAVED_SAVE, SAVED_FORGET };
 
-static void saved_add(struct ui *ui, const char *filter, const char *note, int tag) {
-    picker_add(&ui->picker, filter, note, false);
-    ui->picker.item[ui->picker.count - 1].tag = tag;
-}
-
 void runs_saved(struct ui *ui, const char *const *filter, int filters) {
     const char *now = ui->runs.filter;
     bool saved = false;
@@ -88,18 +73,15 @@ void runs_saved(struct ui *ui, const char *const *filter, int filters) {
     picker_open(&ui->picker, PICK_SAVED, "saved filters");
     for (int i = 0; i < filters; i++) {
         saved = saved || !strcmp(filter[i], now);
-        saved_add(ui, filter[i], strcmp(filter[i], now) ? "" : "in use", SAVED_TAKE);
+        picker_add(&ui->picker, filter[i], strcmp(filter[i], now) ? "" : "in use", false)->tag = SAVED_TAKE;
     }
-    if (*now) saved_add(ui, now, saved ? "forget it" : "save it", saved ? SAVED_FORGET : SAVED_SAVE);
+    if (*now) picker_add(&ui->picker, now, saved ? "forget it" : "save it", false)->tag = saved ? SAVED_FORGET : SAVED_SAVE;
 }
 
 void runs_saved_picked(struct ui *ui, struct effect *out) {
     const struct pick_item *item = &ui->picker.item[ui->picker.cursor];
     if (item->tag == SAVED_TAKE) {
-        snprintf(ui->runs.filter, sizeof ui->runs.filter, "%.127s", item->name);
-        *ui->runs.filter_error = 0;
-        out->kind = EFFECT_FILTER;
-        runs_changed(&ui->runs);
+        runs_set_filter(&ui->runs, item->name, out);
         return;
     }
     out->kind = EFFECT_SAVE;

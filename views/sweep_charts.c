@@ -67,7 +67,7 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < p->worths; i++)
         if (p->worth[i].level) sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low), sweep_widen(&s, p->worth[i].high);
     if (s.set) scale_title(p, &s, range);
-    canvas_rule(c, r.x, r.y, r.w, "what each axis is worth", range);
+    canvas_title(c, r, "what each axis is worth", range);
     if (p->no_worth || !p->worths) {
         canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_DIM, p->no_worth ? p->no_worth : "no finished runs yet");
         return;
@@ -123,7 +123,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
     if (s.set) scale_title(p, &s, range);
     snprintf(about, sizeof about, "%s%s", title[v->cost], p->mixed ? ", each kind by itself" : "");
-    canvas_rule(c, r.x, r.y, r.w, about, range);
+    canvas_title(c, r, about, range);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
     const struct table_column column[] = {{"", name - 1, 1, false}, {head[v->cost], 10, 0, true}, {"mean", VALUE_WIDTH, 0, true},
@@ -215,7 +215,7 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     char text[32];
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
-    canvas_rule(c, r.x, r.y, r.w, p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
+    canvas_title(c, r, p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
                  p->mixed ? "values of several kinds: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
     struct plot_frame f = {.inside = {r.x + 2, r.y + 2, r.w - label - 4, r.h - 3}, .from = 0, .to = n > 1 ? n - 1 : 1,

@@ -23,7 +23,7 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     static const struct table_column column[] = {{"", 4, 1, true}, {"", 10, 1, true}, {"", 1, 1, false}};
     char title[64];
     snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
-    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    canvas_title(c, r, title, NULL);
     if (!v->items) {
         ui_none(c, (struct rect){r.x, r.y + 1, r.w, r.h - 1}, *v->failed ? v->failed : NULL,
                 "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
@@ -53,7 +53,7 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
         n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left, left));
     if (p->over < p->wanted && !p->live && !p->working) text_more(right, sizeof right, n, " \u00B7 R goes on");
     snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
-    canvas_rule(c, r.x, r.y, r.w, title, right);
+    canvas_title(c, r, title, right);
     if (r.h < 2) return;
     int used = 0;
     if (p->wanted > 0) {
@@ -73,7 +73,7 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
              g.column_axis < 0 ? "one" : p->axis[g.column_axis], *g.others ? " \u00B7 " : "", g.others);
     snprintf(right, sizeof right, "%s%s%s", p->metric ? p->metric : "no value yet", p->points ? " \u00D7100, mean" : ", mean",
              g.slices > 1 ? " \u00B7 n others" : "");
-    canvas_rule(c, r.x, r.y, r.w, title, right);
+    canvas_title(c, r, title, right);
     struct rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
     if (g.data.rows && g.data.columns && in.h > 0) {
         struct heat_look look = v->look;

@@ -141,11 +141,6 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
         if (job->state == RUN_RUNNING || job->state == RUN_PAUSED) out->kind = EFFECT_PAUSE;
         else ui_say(ui, SAY_INFO, "#%lld is %s", (long long)job->id, run_state_name(job->state));
         break;
-    case REQ_STOP:
-        if (going) ui_ask_stop(ui, job->id);
-        else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)job->id,
-                    run_state_name(job->state));
-        break;
     case REQ_EARLIER:
     case REQ_LATER:
         out->by = r == REQ_EARLIER ? -1 : 1;
@@ -156,17 +151,7 @@ static bool job_request(struct ui *ui, enum request r, struct effect *out) {
         if (going) ui_say(ui, SAY_INFO, "#%lld is %s", (long long)job->id, run_state_name(job->state));
         else out->kind = EFFECT_AGAIN;
         break;
-    case REQ_CLONE: out->kind = EFFECT_CLONE; break;
-    case REQ_OPEN:
-        out->kind = EFFECT_OPEN_RUN;
-        ui_show(ui, SCREEN_DETAIL);
-        break;
-    case REQ_COPY:
-        out->kind = EFFECT_COPY;
-        strncpy(out->text, job->method, sizeof out->text - 1);
-        ui_say(ui, SAY_INFO, "copied: %.300s", job->method);
-        break;
-    default: return false;
+    default: return ui_run_request(ui, r, job->state, job->method, out);
     }
     return true;
 }

@@ -124,7 +124,7 @@ void train_beside_list(const struct train_view *v, struct canvas *c, struct rect
         if (v->beside[i].id == v->focus) at = i;
     int top = at >= rows ? at - rows + 1 : 0;
     snprintf(title, sizeof title, "%d runs, one over the other", v->besides);
-    canvas_rule(c, r.x, r.y, r.w, title, v->besides > rows ? "j and k go on" : NULL);
+    canvas_title(c, r, title, v->besides > rows ? "j and k go on" : NULL);
     canvas_push_clip(c, r);
     for (int i = top; i < v->besides && i - top < rows; i++) {
         const struct train_run *b = &v->beside[i];

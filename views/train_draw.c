@@ -85,7 +85,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     if (v->besides)
         snprintf(title, sizeof title, smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
                  v->look.raw ? ", raw behind" : "");
-    canvas_rule(c, r.x, r.y, r.w, left, title);
+    canvas_title(c, r, left, title);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     double mark[SERIES_MARKS];
     if (v->besides) {
@@ -158,7 +158,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     metric_notes(&m, right);
     snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
     const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
-    canvas_rule(c, r.x, r.y, r.w, all ? "each task's metric" : left, about);
+    canvas_title(c, r, all ? "each task's metric" : left, about);
     struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
     struct plot_look look = look_of(v, mark);
     if (v->besides) {
@@ -177,7 +177,7 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
     const struct series *s = &v->series;
     char whose[32] = "";
     if (v->besides) snprintf(whose, sizeof whose, "of #%lld", (long long)s->run);
-    canvas_rule(c, r.x, r.y, r.w, title, whose);
+    canvas_title(c, r, title, whose);
     if (!s->count || !value) return;
     double mark[SERIES_MARKS], *own;
     struct plot_data d = train_over(v, (struct plot_data){s->step, value, s->count}, &own);
@@ -255,7 +255,7 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
     if (v->jobs > rows)
         snprintf(right, sizeof right, "%d\u2013%d of %d", top + 1,
                  top + rows < v->jobs ? top + rows : v->jobs, v->jobs);
-    canvas_rule(c, r.x, r.y, r.w, "jobs", right);
+    canvas_title(c, r, "jobs", right);
     if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
     for (int i = 0; i < rows && top + i < v->jobs; i++) {
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);

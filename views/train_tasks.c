@@ -106,7 +106,7 @@ void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect 
     if (v->shown_task > rows && v->shown_task <= n) top = v->shown_task - rows;
     char title[32] = "tasks";
     if (n > rows) snprintf(title, sizeof title, "%d\u2013%d/%d", top + 1, top + rows < n ? top + rows : n, n);
-    canvas_rule(c, r.x, r.y, r.w, title, NULL);
+    canvas_title(c, r, title, NULL);
     for (const struct table_column *k = column; k < column + COLUMNS; x += k->w + k->gap, k++) { /* on the rule itself */
         if (k->right) canvas_right(c, x, r.y, k->w + 1, INK_DIM, k->head);
         else if (k->w) canvas_text(c, x - 1, r.y, INK_DIM, k->head);

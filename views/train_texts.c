@@ -112,7 +112,7 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
         snprintf(right, sizeof right, "step %lld%s", (long long)v->series.sample[first].step,
                  top ? " \u00B7 n N more" : "");
     }
-    canvas_rule(c, r.x, r.y, r.w, "texts", right);
+    canvas_title(c, r, "texts", right);
     struct rect body = {r.x, r.y + 1, r.w, r.h - 1};
     if (!n) {
         canvas_fit(c, r.x + 3, r.y + 1, r.w - 4, INK_DIM,

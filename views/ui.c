@@ -111,10 +111,27 @@ void ui_watch(struct ui *ui, struct effect *out) {
     ui_show(ui, SCREEN_TRAIN);
 }
 
-void ui_ask_stop(struct ui *ui, int64_t run) {
-    ui_ask(ui, ASK_STOP, run,
-           "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on",
-           (long long)run);
+void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state) {
+    if (state > RUN_PAUSED) ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run, run_state_name(state));
+    else ui_ask(ui, ASK_STOP, run, "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on", (long long)run);
+}
+
+bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method, struct effect *out) {
+    switch (r) {
+    case REQ_OPEN:
+        out->kind = EFFECT_OPEN_RUN;
+        ui_show(ui, SCREEN_DETAIL);
+        return true;
+    case REQ_CLONE: out->kind = EFFECT_CLONE; return true;
+    case REQ_WATCH: ui_watch(ui, out); return true;
+    case REQ_STOP: ui_ask_stop(ui, out->run[0], state); return true;
+    case REQ_COPY:
+        out->kind = EFFECT_COPY;
+        snprintf(out->text, sizeof out->text, "%s", method);
+        ui_say(ui, SAY_INFO, "copied: %.300s", method);
+        return true;
+    default: return false;
+    }
 }
 
 static void ask_stop_press(struct ui *ui, uint32_t code, struct effect *out) {
@@ -263,10 +280,7 @@ static void picker_press(struct ui *ui, const struct press *p, struct effect *ou
 
 static void prompt_changed(struct ui *ui, struct effect *out) {
     if (ui->use == USE_FILTER) {
-        snprintf(ui->runs.filter, sizeof ui->runs.filter, "%.127s", ui->prompt.text);
-        *ui->runs.filter_error = 0;
-        out->kind = EFFECT_FILTER;
-        runs_changed(&ui->runs);
+        runs_set_filter(&ui->runs, ui->prompt.text, out);
     } else if (ui->use == USE_COMMAND) {
         ui_palette_changed(ui);
     } else if (ui->use == USE_SEARCH && ui->screen == SCREEN_PAGE) {

@@ -117,8 +117,7 @@ static void stop_run(struct ui *ui, int64_t run) {
         if (ui->runs.row[i].id == run) state = ui->runs.row[i].state;
     for (int i = 0; i < ui->train.jobs; i++)
         if (ui->train.job[i].id == run) state = ui->train.job[i].state;
-    if (state <= RUN_PAUSED) ui_ask_stop(ui, run);
-    else ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run, run_state_name(state));
+    ui_ask_stop(ui, run, state);
 }
 
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
@@ -146,43 +145,37 @@ static void about_run(struct ui *ui, enum command command, const char *rest, str
     }
 }
 
-/* ":map 12 13": kept sets. */
-static void map_sets(struct ui *ui, const char *rest, struct effect *out) {
-    int64_t set[MAP_PANELS];
-    int sets = 0;
-    char word[32];
-    for (const char *at = rest; *at; at += strspn(at, " ")) {
-        size_t n = strcspn(at, " ");
-        snprintf(word, sizeof word, "%.*s", n < sizeof word ? (int)n : 0, at);
-        if (sets == MAP_PANELS || !text_to_int(word, &set[sets]) || set[sets] < 1) {
-            ui_say(ui, SAY_ERROR, "map: one or two numbers of kept sets, as in  :map 3   (petri embed --list)");
-            return;
-        }
-        sets++;
-        at += n;
-    }
-    if (sets) map_show_sets(ui, set, sets, out);
-    else inspect_show(ui, SCREEN_MAP, out);
-}
-
-/* ":compare 3 5". */
-static void ui_command_compare(struct ui *ui, const char *rest, struct effect *out) {
-    enum { MOST = 64 };
-    int64_t run[MOST];
+/* The numbers of a line, from 1; -1: there is something else, or more than `most`. */
+static int numbers_of(const char *rest, int64_t *number, int most) {
     int n = 0;
     char word[32];
     for (const char *at = rest; *at; at += strspn(at, " ")) {
         size_t size = strcspn(at, " ");
         snprintf(word, sizeof word, "%.*s", size < sizeof word ? (int)size : 0, at + (*at == '#' && size > 1));
-        if (n == MOST || !text_to_int(word, &run[n]) || run[n] < 1) {
-            ui_say(ui, SAY_ERROR, "compare: numbers of at most %d runs, as in  :compare 3 5   (alone: what is marked)", MOST);
-            return;
-        }
+        if (n == most || !text_to_int(word, &number[n]) || number[n] < 1) return -1;
         n++;
         at += size;
     }
-    if (n) compare_runs(ui, run, n, out);
-    else screen_compare.show(ui, out);
+    return n;
+}
+
+/* ":map 12 13": kept sets. */
+static void map_sets(struct ui *ui, const char *rest, struct effect *out) {
+    int64_t set[MAP_PANELS];
+    int n = numbers_of(rest, set, MAP_PANELS);
+    if (n > 0) map_show_sets(ui, set, n, out);
+    else if (!n) inspect_show(ui, SCREEN_MAP, out);
+    else ui_say(ui, SAY_ERROR, "map: one or two numbers of kept sets, as in  :map 3   (petri embed --list)");
+}
+
+/* ":compare 3 5". */
+static void compare_named(struct ui *ui, const char *rest, struct effect *out) {
+    enum { MOST = 64 };
+    int64_t run[MOST];
+    int n = numbers_of(rest, run, MOST);
+    if (n > 0) compare_runs(ui, run, n, out);
+    else if (!n) screen_compare.show(ui, out);
+    else ui_say(ui, SAY_ERROR, "compare: numbers of at most %d runs, as in  :compare 3 5   (alone: what is marked)", MOST);
 }
 
 /* ":runs task=reviews" filters as the command line does; alone it shows them all. */
@@ -194,10 +187,7 @@ static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
         ui_say(ui, SAY_ERROR, "a filter has room for %zu bytes", sizeof v->filter - 1);
         return;
     }
-    snprintf(v->filter, sizeof v->filter, "%s", rest);
-    *v->filter_error = 0;
-    runs_changed(v);
-    out->kind = EFFECT_FILTER;
+    runs_set_filter(v, rest, out);
 }
 
 static void sort_runs(struct ui *ui, const char *rest) {
@@ -308,7 +298,7 @@ static void run_command(struct ui *ui, enum command command, const char *line, c
     case CMD_MODELS: out->kind = *rest ? EFFECT_MODEL : EFFECT_LIST_MODELS; return;
     case CMD_TASKS: out->kind = *rest ? EFFECT_TASK : EFFECT_LIST_TASKS; return;
     case CMD_RUNS: show_runs(ui, rest, out); return;
-    case CMD_COMPARE: ui_command_compare(ui, rest, out); return;
+    case CMD_COMPARE: compare_named(ui, rest, out); return;
     case CMD_SWEEP:
         if (!show_sweep(ui, rest, out)) as_verb(ui, line, out);
         return;

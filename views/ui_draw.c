@@ -162,6 +162,14 @@ static int hint_width(const struct canvas *c, const struct key_entry *k, const c
     return canvas_width(c, name) + 1 + canvas_width(c, hint) + 2;
 }
 
+/* Returns the columns used, with those up to the next. */
+static int draw_hint(struct canvas *c, int x, int y, const char *name, const char *hint, uint32_t key) {
+    int used = canvas_text(c, x, y, INK_KEY, name) + 1;
+    used += canvas_text(c, x + used, y, INK_DIM, hint);
+    zone_add(c, (struct zone){.at = {x, y, used, 1}, .key = key});
+    return used + 2;
+}
+
 /* While a list, a line or a question is open, its own keys are all that works. */
 static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     static const char *const list[] = {"Enter", "take", "j/k", "choice", "Esc", "back", NULL};
@@ -177,13 +185,9 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
                              : ui->picker.open                               ? list
                                                                              : NULL;
     if (!own) return false;
-    for (int x = r.x + 1, from; *own; own += 2) {
+    for (int x = r.x + 1; *own; own += 2) {
         uint32_t key = !strcmp(own[0], "Enter") ? PRESS_ENTER : !strcmp(own[0], "Tab") ? PRESS_TAB : !strcmp(own[0], "Esc") ? PRESS_ESC : 0;
-        from = x;
-        x += canvas_text(c, x, r.y, INK_KEY, own[0]) + 1;
-        x += canvas_text(c, x, r.y, INK_DIM, own[1]);
-        zone_add(c, (struct zone){.at = {from, r.y, x - from, 1}, .key = key});
-        x += 2;
+        x += draw_hint(c, x, r.y, own[0], own[1], key);
     }
     return true;
 }
@@ -216,12 +220,8 @@ static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     int count = choose_hints(ui, c, r.w, shown), x = r.x + 1;
     for (int i = 0; i < count; i++) {
         char name[40];
-        int from = x;
         hint_key(shown[i], name);
-        x += canvas_text(c, x, r.y, INK_KEY, name) + 1;
-        x += canvas_text(c, x, r.y, INK_DIM, ui_hint(ui, shown[i]));
-        zone_add(c, (struct zone){.at = {from, r.y, x - from, 1}, .key = shown[i]->key});
-        x += 2;
+        x += draw_hint(c, x, r.y, name, ui_hint(ui, shown[i]), shown[i]->key);
     }
 }
 

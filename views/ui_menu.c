@@ -25,8 +25,7 @@ static void menu_add(struct ui *ui, int i) {
     press_name(k->key, name);
     if (hint && text_starts(k->help, hint)) hint = NULL; /* said once */
     snprintf(note, sizeof note, "%.30s%s%.120s", hint ? hint : "", hint ? ": " : "", k->help);
-    picker_add(&ui->picker, name, note, false);
-    ui->picker.item[ui->picker.count - 1].tag = i;
+    picker_add(&ui->picker, name, note, false)->tag = i;
 }
 
 /* As the hint line has them, then those of this screen, then those of all. */

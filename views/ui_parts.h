@@ -31,7 +31,10 @@ void ui_in_sight(int *top, int cursor, int rows);
 /* Opens a question; what was typed ahead is dropped. */
 void ui_ask(struct ui *ui, enum ask_kind kind, int64_t run, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void ui_ask_stop(struct ui *ui, int64_t run);
+/* Asks whether to stop a run, or says that it is over. */
+void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state);
+/* What keys ask of a run wherever it is shown; the caller has put it into *out.  false: r is none of that. */
+bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method, struct effect *out);
 /* out->run[0] on Train. */
 void ui_watch(struct ui *ui, struct effect *out);
 /* Leaves, asking when runs go. */
@@ -152,7 +155,8 @@ void runs_keep_typed(struct ui *ui, const char *text, struct effect *out);
 void runs_purge(struct ui *ui, struct effect *out);
 void runs_purge_typed(struct ui *ui, const char *text);
 void runs_purge_answer(struct ui *ui, uint32_t code, struct effect *out);
-/* Runs, filtered to these. */
+/* Another filter, which the app is told; one that these runs alone pass. */
+void runs_set_filter(struct runs_view *v, const char *text, struct effect *out);
 void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 /* To Map or Heatmap, with what the cursor is on where that is a run. */
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);

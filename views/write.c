@@ -52,8 +52,7 @@ void write_open(struct ui *ui) {
         write_subject(ui, i, subject);
         if (!*subject) continue;
         snprintf(name, sizeof name, "%s %s", subject, write_forms[i].label);
-        picker_add(&ui->picker, name, write_forms[i].note, false);
-        ui->picker.item[ui->picker.count - 1].tag = (int)i;
+        picker_add(&ui->picker, name, write_forms[i].note, false)->tag = (int)i;
     }
 }
 
