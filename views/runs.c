@@ -49,23 +49,36 @@ int runs_by_kind(const struct run_row *a, const struct run_row *b) {
     return by ? by : runs_by_text(a->rows_sha256, b->rows_sha256);
 }
 
+const struct runs_form runs_forms[COL_COUNT] = {
+    [COL_ID] = {5, true, HOLDS_WHOLE, offsetof(struct run_row, id)},
+    [COL_NAME] = {12, false, HOLDS_TEXT, offsetof(struct run_row, name)},
+    [COL_STATE] = {11, false, HOLDS_STATE, offsetof(struct run_row, state)},
+    [COL_METHOD] = {0, false, HOLDS_TEXT, offsetof(struct run_row, method)},
+    [COL_TASK] = {0, false, HOLDS_TEXT, offsetof(struct run_row, task)},
+    [COL_BEST] = {8, true, HOLDS_REAL, offsetof(struct run_row, best)},
+    [COL_METRIC] = {8, false, HOLDS_TEXT, offsetof(struct run_row, metric)},
+    [COL_ROWS] = {6, true, HOLDS_WHOLE, offsetof(struct run_row, rows)},
+    [COL_LR] = {7, true, HOLDS_REAL, offsetof(struct run_row, lr)},
+    [COL_TRAINED] = {9, true, HOLDS_WHOLE, offsetof(struct run_row, trained)},
+    [COL_TIME] = {7, true, HOLDS_REAL, offsetof(struct run_row, seconds)},
+    [COL_SEED] = {4, true, HOLDS_SEED, offsetof(struct run_row, seed)},
+    [COL_TAGS] = {14, false, HOLDS_TEXT, offsetof(struct run_row, tags)},
+    [COL_DISK] = {9, true, HOLDS_WHOLE, offsetof(struct run_row, disk)},
+    [COL_CURVE] = {16, false, HOLDS_REAL, offsetof(struct run_row, final_loss)}, /* by which it is sorted */
+};
+
+static const void *held(const struct run_row *r, enum runs_column column) { return (const char *)r + runs_forms[column].offset; }
+
 static int runs_compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
-    switch (column) {
-    case COL_STATE: return (int)a->state - (int)b->state;
-    case COL_NAME: return a->name && b->name ? runs_by_text(a->name, b->name) : (a->name == NULL) - (b->name == NULL);
-    case COL_METHOD: return runs_by_text(a->method, b->method);
-    case COL_TASK: return runs_by_text(a->task, b->task);
-    case COL_BEST: return runs_by_number(a->best, b->best);
-    case COL_METRIC: return runs_by_text(a->metric, b->metric);
-    case COL_ROWS: return by_int(a->rows, b->rows);
-    case COL_LR: return runs_by_number(a->lr, b->lr);
-    case COL_TAGS: return runs_by_text(a->tags, b->tags);
-    case COL_DISK: return by_int(a->disk, b->disk);
-    case COL_CURVE: return runs_by_number(a->final_loss, b->final_loss);
-    case COL_TRAINED: return by_int(a->trained, b->trained);
-    case COL_TIME: return runs_by_number(a->seconds, b->seconds);
-    case COL_SEED: return a->seed < b->seed ? -1 : a->seed > b->seed;
-    default: return by_int(a->id, b->id);
+    const void *x = held(a, column), *y = held(b, column);
+    switch (runs_forms[column].kind) {
+    case HOLDS_STATE: return (int)a->state - (int)b->state;
+    case HOLDS_WHOLE: return by_int(*(const int64_t *)x, *(const int64_t *)y);
+    case HOLDS_REAL: return runs_by_number(*(const double *)x, *(const double *)y);
+    case HOLDS_SEED: return a->seed < b->seed ? -1 : a->seed > b->seed;
+    default:
+        if (column == COL_NAME && (!a->name || !b->name)) return (a->name == NULL) - (b->name == NULL);
+        return runs_by_text(*(const char *const *)x, *(const char *const *)y);
     }
 }
 
@@ -104,27 +117,21 @@ const char *const runs_column_name[COL_COUNT] = {"id", "name", "state", "method"
 
 /* What a column holds, as a filter says it; false: nothing. */
 bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
+    const void *of = held(r, column);
+    const char *text = "";
     double number = NAN;
-    switch (column) {
-    case COL_STATE: snprintf(out, 256, "%s", run_state_name(r->state)); return true;
-    case COL_NAME: snprintf(out, 256, "%s", r->name ? r->name : ""); return r->name != NULL;
-    case COL_METHOD: snprintf(out, 256, "%s", r->method); return true;
-    case COL_TASK: snprintf(out, 256, "%s", r->task); return true;
-    case COL_METRIC: snprintf(out, 256, "%s", r->metric ? r->metric : ""); return r->metric != NULL;
-    case COL_SEED: snprintf(out, 256, "%llu", (unsigned long long)r->seed); return true;
-    case COL_BEST: number = r->best; break;
-    case COL_ROWS: number = r->rows ? (double)r->rows : NAN; break;
-    case COL_LR: number = r->lr; break;
-    case COL_TAGS: snprintf(out, 256, "%s", r->tags ? r->tags : ""); return r->tags != NULL;
-    case COL_DISK:
-    case COL_CURVE: return false;
-    case COL_TRAINED: number = (double)r->trained; break;
-    case COL_TIME: number = r->seconds; break;
-    default: number = (double)r->id; break;
+    if (column == COL_DISK || column == COL_CURVE) return false;
+    switch (runs_forms[column].kind) {
+    case HOLDS_STATE: text = run_state_name(r->state); break;
+    case HOLDS_TEXT: text = *(const char *const *)of; break;
+    case HOLDS_SEED: snprintf(out, 256, "%llu", (unsigned long long)r->seed); return true;
+    case HOLDS_WHOLE: number = column == COL_ROWS && !r->rows ? NAN : (double)*(const int64_t *)of; break;
+    case HOLDS_REAL: number = *(const double *)of; break;
     }
-    if (isnan(number)) return false;
-    text_from_double(number, out);
-    return true;
+    if (!isnan(number)) text_from_double(number, out);
+    else snprintf(out, 256, "%s", text ? text : "");
+    bool number_kind = runs_forms[column].kind == HOLDS_WHOLE || runs_forms[column].kind == HOLDS_REAL;
+    return number_kind ? !isnan(number) : text != NULL;
 }
 
 /* A column a task takes the place of what the tasks' names and their own read-out tell. */
@@ -327,6 +334,12 @@ void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *
     ui_show(ui, SCREEN_RUNS);
 }
 
+void runs_sort(struct runs_view *v, int column) {
+    v->reverse = (int)v->sort == column ? !v->reverse : column >= COL_COUNT || column == COL_BEST || column == COL_ID;
+    v->sort = (enum runs_column)column;
+    runs_changed(v);
+}
+
 static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     struct runs_view *v = &ui->runs;
     int to = v->cursor;
@@ -336,10 +349,7 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_MARK: toggle_mark(v); break;
     case REQ_MARK_ALL: toggle_all(v); break;
     case REQ_SORT:
-        v->reverse = v->sort == v->column ? !v->reverse : (int)v->column >= COL_COUNT || v->column == COL_BEST ||
-                     v->column == COL_ID;
-        v->sort = v->column;
-        runs_changed(v);
+        runs_sort(v, (int)v->column);
         break;
     case REQ_GROUP:
         if ((int)v->column >= COL_COUNT) return true;

@@ -13,12 +13,10 @@ struct column_places {
     int x[COL_COUNT + RUNS_TASKS], w[COL_COUNT + RUNS_TASKS];
 };
 
-static const int runs_draw_widths[COL_COUNT] = {5, 12, 11, 0, 0, 8, 8, 6, 7, 9, 7, 4, 14, 9, 16}; /* 0: shared */
-
 int runs_rest(const struct runs_view *v) {
     int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
     for (int i = 0; i < COL_COUNT; i++)
-        if (v->visible[i]) rest -= runs_draw_widths[i] + 1;
+        if (v->visible[i]) rest -= runs_forms[i].width + 1;
     return rest;
 }
 
@@ -33,7 +31,7 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
     for (int p = 0; p < v->places; p++) {
         enum runs_column i = v->place[p];
         k->x[i] = x;
-        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : runs_draw_widths[i];
+        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : runs_forms[i].width;
         x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
     }
     for (int i = 0; i < v->tasks; i++) {
@@ -44,14 +42,10 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
     }
 }
 
-static bool on_right(enum runs_column k) {
-    return k != COL_NAME && k != COL_TAGS && k != COL_CURVE && k != COL_STATE && k != COL_METHOD && k != COL_TASK && k != COL_METRIC;
-}
-
 static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
                            enum runs_column column, enum ink ink, const char *text) {
     if (!k->w[column]) return;
-    if (on_right(column)) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
+    if ((int)column >= COL_COUNT || runs_forms[column].right) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
     else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
 }
 
@@ -105,55 +99,50 @@ static void show_bytes(int64_t bytes, char out[64]) {
     else snprintf(out, 64, unit && v < 99.95 ? "%.1f%s" : "%.0f%s", v, units[unit]);
 }
 
+static void cell_text(const struct run_row *r, enum runs_column column, char out[256]) {
+    *out = 0;
+    switch (column) {
+    case COL_STATE: state_text(r, out); return;
+    case COL_METHOD: snprintf(out, 256, "%s%.190s", r->pinned ? "* " : "", r->method); return;
+    case COL_BEST: show_value(r->best, out); return;
+    case COL_ROWS:
+        if (r->rows) show_count(r->rows, out);
+        return;
+    case COL_LR:
+        if (!isnan(r->lr)) snprintf(out, 256, "%g", r->lr);
+        return;
+    case COL_TRAINED:
+        if (r->trained > 0) show_count(r->trained, out);
+        return;
+    case COL_TIME: show_seconds(r->seconds, out); return;
+    case COL_DISK: show_bytes(r->disk, out); return;
+    default:
+        if (!runs_cell_value(r, column, out)) *out = 0;
+    }
+}
+
 static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct column_places *k,
                      int y, const struct run_row *row, bool here) {
-    char text[64], flag[RUN_FLAG];
+    char text[256], flag[RUN_FLAG];
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
-    snprintf(text, sizeof text, "%lld", (long long)row->id);
-    runs_draw_cell(c, k, r.x, y, COL_ID, ink, text);
-    if (row->name) runs_draw_cell(c, k, r.x, y, COL_NAME, ink, row->name);
-    state_text(row, text);
-    runs_draw_cell(c, k, r.x, y, COL_STATE, state_ink(row->state), text);
-    char method[200];
-    snprintf(method, sizeof method, "%s%.190s", row->pinned ? "* " : "", row->method);
-    runs_draw_cell(c, k, r.x, y, COL_METHOD, ink, method);
-    if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
-    runs_draw_cell(c, k, r.x, y, COL_TASK, ink, row->task);
     run_flag(row, flag);
-    show_value(row->best, text);
     bool wrong = *flag && row->state != RUN_INTERRUPTED && row->state != RUN_FAILED;
-    runs_draw_cell(c, k, r.x, y, COL_BEST, wrong ? INK_WARN : ink, text);
+    for (int p = 0; p < ui->runs.places; p++) {
+        enum runs_column i = ui->runs.place[p];
+        enum ink own = i == COL_TAGS ? INK_DIM : i == COL_STATE ? state_ink(row->state) : i == COL_BEST && wrong ? INK_WARN : ink;
+        cell_text(row, i, text);
+        runs_draw_cell(c, k, r.x, y, i, own, text);
+    }
+    if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
-    if (row->metric) runs_draw_cell(c, k, r.x, y, COL_METRIC, ink, row->metric);
-    if (row->rows) {
-        show_count(row->rows, text);
-        runs_draw_cell(c, k, r.x, y, COL_ROWS, ink, text);
-    }
-    if (!isnan(row->lr)) {
-        snprintf(text, sizeof text, "%g", row->lr);
-        runs_draw_cell(c, k, r.x, y, COL_LR, ink, text);
-    }
-    if (row->trained > 0) {
-        show_count(row->trained, text);
-        runs_draw_cell(c, k, r.x, y, COL_TRAINED, ink, text);
-    }
-    show_seconds(row->seconds, text);
-    runs_draw_cell(c, k, r.x, y, COL_TIME, ink, text);
-    snprintf(text, sizeof text, "%llu", (unsigned long long)row->seed);
-    runs_draw_cell(c, k, r.x, y, COL_SEED, ink, text);
-    if (row->tags) runs_draw_cell(c, k, r.x, y, COL_TAGS, INK_DIM, row->tags);
-    show_bytes(row->disk, text);
-    runs_draw_cell(c, k, r.x, y, COL_DISK, ink, text);
     static const double places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     int points = row->curve_points > (int)COUNT_OF(places) ? (int)COUNT_OF(places) : row->curve_points;
     struct plot_data curve = {places, row->curve, (size_t)(row->curve && points > 0 ? points : 0)};
     if (k->w[COL_CURVE] && curve.count) plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
     draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
-        struct style style = canvas_style(c, INK_CURSOR);
-        const struct column_places *q = k;
-        canvas_paint(c, (struct rect){r.x + q->x[ui->runs.column], y, q->w[ui->runs.column], 1}, style);
+        canvas_paint(c, (struct rect){r.x + k->x[ui->runs.column], y, k->w[ui->runs.column], 1}, canvas_style(c, INK_CURSOR));
     }
 }
 
@@ -177,7 +166,7 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
         canvas_fit(c, x, r.y, room, (int)v->column == at ? INK_ACCENT : INK_DIM, v->task[i]);
         if (sorted) canvas_text(c, r.x + k->x[at] + room, r.y, INK_DIM, v->reverse ? "\u2193" : "\u2191");
     }
-    for (int i = 3; i < r.w - 1; i++) canvas_put(c, r.x + i, r.y + 1, canvas_style(c, INK_DIM), 0x2500);
+    canvas_rule(c, r.x + 3, r.y + 1, r.w - 4, NULL, NULL);
 }
 
 static void empty(const struct ui *ui, struct canvas *c, struct rect r) {

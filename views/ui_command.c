@@ -191,12 +191,9 @@ static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
 }
 
 static void sort_runs(struct ui *ui, const char *rest) {
-    struct runs_view *v = &ui->runs;
     for (int i = 0; i < COL_COUNT; i++) {
         if (strcmp(rest, runs_column_name[i])) continue;
-        v->reverse = (int)v->sort == i ? !v->reverse : i == COL_ID || i == COL_BEST;
-        v->sort = (enum runs_column)i;
-        runs_changed(v);
+        runs_sort(&ui->runs, i);
         ui_show(ui, SCREEN_RUNS);
         return;
     }

@@ -164,6 +164,15 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 enum { RUNS_NAMES = 22 };
 int runs_rest(const struct runs_view *v);
 extern const char *const runs_column_name[COL_COUNT]; /* as filters and sorting call them */
+/* What each of them shows of a run, and how wide; 0: method and task share what is left. */
+extern const struct runs_form {
+    int width;
+    bool right;
+    enum { HOLDS_TEXT, HOLDS_WHOLE, HOLDS_REAL, HOLDS_STATE, HOLDS_SEED } kind;
+    size_t offset;
+} runs_forms[COL_COUNT];
+/* Sorts by a column, or a task's; where that was so, the other way round. */
+void runs_sort(struct runs_view *v, int column);
 /* A column a task: their names from the rows shown, those that fit; and the row's result in such a column, NULL
  * without. */
 void runs_name_tasks(struct runs_view *v);
