@@ -112,6 +112,7 @@ static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
     struct plan *p = compose_plan(v, &e);
+    if (!p || plan_fits(p, &e) || config_check_plan(p, &e)) snprintf(f->unfit, sizeof f->unfit, "%.299s", e.text);
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;
@@ -169,7 +170,8 @@ static void compose_find_facts(struct compose_view *v) {
     struct err e = ERR_INIT;
     if (f->errors) return;
     count(v);
-    if (compose_fits(v, &v->config, &e)) snprintf(f->unfit, sizeof f->unfit, "%.239s", e.text);
+    if (*v->unread && !v->stale_rows) snprintf(f->unfit, sizeof f->unfit, "%s", v->unread);
+    else if (compose_fits(v, &v->config, &e)) snprintf(f->unfit, sizeof f->unfit, "%.299s", e.text);
 }
 
 /* Why a method cannot be had on the model: its first error, or NULL.  Caller frees. */
@@ -254,6 +256,13 @@ void compose_take_preset(struct compose_view *v, const char *name) {
 const char *compose_mismatch(const struct compose_view *v) {
     if (!v->texts || !v->arch || arch_generates(v->arch)) return NULL;
     return "this task has texts to write: T chooses a T5, BART or mBART";
+}
+
+const char *compose_refusal(const struct compose_view *v) {
+    const struct compose_facts *f = &v->facts;
+    if (f->errors) return f->finding[0].text;
+    if (!v->arch) return "no model yet: T chooses one";
+    return compose_mismatch(v) ? compose_mismatch(v) : *f->unfit ? f->unfit : NULL;
 }
 
 void compose_config(const struct compose_view *v, struct run_config *out) {

@@ -14,6 +14,7 @@
 #include "core/base/buf.h"
 #include "core/data/kind.h"
 #include "core/method/plan.h"
+#include "core/train/complete.h"
 #include "core/train/config.h"
 #include "core/train/estimate.h"
 #include "views/block.h"
@@ -71,7 +72,7 @@ struct compose_facts {   /* follow from method, arch and classes */
     const struct preset *preset;
     struct finding finding[COMPOSE_FINDINGS];
     int findings, errors;
-    char unfit[240];     /* why the run would be refused, though the method is valid on the model; "" */
+    char unfit[300];     /* why the run would be refused, though the method is valid on the model; "" */
     bool counted;
     size_t trained, kept, head, model;
     struct estimate cost;/* what the run is likely to take; NaN: not known */
@@ -92,7 +93,8 @@ struct compose_view {
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
-    enum data_kind gold[RUN_TASKS]; /* of each task, what its rows are labelled with */
+    struct config_rows_facts rows[RUN_TASKS]; /* of each task, as far as they are known; what they point to is the app's */
+    char unread[240];            /* why the rows could not be read; "": they could, or are not read yet */
     double row_tokens, row_targets; /* of a row on average, as it is cut; 0 not known */
     int workers;                 /* that train */
     double gflops;               /* of one of them; 0 not known */
@@ -157,6 +159,8 @@ const char *compose_option_name(const struct compose_view *v, int i);
 int compose_option_find(const struct compose_view *v, const char *name);
 /* Why model and task do not go together, in a line, or NULL. */
 const char *compose_mismatch(const struct compose_view *v);
+/* Returns why what is composed cannot be trained, as far as that is known, or NULL: it is shown as valid, and Enter begins it. */
+const char *compose_refusal(const struct compose_view *v);
 /* What would be trained: the view's config without what has no say with this model; config_release. */
 void compose_config(const struct compose_view *v, struct run_config *out);
 /* The equivalent command line; caller frees. */

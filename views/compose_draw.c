@@ -496,7 +496,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
                  f->errors == 1 ? "" : "s");
     else if (!v->arch) *state = 0;
     else if (compose_mismatch(v)) snprintf(state, sizeof state, "\u2717 the task needs a T5, BART or mBART: T");
-    else if (*f->unfit) snprintf(state, sizeof state, "\u2717 cannot be trained so");
+    else if (compose_refusal(v)) snprintf(state, sizeof state, "\u2717 cannot be trained so");
     else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     else snprintf(state, sizeof state, "valid \u2713");
     canvas_rule(c, r.x, r.y, r.w, "Run", state);

@@ -272,11 +272,8 @@ void compose_presets(struct ui *ui) {
 }
 
 static void compose_edit_train(struct ui *ui, struct effect *out) {
-    const struct compose_facts *f = &ui->compose.facts;
-    if (f->errors) ui_say(ui, SAY_ERROR, "not a valid point: %.300s", f->finding[0].text);
-    else if (*f->unfit) ui_say(ui, SAY_ERROR, "%.300s", f->unfit);
-    else if (!ui->compose.arch) ui_say(ui, SAY_WARNING, "no model yet: T chooses one");
-    else if (compose_mismatch(&ui->compose)) ui_say(ui, SAY_WARNING, "%s", compose_mismatch(&ui->compose));
+    const char *why = compose_refusal(&ui->compose);
+    if (why) ui_say(ui, SAY_ERROR, "%s%.300s", ui->compose.facts.errors ? "not a valid point: " : "", why);
     else out->kind = EFFECT_TRAIN;
 }
 

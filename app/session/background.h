@@ -141,7 +141,7 @@ struct source_facts {
     char *model, *task;       /* names to show */
     int classes, outputs[RUN_TASKS]; /* outputs: of several tasks, each one's */
     bool texts;            /* source and target texts */
-    enum data_kind gold[RUN_TASKS];
+    struct config_rows_facts of[RUN_TASKS]; /* paths and classes owned */
     size_t train_rows, dev_rows;
     double tokens, targets;   /* of a train row on average, as it is cut, by some of them; 0: not known */
 };

@@ -47,7 +47,11 @@ static int source_add_rows(struct source_facts *s, const struct run_config *c, i
         free(before);
         s->outputs[i] = t.kind == DATA_REGRESSION ? 1 : t.classes;
         s->classes = s->outputs[0];
-        s->gold[i] = t.gold;
+        s->of[i] = config_rows_known(NULL, &t);
+        for (int k = 0; k < 2; k++) {
+            s->of[i].split[k].path = xcopy(s->of[i].split[k].path);
+            s->of[i].split[k].empty = xcopy(s->of[i].split[k].empty);
+        }
         s->texts = s->texts || t.gold == DATA_TEXT;
         s->train_rows += t.train.rows;
         s->dev_rows += t.devs ? t.dev[0].rows : 0;
@@ -97,6 +101,10 @@ int background__source(const struct background_order *o, struct background_answe
 void source_facts_free(struct source_facts *s) {
     if (!s) return;
     if (s->ok) arch_release(&s->arch);
+    for (int i = 0; i < 2 * RUN_TASKS; i++) {
+        free((char *)s->of[i / 2].split[i % 2].path);
+        free((char *)s->of[i / 2].split[i % 2].empty);
+    }
     config_release(&s->config);
     free(s->model);
     free(s->task);

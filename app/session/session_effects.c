@@ -54,7 +54,9 @@ static void train_first(struct session *s) {
     first_config(s, &c);
     compose_take_config(&s->ui.compose, &c, "the first page's run");
     config_release(&c);
-    session_effects_train(s);
+    const char *why = compose_refusal(&s->ui.compose);
+    if (why) ui_say(&s->ui, SAY_ERROR, "%.300s", why);
+    else session_effects_train(s);
 }
 
 static void say_error(struct session *s, int rc, const struct err *e) {

@@ -250,7 +250,8 @@ static void take_source(struct session *s, struct background_answer *a) {
     memcpy(v->outputs, new->outputs, sizeof v->outputs);
     v->classes = new->classes;
     v->texts = new->texts;
-    memcpy(v->gold, new->gold, sizeof v->gold);
+    memcpy(v->rows, new->of, sizeof v->rows);
+    snprintf(v->unread, sizeof v->unread, "%.239s", new->rows || !new->ok ? "" : a->message);
     if (!new->taken) compose_take_source(v, &new->config);
     v->stale_rows = v->new_rows = false;
     v->train_rows = new->train_rows;
@@ -276,6 +277,7 @@ static void session_fill_take_config(struct session *s, const struct run_config 
     v->classes = 0;
     v->texts = false;
     v->train_rows = v->dev_rows = 0;
+    *v->unread = 0;
     s->ui.first.model = s->ui.first.task = s->ui.first.stand_in = NULL;
     s->ui.first.model_ready = s->ui.first.task_ready = false;
     source_facts_free(s->source);

@@ -454,9 +454,33 @@ static int check_together(const struct run_config *c, const struct config_facts 
     return 0;
 }
 
+/* The labelled rows of a split. */
+static struct split_facts split_known(const struct task *t, const struct dataset *d) {
+    struct split_facts x = { .path = d->path };
+    size_t *rows = xcalloc((size_t)t->classes + 1, sizeof *rows);
+    for (size_t i = 0; i < d->rows; i++)
+        if (d->row[i].label >= 0 && d->row[i].label < t->classes) rows[d->row[i].label]++, x.rows++;
+    for (int k = t->classes - 1; k >= 0; k--)
+        if (!rows[k]) x.empty = t->class_name[k];
+    free(rows);
+    return x;
+}
+
+struct config_rows_facts config_rows_known(const char *name, const struct task *t) {
+    struct config_rows_facts f = { .name = name, .gold = t->gold, .dev = t->devs > 0 };
+    if (t->kind != DATA_CLASSES) return f;
+    f.classes = t->classes;
+    f.split[0] = split_known(t, &t->train);
+    if (f.dev) f.split[1] = split_known(t, &t->dev[0]);
+    return f;
+}
+
 int config_fits(const struct run_config *c, const struct config_facts *f, struct err *e) {
     bool meta = config_is_meta(c);
-    if (meta && (regime_refuse(c, f->arch, e) || check_epochs(c, e))) return e->code;
+    struct regime regime;
+    if (meta && (regime_refuse(c, f->arch, e) || check_epochs(c, e) || config_regime(c, &regime, e) ||
+                 episodes_fit(c, &regime, f->of, f->tasks, e)))
+        return e->code;
     for (int i = 0; i < f->tasks && !meta; i++) {
         const struct config_rows_facts *r = &f->of[i];
         if (f->arch && r->gold != DATA_MASKED && form_fits(c->form, f->arch, f->model, r->name, r->gold == DATA_TEXT, e)) return e->code;
@@ -470,8 +494,14 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
     if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     for (int i = 0; i < tasks->count; i++)
-        f.of[i] = (struct config_rows_facts){ config_task_name(c, i), tasks->task[i]->gold, tasks->task[i]->devs > 0 };
+        f.of[i] = config_rows_known(config_task_name(c, i), tasks->task[i]);
     return check_together(c, &f, e);
+}
+
+int config_check_plan(const struct plan *p, struct err *e) {
+    if (p->trained) return 0;
+    return err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
+                                 "a module, as lora");
 }
 
 void config_settle(struct run_config *c, bool texts) {

@@ -39,8 +39,16 @@ struct config_facts {
         const char *name;
         enum data_kind gold;
         bool dev;            /* there are dev rows */
+        int classes;         /* 0: not known, nor the splits */
+        struct split_facts { /* to train on, and held out */
+            const char *path;
+            int rows;          /* that have a label */
+            const char *empty; /* a class without a row, or NULL */
+        } split[2];
     } of[RUN_TASKS];
 };
+/* Describes the examples of a task that was opened; points into *t. */
+struct config_rows_facts config_rows_known(const char *name, const struct task *t);
 /* Refuses, so far as that is known, what does not go together: options of one another, with the method, the model and the
  * rows.  What config_complete and config_check refuse by these rules, in their words; the config need not be complete, and
  * what has no say in it is passed over. */
@@ -49,6 +57,10 @@ int config_fits(const struct run_config *c, const struct config_facts *f, struct
  * not UTF-8), options that have no say in it, a warm-up as long as the run,
  * more micro-batches than rows.  `c` is complete. */
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e);
+
+struct plan;
+/* Refuses a plan that trains nothing. */
+int config_check_plan(const struct plan *p, struct err *e);
 
 /* Puts options that have no say in such a run (`texts`: text to text) back to their defaults. */
 void config_settle(struct run_config *c, bool texts);

@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/task.h"
+#include "core/train/complete.h"
 
 /* The rows of a split by class. */
 struct class_list {
@@ -38,7 +39,7 @@ int episodes_source(const char *text, const char **file, struct err *e) {
 
 /* ---- labelled tasks ---- */
 
-static int list_classes(struct class_list *l, const struct dataset *d, int classes) {
+static void list_classes(struct class_list *l, const struct dataset *d, int classes) {
     l->data = d;
     l->classes = classes;
     l->row = xcalloc(d->rows + 1, sizeof *l->row);
@@ -50,77 +51,93 @@ static int list_classes(struct class_list *l, const struct dataset *d, int class
             if (d->row[i].label == k) l->row[at++] = (uint32_t)i;
     }
     l->start[classes] = at;
-    return (int)at;
 }
 
 /* The split with the fewest labelled rows, and the most classes of a task. */
 struct fewest {
-    const struct dataset *data;
-    int rows, classes;
+    const struct split_facts *split;
+    int classes;
 };
 
 /* Refuses a split with too few rows for an episode; names a support and query that all splits have rows for. */
 static int check_fewest(const struct regime *r, const struct fewest *f, struct err *e) {
-    if (!f->data || f->rows >= r->support + r->query) return 0;
-    int batches = regime_batches(r), batch = (int)((double)f->rows * r->support / (r->support + r->query) / batches);
-    int left = f->rows - batch * batches;
+    if (!f->split || f->split->rows >= r->support + r->query) return 0;
+    int batches = regime_batches(r), rows = f->split->rows;
+    int batch = (int)((double)rows * r->support / (r->support + r->query) / batches), left = rows - batch * batches;
     char hint[120] = "take a task with more rows";
     if (batch >= f->classes && left > 0)
         snprintf(hint, sizeof hint, "set support and query in --regime, as 'meta(support=%d, query=%d)'", batch * batches,
                  left < r->query ? left : r->query);
     return err_set(e, ERR_INPUT, "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query; %s",
-                   f->data->path, f->rows, r->support, r->query, hint);
+                   f->split->path, rows, r->support, r->query, hint);
 }
 
-static int episodes_check_rows(const struct regime *r, const struct task *t, const struct dataset *d,
-                               const struct class_list *l, struct err *e) {
+static int check_split(const struct regime *r, int classes, const struct split_facts *x, struct err *e) {
     int batch = r->support / regime_batches(r);
-    for (int k = 0; k < l->classes; k++)
-        if (l->start[k] == l->start[k + 1]) {
-            char *name = text_visible(t->class_name[k], strlen(t->class_name[k]));
-            err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no row, and an episode has rows of each", d->path, name);
-            free(name);
-            return e->code;
-        }
-    if (l->classes > batch)
+    if (x->empty) {
+        char *name = text_visible(x->empty, strlen(x->empty));
+        err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no row, and an episode has rows of each", x->path, name);
+        free(name);
+        return e->code;
+    }
+    if (classes > batch)
         return err_set(e, ERR_INPUT, "%s: has %d classes, and the first batch of an episode's support %d rows (%d in %d "
                                      "batches): it needs one of each; raise support or take fewer inner steps",
-                       d->path, l->classes, batch, r->support, regime_batches(r));
+                       x->path, classes, batch, r->support, regime_batches(r));
     return 0;
 }
 
-static int episodes_add_task(struct episodes *s, int i, const struct task *t, struct fewest *f, struct err *e) {
-    if (t->kind != DATA_CLASSES)
+static int check_task(const struct regime *r, const struct config_rows_facts *t, struct fewest *f, struct err *e) {
+    if (t->gold != DATA_CLASSES)
         return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name, task_kind_name(t->gold));
-    if (t->classes < 2) return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
-    if (!t->devs)
+    if (t->classes == 1) return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
+    if (!t->dev)
         return err_set(e, ERR_USAGE, "%s: has no dev rows, of which held-out episodes are made; --split 20%% holds some out",
                        t->name);
-    for (int held = 0; held < 2; held++) {
-        const struct dataset *d = held ? &t->dev[0] : &t->train;
-        int rows = list_classes(&s->list[held][i], d, t->classes);
-        if (episodes_check_rows(&s->regime, t, d, &s->list[held][i], e)) return e->code;
-        if (t->classes > f->classes) f->classes = t->classes;
-        if (!f->data || rows < f->rows) f->data = d, f->rows = rows;
+    if (t->classes > f->classes) f->classes = t->classes;
+    for (int held = 0; held < 2 && t->classes; held++) {
+        const struct split_facts *x = &t->split[held];
+        if (check_split(r, t->classes, x, e)) return e->code;
+        if (!f->split || x->rows < f->split->rows) f->split = x;
     }
+    return 0;
+}
+
+/* How episodes of a corpus are made. */
+static int read_how(const struct run_config *c, const struct regime *r, struct corpus_how *how, struct err *e) {
+    int batch = r->support / regime_batches(r);
+    *how = (struct corpus_how){ .support = r->support, .query = r->query, .max_len = c->max_len, .seed = c->seed };
+    if (corpus_ways(c->ways ? c->ways : "2-5", &how->least, &how->most, e) ||
+        corpus_words(c->words ? c->words : "uniform", how, e))
+        return e->code;
+    if (how->most > batch)
+        return err_set(e, ERR_USAGE, "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
+                                     "words; raise support or take fewer inner steps",
+                       c->ways ? c->ways : "2-5", batch, how->most);
+    return 0;
+}
+
+int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of, int tasks, struct err *e) {
+    struct fewest fewest = { 0 };
+    struct corpus_how how;
+    const char *file;
+    for (int i = 0; i < tasks; i++)
+        if (check_task(r, &of[i], &fewest, e)) return e->code;
+    if (check_fewest(r, &fewest, e)) return e->code;
+    return c->episodes && (episodes_source(c->episodes, &file, e) || read_how(c, r, &how, e)) ? e->code : 0;
+}
+
+static void add_task(struct episodes *s, int i, const struct task *t) {
+    for (int held = 0; held < 2; held++) list_classes(&s->list[held][i], held ? &t->dev[0] : &t->train, t->classes);
     s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
     buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name, t->classes,
                t->train.rows, t->dev[0].rows);
-    return 0;
 }
 
 static int open_corpus(struct episodes *s, const struct run_config *c, const struct model *m, struct err *e) {
-    struct corpus_how how = { .support = s->regime.support, .query = s->regime.query, .max_len = c->max_len,
-                              .seed = c->seed };
+    struct corpus_how how;
     const char *file = NULL;
-    int batch = s->regime.support / regime_batches(&s->regime);
-    if (episodes_source(c->episodes, &file, e) || corpus_ways(c->ways ? c->ways : "2-5", &how.least, &how.most, e) ||
-        corpus_words(c->words ? c->words : "uniform", &how, e))
-        return e->code;
-    if (how.most > batch)
-        return err_set(e, ERR_USAGE, "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
-                                     "words; raise support or take fewer inner steps",
-                       c->ways ? c->ways : "2-5", batch, how.most);
+    if (episodes_source(c->episodes, &file, e) || read_how(c, &s->regime, &how, e)) return e->code;
     s->corpus = corpus_open(file, &how, m, e);
     if (!s->corpus) return e->code;
     buf_printf(&s->report, "%s\n", corpus_report(s->corpus));
@@ -130,16 +147,16 @@ static int open_corpus(struct episodes *s, const struct run_config *c, const str
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
                                const struct run_tasks *tasks, struct err *e) {
     struct episodes *s = xcalloc(1, sizeof *s);
-    struct fewest fewest = { 0 };
-    int rc = 0;
+    struct config_rows_facts of[RUN_TASKS];
     s->regime = *r;
     s->seed = c->seed;
     s->tasks = tasks->count;
     s->mix = !c->episodes ? 1 : tasks->count ? c->mix : 0;
     s->share = xcalloc((size_t)s->tasks + 1, sizeof *s->share);
     for (int held = 0; held < 2; held++) s->list[held] = xcalloc((size_t)s->tasks + 1, sizeof *s->list[held]);
-    for (int i = 0; i < s->tasks && !rc; i++) rc = episodes_add_task(s, i, tasks->task[i], &fewest, e);
-    if (!rc) rc = check_fewest(r, &fewest, e);
+    for (int i = 0; i < s->tasks; i++) of[i] = config_rows_known(tasks->task[i]->name, tasks->task[i]);
+    int rc = episodes_fit(c, r, of, s->tasks, e);
+    for (int i = 0; i < s->tasks && !rc; i++) add_task(s, i, tasks->task[i]);
     if (!rc && c->episodes) rc = open_corpus(s, c, m, e);
     if (rc) {
         episodes_free(s);

@@ -13,8 +13,12 @@
 enum { EPISODES_HELD = 64 }; /* held-out ones that a run is measured by */
 
 struct episodes;
-/* Of a completed config.  What does not make episodes is refused by name: fewer rows than support and query, a class
- * without rows, one class, more classes than the first batch has rows, scores or texts; and what corpus_open refuses. */
+struct config_rows_facts;
+/* Refuses examples and options that make no episodes, as far as that is known without the examples: scores or texts, one
+ * class, a class without examples, no validation examples, fewer of them than support and query, more classes or words than
+ * the first batch of the support has examples. */
+int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of, int tasks, struct err *e);
+/* Of a completed config.  What episodes_fit and corpus_open refuse is refused. */
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
                                const struct run_tasks *tasks, struct err *e);
 void episodes_free(struct episodes *s);

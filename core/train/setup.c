@@ -225,12 +225,6 @@ static int setup_memory(struct run *r, struct err *e) {
                            "fewer evaluation examples (--eval-rows)", lacks) : x.rc;
 }
 
-static int setup_check_plan(const struct plan *p, struct err *e) {
-    if (p->trained) return 0;
-    return err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
-                                 "a module, as lora");
-}
-
 /* What a run over episodes cannot be made of is known before it begins. */
 static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
     struct regime r;
@@ -246,7 +240,7 @@ static int check_stages(const struct run_config *c, const struct model *m, const
     int rc = 0;
     for (int k = 0; s && !rc && k < s->count; k++) {
         struct plan *p = run_plan_for_stage(c, s, k, tasks, &m->arch, e);
-        rc = p ? setup_check_plan(p, e) : e->code;
+        rc = p ? config_check_plan(p, e) : e->code;
         if (!rc) rc = stage_narrow(s, k, p, e);
         plan_free(p);
     }
@@ -259,7 +253,7 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
     int rc = config_check(c, tasks, e);
     if (!rc) rc = check_stages(c, m, tasks, e);
     struct plan *p = rc ? NULL : run_plan_for(c, tasks, &m->arch, e);
-    if (!rc) rc = p ? setup_check_plan(p, e) : e->code;
+    if (!rc) rc = p ? config_check_plan(p, e) : e->code;
     if (!rc && p->meta.on) rc = check_meta(c, m, tasks, e);
     for (int i = 0; i < tasks->count && !rc; i++) {
         const struct task *t = tasks->task[i];
@@ -289,7 +283,7 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
     r->stages = config_stages(&r->c);
     stage_span_take(r, r->stages && stage < r->stages->count ? stage : 0);
     r->plan = r->stages ? run_plan_for_stage(&r->c, r->stages, r->stage, tasks, &m->arch, e) : run_plan_for(&r->c, tasks, &m->arch, e);
-    if (!r->plan || setup_check_plan(r->plan, e) || (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
+    if (!r->plan || config_check_plan(r->plan, e) || (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
         (r->plan->meta.on && meta_begin(r, tasks, e)) ||
         setup_set_tasks(r, tasks, e) || setup_memory(r, e) ||
         (folder && file_make_folder(folder, e))) {

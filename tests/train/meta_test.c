@@ -274,6 +274,12 @@ static void too_few_rows_name_what_works(void **state) {
     if (!s) fail_msg("%s: %s", regime, none.text);
     episodes_free(s);
     free(regime);
+    /* known before, in the same words, by what is known of the rows */
+    struct run_config c = config("meta(support=120, query=10, inner=2)", 2);
+    struct config_facts f = { .tasks = 1, .of = { config_rows_known("toy", &ground.task) } };
+    assert_int_equal(config_fits(&c, &f, &none), ERR_INPUT);
+    assert_string_equal(none.text, e.text);
+    config_release(&c);
 }
 
 static void refused_run(const char *text, const char *regime, const char *why) {

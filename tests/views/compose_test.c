@@ -607,6 +607,59 @@ static void values_that_do_not_go_say_why(void **state) {
     ui_release(&ui);
 }
 
+/* Enter begins what is shown as valid and nothing else; what is refused names the option and a value that works. */
+static void agrees(struct ui *ui, const char *why) {
+    bool starts = scene_press(ui, 'R').kind == EFFECT_TRAIN;
+    assert_true(starts == scene_shows(ui, "valid \u2713"));
+    assert_true(starts == !why);
+    if (why && !strstr(ui->message, why)) fail_msg("\"%s\" does not say \"%s\"", ui->message, why);
+}
+
+static void what_is_valid_starts(void **state) {
+    (void)state;
+    struct ui ui;
+    char why[200];
+    open(&ui, "meta-adapters(m=8)");
+    struct compose_view *v = &ui.compose;
+    struct arch t5 = scene_arch;
+    t5.family = FAMILY_T5;
+    t5.decoder_layers = 6;
+    v->train_rows = 200;
+    v->dev_rows = 60;
+    v->rows[0] = (struct config_rows_facts){ .dev = true, .classes = 2, .split = { { "train.tsv", 200, NULL }, { "dev.tsv", 60, NULL } } };
+    compose_changed(v);
+    agrees(&ui, "dev.tsv: has 60 labelled rows");
+    char *way = strstr(ui.message, "'meta(");
+    assert_true(way && strstr(ui.message, "--regime"));
+    char *regime = xprintf("%.*s", (int)strcspn(way + 1, "'"), way + 1);
+    if (!option_enter(&v->config, "regime", regime, why)) fail_msg("%s: %s", regime, why);
+    compose_changed(v);
+    free(regime);
+    agrees(&ui, NULL);
+    v->config.eval_rows = 20; /* so many of them are drawn */
+    compose_changed(v);
+    agrees(&ui, "dev.tsv: has 20 labelled rows");
+    v->config.eval_rows = 0;
+    v->rows[0].split[0].empty = "odd";
+    compose_changed(v);
+    agrees(&ui, "class \"odd\" has no row");
+    scene_method(&ui, "lora");
+    assert_true(option_enter(&v->config, "regime", "default", why));
+    compose_changed(v);
+    agrees(&ui, NULL);
+    snprintf(v->unread, sizeof v->unread, "toys: no such folder");
+    compose_changed(v);
+    agrees(&ui, "toys: no such folder");
+    *v->unread = 0;
+    v->arch = &t5;
+    scene_method(&ui, "head");
+    agrees(&ui, "nothing is trained");
+    v->arch = NULL;
+    compose_changed(v);
+    agrees(&ui, "no model yet");
+    ui_release(&ui);
+}
+
 /* A module is copied, moved, switched off and on again; u takes each back, with what is off. */
 static void modules_are_a_list(void **state) {
     (void)state;
@@ -886,7 +939,8 @@ int main(void) {
         cmocka_unit_test(a_retriever_is_a_part),
         cmocka_unit_test(texts_need_a_decoder),
         cmocka_unit_test(an_axis_keeps_the_rate),
-        cmocka_unit_test(every_option_can_be_walked), cmocka_unit_test(values_that_do_not_go_say_why), cmocka_unit_test(modules_are_a_list),
+        cmocka_unit_test(every_option_can_be_walked), cmocka_unit_test(values_that_do_not_go_say_why),
+        cmocka_unit_test(what_is_valid_starts), cmocka_unit_test(modules_are_a_list),
         cmocka_unit_test(a_run_is_described_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
