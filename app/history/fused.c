@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/method/functions.h"
@@ -71,12 +72,8 @@ static int fused_add_run(const struct run_config *c, int run, struct buf *b, str
 
 /* What one run brings, in the text's order. */
 static int fused_add(bool prompts, struct store *s, int run, struct method *found, struct buf *b, struct err *e) {
-    struct store_run record;
     struct run_config c;
-    int rc = store_run(s, run, &record, e);
-    if (rc) return rc;
-    rc = config_from_json(record.config, strlen(record.config), &c, e);
-    store_run_release(&record);
+    int rc = record_config(s, run, &c, e);
     if (rc) return rc;
     rc = prompts ? fused_add_prompt(&c, run, found, e) : fused_add_run(&c, run, b, e);
     config_release(&c);

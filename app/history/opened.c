@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/history/moved.h"
+#include "app/history/record.h"
 #include "app/history/run_table.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -76,14 +77,14 @@ static int opened_choose_task(struct opened *o, struct run_config *c, const char
 }
 
 static int opened_read_config(struct opened *o, struct store *s, int64_t id, struct run_config *c, struct buf *said, struct err *e) {
-    struct store_run run;
-    int rc = store_run(s, id, &run, e);
-    if (rc) return rc;
-    rc = config_from_json(run.config, strlen(run.config), c, e);
-    if (!rc) o->called = run_table_called(&run), o->title = run_table_short(&run);
-    store_run_release(&run);
-    if (!rc) moved_rows(c, store_path(s), said);
-    return rc;
+    struct run_record r;
+    if (record_open(s, id, &r, e)) return e->code;
+    o->called = run_table_called(&r.row);
+    o->title = run_table_short(&r.row);
+    store_run_release(&r.row);
+    *c = r.config;
+    moved_rows(c, store_path(s), said);
+    return 0;
 }
 
 /* Model and predictor of o->config; `task`: as opened_checkpoint takes it. */

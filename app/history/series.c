@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/report_read.h"
@@ -442,7 +443,7 @@ void series_begin(struct run_series *s, const struct store_run *run) {
     struct err ignored = ERR_INIT;
     size_t rows[RUN_TASKS];
     if (!s->decides) s->decides = xstrdup(run->decides);
-    if (!run->config || config_from_json(run->config, strlen(run->config), &c, &ignored)) return;
+    if (record_config_of(run, &c, &ignored)) return;
     bool known = train_rows(run, &c, rows);
     if (known) s->view.epoch = epoch_of(&c, rows);
     if (c.tasks) add_tasks(s, &c, known ? rows : NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "app/history/opened.h"
+#include "app/history/record.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/functions.h"
@@ -91,12 +92,8 @@ static int spot_parse(const char *text, struct spot_said *x, struct err *e) {
 /* ---- a run's prompt ---- */
 
 static int spot_open(struct store *s, int run, struct spot_prompt *out, struct err *e) {
-    struct store_run record;
     struct run_config c;
-    int rc = store_run(s, run, &record, e);
-    if (rc) return rc;
-    rc = config_from_json(record.config, strlen(record.config), &c, e);
-    store_run_release(&record);
+    int rc = record_config(s, run, &c, e);
     if (rc) return rc;
     const struct module *m = NULL;
     for (int i = 0; i < c.method.count; i++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -67,7 +68,7 @@ static void task_results_fill(struct task_result *t, const struct store_evals *v
 static int read_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
     struct run_config c;
     struct store_evals v;
-    int rc = config_from_json(run->config, strlen(run->config), &c, e);
+    int rc = record_config_of(run, &c, e);
     if (rc) return rc;
     if (c.tasks && !(rc = store_evaluations(s, run->id, &v, e))) {
         out->of = xcalloc((size_t)c.tasks, sizeof *out->of);

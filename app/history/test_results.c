@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "core/base/mem.h"
 #include "core/train/config.h"
 
@@ -41,7 +42,7 @@ int test_results(struct store *s, const struct store_run *run, struct test_resul
     struct run_config c;
     struct store_evals v;
     *out = (struct test_results){ 0 };
-    int rc = config_from_json(run->config, strlen(run->config), &c, e);
+    int rc = record_config_of(run, &c, e);
     if (rc) return rc;
     rc = store_evaluations(s, run->id, &v, e);
     if (!rc) {

@@ -9,6 +9,7 @@
 #include "app/history/backbone.h"
 #include "app/history/moved.h"
 #include "app/history/opened.h"
+#include "app/history/record.h"
 #include "app/history/run_row.h"
 #include "app/jobs/jobs_private.h"
 #include "app/jobs/shots.h"
@@ -346,7 +347,7 @@ static int job_start_recall(struct job_record *job, struct err *e) {
     int rc = store_run(job->jobs->store, job->id, &stored, e);
     if (rc) return rc;
     job->request = xcalloc(1, sizeof *job->request);
-    rc = config_from_json(stored.config, strlen(stored.config), &job->request->config, e);
+    rc = record_config_of(&stored, &job->request->config, e);
     if (!rc) rc = job_start_check_resumable(&stored, e);
     if (!rc && shots_is(&stored))
         rc = err_set(e, ERR_USAGE, "run %lld is of few shots: `petri resume %lld` goes on with its draws",

@@ -6,6 +6,7 @@
 #include "app/history/backbone.h"
 #include "app/history/moved.h"
 #include "app/history/opened.h"
+#include "app/history/record.h"
 #include "app/history/run_row.h"
 #include "app/history/task_results.h"
 #include "app/jobs/shots_private.h"
@@ -58,12 +59,8 @@ void shots__key_name(const char *task, char out[PLAN_TASK]) {
 
 /* The run that draws begin from: its config into *c. */
 static int open_parent(struct shots *x, const char *given, struct run_config *c, struct err *e) {
-    struct store_run run;
     struct buf said = BUF_INIT;
-    if (store_run(x->store, x->parent, &run, e)) return e->code;
-    int rc = config_from_json(run.config, strlen(run.config), c, e);
-    store_run_release(&run);
-    if (rc) return rc;
+    if (record_config(x->store, x->parent, c, e)) return e->code;
     char *path = opened_checkpoint(x->store, x->parent, NULL, NULL, e);
     x->model = path ? backbone_open(c, &(struct backbone_hint){ .given = given }, &said, e) : NULL;
     if (x->model && config_is_meta(c)) x->meta = fewshot_meta_open(path, x->model, e);
@@ -389,7 +386,7 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     if (shots__read_how(run, &x->how, &all, e)) return e->code;
     x->table = json_is_true(json_object_get(json_object_get(all, "fewshot"), "table"));
     json_decref(all);
-    if (config_from_json(run->config, strlen(run->config), &x->c, e) || config_regime(&x->c, &regime, e)) return e->code;
+    if (record_config_of(run, &x->c, e) || config_regime(&x->c, &regime, e)) return e->code;
     x->parent = regime.from;
     moved_rows(&x->c, store_path(x->store), &said);
     if (x->parent && open_parent(x, model, &parent, e)) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "app/jobs/shots_private.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -28,7 +29,7 @@ static void take_left_out(const json_t *list, struct shots_results *out) {
 
 static int shots_results_take_tasks(const struct store_run *run, struct shots_results *out, struct err *e) {
     struct run_config c;
-    if (config_from_json(run->config, strlen(run->config), &c, e)) return e->code;
+    if (record_config_of(run, &c, e)) return e->code;
     out->tasks = config_task_count(&c);
     out->of = xcalloc((size_t)out->tasks, sizeof *out->of);
     for (int i = 0; i < out->tasks; i++) {

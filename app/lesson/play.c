@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "app/history/record.h"
 #include "app/jobs/typed.h"
 #include "app/lesson/measure_private.h"
 #include "core/base/file.h"
@@ -60,14 +61,13 @@ static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n
 }
 
 static int config_like(const struct lesson_play *p, int64_t like, struct run_config *c, struct err *e) {
-    struct store_run run;
-    int rc = store_run(p->store, like, &run, e);
+    struct run_config own;
+    int rc = record_config(p->store, like, &own, e);
     if (rc) return rc;
     config_release(c);
-    rc = config_from_json(run.config, strlen(run.config), c, e);
-    store_run_release(&run);
-    if (!rc) config_reuse(c);
-    return rc;
+    *c = own;
+    config_reuse(c);
+    return 0;
 }
 
 static bool says(const struct typed_option *o, int n, const char *name) {

@@ -7,6 +7,7 @@
 #include "app/files/png.h"
 #include "app/history/export_hf.h"
 #include "app/history/moved.h"
+#include "app/history/record.h"
 #include "app/history/run_table.h"
 #include "app/session/background_private.h"
 #include "app/session/kept.h"
@@ -15,14 +16,13 @@
 #include "core/train/complete.h"
 
 static int stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state, struct err *e) {
-    struct store_run run;
-    int rc = store_run(s, id, &run, e);
-    if (rc) return rc;
-    if (state) *state = run.state;
-    rc = config_from_json(run.config, strlen(run.config), c, e);
-    store_run_release(&run);
-    if (!rc) moved_rows(c, store_path(s), NULL);
-    return rc;
+    struct run_record r;
+    if (record_open(s, id, &r, e)) return e->code;
+    if (state) *state = r.row.state;
+    store_run_release(&r.row);
+    *c = r.config;
+    moved_rows(c, store_path(s), NULL);
+    return 0;
 }
 
 static int act_take_config(const struct background_place *p, const struct background_order *o, struct background_answer *a,
@@ -76,7 +76,7 @@ static int seed_row(void *self, int count, const struct store_cell *cells) {
     struct err ignored = ERR_INIT;
     char key[65];
     (void)count;
-    if (config_from_json(cells[0].text, cells[0].size, &c, &ignored)) return 0;
+    if (record_config_text(cells[0].text, &c, &ignored)) return 0;
     uint64_t seed = c.seed;
     c.seed = 0;
     config_key(&c, key);

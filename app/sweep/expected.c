@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "app/history/run_row.h"
 #include "app/sweep/halving.h"
 #include "app/sweep/tune.h"
@@ -45,7 +46,7 @@ static int expected_row(void *self, int count, const struct store_cell *cells) {
     struct err ignored = ERR_INIT;
     (void)count;
     if (!cells[3].text || strcmp(cells[3].text, r->kernel)) return 0;
-    if (config_from_json(cells[0].text, strlen(cells[0].text), &c, &ignored)) return 0;
+    if (record_config_text(cells[0].text, &c, &ignored)) return 0;
     char *conditions = conditions_of(&c);
     bool used = false;
     for (int i = 0; i < r->plan->cells.count; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -59,7 +60,7 @@ static char *column_value(const struct store_run *r, const char *column) {
     if (at >= 0) return modules_value(r, at);
     struct run_config c;
     struct err ignored = ERR_INIT;
-    if (config_from_json(r->config, strlen(r->config), &c, &ignored)) return NULL;
+    if (record_config_of(r, &c, &ignored)) return NULL;
     char *value = config_get(&c, column);
     config_release(&c);
     return value;

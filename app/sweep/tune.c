@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/regime.h"
@@ -89,7 +90,7 @@ static void key_at(const char *config, double rate, uint64_t seed, char key[65])
     struct run_config c;
     struct err ignored = ERR_INIT;
     *key = '\0';
-    if (config_from_json(config, strlen(config), &c, &ignored)) return;
+    if (record_config_text(config, &c, &ignored)) return;
     c.lr = rate;
     c.seed = seed;
     config_key(&c, key);
@@ -125,7 +126,7 @@ static int find_leader(const struct sweep_plan *p, int cell, const struct run_co
         struct run_config other;
         struct err ignored = ERR_INIT;
         if (!tune_leads(p, i)) continue;
-        if (config_from_json(p->entry[i].tune->config, strlen(p->entry[i].tune->config), &other, &ignored)) continue;
+        if (record_config_text(p->entry[i].tune->config, &other, &ignored)) continue;
         char *group = group_of(&other);
         if (!strcmp(group, own)) found = i;
         config_release(&other);

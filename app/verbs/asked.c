@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/files/paths.h"
+#include "app/history/record.h"
 #include "app/verbs/input.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
@@ -55,13 +56,9 @@ void asked_release(struct asked *q) {
 
 int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
                    const struct backbone_hint *hint, struct buf *said, struct err *e) {
-    struct store_run record;
     struct run_config c;
     const char *task = args_get(a, "task");
-    int rc = store_run(s, run, &record, e);
-    if (rc) return rc;
-    rc = config_from_json(record.config, strlen(record.config), &c, e);
-    store_run_release(&record);
+    int rc = record_config(s, run, &c, e);
     if (rc) return rc;
     bool own = !all && task && c.tasks && c.best_of == BEST_PER_TASK && config_task_find(&c, task, &(struct err)ERR_INIT) >= 0;
     config_release(&c);

@@ -6,6 +6,7 @@
 
 #include "app/files/outfile.h"
 #include "app/history/export_hf.h"
+#include "app/history/record.h"
 #include "app/history/run_table.h"
 #include "app/verbs/open.h"
 #include "app/verbs/output.h"
@@ -44,7 +45,7 @@ static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struc
     struct run_config c;
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
-    if (!config_from_json(run.config, strlen(run.config), &c, NULL)) { /* points are exported all the same */
+    if (!record_config_of(&run, &c, NULL)) { /* points are exported all the same */
         outfile_guard_run(g, &c);
         config_release(&c);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/history/moved.h"
+#include "app/history/record.h"
 #include "app/jobs/jobs.h"
 #include "app/jobs/shots.h"
 #include "app/jobs/typed.h"
@@ -322,14 +323,10 @@ static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id,
 static int options_of(const struct args *a, const char *option, bool moved, struct run_config *c, int64_t *parent,
                       struct err *e) {
     struct store *s;
-    struct store_run run;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, args_get(a, option), parent, e);
-    if (!rc && !(rc = store_run(s, *parent, &run, e))) {
-        rc = config_from_json(run.config, strlen(run.config), c, e);
-        store_run_release(&run);
-    }
+    if (!rc) rc = record_config(s, *parent, c, e);
     if (!rc && moved) moved_rows(c, store_path(s), NULL);
     return verb_close(s, rc, e);
 }
@@ -444,14 +441,12 @@ int verb_resume(const struct args *a, struct err *e) {
     int64_t id;
     rc = store_find(s, a->positional[0], &id, e);
     static const char *const fixed[] = { "batch", "steps" };
-    struct store_run run;
+    struct run_record r;
     bool shots = false;
-    if (!rc && !(rc = store_run(s, id, &run, e))) {
-        struct run_config stored;
-        shots = shots_is(&run);
-        rc = config_from_json(run.config, strlen(run.config), &stored, e);
+    if (!rc && !(rc = record_open(s, id, &r, e))) {
+        shots = shots_is(&r.row);
         for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
-            int64_t was = i ? stored.steps : stored.batch, v = was;
+            int64_t was = i ? r.config.steps : r.config.batch, v = was;
             rc = args_int(a, fixed[i], 1, INT64_MAX, &v, e);
             if (!rc && v != was)
                 rc = err_set(e, ERR_USAGE,
@@ -459,8 +454,7 @@ int verb_resume(const struct args *a, struct err *e) {
                              "plan; start a new run to change it",
                              fixed[i], (long long)v, (long long)id, (long long)was);
         }
-        config_release(&stored);
-        store_run_release(&run);
+        record_release(&r);
     }
     if (!rc && shots) {
         rc = verb_resume_shots(a, s, id, workers, e);

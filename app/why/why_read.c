@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/history/record.h"
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
@@ -223,7 +224,7 @@ int why_read(struct store *s, const struct store_run *run, struct why_run *out, 
     *out = (struct why_run){ .run = run, .last_rate = NAN };
     for (size_t i = 0; i < run->value_count; i++)
         if (!strcmp(run->value[i].name, "lr")) out->last_rate = run->value[i].last.v;
-    int rc = config_from_json(run->config, strlen(run->config), &out->config, e);
+    int rc = record_config_of(run, &out->config, e);
     if (!rc) rc = why_read_curve(s, run->id, "loss", &out->loss, e);
     if (!rc) rc = why_read_curve(s, run->id, "grad_norm", &out->norm, e);
     if (!rc) rc = store_evaluations(s, run->id, &out->evals, e);
