@@ -144,9 +144,9 @@ static const struct arg *argument(const struct method_item *item, const char *ke
     return NULL;
 }
 
-/* Keys are applied in turns: what decides a source before init, alpha after r, a site
+/* Keys are applied in turns: places before the modules of a backbone join, what decides a source before init, alpha after r, a site
  * after the tap. */
-enum { TURN_PLACE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
+enum { TURN_PLACE, TURN_BACKBONE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
 static int parse_turn(const char *key) {
     if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
     return strcmp(key, "alpha") && strcmp(key, "rsalpha") && strcmp(key, "site") ? TURN_REST : TURN_LAST;
@@ -329,7 +329,7 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
             const struct arg *a = &item->arg[i];
             bool peft = ia3 && !strcmp(a->key, "peft"), backbone = !strcmp(a->key, "norms") || !strcmp(a->key, "backbone");
             bool at = !strcmp(a->key, "at") && more != usual;
-            int when = at || peft || backbone ? TURN_PLACE : parse_turn(a->key);
+            int when = at || peft ? TURN_PLACE : backbone ? TURN_BACKBONE : parse_turn(a->key);
             if (when != now) continue;
             if (!peft && !*a->value && (at || backbone || key_find(a->key)))
                 return err_set(e, ERR_USAGE, "%s: %s needs a value, as %s=…", item->name, a->key,
@@ -339,7 +339,7 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
             else if (at) rc = retarget(&m, a->value, e);
             else if (backbone) rc = set_backbone(&m, a, e);
             if (rc) return err_prefix(e, "%s", item->name);
-            if (when == TURN_PLACE) continue;
+            if (when <= TURN_BACKBONE) continue;
             const struct key *k = key_find(a->key);
             bool taken = false;
             for (int j = 0; k && j < m.count; j++) taken |= key_takes(k, &m.module[j]);

@@ -59,6 +59,7 @@ static void sizes_are_set_in_place(void **state) {
     assert_true(parsed("lora(alpha=16,r=2)").module[0].scale == 8);
     assert_same("lora(r=4,at=w1+w2)", "lora-ffn(r=4)");
     assert_same("lora(at=v,q)", "lora");
+    assert_same("vera(backbone=full,at=q)", "vera(at=q,backbone=full)");
     assert_int_equal(parsed("lora(r=2,at=q+k+v+o)").count, 4);
     assert_same("full", "full(target=all)");
     assert_same("bitfit", "bias");
