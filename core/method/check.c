@@ -15,6 +15,7 @@
 #include "core/method/fusion.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
+#include "core/method/keys.h"
 #include "core/method/kronecker.h"
 #include "core/method/masked.h"
 #include "core/method/retriever.h"
@@ -259,6 +260,7 @@ static void check_gate(struct check *c, const struct module *m) {
 }
 
 static void check_source(struct check *c, const struct module *m) {
+    const struct key *k;
     const struct function *f = function_of(m);
     bool keys = f->form == FORM_KEYS, by_task = source_row(m->source)->by_task;
     bool rows = f->form == FORM_ROWS, of_rows = m->source == SOURCE_LSTM || m->source == SOURCE_PRODUCT;
@@ -284,10 +286,10 @@ static void check_source(struct check *c, const struct module *m) {
         ERROR(c, "V42",
               "init=lora has no meaning for keys and values (zeros there are no no-op): use bert "
               "or normal");
-    if (m->size < 1 && module_is_sized(m))
-        ERROR(c, "V16", "the size must be at least 1");
-    if (!(m->dropout >= 0 && m->dropout < 1))
-        ERROR(c, "V16", "dropout must be at least 0 and below 1");
+    for (int i = 0; (k = key_at(i)); i++) {
+        const char *fault = key_takes(k, m) ? key_fault(k, m) : NULL;
+        if (fault) ERROR(c, "V16", "%s must be %s", k->name, fault);
+    }
 }
 
 /* ---- existing tensors ---- */

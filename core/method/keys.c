@@ -303,6 +303,14 @@ static const char *const pools[POOL_COUNT] = { "The classifier reads the text's 
 static const char *const kept[ROWS_COUNT] = { "Those that act.",
                                               "As many again that nothing reads, as PEFT keeps them." };
 
+/* ---- what a method has otherwise than a published one ---- */
+
+static const char *const with[] = { "without", "with" };
+static const char *const a_norm[] = { "no", "a" };
+static const char *const norms_said[NORM_COUNT] = { "no", "own", "shared", "scaled", "sum" };
+static const char *const moved[] = { "positions not moved", "positions moved on" };
+static const char *const tokens_read[POOL_COUNT] = { "the first token read", "row 0 read" };
+
 /* ---- where a field makes a difference ---- */
 
 static bool has_decoder(const struct module *m, const struct arch *a) {
@@ -343,9 +351,11 @@ static const struct key keys_table[] = {
     { "l", "size", TAKES_L, .kind = KEY_WHOLE, AT(size), .least = 1, .json = KEY_TAKEN,
       .says = "Rows of the prefix or prompt." },
     { "act", "activation", TAKES_ACT, KEY_WORDS(method_act_names), AT(act), .text = KEY_UNUSUAL | KEY_IN_FULL,
-      .json = KEY_TAKEN, .label = "activation", .says = "The nonlinearity in the bottleneck.", .each = acts },
+      .json = KEY_TAKEN, .label = "activation", .says = "The nonlinearity in the bottleneck.", .each = acts,
+      .differs = " at " },
     { "biases", "biases", TAKES_BIASES, .kind = KEY_FLAG, AT(biases), .neutral = true, .text = KEY_SET,
-      .json = KEY_TAKEN, .label = "biases", .says = "b_d and b_u beside the matrices." },
+      .json = KEY_TAKEN, .label = "biases", .says = "b_d and b_u beside the matrices.",
+      .differs = " biases at ", .said = with },
     { "read", "read", TAKES_READ, KEY_WORDS(tap_names), AT(read), .first = TAP_NONE + 1, .one_point = true,
       .text = KEY_ALWAYS, .json = KEY_SET, .says = "The tap that is read." },
     { "target", "target", TAKES_TARGET, KEY_WORDS(target_names), AT(target), .first = TARGET_ALL,
@@ -357,36 +367,42 @@ static const struct key keys_table[] = {
     { "comp", "composition", TAKES_COMP, KEY_WORDS(comp_names), AT(comp), .one_point = true,
       .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_ALWAYS, .set = set_comp, .print = format_comp,
       .label = "composition", .says = "How the change joins what it is written to.", .each = comps,
-      .shown = comps_shown },
+      .shown = comps_shown, .differs = " at " },
     { "heads", "heads", TAKES_HEADS, KEY_WORDS(heads_names), AT(heads), .one_point = true,
       .text = KEY_UNUSUAL, .json = KEY_OF_CHANGE, .label = "heads",
-      .says = "Whether the function works head by head.", .each = heads, .acts = works_by_head },
+      .says = "Whether the function works head by head.", .each = heads, .acts = works_by_head,
+      .differs = " heads at " },
     { "source", "source", TAKES_SOURCE, KEY_WORDS(source_names), AT(source), .one_point = true,
       .text = KEY_SET, .json = KEY_OF_CHANGE, .set = set_source, .print = print_source, .label = "source",
-      .says = "What makes the weights.", .each = sources },
+      .says = "What makes the weights.", .each = sources, .differs = " weights at " },
     { "rank", "rank", TAKES_SOURCE, .kind = KEY_WHOLE, AT(factor), .neutral = 1, .text = KEY_SET,
       .json = KEY_TAKEN,
       .says = "Rank of the factors of Kronecker products; 0: the products themselves are trained." },
     { "rule", "rule", TAKES_SOURCE, KEY_WORDS(rules), AT(own_rule), .text = KEY_SET, .json = KEY_TAKEN,
       .says = "Whether all maps share one set of A_i, or each has its own." },
     { "norm-before", "norm_before", TAKES_NORM, .kind = KEY_FLAG, AT(norm_before), .text = KEY_SET,
-      .json = KEY_SET, .label = "norm before", .says = "A LayerNorm of its own on what the module reads." },
+      .json = KEY_SET, .label = "norm before", .says = "A LayerNorm of its own on what the module reads.",
+      .differs = " norm before ", .said = a_norm },
     { "norm", "norm", TAKES_NORM, KEY_WORDS(norm_names), AT(norm), .text = KEY_SET, .json = KEY_SET,
-      .label = "norm", .says = "A LayerNorm behind the bottleneck.", .each = norms },
+      .label = "norm", .says = "A LayerNorm behind the bottleneck.", .each = norms,
+      .differs = " norm behind ", .said = norms_said },
     { "residual", "residual", TAKES_RESIDUAL, KEY_WORDS(residual_names), AT(residual), .text = KEY_SET,
-      .json = KEY_SET, .label = "residual", .says = "What the change is added to.", .each = residuals },
+      .json = KEY_SET, .label = "residual", .says = "What the change is added to.", .each = residuals,
+      .differs = " as residual at " },
     { "end", "end", TAKES_RESIDUAL, KEY_WORDS(ending_names), AT(ending), .text = KEY_SET, .json = KEY_SET,
-      .label = "end", .says = "What follows at the end of the sublayer.", .each = ends },
+      .label = "end", .says = "What follows at the end of the sublayer.", .each = ends,
+      .differs = " end at " },
     { "shift", "shift", TAKES_SHIFT, .kind = KEY_FLAG, AT(shift), .text = KEY_SET, .json = KEY_SET,
       .label = "shift", .says = "Whether the prefix moves the positions of the text.", .each = shifts,
-      .acts = has_positions },
+      .acts = has_positions, .differs = "", .said = moved },
     { "length", "length", TAKES_LENGTH, KEY_WORDS(length_names), AT(length), .text = KEY_SET, .json = KEY_SET,
-      .label = "length", .says = "What the length of a decomposed map is of.", .each = lengths },
+      .label = "length", .says = "What the length of a decomposed map is of.", .each = lengths,
+      .differs = " as what the length is of at " },
     { "seed", "seed", TAKES_SEED, .kind = KEY_WHOLE, AT(seed), .text = KEY_SET, .json = KEY_TAKEN,
       .says = "Seed of the frozen projection." },
     { "init", "init", TAKES_INIT, KEY_WORDS(init_names), AT(init), .first = INIT_LORA, .one_point = true,
       .text = KEY_UNUSUAL | KEY_IN_FULL, .json = KEY_TAKEN, .set = set_init, .print = print_init,
-      .label = "start", .says = "The values that it starts from.", .each = inits },
+      .label = "start", .says = "The values that it starts from.", .each = inits, .differs = " start at " },
     { "dropout", "dropout", TAKES_DROPOUT, .kind = KEY_SHARE, AT(dropout), .text = KEY_SET, .json = KEY_TAKEN,
       .label = "dropout", .says = "Dropout on what the module reads, or inside an adapter." },
     { "layers", NULL, TAKES_PLACE, .kind = KEY_LAYERS, .text = KEY_SET, .set = set_layers,
@@ -395,13 +411,13 @@ static const struct key keys_table[] = {
     { "stack", "stack", TAKES_PLACE, KEY_WORDS(stack_names), AT(stack), .text = KEY_UNUSUAL, .label = "stack",
       .says = "The stack that it is in.", .each = stacks, .acts = has_stacks, .neutral = STACK_ALL },
     { "place", "place", TAKES_ROWS, KEY_WORDS(place_names), AT(place), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "place", .says = "Where the rows join the sequence.", .each = places },
+      .label = "place", .says = "Where the rows join the sequence.", .each = places, .differs = " at " },
     { "pool", "pool", TAKES_ROWS, KEY_WORDS(pool_names), AT(pool), .text = KEY_SET, .json = KEY_TAKEN,
-      .label = "row read", .says = "The row that the classifier reads.", .each = pools,
-      .acts = pools_tokens },
+      .label = "row read", .says = "The row that the classifier reads.", .each = pools, .acts = pools_tokens,
+      .differs = "", .said = tokens_read },
     { "rows", "rows", TAKES_ROWS, KEY_WORDS(rows_names), AT(rows), .text = KEY_SET, .json = KEY_TAKEN,
       .label = "rows kept", .says = "How many rows a model with a decoder keeps.", .each = kept,
-      .acts = has_decoder },
+      .acts = has_decoder, .differs = " rows at " },
     { "site", "site", TAKES_PLACE, KEY_WORDS(site_names), AT(site), .neutral = SITE_ALL, .text = KEY_SET,
       .set = set_site, .label = "site", .says = "The sublayers that it is at.", .each = sites,
       .acts = has_decoder },
@@ -456,8 +472,11 @@ int key_number(const struct key *k, const void *of) {
 }
 
 bool key_same(const struct key *k, const void *a, const void *b) {
+    const struct module *x = a, *y = b;
+    if (k->kind == KEY_LAYERS) return x->first == y->first && x->last == y->last;
+    if (k->set == set_init && x->from_run != y->from_run) return false;
     if (is_double(k)) return *(const double *)place_of(k, a) == *(const double *)place_of(k, b);
-    return k->kind == KEY_OTHER || k->kind == KEY_LAYERS || key_number(k, a) == key_number(k, b);
+    return k->kind == KEY_OTHER || key_number(k, a) == key_number(k, b);
 }
 
 void key_copy(const struct key *k, void *to, const void *from) {
@@ -480,6 +499,12 @@ const char *key_refuses(const struct key *k, double x) {
     if (k->kind == KEY_NUMBER && !(x > 0)) return "above 0";
     if (k->kind == KEY_WEIGHT && !(x >= 0)) return "at least 0";
     return k->kind == KEY_SHARE && !(x >= 0 && x < 1) ? "at least 0 and below 1" : NULL;
+}
+
+const char *key_fault(const struct key *k, const void *of) {
+    if (is_double(k)) return key_refuses(k, *(const double *)place_of(k, of));
+    if (k->kind != KEY_WHOLE || *(const int *)place_of(k, of) >= k->least) return NULL;
+    return k->least ? "at least 1" : "at least 0";
 }
 
 static int set_double(const struct key *k, double *to, const char *value, struct err *e) {

@@ -48,6 +48,11 @@ struct key {
     /* Of words and flags a sentence for each value; NULL there: it is not offered.  NULL: `says`. */
     const char *const *each;
     const char *const *shown; /* words as the screens have them; NULL: `words` */
+    /* Where a method is compared with a published one: what is between the value (or `said` for it) and the
+     * place; "": the
+     * value says all.  NULL: "name=value at". */
+    const char *differs;
+    const char *const *said;
     /* Whether it makes a difference on this model (NULL: none is chosen yet).  NULL: it does. */
     bool (*acts)(const struct module *m, const struct arch *a);
     /* NULL: as the kind says. */
@@ -76,6 +81,8 @@ void key_print(const struct key *k, const void *of, char out[KEY_TEXT]);
 int key_number(const struct key *k, const void *of);
 bool key_same(const struct key *k, const void *a, const void *b);
 void key_copy(const struct key *k, void *to, const void *from);
+/* Returns what the value must be where it is not; NULL: it is allowed. */
+const char *key_fault(const struct key *k, const void *of);
 /* Returns what a number must be where x is not: "above 0"; NULL: x is allowed. */
 const char *key_refuses(const struct key *k, double x);
 /* Sets a word by its index, or a flag. */

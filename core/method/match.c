@@ -28,17 +28,13 @@ static void match_add(struct call_text *c, const char *key, const char *value, e
     if (far > c->far) c->far = far;
 }
 
-static void match_add_double(struct call_text *c, const char *key, double v) {
-    char text[KEY_TEXT];
-    text_from_double(v, text);
-    match_add(c, key, text, FAR_SIZE);
-}
-
-/* The first module that takes the key, and the preset's at the same place. */
-static bool takers(const char *key, const struct module *run, const struct module *base, int n,
+/* The first module that takes the field, and the preset's at the same place; of where it is, the first that
+ * differs. */
+static bool takers(const struct key *k, const struct module *run, const struct module *base, int n,
                    const struct module **x, const struct module **y) {
+    bool differs = k->words == stack_names || k->words == site_names;
     for (int i = 0; i < n; i++)
-        if (key_takes(key_find(key), &run[i]) && key_takes(key_find(key), &base[i])) {
+        if (key_takes(k, &run[i]) && key_takes(k, &base[i]) && (!differs || !key_same(k, &run[i], &base[i]))) {
             *x = &run[i];
             *y = &base[i];
             return true;
@@ -58,103 +54,66 @@ static void give_mlp(const struct module *run, struct module *base, int n) {
     }
 }
 
-static void add_sizes(struct call_text *c, const struct module *run, struct module *base, int n) {
-    static const char *const letters[] = {"l", "r"};
-    const struct module *x, *y;
-    char text[64];
-    for (size_t k = 0; k < COUNT_OF(letters); k++)
-        if (takers(letters[k], run, base, n, &x, &y) && x->size != y->size) {
-            snprintf(text, sizeof text, "%d", x->size);
-            match_add(c, letters[k], text, FAR_SIZE);
-        }
-    if (takers("s", run, base, n, &x, &y) && (x->comp != y->comp || x->scale != y->scale)) {
-        format_comp(x, text);
-        if (x->comp == COMP_SCALED && y->comp == COMP_SCALED) match_add_double(c, "s", x->scale);
-        else if (x->comp == COMP_LEARNED) match_add(c, "s", text, FAR_SWITCH);
-        else match_add(c, "comp", text, FAR_SWITCH);
-    }
-    if (takers("mlp", run, base, n, &x, &y) && x->source == SOURCE_MLP &&
-        (y->source != SOURCE_MLP || x->mid != y->mid || x->mid_act != y->mid_act)) {
+/* s, mlp and b, which are short for parts of other fields. */
+static void add_short(struct call_text *c, const struct key *k, const struct module *x,
+                      const struct module *y, const struct module *run, struct module *base, int n) {
+    char text[KEY_TEXT], inner[KEY_TEXT + 8];
+    if (k->bit == TAKES_S && (x->comp != y->comp || x->scale != y->scale)) {
+        bool fixed = x->comp == COMP_SCALED && y->comp == COMP_SCALED;
+        if (fixed) text_from_double(x->scale, text);
+        else format_comp(x, text);
+        match_add(c, fixed || x->comp == COMP_LEARNED ? "s" : "comp", text, fixed ? FAR_SIZE : FAR_SWITCH);
+    } else if (!strcmp(k->name, "mlp") && x->source == SOURCE_MLP &&
+               (y->source != SOURCE_MLP || x->mid != y->mid || x->mid_act != y->mid_act)) {
         format_mlp(x, text);
-        char inner[80];
-        snprintf(inner, sizeof inner, strchr(text, ',') ? "mlp(%s)" : "%s", text);
-        match_add(c, strchr(text, ',') ? "source" : "mlp", inner,
-                  y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
+        bool bend = strchr(text, ',');
+        snprintf(inner, sizeof inner, bend ? "mlp(%s)" : "%s", text);
+        match_add(c, bend ? "source" : "mlp", inner, y->source == SOURCE_MLP ? FAR_SIZE : FAR_ROAD);
         give_mlp(run, base, n);
-    }
-    if (takers("b", run, base, n, &x, &y) && source_is_prompt(x->source) && source_is_prompt(y->source) && x->mid != y->mid) {
+    } else if (!strcmp(k->name, "b") && source_is_prompt(x->source) && source_is_prompt(y->source) &&
+               x->mid != y->mid) {
         snprintf(text, sizeof text, "%d", x->mid);
-        match_add(c, "b", text, FAR_SIZE);
+        match_add(c, k->name, text, FAR_SIZE);
         for (int i = 0; i < n; i++)
             if (source_is_prompt(base[i].source)) base[i].mid = x->mid;
     }
-    if (takers("seed", run, base, n, &x, &y) && x->seed != y->seed) match_add_double(c, "seed", x->seed);
-    if (takers("dropout", run, base, n, &x, &y) && x->dropout != y->dropout)
-        match_add_double(c, "dropout", x->dropout);
 }
 
-static void add_switches(struct call_text *c, const struct module *run, const struct module *base,
-                         int n) {
-    const struct module *x, *y;
-    char text[64];
-    if (takers("act", run, base, n, &x, &y) && x->act != y->act)
-        match_add(c, "act", method_act_name(x->act), FAR_SWITCH);
-    if (takers("biases", run, base, n, &x, &y) && x->biases != y->biases)
-        match_add(c, "biases", x->biases ? "yes" : "no", FAR_SWITCH);
-    if (takers("norm", run, base, n, &x, &y) && x->norm != y->norm)
-        match_add(c, "norm", norm_name(x->norm), FAR_SWITCH);
-    if (takers("norm-before", run, base, n, &x, &y) && x->norm_before != y->norm_before)
-        match_add(c, "norm-before", x->norm_before ? "yes" : "no", FAR_SWITCH);
-    if (takers("residual", run, base, n, &x, &y) && x->residual != y->residual)
-        match_add(c, "residual", residual_name(x->residual), FAR_SWITCH);
-    if (takers("end", run, base, n, &x, &y) && x->ending != y->ending)
-        match_add(c, "end", ending_name(x->ending), FAR_SWITCH);
-    if (takers("shift", run, base, n, &x, &y) && x->shift != y->shift)
-        match_add(c, "shift", x->shift ? "yes" : "no", FAR_SWITCH);
-    if (takers("length", run, base, n, &x, &y) && x->length != y->length)
-        match_add(c, "length", length_name(x->length), FAR_SWITCH);
-    if (takers("comp", run, base, n, &x, &y) && x->comp != y->comp &&
-        !(key_takes(key_find("s"), x) && key_takes(key_find("s"), y))) {
-        format_comp(x, text);
-        match_add(c, "comp", text, FAR_SWITCH);
-    }
-    if (takers("source", run, base, n, &x, &y) && x->source != y->source && x->source != SOURCE_MLP) {
-        if (source_width(x->source)) snprintf(text, sizeof text, "%s(%d)", source_name(x->source), x->mid);
-        else snprintf(text, sizeof text, "%s", source_name(x->source));
-        match_add(c, "source", text, FAR_SWITCH);
-    }
-    if (takers("rank", run, base, n, &x, &y) && x->factor != y->factor) match_add_double(c, "rank", x->factor);
-    if (takers("rule", run, base, n, &x, &y) && x->own_rule != y->own_rule)
-        match_add(c, "rule", x->own_rule ? "own" : "shared", FAR_SWITCH);
-    if (takers("heads", run, base, n, &x, &y) && x->heads != y->heads) {
-        match_add(c, "heads", heads_name(x->heads), FAR_SWITCH);
-        if (x->read != y->read) match_add(c, "read", tap_name(x->read), FAR_SWITCH);
-    }
-    if (takers("init", run, base, n, &x, &y) && (x->init != y->init || x->from_run != y->from_run)) {
-        module_init_text(x, text);
-        match_add(c, "init", text, FAR_SWITCH);
-    }
-    if (run->first != base->first || run->last != base->last) {
-        key_layers_text(run, text);
-        match_add(c, "layers", text, FAR_SWITCH);
-    }
-    for (int i = 0; i < n; i++) {
-        if (run[i].stack == base[i].stack) continue;
-        match_add(c, "stack", stack_name(run[i].stack), FAR_SWITCH);
-        break;
-    }
-    if (takers("place", run, base, n, &x, &y) && x->place != y->place)
-        match_add(c, "place", prompt_place_name(x->place), FAR_SWITCH);
-    if (takers("pool", run, base, n, &x, &y) && x->pool != y->pool)
-        match_add(c, "pool", prompt_pool_name(x->pool), FAR_SWITCH);
-    if (takers("rows", run, base, n, &x, &y) && x->rows != y->rows)
-        match_add(c, "rows", prompt_rows_name(x->rows), FAR_SWITCH);
-    if (run->learn != base->learn) match_add(c, "learn", learn_name(run->learn), FAR_SWITCH);
-    for (int i = 0; i < n; i++) {
-        if (run[i].site == base[i].site) continue;
-        match_add(c, "site", site_name(run[i].site), FAR_SWITCH);
+static void add_field(struct call_text *c, const struct key *k, const struct module *run, struct module *base,
+                      int n) {
+    enum far far = key_is_number(k) && k->kind != KEY_LAYERS ? FAR_SIZE : FAR_SWITCH;
+    const struct module *x, *y, *z;
+    char text[KEY_TEXT];
+    if (!takers(k, run, base, n, &x, &y)) return;
+    if (k->kind == KEY_OTHER) {
+        add_short(c, k, x, y, run, base, n);
         return;
     }
+    bool by_s = k->words == comp_names && takers(key_find("s"), x, y, 1, &z, &z);
+    if (by_s || key_same(k, x, y) || (k->words == source_names && x->source == SOURCE_MLP)) return;
+    key_print(k, x, text);
+    match_add(c, k->name, text, far);
+    if (k->words == heads_names && x->read != y->read) match_add(c, "read", tap_name(x->read), far);
+}
+
+/* The order of a call.  Fields that are not in it come last. */
+static const char *const order[] = { "l", "r", "s", "mlp", "b", "seed", "dropout", "act", "biases", "norm",
+                                     "norm-before", "residual", "end", "shift", "length", "comp", "source",
+                                     "rank", "rule", "heads", "init", "layers", "stack", "place", "pool",
+                                     "rows", "learn", "site" };
+
+static bool is_ordered(const struct key *k) {
+    for (size_t i = 0; i < COUNT_OF(order); i++)
+        if (!strcmp(order[i], k->name)) return true;
+    return false;
+}
+
+static void add_fields(struct call_text *c, const struct module *run, struct module *base, int n) {
+    const struct key *k;
+    for (size_t i = 0; i < COUNT_OF(order); i++) add_field(c, key_find(order[i]), run, base, n);
+    for (int i = 0; (k = key_at(i)); i++)
+        if (k->kind != KEY_OTHER && k->words != tap_names && k->words != target_names && !is_ordered(k))
+            add_field(c, k, run, base, n);
 }
 
 /* The at= word of a module's place, or NULL. */
@@ -269,8 +228,7 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
     method_normalise(&base);
     if (same_places(&base, run, n) || (base.count && (with_backbone(&c, p, &base, run, n) ||
                                                       match_move(&c, &base, run, n)))) {
-        add_sizes(&c, run, base.module, n);
-        add_switches(&c, run, base.module, n);
+        add_fields(&c, run, base.module, n);
         text = c.args.size ? xprintf("%s(%s)", p->name, buf_text(&c.args)) : xstrdup(p->name);
         if (!parses_to(text, run, n)) {
             free(text);

@@ -5,7 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
-#include "core/method/match.h"
+#include "core/method/keys.h"
 #include "core/method/network.h"
 #include "core/method/space.h"
 
@@ -20,21 +20,25 @@ enum {
     FAR_MODULE = 7
 };
 
+/* Words, flags and the range of layers; taps and targets are compared by themselves. */
+static bool is_compared(const struct key *k) {
+    if (k->kind == KEY_LAYERS || k->kind == KEY_FLAG) return true;
+    return k->kind == KEY_WORD && k->words != tap_names && k->words != target_names;
+}
+
+static bool is_axis(const struct key *k) {
+    return k->words == comp_names || k->words == heads_names || k->words == source_names;
+}
+
 static int distance(const struct module *a, const struct module *b) {
+    const struct key *k;
     int d = 0;
     if (a->fn != b->fn) d += FAR_FUNCTION;
     if (a->write != b->write || a->target != b->target) d += FAR_PLACE;
     if (a->read != b->read) d += FAR_READ;
-    if (a->comp != b->comp) d += FAR_AXIS;
-    if (a->heads != b->heads) d += FAR_AXIS;
-    if (a->source != b->source) d += FAR_AXIS;
-    if (a->act != b->act || a->biases != b->biases) d += FAR_DETAIL;
-    if (a->init != b->init) d += FAR_DETAIL;
-    if (a->norm != b->norm) d += FAR_DETAIL;
-    if (a->place != b->place || a->pool != b->pool || a->rows != b->rows) d += FAR_DETAIL;
-    if (a->first != b->first || a->last != b->last) d += FAR_DETAIL;
-    if (a->stack != b->stack) d += FAR_DETAIL;
-    if (a->site != b->site && a->write == b->write) d += FAR_DETAIL;
+    for (int i = 0; (k = key_at(i)); i++)
+        if (is_compared(k) && !key_same(k, a, b) && (k->words != site_names || a->write == b->write))
+            d += is_axis(k) ? FAR_AXIS : FAR_DETAIL;
     return d;
 }
 
@@ -106,9 +110,21 @@ static void narrowed(struct buf *b, const struct module *x, const struct module 
         phrase(b, " only in the ", nearest_where(x), stack_name(x->stack));
 }
 
+/* The value of a field. */
+static void add_field(struct buf *b, const struct key *k, const struct module *x) {
+    char value[KEY_TEXT], *pair;
+    if (k->said) snprintf(value, sizeof value, "%s", k->said[key_number(k, x)]);
+    else if (k->words == source_names) strcpy(value, source_name(x->source)); /* without its width */
+    else key_print(k, x, value);
+    pair = xprintf("%s=%s", k->name, value);
+    if (!k->differs) phrase(b, " at ", pair, nearest_where(x));
+    else phrase(b, k->differs, value, *k->differs ? nearest_where(x) : "");
+    free(pair);
+}
+
 /* What `x` does otherwise than the preset's module `y`. */
 static void differences(struct buf *b, const struct module *x, const struct module *y) {
-    char comp[64];
+    const struct key *k;
     if (x->fn != y->fn) phrase(b, " in place of ", fn_name(x->fn), fn_name(y->fn));
     if (strcmp(nearest_where(x), nearest_where(y))) phrase(b, " in place of ", nearest_where(x),
                                                            nearest_where(y));
@@ -117,35 +133,11 @@ static void differences(struct buf *b, const struct module *x, const struct modu
             phrase(b, " at ", module_is_sequential(x) ? "sequential" : "parallel", nearest_where(x));
         else phrase(b, " reads ", nearest_where(x), tap_name(x->read));
     }
-    if (x->comp != y->comp && x->fn == y->fn) {
-        format_comp(x, comp);
-        phrase(b, " at ", comp, nearest_where(x));
+    for (int i = 0; (k = key_at(i)); i++) {
+        bool differs = is_compared(k) && !key_same(k, x, y) && (x->fn == y->fn || k->words == source_names);
+        bool narrows = k->kind == KEY_LAYERS || k->words == stack_names || k->words == site_names;
+        if (differs && !narrows) add_field(b, k, x);
     }
-    if (x->heads != y->heads && x->fn == y->fn)
-        phrase(b, " heads at ", heads_name(x->heads), nearest_where(x));
-    if (x->source != y->source) phrase(b, " weights at ", source_name(x->source), nearest_where(x));
-    if (x->act != y->act && x->fn == y->fn) phrase(b, " at ", method_act_name(x->act), nearest_where(x));
-    if (x->biases != y->biases && x->fn == y->fn)
-        phrase(b, " biases at ", x->biases ? "with" : "without", nearest_where(x));
-    if (x->norm != y->norm && x->fn == y->fn)
-        phrase(b, " norm behind ", x->norm == NORM_NONE ? "no" : norm_name(x->norm), nearest_where(x));
-    if (x->norm_before != y->norm_before && x->fn == y->fn)
-        phrase(b, " norm before ", x->norm_before ? "a" : "no", nearest_where(x));
-    if (x->residual != y->residual && x->fn == y->fn)
-        phrase(b, " as residual at ", residual_name(x->residual), nearest_where(x));
-    if (x->ending != y->ending && x->fn == y->fn) phrase(b, " end at ", ending_name(x->ending),
-                                                         nearest_where(x));
-    if (x->shift != y->shift && x->fn == y->fn) phrase(b, "", x->shift ? "positions moved on" : "positions not moved", "");
-    if (x->length != y->length && x->fn == y->fn) phrase(b, " as what the length is of at ", length_name(x->length),
-                                                         nearest_where(x));
-    if (x->place != y->place && x->fn == y->fn) phrase(b, " at ", prompt_place_name(x->place),
-                                                       nearest_where(x));
-    if (x->pool != y->pool && x->fn == y->fn) phrase(b, "", x->pool == POOL_CLS ? "the first token read" : "row 0 read", "");
-    if (x->rows != y->rows && x->fn == y->fn) phrase(b, " rows at ", prompt_rows_name(x->rows),
-                                                     nearest_where(x));
-    char init[INIT_TEXT];
-    module_init_text(x, init);
-    if ((x->init != y->init || x->from_run != y->from_run) && x->fn == y->fn) phrase(b, " start at ", init, nearest_where(x));
     if (x->first != y->first || x->last != y->last) {
         char layers[48];
         bool one = x->last == x->first;

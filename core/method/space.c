@@ -233,8 +233,7 @@ bool module_equal(const struct module *a, const struct module *b) {
     const struct key *k;
     for (int i = 0; (k = key_at(i)); i++)
         if (!key_same(k, a, b)) return false;
-    return a->fn == b->fn && a->scale == b->scale && a->mid == b->mid && a->mid_act == b->mid_act && a->from_run == b->from_run &&
-           a->first == b->first && a->last == b->last;
+    return a->fn == b->fn && a->scale == b->scale && a->mid == b->mid && a->mid_act == b->mid_act;
 }
 
 /* Place in the forward pass.  What is folded into a linear map comes before what works
