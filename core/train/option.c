@@ -283,8 +283,8 @@ static bool is_bool(const struct option *o) { return o->kind == OPTION_SWITCH ||
 static bool is_real(const struct option *o) { return o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE; }
 static bool option_is_word(const struct option *o) { return o->kind == OPTION_WORD || is_bool(o); }
 
-double option_number(const struct run_config *c, const struct option *o) {
-    const char *p = (const char *)c + o->offset;
+double option_number(const void *of, const struct option *o) {
+    const char *p = (const char *)of + o->offset;
     if (is_bool(o)) return *(const bool *)p;
     switch (o->kind) {
     case OPTION_INT64: return (double)*(const int64_t *)p;
@@ -295,8 +295,8 @@ double option_number(const struct run_config *c, const struct option *o) {
     }
 }
 
-void option_set_number(struct run_config *c, const struct option *o, double v) {
-    char *p = (char *)c + o->offset;
+void option_set_number(void *of, const struct option *o, double v) {
+    char *p = (char *)of + o->offset;
     if (is_bool(o)) *(bool *)p = v != 0;
     else if (o->kind == OPTION_INT64) *(int64_t *)p = (int64_t)v;
     else if (o->kind == OPTION_UINT64) *(uint64_t *)p = (uint64_t)v;
@@ -351,7 +351,7 @@ static int option_find_word(const struct option *o, const char *word, size_t n) 
 static char *print_bits(const struct option *o, int bits) {
     struct buf b = BUF_INIT;
     for (int i = 0; o->word[i]; i++)
-        if (bits & (1 << i)) buf_printf(&b, "%s%s", b.size ? "," : "", o->word[i]);
+        if (bits & (1 << i)) buf_printf(&b, "%s%s", b.size ? o->joined ? o->joined : "," : "", o->word[i]);
     if (!b.size) buf_puts(&b, "none");
     return buf_take(&b);
 }
@@ -361,7 +361,7 @@ static int take_bits(const struct option *o, const char *value) {
     if (!strcmp(value, "none")) return 0;
     int bits = 0;
     for (const char *s = value;; s++) {
-        size_t n = strcspn(s, ",");
+        size_t n = strcspn(s, o->joined ? o->joined : ",");
         int i = option_find_word(o, s, n);
         if (i < 0) return -1;
         bits |= 1 << i;
@@ -396,18 +396,36 @@ static char *print_share(double v) {
     return option_print_number(v, "");
 }
 
-char *option_print(const struct run_config *c, const struct option *o) {
-    if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
-    if (o->kind == OPTION_METHOD) return method_text(&c->method);
-    double v = option_number(c, o);
+char *option_print_value(const void *of, const struct option *o) {
+    double v = option_number(of, o);
     if (option_is_word(o)) return xstrdup(o->word[(int)v - o->first]);
     if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
     if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
     return o->kind == OPTION_SHARE && v < 1 ? print_share(v) : option_print_number(v, "");
 }
 
-bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
+char *option_print(const struct run_config *c, const struct option *o) {
+    if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
+    return o->kind == OPTION_METHOD ? method_text(&c->method) : option_print_value(c, o);
+}
+
+bool option_take_value(void *of, const struct option *o, const char *value) {
     double v;
+    if (o->kind == OPTION_KEEP || option_is_word(o)) {
+        int i = o->kind == OPTION_KEEP ? take_bits(o, value) : option_find_word(o, value, strlen(value));
+        if (i < 0) return false;
+        option_set_number(of, o, option_is_word(o) ? i + o->first : i);
+        return true;
+    }
+    if (o->unset_word && !strcmp(value, o->unset_word)) v = o->unset;
+    else if (!(o->kind == OPTION_SHARE ? take_share(value, &v) : text_to_double(value, &v)) ||
+             !option_in_range(o, v))
+        return false;
+    option_set_number(of, o, v);
+    return true;
+}
+
+bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
     if (o->kind == OPTION_TEXT) {
         if (!*value) return false;
         xreplace(option_text(c, o), value);
@@ -419,15 +437,5 @@ bool option_take(struct run_config *c, const struct option *o, const char *value
         c->method = m;
         return true;
     }
-    if (o->kind == OPTION_KEEP || option_is_word(o)) {
-        int i = o->kind == OPTION_KEEP ? take_bits(o, value) : option_find_word(o, value, strlen(value));
-        if (i < 0) return false;
-        option_set_number(c, o, option_is_word(o) ? i + o->first : i);
-        return true;
-    }
-    if (o->unset_word && !strcmp(value, o->unset_word)) v = o->unset;
-    else if (!(o->kind == OPTION_SHARE ? take_share(value, &v) : text_to_double(value, &v)) || !option_in_range(o, v))
-        return false;
-    option_set_number(c, o, v);
-    return true;
+    return option_take_value(c, o, value);
 }

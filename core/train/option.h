@@ -48,6 +48,7 @@ struct option {
     double unset;
     const char *unset_word;
     const char *const *word;
+    const char *joined; /* what is between the words of a set; NULL: a comma */
     int first; /* value of word[0] */
     const char *values, *help;
 };
@@ -63,9 +64,14 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
 /* Whether it says how the rows of one task are read, which a run with several cannot say of all. */
 bool option_of_one_task(const struct option *o);
 char **option_text(const struct run_config *c, const struct option *o); /* OPTION_TEXT */
-double option_number(const struct run_config *c, const struct option *o);
-void option_set_number(struct run_config *c, const struct option *o, double v);
+double option_number(const void *of, const struct option *o);
+void option_set_number(void *of, const struct option *o, double v);
 bool option_in_range(const struct option *o, double v);
+/* Writes and reads a number, a word, a flag or a set of words in the struct that the row's offset is in;
+ * print: caller frees,
+ * take: false when it is not in the row's range. */
+char *option_print_value(const void *of, const struct option *o);
+bool option_take_value(void *of, const struct option *o, const char *value);
 /* The value as the command line takes it, "" when it has none; caller frees. */
 char *option_print(const struct run_config *c, const struct option *o);
 /* Takes a value in that form; false when it is not in the row's range (a method's own error is in *e). */

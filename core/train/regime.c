@@ -15,37 +15,50 @@ static const char *const orders[] = { "first", "fd", NULL };
 static const char *const labels[] = { "within", "apart", NULL };
 static const char *const outers[] = { "shared", "start", "rates", NULL };
 
-enum part_kind { PART_INT, PART_INTS, PART_INT64, PART_WORD, PART_SAMPLING, PART_RATE, PART_CLIP, PART_OUTER, PART_LOSSES };
+/* Beside the fields of an option's kinds. */
+enum part_kind { PART_FIELD, PART_INTS, PART_SAMPLING, PART_RATE, PART_LOSSES };
 
 struct regime_part {
     enum regime_kind of;
-    const char *key;
     enum part_kind kind;
-    size_t offset;
-    double low, high;
-    const char *const *word;
-    const char *values;
+    struct option field; /* in struct regime */
 };
-#define AT(member) offsetof(struct regime, member)
+#define AT(member) .offset = offsetof(struct regime, member)
+#define COUNT(member, from, to) .kind = OPTION_INT, AT(member), .low = from, .high = to
+#define WORD(member, words) .kind = OPTION_WORD, AT(member), .word = words
 static const struct regime_part parts[] = {
-    { REGIME_MULTI, "sampling", PART_SAMPLING, AT(sampling), 0, 0, NULL,
-      "proportional, temperature(T), one-task(T) or stratified(T)" },
-    { REGIME_MULTI, "average", PART_WORD, AT(average), 0, 0, option_averages, "one or all" },
-    { REGIME_MULTI, "best", PART_WORD, AT(best_of), 0, 0, option_bests, "average or per-task" },
-    { REGIME_FEWSHOT, "k", PART_INTS, AT(k), 1, 1e6, NULL, "whole numbers from 1, rising, joined by +" },
-    { REGIME_FEWSHOT, "draws", PART_INT, AT(draws), 1, 1e4, NULL, "a whole number from 1" },
-    { REGIME_FEWSHOT, "from", PART_INT64, AT(from), 1, 9e15, NULL, "the number of a run, or none" },
-    { REGIME_META, "order", PART_WORD, AT(order), 0, 0, orders, "first or fd" },
-    { REGIME_META, "inner", PART_INT, AT(inner), 1, 1000, NULL, "1 \u2026 1000" },
-    { REGIME_META, "inner-lr", PART_RATE, AT(inner_lr), 0, 1, NULL,
-      "a rate above 0 and up to 1, learned, or learned(X), which begins at X" },
-    { REGIME_META, "clip", PART_CLIP, AT(clip), 0, 1e30, NULL, "a norm above 0, or none" },
-    { REGIME_META, "support", PART_INT, AT(support), 2, 1e5, NULL, "a whole number from 2" },
-    { REGIME_META, "query", PART_INT, AT(query), 1, 1e5, NULL, "a whole number from 1" },
-    { REGIME_META, "tasks", PART_INT, AT(tasks), 1, 1024, NULL, "1 \u2026 1024" },
-    { REGIME_META, "outer", PART_OUTER, AT(outer), 0, 0, outers, "shared, start and rates, joined by +" },
-    { REGIME_META, "losses", PART_LOSSES, AT(every), 1, 1000, NULL, "last or every(K)" },
-    { REGIME_META, "labels", PART_WORD, AT(labels), 0, 0, labels, "within or apart" },
+    { REGIME_MULTI, PART_SAMPLING,
+      { .name = "sampling", .values = "proportional, temperature(T), one-task(T) or stratified(T)" } },
+    { REGIME_MULTI, PART_FIELD, { .name = "average", WORD(average, option_averages), .values =
+                                  "one or all" } },
+    { REGIME_MULTI, PART_FIELD, { .name = "best", WORD(best_of, option_bests), .values =
+                                  "average or per-task" } },
+    { REGIME_FEWSHOT, PART_INTS,
+      { .name = "k", COUNT(k, 1, 1e6), .values = "whole numbers from 1, rising, joined by +" } },
+    { REGIME_FEWSHOT, PART_FIELD, { .name = "draws", COUNT(draws, 1, 1e4), .values =
+                                    "a whole number from 1" } },
+    { REGIME_FEWSHOT, PART_FIELD,
+      { .name = "from", .kind = OPTION_INT64, AT(from), .low = 1, .high = 9e15, .has_unset = true,
+        .unset_word = "none",
+        .values = "the number of a run, or none" } },
+    { REGIME_META, PART_FIELD, { .name = "order", WORD(order, orders), .values = "first or fd" } },
+    { REGIME_META, PART_FIELD, { .name = "inner", COUNT(inner, 1, 1000), .values = "1 \u2026 1000" } },
+    { REGIME_META, PART_RATE,
+      { .name = "inner-lr", .kind = OPTION_DOUBLE, AT(inner_lr), .low = 0, .high = 1, .above = true,
+        .values = "a rate above 0 and up to 1, learned, or learned(X), which begins at X" } },
+    { REGIME_META, PART_FIELD,
+      { .name = "clip", .kind = OPTION_DOUBLE, AT(clip), .low = 0, .high = 1e30, .above = true, .has_unset =
+        true,
+        .unset_word = "none", .values = "a norm above 0, or none" } },
+    { REGIME_META, PART_FIELD, { .name = "support", COUNT(support, 2, 1e5), .values =
+                                 "a whole number from 2" } },
+    { REGIME_META, PART_FIELD, { .name = "query", COUNT(query, 1, 1e5), .values = "a whole number from 1" } },
+    { REGIME_META, PART_FIELD, { .name = "tasks", COUNT(tasks, 1, 1024), .values = "1 \u2026 1024" } },
+    { REGIME_META, PART_FIELD,
+      { .name = "outer", .kind = OPTION_KEEP, AT(outer), .word = outers, .joined = "+",
+        .values = "shared, start and rates, joined by +" } },
+    { REGIME_META, PART_LOSSES, { .name = "losses", COUNT(every, 1, 1000), .values = "last or every(K)" } },
+    { REGIME_META, PART_FIELD, { .name = "labels", WORD(labels, labels), .values = "within or apart" } },
 };
 enum { PARTS = COUNT_OF(parts) };
 
@@ -63,51 +76,32 @@ struct regime regime_usual(enum regime_kind kind) {
     };
 }
 
-static void *regime_at(struct regime *r, const struct regime_part *p) { return (char *)r + p->offset; }
-static const void *regime_in(const struct regime *r,
-                             const struct regime_part *p) { return (const char *)r + p->offset; }
-
 /* ---- printing ---- */
 
-static void regime_print_number(struct buf *b, double v) {
-    char text[32];
-    text_from_double(v, text);
-    buf_puts(b, text);
-}
-
 static void print_part(struct buf *b, const struct regime *r, const struct regime_part *p) {
-    char text[48];
+    char text[48], *value;
+    double number;
     switch (p->kind) {
-    case PART_INT: buf_printf(b, "%d", *(const int *)regime_in(r, p)); break;
     case PART_INTS:
         for (int i = 0; i < r->ks; i++) buf_printf(b, "%s%d", i ? "+" : "", r->k[i]);
         break;
-    case PART_INT64:
-        if (*(const int64_t *)regime_in(r, p)) buf_printf(b, "%lld",
-                                                          (long long)*(const int64_t *)regime_in(r, p));
-        else buf_puts(b, "none");
-        break;
-    case PART_WORD: buf_puts(b, p->word[*(const int *)regime_in(r, p)]); break;
     case PART_SAMPLING:
         sampling_text(&r->sampling, text);
         buf_puts(b, text);
         break;
-    case PART_RATE:
-        if (r->learned) buf_puts(b, "learned(");
-        regime_print_number(b, r->inner_lr);
-        if (r->learned) buf_putc(b, ')');
-        break;
-    case PART_CLIP:
-        if (r->clip > 0) regime_print_number(b, r->clip);
-        else buf_puts(b, "none");
-        break;
-    case PART_OUTER:
-        for (int i = 0, n = 0; outers[i]; i++)
-            if (r->outer & (1 << i)) buf_printf(b, "%s%s", n++ ? "+" : "", outers[i]);
-        break;
     case PART_LOSSES:
         if (r->every) buf_printf(b, "every(%d)", r->every);
         else buf_puts(b, "last");
+        break;
+    case PART_FIELD: case PART_RATE:
+        value = option_print_value(r, &p->field);
+        number = option_number(r, &p->field);
+        if (p->field.kind == OPTION_DOUBLE && number > 0) { /* 1e+06, as stored runs have it */
+            text_from_double(number, text);
+            xreplace(&value, text);
+        }
+        buf_printf(b, p->kind == PART_RATE && r->learned ? "learned(%s)" : "%s", value);
+        free(value);
         break;
     }
 }
@@ -119,7 +113,7 @@ char *regime_text(const struct regime *r) {
     buf_puts(&b, regime_kinds[r->kind]);
     for (int i = 0; i < PARTS; i++) {
         if (parts[i].of != r->kind) continue;
-        buf_printf(&b, "%s%s=", any ? ", " : "(", parts[i].key);
+        buf_printf(&b, "%s%s=", any ? ", " : "(", parts[i].field.name);
         print_part(&b, r, &parts[i]);
         any = true;
     }
@@ -128,12 +122,6 @@ char *regime_text(const struct regime *r) {
 }
 
 /* ---- reading ---- */
-
-static int regime_find_word(const char *const *words, const char *text) {
-    for (int i = 0; words[i]; i++)
-        if (!strcmp(words[i], text)) return i;
-    return -1;
-}
 
 /* "name(5)" gives 5. */
 static bool take_inner(const char *text, const char *name, double *v) {
@@ -145,26 +133,13 @@ static bool take_inner(const char *text, const char *name, double *v) {
     return good;
 }
 
-static bool take_whole(const struct regime_part *p, double v) { return v >= p->low && v <= p->high && v == floor(v); }
-
 static bool take_rate(const struct regime_part *p, struct regime *r, const char *text) {
     double v = regime_usual(REGIME_META).inner_lr;
     bool learned = !strcmp(text, "learned") || take_inner(text, "learned", &v);
     if (!learned && !text_to_double(text, &v)) return false;
-    if (!(v > p->low) || v > p->high) return false;
+    if (!option_in_range(&p->field, v)) return false;
     r->learned = learned;
     r->inner_lr = v;
-    return true;
-}
-
-static bool take_outer(struct regime *r, const char *text) {
-    char *copy = xstrdup(text), *rest = copy, *word;
-    int bits = 0, i = 0;
-    while (i >= 0 && (word = strsep(&rest, "+")))
-        if ((i = regime_find_word(outers, word)) >= 0) bits |= 1 << i;
-    free(copy);
-    if (i < 0) return false;
-    r->outer = bits;
     return true;
 }
 
@@ -174,7 +149,8 @@ static bool take_ks(const struct regime_part *p, struct regime *r, const char *t
     bool good = true;
     while (good && (word = strsep(&rest, "+"))) {
         double v;
-        good = n < REGIME_KS && text_to_double(word, &v) && take_whole(p, v) && (!n || v > k[n - 1]);
+        good = n < REGIME_KS && text_to_double(word, &v) && option_in_range(&p->field, v) && (!n ||
+                                                                                              v > k[n - 1]);
         if (good) k[n++] = (int)v;
     }
     free(copy);
@@ -187,30 +163,14 @@ static bool take_ks(const struct regime_part *p, struct regime *r, const char *t
 static bool take_value(const struct regime_part *p, struct regime *r, const char *text) {
     double v = 0;
     struct err own = ERR_INIT;
-    int i;
     switch (p->kind) {
-    case PART_INT:
-        if (!text_to_double(text, &v) || !take_whole(p, v)) return false;
-        *(int *)regime_at(r, p) = (int)v;
-        return true;
+    case PART_FIELD: return option_take_value(r, &p->field, text);
     case PART_INTS: return take_ks(p, r, text);
-    case PART_INT64:
-        if (strcmp(text, "none") && (!text_to_double(text, &v) || !take_whole(p, v))) return false;
-        *(int64_t *)regime_at(r, p) = (int64_t)v;
-        return true;
-    case PART_WORD:
-        if ((i = regime_find_word(p->word, text)) < 0) return false;
-        *(int *)regime_at(r, p) = i;
-        return true;
     case PART_SAMPLING: return !sampling_parse(text, &r->sampling, &own);
     case PART_RATE: return take_rate(p, r, text);
-    case PART_CLIP:
-        if (strcmp(text, "none") && (!text_to_double(text, &v) || !(v > 0) || v > p->high)) return false;
-        r->clip = v;
-        return true;
-    case PART_OUTER: return take_outer(r, text);
     case PART_LOSSES:
-        if (strcmp(text, "last") && (!take_inner(text, "every", &v) || !take_whole(p, v))) return false;
+        if (strcmp(text, "last") && (!take_inner(text, "every", &v) || !option_in_range(&p->field,
+                                                                                        v))) return false;
         r->every = (int)v;
         return true;
     }
@@ -227,13 +187,13 @@ static int regime_take_part(char *text, struct regime *r, struct err *e) {
     for (int i = 0; i < PARTS; i++) {
         const struct regime_part *p = &parts[i];
         if (p->of != r->kind) continue;
-        names[n++] = p->key;
-        if (strcmp(p->key, text)) continue;
+        names[n++] = p->field.name;
+        if (strcmp(p->field.name, text)) continue;
         if (r->said & (1u << i)) return err_set(e, ERR_USAGE, "--regime %s: %s is given twice",
                                                 regime_kinds[r->kind], text);
         if (!take_value(p, r, equals + 1))
             return err_set(e, ERR_USAGE, "--regime %s: %s=%s: must be %s", regime_kinds[r->kind], text,
-                           equals + 1, p->values);
+                           equals + 1, p->field.values);
         r->said |= 1u << i;
         return 0;
     }
@@ -265,7 +225,7 @@ static int take_parts(char *text, struct regime *r, struct err *e) {
 
 static bool was_said(const struct regime *r, const char *key) {
     for (int i = 0; i < PARTS; i++)
-        if (parts[i].of == r->kind && !strcmp(parts[i].key, key)) return r->said & (1u << i);
+        if (parts[i].of == r->kind && !strcmp(parts[i].field.name, key)) return r->said & (1u << i);
     BUG("no part %s", key);
 }
 
