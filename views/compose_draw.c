@@ -267,9 +267,10 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     }
     if (compose_on_number(v)) {
         draw_number(v, c, in);
-        if (net)
-            canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, INK_DIM,
-                        compose_network_key(v)->says);
+        const struct key *k = net ? compose_network_key(v)
+                                  : axis_key(&v->config.method.module[v->part], v->axis);
+        int y = net ? 2 : 3; /* of a module behind what it trains */
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + y, r.w - 4, r.h - y }, INK_DIM, k->says);
         return;
     }
     int rows = choices(v, c, in, true);

@@ -431,9 +431,10 @@ static const struct key keys_table[] = {
     { "b", NULL, TAKES_MLP, .set = set_b, .says = "Inner width of a prompt's maps." },
 };
 
-const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale" };
+const struct key key_scale = { "scale", "scale", .kind = KEY_REAL, AT(scale), .label = "scale",
+                               .says = "s, by which the change is multiplied." };
 const struct key key_mid = { "inner width", "mid", .kind = KEY_WHOLE, AT(mid), .least = 1,
-                             .label = "inner width" };
+                             .label = "inner width", .says = "Width inside what makes the weights." };
 
 const struct key *key_at(int i) { return i < (int)COUNT_OF(keys_table) ? &keys_table[i] : NULL; }
 

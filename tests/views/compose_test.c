@@ -98,6 +98,19 @@ static void walk_all(const struct arch *arch, int first, int every) {
     }
 }
 
+/* A field of the table with a label needs no more to be chosen on Compose. */
+static void each_labelled_field_is_an_axis(void **state) {
+    (void)state;
+    const struct key *k;
+    for (int i = 0; (k = key_at(i)); i++) {
+        int axes = 0;
+        for (int a = 0; a < axis_count(); a++) axes += k->label && axis_key(NULL, (enum axis)a) == k &&
+            !strcmp(axis_name((enum axis)a), k->label);
+        assert_int_equal(axes, k->label != NULL);
+    }
+    assert_true(axis_count() > AXIS_NAMED);
+}
+
 /* Of the models with two stacks each preset is on one, in `make test-slow` on all. */
 static void every_walk_leaves_a_valid_point(void **state) {
     (void)state;
@@ -253,6 +266,7 @@ static void sizes_are_typed(void **state) {
     open(&ui, "lora(r=8)");
     ui.compose.axis = AXIS_SIZE;
     compose_changed(&ui.compose);
+    assert_true(scene_shows(&ui, "Width of the bottleneck, or rank."));
     scene_press(&ui, PRESS_ENTER);
     assert_true(ui.prompt.open);
     for (const char *p = "32"; *p; p++) scene_press(&ui, (unsigned char)*p);
@@ -264,6 +278,10 @@ static void sizes_are_typed(void **state) {
     assert_int_equal(ui.compose.config.method.module[0].size, 32);
     assert_int_equal(ui.say, SAY_ERROR);
     assert_non_null(strstr(ui.message, "must be an integer"));
+    char why[200];
+    assert_true(compose_edit(&ui.compose, "1000000", why)); /* bounds are those of the text form */
+    assert_false(compose_edit(&ui.compose, "1000001", why));
+    scene_press(&ui, 'u');
     scene_press(&ui, 'u');
     assert_int_equal(ui.compose.config.method.module[0].size, 8);
     ui_release(&ui);
@@ -929,6 +947,7 @@ int main(void) {
         cmocka_unit_test(learn_is_an_axis_over_episodes),
         cmocka_unit_test(one_stack_has_no_such_axes),
         cmocka_unit_test(a_range_counts_in_each_stack),
+        cmocka_unit_test(each_labelled_field_is_an_axis),
         cmocka_unit_test(sizes_are_typed),
         cmocka_unit_test(options_are_typed_and_in_the_command),
         cmocka_unit_test(a_runs_values_are_a_start),
