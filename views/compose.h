@@ -17,6 +17,7 @@
 #include "core/train/complete.h"
 #include "core/train/config.h"
 #include "core/train/estimate.h"
+#include "core/train/option.h"
 #include "views/block.h"
 #include "views/canvas.h"
 
@@ -30,10 +31,6 @@ enum axis {
 };
 enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96, COMPOSE_SWEPT = 64,
        COMPOSE_SEEDS = 64, COMPOSE_OFF = 8, COMPOSE_PRESETS = 96 };
-
-/* Options of a run by what they are about, as they are listed. */
-enum option_group { GROUP_RUN, GROUP_OPTIMISER, GROUP_EVALUATION, GROUP_ROWS, GROUP_TEXTS, GROUP_TASKS, GROUP_EPISODES, GROUP_COST,
-                    COMPOSE_GROUPS };
 
 /* A method that the user keeps by name. */
 struct compose_own {
@@ -105,7 +102,7 @@ struct compose_view {
     char run_note[200];            /* of the runs to come */
     char run_name[64];             /* what the next run is called */
     struct compose_off off;
-    bool folded[COMPOSE_GROUPS];
+    bool folded[OPTION_GROUPS];
     /* marked for a sweep: whole methods, and values of options as "lr=0.001"; owned */
     char *swept[COMPOSE_SWEPT];
     int swepts;

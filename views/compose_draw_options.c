@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/engine/optim.h"
 #include "core/train/complete.h"
 #include "core/train/regime.h"
@@ -26,10 +27,11 @@ static bool in_sight(const struct option_pen *p) { return p->c && p->y >= p->top
 
 static void put_heading(struct option_pen *p, enum option_group g, int hidden) {
     char title[64];
-    if (hidden) snprintf(title, sizeof title, "\u25B8 %s (%d)", option_group_title(g), hidden);
-    else snprintf(title, sizeof title, "\u25BE %s", option_group_title(g));
+    if (hidden) snprintf(title, sizeof title, "\u25B8 %s (%d)", option_group_name(g), hidden);
+    else snprintf(title, sizeof title, "\u25BE %s", option_group_name(g));
     if (in_sight(p)) canvas_text(p->c, p->r.x + 1, p->r.y + p->y - p->top, INK_KEY, title);
-    p->x = 18;
+    int w = text_width(title) + 3;
+    p->x = w > 18 ? w : 18;
 }
 
 static void put_option(struct option_pen *p, int i) {

@@ -24,7 +24,6 @@ void option_says(const struct compose_view *v, int i, char out[240]);
 bool compose_option_shown(const struct compose_view *v, int i);
 /* Options by group: which one, its title, whether it is hidden with its group. */
 enum option_group compose_option_group(const struct compose_view *v, int i);
-const char *option_group_title(enum option_group g);
 bool compose_option_folded(const struct compose_view *v, int i);
 /* Takes "1,2,3" as the seeds of several runs; false: it is no list.  What is wrong with it is in why. */
 bool compose_seeds(struct compose_view *v, const char *text, char why[200]);

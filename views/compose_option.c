@@ -84,34 +84,7 @@ static bool is_here(const struct compose_view *v, const struct option *o) {
     return rows || !(o->is & (OPTION_MODEL | OPTION_ROWS));
 }
 
-/* ---- groups ---- */
-
-static const struct {
-    const char *name;
-    enum option_group group;
-} option_groups[] = {
-    { "optimiser", GROUP_OPTIMISER }, { "clip", GROUP_OPTIMISER },       { "dropout", GROUP_OPTIMISER },
-    { "eval-rows", GROUP_EVALUATION }, { "early-stop", GROUP_EVALUATION }, { "keep", GROUP_EVALUATION },
-    { "metric", GROUP_EVALUATION },   { "positive", GROUP_EVALUATION },  { "embed-rows", GROUP_EVALUATION },
-    { "form", GROUP_TEXTS },          { "beams", GROUP_TEXTS },          { "prompt-text", GROUP_RUN },
-};
-
-const char *option_group_title(enum option_group g) {
-    static const char *const titles[COMPOSE_GROUPS] = { "run", "optimiser", "evaluation", "rows", "texts", "tasks", "episodes", "cost" };
-    return titles[g];
-}
-
-static enum option_group compose_option_group_of(const struct option *o) {
-    for (size_t i = 0; i < COUNT_OF(option_groups); i++)
-        if (!strcmp(o->name, option_groups[i].name)) return option_groups[i].group;
-    if (comes_first(o)) return GROUP_RUN;
-    if (o->scope == OPTION_OF_TASKS) return GROUP_TASKS;
-    if (o->is & OPTION_ROWS) return GROUP_ROWS;
-    return o->scope == OPTION_OF_TEXTS                                 ? GROUP_TEXTS
-           : o->scope == OPTION_OF_META                                ? GROUP_EPISODES
-           : o->scope == OPTION_OF_ADAMW || o->scope == OPTION_OF_SGD ? GROUP_OPTIMISER
-                                                                       : GROUP_COST;
-}
+static enum option_group group_of(const struct option *o) { return comes_first(o) ? GROUP_RUN : o->group; }
 
 /* Several tasks come first where there are some. */
 static const char *const together[] = { "tasks", "sampling" };
@@ -135,10 +108,10 @@ void compose_list_options(struct compose_view *v) {
         const struct option *o = option_find(views_compose_option_shown[k].name);
         if (views_compose_option_shown[k].label && is_here(v, o)) compose_option_add(v, o);
     }
-    for (int g = 0; g < COMPOSE_GROUPS; g++)
+    for (int g = 0; g < OPTION_GROUPS; g++)
         for (size_t k = 0; k < option_count(); k++) {
             const struct option *o = option_at(k);
-            if (!o->name || compose_option_group_of(o) != (enum option_group)g) continue;
+            if (!o->name || group_of(o) != (enum option_group)g) continue;
             if (is_here(v, o) && !comes_first(o) && !is_first_of_tasks(v, o)) compose_option_add(v, o);
         }
 }
@@ -171,7 +144,7 @@ bool compose_option_shown(const struct compose_view *v, int i) {
 }
 
 enum option_group compose_option_group(const struct compose_view *v, int i) {
-    return is_first_of_tasks(v, row(v, i)) ? GROUP_TASKS : compose_option_group_of(row(v, i));
+    return is_first_of_tasks(v, row(v, i)) ? GROUP_TASKS : group_of(row(v, i));
 }
 
 /* What is set otherwise than usual stays in sight. */

@@ -4,6 +4,7 @@
 #define CORE_TRAIN_OPTION_H
 
 #include "core/train/config.h"
+#include "core/train/option_group.h"
 
 enum option_kind {
     OPTION_TEXT,
@@ -36,6 +37,7 @@ enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXT
 struct option {
     const char *key;  /* JSON */
     const char *name; /* on the command line; NULL: not set there */
+    enum option_group group;
     enum option_kind kind;
     size_t offset;
     int is; /* OPTION_ bits */

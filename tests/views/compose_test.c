@@ -763,7 +763,7 @@ static void a_run_is_described_whole(void **state) {
     assert_false(scene_shows(&ui, "beta1 0.9"));
     v->option = compose_option_find(v, "eval-rows");
     for (int i = 0; i < 3; i++) scene_press(&ui, 'h'); /* past all that is folded */
-    assert_int_equal(compose_option_group(v, v->option), GROUP_RUN);
+    assert_int_equal(compose_option_group(v, v->option), GROUP_DATA);
     v->config.beta1 = 0.8; /* what is set stays in sight */
     compose_changed(v);
     assert_true(scene_shows(&ui, "beta1 0.8"));
