@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     struct args a;
     memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv); /* options before the verb are its own */
     int rc = args_parse(&a, v, argc - 2, argv + 2, room, &e);
-    if (!rc && args_flag(&a, "help")) args_help_verb(v);
+    if (!rc && a.help) args_help_verb(v);
     else if (!rc) rc = v->run(&a, &e);
     free(room);
     return report(rc, &e);

@@ -1,23 +1,107 @@
 #include "app/verbs/args.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/files/paths.h"
+#include "app/insight/probe.h"
+#include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/data/kind.h"
+#include "core/method/plan.h"
+#include "core/train/option.h"
 
-enum { OPTION_COLUMNS = 22 }; /* of an option and its value in the help */
-
-static const struct option_spec COMMON[] = {
-    { "json", NULL, "print JSON" },
-    { "db", "FILE", "the database (default: $XDG_DATA_HOME/petri/petri.db)" },
-    { "help", NULL, "this help" },
-    { NULL, NULL, NULL },
+enum {
+    OPTION_COLUMNS = 22, /* of an option and its value in the help */
+    OPTION_WORDS = 16,
+    MANY_OPTIONS = 20,   /* more are listed by group */
 };
 
-/* "DIR, again and again" */
-static bool args_repeats(const struct option_spec *o) { return o->value && text_ends(o->value, ARGS_AGAIN); }
+static const struct option_spec COMMON[] = {
+    { "json", NULL, "print JSON", FILLS_FLAG, GROUP_OUTPUT, AT(json) },
+    { "db", "FILE",
+      "the database (default: $XDG_DATA_HOME/petri/petri.db)", FILLS_TEXT, GROUP_OUTPUT, AT(db) },
+    { "help", NULL, "this help", FILLS_FLAG, GROUP_OUTPUT, AT(help) },
+    { NULL },
+};
+
+/* What several verbs take; a row of FILLS_SHARED has its own placeholder or help, or none, and the rest from here. */
+static const struct option_spec SHARED[] = {
+    { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ", else " OWN_MODEL ")",
+      FILLS_TEXT, GROUP_METHOD, AT(model) },
+    { "run", NULL, NULL, FILLS_TEXT, GROUP_METHOD, AT(run) },
+    { "method", NULL, NULL, FILLS_TEXT, GROUP_METHOD, AT(method) },
+    { "regime", "TEXT", "how it is learned, where that counts: meta", FILLS_TEXT, GROUP_METHOD, AT(regime) },
+    { "classes", "A,B,\u2026|FILE|TASK",
+      "class names in the order of the outputs: a list, a file with one a line, or a task's",
+      FILLS_TEXT, GROUP_METHOD, AT(classes) },
+    { "from", NULL, NULL, FILLS_TEXT, GROUP_METHOD, AT(from) },
+    { "task", "NAME", "of a run of several tasks: which one", FILLS_TEXT, GROUP_DATA, AT(task) },
+    { "text", "COLUMN", "the text's column", FILLS_TEXT, GROUP_DATA, AT(text) },
+    { "text-b", "COLUMN", "the second text's column", FILLS_TEXT, GROUP_DATA, AT(text_b) },
+    { "label", "COLUMN", "the label's column", FILLS_TEXT, GROUP_DATA, AT(label) },
+    { "source", "COLUMN", "the source text's column, of texts to texts", FILLS_TEXT, GROUP_DATA, AT(source) },
+    { "target", "COLUMN", "the target text's column", FILLS_TEXT, GROUP_DATA, AT(target) },
+    { "positive", "NAME", "the class that F1 is of", FILLS_TEXT, GROUP_DATA, AT(positive) },
+    { "no-gold", "LABEL", "the label of rows without one", FILLS_TEXT, GROUP_DATA, AT(no_gold) },
+    { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)",
+      FILLS_TEXT, GROUP_DATA, AT(delimiter) },
+    { "file", NULL, NULL, FILLS_TEXT, GROUP_DATA, AT(file) },
+    { "column", NULL, NULL, FILLS_TEXT, GROUP_DATA, AT(column) },
+    { "split", "dev|train|NAME", "dev (default), train, or a dev split's name",
+      FILLS_TEXT, GROUP_DATA, AT(split) },
+    { "unseen", "NAME|FOLDER,\u2026", "and rows of tasks that a run of several tasks was not trained on",
+      FILLS_TEXT, GROUP_DATA, AT(unseen) },
+    { "metric", NULL, NULL, FILLS_TEXT, GROUP_EVALUATION, AT(metric) },
+    { "name", "TEXT", "what the run is called (petri name)", FILLS_TEXT, GROUP_OUTPUT, AT(name) },
+    { "note", "TEXT", "kept with the run", FILLS_TEXT, GROUP_OUTPUT, AT(note) },
+    { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output",
+      FILLS_TEXT, GROUP_OUTPUT, AT(out) },
+    { "size", "WxH", "columns and rows (default 80x24)", FILLS_TEXT, GROUP_OUTPUT, AT(size) },
+    { "by", "AXIS[,AXIS\u2026]",
+      "the columns that make a group and are axes of effects: method, task, model, fn, write, comp, "
+      "\u2026, or an option",
+      FILLS_TEXT, GROUP_OUTPUT, AT(by) },
+    { "header", NULL, "a table's first line names the columns, also where all are chosen by number",
+      FILLS_FLAG, GROUP_DATA, AT(header) },
+    { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026",
+      FILLS_FLAG, GROUP_DATA, AT(no_header) },
+    { "official-dev", NULL, "dev_official.tsv of a GLUE folder", FILLS_FLAG, GROUP_DATA, AT(official_dev) },
+    { "csv", NULL, "the cells as CSV", FILLS_FLAG, GROUP_OUTPUT, AT(csv) },
+    { "markdown", NULL, "the results as Markdown", FILLS_FLAG, GROUP_OUTPUT, AT(markdown) },
+    { "list", NULL, NULL, FILLS_FLAG, GROUP_OUTPUT, AT(list) },
+    { "overwrite", NULL, "--out may write over a file that exists", FILLS_FLAG, GROUP_OUTPUT, AT(overwrite) },
+    { "ansi", NULL, "with colours as ANSI sequences", FILLS_FLAG, GROUP_OUTPUT, AT(ansi) },
+    { "svg", NULL, "as an SVG picture", FILLS_FLAG, GROUP_OUTPUT, AT(svg) },
+    { "ascii", NULL, "only ASCII", FILLS_FLAG, GROUP_OUTPUT, AT(ascii) },
+    { "no-color", NULL, "no colours (NO_COLOR does the same)", FILLS_FLAG, GROUP_OUTPUT, AT(no_color) },
+    { "kind", "classes|scores", "what the label is (default: decided and said)",
+      FILLS_WORD, GROUP_DATA, AT(kind), .first = DATA_KIND_CLASSES },
+    { "dtype", "f32|f16", "how the weights are stored (default f32)",
+      FILLS_WORD, GROUP_CHECKPOINTS, AT(half), .usual = -1 },
+    { "workers", "N", "worker threads (default: the cores)",
+      FILLS_INTEGER, GROUP_PERFORMANCE, AT(workers), 1, 64 },
+    { "cost", "trained|time|memory", "what the front of cheap and good is by",
+      FILLS_WORD, GROUP_EVALUATION, AT(cost) },
+    { "value", "best|final", "a run's value; best is chosen on the same rows",
+      FILLS_WORD, GROUP_EVALUATION, AT(final) },
+    { "margin", "X", "also claim what is equal within X, in the metric's own unit",
+      FILLS_NUMBER, GROUP_EVALUATION, AT(margin), 0, OPTION_MOST, .above = true },
+    { "rows", "N", "at most, drawn evenly over tasks and classes",
+      FILLS_INTEGER, GROUP_DATA, AT(rows), 1, 1 << 20, PROBE_ROWS },
+    { "layer", NULL,
+      NULL, FILLS_INTEGER, GROUP_METHOD, AT(layer), 0, OPTION_MOST, PROBE_ALL_LAYERS, PROBE_RETRIEVER },
+    { "pool", "cls|mean", "first token, or mean over all",
+      FILLS_WORD, GROUP_METHOD, AT(pool), .usual = OVER_MEAN },
+    { "seed", "N", "of the draw", FILLS_INTEGER, GROUP_DATA, AT(seed), 0, OPTION_MOST, 1 },
+    { "max-len", "N", "tokens a row", FILLS_INTEGER, GROUP_DATA, AT(max_len), 2, OPTION_MOST },
+    { "tasks", "N", "of a run of so many tasks", FILLS_INTEGER, GROUP_TASKS, AT(tasks), 1, RUN_TASKS, 1 },
+    { NULL },
+};
 
 static const struct option_spec *find_in(const struct option_spec *list, const char *name) {
     for (; list->name; list++)
@@ -27,7 +111,9 @@ static const struct option_spec *find_in(const struct option_spec *list, const c
 
 static const struct option_spec *args_find_option(const struct verb *v, const char *name) {
     const struct option_spec *o = v->options ? find_in(v->options, name) : NULL;
-    return o ? o : find_in(COMMON, name);
+    const char *usual = o ? NULL : config_option_name(name); /* an option of a run has several spellings */
+    if (usual && v->options) o = find_in(v->options, usual);
+    return o && (!usual || o->fills == FILLS_CONFIG) ? o : find_in(COMMON, name);
 }
 
 static int args_unknown_option(const struct verb *v, const char *name, struct err *e) {
@@ -47,9 +133,9 @@ static int args_unknown_option(const struct verb *v, const char *name, struct er
 
 /* Before the verb is known: the options of all are looked through. */
 static bool takes_value(const char *name) {
-    const struct option_spec *o = find_in(COMMON, name);
+    const struct option_spec *o = NULL;
     const struct verb *v;
-    for (size_t i = 0; !o && (v = verb_at(i)); i++) o = v->options ? find_in(v->options, name) : NULL;
+    for (size_t i = 0; !o && (v = verb_at(i)); i++) o = args_find_option(v, name);
     return o && o->value;
 }
 
@@ -61,9 +147,88 @@ int args_verb_at(int argc, char *const *argv) {
     return -1;
 }
 
+/* The words that a placeholder lists: "L|retriever", "name|cluster"; returns how many, to be freed with *copy. */
+static size_t words_of(const struct option_spec *o, char **copy, const char *word[OPTION_WORDS]) {
+    char *rest = *copy = xstrdup(o->value), *one;
+    size_t n = 0;
+    while ((one = strsep(&rest, "|")))
+        if (islower((unsigned char)*one) && n < OPTION_WORDS) word[n++] = one;
+    return n;
+}
+
+/* -1: none of its words. */
+static int word_at(const struct option_spec *o, const char *value) {
+    const char *word[OPTION_WORDS];
+    char *copy;
+    int found = -1;
+    for (size_t i = words_of(o, &copy, word); i-- > 0;)
+        if (!strcmp(word[i], value)) found = (int)i;
+    free(copy);
+    return found;
+}
+
+static void set_number(void *member, enum option_fills fills, double v) {
+    if (fills == FILLS_INTEGER) *(int64_t *)member = (int64_t)v;
+    else if (fills == FILLS_NUMBER) *(double *)member = v;
+    else if (fills == FILLS_WORD) *(int *)member = (int)v;
+}
+
+static bool in_range(const struct option_spec *o, double v) {
+    return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low);
+}
+
+/* "must be an integer between 1 and 64 or retriever" */
+static int refuse(const struct option_spec *o, const char *found, struct err *e) {
+    const char *word[OPTION_WORDS], *kind = o->fills == FILLS_NUMBER ? "a number" : o->fills == FILLS_INTEGER ? "an integer" : NULL;
+    char *copy;
+    struct buf must = BUF_INIT;
+    size_t n = words_of(o, &copy, word);
+    if (kind && o->high < OPTION_MOST && !o->above) buf_printf(&must, "%s between %.12g and %.12g", kind, o->low, o->high);
+    else if (kind) buf_printf(&must, "%s %s %.12g", kind, o->above ? "above" : "of at least", o->low);
+    if (o->above && o->high < OPTION_MOST) buf_printf(&must, " and at most %.12g", o->high);
+    for (size_t i = 0; i < n; i++) buf_printf(&must, "%s%s", !must.size ? "" : i + 1 < n ? ", " : " or ", word[i]);
+    const char *near = text_nearest(found, word, n);
+    err_set(e, ERR_USAGE, "--%s: must be %s, found \"%s\"%s%s%s", o->name, buf_text(&must), found, near ? "; did you mean " : "",
+            near ? near : "", near ? "?" : "");
+    buf_release(&must);
+    free(copy);
+    return e->code;
+}
+
+int args_within(const char *name, int64_t value, int64_t low, int64_t high, struct err *e) {
+    const struct option_spec o = { name, "N", .fills = FILLS_INTEGER, .low = (double)low, .high = (double)high };
+    char found[32];
+    if (in_range(&o, (double)value)) return 0;
+    snprintf(found, sizeof found, "%lld", (long long)value);
+    return refuse(&o, found, e);
+}
+
+/* Puts the value into the option's member. */
+static int fill(struct args *a, const struct option_spec *o, const char *value, struct err *e) {
+    void *member = (char *)a + o->member;
+    struct option_texts *texts = member;
+    int64_t whole;
+    double v;
+    if (!o->member) return 0;
+    if (o->fills == FILLS_FLAG) *(bool *)member = strcmp(value, "off") != 0;
+    else if (o->fills == FILLS_TEXT || o->fills == FILLS_CONFIG) *(const char **)member = value;
+    else if (o->fills == FILLS_TEXTS && texts->count < OPTION_TEXTS) texts->at[texts->count++] = value;
+    if (o->fills < FILLS_INTEGER || o->fills > FILLS_WORD) return 0;
+    int word = word_at(o, value);
+    bool good = word >= 0;
+    if (good) v = o->first + word;
+    else if (o->fills == FILLS_INTEGER) good = text_to_int(value, &whole) && in_range(o, v = (double)whole);
+    else if (o->fills == FILLS_NUMBER) good = text_to_double(value, &v) && in_range(o, v);
+    if (!good) return refuse(o, value, e);
+    set_number(member, o->fills, v);
+    return 0;
+}
+
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e) {
     *a = (struct args){ .verb = v, .positional = room };
+    for (const struct option_spec *o = v->options; o && o->name; o++)
+        if (o->member) set_number((char *)a + o->member, o->fills, o->usual);
     bool plain = false;
     for (int i = 0; i < argc; i++) {
         char *word = argv[i];
@@ -89,49 +254,116 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc) value = argv[++i];
         else if (o->value) rc = err_set(e, ERR_USAGE, "--%s needs a value: %s", name, o->value);
-        if (!rc && !args_repeats(o) && args_get(a, name)) rc = err_set(e, ERR_USAGE, "--%s is given twice", name);
+        for (int k = 0; !rc && k < a->given; k++)
+            if (a->option[k].spec == o && o->fills != FILLS_TEXTS)
+                rc = !strcmp(a->option[k].name, name)
+                         ? err_set(e, ERR_USAGE, "--%s is given twice", name)
+                         : err_set(e, ERR_USAGE, "--%s and --%s are the same option", a->option[k].name, name);
         if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
+        if (!rc) rc = fill(a, o, value, e);
+        const char *spelling = o ? o->name : NULL, *of;
+        for (int k = 0; o && strcmp(o->name, name) && (spelling = config_spelling_at(k, &of)) && strcmp(spelling, name);) k++;
         free(name);
         if (rc) return rc;
         a->option[a->given].spec = o;
+        a->option[a->given].name = spelling;
         a->option[a->given++].value = value;
     }
-    if (args_flag(a, "help")) return 0;
+    if (a->help) return 0;
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
         return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
     return 0;
 }
 
-const char *args_get(const struct args *a, const char *name) {
-    for (int i = 0; i < a->given; i++)
-        if (!strcmp(a->option[i].spec->name, name)) return a->option[i].value;
-    return NULL;
+const char *args_typed(const struct args *a, int given) {
+    const char *value = a->option[given].value;
+    return a->option[given].spec->value || *value ? value : "on";
 }
 
-int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTIONS]) {
-    int n = 0;
-    for (int i = 0; i < a->given; i++)
-        if (!strcmp(a->option[i].spec->name, name)) value[n++] = a->option[i].value;
-    return n;
+int args_config(const struct args *a, struct run_config *c, struct err *e) {
+    int rc = 0;
+    for (int i = 0; i < a->given && !rc; i++)
+        if (a->option[i].spec->fills == FILLS_CONFIG) rc = config_set(c, a->option[i].name, args_typed(a, i), e);
+    return rc;
 }
 
-bool args_flag(const struct args *a, const char *name) {
-    for (int i = 0; i < a->given; i++)
-        if (!strcmp(a->option[i].spec->name, name)) return a->option[i].spec->value || strcmp(a->option[i].value, "off");
+/* ---- tables ---- */
+
+/* The usual value as it is typed, caller frees; NULL: there is none. */
+static char *usual_of(const struct option_spec *o, const struct run_config *c) {
+    const char *word[OPTION_WORDS];
+    if (o->fills == FILLS_CONFIG) return o->help || !option_find(o->name)->values ? NULL : config_get(c, o->name);
+    if (o->fills == FILLS_WORD) {
+        char *copy;
+        size_t n = words_of(o, &copy, word), i = (size_t)((int)o->usual - o->first);
+        char *usual = i < n ? xstrdup(word[i]) : NULL;
+        free(copy);
+        return usual;
+    }
+    bool number = o->fills == FILLS_INTEGER || o->fills == FILLS_NUMBER;
+    return number && in_range(o, o->usual) ? xprintf("%.12g", o->usual) : NULL;
+}
+
+static bool has(const struct option_spec *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name)) return true;
     return false;
 }
 
-int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,
-             struct err *e) {
-    const char *text = args_get(a, name);
-    if (!text) return 0;
-    int64_t v;
-    if (!text_to_int(text, &v) || v < lo || v > hi)
-        return err_set(e, ERR_USAGE, "--%s must be a whole number from %lld to %lld, not \"%s\"", name,
-                       (long long)lo, (long long)hi, text);
-    *out = v;
-    return 0;
+struct growing {
+    struct option_spec *at;
+    size_t n, room;
+    const struct run_config *usual;
+};
+
+static void add_row(struct growing *g, struct option_spec o) {
+    const struct option_spec *shared = o.fills == FILLS_SHARED ? find_in(SHARED, o.name) : NULL;
+    if (shared) {
+        const char *value = o.value, *help = o.help;
+        o = *shared;
+        if (value) o.value = value;
+        if (help) o.help = help;
+    }
+    char *usual = usual_of(&o, g->usual);
+    const struct option *run = o.fills == FILLS_CONFIG ? option_find(o.name) : NULL;
+    if (run && !o.value) o.value = run->values;
+    if (run && !o.help) o.help = run->help;
+    if (run && !o.group) o.group = run->group;
+    if (usual && *usual && strcmp(usual, "default") && strcmp(usual, "auto")) o.help = xprintf("%s (default %s)", o.help, usual);
+    free(usual);
+    GROW(g->at, g->room, g->n + 1);
+    g->at[g->n++] = o;
 }
+
+/* A row, or a row for each of the names in it. */
+static void add_rows(struct growing *g, const struct option_spec *o) {
+    bool rest = !strcmp(o->name, ARGS_REST);
+    if (!rest && !strchr(o->name, ' ')) {
+        add_row(g, *o);
+        return;
+    }
+    for (size_t i = 0; i < option_count() && rest; i++)
+        if (option_at(i)->name && !has(g->at, g->n, option_at(i)->name))
+            add_row(g, (struct option_spec){ .name = option_at(i)->name, .fills = FILLS_CONFIG });
+    char *copy = xstrdup(rest ? "" : o->name), *names = copy, *name;
+    while (*copy && (name = strsep(&names, " "))) {
+        const struct option_spec *shared = find_in(SHARED, name);
+        const char *known = o->fills == FILLS_CONFIG ? config_option_name(name) : shared ? shared->name : NULL;
+        BUG_IF(!known);
+        add_row(g, (struct option_spec){ .name = known, .fills = o->fills });
+    }
+    free(copy);
+}
+
+struct option_spec *args_table(const struct verb *v, const struct run_config *usual) {
+    struct growing g = { .usual = usual };
+    for (const struct option_spec *o = v->options; o && o->name; o++) add_rows(&g, o);
+    GROW(g.at, g.room, g.n + 1);
+    g.at[g.n] = (struct option_spec){ NULL };
+    return g.at;
+}
+
+/* ---- verbs and help ---- */
 
 const struct verb *verb_find(const char *name) {
     const struct verb *v;
@@ -154,22 +386,32 @@ int verb_unknown(const char *word, struct err *e) {
 
 const struct option_spec *args_common(void) { return COMMON; }
 
-static void print_options(const struct option_spec *o) {
-    for (; o && o->name; o++) {
-        char left[128];
-        if (!o->help) continue;
-        snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
-        /* padded by columns, not bytes; a long name has a line of its own */
-        int gap = OPTION_COLUMNS - text_width(left);
-        if (gap < 0) printf("  %s\n%*s%s\n", left, OPTION_COLUMNS + 3, "", o->help);
-        else printf("  %s%*s %s\n", left, gap, "", o->help);
-    }
+static void print_option(const struct option_spec *o) {
+    char left[128];
+    snprintf(left, sizeof left, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+    /* padded by columns, not bytes; a long name has a line of its own */
+    int gap = OPTION_COLUMNS - text_width(left);
+    if (gap < 0) printf("  %s\n%*s%s\n", left, OPTION_COLUMNS + 3, "", o->help);
+    else printf("  %s%*s %s\n", left, gap, "", o->help);
 }
 
+/* Long tables have a heading for each group. */
 void args_help_verb(const struct verb *v) {
-    printf("petri%s%s %s\n%s\n\n", *v->name ? " " : "", v->name, v->synopsis, v->help);
-    print_options(v->options);
-    print_options(COMMON);
+    const struct option_spec *lists[] = { v->options, COMMON };
+    size_t n = 0;
+    printf("petri%s%s %s\n%s\n", *v->name ? " " : "", v->name, v->synopsis, v->help);
+    while (v->options && v->options[n].name) n++;
+    for (int g = n > MANY_OPTIONS ? GROUP_RUN : OPTION_GROUPS; g <= OPTION_GROUPS; g++) {
+        bool any = false;
+        for (size_t i = 0; i < COUNT_OF(lists); i++)
+            for (const struct option_spec *o = lists[i]; o && o->name; o++) {
+                if (g < OPTION_GROUPS ? (int)o->group != g : n > MANY_OPTIONS) continue;
+                if (!any && g < OPTION_GROUPS) printf("\n%s:\n", option_group_name((enum option_group)g));
+                else if (!any) putchar('\n');
+                any = true;
+                print_option(o);
+            }
+    }
 }
 
 /* The overview: verbs that belong together share a line, so that it fits a screen. */

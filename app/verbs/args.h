@@ -8,15 +8,43 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
+#include "core/train/option_group.h"
 
 struct args;
+struct run_config;
 
-struct option_spec {
-    const char *name;  /* without dashes */
-    const char *value; /* placeholder, or NULL for a switch */
-    const char *help;  /* NULL: another spelling, not listed */
+/* What an option's value becomes in its member. */
+enum option_fills {
+    FILLS_SHARED,  /* what several verbs have, by name: args.c says the rest */
+    FILLS_FLAG,    /* bool: given, other than as --NAME=off */
+    FILLS_TEXT,    /* const char *; NULL: not given */
+    FILLS_TEXTS,   /* struct option_texts: it may be given again and again */
+    FILLS_INTEGER, /* int64_t within low…high, or a word: "L|retriever" */
+    FILLS_NUMBER,  /* double within low…high */
+    FILLS_WORD,    /* int: first + the place of the word in the placeholder */
+    FILLS_CONFIG,  /* a run's (core/train/option.h), or a sweep's, which args_config and sweep_set take; the member gets its text */
 };
 
+enum { OPTION_TEXTS = 96 };
+enum { OVER_CLS, OVER_MEAN, OVER_USUAL = -1 };
+#define OPTION_MOST 9e15 /* `high` of what has no other bound */
+struct option_texts {
+    int count;
+    const char *at[OPTION_TEXTS];
+};
+
+struct option_spec {
+    const char *name;  /* without dashes; NULL ends the table */
+    const char *value; /* placeholder, which lists the words in small letters; NULL for a flag, and where another row says it */
+    const char *help;  /* what is not in the row of a run's option is taken from there */
+    enum option_fills fills;
+    enum option_group group; /* of a run's option: as there */
+    size_t member;           /* its offset in struct args; 0: none */
+    double low, high;
+    double usual; /* the member's value when it is not given; in the help where it is one that may be given */
+    int first;    /* value of the first word */
+    bool above;   /* low itself is excluded */
+};
 struct verb {
     const char *name;
     const char *synopsis; /* what follows the name: "RUN --text TEXT | --file FILE" */
@@ -25,6 +53,112 @@ struct verb {
     int least, most;      /* positional arguments; most -1: any number */
     /* Does the work; returns a process exit code through err_exit_code, or 0. */
     int (*run)(const struct args *a, struct err *e);
+};
+/* With FILLS_CONFIG, `name` may be several options of a run with blanks between, or this: all that the table has not yet. */
+#define ARGS_REST "*"
+/* Returns the verb's table with a row for each option, its placeholder, help and group complete; `usual` has the
+ * defaults of a run's options.  Caller frees. */
+struct option_spec *args_table(const struct verb *v, const struct run_config *usual);
+
+/* Names the member of a row. */
+#define AT(name) .member = offsetof(struct args, name)
+
+/* ---- what each verb has of its own ---- */
+
+struct pretrain_options {
+    struct option_texts text;
+    const char *dev;
+    int64_t layers, width, heads, vocab;
+};
+struct sweep_options {
+    bool dry_run;
+    const char *budget, *slurm, *sbatch, *seeds;
+    int64_t at_once, max_array;
+};
+struct train_options {
+    const char *like, *seed, *seeds, *train, *tasks;
+};
+struct resume_options {
+    int64_t batch, steps;
+};
+struct shots_options { /* adapt, fewshot */
+    const char *k, *prototype, *start, *tune, *tasks;
+    int64_t draws, steps, batch, eval_rows;
+    double lr, stop_loss;
+    bool zero, keep;
+};
+struct eval_options {
+    const char *wrong;
+    int64_t batch, beams;
+};
+struct predict_options {
+    const char *fill;
+    int64_t top;
+};
+struct generate_given {
+    const char *start, *first;
+    int64_t beams, max_new, min_new;
+    double length_penalty;
+};
+struct runs_options {
+    const char *sort;
+    int64_t limit;
+    bool trash;
+};
+struct purge_options {
+    bool all, lessons, yes;
+};
+struct help_options {
+    bool man;
+    const char *completion;
+};
+struct replicate_options {
+    const char *data, *page;
+    int64_t budget;
+    bool all, dry_run;
+};
+struct methods_options {
+    const char *save, *forget, *to, *from;
+};
+struct render_options {
+    const char *screen, *filter, *set, *loss;
+    int64_t sweep, matrix;
+    int part;
+    bool trash, steps;
+};
+struct plot_options {
+    const char *key;
+    double smooth;
+    int x;
+    bool raw, log, log_x;
+};
+struct similarity_options {
+    int of, measure;
+    int64_t row, head, matrix;
+    bool cluster;
+};
+struct map_options {
+    const char *vectors, *labels, *columns, *skip;
+    int64_t iterations;
+    double perplexity;
+    int by_task;
+    bool steps, pca;
+};
+struct export_options {
+    const char *to, *base;
+};
+struct merge_options {
+    const char *weights, *head;
+    int how;
+    double density;
+};
+struct learn_options {
+    const char *handout;
+    bool replay;
+};
+struct screen_options {
+    const char *theme, *mouse;
+    bool readonly;
 };
 
 enum { ARGS_OPTIONS = 96 };
@@ -35,26 +169,61 @@ struct args {
     int given;
     struct {
         const struct option_spec *spec;
-        const char *value; /* "" for a switch */
+        const char *name;  /* in the spelling that was given */
+        const char *value; /* "" for a flag */
     } option[ARGS_OPTIONS];
+
+    /* What several verbs take; texts are NULL, and numbers as their rows say, where they are not given. */
+    bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii, no_color;
+    const char *db, *model, *task, *name, *note, *run, *from, *method, *classes, *regime, *out, *size;
+    const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter, *no_gold;
+    const char *split, *unseen, *by;
+    int kind, pool, cost, final, half;
+    int64_t workers, rows, layer, seed, max_len, tasks;
+    double margin;
+    union { /* the verb's own */
+        struct pretrain_options pretrain;
+        struct sweep_options sweep;
+        struct train_options train;
+        struct resume_options resume;
+        struct shots_options shots;
+        struct eval_options eval;
+        struct predict_options predict;
+        struct generate_given generate;
+        struct runs_options runs;
+        struct purge_options purge;
+        struct help_options more;
+        struct replicate_options replicate;
+        struct methods_options methods;
+        struct render_options render;
+        struct plot_options plot;
+        struct similarity_options similarity;
+        struct map_options map;
+        struct export_options to;
+        struct merge_options merge;
+        struct learn_options learn;
+        struct screen_options screen;
+        struct option_texts adapter; /* import */
+        const char *beside;          /* explain */
+        bool flag;                   /* the one that encode, show, settings, tag, watch or compare has */
+        void *other[64];             /* of a table outside this program */
+    };
 };
 
 /* Where the verb is in argv: the first word that is no option nor an option's value; -1: none. */
 int args_verb_at(int argc, char *const *argv);
-/* argv without the verb.  ERR_USAGE names the option and the nearest known one.  An option
- * given twice is refused, but where it may be given again and again. */
+/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or what its value must be.
+ * An option given twice is refused, but where it may be given again and again. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e);
-/* How the placeholder of an option ends that may be given again and again; and all that were given, returns how many. */
+/* How the placeholder of an option ends that may be given again and again. */
 #define ARGS_AGAIN " (again and again)"
-int args_all(const struct args *a, const char *name, const char *value[ARGS_OPTIONS]);
-/* NULL when not given; the first of several. */
-const char *args_get(const struct args *a, const char *name);
-/* Whether it is given, a switch other than as --NAME=off. */
-bool args_flag(const struct args *a, const char *name);
-/* *out is untouched when the option is not given.  ERR_USAGE outside lo…hi. */
-int args_int(const struct args *a, const char *name, int64_t lo, int64_t hi, int64_t *out,
-             struct err *e);
+/* Refuses a value of an option outside low…high, as args_parse does, for bounds that are known only later. */
+int args_within(const char *name, int64_t value, int64_t low, int64_t high, struct err *e);
+/* Sets the options of a run that were given, in their order. */
+int args_config(const struct args *a, struct run_config *c, struct err *e);
+/* The value of a given option as a text, "on" for a flag. */
+const char *args_typed(const struct args *a, int given);
 
 /* The verbs, and one by name. */
 const struct verb *verb_at(size_t i); /* NULL past the end */

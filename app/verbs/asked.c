@@ -11,16 +11,9 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 
-static int read_pool(const struct args *a, bool *mean, struct err *e) {
-    const char *pool = args_get(a, "pool");
-    *mean = !pool || !strcmp(pool, "mean");
-    if (*mean || !strcmp(pool, "cls")) return 0;
-    return err_set(e, ERR_USAGE, "--pool is cls or mean, not \"%s\"", pool);
-}
-
 static int asked_read_tasks(struct asked *q, const struct args *a, struct err *e) {
     struct task_source s;
-    const char *unseen = args_get(a, "unseen");
+    const char *unseen = a->unseen;
     int rc = verb_source(a, &s, e);
     if (!rc && s.where) rc = probe_sources("--task", s.where, &s, q->source, &q->sources, &q->tasks, e);
     if (!rc && unseen) rc = probe_sources("--unseen", unseen, &s, q->unseen, &q->unseens, &q->others, e);
@@ -30,22 +23,18 @@ static int asked_read_tasks(struct asked *q, const struct args *a, struct err *e
 }
 
 int asked_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e) {
-    const char *typed = args_get(a, "layer");
-    if (!typed || strcmp(typed, "retriever")) return args_int(a, "layer", least, most, out, e);
-    *out = PROBE_RETRIEVER;
-    return 0;
+    if (a->layer == PROBE_ALL_LAYERS) return 0;
+    *out = a->layer;
+    return a->layer == PROBE_RETRIEVER ? 0 : args_within("layer", a->layer, least, most, e);
 }
 
-int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e) {
-    int64_t seed = 1;
-    *q = (struct asked){ .draw = { .split = args_get(a, "split"), .most = most } };
-    int rc = verb_crew(a, &q->look.crew, e);
-    if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
-    if (!rc) rc = args_int(a, "rows", 1, 1 << 20, &q->draw.most, e);
-    if (!rc) rc = read_pool(a, &q->look.mean, e);
-    if (!rc) rc = asked_read_tasks(q, a, e);
-    q->draw.seed = q->look.seed = (uint64_t)seed;
-    return rc;
+int asked_read(struct asked *q, const struct args *a, struct err *e) {
+    *q = (struct asked){
+        .draw = { .split = a->split, .most = a->rows ? a->rows : PROBE_ROWS, .seed = (uint64_t)a->seed },
+        .look = { .mean = a->pool != OVER_CLS, .seed = (uint64_t)a->seed },
+    };
+    verb_crew(a, &q->look.crew);
+    return asked_read_tasks(q, a, e);
 }
 
 void asked_release(struct asked *q) {
@@ -57,7 +46,7 @@ void asked_release(struct asked *q) {
 int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
                    const struct backbone_hint *hint, struct buf *said, struct err *e) {
     struct run_config c;
-    const char *task = args_get(a, "task");
+    const char *task = a->task;
     int rc = record_config(s, run, &c, e);
     if (rc) return rc;
     bool own = !all && task && c.tasks && c.best_of == BEST_PER_TASK && config_task_find(&c, task, &(struct err)ERR_INIT) >= 0;

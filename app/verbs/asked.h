@@ -15,9 +15,9 @@ struct asked {
     char *tasks, *others;  /* owned: what the sources' names point into */
 };
 
-/* --task A,B (a folder's name may hold commas), --unseen A,B, --split, --rows (default `most`), --seed, --pool,
- * --workers.  asked_release, also after a failure. */
-int asked_read(struct asked *q, const struct args *a, int64_t most, struct err *e);
+/* --task A,B (a folder's name may hold commas), --unseen A,B, --split, --rows, --seed, --pool, --workers.
+ * asked_release, also after a failure. */
+int asked_read(struct asked *q, const struct args *a, struct err *e);
 void asked_release(struct asked *q);
 /* Opens a run with all its tasks; with one alone that --task names where that has a best checkpoint of its own, unless
  * `all`. */

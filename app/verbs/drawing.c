@@ -20,11 +20,11 @@ static int form_of_name(const char *path, enum render_form *form, struct err *e)
 }
 
 int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
-    bool ansi = args_flag(a, "ansi"), svg = args_flag(a, "svg");
-    const char *path = args_get(a, "out");
+    bool ansi = a->ansi, svg = a->svg;
+    const char *path = a->out;
     enum render_form asked = svg ? RENDER_SVG : RENDER_ANSI;
     if (ansi && svg) return err_set(e, ERR_USAGE, "--ansi or --svg, not both");
-    if (!path && args_flag(a, "overwrite")) return err_set(e, ERR_USAGE, "--overwrite is for --out FILE");
+    if (!path && a->overwrite) return err_set(e, ERR_USAGE, "--overwrite is for --out FILE");
     *form = ansi || svg ? asked : RENDER_TEXT;
     if (!path) return 0;
     int rc = form_of_name(path, form, e);
@@ -48,7 +48,7 @@ static int write_drawn(const struct outfile_guard *g, const char *path, const st
 }
 
 int drawing_put(const struct args *a, const struct buf *drawn, struct err *e) {
-    const char *path = args_get(a, "out");
+    const char *path = a->out;
     if (!path) {
         fwrite(buf_text(drawn), 1, drawn->size, stdout);
         return 0;
@@ -56,12 +56,12 @@ int drawing_put(const struct args *a, const struct buf *drawn, struct err *e) {
     struct outfile_guard g;
     char *database = verb_database(a, e);
     if (!database) return e->code;
-    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    outfile_guard_init(&g, database, a->overwrite);
     int rc = write_drawn(&g, path, drawn, e);
     outfile_guard_release(&g);
     free(database);
     if (rc) return rc;
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_string(&b, "file", path);

@@ -11,9 +11,4 @@ int drawing_form(const struct args *a, enum render_form *form, struct err *e);
 /* To --out (with --overwrite also over a file) or standard output; a file's name is said, with --json on a line of JSON. */
 int drawing_put(const struct args *a, const struct buf *drawn, struct err *e);
 
-#define DRAWING_OPTIONS                                                                                                     \
-    { "ansi", NULL, "with colours as ANSI sequences" }, { "svg", NULL, "as an SVG picture" },                               \
-        { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output" },                                  \
-        { "overwrite", NULL, "--out may write over a file that exists" }
-
 #endif

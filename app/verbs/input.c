@@ -74,7 +74,7 @@ static int rows_of_table(struct dataset *d, const char *file, const struct table
 /* What the command line says of how a table is read, put over *how; 1 where it says anything. */
 static int read_reader(const struct args *a, struct table_reader *how, struct err *e) {
     enum data_header header;
-    const char *column = args_get(a, "column"), *delimiter = args_get(a, "delimiter");
+    const char *column = a->column, *delimiter = a->delimiter;
     if (verb_header(a, &header, e)) return e->code;
     if (column) how->column = column;
     if (delimiter) how->delimiter = delimiter;
@@ -119,7 +119,7 @@ void input_tell_cut(const struct dataset *d) {
 }
 
 int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e) {
-    const char *text = args_get(a, "text"), *second = args_get(a, "text-b"), *file = args_get(a, "file");
+    const char *text = a->text, *second = a->text_b, *file = a->file;
     int rc = 0;
     *in = (struct input){ 0 };
     if (!text == !file)

@@ -60,7 +60,7 @@ static int handout_picture(const struct args *a, const struct lesson *l, const s
     if (!curves) handout_words(&w, (const char *const[]){ "--screen", s->head, NULL });
     if (!curves && s->shows) handout_words(&w, (const char *const[]){ "--run", run, NULL });
     handout_words(&w, (const char *const[]){ "--svg", "--out", path, "--db", database, "--size", curves ? "90x20" : "100x30", NULL });
-    if (args_flag(a, "overwrite")) handout_word(&w, "--overwrite");
+    if (a->overwrite) handout_word(&w, "--overwrite");
     free(database);
     return draw(curves ? "plot" : "render", &w, e);
 }
@@ -78,7 +78,7 @@ static int handout_maps(const struct args *a, const struct lesson *l, const stru
     canvas_init(&c, WIDTH, learn_map_rows(s), GLYPHS_BRAILLE, COLOURS_256);
     learn_draw_map(&c, (struct rect){ 0, 0, c.w, c.h }, s, p->of[step].map);
     render_canvas(&c, RENDER_SVG, &svg);
-    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    outfile_guard_init(&g, database, a->overwrite);
     int rc = outfile_write(&g, path, buf_text(&svg), svg.size, e);
     outfile_guard_release(&g);
     buf_release(&svg);
@@ -193,7 +193,7 @@ static int handout_page(const struct args *a, const struct lesson *l, const stru
     }
     for (int i = 0; i < l->steps; i++) handout_step(&b, l, p, i, &questions);
     handout_answers(&b, l, p);
-    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
+    outfile_guard_init(&g, database, a->overwrite);
     int rc = outfile_write(&g, path, buf_text(&b), b.size, e);
     outfile_guard_release(&g);
     buf_release(&b);

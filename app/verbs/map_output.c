@@ -12,27 +12,12 @@
 const char map_caution[] = "sizes of clusters and distances between them mean nothing; "
                            "the scores are of the original vectors";
 
-int map_options(const struct args *a, struct tsne_options *o, struct err *e) {
-    int64_t iterations, seed;
+void map_options(const struct args *a, struct tsne_options *o) {
     tsne_options_init(o);
-    iterations = o->iterations;
-    seed = (int64_t)o->seed;
-    int rc = verb_crew(a, &o->crew, e);
-    if (!rc) rc = args_int(a, "iterations", 1, 1000000, &iterations, e);
-    if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &seed, e);
-    o->iterations = (int)iterations;
-    o->seed = (uint64_t)seed;
-    const char *perplexity = args_get(a, "perplexity");
-    if (!rc && perplexity && (!text_to_double(perplexity, &o->perplexity) || o->perplexity < 1))
-        rc = err_set(e, ERR_USAGE, "--perplexity must be a number of at least 1, not \"%s\"", perplexity);
-    return rc;
-}
-
-int map_read_by(const struct args *a, bool *by_task, struct err *e) {
-    const char *by = args_get(a, "by");
-    *by_task = by && !strcmp(by, "task");
-    if (!by || *by_task || !strcmp(by, "label")) return 0;
-    return err_set(e, ERR_USAGE, "--by is label or task, not \"%s\"", by);
+    verb_crew(a, &o->crew);
+    if (a->map.iterations) o->iterations = (int)a->map.iterations;
+    o->seed = (uint64_t)a->seed;
+    o->perplexity = a->map.perplexity;
 }
 
 void map_add_rating(struct buf *b, const char *key, const struct rating *r) {

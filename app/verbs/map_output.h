@@ -13,9 +13,7 @@ enum map_form { AS_TEXT, AS_JSON, AS_CSV };
 extern const char map_caution[];
 
 /* --perplexity, --iterations, --seed, --workers; the crew is the caller's. */
-int map_options(const struct args *a, struct tsne_options *o, struct err *e);
-/* --by */
-int map_read_by(const struct args *a, bool *by_task, struct err *e);
+void map_options(const struct args *a, struct tsne_options *o);
 
 /* Members of a JSON object. */
 void map_add_rating(struct buf *b, const char *key, const struct rating *r);

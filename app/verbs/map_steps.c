@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/insight/moments.h"
+#include "app/insight/probe.h"
 #include "app/verbs/map_output.h"
 #include "app/verbs/output.h"
 #include "app/verbs/verbs.h"
@@ -132,28 +133,28 @@ static void steps_text(const struct played_steps *p) {
 }
 
 static int open_steps(const struct args *a, struct played_steps *p, struct crew *crew, struct err *e) {
-    const char *layer = args_get(a, "layer");
+    bool retriever = a->layer == PROBE_RETRIEVER;
     struct store *s;
     int64_t run;
-    if (layer && strcmp(layer, "retriever"))
-        return err_set(e, ERR_USAGE, "--layer with --steps is retriever, not \"%s\": a run keeps its last layer", layer);
+    if (!retriever && a->layer != PROBE_ALL_LAYERS)
+        return err_set(e, ERR_USAGE, "--layer with --steps is retriever, not \"%lld\": a run keeps its last layer", (long long)a->layer);
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
-    rc = store_find(s, args_get(a, "run"), &run, e);
-    if (!rc) rc = moments_open(&p->shown, s, run, layer != NULL, crew, e);
-    if (!rc && !layer) moments_open(&p->retriever, s, run, true, crew, &(struct err)ERR_INIT);
+    rc = store_find(s, a->run, &run, e);
+    if (!rc) rc = moments_open(&p->shown, s, run, retriever, crew, e);
+    if (!rc && !retriever) moments_open(&p->retriever, s, run, true, crew, &(struct err)ERR_INIT);
     if (!rc && p->by_task && p->shown.rows.tasks < 2)
         rc = err_set(e, ERR_USAGE, "--by task: the rows are of one task, %s", p->shown.task);
     return verb_close(s, rc, e);
 }
 
 int map_all_steps(const struct args *a, enum map_form form, struct err *e) {
-    struct played_steps p = { .shown = { 0 } };
+    struct played_steps p = { .by_task = a->map.by_task };
     struct tsne_options o;
-    int rc = map_options(a, &o, e);
-    if (!rc && (args_flag(a, "pca") || args_get(a, "iterations")))
+    int rc = 0;
+    map_options(a, &o);
+    if (a->map.pca || a->map.iterations)
         rc = err_set(e, ERR_USAGE, "--steps takes neither --pca nor --iterations");
-    if (!rc) rc = map_read_by(a, &p.by_task, e);
     if (!rc) rc = open_steps(a, &p, o.crew, e);
     p.seed = o.seed;
     p.shown.perplexity = o.perplexity;

@@ -14,8 +14,8 @@ int verb_open_typed(struct opened *o, const struct args *a, const char *typed, s
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, typed, &id, e);
-    const struct backbone_hint hint = { .given = args_get(a, "model") };
-    if (!rc) rc = opened_run(o, s, id, args_get(a, "task"), &hint, &said, e);
+    const struct backbone_hint hint = { .given = a->model };
+    if (!rc) rc = opened_run(o, s, id, a->task, &hint, &said, e);
     store_close(s, &ignored);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
@@ -27,8 +27,8 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
     int rc = 0;
     if (a->count) {
         rc = verb_open_typed(o, a, a->positional[0], e);
-    } else if (args_get(a, "model")) {
-        o->model = model_share(args_get(a, "model"), e);
+    } else if (a->model) {
+        o->model = model_share(a->model, e);
         o->predictor = o->model ? predictor_of_model(o->model, e) : NULL;
         rc = o->predictor ? 0 : e->code;
         if (!rc) out_report(buf_text(&o->model->caution));
@@ -54,5 +54,6 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
 
 int verb_max_len(const struct opened *o, const struct args *a, int64_t *out, struct err *e) {
     *out = predictor_max_len(o->predictor);
-    return args_int(a, "max-len", 2, arch_longest(&o->model->arch), out, e);
+    if (a->max_len) *out = a->max_len;
+    return args_within("max-len", *out, 2, arch_longest(&o->model->arch), e);
 }

@@ -45,30 +45,21 @@ static const struct {
 static enum line_kind kind_of_sweep(const struct args *a, const char **why) {
     int64_t id;
     const char *first = a->count ? a->positional[0] : NULL;
-    if (args_flag(a, "help") || args_flag(a, "dry-run")) return LINE_READS;
-    if (args_get(a, "slurm") || (first && (text_to_int(first, &id) || !strcmp(first, "status")))) return LINE_CHANGES;
+    if (a->help || a->sweep.dry_run) return LINE_READS;
+    if (a->sweep.slurm || (first && (text_to_int(first, &id) || !strcmp(first, "status")))) return LINE_CHANGES;
     *why = "a file's sweep, tasks of Slurm and --at-once, --workers and the like are of a process of its own; with a run's options it "
            "is begun here";
     return LINE_ELSEWHERE;
 }
 
-/* An option by which a verb is of the other kind. */
-static const struct {
-    const char *verb, *option;
-    enum line_kind kind;
-} palette_options[] = {
-    { "methods", "save", LINE_CHANGES }, { "methods", "forget", LINE_CHANGES }, { "methods", "import", LINE_CHANGES },
-    { "embed", "list", LINE_READS },     { "similarity", "list", LINE_READS },  { "similarity", "matrix", LINE_READS },
-    { "learn", "list", LINE_READS },
-};
+static bool is(const struct args *a, const char *verb) { return !strcmp(a->verb->name, verb); }
 
 static enum line_kind kind_of(const struct args *a, const char **why) {
     *why = NULL;
-    if (!strcmp(a->verb->name, "sweep")) return kind_of_sweep(a, why);
-    if (args_flag(a, "help")) return LINE_READS;
-    if (!strcmp(a->verb->name, "settings") && !args_flag(a, "write")) return LINE_READS;
-    for (size_t i = 0; i < COUNT_OF(palette_options); i++)
-        if (!strcmp(palette_options[i].verb, a->verb->name) && args_flag(a, palette_options[i].option)) return palette_options[i].kind;
+    if (is(a, "sweep")) return kind_of_sweep(a, why);
+    if (a->help) return LINE_READS;
+    if (a->list || (is(a, "settings") && !a->flag) || (is(a, "similarity") && a->similarity.matrix)) return LINE_READS;
+    if (is(a, "methods") && (a->methods.save || a->methods.forget || a->methods.from)) return LINE_CHANGES;
     for (size_t i = 0; i < COUNT_OF(palette_kinds); i++) {
         if (strcmp(palette_kinds[i].verb, a->verb->name)) continue;
         *why = palette_kinds[i].why;
@@ -100,7 +91,7 @@ static int palette_mean(const char *line, const char *database, struct line_mean
     if (!rc) rc = args_parse(&a, v, (int)n - 1, out->word + 1, room, e);
     if (!rc) {
         out->kind = kind_of(&a, &out->why);
-        bool other = args_get(&a, "db") != NULL;
+        bool other = a.db != NULL;
         if (other && out->kind == LINE_TRAINS)
             rc = err_set(e, ERR_USAGE, "what trains here is kept in the screens' own database: leave --db out");
         if (!rc && !other && database) {
@@ -120,7 +111,7 @@ static int palette_train(const struct line_meaning *m, struct jobs *j, int *runs
     char **room = xcalloc(m->words + 1, sizeof *room);
     *runs = 0;
     int rc = args_parse(&a, verb_find("train"), (int)m->words - 1, m->word + 1, room, e);
-    if (!rc && (args_get(&a, "workers") || args_flag(&a, "json")))
+    if (!rc && (a.workers || a.json))
         rc = err_set(e, ERR_USAGE, "--workers and --json are of the command line: the screens have their workers already");
     if (!rc) rc = verb_train_request(&a, &r, seed, runs, e);
     for (int i = 0; !rc && i < *runs; i++) {
@@ -223,7 +214,7 @@ static void offer_setting_words(struct ui *ui) {
         const char *name = setting_name((enum setting)i);
         struct values v;
         char *word = xprintf("%s=", name), *one;
-        values_of_option(&(struct option_spec){ name, setting_values((enum setting)i), NULL }, &v);
+        values_of_option(&(struct option_spec){ .name = name, .value = setting_values((enum setting)i) }, &v);
         palette_offer(&ui->palette, word, setting_help((enum setting)i));
         for (const char *at = buf_text(&v.words); text_starts(ui->palette.typed, word) && (one = text_word(&at));) {
             char *whole = xprintf("%s%s", word, one);
@@ -283,7 +274,7 @@ static void offer_settings(struct ui *ui, const char *name) {
     for (int i = 0; !name && i < SETTING_COUNT; i++)
         palette_offer(&ui->palette, setting_name((enum setting)i), setting_help((enum setting)i));
     if (k == SETTING_COUNT) return;
-    offer_value_of(ui, &(struct option_spec){ name, setting_values(k), setting_help(k) });
+    offer_value_of(ui, &(struct option_spec){ .name = name, .value = setting_values(k), .help = setting_help(k) });
 }
 
 static const struct option_spec *palette_option(const struct verb *v, const char *word) {

@@ -19,15 +19,7 @@
 
 /* Those that say which rows, and how they are read. */
 static int verb_adapt_read_rows(const struct args *a, struct run_config *c, struct err *e) {
-    static const char *const rows[] = { "task", "train", "dev", "text", "text-b", "label", "source", "target", "kind",
-                                        "positive", "delimiter", "no-gold", "metric" };
-    static const char *const flags[] = { "header", "no-header", "official-dev" };
-    int rc = 0;
-    for (size_t i = 0; i < COUNT_OF(rows) && !rc; i++)
-        if (args_get(a, rows[i])) rc = config_set(c, rows[i], args_get(a, rows[i]), e);
-    for (size_t i = 0; i < COUNT_OF(flags) && !rc; i++)
-        if (args_flag(a, flags[i])) rc = config_set(c, flags[i], "on", e);
-    if (rc) return rc;
+    if (args_config(a, c, e)) return e->code;
     if (!c->task && !(c->train_file && c->dev_file))
         return err_set(e, ERR_USAGE, "give the new task: --task, or --train with --dev");
     if (c->task && (c->train_file || c->dev_file))
@@ -36,7 +28,7 @@ static int verb_adapt_read_rows(const struct args *a, struct run_config *c, stru
 }
 
 static int verb_adapt_read_start(const struct args *a, struct shots_request *r, struct err *e) {
-    const char *prototype = args_get(a, "prototype"), *start = args_get(a, "start"), *said = prototype ? prototype : start;
+    const char *prototype = a->shots.prototype, *start = a->shots.start, *said = prototype ? prototype : start;
     if (prototype && start) return err_set(e, ERR_USAGE, "give --prototype or --start, not both");
     if (!said) return 0;
     static const enum fewshot_start of_prototype[] = { FEWSHOT_VOTE, FEWSHOT_RANDOM, FEWSHOT_WORST },
@@ -53,25 +45,14 @@ static int verb_adapt_read_start(const struct args *a, struct shots_request *r, 
 
 /* What both verbs ask for; *r has the defaults. */
 static int read_request(const struct args *a, struct shots_request *r, const char *ks, struct err *e) {
-    int64_t draws = r->how.draws;
-    const char *tune = args_get(a, "tune"), *lr = args_get(a, "lr");
-    r->eval_rows = r->seed = -1;
-    r->how.zero = args_flag(a, "zero");
-    r->how.keep = args_flag(a, "keep");
-    r->note = args_get(a, "note");
-    const char *k = args_get(a, "k");
+    const struct shots_options *o = &a->shots;
+    r->steps = o->steps, r->batch = o->batch, r->eval_rows = o->eval_rows, r->seed = a->seed, r->lr = o->lr;
+    r->how.draws = (int)o->draws, r->how.zero = o->zero, r->how.keep = o->keep;
+    r->note = a->note;
+    r->tune_said = o->tune != NULL;
     int rc = verb_run_name(a, &r->name, e);
-    if (!rc) rc = fewshot_parse_ks(k ? k : ks, &r->how, e);
-    if (!rc) rc = args_int(a, "draws", 1, FEWSHOT_DRAWS, &draws, e);
-    if (!rc) rc = args_int(a, "steps", 1, 1000000000, &r->steps, e);
-    if (!rc) rc = args_int(a, "batch", 1, 65536, &r->batch, e);
-    if (!rc) rc = args_int(a, "eval-rows", 0, 1000000000, &r->eval_rows, e);
-    if (!rc) rc = args_int(a, "seed", 0, INT64_MAX, &r->seed, e);
-    if (!rc && tune) rc = fewshot_parse_parts(tune, &r->how.parts, e);
-    if (!rc && lr && (!text_to_double(lr, &r->lr) || !(r->lr > 0) || !isfinite(r->lr)))
-        rc = err_set(e, ERR_USAGE, "--lr %s: must be a number above 0", lr);
-    r->how.draws = (int)draws;
-    r->tune_said = tune != NULL;
+    if (!rc) rc = fewshot_parse_ks(o->k ? o->k : ks, &r->how, e);
+    if (!rc && o->tune) rc = fewshot_parse_parts(o->tune, &r->how.parts, e);
     return rc ? rc : verb_adapt_read_start(a, r, e);
 }
 
@@ -129,9 +110,9 @@ static void print_shots_json(const struct shots_group *g) {
 }
 
 static void print_shots(const struct args *a, const struct shots_group *g) {
-    if (args_flag(a, "json")) {
+    if (a->json) {
         print_shots_json(g);
-    } else if (args_flag(a, "csv")) {
+    } else if (a->csv) {
         struct buf b = BUF_INIT;
         shots_group_csv(g, &b);
         out_lines(buf_text(&b));
@@ -155,13 +136,13 @@ static int print_shots_of(const struct args *a, struct store *s, const int64_t *
 }
 
 /* One after another; those that an interrupt leaves can be resumed like the one it stopped. */
-static int train_shots(const struct args *a, struct store *s, struct shots **x, int n, int workers, struct err *e) {
+static int train_shots(const struct args *a, struct store *s, struct shots **x, int n, struct err *e) {
     int64_t *id = xcalloc((size_t)n, sizeof *id);
     int rc = 0;
     verb_catch_signals();
     for (int i = 0; i < n; i++) {
         id[i] = shots_id(x[i]);
-        if (!rc) rc = shots_train(x[i], workers, e);
+        if (!rc) rc = shots_train(x[i], verb_workers(a), e);
         shots_free(x[i]);
     }
     if (!rc) rc = print_shots_of(a, s, id, n, e);
@@ -169,24 +150,21 @@ static int train_shots(const struct args *a, struct store *s, struct shots **x, 
     return rc;
 }
 
-int verb_resume_shots(const struct args *a, struct store *s, int64_t run, int workers, struct err *e) {
+int verb_resume_shots(const struct args *a, struct store *s, int64_t run, struct err *e) {
     struct shots *x;
-    int rc = shots_resume(s, run, args_get(a, "model"), hook, &x, e);
-    return rc ? rc : train_shots(a, s, &x, 1, workers, e);
+    int rc = shots_resume(s, run, a->model, hook, &x, e);
+    return rc ? rc : train_shots(a, s, &x, 1, e);
 }
 
 int verb_adapt(const struct args *a, struct err *e) {
-    struct shots_request r = { .steps = 100, .model = args_get(a, "model"),
-                               .how = { .draws = 5, .parts = PLAN_ROW | PLAN_OF_HEAD } };
+    struct shots_request r = { .model = a->model, .how = { .parts = PLAN_ROW | PLAN_OF_HEAD } };
     struct run_config rows;
     struct store *s = NULL;
     struct shots *x;
-    int workers;
     config_init(&rows);
     r.rows = &rows;
     int rc = verb_adapt_read_rows(a, &rows, e);
     if (!rc) rc = read_request(a, &r, "16", e);
-    if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) {
         config_release(&rows);
@@ -195,7 +173,7 @@ int verb_adapt(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &r.parent, e);
     if (!rc) rc = shots_new(s, &r, hook, &x, e);
     config_release(&rows);
-    if (!rc) rc = train_shots(a, s, &x, 1, workers, e);
+    if (!rc) rc = train_shots(a, s, &x, 1, e);
     return verb_close(s, rc, e);
 }
 
@@ -204,12 +182,8 @@ int verb_adapt(const struct args *a, struct err *e) {
 /* A method (NULL: the usual one) and options of its own. */
 static int verb_adapt_read_base(const struct args *a, const char *method, struct run_config *c,
                                 struct err *e) {
-    static const char *const options[] = { "model", "max-len", "max-target", "optimiser", "momentum", "weight-decay", "schedule",
-                                           "warmup", "clip", "dropout", "form" };
-    int rc = 0;
     config_init(c);
-    for (size_t i = 0; i < COUNT_OF(options) && !rc; i++)
-        if (args_get(a, options[i])) rc = config_set(c, options[i], args_get(a, options[i]), e);
+    int rc = args_config(a, c, e);
     char *whole = !rc && method ? verb_method(a, method, e) : NULL;
     if (!rc && method) rc = whole ? config_set(c, "method", whole, e) : e->code;
     free(whole);
@@ -219,29 +193,27 @@ static int verb_adapt_read_base(const struct args *a, const char *method, struct
 }
 
 static int read_stop(const struct args *a, struct shots_request *r, struct err *e) {
-    const char *stop = args_get(a, "stop-loss");
-    if (stop && args_get(a, "steps")) return err_set(e, ERR_USAGE, "give --steps or --stop-loss, not both");
-    r->how.usual_stop = !stop && !args_get(a, "steps");
-    if (stop && (!text_to_double(stop, &r->how.stop_loss) || !(r->how.stop_loss > 0)))
-        return err_set(e, ERR_USAGE, "--stop-loss %s: must be a number above 0", stop);
+    const struct shots_options *o = &a->shots;
+    if (o->stop_loss && o->steps) return err_set(e, ERR_USAGE, "give --steps or --stop-loss, not both");
+    r->how.usual_stop = !o->stop_loss && !o->steps;
+    r->how.stop_loss = o->stop_loss;
     return 0;
 }
 
 /* Options that a run brings along, where no method of its own is given. */
 static int check_alone(const struct args *a, struct err *e) {
-    static const char *const own[] = { "max-len", "max-target", "optimiser", "momentum", "weight-decay", "schedule",
-                                       "warmup", "clip", "dropout", "form" };
-    if (!args_get(a, "from") || args_get(a, "method")) return 0;
-    for (size_t i = 0; i < COUNT_OF(own); i++)
-        if (args_get(a, own[i]))
-            return err_set(e, ERR_USAGE, "--%s: --from alone learns as that run did; give --method too", own[i]);
+    for (int i = 0; a->from && !a->method && i < a->given; i++) {
+        const struct option_spec *o = a->option[i].spec;
+        if (o->fills == FILLS_CONFIG && !o->member)
+            return err_set(e, ERR_USAGE, "--%s: --from alone learns as that run did; give --method too", o->name);
+    }
     return 0;
 }
 
 /* The methods that --method lists, {a,b} as in petri sweep; one cell without text where it is not given. */
 static int list_methods(const struct args *a, struct sweep_cells *out, struct err *e) {
     struct sweep_spec spec;
-    const char *text = args_get(a, "method");
+    const char *text = a->method;
     *out = (struct sweep_cells){ 0 };
     if (!text) return 0;
     sweep_init(&spec);
@@ -272,14 +244,14 @@ static int open_methods(const struct args *a, struct store *s, const struct shot
     return rc;
 }
 
-static int train_table(const struct args *a, struct store *s, struct shots_request *r, int workers, struct err *e) {
+static int train_table(const struct args *a, struct store *s, struct shots_request *r, struct err *e) {
     struct sweep_cells m;
     int rc = list_methods(a, &m, e), opened = 0;
     if (rc) return rc;
     struct shots **x = xcalloc((size_t)m.count + 1, sizeof(struct shots *));
-    if (args_get(a, "from")) rc = store_find(s, args_get(a, "from"), &r->parent, e);
+    if (a->from) rc = store_find(s, a->from, &r->parent, e);
     if (!rc) rc = open_methods(a, s, r, &m, x, &opened, e);
-    if (!rc) rc = train_shots(a, s, x, opened, workers, e);
+    if (!rc) rc = train_shots(a, s, x, opened, e);
     else
         for (int i = 0; i < opened; i++) shots_free(x[i]);
     free(x);
@@ -308,22 +280,20 @@ static int show_tables(const struct args *a, struct err *e) {
 }
 
 int verb_fewshot(const struct args *a, struct err *e) {
-    struct shots_request r = { .tasks = args_get(a, "tasks"), .method_said = args_get(a, "method") != NULL,
-                               .how = { .draws = 10, .start = FEWSHOT_LOWEST } };
+    struct shots_request r = { .tasks = a->shots.tasks, .method_said = a->method != NULL,
+                               .how = { .start = FEWSHOT_LOWEST } };
     struct store *s = NULL;
-    int workers;
-    if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
-    if (a->count && (r.tasks || r.method_said || args_get(a, "from")))
+    if (a->json && a->csv) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
+    if (a->count && (r.tasks || r.method_said || a->from))
         return err_set(e, ERR_USAGE, "give runs to show what they came to, or --tasks to train");
     if (a->count) return show_tables(a, e);
     if (!r.tasks) return err_set(e, ERR_USAGE, "give --tasks: a folder of LEOPARD's layout, one of such, or a list of tasks");
-    if (args_get(a, "from")) r.model = args_get(a, "model");
+    if (a->from) r.model = a->model;
     int rc = read_request(a, &r, "4,8,16", e);
     if (!rc) rc = read_stop(a, &r, e);
     if (!rc) rc = check_alone(a, e);
     if (!r.batch) r.how.per_class = 4;
-    if (!rc) rc = verb_workers(a, &workers, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
-    return verb_close(s, train_table(a, s, &r, workers, e), e);
+    return verb_close(s, train_table(a, s, &r, e), e);
 }

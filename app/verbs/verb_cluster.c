@@ -33,19 +33,17 @@ static int longest_array(void) {
 }
 
 int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s, int workers, struct err *e) {
-    int64_t at_once = 0, longest = 0;
-    int tasks, runs, rc = args_int(a, "at-once", 1, SWEEP_CELLS, &at_once, e);
-    if (!rc) rc = args_int(a, "max-array", 1, 1 << 30, &longest, e);
-    if (rc) return rc;
+    const struct sweep_options *o = &a->sweep;
+    int tasks, runs;
     char *program = realpath("/proc/self/exe", NULL);
     if (!program) return err_set(e, ERR_SYSTEM, "the system does not tell where this program is: %m");
     const struct cluster_request r = {
-        .folder = args_get(a, "slurm"), .database = store_path(s), .program = program, .sbatch = args_get(a, "sbatch"),
-        .workers = workers, .at_once = (int)at_once, .longest = longest ? (int)longest : longest_array(),
+        .folder = o->slurm, .database = store_path(s), .program = program, .sbatch = o->sbatch,
+        .workers = workers, .at_once = (int)o->at_once, .longest = o->max_array ? (int)o->max_array : longest_array(),
     };
-    rc = sweep_plan_find(p, s, e);
+    int rc = sweep_plan_find(p, s, e);
     if (!rc) rc = cluster_write(p, s, &r, &tasks, &runs, e);
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_int(&b, "id", p->id);
@@ -105,7 +103,7 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
     if (!rc) rc = sweep_plan_keep_as(&c.plan, s, c.uid, e);
     if (!rc) {
         verb_train_signals();
-        if (!args_get(a, "workers")) workers = c.workers;
+        if (!a->workers) workers = c.workers;
         struct jobs *j = jobs_new(s, workers, verb_sweep_hook());
         rc = verb_sweep_work(&c.plan, s, j, workers, 0, is_own, &c.task[index], e);
         jobs_free(j, false);
@@ -147,7 +145,7 @@ int verb_sweep_status(const struct args *a, struct err *e) {
     struct buf b = BUF_INIT;
     int rc = cluster_read(a->positional[1], &c, e);
     if (!rc) rc = cluster_status(&c, &b, e);
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         out_line(&b);
     } else if (!rc) {
         json_t *root = json_parse("status", buf_text(&b), b.size, e);

@@ -10,47 +10,19 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-int verb_compared_cost(const struct args *a, enum compared_cost *out, struct err *e) {
-    static const char *const costs[] = { "trained", "time", "memory" };
-    const char *cost = args_get(a, "cost");
-    *out = COST_TRAINED;
-    for (size_t i = 0; cost && i < COUNT_OF(costs); i++) {
-        if (strcmp(cost, costs[i])) continue;
-        *out = (enum compared_cost)i;
-        return 0;
-    }
-    return cost ? err_set(e, ERR_USAGE, "--cost is trained, time or memory, not \"%s\"", cost) : 0;
+static struct compared_options options(const struct args *a) {
+    return (struct compared_options){ .margin = a->margin, .cost = (enum compared_cost)a->cost };
 }
 
-/* --margin and --cost. */
-static int verb_compare_read_options(const struct args *a, struct compared_options *o, struct err *e) {
-    const char *margin = args_get(a, "margin");
-    *o = (struct compared_options){ 0 };
-    if (margin && (!text_to_double(margin, &o->margin) || !(o->margin > 0)))
-        return err_set(e, ERR_USAGE, "--margin takes a number above 0, not \"%s\"", margin);
-    return verb_compared_cost(a, &o->cost, e);
-}
-
-int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *e) {
-    struct compared_options o;
-    const char *value = args_get(a, "value");
-    if (value && strcmp(value, "best") && strcmp(value, "final"))
-        return err_set(e, ERR_USAGE, "--value is best or final, not \"%s\"", value);
-    c->final = value && !strcmp(value, "final");
-    return verb_compare_read_options(a, &o, e);
-}
-
-int verb_compared_print(const struct args *a, const struct side_by_side *c, struct err *e) {
+void verb_compared_print(const struct args *a, const struct side_by_side *c) {
     struct buf b = BUF_INIT;
-    struct compared_options o;
-    if (verb_compare_read_options(a, &o, e)) return e->code;
-    if (args_flag(a, "json")) comparison_json(c, &o, &b);
-    else if (args_flag(a, "csv")) comparison_csv(c, &b);
+    const struct compared_options o = options(a);
+    if (a->json) comparison_json(c, &o, &b);
+    else if (a->csv) comparison_csv(c, &b);
     else comparison_markdown(c, &o, &b);
-    if (args_flag(a, "json")) out_line(&b);
+    if (a->json) out_line(&b);
     else out_lines(buf_text(&b));
     buf_release(&b);
-    return 0;
 }
 
 /* What the groups differ in, behind the results. */
@@ -69,7 +41,7 @@ static void print_differences(const struct args *a, const struct grouping *g) {
     }
     if (n) buf_putc(&b, '\n');
     free(d);
-    if (!args_flag(a, "csv")) out_lines(buf_text(&b));
+    if (!a->csv) out_lines(buf_text(&b));
     buf_release(&b);
 }
 
@@ -86,21 +58,19 @@ static void json_differences(const struct grouping *g, struct buf *b) {
     free(d);
 }
 
-static int verb_compare_print(const struct args *a, const struct grouping *g, struct err *e) {
-    if (!args_flag(a, "json")) {
-        int rc = verb_compared_print(a, &g->of, e);
-        if (!rc) print_differences(a, g);
-        return rc;
+static void verb_compare_print(const struct args *a, const struct grouping *g) {
+    if (!a->json) {
+        verb_compared_print(a, &g->of);
+        print_differences(a, g);
+        return;
     }
-    struct compared_options o;
+    const struct compared_options o = options(a);
     struct buf b = BUF_INIT;
-    if (verb_compare_read_options(a, &o, e)) return e->code;
     comparison_json(&g->of, &o, &b);
     b.size--; /* the closing brace */
     json_differences(g, &b);
     buf_putc(&b, '}');
     out_line(&b);
-    return 0;
 }
 
 static int add_filtered(struct grouping *g, struct store *s, const struct args *a, struct err *e) {
@@ -117,10 +87,10 @@ int verb_compare(const struct args *a, struct err *e) {
     struct grouping g;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
-    rc = grouping_begin(&g, args_get(a, "by"), e);
-    if (!rc) rc = verb_compared_ask(a, &g.of, e);
-    g.of.asked = xcopy(args_get(a, "metric"));
-    g.of.allow_rows = args_flag(a, "mixed");
+    rc = grouping_begin(&g, a->by, e);
+    g.of.final = a->final;
+    g.of.asked = xcopy(a->metric);
+    g.of.allow_rows = a->flag;
     int64_t id;
     struct err ignored = ERR_INIT;
     bool numbers = true;
@@ -130,7 +100,7 @@ int verb_compare(const struct args *a, struct err *e) {
         if (!rc) rc = grouping_add(&g, s, id, e);
     }
     if (!rc && !numbers) rc = add_filtered(&g, s, a, e);
-    if (!rc) rc = verb_compare_print(a, &g, e);
+    if (!rc) verb_compare_print(a, &g);
     grouping_release(&g);
     return verb_close(s, rc, e);
 }

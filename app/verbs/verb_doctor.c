@@ -156,7 +156,7 @@ static void doctor_cache(struct doctor_page *p) {
 }
 
 int verb_doctor(const struct args *a, struct err *e) {
-    struct doctor_page p = { .json = args_flag(a, "json"), .b = BUF_INIT };
+    struct doctor_page p = { .json = a->json, .b = BUF_INIT };
     if (p.json) buf_putc(&p.b, '{');
     verb_doctor_text(&p, "version", paths_version());
     verb_doctor_machine(&p);

@@ -32,10 +32,10 @@ static int verb_embed_list(const struct args *a, struct err *e) {
     struct store *s;
     struct store_embeddings v;
     int64_t run = -1;
-    bool json = args_flag(a, "json");
+    bool json = a->json;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
-    if (args_get(a, "run")) rc = store_find(s, args_get(a, "run"), &run, e);
+    if (a->run) rc = store_find(s, a->run, &run, e);
     if (!rc) rc = store_embeddings(s, run, &v, e);
     if (!rc) {
         out_rows(SET, json ? REPORT_JSON : REPORT_TABLE, v.set, v.count, sizeof *v.set);
@@ -51,7 +51,7 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
     struct store_embedding m;
     int rc = store_embedding(s, id, &m, e);
     if (rc) return rc;
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         report_members(SET, &m, &b);
@@ -70,11 +70,11 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
 int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new, struct err *e) {
     struct probe p = { 0 };
     int64_t run = 0, layer;
-    const char *typed = args_get(a, "run");
+    const char *typed = a->run;
     int rc = typed ? store_find(s, typed, &run, e) : 0;
     struct buf said = BUF_INIT;
-    bool retriever = args_get(a, "layer") && !strcmp(args_get(a, "layer"), "retriever");
-    const struct backbone_hint hint = { .given = args_get(a, "model") };
+    bool retriever = a->layer == PROBE_RETRIEVER;
+    const struct backbone_hint hint = { .given = a->model };
     if (!rc) rc = typed ? asked_open_run(&p, a, s, run, retriever, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
@@ -103,8 +103,8 @@ static int verb_embed_embed(const struct args *a, struct asked *q, struct store 
 int verb_embed(const struct args *a, struct err *e) {
     struct asked q;
     struct store *s;
-    if (args_flag(a, "list")) return verb_embed_list(a, e);
-    int rc = asked_read(&q, a, PROBE_ROWS, e);
+    if (a->list) return verb_embed_list(a, e);
+    int rc = asked_read(&q, a, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) rc = verb_close(s, verb_embed_embed(a, &q, s, e), e);
     asked_release(&q);

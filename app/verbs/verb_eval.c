@@ -20,7 +20,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
     int rc = verb_source(a, &s, e);
     if (rc) return rc;
     if (o->several) s.where = NULL; /* --task named the run's own */
-    s.dev = args_get(a, "file");
+    s.dev = a->file;
     if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
     if (!s.dev && !s.where) {
         if (!o->run) return err_set(e, ERR_USAGE, "petri eval --model DIR needs --task T or --file F");
@@ -53,7 +53,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
     s.names_from = o->run ? "the run" : "the model's id2label";
     if (predictor_is_regression(o->predictor)) s.kind = DATA_KIND_REGRESSION;
     rc = task_open(t, &s, e);
-    if (!rc && o->run && (!args_get(a, "task") || o->several) && o->config.task) { /* the name that a text form begins with */
+    if (!rc && o->run && (!a->task || o->several) && o->config.task) { /* the name that a text form begins with */
         free(t->name);
         t->name = xstrdup(o->config.task);
     }
@@ -251,15 +251,15 @@ static size_t wrong_texts(const struct task *t, const struct dataset *d, const s
 /* --wrong: refused before anything is scored where it cannot be written. */
 static int guard_wrong(const struct opened *o, const struct args *a, const struct task *t,
                        struct outfile_guard *g, struct err *e) {
-    const char *path = args_get(a, "wrong");
+    const char *path = a->eval.wrong;
     *g = (struct outfile_guard){ 0 };
-    if (!path) return args_flag(a, "overwrite") ? err_set(e, ERR_USAGE, "--overwrite is for the file of --wrong") : 0;
+    if (!path) return a->overwrite ? err_set(e, ERR_USAGE, "--overwrite is for the file of --wrong") : 0;
     if (!o->names && !predictor_writes(o->predictor))
         return err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
     if (!strcmp(path, "-")) return 0;
     char *database = verb_database(a, e);
     if (!database) return e->code;
-    outfile_guard_init(g, database, args_flag(a, "overwrite"));
+    outfile_guard_init(g, database, a->overwrite);
     free(database);
     if (o->run) outfile_guard_run(g, o->whole.tasks ? &o->whole : &o->config);
     outfile_guard_reads(g, o->model->folder);
@@ -269,7 +269,7 @@ static int guard_wrong(const struct opened *o, const struct args *a, const struc
 }
 
 static int put_wrong(const struct args *a, const struct outfile_guard *g, const struct buf *tsv, struct err *e) {
-    const char *path = args_get(a, "wrong");
+    const char *path = a->eval.wrong;
     if (path && !strcmp(path, "-")) fputs(buf_text(tsv), stdout);
     else if (path) return outfile_write(g, path, buf_text(tsv), tsv->size, e);
     return 0;
@@ -281,12 +281,10 @@ static int eval_texts(const struct opened *o, const struct args *a, struct task 
     struct metrics m;
     struct metric_value tokens;
     struct written texts;
-    int64_t beams = 0;
-    int rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
-    if (!rc) rc = predictor_evaluate_texts(o->predictor, t, i, (int)beams, crew, &texts, &m, &tokens, e);
+    int rc = predictor_evaluate_texts(o->predictor, t, i, (int)a->eval.beams, crew, &texts, &m, &tokens, e);
     if (rc) return rc;
     size_t wrong = wrong_texts(t, d, &texts, w);
-    if (args_flag(a, "json")) eval_json(o, t, d, &m, &tokens, t->dev_name[i], wrong);
+    if (a->json) eval_json(o, t, d, &m, &tokens, t->dev_name[i], wrong);
     else eval_text(t, d, &m, &tokens, t->dev_name[i]);
     metrics_release(&m);
     written_release(&texts);
@@ -303,7 +301,7 @@ static int eval_split(const struct opened *o, const struct args *a, struct task 
     int rc = predictor_evaluate(o->predictor, d, crew, t->positive, probability, NULL, &m, e);
     if (!rc) {
         size_t wrong = o->names ? wrong_rows(o, d, probability, w) : 0;
-        if (args_flag(a, "json")) eval_json(o, t, d, &m, NULL, t->dev_name[i], wrong);
+        if (a->json) eval_json(o, t, d, &m, NULL, t->dev_name[i], wrong);
         else eval_text(t, d, &m, NULL, t->dev_name[i]);
         metrics_release(&m);
     }
@@ -334,10 +332,10 @@ int verb_eval(const struct args *a, struct err *e) {
     struct opened o;
     struct task t;
     struct crew *crew;
-    int64_t max_len, batch = 1;
-    int rc = verb_crew(a, &crew, e);
-    if (!rc) rc = args_int(a, "batch", 1, 1 << 20, &batch, e); /* results never depend on it */
-    if (!rc && !(rc = verb_open(&o, a, e))) {
+    int64_t max_len;
+    verb_crew(a, &crew);
+    int rc = verb_open(&o, a, e);
+    if (!rc) {
         rc = verb_max_len(&o, a, &max_len, e);
         if (!rc && predictor_is_multilabel(o.predictor))
             rc = err_set(e, ERR_INPUT, "%s: cannot be evaluated: its head %s, and metrics need one label for each text; petri predict "

@@ -46,7 +46,7 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
 
 /* --beside: "2 axes apart: function, composition"; NULL where none was asked for.  Caller frees. */
 static int beside_text(const struct args *a, const struct method *m, char **out, struct err *e) {
-    const char *other = args_get(a, "beside");
+    const char *other = a->beside;
     struct method b;
     *out = NULL;
     if (!other) return 0;
@@ -79,9 +79,9 @@ int verb_explain(const struct args *a, struct err *e) {
     } else {
         struct explain_page page;
         explain_fill(&page, &m, named, p, &arch);
-        if (args_flag(a, "json")) verb_explain_print_json(&page, &m, named, p, &arch, beside);
+        if (a->json) verb_explain_print_json(&page, &m, named, p, &arch, beside);
         else print_page(&page);
-        if (beside && !args_flag(a, "json")) printf("\nbeside %s\n  %s\n", args_get(a, "beside"), beside);
+        if (beside && !a->json) printf("\nbeside %s\n  %s\n", a->beside, beside);
         explain_release(&page);
     }
     plan_free(p);

@@ -83,21 +83,12 @@ static int check_words(const struct args *a, const struct destination *to, const
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
-    if (args_flag(a, "overwrite") && (!path || is_folder(to, path)))
+    if (a->overwrite && (!path || is_folder(to, path)))
         return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", path ? "; a folder must be new or empty" : "");
-    bool half;
-    if (args_get(a, "dtype") && strcmp(to->name, "hf")) return err_set(e, ERR_USAGE, "--dtype is for --to hf");
-    if (verb_half(a, &half, e)) return e->code;
-    if (args_get(a, "base") && strcmp(to->name, "peft") && strcmp(to->name, "hub"))
+    if (a->half >= 0 && strcmp(to->name, "hf")) return err_set(e, ERR_USAGE, "--dtype is for --to hf");
+    if (a->to.base && strcmp(to->name, "peft") && strcmp(to->name, "hub"))
         return err_set(e, ERR_USAGE, "--base is for --to peft and --to hub");
     return 0;
-}
-
-int verb_half(const struct args *a, bool *half, struct err *e) {
-    const char *type = args_get(a, "dtype");
-    *half = type && !strcmp(type, "f16");
-    if (!type || *half || !strcmp(type, "f32")) return 0;
-    return err_set(e, ERR_USAGE, "--dtype %s: must be f32 or f16", type);
 }
 
 /* One task's values for another program, or for another history. */
@@ -105,19 +96,19 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     struct opened o = { 0 };
     struct buf said = BUF_INIT;
     char *file = NULL;
-    int rc = opened_run(&o, s, id, args_get(a, "task"), &(struct backbone_hint){ .given = args_get(a, "model") },
+    int rc = opened_run(&o, s, id, a->task, &(struct backbone_hint){ .given = a->model },
                         &said, e);
-    if (!rc && !strcmp(args_get(a, "to"), "petri")) {
+    if (!rc && !strcmp(a->to.to, "petri")) {
         rc = export_petri(o.predictor, &o.config, path, &file, e);
     } else if (!rc) {
-        const char *base = args_get(a, "base");
+        const char *base = a->to.base;
         file = xstrdup(path);
-        rc = (!strcmp(args_get(a, "to"), "peft") ? export_peft : export_hub)(o.predictor, base ? base : o.config.model, path, e);
+        rc = (!strcmp(a->to.to, "peft") ? export_peft : export_hub)(o.predictor, base ? base : o.config.model, path, e);
     }
     opened_release(&o);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_int(&b, "run", id);
@@ -135,13 +126,11 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
 static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder, struct err *e) {
     double worst;
     struct buf said = BUF_INIT;
-    bool half;
-    int rc = verb_half(a, &half, e);
-    if (!rc) rc = export_hf(s, run, args_get(a, "task"), args_get(a, "model"), folder, half, NULL, &worst, &said, e);
+    int rc = export_hf(s, run, a->task, a->model, folder, a->half > 0, NULL, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     if (rc) return rc;
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_int(&b, "run", run);
@@ -173,14 +162,14 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
 
 int verb_export(const struct args *a, struct err *e) {
     const char *path = a->count > 1 ? a->positional[1] : NULL;
-    const struct destination *to = find_destination(args_get(a, "to"));
+    const struct destination *to = find_destination(a->to.to);
     struct store *s;
     int rc = check_words(a, to, path, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     int64_t id;
     struct outfile_guard g;
-    outfile_guard_init(&g, store_path(s), args_flag(a, "overwrite"));
+    outfile_guard_init(&g, store_path(s), a->overwrite);
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = guard_run(&g, s, id, e);
     if (!rc) rc = write_to(a, &g, s, id, to, path, e);

@@ -1,4 +1,5 @@
 /* Texts written by an encoder–decoder model, as it is or with a run's trained method. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static void close_method(void *hooks) {
 
 /* --model, or a run (by place or by --run), whose backbone --model must then be. */
 static int verb_generate_open_writer(struct opened *from, const struct args *a, struct err *e) {
-    const char *run = args_get(a, "run"), *where = args_get(a, "model");
+    const char *run = a->run, *where = a->model;
     *from = (struct opened){ 0 };
     if (run && a->count)
         return err_set(e, ERR_USAGE, "give RUN or --run, not both");
@@ -56,9 +57,7 @@ static int verb_generate_open_writer(struct opened *from, const struct args *a, 
 }
 
 /* A token by its name or number. */
-static int token_option(const struct args *a, const char *name, const struct model *m, int32_t *out,
-                        struct err *e) {
-    const char *text = args_get(a, name);
+static int token_option(const char *name, const char *text, const struct model *m, int32_t *out, struct err *e) {
     int64_t id;
     if (!text) return 0;
     if (!text_to_int(text, &id)) id = tokenizer_id(m->tokenizer, text);
@@ -70,24 +69,18 @@ static int token_option(const struct args *a, const char *name, const struct mod
 
 static int verb_generate_options(const struct args *a, const struct model *m, struct generate_options *o,
                                  struct err *e) {
-    int64_t beams, most, least;
+    const struct generate_given *given = &a->generate;
     struct buf report = BUF_INIT;
     int rc = generate_defaults(m, o, &report, e);
     out_report(buf_text(&report));
     buf_release(&report);
-    if (rc) return rc;
-    const char *penalty = args_get(a, "length-penalty");
-    bool shorter = !args_get(a, "min-new");
-    beams = o->beams, most = o->max_new, least = o->min_new;
-    rc = args_int(a, "beams", 1, BEAMS_MOST, &beams, e);
-    if (!rc) rc = args_int(a, "max-new", 1, GENERATE_MOST, &most, e);
-    if (!rc) rc = args_int(a, "min-new", 0, GENERATE_MOST, &least, e);
-    if (!rc && penalty && !text_to_double(penalty, &o->length_penalty))
-        rc = err_set(e, ERR_USAGE, "--length-penalty must be a number, not \"%s\"", penalty);
-    if (!rc) rc = token_option(a, "start", m, &o->start, e);
-    if (!rc) rc = token_option(a, "first", m, &o->forced_first, e);
-    o->beams = (int)beams, o->max_new = (int)most, o->min_new = (int)least;
-    if (shorter && o->min_new > o->max_new) o->min_new = o->max_new; /* the folder's own */
+    if (given->beams) o->beams = (int)given->beams;
+    if (given->max_new) o->max_new = (int)given->max_new;
+    if (given->min_new >= 0) o->min_new = (int)given->min_new;
+    else if (o->min_new > o->max_new) o->min_new = o->max_new; /* the folder's own */
+    if (!isnan(given->length_penalty)) o->length_penalty = given->length_penalty;
+    if (!rc) rc = token_option("start", given->start, m, &o->start, e);
+    if (!rc) rc = token_option("first", given->first, m, &o->forced_first, e);
     return rc ? rc : generate_check(m, o, e);
 }
 
@@ -159,21 +152,21 @@ int verb_generate(const struct args *a, struct err *e) {
     struct input in = { 0 };
     struct generate_options o;
     struct crew *crew;
-    if (!args_get(a, "text") == !args_get(a, "file"))
+    if (!a->text == !a->file)
         return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
-    int rc = verb_crew(a, &crew, e);
-    if (rc) return rc;
-    rc = verb_generate_open_writer(&from, a, e);
+    verb_crew(a, &crew);
+    int rc = verb_generate_open_writer(&from, a, e);
     if (!rc && !from.model->tokenizer)
         rc = err_set(e, ERR_INPUT, "%s: has no tokenizer", from.model->folder);
     if (!rc) rc = verb_generate_options(a, from.model, &o, e);
     int64_t max_len = rc ? 0 : from.run ? predictor_max_len(from.predictor) : arch_longest(&from.model->arch);
-    if (!rc) rc = args_int(a, "max-len", 2, arch_longest(&from.model->arch), &max_len, e);
+    if (a->max_len) max_len = a->max_len;
+    if (!rc) rc = args_within("max-len", max_len, 2, arch_longest(&from.model->arch), e);
     if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
         rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary, e);
     if (!rc) note_form(&from);
-    if (!rc) rc = generate_texts(&from, &o, &in.data, args_flag(a, "json"), crew, e);
+    if (!rc) rc = generate_texts(&from, &o, &in.data, a->json, crew, e);
     input_release(&in);
     opened_release(&from);
     crew_free(crew);

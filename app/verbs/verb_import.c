@@ -21,7 +21,7 @@ static int read_petri(const struct args *a, const char *file, struct imported *x
     struct buf said = BUF_INIT;
     int rc = import_petri_config(file, &c, e);
     if (rc) return rc;
-    struct model *m = backbone_open(&c, &(struct backbone_hint){ .given = args_get(a, "model") }, &said, e);
+    struct model *m = backbone_open(&c, &(struct backbone_hint){ .given = a->model }, &said, e);
     config_release(&c);
     rc = m ? import_petri(file, m, x, e) : e->code;
     if (!rc) out_report(buf_text(&said));
@@ -31,7 +31,7 @@ static int read_petri(const struct args *a, const char *file, struct imported *x
 
 /* The model that an adapter's folder is for: what was given, else its own words for it as a path, then as a name. */
 static struct model *find_base(const struct args *a, const char *folder, struct err *e) {
-    const char *given = args_get(a, "model");
+    const char *given = a->model;
     if (given) return model_share(given, e);
     char *base = import_is_fusion(folder) ? import_fusion_base(folder) : import_base(folder), *last = base ? file_base_name(base) : NULL;
     struct err first = ERR_INIT;
@@ -55,15 +55,14 @@ static int read_adapter(const struct args *a, const char *folder, struct importe
 }
 
 static int read_fusion(const struct args *a, const char *folder, struct imported *x, struct err *e) {
-    const char *adapter[ARGS_OPTIONS];
     struct model *m = find_base(a, folder, e);
-    return m ? import_fusion(folder, adapter, args_all(a, "adapter", adapter), m, x, e) : e->code;
+    return m ? import_fusion(folder, a->adapter.at, a->adapter.count, m, x, e) : e->code;
 }
 
 static int verb_import_read_any(const struct args *a, const char *path, struct imported *x, struct err *e) {
     if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
     bool fusion = import_is_fusion(path);
-    if (args_get(a, "adapter") && !fusion)
+    if (a->adapter.count && !fusion)
         return err_set(e, ERR_USAGE, "--adapter: %s has no adapter_fusion_config.json: nothing in it joins adapters", path);
     struct notes aside = { 0 };
     char *own = import_petri_file(path), *adapter = own || fusion ? NULL : import_adapter_folder(path, &aside, e);
@@ -95,7 +94,7 @@ static int verb_import_tell(const struct args *a, struct store *s, int64_t id, c
     char *ending = xprintf("of %s's format", x->format);
     int rc = verb_tell_made(a, s, id, ending, e);
     free(ending);
-    if (rc || args_flag(a, "json")) return rc;
+    if (rc || a->json) return rc;
     tell_notes("read", &x->read);
     tell_notes("left aside:", &x->ignored);
     tell_notes("assumed:", &x->assumed);
@@ -118,7 +117,7 @@ static void add_classes(char ***names, int *n, const char *s, char end) {
 }
 
 int verb_classes(const struct args *a, char ***names, int *n, struct err *e) {
-    const char *given = args_get(a, "classes");
+    const char *given = a->classes;
     struct buf bytes = BUF_INIT;
     struct task t;
     int rc = 0;
@@ -150,7 +149,7 @@ int verb_import(const struct args *a, struct err *e) {
     struct imported x = { 0 };
     struct store *s;
     int64_t id;
-    struct history_row row = { .note = args_get(a, "note") };
+    struct history_row row = { .note = a->note };
     char **name;
     int names;
     int rc = verb_run_name(a, &row.name, e);

@@ -39,8 +39,8 @@ static int runs_before_tags(const struct args *a) {
 }
 
 static void print_tagged(const struct args *a, const int64_t *id, size_t n, char *const *tags, int count) {
-    bool off = args_flag(a, "remove");
-    if (args_flag(a, "json")) {
+    bool off = a->flag;
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_ints(&b, off ? "untagged" : "tagged", id, n);
@@ -69,7 +69,7 @@ int verb_tag(const struct args *a, struct err *e) {
     int64_t *id = xcalloc((size_t)runs, sizeof *id);
     size_t n;
     rc = find_typed(s, a->positional, runs, id, &n, e);
-    if (!rc) rc = store_tag(s, id, n, (const char *const *)tags, (size_t)count, !args_flag(a, "remove"), e);
+    if (!rc) rc = store_tag(s, id, n, (const char *const *)tags, (size_t)count, !a->flag, e);
     rc = verb_close(s, rc, e);
     if (!rc) print_tagged(a, id, n, tags, count);
     free(id);
@@ -88,7 +88,7 @@ int verb_note(const struct args *a, struct err *e) {
     if (!rc) rc = store_note(s, id, text, e);
     rc = verb_close(s, rc, e);
     if (rc) return rc;
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_int(&b, "noted", id);
@@ -111,7 +111,7 @@ static int name_classes(const struct args *a, struct err *e) {
     int n, rc = verb_classes(a, &name, &n, e);
     if (!rc && !(rc = verb_store(a, STORE_WRITE, &s, e))) {
         rc = store_find(s, a->positional[0], &id, e);
-        const struct backbone_hint hint = { .given = args_get(a, "model") };
+        const struct backbone_hint hint = { .given = a->model };
         if (!rc) rc = ready_run_name_classes(s, id, &hint, (const char *const *)name, n, e);
         rc = verb_close(s, rc, e);
     }
@@ -120,7 +120,7 @@ static int name_classes(const struct args *a, struct err *e) {
     json_member_int(&b, "named", id);
     json_member_strings(&b, "classes", name, n);
     buf_putc(&b, '}');
-    if (!rc && args_flag(a, "json")) out_line(&b);
+    if (!rc && a->json) out_line(&b);
     else if (!rc) printf("run %lld has its %d classes named\n", (long long)id, n);
     buf_release(&b);
     verb_classes_free(name, n);
@@ -128,10 +128,10 @@ static int name_classes(const struct args *a, struct err *e) {
 }
 
 int verb_name(const struct args *a, struct err *e) {
-    if (!args_get(a, "classes") && a->count < 2) return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
-    if (args_get(a, "classes") && a->count > 1)
+    if (!a->classes && a->count < 2) return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+    if (a->classes && a->count > 1)
         return err_set(e, ERR_USAGE, "give a name or --classes, not both");
-    if (args_get(a, "classes")) return name_classes(a, e);
+    if (a->classes) return name_classes(a, e);
     const char *name = a->positional[1];
     char *before = NULL;
     struct store *s;
@@ -141,7 +141,7 @@ int verb_name(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = store_rename(s, id, name, &before, e);
     rc = verb_close(s, rc, e);
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_int(&b, "named", id);
@@ -174,7 +174,7 @@ static void describe_purge(size_t n, const struct purge_sum *sum, char out[128])
 static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *sum, int64_t *typed, struct err *e) {
     char what[128], line[64];
     *typed = (int64_t)n;
-    if (args_flag(a, "yes")) return 0;
+    if (a->purge.yes) return 0;
     describe_purge(n, sum, what);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
         return err_set(e, ERR_USAGE, "%s would be deleted for good: --yes says that they shall; nothing was deleted", what);
@@ -187,7 +187,7 @@ static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *
 }
 
 static void print_purged(const struct args *a, const int64_t *id, size_t n, const struct purge_sum *sum) {
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_ints(&b, "purged", id, n);
@@ -236,8 +236,8 @@ static int lessons_to_purge(struct store *s, int64_t **id, size_t *n, struct err
 static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, size_t *n, struct err *e) {
     *id = NULL;
     *n = 0;
-    if (args_flag(a, "lessons")) return lessons_to_purge(s, id, n, e);
-    if (!args_flag(a, "all")) {
+    if (a->purge.lessons) return lessons_to_purge(s, id, n, e);
+    if (!a->purge.all) {
         *id = xcalloc((size_t)a->count, sizeof **id);
         int rc = find_typed(s, a->positional, a->count, *id, n, e);
         for (size_t i = 0; !rc && i < *n; i++) rc = must_be_trashed(s, (*id)[i], e);
@@ -248,7 +248,7 @@ static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, si
 }
 
 int verb_purge(const struct args *a, struct err *e) {
-    if ((a->count > 0) + args_flag(a, "all") + args_flag(a, "lessons") != 1)
+    if ((a->count > 0) + a->purge.all + a->purge.lessons != 1)
         return err_set(e, ERR_USAGE, "petri purge takes runs, or --all of the trash, or --lessons");
     struct store *s;
     struct purge_sum sum;
@@ -259,7 +259,7 @@ int verb_purge(const struct args *a, struct err *e) {
     rc = runs_to_purge(a, s, &id, &n, e);
     if (!rc) rc = purge_count(s, id, n, &sum, e);
     if (!rc) rc = ask_to_purge(a, n, &sum, &typed, e);
-    if (!rc && args_flag(a, "lessons")) rc = store_trash(s, id, n, e);
+    if (!rc && a->purge.lessons) rc = store_trash(s, id, n, e);
     if (!rc) rc = purge_runs(s, id, n, typed, &sum, e);
     rc = verb_close(s, rc, e);
     if (!rc) print_purged(a, id, n, &sum);

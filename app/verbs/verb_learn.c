@@ -42,17 +42,15 @@ struct learn_machine {
     double gflops;
 };
 
-static int learn_measure(const struct args *a, struct learn_machine *m, struct err *e) {
+static void learn_measure(const struct args *a, struct learn_machine *m) {
     struct err ignored = ERR_INIT;
     struct crew *crew;
-    int rc = verb_crew(a, &crew, e);
-    if (rc) return rc;
+    verb_crew(a, &crew);
     char *folder = model_find(verb_shown_model(a), &ignored);
     *m = (struct learn_machine){ .workers = crew_width(crew), .gflops = estimate_rate(crew, 0.1) };
     m->known = folder && !arch_read(folder, &m->arch, NULL, &ignored);
     free(folder);
     crew_free(crew);
-    return 0;
 }
 
 /* Seconds here; 0: not known. */
@@ -86,7 +84,7 @@ static int list_lessons(const struct args *a, struct err *e) {
     struct lesson *list;
     struct learn_machine here;
     struct err unread = ERR_INIT;
-    if (learn_measure(a, &here, e)) return e->code;
+    learn_measure(a, &here);
     char *database = verb_database(a, e);
     if (!database) return e->code;
     int n = lesson_list(&list, &unread);
@@ -100,7 +98,7 @@ static int list_lessons(const struct args *a, struct err *e) {
         row[i].computing = xprintf("%.0f s", ceil(row[i].seconds));
         row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "", l->task ? l->task : "");
     }
-    out_rows(LESSON, args_flag(a, "json") ? REPORT_JSON : REPORT_TABLE, row, n, sizeof *row);
+    out_rows(LESSON, a->json ? REPORT_JSON : REPORT_TABLE, row, n, sizeof *row);
     for (int i = 0; i < n; i++) free(row[i].computing), free(row[i].needs);
     free(row);
     lesson_list_free(list, n);
@@ -169,20 +167,20 @@ static int replay(struct lesson_play *p, bool json, struct err *e) {
 static int replay_lesson(const struct args *a, const struct lesson *l, struct err *e) {
     struct lesson_progress progress;
     struct store *s;
-    int workers, rc = verb_workers(a, &workers, e);
+    int workers = verb_workers(a), rc = 0;
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     verb_train_signals();
     lesson_progress_init(&progress, l);
-    struct lesson_play p = { .lesson = l, .progress = &progress, .store = s, .model = args_get(a, "model"), .task = args_get(a, "task"),
+    struct lesson_play p = { .lesson = l, .progress = &progress, .store = s, .model = a->model, .task = a->task,
                              .jobs = jobs_new(s, workers, (struct jobs_hook){ 0 }) };
     lesson_play_on(l, &progress, p.model, p.task);
     verb_tell_own(p.model || l->model ? NULL : paths_model(), p.task || l->task ? NULL : paths_task());
-    rc = replay(&p, args_flag(a, "json"), e);
+    rc = replay(&p, a->json, e);
     lesson_play_release(&p);
     jobs_free(p.jobs, false);
     rc = verb_close(s, rc, e);
-    const char *folder = args_get(a, "handout");
+    const char *folder = a->learn.handout;
     if (!rc && folder) rc = learn_handout(a, l, &progress, folder, e);
     lesson_progress_release(&progress);
     return rc;
@@ -191,13 +189,13 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
 static int learn_on_screen(const struct args *a, const char *lesson, struct err *e) {
     struct settings settings;
     struct buf said = BUF_INIT;
-    int rc = verb_shown_settings(a, &settings, &said, e);
+    int rc = verb_shown_settings(a, &(struct screen_options){ NULL }, &settings, &said, e);
     struct session_start with = {
         .verbs = &palette_verbs, .settings = &settings, .said = buf_text(&said),
         .model = verb_shown_model(a), .task = verb_shown_task(a), .lesson = lesson,
-        .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
+        .terminal = { a->no_color, a->ascii },
     };
-    if (!rc) rc = verb_workers(a, &with.workers, e);
+    with.workers = verb_workers(a);
     if (!rc) keeper_begin();
     if (!rc) rc = verb_store(a, STORE_WRITE, &with.store, e);
     if (!rc) rc = session_run(&with, e);
@@ -207,13 +205,13 @@ static int learn_on_screen(const struct args *a, const char *lesson, struct err 
 
 int verb_learn(const struct args *a, struct err *e) {
     struct lesson l;
-    if (args_flag(a, "list")) return a->count ? err_set(e, ERR_USAGE, "--list takes no lesson") : list_lessons(a, e);
+    if (a->list) return a->count ? err_set(e, ERR_USAGE, "--list takes no lesson") : list_lessons(a, e);
     if (!a->count) return err_set(e, ERR_USAGE, "petri learn takes a lesson; petri learn --list has them");
     char *path = lesson_file(a->positional[0], e);
     int rc = path ? lesson_read(&l, path, e) : e->code;
     free(path);
     if (rc) return rc;
-    if (args_flag(a, "auto") || args_get(a, "handout")) rc = replay_lesson(a, &l, e);
+    if (a->learn.replay || a->learn.handout) rc = replay_lesson(a, &l, e);
     else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) rc = learn_on_screen(a, l.path, e);
     else rc = err_set(e, ERR_USAGE, "petri learn %s --auto replays the lesson without questions and prints its checks", l.name);
     lesson_release(&l);

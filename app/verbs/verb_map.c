@@ -46,8 +46,8 @@ static void result_release(struct result *r) {
 }
 
 static int verb_map_read_form(const struct args *a, enum map_form *form, struct err *e) {
-    *form = args_flag(a, "json") ? AS_JSON : args_flag(a, "csv") ? AS_CSV : AS_TEXT;
-    if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
+    *form = a->json ? AS_JSON : a->csv ? AS_CSV : AS_TEXT;
+    if (a->json && a->csv) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
     return 0;
 }
 
@@ -261,7 +261,7 @@ static int draw_set(const struct args *a, int64_t *id, struct err *e) {
     struct asked q;
     struct store *s;
     bool new;
-    int rc = asked_read(&q, a, PROBE_ROWS, e);
+    int rc = asked_read(&q, a, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (!rc) rc = verb_close(s, verb_embed_rows(a, &q, s, id, &new, e), e);
     asked_release(&q);
@@ -271,8 +271,8 @@ static int draw_set(const struct args *a, int64_t *id, struct err *e) {
 static int read_set(const struct args *a, struct result *r, struct err *e) {
     struct store *s;
     int64_t id;
-    int rc = map_read_by(a, &r->by_task, e);
-    if (!rc) rc = a->count ? set_number(a->positional[0], &id, e) : draw_set(a, &id, e);
+    r->by_task = a->map.by_task;
+    int rc = a->count ? set_number(a->positional[0], &id, e) : draw_set(a, &id, e);
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = verb_close(s, store_embedding(s, id, &r->set, e), e);
@@ -287,8 +287,8 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
 }
 
 static int read_table(const struct args *a, struct result *r, const char *file, struct err *e) {
-    struct vectors_options o = { args_get(a, "labels"), args_get(a, "columns"), args_get(a, "skip"),
-                                 .delimiter = args_get(a, "delimiter") };
+    struct vectors_options o = { a->map.labels, a->map.columns, a->map.skip,
+                                 .delimiter = a->delimiter };
     if (verb_header(a, &o.header, e)) return e->code;
     if (o.columns && o.skip) return err_set(e, ERR_USAGE, "give --columns or --skip, not both");
     int rc = vectors_read(&r->v, file, &o, e);
@@ -297,10 +297,10 @@ static int read_table(const struct args *a, struct result *r, const char *file, 
 }
 
 static int one_map(const struct args *a, enum map_form form, struct err *e) {
-    struct result r = { .note = BUF_INIT, .pca = args_flag(a, "pca") };
-    const char *file = args_get(a, "vectors");
-    int rc = map_options(a, &r.options, e);
-    if (!rc) rc = file ? read_table(a, &r, file, e) : read_set(a, &r, e);
+    struct result r = { .note = BUF_INIT, .pca = a->map.pca };
+    const char *file = a->map.vectors;
+    map_options(a, &r.options);
+    int rc = file ? read_table(a, &r, file, e) : read_set(a, &r, e);
     if (!rc) {
         int given = r.v.n;
         vectors_sample(&r.v, TSNE_MOST, r.options.seed);
@@ -320,24 +320,24 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
 
 /* Options that have no meaning for what is drawn. */
 static int refuse_others(const struct args *a, bool file, bool drawn, struct err *e) {
-    static const char *const of_table[] = { "labels", "columns", "skip" }, *const reader[] = { "header", "no-header", "delimiter" },
-                      *const of_rows[] = { "task", "unseen", "split", "rows", "layer", "pool" };
-    for (size_t i = 0; !file && i < COUNT_OF(of_table); i++)
-        if (args_get(a, of_table[i])) return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", of_table[i]);
-    for (size_t i = 0; !file && !drawn && i < COUNT_OF(reader); i++)
-        if (args_get(a, reader[i])) return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", reader[i]);
-    bool steps = args_flag(a, "steps");
-    for (size_t i = 0; !drawn && i < COUNT_OF(of_rows); i++)
-        if (args_get(a, of_rows[i]) && !(steps && !strcmp(of_rows[i], "layer")))
-            return err_set(e, ERR_USAGE, "--%s draws rows: give it without SET, --vectors and --steps", of_rows[i]);
+    const struct map_options *m = &a->map;
+    if (!file && (m->labels || m->columns || m->skip))
+        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", m->labels ? "labels" : m->columns ? "columns" : "skip");
+    if (!file && !drawn && (a->header || a->no_header || a->delimiter))
+        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", a->header ? "header" : a->no_header ? "no-header" : "delimiter");
+    const char *draws = a->task ? "task" : a->unseen ? "unseen" : a->split ? "split" : a->rows ? "rows"
+                        : a->layer != PROBE_ALL_LAYERS && !m->steps                            ? "layer"
+                        : a->pool != OVER_USUAL                                                ? "pool"
+                                                                                               : NULL;
+    if (!drawn && draws) return err_set(e, ERR_USAGE, "--%s draws rows: give it without SET, --vectors and --steps", draws);
     return 0;
 }
 
 int verb_map(const struct args *a, struct err *e) {
     enum map_form form;
-    bool steps = args_flag(a, "steps"), file = args_get(a, "vectors") != NULL, run = args_get(a, "run") != NULL;
-    bool drawn = !steps && (run || args_get(a, "task") || args_get(a, "model")) && !file && !a->count;
-    bool odd = (steps && !run) || (run && !steps && !drawn) || (args_get(a, "model") && !drawn);
+    bool steps = a->map.steps, file = a->map.vectors != NULL, run = a->run != NULL;
+    bool drawn = !steps && (run || a->task || a->model) && !file && !a->count;
+    bool odd = (steps && !run) || (run && !steps && !drawn) || (a->model && !drawn);
     if (odd || steps + file + drawn + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     int rc = refuse_others(a, file, drawn, e);

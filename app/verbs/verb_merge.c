@@ -107,7 +107,7 @@ static int merge_one(struct store *into, const char *path, bool json, struct buf
 int verb_merge(const struct args *a, struct err *e) {
     struct store *into;
     struct buf out = BUF_INIT;
-    bool json = args_flag(a, "json");
+    bool json = a->json;
     int rc = store_open(&into, a->positional[0], STORE_WRITE, e);
     if (rc) return rc;
     if (json) {

@@ -24,7 +24,7 @@ struct joining {
 
 /* "0.7,0.3", one a run; without, all the same. */
 static int read_merge_weights(const struct args *a, struct joining *j, struct err *e) {
-    const char *given = args_get(a, "weights");
+    const char *given = a->merge.weights;
     char *text = xstrdup(given ? given : ""), *rest = text, *one;
     int n = 0, rc = 0;
     for (; given && !rc && (one = text_item(&rest)); n++) {
@@ -41,23 +41,16 @@ static int read_merge_weights(const struct args *a, struct joining *j, struct er
 }
 
 static int read_how(const struct args *a, struct joining *j, struct err *e) {
-    const char *how = args_get(a, "how"), *density = args_get(a, "density");
-    int h = COMBINE_CONCAT;
-    if (how)
-        for (h = 0; h < COMBINE_HOWS && strcmp(how, combine_names[h]);) h++;
-    if (h == COMBINE_HOWS) return err_set(e, ERR_USAGE, "--how %s: concat, linear and ties are the ways", how);
-    j->how.how = (enum combine_how)h;
-    if (!density != (h != COMBINE_TIES))
-        return err_set(e, ERR_USAGE, density ? "--density is for --how ties"
-                                             : "--how ties needs --density, the share of values that is kept, as 0.5");
-    if (density && (!text_to_double(density, &j->how.density) || !(j->how.density > 0 && j->how.density <= 1)))
-        return err_set(e, ERR_USAGE, "--density %s: is no number above 0 and at most 1", density);
-    return 0;
+    j->how.how = (enum combine_how)a->merge.how;
+    j->how.density = a->merge.density;
+    if (!a->merge.density == (j->how.how != COMBINE_TIES)) return 0;
+    return err_set(e, ERR_USAGE, a->merge.density ? "--density is for --how ties"
+                                                  : "--how ties needs --density, the share of values that is kept, as 0.5");
 }
 
 /* The runs' numbers, each once, and whose head is taken. */
 static int find_runs(const struct args *a, struct store *s, struct joining *j, struct err *e) {
-    const char *head = args_get(a, "head");
+    const char *head = a->merge.head;
     int64_t of = 0;
     for (int i = 0; i < a->count; i++) {
         if (store_find(s, a->positional[i], &j->id[i], e)) return e->code;
@@ -76,7 +69,7 @@ static int open_runs(const struct args *a, struct store *s, struct joining *j, s
     int rc = 0;
     for (int i = 0; i < j->how.parts && !rc; i++) {
         struct opened *o = &j->run[i];
-        rc = opened_run(o, s, j->id[i], NULL, &(struct backbone_hint){ .given = args_get(a, "model") }, said, e);
+        rc = opened_run(o, s, j->id[i], NULL, &(struct backbone_hint){ .given = a->model }, said, e);
         j->part[i].name = xprintf("run %lld", (long long)j->id[i]);
         j->part[i].predictor = o->predictor;
         j->part[i].config = &o->config;
@@ -119,7 +112,7 @@ static int tell(const struct args *a, struct store *s, int64_t id, const struct 
     char *ending = xprintf("joined by %s", x->version);
     int rc = verb_tell_made(a, s, id, ending, e);
     free(ending);
-    for (size_t i = 0; !rc && !args_flag(a, "json") && i < x->assumed.count; i++) {
+    for (size_t i = 0; !rc && !a->json && i < x->assumed.count; i++) {
         printf("  ");
         out_text(x->assumed.line[i]);
         putchar('\n');
@@ -131,7 +124,7 @@ static int join_runs(const struct args *a, struct store *s, struct joining *j, s
     struct imported x = { 0 };
     struct buf said = BUF_INIT;
     int64_t id;
-    struct history_row row = { .note = args_get(a, "note") };
+    struct history_row row = { .note = a->note };
     int rc = verb_run_name(a, &row.name, e);
     if (!rc) rc = find_runs(a, s, j, e);
     row.parent = rc ? 0 : j->id[0];

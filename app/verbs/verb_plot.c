@@ -34,28 +34,16 @@ struct plotting {
 };
 
 static int plot_ask_smooth(const struct args *a, int *level, struct err *e) {
-    const char *typed = args_get(a, "smooth");
-    double weight;
     *level = 3;
-    if (!typed) return 0;
-    bool number = text_to_double(typed, &weight);
-    for (*level = 0; number && *level <= PLOT_SMOOTH_MAX; ++*level)
-        if (plot_smooth_weight(*level) == weight) return 0;
+    if (a->plot.smooth < 0) return 0;
+    for (*level = 0; *level <= PLOT_SMOOTH_MAX; ++*level)
+        if (plot_smooth_weight(*level) == a->plot.smooth) return 0;
     struct buf known = BUF_INIT;
     for (int i = 0; i <= PLOT_SMOOTH_MAX; i++)
         buf_printf(&known, "%s%g", !i ? "" : i < PLOT_SMOOTH_MAX ? ", " : " or ", plot_smooth_weight(i));
-    err_set(e, ERR_USAGE, "--smooth %s: the weight of what came before is %s", typed, buf_text(&known));
+    err_set(e, ERR_USAGE, "--smooth %g: the weight of what came before is %s", a->plot.smooth, buf_text(&known));
     buf_release(&known);
     return e->code;
-}
-
-static int plot_ask_x(const struct args *a, enum plot_x *x, struct err *e) {
-    const char *typed = args_get(a, "x");
-    for (int i = 0; i < PLOT_XS; i++) {
-        *x = (enum plot_x)i;
-        if (!typed || !strcmp(typed, plot_x_name(*x))) return 0;
-    }
-    return err_set(e, ERR_USAGE, "--x is step, tokens, time or epoch, not \"%s\"", typed);
 }
 
 /* "dev.accuracy" where "accuracy" was said and the run has no points of that name. */
@@ -227,12 +215,12 @@ static int plot_out(const struct plotting *f, const struct args *a, enum render_
     struct buf out = BUF_INIT;
     struct canvas c;
     int rc = 0;
-    if (args_flag(a, "csv")) plot_csv(f, &out);
-    else if (args_flag(a, "json") && !args_get(a, "out")) plot_json(f, &out);
+    if (a->csv) plot_csv(f, &out);
+    else if (a->json && !a->out) plot_json(f, &out);
     if (out.size) {
         fwrite(out.data, 1, out.size, stdout);
     } else {
-        canvas_init(&c, w, h, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+        canvas_init(&c, w, h, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
         plot_draw(f, &c);
         render_canvas(&c, form, &out);
         rc = drawing_put(a, &out, e);
@@ -256,25 +244,25 @@ static void plot_release(struct plotting *f) {
 }
 
 int verb_plot(const struct args *a, struct err *e) {
-    struct plotting f = { .key = args_get(a, "key") ? args_get(a, "key") : "loss" };
+    struct plotting f = { .key = a->plot.key ? a->plot.key : "loss" };
     struct store *s = NULL;
     enum render_form form;
     int w = 80, h = 24;
-    f.look.log = args_flag(a, "log");
-    f.look.log_x = args_flag(a, "log-x");
-    int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
+    f.look.log = a->plot.log;
+    f.look.log_x = a->plot.log_x;
+    f.look.x = (enum plot_x)a->plot.x;
+    int rc = a->size ? render_size(a->size, &w, &h, e) : 0;
     if (!rc) rc = drawing_form(a, &form, e);
-    if (!rc) rc = plot_ask_x(a, &f.look.x, e);
     if (!rc) rc = plot_ask_smooth(a, &f.look.smooth, e);
-    if (!rc && args_flag(a, "csv") && (args_get(a, "out") || args_flag(a, "json")))
+    if (!rc && a->csv && (a->out || a->json))
         rc = err_set(e, ERR_USAGE, "--csv goes to standard output, alone: no --out and no --json beside it");
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = plot_add_named(&f, s, a, e);
     bool scored = !rc && strchr(f.of[0].key, '.') && !text_starts(f.of[0].key, "loss.");
-    if (scored && !args_get(a, "smooth")) f.look.smooth = 0; /* evaluations are few, and each is of many rows */
+    if (scored && a->plot.smooth < 0) f.look.smooth = 0; /* evaluations are few, and each is of many rows */
     f.look.whole = scored;
-    f.look.raw = f.count == 1 || args_flag(a, "raw");
+    f.look.raw = f.count == 1 || a->plot.raw;
     if (!rc) rc = plot_out(&f, a, form, w, h, e);
     plot_release(&f);
     return verb_close(s, rc, e);

@@ -41,7 +41,7 @@ static void print_predicted(const struct opened *o, const double *p) {
 static void print_prediction(const struct opened *o, const struct args *a, const struct dataset_row *row,
                              const double *p) {
     size_t k = (size_t)predictor_classes(o->predictor);
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         if (!o->names) json_member_double(&b, "score", p[0]);
@@ -76,7 +76,7 @@ static void verb_predict_print_text(const struct opened *o, const struct args *a
     bool any = predictor_gold(o->predictor) == DATA_TEXT;
     struct parsed p = { .label = -1 };
     if (!any) p = predictor_parse(o->predictor, given, size);
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_bytes(&b, "given", given, size);
@@ -135,7 +135,7 @@ static int predict_rows(const struct opened *o, const struct args *a, struct dat
 
 static void fill_print(const struct args *a, const struct model *m, const char *text, const struct filled *f) {
     struct buf b = BUF_INIT;
-    bool json = args_flag(a, "json");
+    bool json = a->json;
     if (json) {
         buf_putc(&b, '{');
         json_member_string(&b, "model", m->name);
@@ -172,11 +172,9 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
     struct opened o = { 0 };
     struct filled f = { 0 };
     struct crew *crew;
-    int64_t most = 5;
-    if (args_get(a, "text") || args_get(a, "file")) return err_set(e, ERR_USAGE, "give --fill, or --text or --file, not both");
-    int rc = args_int(a, "top", 1, 1000, &most, e);
-    if (!rc) rc = verb_crew(a, &crew, e);
-    if (rc) return rc;
+    if (a->text || a->file) return err_set(e, ERR_USAGE, "give --fill, or --text or --file, not both");
+    int rc;
+    verb_crew(a, &crew);
     if (a->count) {
         rc = verb_open_typed(&o, a, a->positional[0], e);
     } else {
@@ -184,7 +182,7 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
         o.predictor = o.model ? predictor_of_words(o.model, e) : NULL;
         rc = o.predictor ? 0 : e->code;
     }
-    if (!rc) rc = predictor_fill(o.predictor, text, strlen(text), (int)most, crew, &f, e);
+    if (!rc) rc = predictor_fill(o.predictor, text, strlen(text), a->predict.top ? (int)a->predict.top : 5, crew, &f, e);
     if (!rc) fill_print(a, o.model, text, &f);
     filled_release(&f);
     opened_release(&o);
@@ -196,12 +194,13 @@ int verb_predict(const struct args *a, struct err *e) {
     struct opened o;
     struct input in;
     struct crew *crew;
-    if (args_get(a, "fill")) return predict_fill(a, args_get(a, "fill"), e);
-    if (args_get(a, "top")) return err_set(e, ERR_USAGE, "--top is for --fill");
-    if (!args_get(a, "text") == !args_get(a, "file"))
+    if (a->predict.fill) return predict_fill(a, a->predict.fill, e);
+    if (a->predict.top) return err_set(e, ERR_USAGE, "--top is for --fill");
+    if (!a->text == !a->file)
         return err_set(e, ERR_USAGE, "petri predict needs --text, --file or --fill");
-    int rc = verb_crew(a, &crew, e);
-    if (!rc && !(rc = verb_open(&o, a, e))) {
+    verb_crew(a, &crew);
+    int rc = verb_open(&o, a, e);
+    if (!rc) {
         rc = input_open(&in, a, opened_reader(&o), e);
         if (!rc) {
             rc = (predictor_writes(o.predictor) ? write_rows : predict_rows)(&o, a, &in.data, crew, e);

@@ -14,39 +14,22 @@
 #include "core/text/vocab_train.h"
 #include "core/train/pretrain.h"
 
-/* The options of the run that were given; what says its rows is none of them. */
-static int pretrain_options(const struct args *a, struct run_config *c, struct err *e) {
-    int rc = 0;
-    for (int i = 0; i < a->given && !rc; i++) {
-        const struct option_spec *o = a->option[i].spec;
-        const char *name = config_option_name(o->name);
-        if (name && strcmp(name, "text") && strcmp(name, "dev")) rc = config_set(c, name, o->value ? a->option[i].value : "on", e);
-    }
-    return rc;
-}
-
-/* The shape, and the texts. */
-static int pretrain_asked(const struct args *a, const struct run_config *c, const char *text[ARGS_OPTIONS], struct pretrain *p,
+/* The shape, and the texts: room for all. */
+static int pretrain_asked(const struct args *a, const struct run_config *c, struct option_texts *text, struct pretrain *p,
                           struct err *e) {
-    int64_t layers = 4, width = 128, heads = 4, vocabulary = 6000;
-    if (args_int(a, "layers", 1, 48, &layers, e) || args_int(a, "width", 4, 4096, &width, e) ||
-        args_int(a, "heads", 1, 4096, &heads, e) ||
-        args_int(a, "vocab", VOCAB_TRAIN_LEAST, VOCAB_TRAIN_MOST, &vocabulary, e))
-        return e->code;
-    bool half;
-    if (verb_half(a, &half, e)) return e->code;
-    int n = args_all(a, "text", text);
-    for (int i = 0; i < a->count && n < ARGS_OPTIONS; i++) text[n++] = a->positional[i];
-    if (!n) return err_set(e, ERR_USAGE, "petri pretrain needs --text FILE, with a text a line");
-    *p = (struct pretrain){ .text = text, .texts = n, .dev = args_get(a, "dev"), .vocabulary = (int)vocabulary };
-    p->model = (struct fresh){ .layers = (int)layers, .width = (int)width, .heads = (int)heads, .inner = 4 * (int)width,
-                               .positions = c->max_len, .seed = c->seed };
+    const struct pretrain_options *o = &a->pretrain;
+    *text = o->text;
+    for (int i = 0; i < a->count && text->count < OPTION_TEXTS; i++) text->at[text->count++] = a->positional[i];
+    if (!text->count) return err_set(e, ERR_USAGE, "petri pretrain needs --text FILE, with a text a line");
+    *p = (struct pretrain){ .text = text->at, .texts = text->count, .dev = o->dev, .vocabulary = (int)o->vocab };
+    p->model = (struct fresh){ .layers = (int)o->layers, .width = (int)o->width, .heads = (int)o->heads,
+                               .inner = 4 * (int)o->width, .positions = c->max_len, .seed = c->seed };
     return fresh_check(&p->model, e);
 }
 
 /* Where the model is to go: it must be free before the long work. */
 static int check_out(const struct args *a, const struct pretrain *p, const char *database, struct err *e) {
-    const char *out = args_get(a, "out");
+    const char *out = a->out;
     struct outfile_guard g;
     if (!out || !*out) return err_set(e, ERR_USAGE, "petri pretrain needs --out DIR, a new folder");
     if (file_exists(out) && !file_is_empty_folder(out))
@@ -59,16 +42,14 @@ static int check_out(const struct args *a, const struct pretrain *p, const char 
 }
 
 static int pretrain_write(const struct args *a, struct store *s, int64_t run, struct err *e) {
-    const char *out = args_get(a, "out");
+    const char *out = a->out;
     double worst;
-    bool half;
     struct buf said = BUF_INIT;
-    int rc = verb_half(a, &half, e);
-    if (!rc) rc = export_hf(s, run, NULL, NULL, out, half, NULL, &worst, &said, e);
+    int rc = export_hf(s, run, NULL, NULL, out, a->half > 0, NULL, &worst, &said, e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     if (rc) return rc;
-    if (args_flag(a, "json")) {
+    if (a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_int(&b, "run", run);
@@ -88,7 +69,7 @@ static int pretrain_run(const struct args *a, struct store *s, const struct pret
     struct buf report = BUF_INIT;
     int64_t id = 0;
     bool made;
-    char *parent = xprintf("%s-files/models", store_path(s)), *name = file_base_name(args_get(a, "out"));
+    char *parent = xprintf("%s-files/models", store_path(s)), *name = file_base_name(a->out);
     int rc = pretrain_begin(p, parent, name, &r->config, &made, &report, e);
     if (!rc) out_report(buf_text(&report));
     buf_release(&report);
@@ -99,21 +80,20 @@ static int pretrain_run(const struct args *a, struct store *s, const struct pret
     if (rc && !id && made) pretrain_undo(&r->config); /* nothing was begun */
     if (rc && e->code == ERR_INTERRUPTED && id)
         return err_set(e, ERR_INTERRUPTED, "stopped; `petri resume %lld` goes on from there, and `petri export %lld --to hf %s` then "
-                                           "writes the model", (long long)id, (long long)id, args_get(a, "out"));
+                                           "writes the model", (long long)id, (long long)id, a->out);
     return rc ? rc : pretrain_write(a, s, id, e);
 }
 
 int verb_pretrain(const struct args *a, struct err *e) {
-    struct job_request r = { .note = args_get(a, "note") };
-    const char *text[ARGS_OPTIONS];
+    struct job_request r = { .note = a->note };
+    struct option_texts text;
     struct pretrain p;
     struct store *s = NULL;
     config_init(&r.config);
     pretrain_usual(&r.config);
-    int workers, rc = verb_workers(a, &workers, e);
-    if (!rc) rc = verb_run_name(a, &r.name, e);
-    if (!rc) rc = pretrain_options(a, &r.config, e);
-    if (!rc) rc = pretrain_asked(a, &r.config, text, &p, e);
+    int rc = verb_run_name(a, &r.name, e);
+    if (!rc) rc = args_config(a, &r.config, e);
+    if (!rc) rc = pretrain_asked(a, &r.config, &text, &p, e);
     char *database = rc ? NULL : verb_database(a, e);
     if (!rc) rc = database ? check_out(a, &p, database, e) : e->code;
     free(database);

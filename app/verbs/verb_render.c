@@ -41,14 +41,14 @@ struct scene {
 
 static int place_method(struct scene *s, const struct args *a, bool first, struct err *e) {
     struct method m;
-    const char *text = args_get(a, "method");
+    const char *text = a->method;
     int rc = method_parse(text ? text : "lora", &m, e);
     if (rc) return rc;
     struct err missing = ERR_INIT;
     const char *model = verb_shown_model(a);
     char *folder = model_find(model, &missing);
     if (folder && !model_shape(folder, &s->arch, &missing)) s->have_arch = true;
-    const char *task = first && !args_get(a, "task") ? paths_first_task() : verb_shown_task(a);
+    const char *task = first && !a->task ? paths_first_task() : verb_shown_task(a);
     s->have_task = !task_open(&s->task, &(struct task_source){ .where = task }, &missing);
     struct compose_view *v = &s->ui.compose;
     v->arch = s->have_arch ? &s->arch : NULL;
@@ -67,7 +67,7 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
         .model = model, .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
         .fetch = s->have_arch && s->have_task ? NULL : paths_fetch(), .stand_in = s->stand_in = paths_stand_in(model, task),
         .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .kernel = blas_facts()->kernel,
-        .terminal_colours = args_flag(a, "ansi") ? 256 : 0,
+        .terminal_colours = a->ansi ? 256 : 0,
     };
     free(folder);
     return 0;
@@ -78,8 +78,8 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
     struct runs_view *v = &s->ui.runs;
     char *columns;
     bool list = screen == SCREEN_RUNS;
-    const char *filter = list && args_get(a, "filter") ? args_get(a, "filter") : "";
-    v->trash = list && args_flag(a, "trash");
+    const char *filter = list && a->render.filter ? a->render.filter : "";
+    v->trash = list && a->render.trash;
     if (strlen(filter) >= sizeof v->filter) return err_set(e, ERR_USAGE, "--filter: longer than the %zu bytes that the screen takes",
                                                            sizeof v->filter - 1);
     snprintf(v->filter, sizeof v->filter, "%s", filter);
@@ -107,7 +107,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     int rc = place_rows(s, store, a, screen, e);
     if (rc) return rc;
     int64_t id = 0;
-    if (args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
+    if (a->run) rc = store_find(store, a->run, &id, e);
     else if (s->runs->rows) id = s->runs->row[0].id;
     if (rc || !id) return rc;
     s->ui.runs.cursor_id = id;
@@ -128,7 +128,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
 
 /* --loss parts, tasks, or a part or task by name: which curves Train shows. */
 static int choose_loss(struct train_view *v, const struct args *a, struct err *e) {
-    const char *of = args_get(a, "loss");
+    const char *of = a->render.loss;
     const struct series *s = &v->series;
     if (!of) return 0;
     if (!strcmp(of, "parts") && s->terms) v->shown_term = s->terms + 1;
@@ -151,7 +151,7 @@ static int choose_loss(struct train_view *v, const struct args *a, struct err *e
 
 /* --set N or N,M */
 static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *e) {
-    const char *typed = args_get(a, "set");
+    const char *typed = a->render.set;
     *sets = typed ? text_to_ints(typed, set, MAP_PANELS) : 0;
     if (*sets >= 0) return 0;
     return err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
@@ -159,11 +159,10 @@ static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *
 
 static int place_matrix(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                         struct err *e) {
-    int64_t id = 0;
-    int rc = args_int(a, "matrix", 1, INT64_MAX, &id, e);
-    if (!rc && screen != SCREEN_HEATMAP) rc = err_set(e, ERR_USAGE, "--matrix is for --screen heatmap");
+    int rc = 0;
+    if (screen != SCREEN_HEATMAP) rc = err_set(e, ERR_USAGE, "--matrix is for --screen heatmap");
     if (!rc && !store) rc = err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
-    if (!rc) rc = insight_kept(store, id, &s->heat, e);
+    if (!rc) rc = insight_kept(store, a->render.matrix, &s->heat, e);
     if (!rc) s->ui.heatmap.data = s->heat->data;
     return rc;
 }
@@ -172,18 +171,18 @@ static int place_matrix(struct scene *s, struct store *store, const struct args 
 static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                          struct err *e) {
     int64_t id = 0, set[MAP_PANELS];
-    bool map = screen == SCREEN_MAP, steps = args_flag(a, "steps");
+    bool map = screen == SCREEN_MAP, steps = a->render.steps;
     struct insight_subject what = { .model = verb_shown_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
     int rc = read_sets(a, set, &what.sets, e);
-    if (!rc && args_get(a, "run")) rc = store_find(store, args_get(a, "run"), &id, e);
+    if (!rc && a->run) rc = store_find(store, a->run, &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
-    if (!rc && args_get(a, "matrix")) return place_matrix(s, store, a, screen, e);
+    if (!rc && a->render.matrix) return place_matrix(s, store, a, screen, e);
     if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
     if (rc) return rc;
     what.task = verb_shown_task(a);
     what.runs = id > 0;
-    what.run_task = id > 0 ? args_get(a, "task") : NULL;
-    what.unseen = args_get(a, "unseen");
+    what.run_task = id > 0 ? a->task : NULL;
+    what.unseen = a->unseen;
     if (what.unseen && id <= 0) return err_set(e, ERR_USAGE, "--unseen goes with --run, of a run of several tasks");
     rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
     s->ui.map.subject[0] = what.sets ? set[0] : id;
@@ -197,7 +196,7 @@ static int place_insight(struct scene *s, struct store *store, const struct args
 /* The runs that pass --filter, or all, side by side. */
 static int place_compare(struct scene *s, struct store *store, const struct args *a, struct err *e) {
     struct store_runs runs;
-    const struct store_list list = { .filter = args_get(a, "filter"), .sort = "id", .limit = COMPARE_RUNS };
+    const struct store_list list = { .filter = a->render.filter, .sort = "id", .limit = COMPARE_RUNS };
     if (!store) return err_set(e, ERR_NOT_FOUND, "no run is stored yet");
     int rc = store_list(store, &list, &runs, e);
     if (rc) return rc;
@@ -212,25 +211,17 @@ static int place_compare(struct scene *s, struct store *store, const struct args
 
 /* The list of sweeps, or --sweep's page with --part. */
 static int place_sweep(struct scene *s, struct store *store, const struct args *a, struct err *e) {
-    static const char *const parts[] = { "grid", "effects", "front", "lines" };
-    const char *part = args_get(a, "part");
-    int64_t id = 0;
-    int at = 0;
+    int64_t id = a->render.sweep;
     if (!store) return err_set(e, ERR_NOT_FOUND, "no sweep is stored yet");
-    int rc = args_int(a, "sweep", 1, INT64_MAX, &id, e);
-    while (part && at < PART_COUNT && strcmp(part, parts[at])) at++;
-    if (!rc && at == PART_COUNT) rc = err_set(e, ERR_USAGE, "--part is grid, effects, front or lines, not \"%s\"", part);
-    enum compared_cost cost = COST_TRAINED;
-    if (!rc) rc = verb_compared_cost(a, &cost, e);
-    if (!rc) rc = swept_page_read(store, id, NULL, &s->swept, e);
+    int rc = swept_page_read(store, id, NULL, &s->swept, e);
     if (rc) return rc;
     struct sweep_view *v = &s->ui.sweep;
     sweep_open(v, id);
-    v->cost = (enum sweep_cost)cost;
+    if (a->cost >= 0) v->cost = (enum sweep_cost)a->cost;
     v->item = s->swept->item;
     v->items = s->swept->items;
     v->page = s->swept->page;
-    v->part = (enum sweep_part)at;
+    v->part = a->render.part >= 0 ? (enum sweep_part)a->render.part : PART_GRID;
     return 0;
 }
 
@@ -251,7 +242,7 @@ static int verb_render_print(const struct ui *ui, enum render_form form, const s
     struct buf out = BUF_INIT;
     int rc = 0;
     render_ui(ui, form, &out);
-    if (args_flag(a, "json") && !args_get(a, "out")) verb_render_print_json(ui, names[form], buf_text(&out));
+    if (a->json && !a->out) verb_render_print_json(ui, names[form], buf_text(&out));
     else rc = drawing_put(a, &out, e);
     buf_release(&out);
     return rc;
@@ -269,32 +260,32 @@ static int unknown_screen(struct err *e) {
 int verb_render(const struct args *a, struct err *e) {
     struct scene s = { 0 };
     int w = 80, h = 24;
-    const char *name = args_get(a, "screen");
+    const char *name = a->render.screen;
     enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
     if (screen == SCREEN_COUNT)
         return unknown_screen(e);
     enum render_form form;
-    int rc = args_get(a, "size") ? render_size(args_get(a, "size"), &w, &h, e) : 0;
+    int rc = a->size ? render_size(a->size, &w, &h, e) : 0;
     if (!rc) rc = drawing_form(a, &form, e);
     if (rc) return rc;
-    ui_init(&s.ui, args_flag(a, "ascii") ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+    ui_init(&s.ui, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
     struct store *store = NULL;
     struct err absent = ERR_INIT;
     char *path = verb_database(a, &absent);
     int opened = path ? store_open(&store, path, STORE_READ, &absent) : ERR_NOT_FOUND;
-    if (opened && (args_get(a, "db") || opened != ERR_NOT_FOUND)) {
+    if (opened && (a->db || opened != ERR_NOT_FOUND)) {
         *e = absent;
         rc = opened;
     }
     if (!rc) rc = place_method(&s, a, screen == SCREEN_FIRST, e);
     if (!rc && store) rc = place_runs(&s, store, a, screen, e);
-    if (!rc && !store && args_get(a, "run")) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
-    if (!rc && args_get(a, "loss"))
+    if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
+    if (!rc && a->render.loss)
         rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
-    if (!rc && args_get(a, "filter") && screen != SCREEN_COMPARE && screen != SCREEN_RUNS)
+    if (!rc && a->render.filter && screen != SCREEN_COMPARE && screen != SCREEN_RUNS)
         rc = err_set(e, ERR_USAGE, "--filter is for --screen runs and compare");
-    if (!rc && args_flag(a, "trash") && screen != SCREEN_RUNS) rc = err_set(e, ERR_USAGE, "--trash is for --screen runs");
-    if (!rc && (args_get(a, "sweep") || args_get(a, "part") || args_get(a, "cost")) && screen != SCREEN_SWEEP)
+    if (!rc && a->render.trash && screen != SCREEN_RUNS) rc = err_set(e, ERR_USAGE, "--trash is for --screen runs");
+    if (!rc && (a->render.sweep || a->render.part >= 0 || a->cost >= 0) && screen != SCREEN_SWEEP)
         rc = err_set(e, ERR_USAGE, "--sweep, --part and --cost are for --screen sweep");
     if (!rc && screen == SCREEN_DATA) {
         s.folder = own_folder_list("");

@@ -45,12 +45,11 @@ static void print_tables(const struct experiment *x, const struct experiment_res
 }
 
 enum { FILES = 2 };
-static const char *const FILE_OPTION[FILES] = { "out", "page" };
 
 /* Whether they may be made, asked before anything runs. */
 static int verb_replicate_check_files(const struct args *a, const struct outfile_guard *g, struct err *e) {
     for (int i = 0; i < FILES; i++) {
-        const char *path = args_get(a, FILE_OPTION[i]);
+        const char *path = i ? a->replicate.page : a->out;
         if (path && outfile_check(g, path, e)) return e->code;
     }
     return 0;
@@ -63,7 +62,7 @@ static int verb_replicate_write_files(const struct args *a, const struct outfile
     int rc = 0;
     for (int i = 0; !rc && i < FILES; i++) {
         struct file_aside f;
-        const char *path = args_get(a, FILE_OPTION[i]);
+        const char *path = i ? a->replicate.page : a->out;
         if (!path) continue;
         rc = outfile_open(&f, g, path, e);
         if (rc) break;
@@ -77,7 +76,7 @@ static int verb_replicate_write_files(const struct args *a, const struct outfile
 /* One experiment after another; their results as one list. */
 static int run_all(const struct args *a, const struct replicate *how, struct buf *json, struct buf *page, int *lacking,
                    struct err *e) {
-    const char *from = args_get(a, "from");
+    const char *from = a->from;
     struct experiment *x = xcalloc(1, sizeof *x);
     struct experiment_result *r = xcalloc(1, sizeof *r);
     int rc = 0;
@@ -93,7 +92,7 @@ static int run_all(const struct args *a, const struct replicate *how, struct buf
         *lacking += lacks;
         experiment_result_json(x, r, json);
         experiment_page(x, r, page);
-        if (!args_flag(a, "json") && (!rc || rc == ERR_INTERRUPTED)) print_tables(x, r);
+        if (!a->json && (!rc || rc == ERR_INTERRUPTED)) print_tables(x, r);
         experiment_release(x);
     }
     buf_putc(json, ']');
@@ -104,28 +103,25 @@ static int run_all(const struct args *a, const struct replicate *how, struct buf
 }
 
 int verb_replicate(const struct args *a, struct err *e) {
-    int64_t minutes = 0;
-    int rc = args_int(a, "budget", 1, 100000, &minutes, e);
-    struct replicate how = { .data = args_get(a, "data"), .dry = args_flag(a, "dry-run"), .all = args_flag(a, "all"),
+    int64_t minutes = a->replicate.budget;
+    struct replicate how = { .data = a->replicate.data, .dry = a->replicate.dry_run, .all = a->replicate.all, .workers = verb_workers(a),
                              .interrupted = verb_interrupted, .tell = verb_replicate_tell };
-    if (!rc) rc = verb_workers(a, &how.workers, e);
-    if (rc) return rc;
     how.until = minutes ? clock_seconds() + 60.0 * (double)minutes : INFINITY;
     char *database = verb_database(a, e);
     if (!database) return e->code;
     how.database = database;
     struct buf json = BUF_INIT, page = BUF_INIT;
     int lacking = 0;
-    bool stored = !args_get(a, "from");
+    bool stored = !a->from;
     struct outfile_guard g;
-    outfile_guard_init(&g, database, args_flag(a, "overwrite"));
-    rc = verb_replicate_check_files(a, &g, e);
+    outfile_guard_init(&g, database, a->overwrite);
+    int rc = verb_replicate_check_files(a, &g, e);
     if (!rc && stored) rc = verb_store(a, STORE_WRITE, &how.store, e);
     if (!rc) {
         verb_catch_signals();
         rc = run_all(a, &how, &json, &page, &lacking, e);
         if (!rc) rc = verb_replicate_write_files(a, &g, &json, &page, e);
-        if (!rc && args_flag(a, "json")) out_line(&json);
+        if (!rc && a->json) out_line(&json);
         if (!rc && lacking) fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
         if (stored) rc = verb_close(how.store, rc, e);
     }

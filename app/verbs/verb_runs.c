@@ -23,7 +23,7 @@
 
 char *verb_database(const struct args *a, struct err *e) {
     static bool said;
-    const char *given = args_get(a, "db");
+    const char *given = a->db;
     bool guessed = false;
     char *path = given ? xstrdup(given) : paths_database(&guessed, e);
     if (!guessed || said) return path;
@@ -81,7 +81,7 @@ int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char
     int rc = store_flush(s, e);
     if (!rc) rc = store_run(s, id, &run, e);
     if (rc) return rc;
-    if (args_flag(a, "json")) {
+    if (a->json) {
         rc = verb_run_json(s, &run, e);
     } else {
         printf("run %lld: ", (long long)id);
@@ -105,7 +105,7 @@ int verb_close(struct store *s, int rc, struct err *e) {
 /* A database that does not exist yet has no runs: that is no error for a list. */
 static int open_to_read(const struct args *a, struct store **s, struct err *e) {
     int rc = verb_store(a, STORE_READ, s, e);
-    if (rc != ERR_NOT_FOUND || args_get(a, "db")) return rc;
+    if (rc != ERR_NOT_FOUND || a->db) return rc;
     return err_prefix(e, "no run was trained yet");
 }
 
@@ -125,7 +125,7 @@ static int verb_runs_print_table(struct store *s, const struct store_runs *runs,
 
 /* --csv, --json or --markdown; none: STORE_JSON.  ERR_USAGE for two of them. */
 static int verb_one_form(const struct args *a, enum store_format *form, struct err *e) {
-    bool csv = args_flag(a, "csv"), markdown = args_flag(a, "markdown"), json = args_flag(a, "json");
+    bool csv = a->csv, markdown = a->markdown, json = a->json;
     if (csv + markdown + json > 1) return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
     *form = csv ? STORE_CSV : markdown ? STORE_MARKDOWN : STORE_JSON;
     return 0;
@@ -135,11 +135,10 @@ int verb_runs(const struct args *a, struct err *e) {
     struct store *s;
     struct buf filter = BUF_INIT;
     for (int i = 0; i < a->count; i++) buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
-    struct store_list list = { .filter = buf_text(&filter), .sort = args_get(a, "sort"),
-                               .trash = args_flag(a, "trash") };
-    enum store_format form;
-    int rc = args_int(a, "limit", 1, INT32_MAX, &list.limit, e);
-    if (!rc) rc = verb_one_form(a, &form, e);
+    struct store_list list = { .filter = buf_text(&filter), .sort = a->runs.sort,
+                               .trash = a->runs.trash, .limit = a->runs.limit };
+    enum store_format form = STORE_JSON;
+    int rc = verb_one_form(a, &form, e);
     if (!rc) rc = open_to_read(a, &s, e);
     if (rc) {
         buf_release(&filter);
@@ -148,7 +147,7 @@ int verb_runs(const struct args *a, struct err *e) {
     struct store_runs runs;
     rc = store_list(s, &list, &runs, e);
     bool listed = !rc;
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '[');
         for (size_t i = 0; i < runs.count && !rc; i++) {
@@ -347,9 +346,9 @@ int verb_show(const struct args *a, struct err *e) {
     rc = store_find(s, a->positional[0], &id, e);
     if (!rc) rc = store_run(s, id, &run, e);
     if (!rc) {
-        if (args_flag(a, "why")) {
-            rc = show_why(s, &run, args_flag(a, "json"), e);
-        } else if (args_flag(a, "json")) {
+        if (a->flag) {
+            rc = show_why(s, &run, a->json, e);
+        } else if (a->json) {
             rc = verb_run_json(s, &run, e);
         } else {
             show_text(s, &run);
@@ -367,7 +366,7 @@ static int move_runs(const struct args *a, struct err *e,
     int64_t *id = xcalloc((size_t)a->count, sizeof *id);
     for (int i = 0; !rc && i < a->count; i++) rc = store_find(s, a->positional[i], &id[i], e);
     if (!rc) rc = move(s, id, (size_t)a->count, e);
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         struct buf b = BUF_INIT;
         buf_printf(&b, "{\"%s\":[", said);
         for (int i = 0; i < a->count; i++) json_member_int(&b, NULL, id[i]);
@@ -400,11 +399,11 @@ int verb_to_stdout(void *self, const char *bytes, size_t n) {
 
 int verb_sql(const struct args *a, struct err *e) {
     struct store *s;
-    enum store_format form;
+    enum store_format form = STORE_JSON;
     int rc = verb_one_form(a, &form, e);
     if (!rc) rc = open_to_read(a, &s, e);
     if (rc) return rc;
-    if (form == STORE_JSON && !args_flag(a, "json")) form = STORE_CSV;
+    if (form == STORE_JSON && !a->json) form = STORE_CSV;
     rc = store_sql_text(s, a->positional[0], form,
                         (struct store_sink){ NULL, verb_to_stdout }, e);
     return verb_close(s, rc, e);

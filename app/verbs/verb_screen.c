@@ -14,42 +14,26 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-static const struct option_spec OPTIONS[] = {
-    { "model", "DIR|NAME", "the model to begin with" },
-    { "task", "NAME|FOLDER", "the task to begin with" },
-    { "workers", "N", "worker threads (default: the cores)" },
-    { "no-color", NULL, "no colours (NO_COLOR does the same)" },
-    { "ascii", NULL, "only ASCII characters" },
-    { "theme", "safe|dark|light|mono", "colours, in place of the setting (petri settings)" },
-    { "mouse", "on|off", "whether clicks and the wheel work here" },
-    { "readonly", NULL, "look only: nothing of the history is begun or changed; new files are written where that is asked" },
-    { NULL, NULL, NULL },
-};
-static const struct verb SELF = { "", "[--db FILE] [--model DIR] [--task FOLDER]", "open the terminal workbench", OPTIONS, 0, 0, NULL };
-
-const struct verb *verb_alone(void) { return &SELF; }
-
-int verb_shown_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e) {
-    static const enum setting options[] = { SETTING_THEME, SETTING_MOUSE, SETTING_MODEL, SETTING_TASK };
+int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s, struct buf *said, struct err *e) {
+    const struct {
+        enum setting setting;
+        const char *value;
+    } given[] = { { SETTING_THEME, o->theme }, { SETTING_MOUSE, o->mouse }, { SETTING_MODEL, a->model }, { SETTING_TASK, a->task } };
     char *path = settings_path();
     settings_init(s);
     if (path) settings_read(s, path, said);
     free(path);
     int rc = 0;
-    for (size_t i = 0; !rc && i < COUNT_OF(options); i++) {
-        const char *name = setting_name(options[i]), *value = args_get(a, name);
-        if (value) rc = settings_set(s, name, value, e);
-    }
-    if (args_flag(a, "ascii")) settings_set(s, "glyphs", "ascii", e);
-    if (args_flag(a, "readonly")) settings_set(s, "readonly", "on", e);
+    for (size_t i = 0; !rc && i < COUNT_OF(given); i++)
+        if (given[i].value) rc = settings_set(s, setting_name(given[i].setting), given[i].value, e);
+    if (a->ascii) settings_set(s, "glyphs", "ascii", e);
+    if (o->readonly) settings_set(s, "readonly", "on", e);
     return rc;
 }
 
-static int settings_workers(const struct args *a, const struct settings *s, int *workers, struct err *e) {
+static int settings_workers(const struct args *a, const struct settings *s) {
     int64_t n;
-    int rc = verb_workers(a, workers, e);
-    if (!rc && !args_get(a, "workers") && text_to_int(s->value[SETTING_WORKERS], &n)) *workers = (int)n;
-    return rc;
+    return !a->workers && text_to_int(s->value[SETTING_WORKERS], &n) ? (int)n : verb_workers(a);
 }
 
 static int open_screen(const struct args *a, struct err *e) {
@@ -58,10 +42,10 @@ static int open_screen(const struct args *a, struct err *e) {
     struct session_start with = {
         .verbs = &palette_verbs,
         .settings = &s,
-        .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
+        .terminal = { a->no_color, a->ascii },
     };
-    int rc = verb_shown_settings(a, &s, &said, e);
-    if (!rc) rc = settings_workers(a, &s, &with.workers, e);
+    int rc = verb_shown_settings(a, &a->screen, &s, &said, e);
+    with.workers = settings_workers(a, &s);
     with.model = strcmp(s.value[SETTING_MODEL], "auto") ? s.value[SETTING_MODEL] : paths_model();
     bool usual_task = !strcmp(s.value[SETTING_TASK], "auto");
     with.task = usual_task ? paths_task() : s.value[SETTING_TASK];
@@ -70,7 +54,7 @@ static int open_screen(const struct args *a, struct err *e) {
     with.look_only = !strcmp(s.value[SETTING_READONLY], "on");
     if (!rc && term_is_plain()) {
         buf_release(&said);
-        return plain_run(&palette_verbs, args_get(a, "db"), with.look_only, e);
+        return plain_run(&palette_verbs, a->db, with.look_only, e);
     }
     if (!rc && !with.look_only) keeper_begin();
     if (!rc) rc = verb_store(a, with.look_only ? STORE_READ : STORE_WRITE, &with.store, e);
@@ -96,13 +80,13 @@ static int wait_for_history(const struct args *a, struct store **s, struct err *
 int verb_watch(const struct args *a, struct err *e) {
     struct settings s;
     struct buf said = BUF_INIT;
-    int rc = verb_shown_settings(a, &s, &said, e);
+    int rc = verb_shown_settings(a, &(struct screen_options){ NULL }, &s, &said, e);
     struct session_start with = {
         .settings = &s, .said = buf_text(&said),
         .verbs = &palette_verbs,
         .model = paths_model(), .task = paths_task(), .workers = 1, .look_only = true,
-        .watch = !args_flag(a, "lesson"), .notes = args_flag(a, "lesson"),
-        .terminal = { args_flag(a, "no-color"), args_flag(a, "ascii") },
+        .watch = !a->flag, .notes = a->flag,
+        .terminal = { a->no_color, a->ascii },
     };
     if (!rc && with.notes && a->count) rc = err_set(e, ERR_USAGE, "--lesson follows a lesson, and takes no run");
     if (!rc) rc = wait_for_history(a, &with.store, e);
@@ -119,8 +103,8 @@ int verb_watch(const struct args *a, struct err *e) {
 int verb_screen(int argc, char **argv, struct err *e) {
     struct args a;
     char **room = xcalloc((size_t)argc + 1, sizeof *room);
-    int rc = args_parse(&a, &SELF, argc, argv, room, e);
-    if (!rc && args_flag(&a, "help")) args_help_verb(&SELF);
+    int rc = args_parse(&a, verb_alone(), argc, argv, room, e);
+    if (!rc && a.help) args_help_verb(verb_alone());
     else if (!rc) rc = open_screen(&a, e);
     free(room);
     return rc;

@@ -35,10 +35,10 @@ int verb_settings(const struct args *a, struct err *e) {
         rc = equals ? settings_set(&s, name, equals + 1, e) : err_set(e, ERR_USAGE, "\"%s\": name=value is wanted", a->positional[i]);
         free(name);
     }
-    bool write = args_flag(a, "write");
+    bool write = a->flag;
     if (!rc && a->count && !write) rc = err_set(e, ERR_USAGE, "--write says that they shall be written to %s", path);
     if (!rc && write) rc = settings_write(&s, path, e);
-    if (!rc && args_flag(a, "json")) settings_json(&s, path);
+    if (!rc && a->json) settings_json(&s, path);
     else if (!rc && write) printf("written: %s\n", path);
     else if (!rc) {
         settings_text(&s, NULL, &text);

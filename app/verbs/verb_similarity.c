@@ -115,8 +115,8 @@ static void verb_similarity_print_text(const struct matrix *m) {
 }
 
 static void verb_similarity_print(const struct args *a, const struct matrix *m) {
-    if (args_flag(a, "json")) verb_similarity_print_json(m);
-    else if (args_flag(a, "csv")) verb_similarity_print_csv(m);
+    if (a->json) verb_similarity_print_json(m);
+    else if (a->csv) verb_similarity_print_csv(m);
     else verb_similarity_print_text(m);
 }
 
@@ -142,7 +142,7 @@ static int verb_similarity_list(const struct args *a, struct err *e) {
     if (!rc) rc = store_matrices(s, run, &v, e);
     rc = verb_close(s, rc, e);
     if (rc) return rc;
-    out_rows(MATRIX, args_flag(a, "json") ? REPORT_JSON : REPORT_TABLE, v.matrix, v.count, sizeof *v.matrix);
+    out_rows(MATRIX, a->json ? REPORT_JSON : REPORT_TABLE, v.matrix, v.count, sizeof *v.matrix);
     store_matrices_release(&v);
     return 0;
 }
@@ -150,11 +150,9 @@ static int verb_similarity_list(const struct args *a, struct err *e) {
 static int verb_similarity_again(const struct args *a, struct err *e) {
     struct store *s;
     struct matrix m;
-    int64_t id = 0;
-    int rc = args_int(a, "matrix", 1, INT64_MAX, &id, e);
-    if (!rc) rc = verb_store(a, STORE_READ, &s, e);
+    int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
-    rc = verb_close(s, matrix_read(&m, s, id, e), e);
+    rc = verb_close(s, matrix_read(&m, s, a->similarity.matrix, e), e);
     if (rc) return rc;
     verb_similarity_print(a, &m);
     matrix_release(&m);
@@ -164,33 +162,24 @@ static int verb_similarity_again(const struct args *a, struct err *e) {
 /* ---- a new one ---- */
 
 static int choose_head(const struct args *a, struct similarity_choice *c, struct err *e) {
-    const char *head = args_get(a, "head");
-    c->first = !head || !strcmp(head, "first");
-    if (c->of != OF_ATTENTION) {
-        if (head || args_get(a, "row")) return err_set(e, ERR_USAGE, "--row and --head belong to --of attention");
-        return 0;
-    }
-    if (!args_get(a, "row")) return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
+    c->head = a->similarity.head;
+    c->row = a->similarity.row;
+    c->first = c->head <= 0;
+    if (c->of != OF_ATTENTION)
+        return c->head >= 0 || c->row ? err_set(e, ERR_USAGE, "--row and --head belong to --of attention") : 0;
+    if (!c->row) return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
     if (a->count > 1) return err_set(e, ERR_USAGE, "--of attention takes one run, or the model");
-    if (!c->first && (!text_to_int(head, &c->head) || c->head < 1 || c->head > 1024))
-        return err_set(e, ERR_USAGE, "--head is a head's number from 1, or first, not \"%s\"", head);
-    return args_int(a, "row", 1, INT64_MAX, &c->row, e);
+    return 0;
 }
 
 static int verb_similarity_choose(const struct args *a, struct similarity_choice *c, struct err *e) {
-    const char *of = args_get(a, "of"), *measure = args_get(a, "measure"), *order = args_get(a, "order");
-    *c = (struct similarity_choice){ .of = OF_CLASSES };
-    while (c->of < OF_COUNT && of && strcmp(of, matrix_of_names[c->of])) c->of++;
-    if (c->of == OF_COUNT)
-        return err_set(e, ERR_USAGE, "--of is classes, rows, layers, tensors, attention, prototypes, tasks, weights or mass, "
-                       "not \"%s\"", of);
-    const char *right = c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine";
-    c->debiased = c->of == OF_LAYERS && measure && !strcmp(measure, "debiased-cka");
-    if (measure && !c->debiased && strcmp(measure, c->of == OF_LAYERS ? "cka" : "cosine") != 0)
-        return err_set(e, ERR_USAGE, "%s are compared by %s, not by \"%s\"", matrix_of_names[c->of], right, measure);
-    c->cluster = order && !strcmp(order, "cluster");
-    if (order && !c->cluster && strcmp(order, "name") != 0)
-        return err_set(e, ERR_USAGE, "--order is name or cluster, not \"%s\"", order);
+    enum { COSINE, CKA, DEBIASED };
+    int measure = a->similarity.measure;
+    *c = (struct similarity_choice){ .of = (enum matrix_of)a->similarity.of, .cluster = a->similarity.cluster,
+                                     .debiased = measure == DEBIASED };
+    if (measure >= 0 && (measure != COSINE) != (c->of == OF_LAYERS))
+        return err_set(e, ERR_USAGE, "%s are compared by %s", matrix_of_names[c->of],
+                       c->of == OF_LAYERS ? "cka or debiased-cka" : "cosine");
     return choose_head(a, c, e);
 }
 
@@ -200,9 +189,8 @@ static bool is_of_one_run(enum matrix_of of) { return of >= OF_PROTOTYPES; }
 static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t run, const struct args *a,
                                     enum matrix_of of,
                                     const struct backbone_hint *hint, struct buf *said, struct err *e) {
-    const char *task = args_get(a, "task");
-    const char *layer = args_get(a, "layer");
-    bool all = is_of_one_run(of) || (layer && !strcmp(layer, "retriever"));
+    const char *task = a->task;
+    bool all = is_of_one_run(of) || a->layer == PROBE_RETRIEVER;
     if (of == OF_TENSORS && task) return probe_open_run(p, s, run, task, hint, said, e);
     return asked_open_run(p, a, s, run, all, hint, said, e);
 }
@@ -210,12 +198,12 @@ static int verb_similarity_open_run(struct probe *p, struct store *s, int64_t ru
 /* Opens what is compared: p[0] and, with two, p[1]. */
 static int verb_similarity_open_sides(const struct args *a, struct store *s, enum matrix_of of,
                                       struct probe *p, int *sides, struct err *e) {
-    bool model = args_get(a, "model") || !a->count;
+    bool model = a->model || !a->count;
     if (is_of_one_run(of) && (a->count != 1 || model))
         return err_set(e, ERR_USAGE, "--of %s takes one run", matrix_of_names[of]);
-    if (a->count == 2 && args_get(a, "model")) return err_set(e, ERR_USAGE, "give two runs, or one and --model");
+    if (a->count == 2 && a->model) return err_set(e, ERR_USAGE, "give two runs, or one and --model");
     *sides = a->count + model > 1 ? 2 : 1;
-    const struct backbone_hint hint = { .spare = args_get(a, "model") };
+    const struct backbone_hint hint = { .spare = a->model };
     struct buf said = BUF_INIT;
     int rc = 0;
     for (int i = 0; !rc && i < *sides; i++) {
@@ -253,7 +241,7 @@ static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int side
 /* Enough rows of each task, where the user did not say how many. */
 static void draw_enough(const struct args *a, struct asked *q, const struct probe *p) {
     int tasks = (q->sources ? q->sources : p->opened.predictor ? predictor_tasks(p->opened.predictor) : 1) + q->unseens;
-    if (!args_get(a, "rows") && q->draw.most < (int64_t)EACH_TASK * tasks) q->draw.most = (int64_t)EACH_TASK * tasks;
+    if (!a->rows && q->draw.most < (int64_t)EACH_TASK * tasks) q->draw.most = (int64_t)EACH_TASK * tasks;
 }
 
 /* The place of a row of the file among the drawn ones. */
@@ -314,11 +302,12 @@ int verb_similarity(const struct args *a, struct err *e) {
     struct similarity_choice c;
     struct asked q = { 0 };
     struct store *s;
-    if (args_flag(a, "json") && args_flag(a, "csv")) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
-    if (args_flag(a, "list")) return verb_similarity_list(a, e);
-    if (args_get(a, "matrix")) return verb_similarity_again(a, e);
+    if (a->json && a->csv) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
+    if (a->list) return verb_similarity_list(a, e);
+    if (a->similarity.matrix) return verb_similarity_again(a, e);
     int rc = verb_similarity_choose(a, &c, e);
-    if (!rc) rc = asked_read(&q, a, c.of == OF_ROWS ? FEW_ROWS : c.of == OF_ATTENTION ? 1 << 20 : PROBE_ROWS, e);
+    if (!rc) rc = asked_read(&q, a, e);
+    if (!a->rows) q.draw.most = c.of == OF_ROWS ? FEW_ROWS : c.of == OF_ATTENTION ? 1 << 20 : PROBE_ROWS;
     if (!rc && c.of == OF_ROWS && q.draw.most > MOST_NAMES)
         rc = err_set(e, ERR_USAGE, "--rows must be at most %d for --of rows", MOST_NAMES);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);

@@ -35,18 +35,18 @@ void verb_tell_own(const char *model, const char *task) {
 }
 
 const char *verb_shown_model(const struct args *a) {
-    const char *given = args_get(a, "model");
+    const char *given = a->model;
     return given ? given : paths_model();
 }
 
 const char *verb_shown_task(const struct args *a) {
-    const char *given = args_get(a, "task");
+    const char *given = a->task;
     return given ? given : paths_task();
 }
 
 const char *verb_model(const struct args *a) {
     const char *model = verb_shown_model(a);
-    if (!args_get(a, "model")) verb_tell_own(model, NULL);
+    if (!a->model) verb_tell_own(model, NULL);
     return model;
 }
 
@@ -180,10 +180,9 @@ int verb_method_of(const struct args *a, const char *text, struct method *out, s
 /* The tasks are called 1, 2, …. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
     char names[RUN_TASKS][16];
-    const char *name[RUN_TASKS], *classes = args_get(a, "classes");
+    const char *name[RUN_TASKS], *classes = a->classes;
     int outputs[RUN_TASKS];
-    int64_t tasks = 1;
-    if (args_int(a, "tasks", 1, RUN_TASKS, &tasks, e)) return NULL;
+    int64_t tasks = a->tasks;
     for (int i = 0; i < (int)tasks; i++) {
         snprintf(names[i], sizeof names[i], "%d", i + 1);
         name[i] = names[i];
@@ -195,7 +194,7 @@ struct plan *verb_plan(const struct method *m, const struct arch *arch, const st
         if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
     }
     struct regime regime;
-    if (regime_of_method(m, tasks > 1, args_get(a, "regime"), &regime, e)) return NULL;
+    if (regime_of_method(m, tasks > 1, a->regime, &regime, e)) return NULL;
     const struct plan_meta meta = regime_plan(&regime);
     const struct plan_tasks all = { (int)tasks, name, outputs, &meta };
     return plan_new_tasks(m, arch, &all, e);
@@ -209,7 +208,7 @@ static int count_one(const struct args *a, const struct method *m, const struct 
         plan_free(p);
         return s ? err_prefix(e, "stage %d", k + 1) : rc;
     }
-    if (args_flag(a, "json")) {
+    if (a->json) {
         char *json = plan_counts_json(p, arch);
         printf("%s%s", json, s ? "" : "\n");
         free(json);
@@ -222,7 +221,7 @@ static int count_one(const struct args *a, const struct method *m, const struct 
 
 /* Each of them as it trains. */
 static int count_stages(const struct args *a, const struct stages *s, const struct arch *arch, struct err *e) {
-    bool json = args_flag(a, "json");
+    bool json = a->json;
     int rc = 0;
     if (json) printf("{\"stages\":[");
     for (int k = 0; !rc && k < s->count; k++) {
@@ -238,7 +237,7 @@ static int count_stages(const struct args *a, const struct stages *s, const stru
 
 int verb_count(const struct args *a, struct err *e) {
     struct method m;
-    const char *text = args_get(a, "method"), *regime = args_get(a, "regime");
+    const char *text = a->method, *regime = a->regime;
     struct stages *s = regime && text_starts(regime, "stages(") ? stages_parse(regime, e) : NULL;
     if (e->code) return e->code;
     if (s && text) {
@@ -340,7 +339,7 @@ static void methods_said(const struct args *a, const char *what, const char *of,
     json_member_string(&b, what, of);
     if (count >= 0) json_member_int(&b, "methods", count);
     buf_putc(&b, '}');
-    if (args_flag(a, "json")) out_line(&b);
+    if (a->json) out_line(&b);
     else if (count >= 0) printf("%s %s: %d method%s\n", what, of, count, count == 1 ? "" : "s");
     else printf("%s: %s\n", what, of);
     buf_release(&b);
@@ -362,13 +361,13 @@ static int methods_export(const struct args *a, const char *path, const char *to
 
 /* --save, --forget, --export, --import: one of them; *done false where none was asked for. */
 static int methods_change(const struct args *a, const char *path, bool *done, struct err *e) {
-    const char *save = args_get(a, "save"), *forget = args_get(a, "forget"), *to = args_get(a, "export"), *from = args_get(a, "import");
+    const char *save = a->methods.save, *forget = a->methods.forget, *to = a->methods.to, *from = a->methods.from;
     int asked = (save != NULL) + (forget != NULL) + (to != NULL) + (from != NULL), rc = 0, count = 0;
     bool replaced = false;
     *done = asked > 0;
     if (asked > 1) return err_set(e, ERR_USAGE, "--save, --forget, --export and --import: one at a time");
-    if (!save != !args_get(a, "method")) return err_set(e, ERR_USAGE, "--save NAME goes with --method TEXT");
-    if (save && !(rc = own_methods_save(path, save, args_get(a, "method"), &replaced, e)))
+    if (!save != !a->method) return err_set(e, ERR_USAGE, "--save NAME goes with --method TEXT");
+    if (save && !(rc = own_methods_save(path, save, a->method, &replaced, e)))
         methods_said(a, replaced ? "replaced" : "saved", save, -1);
     if (forget && !(rc = own_methods_forget(path, forget, e))) methods_said(a, "forgotten", forget, -1);
     if (to && !(rc = methods_export(a, path, to, e))) methods_said(a, "written", to, -1);
@@ -380,12 +379,12 @@ int verb_methods(const struct args *a, struct err *e) {
     bool done;
     struct own_methods own = { 0 };
     struct err ignored = ERR_INIT;
-    bool changes = args_get(a, "save") || args_get(a, "forget") || args_get(a, "export") || args_get(a, "import") || args_get(a, "method");
+    bool changes = a->methods.save || a->methods.forget || a->methods.to || a->methods.from || a->method;
     char *path = own_methods_path(changes ? e : &ignored); /* an account without a home has the published ones */
     int rc = path ? methods_change(a, path, &done, e) : changes ? e->code : 0;
     if (!rc && !changes) {
         if (path) rc = own_methods_read(path, &own, e);
-        if (!rc) (args_flag(a, "json") ? methods_json : methods_table)(&own);
+        if (!rc) (a->json ? methods_json : methods_table)(&own);
         own_methods_release(&own);
     }
     free(path);
@@ -425,7 +424,7 @@ static void show_model(const char *folder, const char *name, int json, struct bu
 
 int verb_models(const struct args *a, struct err *e) {
     (void)e;
-    int json = args_flag(a, "json");
+    int json = a->json;
     struct buf b = BUF_INIT;
     buf_putc(&b, '[');
     char **name;
@@ -486,13 +485,14 @@ static void encode_text(const struct model *m, const struct encoded *x) {
 }
 
 int verb_encode(const struct args *a, struct err *e) {
-    const char *text = args_get(a, "text"), *second = args_get(a, "text-b");
+    const char *text = a->text, *second = a->text_b;
     if (!text) return err_set(e, ERR_USAGE, "petri encode needs --text \"…\"");
     struct model *m = model_load(verb_model(a), e);
     if (!m) return e->code;
-    bool json = args_flag(a, "json"), vectors = json && !args_flag(a, "tokens");
+    bool json = a->json, vectors = json && !a->flag;
     int64_t longest = arch_longest(&m->arch);
-    int rc = args_int(a, "max-len", 2, longest, &longest, e);
+    int rc = a->max_len ? args_within("max-len", a->max_len, 2, longest, e) : 0;
+    if (a->max_len) longest = a->max_len;
     struct encoded x;
     real *cls = NULL, *mean = NULL;
     if (!rc)

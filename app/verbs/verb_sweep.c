@@ -27,10 +27,10 @@ static int results(const struct args *a, struct store *s, int64_t id, struct err
     struct side_by_side c = { 0 };
     int rc = sweep_plan_open(&p, s, id, e);
     if (!rc) rc = sweep_plan_find(&p, s, e);
-    if (!rc) rc = verb_compared_ask(a, &c, e);
+    c.final = a->final;
     if (!rc) rc = sweep_plan_compare(&p, s, &c, e);
-    if (!rc && args_get(a, "by")) rc = comparison_by(&c, s, args_get(a, "by"), e);
-    if (!rc) rc = verb_compared_print(a, &c, e);
+    if (!rc && a->by) rc = comparison_by(&c, s, a->by, e);
+    if (!rc) verb_compared_print(a, &c);
     comparison_release(&c);
     sweep_plan_release(&p);
     return rc;
@@ -59,7 +59,7 @@ static int list_row(void *self, int count, const struct store_cell *cells) {
 }
 
 static int verb_sweep_list(const struct args *a, struct store *s, struct err *e) {
-    struct listing l = { args_flag(a, "json"), BUF_INIT };
+    struct listing l = { a->json, BUF_INIT };
     if (l.json) buf_putc(&l.out, '[');
     int rc = store_sql(
         s,
@@ -146,17 +146,15 @@ static int verb_sweep_taken(const struct sweep_plan *p, struct store *s, struct 
 /* Does what lacks and prints the results. */
 static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
                                 int workers, struct err *e) {
-    if (args_get(a, "slurm") && p->spec.halving)
+    if (a->sweep.slurm && p->spec.halving)
         return err_set(e, ERR_USAGE, "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
                                      "databases of their own do not see; leave one of the two out");
-    if (args_get(a, "slurm")) return verb_sweep_slurm(a, p, s, workers, e);
-    int64_t at_once = 0;
-    if (args_int(a, "at-once", 1, SWEEP_CELLS, &at_once, e)) return e->code;
+    if (a->sweep.slurm) return verb_sweep_slurm(a, p, s, workers, e);
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
     if (!rc) rc = verb_sweep_taken(p, s, e);
-    if (!rc) rc = verb_sweep_work(p, s, j, workers, (int)at_once, NULL, NULL, e);
+    if (!rc) rc = verb_sweep_work(p, s, j, workers, (int)a->sweep.at_once, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
     return rc ? rc : results(a, s, p->id, e);
 }
@@ -167,11 +165,11 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
     struct expected_time time = { 0 };
     if (!rc) rc = sweep_plan_taken(p, s, &taken, &lines, e);
     if (!rc) rc = expected_time(p, s, &time, e);
-    if (!rc && args_flag(a, "json")) {
+    if (!rc && a->json) {
         sweep_plan_json(p, buf_text(&taken), &time, &b);
         out_line(&b);
     }
-    for (int i = 0; !rc && !args_flag(a, "json") && i < p->cells.count; i++) {
+    for (int i = 0; !rc && !a->json && i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
         for (int k = 0; k < p->cells.axes; k++) {
             const char *v = p->cells.cell[i].value[k];
@@ -188,26 +186,20 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         putchar('\n');
         free(size);
     }
-    if (!rc && !args_flag(a, "json")) {
+    if (!rc && !a->json) {
         out_lines(buf_text(&lines));
         halving_plan_lines(p, &b);
         expected_line(&time, &b);
         out_lines(buf_text(&b));
     }
-    if (!rc && !args_flag(a, "json")) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
+    if (!rc && !a->json) printf("%d runs are not there yet\n", sweep_plan_lacking(p));
     expected_release(&time);
     buf_release(&b), buf_release(&taken), buf_release(&lines);
     return rc;
 }
 
-/* Whether an option says something of the sweep itself; the others are about what is told, and how it is worked on. */
-static bool of_spec(const char *name) {
-    static const char *const own[] = { "dry-run", "margin", "value", "cost", "by", "csv", "markdown", "json", "db", "workers",
-                                       "slurm", "sbatch", "at-once", "max-array" };
-    for (size_t k = 0; k < COUNT_OF(own); k++)
-        if (!strcmp(name, own[k])) return false;
-    return true;
-}
+/* Whether a given option says something of the sweep itself; the others are about what is told, and how it is worked on. */
+static bool of_spec(const struct args *a, int given) { return a->option[given].spec->fills == FILLS_CONFIG; }
 
 /* The spec of the options, or of a file. */
 static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *e) {
@@ -221,8 +213,7 @@ static int read_spec(const struct args *a, struct sweep_spec *spec, struct err *
     }
     int rc = 0;
     for (int i = 0; !rc && i < a->given; i++)
-        if (of_spec(a->option[i].spec->name))
-            rc = sweep_set(spec, a->option[i].spec->name, a->option[i].spec->value ? a->option[i].value : "on", e);
+        if (of_spec(a, i)) rc = sweep_set(spec, a->option[i].name, args_typed(a, i), e);
     return rc;
 }
 
@@ -241,7 +232,7 @@ static int new_sweep(const struct args *a, struct store *s, struct jobs *j, int 
     if (!rc) rc = sweep_plan_make(&p, &spec, j, e);
     if (!rc) tell_what_stands_in(&p);
     if (!rc)
-        rc = args_flag(a, "dry-run") ? dry_run(a, &p, s, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);
+        rc = a->sweep.dry_run ? dry_run(a, &p, s, e) : verb_sweep_carry_out(a, &p, s, j, workers, e);
     sweep_release(&spec);
     sweep_plan_release(&p);
     return rc;
@@ -252,8 +243,8 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
     struct sweep_more more[ARGS_OPTIONS];
     int n = 0;
     for (int i = 0; i < a->given; i++)
-        if (of_spec(a->option[i].spec->name) && strcmp(a->option[i].spec->name, "budget"))
-            more[n++] = (struct sweep_more){ a->option[i].spec->name, a->option[i].spec->value ? a->option[i].value : "on" };
+        if (of_spec(a, i) && a->option[i].value != a->sweep.budget)
+            more[n++] = (struct sweep_more){ a->option[i].spec->name, args_typed(a, i) };
     if (!n)
         return err_set(e, ERR_USAGE, "petri sweep extend ID: what by? --seeds 4,5 besides those it has, or further values of its "
                                      "options, as --lr '{1e-2,3e-2}'");
@@ -270,7 +261,7 @@ static int verb_sweep_stop(const struct sweep_plan *p, struct store *s, struct e
 static int check_of_history(const struct args *a, const char *word, int64_t id, struct err *e) {
     for (int i = 0; strcmp(word, "extend") && i < a->given; i++) {
         const char *name = a->option[i].spec->name;
-        if (!of_spec(name) || (!strcmp(name, "budget") && !strcmp(word, "resume"))) continue;
+        if (!of_spec(a, i) || (a->option[i].value == a->sweep.budget && !strcmp(word, "resume"))) continue;
         return err_set(e, ERR_USAGE, "--%s says nothing to `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds values, and "
                                      "without a number it begins a sweep",
                        name, word, *word ? " " : "", (long long)id, (long long)id, name);
@@ -290,8 +281,8 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
         rc = extend(a, &p, j, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
-    if (!rc && args_get(a, "budget")) {
-        rc = sweep_set(&p.spec, "budget", args_get(a, "budget"), e);
+    if (!rc && a->sweep.budget) {
+        rc = sweep_set(&p.spec, "budget", a->sweep.budget, e);
         if (!rc) rc = halving_check(&p.spec, e);
         if (!rc) rc = sweep_plan_keep(&p, s, e);
     }
@@ -318,17 +309,13 @@ int verb_sweep(const struct args *a, struct err *e) {
                        "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
                        a->positional[0]);
     struct store *s = NULL;
-    struct side_by_side asked = { 0 }; /* a slip is told before anything trains */
-    int workers, rc = verb_compared_ask(a, &asked, e);
-    comparison_release(&asked);
-    if (!rc) rc = verb_workers(a, &workers, e);
-    if (!rc && task) return verb_sweep_task(a, workers, e);
-    if (!rc && status) return verb_sweep_status(a, e);
-    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    int workers = verb_workers(a);
+    if (task) return verb_sweep_task(a, workers, e);
+    if (status) return verb_sweep_status(a, e);
+    int rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
-    bool options = false;
-    for (int i = 0; i < a->given; i++)
-        options |= config_option_name(a->option[i].spec->name) || !strcmp(a->option[i].spec->name, "seeds");
+    bool options = a->sweep.seeds != NULL;
+    for (int i = 0; i < a->given; i++) options |= config_option_name(a->option[i].spec->name) != NULL;
     if (!a->count && !options) {
         rc = verb_sweep_list(a, s, e);
     } else if (lone) {

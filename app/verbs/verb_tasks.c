@@ -46,14 +46,6 @@ static void list_known(bool json) {
 
 /* ---- what a batch of several holds ---- */
 
-static int verb_tasks_read_options(const struct args *a, struct run_config *c, struct err *e) {
-    for (int i = 0; i < a->given; i++) {
-        const struct option_spec *o = a->option[i].spec;
-        if (config_option_name(o->name) && config_set(c, o->name, o->value ? a->option[i].value : "on", e)) return e->code;
-    }
-    return config_set_tasks(c, a->positional[0], e);
-}
-
 /* Train rows of each task, as a run would have them. */
 static int count_rows(const struct run_config *c, size_t *rows, struct err *e) {
     for (int i = 0; i < c->tasks; i++) {
@@ -98,10 +90,11 @@ static int show_batch(const struct args *a, struct err *e) {
     struct run_config c;
     size_t rows[RUN_TASKS];
     config_init(&c);
-    int rc = verb_tasks_read_options(a, &c, e);
+    int rc = args_config(a, &c, e);
+    if (!rc) rc = config_set_tasks(&c, a->positional[0], e);
     if (!rc && c.sampling) rc = sampling_parse(c.sampling, &how, e);
     if (!rc) rc = count_rows(&c, rows, e);
-    if (!rc) print_batch(&c, &how, rows, args_flag(a, "json"));
+    if (!rc) print_batch(&c, &how, rows, a->json);
     config_release(&c);
     return rc;
 }
@@ -110,9 +103,9 @@ int verb_tasks(const struct args *a, struct err *e) {
     if (a->count) return show_batch(a, e);
     for (int i = 0; i < a->given; i++) {
         const char *name = a->option[i].spec->name;
-        if (config_option_name(name))
+        if (a->option[i].spec->fills == FILLS_CONFIG)
             return err_set(e, ERR_USAGE, "--%s: needs the names of several tasks: petri tasks A,B,C --%s …", name, name);
     }
-    list_known(args_flag(a, "json"));
+    list_known(a->json);
     return 0;
 }

@@ -30,48 +30,41 @@
 static int verb_train_read_config(const struct args *a, bool onto, struct run_config *c, struct err *e) {
     struct typed_option typed[ARGS_OPTIONS];
     int n = 0;
-    const char *said = args_get(a, "method");
-    char *method = said ? verb_method(a, said, e) : NULL;
-    if (said && !method) return e->code;
+    char *method = a->method ? verb_method(a, a->method, e) : NULL;
+    if (a->method && !method) return e->code;
     for (int i = 0; i < a->given; i++) {
-        const struct option_spec *o = a->option[i].spec;
-        const char *value = o->value || *a->option[i].value ? a->option[i].value : "on";
-        if (config_option_name(o->name)) typed[n++] = (struct typed_option){ o->name, value == said ? method : value };
+        const char *value = args_typed(a, i);
+        if (a->option[i].spec->fills == FILLS_CONFIG)
+            typed[n++] = (struct typed_option){ a->option[i].name, value == a->method ? method : value };
     }
     int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);
     free(method);
-    if (!rc && !onto) verb_tell_own(args_get(a, "model") ? NULL : c->model, args_get(a, "task") ? NULL : c->task);
-    if (!rc && args_get(a, "seed") && args_get(a, "seeds"))
-        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
+    if (!rc && !onto) verb_tell_own(a->model ? NULL : c->model, a->task ? NULL : c->task);
+    if (!rc && a->train.seed && a->train.seeds) rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     return rc;
 }
 
 int verb_run_name(const struct args *a, const char **name, struct err *e) {
-    *name = args_get(a, "name");
+    *name = a->name;
     return *name ? store_check_name(*name, e) : 0;
 }
 
 int verb_header(const struct args *a, enum data_header *header, struct err *e) {
-    bool yes = args_flag(a, "header"), no = args_flag(a, "no-header");
+    bool yes = a->header, no = a->no_header;
     if (yes && no) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
     *header = yes ? DATA_HEADER_YES : no ? DATA_HEADER_NO : DATA_HEADER_AUTO;
     return 0;
 }
 
 int verb_source(const struct args *a, struct task_source *s, struct err *e) {
-    *s = (struct task_source){ .where = args_get(a, "task"),
-                               .text = args_get(a, "text"), .text_b = args_get(a, "text-b"),
-                               .label = args_get(a, "label"), .source = args_get(a, "source"),
-                               .target = args_get(a, "target"), .positive = args_get(a, "positive"),
-                               .metric = args_get(a, "metric"),
-                               .delimiter = args_get(a, "delimiter"), .no_gold = args_get(a, "no-gold"),
-                               .official_dev = args_flag(a, "official-dev") };
-    if (verb_header(a, &s->header, e)) return e->code;
-    const char *kind = args_get(a, "kind");
-    if (kind && !strcmp(kind, "classes")) s->kind = DATA_KIND_CLASSES;
-    else if (kind && !strcmp(kind, "scores")) s->kind = DATA_KIND_REGRESSION;
-    else if (kind) return err_set(e, ERR_USAGE, "--kind is classes or scores, not \"%s\"", kind);
-    return 0;
+    *s = (struct task_source){ .where = a->task,
+                               .text = a->text, .text_b = a->text_b,
+                               .label = a->label, .source = a->source,
+                               .target = a->target, .positive = a->positive,
+                               .metric = a->metric,
+                               .delimiter = a->delimiter, .no_gold = a->no_gold,
+                               .official_dev = a->official_dev, .kind = (enum data_choice)a->kind };
+    return verb_header(a, &s->header, e);
 }
 
 /* ---- progress ---- */
@@ -237,18 +230,14 @@ void verb_train_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-int verb_workers(const struct args *a, int *workers, struct err *e) {
-    int64_t n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n > 64) n = 64;
-    int rc = args_int(a, "workers", 1, 64, &n, e);
-    *workers = (int)n;
-    return rc;
+int verb_workers(const struct args *a) {
+    int64_t n = a->workers ? a->workers : sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 64 ? 64 : (int)n;
 }
 
-int verb_crew(const struct args *a, struct crew **out, struct err *e) {
-    int workers, rc = verb_workers(a, &workers, e);
-    *out = rc || workers < 2 ? NULL : crew_new(workers, NULL);
-    return rc;
+void verb_crew(const struct args *a, struct crew **out) {
+    int workers = verb_workers(a);
+    *out = workers < 2 ? NULL : crew_new(workers, NULL);
 }
 
 /* Waits for all runs; a signal stops them (with a checkpoint), and true is returned. */
@@ -318,14 +307,14 @@ static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id,
     return rc;
 }
 
-/* What the run of --OPTION was made with, `moved`: its rows wherever they lie now; *parent: its number.  config_release,
+/* What a run, as it was typed, was made with, `moved`: its rows wherever they lie now; *parent: its number.  config_release,
     also on failure. */
-static int options_of(const struct args *a, const char *option, bool moved, struct run_config *c, int64_t *parent,
+static int options_of(const struct args *a, const char *typed, bool moved, struct run_config *c, int64_t *parent,
                       struct err *e) {
     struct store *s;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
-    rc = store_find(s, args_get(a, option), parent, e);
+    rc = store_find(s, typed, parent, e);
     if (!rc) rc = record_config(s, *parent, c, e);
     if (!rc && moved) moved_rows(c, store_path(s), NULL);
     return verb_close(s, rc, e);
@@ -333,10 +322,10 @@ static int options_of(const struct args *a, const char *option, bool moved, stru
 
 /* --from: the method and model of a run, before what else was said; *parent: its number. */
 static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent, struct err *e) {
-    if (!args_get(a, "from")) return 0;
-    if (args_get(a, "model"))
+    if (!a->from) return 0;
+    if (a->model)
         return err_set(e, ERR_USAGE, "--from: the run's values are of its own model; leave --model out");
-    if (options_of(a, "from", false, from, parent, e)) return e->code;
+    if (options_of(a, a->from, false, from, parent, e)) return e->code;
     c->method = from->method;
     method_forget_runs(&c->method); /* they begin with that run's values */
     config_take_model(c, from->model_folder ? from->model_folder : from->model);
@@ -347,9 +336,9 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
 /* --like: all that a run was made with, before what else was said; *parent: its number. */
 static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
     struct run_config like = { 0 };
-    if (!args_get(a, "like")) return 0;
-    if (args_get(a, "from")) return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
-    if (options_of(a, "like", true, &like, parent, e)) {
+    if (!a->train.like) return 0;
+    if (a->from) return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
+    if (options_of(a, a->train.like, true, &like, parent, e)) {
         config_release(&like);
         return e->code;
     }
@@ -361,23 +350,20 @@ static int begin_like(const struct args *a, struct run_config *c, int64_t *paren
 
 /* The rows of that run, where no others were said. */
 static void take_rows_of(const struct args *a, struct run_config *c, const struct run_config *from) {
-    static const char *const rows[] = { "task", "train", "tasks" };
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        if (args_get(a, rows[i])) return;
+    if (a->task || a->train.train || a->train.tasks) return;
     if (from->train_file || from->task) config_take_rows(c, from);
 }
 
 int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed, int seeds, int64_t *first,
                     struct err *e) {
     int64_t id[VERB_SEEDS];
-    int started = 0, workers, rc = verb_workers(a, &workers, e);
+    int started = 0, rc = 0;
     *first = 0;
-    if (rc) return rc;
     verb_train_signals();
-    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = a->json,
                          .tty = isatty(STDERR_FILENO) };
-    struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = verb_train_on_event,
-                                                             .report = on_report });
+    struct jobs *j = jobs_new(s, verb_workers(a), (struct jobs_hook){ .self = &w, .event = verb_train_on_event,
+                                                                     .report = on_report });
     for (; !rc && started < seeds; started += !rc) {
         r->config.seed = seed[started];
         rc = jobs_start(j, r, &id[started], e);
@@ -392,18 +378,18 @@ int verb_train_runs(const struct args *a, struct store *s, struct job_request *r
 
 int verb_train_request(const struct args *a, struct job_request *r, uint64_t seed[VERB_SEEDS], int *seeds, struct err *e) {
     struct run_config from = { 0 };
-    *r = (struct job_request){ .note = args_get(a, "note") };
+    *r = (struct job_request){ .note = a->note };
     config_init(&r->config);
     int rc = verb_run_name(a, &r->name, e);
     if (!rc) rc = begin_from(a, &r->config, &from, &r->parent, e);
     if (!rc) rc = begin_like(a, &r->config, &r->parent, e);
-    if (!rc) rc = verb_train_read_config(a, args_get(a, "like") != NULL, &r->config, e);
-    r->from_parent = args_get(a, "from") != NULL;
+    if (!rc) rc = verb_train_read_config(a, a->train.like != NULL, &r->config, e);
+    r->from_parent = a->from != NULL;
     if (!rc && r->from_parent) take_rows_of(a, &r->config, &from);
     config_release(&from);
     *seeds = 0;
-    if (!rc && args_get(a, "seeds")) {
-        *seeds = config_parse_seeds(args_get(a, "seeds"), seed, VERB_SEEDS, e);
+    if (!rc && a->train.seeds) {
+        *seeds = config_parse_seeds(a->train.seeds, seed, VERB_SEEDS, e);
         rc = *seeds < 0 ? *seeds : 0;
     }
     if (rc) {
@@ -418,11 +404,10 @@ int verb_train(const struct args *a, struct err *e) {
     struct job_request r;
     uint64_t seed[VERB_SEEDS];
     int64_t first;
-    int seeds, workers, rc = verb_train_request(a, &r, seed, &seeds, e);
+    int seeds, rc = verb_train_request(a, &r, seed, &seeds, e);
     if (rc) return rc;
     struct store *s = NULL;
-    rc = verb_workers(a, &workers, e); /* before anything is opened */
-    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) {
         config_release(&r.config);
         return rc;
@@ -433,10 +418,8 @@ int verb_train(const struct args *a, struct err *e) {
 }
 
 int verb_resume(const struct args *a, struct err *e) {
-    int workers;
-    int rc = verb_workers(a, &workers, e);
-    struct store *s = NULL;
-    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     int64_t id;
     rc = store_find(s, a->positional[0], &id, e);
@@ -446,9 +429,8 @@ int verb_resume(const struct args *a, struct err *e) {
     if (!rc && !(rc = record_open(s, id, &r, e))) {
         shots = shots_is(&r.row);
         for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
-            int64_t was = i ? r.config.steps : r.config.batch, v = was;
-            rc = args_int(a, fixed[i], 1, INT64_MAX, &v, e);
-            if (!rc && v != was)
+            int64_t was = i ? r.config.steps : r.config.batch, v = i ? a->resume.steps : a->resume.batch;
+            if (v && v != was)
                 rc = err_set(e, ERR_USAGE,
                              "--%s %lld: run %lld was planned with %lld, and a resumed run keeps its "
                              "plan; start a new run to change it",
@@ -457,13 +439,13 @@ int verb_resume(const struct args *a, struct err *e) {
         record_release(&r);
     }
     if (!rc && shots) {
-        rc = verb_resume_shots(a, s, id, workers, e);
+        rc = verb_resume_shots(a, s, id, e);
     } else if (!rc) {
         verb_train_signals();
-        struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = args_flag(a, "json"),
+        struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = a->json,
                              .tty = isatty(STDERR_FILENO) };
-        struct jobs *j = jobs_new(s, workers, (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
-        rc = jobs_resume(j, id, args_get(a, "model"), workers, e);
+        struct jobs *j = jobs_new(s, verb_workers(a), (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
+        rc = jobs_resume(j, id, a->model, verb_workers(a), e);
         if (rc) jobs_free(j, false);
         else rc = verb_train_finish(j, s, &id, 1, w.json, e);
     }
@@ -483,7 +465,7 @@ int verb_stop(const struct args *a, struct err *e) {
         if ((rc = store_run(s, id, &run, e))) break;
         bool live = store_state_is_live(run.state);
         if (!live) {
-            if (args_flag(a, "json")) {
+            if (a->json) {
                 rc = verb_run_json(s, &run, e);
             } else {
                 printf("run %lld is %s at step %lld\n", (long long)id, store_state_name(run.state),

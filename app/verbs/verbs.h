@@ -41,10 +41,10 @@ int verb_run_name(const struct args *a, const char **name, struct err *e);
 int verb_header(const struct args *a, enum data_header *header, struct err *e);
 /* --task and the columns; files are the caller's. */
 int verb_source(const struct args *a, struct task_source *s, struct err *e);
-/* --workers, or the number of cores. */
-int verb_workers(const struct args *a, int *workers, struct err *e);
+/* Returns --workers, or the number of cores. */
+int verb_workers(const struct args *a);
 /* A crew of so many; NULL for one worker, which is the thread that calls.  crew_free. */
-int verb_crew(const struct args *a, struct crew **out, struct err *e);
+void verb_crew(const struct args *a, struct crew **out);
 /* From here on an interrupt or SIGTERM ends nothing by itself: verb_interrupted tells of it. */
 void verb_catch_signals(void);
 bool verb_interrupted(void);
@@ -52,14 +52,19 @@ bool verb_interrupted(void);
 void verb_train_signals(void);
 /* Of the screens: the file's settings, and the options' in their place; what is wrong with the file is told in *said and left out. */
 struct settings;
-int verb_shown_settings(const struct args *a, struct settings *s, struct buf *said, struct err *e);
+int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s, struct buf *said, struct err *e);
 
 /* verb_screen.c: no verb at all.  argv without the program's name. */
 int verb_screen(int argc, char **argv, struct err *e);
 
-/* verb_explain.c */
-int verb_explain(const struct args *a, struct err *e);
-/* verb_space.c */
+/* The verbs. */
+typedef int verb_run(const struct args *a, struct err *e);
+verb_run verb_explain, verb_count, verb_methods, verb_tasks, verb_models, verb_encode, verb_train, verb_resume, verb_stop;
+verb_run verb_pretrain, verb_adapt, verb_fewshot, verb_eval, verb_predict, verb_generate, verb_runs, verb_fetch, verb_watch;
+verb_run verb_show, verb_trash, verb_restore, verb_sql, verb_settings, verb_help, verb_tag, verb_name, verb_note;
+verb_run verb_purge, verb_merge, verb_export, verb_import, verb_merge_adapters, verb_embed, verb_map, verb_similarity, verb_sweep;
+verb_run verb_compare, verb_replicate, verb_learn, verb_plot, verb_doctor, verb_render;
+
 struct arch;
 struct method;
 struct plan;
@@ -69,78 +74,11 @@ char *verb_method(const struct args *a, const char *text, struct err *e);
 int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e);
 /* The plan of as many tasks as --tasks says, with heads as --classes says; plan_free. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e);
-int verb_count(const struct args *a, struct err *e);
-int verb_methods(const struct args *a, struct err *e);
-int verb_tasks(const struct args *a, struct err *e);
-int verb_models(const struct args *a, struct err *e);
-int verb_encode(const struct args *a, struct err *e);
-/* verb_train.c */
-int verb_train(const struct args *a, struct err *e);
-int verb_resume(const struct args *a, struct err *e);
-int verb_stop(const struct args *a, struct err *e);
-/* verb_pretrain.c */
-int verb_pretrain(const struct args *a, struct err *e);
-/* verb_adapt.c */
-int verb_adapt(const struct args *a, struct err *e);
-int verb_fewshot(const struct args *a, struct err *e);
 /* Goes on with a run of few shots (shots.h), in an open store; prints what it comes to. */
-int verb_resume_shots(const struct args *a, struct store *s, int64_t run, int workers, struct err *e);
-/* verb_eval.c, verb_predict.c */
-int verb_eval(const struct args *a, struct err *e);
-int verb_predict(const struct args *a, struct err *e);
-/* verb_generate.c */
-int verb_generate(const struct args *a, struct err *e);
-/* verb_runs.c */
-int verb_runs(const struct args *a, struct err *e);
-int verb_fetch(const struct args *a, struct err *e);
-int verb_watch(const struct args *a, struct err *e);
-int verb_show(const struct args *a, struct err *e);
-int verb_trash(const struct args *a, struct err *e);
-int verb_restore(const struct args *a, struct err *e);
-int verb_sql(const struct args *a, struct err *e);
-/* verb_settings.c */
-int verb_settings(const struct args *a, struct err *e);
-/* verb_help.c */
-int verb_help(const struct args *a, struct err *e);
-/* verb_keep.c */
-int verb_tag(const struct args *a, struct err *e);
-int verb_name(const struct args *a, struct err *e);
-int verb_note(const struct args *a, struct err *e);
-int verb_purge(const struct args *a, struct err *e);
+int verb_resume_shots(const struct args *a, struct store *s, int64_t run, struct err *e);
 /* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made visible. */
 int verb_to_stdout(void *self, const char *bytes, size_t n);
-/* verb_merge.c */
-int verb_merge(const struct args *a, struct err *e);
-/* verb_export.c, verb_import.c */
-/* --dtype: whether weights are written in F16. */
-int verb_half(const struct args *a, bool *half, struct err *e);
-int verb_export(const struct args *a, struct err *e);
-int verb_import(const struct args *a, struct err *e);
-/* verb_merge_adapters.c */
-int verb_merge_adapters(const struct args *a, struct err *e);
-/* verb_embed.c, verb_map.c */
-int verb_embed(const struct args *a, struct err *e);
-int verb_map(const struct args *a, struct err *e);
-/* verb_similarity.c */
-int verb_similarity(const struct args *a, struct err *e);
-/* verb_sweep.c */
-int verb_sweep(const struct args *a, struct err *e);
-/* verb_compare.c */
-int verb_compare(const struct args *a, struct err *e);
-/* --cost; without it by trained values. */
-int verb_compared_cost(const struct args *a, enum compared_cost *out, struct err *e);
-/* --value into the comparison, before runs are read into it; what else is asked of it is checked. */
-int verb_compared_ask(const struct args *a, struct side_by_side *c, struct err *e);
 /* As --json, --csv or Markdown, with --margin and --cost. */
-int verb_compared_print(const struct args *a, const struct side_by_side *c, struct err *e);
-/* verb_replicate.c */
-int verb_replicate(const struct args *a, struct err *e);
-/* verb_learn.c */
-int verb_learn(const struct args *a, struct err *e);
-/* verb_plot.c */
-int verb_plot(const struct args *a, struct err *e);
-/* verb_doctor.c, verb_render.c */
-int verb_doctor(const struct args *a, struct err *e);
-int verb_render(const struct args *a, struct err *e);
+void verb_compared_print(const struct args *a, const struct side_by_side *c);
 
 #endif

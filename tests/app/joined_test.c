@@ -229,9 +229,9 @@ static void what_cannot_be_joined_is_refused(void **state) {
         { "1 2 --weights 1 --head 1", "1 for 2 runs" },
         { "1 2 --weights 1,0 --head 1", "is no number other than 0" },
         { "1 2 --weights 1,nan --head 1", "is no number other than 0" },
-        { "1 2 --how mean --head 1", "concat, linear and ties are the ways" },
+        { "1 2 --how mean --head 1", "--how: must be concat, linear or ties" },
         { "1 2 --how ties --head 1", "--how ties needs --density" },
-        { "1 2 --how ties --density 0 --head 1", "no number above 0 and at most 1" },
+        { "1 2 --how ties --density 0 --head 1", "--density: must be a number above 0 and at most 1" },
         { "1 2 --density 0.5 --head 1", "--density is for --how ties" },
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) stage_refused(2, cases[i].part, "merge-adapters %s --db '%s'", cases[i].line, db);

@@ -21,31 +21,42 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
-#define END { NULL, NULL, NULL }
+struct bench_options {
+    bool history, methods, keys;
+    const char *peer;
+    int64_t seconds, runs, points, threads;
+};
+#define OWN(name) .member = offsetof(struct args, other) + offsetof(struct bench_options, name)
 static const struct option_spec OPTIONS[] = {
-    { "seconds", "N", "approximate duration (default 80)" },
-    { "history", NULL, "measure a synthetic run history instead: open, sort, filter, group and draw it" },
-    { "methods", NULL, "measure a training step of each method instead, relative to LoRA or a prefix" },
-    { "keys", NULL, "measure the time from a key press to the painted screen instead, while a run trains" },
-    { "runs", "N", "number of runs in the synthetic history (default 10000)" },
-    { "points", "N", "number of points of its longest run (default 1000000)" },
-    { "peer-work", "NAME", "measure one workload that tests/reference/peer_bench.py runs with the reference libraries" },
-    { "threads", "N", "workers for --peer-work (default 1)" },
-    { "model", "DIR", "model for --peer-work and --keys" },
-    { "task", "FOLDER", "dataset for --peer-work and --keys" },
-    END,
+    { "seconds", "N", "approximate duration", FILLS_INTEGER, GROUP_OUTPUT, OWN(seconds), 5, 3600, 80 },
+    { "history", NULL, "measure a synthetic run history instead: open, sort, filter, group and draw it",
+      FILLS_FLAG, GROUP_OUTPUT, OWN(history) },
+    { "methods", NULL, "measure a training step of each method instead, relative to LoRA or a prefix",
+      FILLS_FLAG, GROUP_OUTPUT, OWN(methods) },
+    { "keys", NULL, "measure the time from a key press to the painted screen instead, while a run trains",
+      FILLS_FLAG, GROUP_OUTPUT, OWN(keys) },
+    { "runs", "N", "number of runs in the synthetic history", FILLS_INTEGER, GROUP_OUTPUT, OWN(runs), 1, 1000000, 10000 },
+    { "points", "N", "number of points of its longest run", FILLS_INTEGER, GROUP_OUTPUT, OWN(points), 1, 100000000, 1000000 },
+    { "peer-work", "NAME", "measure one workload that tests/reference/peer_bench.py runs with the reference libraries",
+      FILLS_TEXT, GROUP_OUTPUT, OWN(peer) },
+    { "threads", "N", "workers for --peer-work", FILLS_INTEGER, GROUP_OUTPUT, OWN(threads), 1, 64, 1 },
+    { "model", "DIR", .help = "model for --peer-work and --keys" },
+    { "task", "FOLDER", .help = "dataset for --peer-work and --keys" },
+    { NULL },
 };
 
-static const char *model_of(const struct args *a) { return args_get(a, "model") ? args_get(a, "model") : paths_model(); }
+static const struct bench_options *asked(const struct args *a) { return (const struct bench_options *)a->other; }
+
+static const char *model_of(const struct args *a) { return a->model ? a->model : paths_model(); }
 
 static void bench_say(const struct args *a, const char *key, double value, const char *unit,
                            const char *what, struct buf *b) {
-    if (args_flag(a, "json")) json_member_double(b, key, value);
+    if (a->json) json_member_double(b, key, value);
     else printf("%-16s %10.4g %-9s %s\n", key, value, unit, what);
 }
 
 static void close_object(const struct args *a, struct buf *b) {
-    if (args_flag(a, "json")) {
+    if (a->json) {
         buf_putc(b, '}');
         out_line(b);
     }
@@ -53,17 +64,15 @@ static void close_object(const struct args *a, struct buf *b) {
 }
 
 static int peer_work(const struct args *a, const char *name, struct err *e) {
-    int64_t threads = 1;
-    int rc = args_int(a, "threads", 1, 64, &threads, e);
-    if (rc) return rc;
+    int64_t threads = asked(a)->threads;
     struct bench_times times;
-    rc = bench_peer(&(struct bench_peer){ name, args_get(a, "task"), model_of(a), (int)threads }, &times, e);
+    int rc = bench_peer(&(struct bench_peer){ name, a->task, model_of(a), (int)threads }, &times, e);
     if (rc) return rc;
     double sum = 0;
     for (int i = 0; i < times.steps; i++) sum += times.second[i];
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (args_flag(a, "json")) {
+    if (a->json) {
         json_member_string(&b, "work", name);
         json_member_int(&b, "threads", threads);
         json_member_int(&b, "steps", times.steps);
@@ -119,14 +128,12 @@ static void say_ratios(const struct args *a, const struct bench_ratio *r, int n,
 /* --history: looking at many runs, and one long one. */
 static int bench_a_history(const struct args *a, struct err *e) {
     struct bench_history_time times[BENCH_HISTORY_TIMES];
-    int64_t runs = 10000, points = 1000000;
-    int rc = args_int(a, "runs", 1, 1000000, &runs, e);
-    if (!rc) rc = args_int(a, "points", 1, 100000000, &points, e);
-    if (!rc) rc = bench_history((int)runs, (int)points, times, e);
+    int64_t runs = asked(a)->runs, points = asked(a)->points;
+    int rc = bench_history((int)runs, (int)points, times, e);
     if (rc) return rc;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (args_flag(a, "json")) {
+    if (a->json) {
         json_member_int(&b, "runs", runs);
         json_member_int(&b, "points", points);
     } else {
@@ -139,9 +146,9 @@ static int bench_a_history(const struct args *a, struct err *e) {
 
 /* --methods: a step of each beside one of LoRA or of a prefix. */
 static int bench_the_methods(const struct args *a, struct err *e) {
-    int64_t seconds = 80;
-    int rc = args_int(a, "seconds", 5, 3600, &seconds, e), n = bench_methods_count();
-    bool json = args_flag(a, "json");
+    int64_t seconds = asked(a)->seconds;
+    int rc = 0, n = bench_methods_count();
+    bool json = a->json;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     if (!rc && !json) printf("MiniLM's shapes, 32 rows of 32 tokens, one worker; prompts a token, their own rows counted\n");
@@ -164,11 +171,11 @@ static int bench_the_methods(const struct args *a, struct err *e) {
 /* --keys: from a key to its paint. */
 static int bench_the_keys(const struct args *a, struct err *e) {
     struct bench_keys k;
-    int rc = bench_keys(model_of(a), args_get(a, "task") ? args_get(a, "task") : paths_task(), 400, &k, e);
+    int rc = bench_keys(model_of(a), a->task ? a->task : paths_task(), 400, &k, e);
     if (rc) return rc;
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
-    if (!args_flag(a, "json")) printf("keys on a terminal of 120 x 40, while a run trains with two workers\n");
+    if (!a->json) printf("keys on a terminal of 120 x 40, while a run trains with two workers\n");
     bench_say(a, "keys", k.keys, "", "pressed", &b);
     bench_say(a, "keys_silent", k.silent, "", "of them changed nothing on the screen", &b);
     bench_say(a, "key_median", k.median, "ms", "until what it painted was there, median", &b);
@@ -179,21 +186,18 @@ static int bench_the_keys(const struct args *a, struct err *e) {
 }
 
 static int bench_run(const struct args *a, struct err *e) {
-    if (args_flag(a, "keys")) return bench_the_keys(a, e);
-    if (args_flag(a, "history")) return bench_a_history(a, e);
-    if (args_flag(a, "methods")) return bench_the_methods(a, e);
-    const char *peer = args_get(a, "peer-work");
+    if (asked(a)->keys) return bench_the_keys(a, e);
+    if (asked(a)->history) return bench_a_history(a, e);
+    if (asked(a)->methods) return bench_the_methods(a, e);
+    const char *peer = asked(a)->peer;
     if (peer) return peer_work(a, peer, e);
-    int64_t seconds = 80;
-    int rc = args_int(a, "seconds", 5, 3600, &seconds, e);
-    if (rc) return rc;
     const struct blas_facts *facts = blas_facts();
     struct bench_measured *m = xcalloc(1, sizeof *m);
-    rc = bench_measure((double)seconds, m, e);
+    int rc = bench_measure((double)asked(a)->seconds, m, e);
     if (!rc) {
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
-        if (args_flag(a, "json")) {
+        if (a->json) {
             json_member_string(&b, "processor", facts->processor);
             json_member_string(&b, "kernel", facts->kernel);
             json_member_int(&b, "cores", sysconf(_SC_NPROCESSORS_ONLN));
@@ -230,10 +234,13 @@ int main(int argc, char **argv) {
     setlocale(LC_CTYPE, "");
     blas_start(argv);
     char **room = xcalloc((size_t)argc, sizeof *room);
-    int rc = args_parse(&a, &BENCH, argc - 1, argv + 1, room, &e);
-    if (!rc && args_flag(&a, "help")) args_help_verb(&BENCH);
+    struct verb bench = BENCH;
+    bench.options = args_table(&BENCH, NULL);
+    int rc = args_parse(&a, &bench, argc - 1, argv + 1, room, &e);
+    if (!rc && a.help) args_help_verb(&bench);
     else if (!rc) rc = bench_run(&a, &e);
     if (rc) fprintf(stderr, "bench: %s\n", e.text);
     free(room);
+    free((void *)(uintptr_t)bench.options);
     return err_exit_code(rc);
 }

@@ -197,7 +197,7 @@ static void a_value_is_the_best_or_the_last(void **state) {
     assert_string_equal(stage_text(last, "cost"), "seconds");
     assert_true(count(last, "pareto") >= 1);
     json_decref(best), json_decref(last);
-    stage_refused(2, "--cost is trained, time or memory", "compare sweep=1 --cost money --db '%s'", stage.db);
+    stage_refused(2, "--cost: must be trained, time or memory", "compare sweep=1 --cost money --db '%s'", stage.db);
 }
 
 static void slips_are_named(void **state) {
@@ -205,7 +205,7 @@ static void slips_are_named(void **state) {
     stage_refused(2, "method stands twice", "compare sweep=1 --by method,method --db '%s'", stage.db);
     stage_refused(2, "\"colour\" is no column", "compare sweep=1 --by colour --db '%s'", stage.db);
     stage_refused(2, "there is no column", "compare nonsense=3 --db '%s'", stage.db);
-    stage_refused(2, "--value is best or final", "compare sweep=1 --value mean --db '%s'", stage.db);
+    stage_refused(2, "--value: must be best or final", "compare sweep=1 --value mean --db '%s'", stage.db);
 }
 
 /* ---- made comparisons ---- */

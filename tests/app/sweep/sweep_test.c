@@ -649,7 +649,7 @@ static void slips_are_named(void **state) {
     stage_refused(2, "has no }", "sweep --lr '{1e-3' --db '%s'", stage.db);
     stage_refused(2, "--cells N", "sweep --lr '{1e-3,1e-2}' --draw latin --db '%s'", stage.db);
     stage_refused(3, "no sweep 9", "sweep 9 --db '%s'", stage.db);
-    stage_refused(2, "--margin takes", "sweep --lr 1e-3 --margin wide --db '%s'", stage.db);
+    stage_refused(2, "--margin: must be a number above 0", "sweep --lr 1e-3 --margin wide --db '%s'", stage.db);
     stage_refused(2, "give --steps or --epochs", "sweep --lr 1e-3 --steps 3 --epochs 2 --db '%s'", stage.db);
     stage_refused(2, "need quotes", "sweep --lr 1e-3 3e-3 1e-2 --db '%s'", stage.db);
 }

@@ -142,7 +142,7 @@ static void what_cannot_be_adapted_is_refused(void **state) {
         { 2, 1, "--start four", "\"four\" is no task of the run; it has two, three, score" },
         { 2, 2, "--prototype vote", "has no prototypes" },
         { 2, 3, "", "nothing would train: of this method a new task has shared" },
-        { 2, 1, "--lr -1", "--lr -1: must be a number above 0" },
+        { 2, 1, "--lr -1", "--lr: must be a number above 0, found \"-1\"" },
     };
     for (size_t i = 0; i < COUNT_OF(of); i++) {
         more = xprintf("%s %s", rows, of[i].more);

@@ -157,7 +157,7 @@ static void representations_are_compared(void **state) {
     assert_int_equal(json_array_size(json_object_get(j, "columns")), 5);
     assert_true(fabs(cell(j, 3, 3) - 1) < 1e-12);
     json_decref(j);
-    refused("similarity 1 --of words", 2, "--of is");
+    refused("similarity 1 --of words", 2, "--of: must be classes");
     refused("similarity 1 --of layers --measure cosine", 2, "by cka");
     j = json_of("similarity 1 --of layers --rows 6");
     assert_non_null(strstr(json_string_value(json_object_get(j, "caution")), "6 rows of width"));

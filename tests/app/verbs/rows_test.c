@@ -1,0 +1,166 @@
+/* A row of a verb's table is enough: parsing, range, help and completion come from it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/verbs/values.h"
+#include "core/base/mem.h"
+#include "core/train/option.h"
+#include "tests/support/test.h"
+
+struct rows_options {
+    int64_t depth, slot;
+    double share;
+    int order;
+    bool loud;
+    struct option_texts from;
+};
+#define OWN(name) .member = offsetof(struct args, other) + offsetof(struct rows_options, name)
+static const struct option_spec ROWS[] = {
+    { "depth", "N", "how deep", FILLS_INTEGER, GROUP_DATA, OWN(depth), 1, 9, 4 },
+    { "slot", "N|first", "which one", FILLS_INTEGER, GROUP_DATA, OWN(slot), 1, OPTION_MOST, -1, .first = -7 },
+    { "share", "X", "how much", FILLS_NUMBER, GROUP_SCHEDULE, OWN(share), 0, 1, .above = true },
+    { "order", "up|down", "which way", FILLS_WORD, GROUP_OUTPUT, OWN(order), .usual = 1 },
+    { "loud", NULL, "say more", FILLS_FLAG, GROUP_OUTPUT, OWN(loud) },
+    { "from", "FILE" ARGS_AGAIN, "what is read", FILLS_TEXTS, GROUP_DATA, OWN(from) },
+    { "task", .help = "which task" },
+    { .name = "workers rows" },
+    { "batch lr", .fills = FILLS_CONFIG },
+    { NULL },
+};
+static struct verb verb = { "rows", "", "a table", ROWS, 0, 0, NULL };
+
+static int parse(struct args *a, const char *line, struct err *e) {
+    static char copy[256], *word[32], *room[32];
+    char *rest = strcpy(copy, line);
+    int n = 0;
+    for (char *one; (one = strsep(&rest, " "));)
+        if (*one) word[n++] = one;
+    return args_parse(a, &verb, n, word, room, e);
+}
+
+static void a_row_fills_its_member(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct args a;
+    const struct rows_options *o = (const struct rows_options *)a.other;
+    test_ok(parse(&a, "", &e), &e);
+    assert_int_equal(o->depth, 4);
+    assert_int_equal(o->slot, -1);
+    assert_int_equal(o->order, 1);
+    assert_true(o->share == 0 && !o->loud && !o->from.count && !a.task && !a.workers);
+    test_ok(parse(&a, "--depth 9 --slot first --share=0.5 --order up --loud --from a --from b --task t --workers 3", &e), &e);
+    assert_int_equal(o->depth, 9);
+    assert_int_equal(o->slot, -7);
+    assert_true(o->share == 0.5 && o->loud);
+    assert_int_equal(o->order, 0);
+    assert_int_equal(o->from.count, 2);
+    assert_string_equal(o->from.at[1], "b");
+    assert_string_equal(a.task, "t");
+    assert_int_equal(a.workers, 3);
+}
+
+static void what_is_out_of_range_is_refused_in_one_form(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        { "--depth 10", "--depth: must be an integer between 1 and 9, found \"10\"" },
+        { "--depth 1.5", "--depth: must be an integer between 1 and 9, found \"1.5\"" },
+        { "--slot 0", "--slot: must be an integer of at least 1 or first, found \"0\"" },
+        { "--share 0", "--share: must be a number above 0 and at most 1, found \"0\"" },
+        { "--share nan", "--share: must be a number above 0 and at most 1, found \"nan\"" },
+        { "--order dwon", "--order: must be up or down, found \"dwon\"; did you mean down?" },
+        { "--workers 65", "--workers: must be an integer between 1 and 64, found \"65\"" },
+        { "--depth 1 --depth 2", "--depth is given twice" },
+        { "--lr 1 --learning-rate 2", "--lr and --learning-rate are the same option" },
+        { "--dept 1", "did you mean --depth?" },
+    };
+    struct args a;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct err e = ERR_INIT;
+        int rc = parse(&a, cases[i][0], &e);
+        test_refused(rc, ERR_USAGE, &e, cases[i][1]);
+    }
+}
+
+static void options_of_a_run_are_set_by_their_own_rows(void **state) {
+    (void)state;
+    struct err e = ERR_INIT;
+    struct args a;
+    struct run_config c;
+    config_init(&c);
+    test_ok(parse(&a, "--batch-size 7 --lr 0.5", &e), &e);
+    test_ok(args_config(&a, &c, &e), &e);
+    assert_int_equal(c.batch, 7);
+    assert_true(c.lr == 0.5);
+    test_ok(parse(&a, "--batch 0", &e), &e);
+    int rc = args_config(&a, &c, &e);
+    test_refused(rc, ERR_USAGE, &e, "--batch 0: must be");
+    config_release(&c);
+}
+
+static const struct option_spec *row(const char *name) {
+    const struct option_spec *o = verb.options;
+    while (o->name && strcmp(o->name, name)) o++;
+    return o;
+}
+
+static void help_and_completion_have_it(void **state) {
+    (void)state;
+    struct values v;
+    char text[4096];
+    FILE *f = tmpfile();
+    fflush(stdout);
+    int out = dup(STDOUT_FILENO);
+    dup2(fileno(f), STDOUT_FILENO);
+    args_help_verb(&verb);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    close(out);
+    rewind(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    static const char *const says[] = { "--depth N", "how deep (default 4)\n", "which way (default down)\n", "which one\n",
+                                        "which task\n", "rows a step (default 32)\n", "--workers N" };
+    for (size_t i = 0; i < COUNT_OF(says); i++)
+        if (!strstr(text, says[i])) fail_msg("help does not say \"%s\": %s", says[i], text);
+    values_of_option(row("order"), &v);
+    assert_string_equal(buf_text(&v.words), "up down");
+    values_release(&v);
+    values_of_option(row("depth"), &v);
+    assert_int_equal(v.kinds, VALUE_FREE);
+    values_release(&v);
+}
+
+static void each_option_has_a_group_and_a_help(void **state) {
+    (void)state;
+    const struct verb *v;
+    for (size_t i = 0; i < option_count(); i++)
+        if (option_at(i)->name && option_at(i)->group == GROUP_RUN) fail_msg("--%s of a run has no group", option_at(i)->name);
+    for (size_t i = 0; (v = verb_at(i)) || i == 0; i++)
+        for (const struct option_spec *o = v->options; o && o->name; o++) {
+            if (o->group <= GROUP_RUN || o->group >= OPTION_GROUPS) fail_msg("petri %s --%s has no group", v->name, o->name);
+            if (!o->help || !*o->help) fail_msg("petri %s --%s has no help", v->name, o->name);
+            if (o->fills != FILLS_CONFIG && !o->member) fail_msg("petri %s --%s fills nothing", v->name, o->name);
+        }
+}
+
+static int make_table(void **state) {
+    (void)state;
+    struct run_config usual;
+    config_init(&usual);
+    verb.options = args_table(&verb, &usual);
+    config_release(&usual);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_fills_its_member),
+        cmocka_unit_test(what_is_out_of_range_is_refused_in_one_form),
+        cmocka_unit_test(options_of_a_run_are_set_by_their_own_rows),
+        cmocka_unit_test(help_and_completion_have_it),
+        cmocka_unit_test(each_option_has_a_group_and_a_help),
+    };
+    return cmocka_run_group_tests(tests, make_table, NULL);
+}
