@@ -84,9 +84,8 @@ static void add_list(const struct compose_view *v, int at, struct buf *out) {
 }
 
 static bool has_value(const char *name) {
-    for (int i = 0; i < config_option_count(); i++)
-        if (!strcmp(config_option_at(i).name, name)) return config_option_at(i).values != NULL;
-    return true;
+    const struct option *o = option_find(name);
+    return !o || o->values;
 }
 
 /* Which a sweep does not have, or has already. */

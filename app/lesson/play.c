@@ -12,6 +12,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/complete.h"
+#include "core/train/option.h"
 
 enum { OPTIONS = 64 };
 
@@ -50,7 +51,7 @@ static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n
         const char *name = many ? "seeds" : config_option_name(word + 2);
         if (!name) return err_set(e, ERR_USAGE, "\"%s\" is no option of petri train", word);
         bool takes = many;
-        for (int k = 0; k < config_option_count(); k++) takes |= !strcmp(config_option_at(k).name, name) && config_option_at(k).values;
+        takes = many || option_find(name)->values;
         const char *value = equals ? equals + 1 : takes && i + 1 < w->count ? w->word[++i] : takes ? NULL : "on";
         if (!value) return err_set(e, ERR_USAGE, "\"%s\" is followed by its value", word);
         if (many) *seeds = value;

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/config.h"
+#include "core/train/option.h"
 
 struct sweeping {
     struct store *store;
@@ -212,8 +213,8 @@ static int take_option(struct typed_line *l, char *word, const char **at, struct
         return err_set(e, ERR_USAGE, "\"%s\": options of petri sweep begin with -- (lists in braces with blanks need quotes)", word);
     if (equals) *equals = 0;
     bool has_value = !sweep_is_flag(word + 2);
-    for (int i = 0; i < config_option_count(); i++)
-        if (!strcmp(config_option_at(i).name, word + 2)) has_value = config_option_at(i).values != NULL;
+    const struct option *o = option_find(word + 2);
+    if (o) has_value = o->values != NULL;
     if (equals) value = xstrdup(equals + 1);
     else if (has_value) value = text_word(at);
     if (has_value && !value) return err_set(e, ERR_USAGE, "%s: a value is missing", word);

@@ -22,84 +22,84 @@ enum {
 };
 
 static const struct option_spec COMMON[] = {
-    { "json", NULL, "print JSON", FILLS_FLAG, GROUP_OUTPUT, AT(json) },
+    { "json", NULL, "print JSON", GROUP_OUTPUT, AT(json), FILLS_FLAG },
     { "db", "FILE",
-      "the database (default: $XDG_DATA_HOME/petri/petri.db)", FILLS_TEXT, GROUP_OUTPUT, AT(db) },
-    { "help", NULL, "this help", FILLS_FLAG, GROUP_OUTPUT, AT(help) },
+      "the database (default: $XDG_DATA_HOME/petri/petri.db)", GROUP_OUTPUT, AT(db), FILLS_TEXT },
+    { "help", NULL, "this help", GROUP_OUTPUT, AT(help), FILLS_FLAG },
     { NULL },
 };
 
 /* What several verbs take; a row of FILLS_SHARED has its own placeholder or help, or none, and the rest from here. */
 static const struct option_spec SHARED[] = {
     { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ", else " OWN_MODEL ")",
-      FILLS_TEXT, GROUP_METHOD, AT(model) },
-    { "run", NULL, NULL, FILLS_TEXT, GROUP_METHOD, AT(run) },
-    { "method", NULL, NULL, FILLS_TEXT, GROUP_METHOD, AT(method) },
-    { "regime", "TEXT", "how it is learned, where that counts: meta", FILLS_TEXT, GROUP_METHOD, AT(regime) },
+      GROUP_METHOD, AT(model) },
+    { "run", NULL, NULL, GROUP_METHOD, AT(run) },
+    { "method", NULL, NULL, GROUP_METHOD, AT(method) },
+    { "regime", "TEXT", "how it is learned, where that counts: meta", GROUP_METHOD, AT(regime) },
     { "classes", "A,B,\u2026|FILE|TASK",
       "class names in the order of the outputs: a list, a file with one a line, or a task's",
-      FILLS_TEXT, GROUP_METHOD, AT(classes) },
-    { "from", NULL, NULL, FILLS_TEXT, GROUP_METHOD, AT(from) },
-    { "task", "NAME", "of a run of several tasks: which one", FILLS_TEXT, GROUP_DATA, AT(task) },
-    { "text", "COLUMN", "the text's column", FILLS_TEXT, GROUP_DATA, AT(text) },
-    { "text-b", "COLUMN", "the second text's column", FILLS_TEXT, GROUP_DATA, AT(text_b) },
-    { "label", "COLUMN", "the label's column", FILLS_TEXT, GROUP_DATA, AT(label) },
-    { "source", "COLUMN", "the source text's column, of texts to texts", FILLS_TEXT, GROUP_DATA, AT(source) },
-    { "target", "COLUMN", "the target text's column", FILLS_TEXT, GROUP_DATA, AT(target) },
-    { "positive", "NAME", "the class that F1 is of", FILLS_TEXT, GROUP_DATA, AT(positive) },
-    { "no-gold", "LABEL", "the label of rows without one", FILLS_TEXT, GROUP_DATA, AT(no_gold) },
+      GROUP_METHOD, AT(classes) },
+    { "from", NULL, NULL, GROUP_METHOD, AT(from) },
+    { "task", "NAME", "of a run of several tasks: which one", GROUP_DATA, AT(task) },
+    { "text", "COLUMN", "the text's column", GROUP_DATA, AT(text) },
+    { "text-b", "COLUMN", "the second text's column", GROUP_DATA, AT(text_b) },
+    { "label", "COLUMN", "the label's column", GROUP_DATA, AT(label) },
+    { "source", "COLUMN", "the source text's column, of texts to texts", GROUP_DATA, AT(source) },
+    { "target", "COLUMN", "the target text's column", GROUP_DATA, AT(target) },
+    { "positive", "NAME", "the class that F1 is of", GROUP_DATA, AT(positive) },
+    { "no-gold", "LABEL", "the label of rows without one", GROUP_DATA, AT(no_gold) },
     { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)",
-      FILLS_TEXT, GROUP_DATA, AT(delimiter) },
-    { "file", NULL, NULL, FILLS_TEXT, GROUP_DATA, AT(file) },
-    { "column", NULL, NULL, FILLS_TEXT, GROUP_DATA, AT(column) },
+      GROUP_DATA, AT(delimiter) },
+    { "file", NULL, NULL, GROUP_DATA, AT(file) },
+    { "column", NULL, NULL, GROUP_DATA, AT(column) },
     { "split", "dev|train|NAME", "dev (default), train, or a dev split's name",
-      FILLS_TEXT, GROUP_DATA, AT(split) },
+      GROUP_DATA, AT(split) },
     { "unseen", "NAME|FOLDER,\u2026", "and rows of tasks that a run of several tasks was not trained on",
-      FILLS_TEXT, GROUP_DATA, AT(unseen) },
-    { "metric", NULL, NULL, FILLS_TEXT, GROUP_EVALUATION, AT(metric) },
-    { "name", "TEXT", "what the run is called (petri name)", FILLS_TEXT, GROUP_OUTPUT, AT(name) },
-    { "note", "TEXT", "kept with the run", FILLS_TEXT, GROUP_OUTPUT, AT(note) },
+      GROUP_DATA, AT(unseen) },
+    { "metric", NULL, NULL, GROUP_EVALUATION, AT(metric) },
+    { "name", "TEXT", "what the run is called (petri name)", GROUP_OUTPUT, AT(name) },
+    { "note", "TEXT", "kept with the run", GROUP_OUTPUT, AT(note) },
     { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output",
-      FILLS_TEXT, GROUP_OUTPUT, AT(out) },
-    { "size", "WxH", "columns and rows (default 80x24)", FILLS_TEXT, GROUP_OUTPUT, AT(size) },
+      GROUP_OUTPUT, AT(out) },
+    { "size", "WxH", "columns and rows (default 80x24)", GROUP_OUTPUT, AT(size) },
     { "by", "AXIS[,AXIS\u2026]",
       "the columns that make a group and are axes of effects: method, task, model, fn, write, comp, "
       "\u2026, or an option",
-      FILLS_TEXT, GROUP_OUTPUT, AT(by) },
+      GROUP_OUTPUT, AT(by) },
     { "header", NULL, "a table's first line names the columns, also where all are chosen by number",
-      FILLS_FLAG, GROUP_DATA, AT(header) },
+      GROUP_DATA, AT(header) },
     { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026",
-      FILLS_FLAG, GROUP_DATA, AT(no_header) },
-    { "official-dev", NULL, "dev_official.tsv of a GLUE folder", FILLS_FLAG, GROUP_DATA, AT(official_dev) },
-    { "csv", NULL, "the cells as CSV", FILLS_FLAG, GROUP_OUTPUT, AT(csv) },
-    { "markdown", NULL, "the results as Markdown", FILLS_FLAG, GROUP_OUTPUT, AT(markdown) },
-    { "list", NULL, NULL, FILLS_FLAG, GROUP_OUTPUT, AT(list) },
-    { "overwrite", NULL, "--out may write over a file that exists", FILLS_FLAG, GROUP_OUTPUT, AT(overwrite) },
-    { "ansi", NULL, "with colours as ANSI sequences", FILLS_FLAG, GROUP_OUTPUT, AT(ansi) },
-    { "svg", NULL, "as an SVG picture", FILLS_FLAG, GROUP_OUTPUT, AT(svg) },
-    { "ascii", NULL, "only ASCII", FILLS_FLAG, GROUP_OUTPUT, AT(ascii) },
-    { "no-color", NULL, "no colours (NO_COLOR does the same)", FILLS_FLAG, GROUP_OUTPUT, AT(no_color) },
+      GROUP_DATA, AT(no_header) },
+    { "official-dev", NULL, "dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
+    { "csv", NULL, "the cells as CSV", GROUP_OUTPUT, AT(csv) },
+    { "markdown", NULL, "the results as Markdown", GROUP_OUTPUT, AT(markdown) },
+    { "list", NULL, NULL, GROUP_OUTPUT, AT(list) },
+    { "overwrite", NULL, "--out may write over a file that exists", GROUP_OUTPUT, AT(overwrite) },
+    { "ansi", NULL, "with colours as ANSI sequences", GROUP_OUTPUT, AT(ansi) },
+    { "svg", NULL, "as an SVG picture", GROUP_OUTPUT, AT(svg) },
+    { "ascii", NULL, "only ASCII", GROUP_OUTPUT, AT(ascii) },
+    { "no-color", NULL, "no colours (NO_COLOR does the same)", GROUP_OUTPUT, AT(no_color) },
     { "kind", "classes|scores", "what the label is (default: decided and said)",
-      FILLS_WORD, GROUP_DATA, AT(kind), .first = DATA_KIND_CLASSES },
+      GROUP_DATA, AT(kind), FILLS_WORD, .first = DATA_KIND_CLASSES },
     { "dtype", "f32|f16", "how the weights are stored (default f32)",
-      FILLS_WORD, GROUP_CHECKPOINTS, AT(half), .usual = -1 },
+      GROUP_CHECKPOINTS, AT(half), FILLS_WORD, .usual = -1 },
     { "workers", "N", "worker threads (default: the cores)",
-      FILLS_INTEGER, GROUP_PERFORMANCE, AT(workers), 1, 64 },
+      GROUP_PERFORMANCE, AT(workers), FILLS_INTEGER, 1, 64 },
     { "cost", "trained|time|memory", "what the front of cheap and good is by",
-      FILLS_WORD, GROUP_EVALUATION, AT(cost) },
+      GROUP_EVALUATION, AT(cost), FILLS_WORD },
     { "value", "best|final", "a run's value; best is chosen on the same rows",
-      FILLS_WORD, GROUP_EVALUATION, AT(final) },
+      GROUP_EVALUATION, AT(final), FILLS_WORD },
     { "margin", "X", "also claim what is equal within X, in the metric's own unit",
-      FILLS_NUMBER, GROUP_EVALUATION, AT(margin), 0, OPTION_MOST, .above = true },
+      GROUP_EVALUATION, AT(margin), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
     { "rows", "N", "at most, drawn evenly over tasks and classes",
-      FILLS_INTEGER, GROUP_DATA, AT(rows), 1, 1 << 20, PROBE_ROWS },
+      GROUP_DATA, AT(rows), FILLS_INTEGER, 1, 1 << 20, PROBE_ROWS },
     { "layer", NULL,
-      NULL, FILLS_INTEGER, GROUP_METHOD, AT(layer), 0, OPTION_MOST, PROBE_ALL_LAYERS, PROBE_RETRIEVER },
+      NULL, GROUP_METHOD, AT(layer), FILLS_INTEGER, 0, OPTION_MOST, PROBE_ALL_LAYERS, PROBE_RETRIEVER },
     { "pool", "cls|mean", "first token, or mean over all",
-      FILLS_WORD, GROUP_METHOD, AT(pool), .usual = OVER_MEAN },
-    { "seed", "N", "of the draw", FILLS_INTEGER, GROUP_DATA, AT(seed), 0, OPTION_MOST, 1 },
-    { "max-len", "N", "tokens a row", FILLS_INTEGER, GROUP_DATA, AT(max_len), 2, OPTION_MOST },
-    { "tasks", "N", "of a run of so many tasks", FILLS_INTEGER, GROUP_TASKS, AT(tasks), 1, RUN_TASKS, 1 },
+      GROUP_METHOD, AT(pool), FILLS_WORD, .usual = OVER_MEAN },
+    { "seed", "N", "of the draw", GROUP_DATA, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, 1 },
+    { "max-len", "N", "tokens a row", GROUP_DATA, AT(max_len), FILLS_INTEGER, 2, OPTION_MOST },
+    { "tasks", "N", "of a run of so many tasks", GROUP_TASKS, AT(tasks), FILLS_INTEGER, 1, RUN_TASKS, 1 },
     { NULL },
 };
 
@@ -270,6 +270,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         a->option[a->given++].value = value;
     }
     if (a->help) return 0;
+    if (a->csv + a->markdown + a->json > 1) return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
         return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
     return 0;
@@ -317,13 +318,14 @@ struct growing {
 };
 
 static void add_row(struct growing *g, struct option_spec o) {
-    const struct option_spec *shared = o.fills == FILLS_SHARED ? find_in(SHARED, o.name) : NULL;
+    const struct option_spec *shared = o.fills == FILLS_SHARED && !o.member ? find_in(SHARED, o.name) : NULL;
     if (shared) {
         const char *value = o.value, *help = o.help;
         o = *shared;
         if (value) o.value = value;
         if (help) o.help = help;
     }
+    if (o.fills == FILLS_SHARED) o.fills = o.value ? FILLS_TEXT : FILLS_FLAG;
     char *usual = usual_of(&o, g->usual);
     const struct option *run = o.fills == FILLS_CONFIG ? option_find(o.name) : NULL;
     if (run && !o.value) o.value = run->values;

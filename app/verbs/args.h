@@ -15,7 +15,7 @@ struct run_config;
 
 /* What an option's value becomes in its member. */
 enum option_fills {
-    FILLS_SHARED,  /* what several verbs have, by name: args.c says the rest */
+    FILLS_SHARED,  /* with a member FILLS_FLAG or, where there is a placeholder, FILLS_TEXT; else what several verbs have, by name */
     FILLS_FLAG,    /* bool: given, other than as --NAME=off */
     FILLS_TEXT,    /* const char *; NULL: not given */
     FILLS_TEXTS,   /* struct option_texts: it may be given again and again */
@@ -37,9 +37,9 @@ struct option_spec {
     const char *name;  /* without dashes; NULL ends the table */
     const char *value; /* placeholder, which lists the words in small letters; NULL for a flag, and where another row says it */
     const char *help;  /* what is not in the row of a run's option is taken from there */
-    enum option_fills fills;
     enum option_group group; /* of a run's option: as there */
     size_t member;           /* its offset in struct args; 0: none */
+    enum option_fills fills;
     double low, high;
     double usual; /* the member's value when it is not given; in the help where it is one that may be given */
     int first;    /* value of the first word */
@@ -63,104 +63,6 @@ struct option_spec *args_table(const struct verb *v, const struct run_config *us
 /* Names the member of a row. */
 #define AT(name) .member = offsetof(struct args, name)
 
-/* ---- what each verb has of its own ---- */
-
-struct pretrain_options {
-    struct option_texts text;
-    const char *dev;
-    int64_t layers, width, heads, vocab;
-};
-struct sweep_options {
-    bool dry_run;
-    const char *budget, *slurm, *sbatch, *seeds;
-    int64_t at_once, max_array;
-};
-struct train_options {
-    const char *like, *seed, *seeds, *train, *tasks;
-};
-struct resume_options {
-    int64_t batch, steps;
-};
-struct shots_options { /* adapt, fewshot */
-    const char *k, *prototype, *start, *tune, *tasks;
-    int64_t draws, steps, batch, eval_rows;
-    double lr, stop_loss;
-    bool zero, keep;
-};
-struct eval_options {
-    const char *wrong;
-    int64_t batch, beams;
-};
-struct predict_options {
-    const char *fill;
-    int64_t top;
-};
-struct generate_given {
-    const char *start, *first;
-    int64_t beams, max_new, min_new;
-    double length_penalty;
-};
-struct runs_options {
-    const char *sort;
-    int64_t limit;
-    bool trash;
-};
-struct purge_options {
-    bool all, lessons, yes;
-};
-struct help_options {
-    bool man;
-    const char *completion;
-};
-struct replicate_options {
-    const char *data, *page;
-    int64_t budget;
-    bool all, dry_run;
-};
-struct methods_options {
-    const char *save, *forget, *to, *from;
-};
-struct render_options {
-    const char *screen, *filter, *set, *loss;
-    int64_t sweep, matrix;
-    int part;
-    bool trash, steps;
-};
-struct plot_options {
-    const char *key;
-    double smooth;
-    int x;
-    bool raw, log, log_x;
-};
-struct similarity_options {
-    int of, measure;
-    int64_t row, head, matrix;
-    bool cluster;
-};
-struct map_options {
-    const char *vectors, *labels, *columns, *skip;
-    int64_t iterations;
-    double perplexity;
-    int by_task;
-    bool steps, pca;
-};
-struct export_options {
-    const char *to, *base;
-};
-struct merge_options {
-    const char *weights, *head;
-    int how;
-    double density;
-};
-struct learn_options {
-    const char *handout;
-    bool replay;
-};
-struct screen_options {
-    const char *theme, *mouse;
-    bool readonly;
-};
-
 enum { ARGS_OPTIONS = 96 };
 struct args {
     const struct verb *verb;
@@ -182,27 +84,101 @@ struct args {
     int64_t workers, rows, layer, seed, max_len, tasks;
     double margin;
     union { /* the verb's own */
-        struct pretrain_options pretrain;
-        struct sweep_options sweep;
-        struct train_options train;
-        struct resume_options resume;
-        struct shots_options shots;
-        struct eval_options eval;
-        struct predict_options predict;
-        struct generate_given generate;
-        struct runs_options runs;
-        struct purge_options purge;
-        struct help_options more;
-        struct replicate_options replicate;
-        struct methods_options methods;
-        struct render_options render;
-        struct plot_options plot;
-        struct similarity_options similarity;
-        struct map_options map;
-        struct export_options to;
-        struct merge_options merge;
-        struct learn_options learn;
-        struct screen_options screen;
+        struct pretrain_options {
+            struct option_texts text;
+            const char *dev;
+            int64_t layers, width, heads, vocab;
+        } pretrain;
+        struct sweep_options {
+            bool dry_run;
+            const char *budget, *slurm, *sbatch, *seeds;
+            int64_t at_once, max_array;
+        } sweep;
+        struct train_options {
+            const char *like, *seed, *seeds, *train, *tasks;
+        } train;
+        struct resume_options {
+            int64_t batch, steps;
+        } resume;
+        struct shots_options {
+            const char *k, *prototype, *start, *tune, *tasks;
+            int64_t draws, steps, batch, eval_rows;
+            double lr, stop_loss;
+            bool zero, keep;
+        } shots;
+        struct eval_options {
+            const char *wrong;
+            int64_t batch, beams;
+        } eval;
+        struct predict_options {
+            const char *fill;
+            int64_t top;
+        } predict;
+        struct generate_given {
+            const char *start, *first;
+            int64_t beams, max_new, min_new;
+            double length_penalty;
+        } generate;
+        struct runs_options {
+            const char *sort;
+            int64_t limit;
+            bool trash;
+        } runs;
+        struct purge_options {
+            bool all, lessons, yes;
+        } purge;
+        struct help_options {
+            bool man;
+            const char *completion;
+        } more;
+        struct replicate_options {
+            const char *data, *page;
+            int64_t budget;
+            bool all, dry_run;
+        } replicate;
+        struct methods_options {
+            const char *save, *forget, *to, *from;
+        } methods;
+        struct render_options {
+            const char *screen, *filter, *set, *loss;
+            int64_t sweep, matrix;
+            int part;
+            bool trash, steps;
+        } render;
+        struct plot_options {
+            const char *key;
+            double smooth;
+            int x;
+            bool raw, log, log_x;
+        } plot;
+        struct similarity_options {
+            int of, measure;
+            int64_t row, head, matrix;
+            int cluster;
+        } similarity;
+        struct map_options {
+            const char *vectors, *labels, *columns, *skip;
+            int64_t iterations;
+            double perplexity;
+            int by_task;
+            bool steps, pca;
+        } map;
+        struct export_options {
+            const char *to, *base;
+        } to;
+        struct merge_options {
+            const char *weights, *head;
+            int how;
+            double density;
+        } merge;
+        struct learn_options {
+            const char *handout;
+            bool replay;
+        } learn;
+        struct screen_options {
+            const char *theme, *mouse;
+            bool readonly;
+        } screen;
         struct option_texts adapter; /* import */
         const char *beside;          /* explain */
         bool flag;                   /* the one that encode, show, settings, tag, watch or compare has */

@@ -283,7 +283,6 @@ int verb_fewshot(const struct args *a, struct err *e) {
     struct shots_request r = { .tasks = a->shots.tasks, .method_said = a->method != NULL,
                                .how = { .start = FEWSHOT_LOWEST } };
     struct store *s = NULL;
-    if (a->json && a->csv) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
     if (a->count && (r.tasks || r.method_said || a->from))
         return err_set(e, ERR_USAGE, "give runs to show what they came to, or --tasks to train");
     if (a->count) return show_tables(a, e);

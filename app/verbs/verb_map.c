@@ -45,12 +45,6 @@ static void result_release(struct result *r) {
     crew_free(r->options.crew);
 }
 
-static int verb_map_read_form(const struct args *a, enum map_form *form, struct err *e) {
-    *form = a->json ? AS_JSON : a->csv ? AS_CSV : AS_TEXT;
-    if (a->json && a->csv) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
-    return 0;
-}
-
 struct point {
     const real *x;
     size_t size;
@@ -334,14 +328,13 @@ static int refuse_others(const struct args *a, bool file, bool drawn, struct err
 }
 
 int verb_map(const struct args *a, struct err *e) {
-    enum map_form form;
+    enum map_form form = a->json ? AS_JSON : a->csv ? AS_CSV : AS_TEXT;
     bool steps = a->map.steps, file = a->map.vectors != NULL, run = a->run != NULL;
     bool drawn = !steps && (run || a->task || a->model) && !file && !a->count;
     bool odd = (steps && !run) || (run && !steps && !drawn) || (a->model && !drawn);
     if (odd || steps + file + drawn + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     int rc = refuse_others(a, file, drawn, e);
-    if (!rc) rc = verb_map_read_form(a, &form, e);
     if (rc) return rc;
     return steps ? map_all_steps(a, form, e) : one_map(a, form, e);
 }

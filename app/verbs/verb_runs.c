@@ -123,12 +123,9 @@ static int verb_runs_print_table(struct store *s, const struct store_runs *runs,
     return rc;
 }
 
-/* --csv, --json or --markdown; none: STORE_JSON.  ERR_USAGE for two of them. */
-static int verb_one_form(const struct args *a, enum store_format *form, struct err *e) {
-    bool csv = a->csv, markdown = a->markdown, json = a->json;
-    if (csv + markdown + json > 1) return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
-    *form = csv ? STORE_CSV : markdown ? STORE_MARKDOWN : STORE_JSON;
-    return 0;
+/* --csv, --json or --markdown; none: `usual`. */
+static enum store_format form_of(const struct args *a, enum store_format usual) {
+    return a->csv ? STORE_CSV : a->markdown ? STORE_MARKDOWN : a->json ? STORE_JSON : usual;
 }
 
 int verb_runs(const struct args *a, struct err *e) {
@@ -137,9 +134,8 @@ int verb_runs(const struct args *a, struct err *e) {
     for (int i = 0; i < a->count; i++) buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
     struct store_list list = { .filter = buf_text(&filter), .sort = a->runs.sort,
                                .trash = a->runs.trash, .limit = a->runs.limit };
-    enum store_format form = STORE_JSON;
-    int rc = verb_one_form(a, &form, e);
-    if (!rc) rc = open_to_read(a, &s, e);
+    enum store_format form = form_of(a, STORE_JSON);
+    int rc = open_to_read(a, &s, e);
     if (rc) {
         buf_release(&filter);
         return rc;
@@ -399,12 +395,9 @@ int verb_to_stdout(void *self, const char *bytes, size_t n) {
 
 int verb_sql(const struct args *a, struct err *e) {
     struct store *s;
-    enum store_format form = STORE_JSON;
-    int rc = verb_one_form(a, &form, e);
-    if (!rc) rc = open_to_read(a, &s, e);
+    int rc = open_to_read(a, &s, e);
     if (rc) return rc;
-    if (form == STORE_JSON && !a->json) form = STORE_CSV;
-    rc = store_sql_text(s, a->positional[0], form,
+    rc = store_sql_text(s, a->positional[0], form_of(a, STORE_CSV),
                         (struct store_sink){ NULL, verb_to_stdout }, e);
     return verb_close(s, rc, e);
 }

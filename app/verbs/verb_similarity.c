@@ -302,7 +302,6 @@ int verb_similarity(const struct args *a, struct err *e) {
     struct similarity_choice c;
     struct asked q = { 0 };
     struct store *s;
-    if (a->json && a->csv) return err_set(e, ERR_USAGE, "give --json or --csv, not both");
     if (a->list) return verb_similarity_list(a, e);
     if (a->similarity.matrix) return verb_similarity_again(a, e);
     int rc = verb_similarity_choose(a, &c, e);

@@ -151,20 +151,6 @@ char *config_get(const struct run_config *c, const char *name) {
     return o ? option_print(c, o) : NULL;
 }
 
-int config_option_count(void) {
-    int n = 0;
-    for (size_t i = 0; i < option_count(); i++) n += option_at(i)->name != NULL;
-    return n;
-}
-
-struct config_option config_option_at(int at) {
-    for (size_t i = 0; i < option_count(); i++) {
-        const struct option *o = option_at(i);
-        if (o->name && !at--) return (struct config_option){ o->name, o->values, o->help };
-    }
-    BUG("no such option");
-}
-
 const char *config_option_name(const char *spelling) {
     const struct option *o = option_find(spelling);
     return o ? o->name : NULL;

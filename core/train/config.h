@@ -182,14 +182,6 @@ int config_set(struct run_config *c, const char *option, const char *value, stru
 /* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
 
-/* The options in the order of the help text. */
-struct config_option {
-    const char *name;   /* "early-stop" */
-    const char *values; /* "N ≥ 0", "linear|cosine|constant"; NULL: a switch without a value */
-    const char *help;   /* one phrase */
-};
-int config_option_count(void);
-struct config_option config_option_at(int i);
 /* Other spellings that people type; NULL past the last.  *name is the option's own. */
 const char *config_spelling_at(int i, const char **name);
 /* The option's own name for any of its spellings; NULL when there is no such option. */

@@ -18,12 +18,12 @@ struct rows_options {
 };
 #define OWN(name) .member = offsetof(struct args, other) + offsetof(struct rows_options, name)
 static const struct option_spec ROWS[] = {
-    { "depth", "N", "how deep", FILLS_INTEGER, GROUP_DATA, OWN(depth), 1, 9, 4 },
-    { "slot", "N|first", "which one", FILLS_INTEGER, GROUP_DATA, OWN(slot), 1, OPTION_MOST, -1, .first = -7 },
-    { "share", "X", "how much", FILLS_NUMBER, GROUP_SCHEDULE, OWN(share), 0, 1, .above = true },
-    { "order", "up|down", "which way", FILLS_WORD, GROUP_OUTPUT, OWN(order), .usual = 1 },
-    { "loud", NULL, "say more", FILLS_FLAG, GROUP_OUTPUT, OWN(loud) },
-    { "from", "FILE" ARGS_AGAIN, "what is read", FILLS_TEXTS, GROUP_DATA, OWN(from) },
+    { "depth", "N", "how deep", GROUP_DATA, OWN(depth), FILLS_INTEGER, 1, 9, 4 },
+    { "slot", "N|first", "which one", GROUP_DATA, OWN(slot), FILLS_INTEGER, 1, OPTION_MOST, -1, .first = -7 },
+    { "share", "X", "how much", GROUP_SCHEDULE, OWN(share), FILLS_NUMBER, 0, 1, .above = true },
+    { "order", "up|down", "which way", GROUP_OUTPUT, OWN(order), FILLS_WORD, .usual = 1 },
+    { "loud", NULL, "say more", GROUP_OUTPUT, OWN(loud) },
+    { "from", "FILE" ARGS_AGAIN, "what is read", GROUP_DATA, OWN(from), FILLS_TEXTS },
     { "task", .help = "which task" },
     { .name = "workers rows" },
     { "batch lr", .fills = FILLS_CONFIG },

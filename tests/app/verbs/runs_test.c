@@ -12,6 +12,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/config.h"
+#include "core/train/option.h"
 #include "store/store.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
@@ -48,9 +49,9 @@ static void every_option_is_a_column(void **state) {
     test_ok(store_open(&s, stage.db, STORE_READ, &e), &e);
     test_ok(store_run(s, 1, &run, &e), &e);
     test_ok(config_from_json(run.config, strlen(run.config), &c, &e), &e);
-    for (int i = 0; i < config_option_count(); i++) {
-        const char *name = config_option_at(i).name;
-        if (!strcmp(name, "weights")) continue; /* the column of that name is the hash */
+    for (size_t i = 0; i < option_count(); i++) {
+        const char *name = option_at(i)->name;
+        if (!name || !strcmp(name, "weights")) continue; /* the column of that name is the hash */
         char *member = xprintf("\"%s\"", name);
         for (char *at = member; *at; at++)
             if (*at == '-') *at = '_';
