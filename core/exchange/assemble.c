@@ -13,7 +13,7 @@ void assembly_init(struct assembly *a, const struct model *m) {
 
 void assembly_release(struct assembly *a) {
     free(a->piece);
-    free(a->map);
+    free(a->value);
     free(a->weight);
     *a = (struct assembly){ 0 };
 }
@@ -48,16 +48,9 @@ void piece_add(struct placed *p, enum slot slot, const real *values, size_t size
     p->value[p->count++].size = size;
 }
 
-void assembly_network(struct assembly *a, enum slot slot, const real *values, size_t size) {
-    BUG_IF(a->networks == (int)COUNT_OF(a->network));
-    a->network[a->networks].slot = slot;
-    a->network[a->networks].values = values;
-    a->network[a->networks++].size = size;
-}
-
-void assembly_map(struct assembly *a, const struct fusion_value *map) {
-    GROW(a->map, a->map_room, a->maps + 1);
-    a->map[a->maps++] = *map;
+void assembly_value(struct assembly *a, const struct method_value *value) {
+    GROW(a->value, a->value_room, a->values + 1);
+    a->value[a->values++] = *value;
 }
 
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size) {
@@ -260,10 +253,6 @@ int assembly_method(struct assembly *a, const char *path, struct method *out, st
 
 static const real *assemble_value_of(const struct assembly *a, const struct plan *p,
                                      const struct plan_tensor *t, size_t *size) {
-    if (t->role == SLOT_KRON_A) {
-        *size = a->rule_size;
-        return a->rule;
-    }
     const struct module *m = &p->method.module[t->module];
     for (size_t i = 0; i < a->pieces; i++) {
         const struct placed *x = &a->piece[i];
@@ -291,31 +280,26 @@ static bool is_map(const struct plan_tensor *t) {
     return t->kind == PLAN_NETWORK && t->role >= SLOT_FUSION_QUERY_W && t->role <= SLOT_FUSION_VALUE;
 }
 
-static const real *map_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
-    for (size_t i = 0; i < a->maps; i++) {
-        const struct fusion_value *x = &a->map[i];
-        if ((int)x->slot != t->role || x->stack != t->stack || x->site != t->site || x->layer != t->layer || x->tap != t->place) continue;
+/* The value of a tensor that is the method's as a whole, or NULL. */
+static const real *method_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
+    for (size_t i = 0; i < a->values; i++) {
+        const struct method_value *x = &a->value[i];
+        bool there = x->stack == t->stack && x->site == t->site && x->layer == t->layer && x->tap == t->place;
+        if ((int)x->slot != t->role || (is_map(t) && !there)) continue;
         *size = x->size;
         return x->values;
     }
     return NULL;
 }
 
-static const real *network_value(const struct assembly *a, const struct plan_tensor *t, size_t *size) {
-    if (is_map(t)) return map_value(a, t, size);
-    for (int i = 0; i < a->networks; i++)
-        if ((int)a->network[i].slot == t->role) {
-            *size = a->network[i].size;
-            return a->network[i].values;
-        }
-    return NULL;
-}
-
 /* Each value of a piece has its tensor. */
 static int check_pieces(const struct assembly *a, const char *path, const struct plan *p, struct err *e) {
-    size_t values = (a->rule != NULL) + a->maps, places = 0;
+    size_t values = a->values, places = 0, size;
     for (size_t i = 0; i < a->pieces; i++) values += (size_t)a->piece[i].count;
-    for (int i = 0; i < p->tensors; i++) places += p->tensor[i].kind == PLAN_OWN || is_map(&p->tensor[i]);
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        places += t->kind == PLAN_OWN || (t->kind == PLAN_NETWORK && method_value(a, t, &size));
+    }
     return values == places ? 0
                             : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, where the method they make has %zu", path,
                                       values, places);
@@ -326,7 +310,7 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
         const struct plan_tensor *t = &p->tensor[i];
         size_t size = t->count;
         const real *v = t->kind == PLAN_MODEL ? a->weight[t->tensor]
-                        : t->kind == PLAN_NETWORK ? network_value(a, t, &size)
+                        : t->kind == PLAN_NETWORK || t->role == SLOT_KRON_A ? method_value(a, t, &size)
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : assemble_value_of(a, p, t, &size);
         if (!v && (t->kind == PLAN_OWN || is_map(t))) return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);

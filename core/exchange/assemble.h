@@ -29,22 +29,14 @@ struct assembly {
         size_t size;
     } head[4];
     int heads;
-    struct { /* of the method as a whole */
+    struct method_value { /* of the method as a whole; of its fusion at a place */
         enum slot slot;
         const real *values;
         size_t size;
-    } network[2];
-    int networks;
-    struct fusion_value { /* of its fusion: a map at a place */
-        enum slot slot;
         int stack, site, layer, tap;
-        const real *values;
-        size_t size;
-    } *map;
-    size_t maps, map_room;
+    } *value;
+    size_t values, value_room;
     struct fusion fusion; /* of the method; off: none */
-    const real *rule; /* the A_i that all Kronecker products have, and how many values; NULL: there are none */
-    size_t rule_size;
     struct classifier classifier; /* of the method; off: the family's */
 };
 void assembly_init(struct assembly *a, const struct model *m);
@@ -53,8 +45,7 @@ void assembly_release(struct assembly *a);
 /* The piece of a module at a place, made when it is the first value there; NULL never. */
 struct placed *assembly_piece(struct assembly *a, const struct module *m, int stack, int site, int layer);
 void piece_add(struct placed *p, enum slot slot, const real *values, size_t size);
-void assembly_network(struct assembly *a, enum slot slot, const real *values, size_t size);
-void assembly_map(struct assembly *a, const struct fusion_value *map);
+void assembly_value(struct assembly *a, const struct method_value *value);
 void assembly_head(struct assembly *a, const char *name, const real *values, size_t size);
 
 /* The method, in the order that its text gives it; modules that say runs (from_run) are others than those

@@ -62,7 +62,7 @@ void curve_read(const char *folder, struct curve *out, struct notes *read, struc
         curve_add(out, told, json_integer_value(step), true);
     }
     if (json_is_array(list)) notes_add(read, "%s", curve_file);
-    if (state) json_decref(state);
+    json_decref(state);
     free(path);
 }
 

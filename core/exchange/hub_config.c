@@ -107,7 +107,7 @@ int hub_open(const char *folder, struct hub *out, struct err *e) {
 }
 
 void hub_close(struct hub *h) {
-    if (h->config) json_decref(h->config);
+    json_decref(h->config);
     free(h->path);
     free(h->text);
     *h = (struct hub){ 0 };

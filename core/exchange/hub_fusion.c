@@ -152,8 +152,9 @@ static int take_map(struct hub_fused *x, struct bag_tensor *t, struct err *e) {
     if (!p->name) return reading_refuse(&r->in, t, "is no part of a fusion", e);
     if (reading_shape(&r->in, t, p->rows ? d : 0, d, e)) return e->code;
     t->used = true;
-    assembly_map(&r->in.to, &(struct fusion_value){ p->slot, map->stack, map->sublayer, map->layer,
-                                                    map->role == ROLE_O_W ? TAP_A_OUT : TAP_F_OUT, t->values, t->count });
+    assembly_value(&r->in.to,
+                   &(struct method_value){ p->slot, t->values, t->count, map->stack, map->sublayer,
+                                           map->layer, map->role == ROLE_O_W ? TAP_A_OUT : TAP_F_OUT });
     return 0;
 }
 

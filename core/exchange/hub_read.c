@@ -62,8 +62,7 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
                        "it cannot be restored", r->in.bag.path);
     if (shape3(r, rule, n, n, n, e)) return e->code;
     rule->used = true;
-    r->in.to.rule = rule->values;
-    r->in.to.rule_size = rule->count;
+    assembly_value(&r->in.to, &(struct method_value){ SLOT_KRON_A, rule->values, rule->count, 0, 0, 0, 0 });
     return 0;
 }
 
@@ -125,7 +124,7 @@ static int take_bottleneck(struct hub_reader *r, struct bag_tensor *down, const 
     if (!size || size > 1 << 16) return reading_refuse(&r->in, down, "it has no width", e);
     m.size = (int)size;
     struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->sublayer, at->layer);
-    if (products && !m.own_rule && !r->in.to.rule && take_rule(r, &m, e)) return e->code;
+    if (products && !m.own_rule && !r->in.to.values && take_rule(r, &m, e)) return e->code;
     if (hub_scale_is_folded(r->hub.bottleneck) && take_scaled(r, p, found, d, e)) return e->code;
     return hub_take_parts(r, hub_bottleneck_parts, p, d, d, found, e);
 }

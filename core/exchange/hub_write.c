@@ -377,7 +377,7 @@ static bool is_made_otherwise(const json_t *c) {
 static char *hub_write_config_text(const struct hub_out *o, const char *came) {
     json_t *was = came ? json_loads(came, 0, NULL) : NULL;
     bool holds = was && !is_made_otherwise(json_object_get(was, "config"));
-    if (was) json_decref(was);
+    json_decref(was);
     return holds ? xstrdup(came) : hub_describe(o);
 }
 
@@ -420,7 +420,7 @@ static int hub_export_one(struct predictor *p, const char *base, const char *fol
     if (!made && !rc && !arch_generates(&predictor_model(p)->arch)) rc = hub_writer_head(&job, folder, e);
     if (made) rc = made;
     if (rc && !made) export_undo(folder, files);
-    if (came) json_decref(came);
+    json_decref(came);
     return rc;
 }
 

@@ -81,7 +81,7 @@ bool peft_is_for_vectors(const struct peft *p) {
 }
 
 void peft_close(struct peft *p) {
-    if (p->config) json_decref(p->config);
+    json_decref(p->config);
     free(p->path);
     free(p->text);
     *p = (struct peft){ 0 };

@@ -225,7 +225,7 @@ static int take_projection(struct reader *r, struct err *e) {
     for (int i = 0; i < 2 && t[i]; i++) {
         if (t[i]->rank != 2) return reading_refuse(&r->in, t[i], "it is no matrix", e);
         t[i]->used = true;
-        assembly_network(&r->in.to, slots[i], t[i]->values, t[i]->count);
+        assembly_value(&r->in.to, &(struct method_value){ slots[i], t[i]->values, t[i]->count, 0, 0, 0, 0 });
     }
     return 0;
 }
@@ -320,7 +320,7 @@ static int take_classes(struct reader *r, const char *folder, struct err *e) {
     }
     if (all && !rc) notes_add(&r->in.out->read, "%s", PEFT_NAMES_FILE);
     r->in.single = all != NULL;
-    if (all) json_decref(all);
+    json_decref(all);
     free(path);
     return rc;
 }

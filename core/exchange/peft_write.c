@@ -158,7 +158,7 @@ static void add_vera_projection(struct out *o, const char *origin) {
         const struct plan_tensor *t = plan_network(o->plan, i ? SLOT_PROJECTION_B : SLOT_PROJECTION_A);
         writing_add(&o->to, xstrdup(names[i]), (size_t)t->rows, (size_t)t->cols, o->params + t->offset);
     }
-    if (c) json_decref(c);
+    json_decref(c);
 }
 
 static void peft_write_add_module(struct out *o, int module) {
@@ -427,7 +427,7 @@ static bool origin_holds(const struct out *o, const char *origin) {
     const char *task = json_string_value(json_object_get(c, "task_type"));
     if (o->vectors) holds = holds && task && !strcmp(task, "FEATURE_EXTRACTION");
     for (size_t k = 0; k < o->saves; k++) holds = holds && (pooler || !strstr(o->saved[k], "pooler"));
-    if (c) json_decref(c);
+    json_decref(c);
     return holds;
 }
 
