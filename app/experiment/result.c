@@ -146,17 +146,11 @@ static void result_cell_json(const struct experiment *x, const struct experiment
                              struct buf *b) {
     const struct experiment_cell *c = &x->cell[i];
     struct spread s = experiment_cell_spread(x, r, i);
-    json_open(b, NULL, '{');
-    json_member_string(b, "id", c->id);
-    json_member_string(b, "text", c->text);
-    json_member_measured(b, "published", c->published);
-    json_member_string(b, "status", c->status);
-    json_member_string(b, "source", c->source);
+    json_put(b, "{id:%s,text:%s,published:%g,status:%s,source:%s", c->id, c->text, c->published, c->status,
+             c->source);
     json_member_doubles(b, "values", r->value[i], x->seeds);
     json_member_ints(b, "runs", r->run[i], x->seeds);
-    json_member_int(b, "n", s.n);
-    json_member_measured(b, "mean", s.mean);
-    json_member_measured(b, "sd", s.sd);
+    json_put(b, "n:%zu,mean:%g,sd:%g", s.n, s.mean, s.sd);
     result_tasks_json(x, r->of_task[i], b);
     buf_putc(b, '}');
 }
@@ -197,9 +191,7 @@ struct experiment_contrast_line experiment_contrast_line(const struct experiment
 }
 
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
-    json_open(out, NULL, '{');
-    json_member_string(out, "experiment", x->name);
-    json_open(out, "seeds", '[');
+    json_put(out, "{experiment:%s,seeds:[", x->name);
     for (int k = 0; k < x->seeds; k++) json_member_int(out, NULL, x->seed[k]);
     buf_putc(out, ']');
     json_open(out, "cells", '[');

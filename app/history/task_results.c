@@ -102,15 +102,9 @@ void task_results_json(const struct task_results *r, const struct store_run *run
     json_open(b, "tasks", '[');
     for (int i = 0; i < r->count; i++) {
         const struct task_result *t = &r->of[i];
-        json_open(b, NULL, '{');
-        json_member_string(b, "task", t->task);
-        json_member_string(b, "metric", t->metric);
-        json_member_measured(b, "value", t->value);
+        json_put(b, "{task:%s,metric:%s,value:%g", t->task, t->metric, t->value);
         if (t->undefined) json_member_string(b, "undefined", t->undefined);
-        json_member_int(b, "step", t->step);
-        json_member_measured(b, "majority", t->majority);
-        json_member_int(b, "rows", t->rows);
-        buf_putc(b, '}');
+        json_put(b, "step:%jd,majority:%g,rows:%jd}", t->step, t->majority, t->rows);
     }
     buf_putc(b, ']');
     json_member_measured(b, "average", run->best.v);

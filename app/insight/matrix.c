@@ -45,8 +45,7 @@ static const char debiased_cka[] = "debiased-cka";
 
 void matrix_describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
     buf_putc(b, '{');
-    json_member_string(b, "of", matrix_of_names[m->of]);
-    json_member_string(b, "measure", m->measure);
+    json_put(b, "of:%s,measure:%s", matrix_of_names[m->of], m->measure);
     for (int i = 0; i < 2; i++) {
         const struct opened *o = &side[i < sides ? i : 0]->opened;
         if (o->run) json_member_int(b, i ? "column_run" : "row_run", o->run);
@@ -54,14 +53,11 @@ void matrix_describe(struct matrix *m, const struct probe *const *side, int side
         if (o->run) json_member_int(b, i ? "column_step" : "row_step", o->step);
         if (o->run) m->run = o->run;
     }
-    json_member_string(b, "model", side[0]->opened.model->name);
-    json_member_string(b, "model_sha256", side[0]->opened.model->sha256);
-    json_member_string(b, "model_fingerprint", side[0]->opened.model->fingerprint);
+    json_put(b, "model:%s,model_sha256:%s,model_fingerprint:%s", side[0]->opened.model->name,
+             side[0]->opened.model->sha256, side[0]->opened.model->fingerprint);
     if (!matrix_needs_rows(side[0], m->of)) return;
-    json_member_string(b, "task", side[0]->name);
-    json_member_string(b, "split", side[0]->split);
-    json_member_int(b, "drawn", side[0]->rows.n);
-    json_member_string(b, "rows_sha256", side[0]->rows.sha256);
+    json_put(b, "task:%s,split:%s,drawn:%d,rows_sha256:%s", side[0]->name, side[0]->split, side[0]->rows.n,
+             side[0]->rows.sha256);
     if (layer >= 0) json_member_int(b, "layer", layer);
     if (layer == PROBE_RETRIEVER) json_member_string(b, "layer", "retriever");
 }

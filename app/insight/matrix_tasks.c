@@ -173,25 +173,19 @@ static void tell_near(struct matrix *m, const struct probe *p, const struct prot
 static void add_near(struct buf *b, const struct probe *p, const struct prototype_votes *near, int tasks) {
     const struct prototype_votes all = votes_of_all(p, near, tasks);
     if (all.rows) {
-        json_member_double(b, "argmax_accuracy", (double)all.right / all.rows);
-        json_member_double(b, "margin", all.sum / all.rows);
+        json_put(b, "argmax_accuracy:%f,margin:%f", (double)all.right / all.rows, all.sum / all.rows);
     }
     json_open(b, "by_task", '[');
     for (int t = 0; t < tasks; t++) {
         const struct prototype_votes *x = &near[t];
         bool seen = p->task[t].of_run >= 0;
         int best = nearest_of(p, x);
-        json_open(b, NULL, '{');
-        json_member_string(b, "task", p->rows.task[t]);
-        json_member_bool(b, "seen", seen);
-        json_member_int(b, "rows", x->rows);
+        json_put(b, "{task:%s,seen:%i,rows:%d", p->rows.task[t], seen, x->rows);
         if (seen) json_member_double(b, "argmax_accuracy", x->rows ? (double)x->right / x->rows : NAN);
         else json_member_string(b, "argmax_accuracy", NULL);
-        json_member_double(b, "margin", x->sum / x->rows);
-        json_member_double(b, "margin_sd", margin_deviation(x->rows, x->sum, x->squares));
-        json_member_string(b, "nearest", x->rows ? predictor_task(p->opened.predictor, best) : NULL);
-        json_member_int(b, "nearest_rows", x->vote[best]);
-        buf_putc(b, '}');
+        json_put(b, "margin:%f,margin_sd:%f,nearest:%s,nearest_rows:%d}", x->sum / x->rows,
+                 margin_deviation(x->rows, x->sum, x->squares),
+                 x->rows ? predictor_task(p->opened.predictor, best) : NULL, x->vote[best]);
     }
     buf_putc(b, ']');
 }

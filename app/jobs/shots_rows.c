@@ -36,9 +36,7 @@ static void shots_rows_leave_out(struct shots *x, const char *task, const char *
     shots__say(x, &line);
     if (x->left_out.size) buf_putc(&x->left_out, ',');
     buf_putc(&x->left_out, '{');
-    json_member_string(&x->left_out, "task", task);
-    json_member_string(&x->left_out, "why", why);
-    buf_putc(&x->left_out, '}');
+    json_put(&x->left_out, "task:%s,why:%s}", task, why);
 }
 
 /* Classes and pair of a task of the layout; a task that cannot be scored is left out. */

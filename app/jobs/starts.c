@@ -19,10 +19,7 @@ int job_starts_say_one(struct store *store, int64_t id, struct buf *b, struct er
     int rc = store_run(store, id, &run, e);
     if (rc) return rc;
     buf_putc(b, '{');
-    json_member_int(b, "run", id);
-    json_member_string(b, "method", run.method);
-    json_member_string(b, "weights_sha256", run.weights_sha256);
-    buf_putc(b, '}');
+    json_put(b, "run:%jd,method:%s,weights_sha256:%s}", id, run.method, run.weights_sha256);
     store_run_release(&run);
     return 0;
 }

@@ -40,11 +40,8 @@ static void cluster_share_out(const struct sweep_plan *p, int longest, struct cl
 
 static void spec_text(const struct sweep_plan *p, const struct cluster *c, struct buf *b) {
     buf_putc(b, '{');
-    json_member_int(b, "version", VERSION);
-    json_member_string(b, "uid", c->uid);
-    json_member_string(b, "database", c->database);
-    json_member_string(b, "working", c->working);
-    json_member_int(b, "workers", c->workers);
+    json_put(b, "version:%d,uid:%s,database:%s,working:%s,workers:%d", VERSION, c->uid, c->database,
+             c->working, c->workers);
     json_add_key(b, "record");
     sweep_plan_record(p, b);
     json_open(b, "tasks", '[');
@@ -290,23 +287,15 @@ static int cluster_look_at(struct task_look *l, const char *path, struct err *e)
 
 static void task_json(const struct task_look *l, int index, struct buf *b) {
     const char *state = "finished";
-    json_open(b, NULL, '{');
-    json_member_int(b, "index", index);
+    json_put(b, "{index:%d", index);
     for (int i = l->task->runs; i-- > 0;)
         if (strcmp(l->at[i].state, "finished") != 0) state = l->at[i].state;
-    json_member_string(b, "state", state);
-    json_open(b, "runs", '[');
+    json_put(b, "state:%s,runs:[", state);
     for (int i = 0; i < l->task->runs; i++) {
         const struct standing *x = &l->at[i];
-        json_open(b, NULL, '{');
-        json_member_int(b, "cell", l->task->run[i].cell);
-        json_member_int(b, "seed", l->c->plan.spec.seed[l->task->run[i].seed]);
-        json_member_string(b, "state", x->state);
-        json_member_int(b, "step", x->step);
-        json_member_int(b, "steps", x->steps);
-        json_member_measured(b, "seconds", x->seconds);
-        json_member_string(b, "reason", x->reason);
-        buf_putc(b, '}');
+        json_put(b, "{cell:%d,seed:%ju,state:%s,step:%jd,steps:%jd,seconds:%g,reason:%s}",
+                 l->task->run[i].cell, l->c->plan.spec.seed[l->task->run[i].seed], x->state, x->step, x->steps,
+                 x->seconds, x->reason);
     }
     buf_puts(b, "]}");
 }
@@ -315,9 +304,7 @@ int cluster_status(struct cluster *c, struct buf *out, struct err *e) {
     static const char waiting[] = "waiting";
     int of[STORE_STATES] = { 0 }, waits = 0, rc = 0;
     buf_putc(out, '{');
-    json_member_string(out, "sweep", c->uid);
-    json_member_string(out, "database", c->database);
-    json_open(out, "tasks", '[');
+    json_put(out, "sweep:%s,database:%s,tasks:[", c->uid, c->database);
     for (int i = 0; !rc && i < c->tasks; i++) {
         struct task_look l = { c, &c->task[i], xcalloc((size_t)c->task[i].runs + 1, sizeof *l.at) };
         for (int k = 0; k < c->task[i].runs; k++) l.at[k].state = waiting;

@@ -16,8 +16,7 @@ static const char *const cost_name[] = { "trained", "seconds", "memory" };
 
 static void interval_json(struct buf *b, struct spread s) {
     struct interval i = spread_interval(s, 0.95);
-    json_member_measured(b, "low", i.low);
-    json_member_measured(b, "high", i.high);
+    json_put(b, "low:%g,high:%g", i.low, i.high);
 }
 
 /* Whether no run before it has its seed. */
@@ -53,11 +52,7 @@ static void repeats_json(const struct compared_group *g, struct buf *b) {
     for (int i = 0; i < g->runs; i++) {
         const struct compared_run *r = &g->run[i];
         if (!comparison_repeated(r)) continue;
-        json_open(b, NULL, '{');
-        json_member_int(b, "run", r->id);
-        json_member_int(b, "counted", r->counted);
-        json_member_bool(b, "weights_differ", r->differs);
-        buf_putc(b, '}');
+        json_put(b, "{run:%jd,counted:%jd,weights_differ:%i}", r->id, r->counted, r->differs);
     }
     buf_putc(b, ']');
 }
@@ -66,15 +61,10 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
                                         struct buf *b) {
     struct spread s = g->value;
     const struct compared_kind *kind = g->kind >= 0 ? &c->kind[g->kind] : NULL;
-    json_open(b, NULL, '{');
-    json_member_string(b, "name", g->name);
-    json_open(b, "axes", '{');
+    json_put(b, "{name:%s,axes:{", g->name);
     for (int i = 0; i < c->axes; i++) json_member_string(b, c->axis[i], g->axis[i]);
     buf_putc(b, '}');
-    json_member_bool(b, "valid", g->valid);
-    json_member_string(b, "reason", g->reason);
-    json_member_string(b, "state", comparison_state(g));
-    json_open(b, "runs", '[');
+    json_put(b, "valid:%i,reason:%s,state:%s,runs:[", g->valid, g->reason, comparison_state(g));
     for (int i = 0; i < g->runs; i++) json_member_int(b, NULL, g->run[i].id);
     buf_puts(b, "]");
     json_open(b, "seeds", '[');
@@ -83,18 +73,13 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
     buf_puts(b, "]");
     repeats_json(g, b);
     if (c->kinds > 1) {
-        json_member_string(b, "metric", kind ? kind->metric : NULL);
-        json_member_string(b, "rows", kind ? kind->rows : NULL);
+        json_put(b, "metric:%s,rows:%s", kind ? kind->metric : NULL, kind ? kind->rows : NULL);
     }
     if (g->other_rows) json_member_bool(b, "other_rows", true);
-    json_member_int(b, "n", s.n);
-    json_member_measured(b, "mean", s.mean);
-    json_member_measured(b, "sd", s.sd);
+    json_put(b, "n:%zu,mean:%g,sd:%g", s.n, s.mean, s.sd);
     interval_json(b, s);
-    json_member_measured(b, "final", g->final.mean);
-    json_member_int(b, "trained", g->trained);
-    json_member_measured(b, "seconds", comparison_seconds(g));
-    json_member_measured(b, "memory", comparison_memory(g));
+    json_put(b, "final:%g,trained:%jd,seconds:%g,memory:%g", g->final.mean, g->trained, comparison_seconds(g),
+             comparison_memory(g));
     if (g->size) {
         json_add_key(b, "size");
         buf_puts(b, g->size);
@@ -116,16 +101,12 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
     json_open(b, "pairs", '[');
     for (size_t i = 0; i < n; i++) {
         char *claim = comparison_claim(c, &pair[i], n, margin);
-        json_open(b, NULL, '{');
-        json_member_string(b, "a", c->group[pair[i].a].name);
-        json_member_string(b, "b", c->group[pair[i].b].name);
-        json_member_int(b, "n", pair[i].s.n);
-        json_member_measured(b, "diff", pair[i].s.mean);
+        json_put(b, "{a:%s,b:%s,n:%zu,diff:%g", c->group[pair[i].a].name, c->group[pair[i].b].name,
+                 pair[i].s.n, pair[i].s.mean);
         interval_json(b, pair[i].s);
         json_member_measured(b, "p", pair[i].p);
         if (margin > 0) json_member_measured(b, "p_equal", pair[i].p_equal);
-        json_member_string(b, "claim", claim);
-        buf_putc(b, '}');
+        json_put(b, "claim:%s}", claim);
         free(claim);
     }
     buf_putc(b, ']');
@@ -142,17 +123,13 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
 }
 
 static void effect_json(const struct side_by_side *c, const struct compared_effect *x, struct buf *b) {
-    json_open(b, NULL, '{');
-    json_member_string(b, "axis", c->axis[x->axis]);
-    json_member_string(b, "level", x->level);
+    json_put(b, "{axis:%s,level:%s", c->axis[x->axis], x->level);
     if (x->axis2 >= 0) {
-        json_member_string(b, "axis2", c->axis[x->axis2]);
-        json_member_string(b, "level2", x->level2);
+        json_put(b, "axis2:%s,level2:%s", c->axis[x->axis2], x->level2);
     }
     json_member_int(b, "n", x->n);
     json_member_measured(b, x->axis2 >= 0 ? "beyond" : x->level ? "mean" : x->log ? "slope_of_log" : "slope", x->value);
-    json_member_measured(b, "low", x->low);
-    json_member_measured(b, "high", x->high);
+    json_put(b, "low:%g,high:%g", x->low, x->high);
     if (x->open) json_member_string(b, "aliased", x->aliased);
     buf_putc(b, '}');
 }
@@ -163,8 +140,7 @@ static void effects_json(const struct side_by_side *c, struct buf *b) {
     json_open(b, "effects", '[');
     for (int i = 0; i < f.count; i++) effect_json(c, &f.effect[i], b);
     buf_putc(b, ']');
-    json_member_string(b, "effects_of", f.about);
-    json_member_string(b, "no_effects", f.why);
+    json_put(b, "effects_of:%s,no_effects:%s", f.about, f.why);
     comparison_effects_release(&f);
 }
 
@@ -193,12 +169,8 @@ void comparison_json(const struct side_by_side *c, const struct compared_options
         json_member_int(out, "id", c->id);
     else
         json_member_string(out, "id", NULL);
-    json_member_string(out, "spec", c->title);
-    json_member_string(out, "metric", all ? all->metric : NULL);
-    json_member_string(out, "rows", all ? all->rows : NULL);
-    json_member_string(out, "value", c->final ? "final" : "best");
-    json_member_string(out, "mixed", c->mixed);
-    json_open(out, "cells", '[');
+    json_put(out, "spec:%s,metric:%s,rows:%s,value:%s,mixed:%s,cells:[", c->title, all ? all->metric : NULL,
+             all ? all->rows : NULL, c->final ? "final" : "best", c->mixed);
     for (int i = 0; i < c->groups; i++) comparison_output_cell_json(c, &c->group[i], out);
     buf_putc(out, ']');
     pairs_json(c, o->margin, out);

@@ -88,8 +88,7 @@ void halving_record(const struct sweep_rungs *r, struct buf *b) {
     json_open(b, "steps", '[');
     for (int k = 0; k < HALVING_RUNGS; k++) buf_printf(b, "%s%lld", k ? "," : "", (long long)r->step[k]);
     buf_putc(b, ']');
-    json_member_string(b, "compared", r->compared);
-    buf_putc(b, '}');
+    json_put(b, "compared:%s}", r->compared);
 }
 
 struct sweep_rungs *halving_read(const struct sweep_plan *p, const json_t *record) {
@@ -301,11 +300,7 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
     for (int rung = 0; rung < HALVING_RUNGS; rung++) {
         struct spread s = values_at(p, r, rung);
         g->rung[rung] = s.n ? s.mean : NAN;
-        json_open(&b, NULL, '{');
-        json_member_int(&b, "step", r->step[rung]);
-        json_member_int(&b, "n", s.n);
-        json_member_measured(&b, "mean", g->rung[rung]);
-        buf_putc(&b, '}');
+        json_put(&b, "{step:%jd,n:%zu,mean:%g}", r->step[rung], s.n, g->rung[rung]);
         if (s.n)
             buf_printf(&line, "%smean %.2f at rung %d (step %lld, n %zu)", line.size ? ", " : "",
                        comparison_in_points(c, g->kind) ? 100 * s.mean : s.mean, rung + 1, (long long)r->step[rung], s.n);
@@ -363,11 +358,8 @@ void halving_plan_json(const struct sweep_plan *p, struct buf *out) {
     plan_rungs(p, plan);
     json_open(out, "rungs", '[');
     for (int k = 0; k < HALVING_RUNGS; k++) {
-        json_open(out, NULL, '{');
-        json_member_int(out, "cells", plan[k].cells);
-        json_member_int(out, "runs", plan[k].cells * p->spec.seeds);
-        json_member_int(out, "steps", plan[k].steps);
-        buf_putc(out, '}');
+        json_put(out, "{cells:%d,runs:%d,steps:%jd}", plan[k].cells, plan[k].cells * p->spec.seeds,
+                 plan[k].steps);
         steps += plan[k].steps;
     }
     buf_putc(out, ']');

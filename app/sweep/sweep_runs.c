@@ -68,9 +68,7 @@ static double size_beside(const struct sweep_entry *x) {
 /* As members: what --size-of made of the cell; nothing where it is as it is said. */
 static void sweep_runs_add_size(const struct sweep_entry *x, struct buf *b) {
     if (!x->method) return;
-    json_member_string(b, "method", x->method);
-    json_member_int(b, "kept", x->kept);
-    json_member_int(b, "wanted", x->wanted);
+    json_put(b, "method:%s,kept:%jd,wanted:%jd", x->method, x->kept, x->wanted);
 }
 
 static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
@@ -177,11 +175,7 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
     buf_puts(b, ",\"cells\":[");
     for (int i = 0; i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
-        json_open(b, NULL, '{');
-        json_member_bool(b, "valid", x->valid);
-        json_member_string(b, "reason", x->reason);
-        json_member_int(b, "trained", x->trained);
-        json_open(b, "keys", '[');
+        json_put(b, "{valid:%i,reason:%s,trained:%jd,keys:[", x->valid, x->reason, x->trained);
         for (int k = 0; x->valid && !x->tune && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
         buf_putc(b, ']');
         sweep_runs_add_size(x, b);
@@ -453,18 +447,15 @@ void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct
         for (int a = 0; a < p->cells.axes; a++)
             if (p->cells.cell[i].value[a]) json_member_string(out, p->spec.axis[a].key, p->cells.cell[i].value[a]);
         buf_putc(out, '}');
-        json_member_bool(out, "valid", x->valid);
-        json_member_string(out, "reason", x->reason);
-        json_member_int(out, "runs", x->valid ? p->spec.seeds : 0);
-        json_member_int(out, "trained", x->trained);
+        json_put(out, "valid:%i,reason:%s,runs:%d,trained:%jd", x->valid, x->reason,
+                 x->valid ? p->spec.seeds : 0, x->trained);
         sweep_runs_add_size(x, out);
         sweep_runs_add_near(x, out);
         buf_putc(out, '}');
         runs += x->valid ? p->spec.seeds : 0;
     }
     buf_putc(out, ']');
-    json_member_int(out, "runs", runs);
-    json_member_int(out, "lacking", sweep_plan_lacking(p));
+    json_put(out, "runs:%d,lacking:%d", runs, sweep_plan_lacking(p));
     json_add_key(out, "taken");
     buf_puts(out, taken);
     halving_plan_json(p, out);
@@ -478,14 +469,10 @@ struct taken_report {
 static int taken_row(void *self, int count, const struct store_cell *cells) {
     const struct taken_report *t = self;
     const char *version = cells[0].text, *kernel = cells[1].text;
-    long long runs = (long long)cells[2].integer;
+    int64_t runs = cells[2].integer;
     (void)count;
-    json_open(t->json, NULL, '{');
-    json_member_string(t->json, "version", version);
-    json_member_string(t->json, "kernel", kernel);
-    json_member_int(t->json, "runs", runs);
-    buf_putc(t->json, '}');
-    buf_printf(t->lines, "%lld run%s taken from the history, made by %s, kernel %s\n", runs, runs == 1 ? " is" : "s are",
+    json_put(t->json, "{version:%s,kernel:%s,runs:%jd}", version, kernel, runs);
+    buf_printf(t->lines, "%lld run%s taken from the history, made by %s, kernel %s\n", (long long)runs, runs == 1 ? " is" : "s are",
                version ? version : "a petri of a version not known", kernel ? kernel : "not known");
     return 0;
 }

@@ -164,12 +164,7 @@ void tune_free(struct sweep_tune *t) {
 
 void tune_record(const struct sweep_tune *t, struct buf *b) {
     if (!t) return;
-    json_open(b, "tune", '{');
-    json_member_int(b, "leader", t->leader);
-    json_member_double(b, "usual", t->usual);
-    json_member_string(b, "config", t->config);
-    json_member_string(b, "held", t->held);
-    buf_putc(b, '}');
+    json_put(b, "tune:{leader:%d,usual:%f,config:%s,held:%s}", t->leader, t->usual, t->config, t->held);
 }
 
 struct sweep_tune *tune_read(const struct sweep_plan *p, int cell, const json_t *record) {
@@ -274,18 +269,11 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
     double seconds = 0;
     if (!t || !p->entry[cell].valid) return;
     buf_putc(&b, '{');
-    json_member_measured(&b, "lr", t->chosen < 0 ? NAN : t->rate[t->chosen].rate);
-    json_member_double(&b, "usual", t->usual);
-    json_member_int(&b, "seed", (long long)seed_of(p));
-    json_open(&b, "rates", '[');
+    json_put(&b, "lr:%g,usual:%f,seed:%jd,rates:[", t->chosen < 0 ? NAN : t->rate[t->chosen].rate, t->usual,
+             (int64_t)seed_of(p));
     for (int i = 0; i < t->rates; i++) {
         const struct tune_rate *r = &t->rate[i];
-        json_open(&b, NULL, '{');
-        json_member_double(&b, "lr", r->rate);
-        json_member_int(&b, "run", r->found.run);
-        json_member_measured(&b, "value", r->value);
-        json_member_measured(&b, "seconds", r->seconds);
-        buf_putc(&b, '}');
+        json_put(&b, "{lr:%f,run:%jd,value:%g,seconds:%g}", r->rate, r->found.run, r->value, r->seconds);
         seconds += r->seconds;
     }
     buf_puts(&b, "]}");

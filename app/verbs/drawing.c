@@ -63,9 +63,7 @@ int drawing_put(const struct args *a, const struct buf *drawn, struct err *e) {
     if (rc) return rc;
     if (a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_string(&b, "file", path);
-        buf_putc(&b, '}');
+        json_put(&b, "{file:%s}", path);
         out_line(&b);
     } else {
         out_text(path);

@@ -34,20 +34,16 @@ static void moment_json(const struct played_steps *p, const struct moment *k, st
     const struct moments *m = &p->shown;
     const struct moment *z = retrieved_at(p, k->step);
     buf_putc(b, '{');
-    json_member_int(b, "step", k->step);
-    json_member_int(b, "set", k->set);
-    json_member_double(b, "kl", k->kl);
+    json_put(b, "step:%jd,set:%jd,kl:%f", k->step, k->set, k->kl);
     map_add_rating(b, "silhouette", &scores_of(p, k)->silhouette);
     map_add_rating(b, "purity", &scores_of(p, k)->purity);
     if (z) {
-        json_open(b, "retriever", '{');
-        json_member_int(b, "set", z->set);
+        json_put(b, "retriever:{set:%jd", z->set);
         map_add_rating(b, "silhouette", &scores_of(p, z)->silhouette);
         map_add_rating(b, "purity", &scores_of(p, z)->purity);
         buf_putc(b, '}');
     }
-    json_member_double(b, "preservation", k->kept);
-    json_member_measured(b, "metric", k->metric);
+    json_put(b, "preservation:%f,metric:%g", k->kept, k->metric);
     map_add_points(b, k->layout, m->rows.n);
     buf_putc(b, '}');
 }
@@ -55,19 +51,9 @@ static void moment_json(const struct played_steps *p, const struct moment *k, st
 static void steps_json(const struct played_steps *p) {
     const struct moments *m = &p->shown;
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_int(&b, "run", m->run);
-    json_member_int(&b, "n", m->rows.n);
-    json_member_int(&b, "columns", m->width);
-    json_member_string(&b, "model", m->model);
-    json_member_string(&b, "task", m->task);
-    json_member_int(&b, "layer", m->layer);
-    json_member_string(&b, "pool", m->pool);
-    json_member_double(&b, "perplexity", m->used);
-    json_member_int(&b, "seed", p->seed);
-    json_member_string(&b, "metric", m->metric);
-    json_member_string(&b, "by", p->by_task ? "task" : "label");
-    json_member_string(&b, "caution", map_caution);
+    json_put(&b, "{run:%jd,n:%d,columns:%d,model:%s,task:%s,layer:%d,pool:%s,perplexity:%f,seed:%ju,"
+             "metric:%s,by:%s,caution:%s", m->run, m->rows.n, m->width, m->model, m->task, m->layer, m->pool,
+             m->used, p->seed, m->metric, p->by_task ? "task" : "label", map_caution);
     if (m->rows.classes) map_add_labels(&b, m->rows.class_name, m->rows.label, m->rows.n);
     json_open(&b, "steps", '[');
     for (int i = 0; i < m->count; i++) {

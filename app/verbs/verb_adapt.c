@@ -94,8 +94,7 @@ static const struct shots_hook hook = { NULL, verb_adapt_say, verb_adapt_told, v
 
 static void print_shots_json(const struct shots_group *g) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_int(&b, "run", g->of[0].run);
+    json_put(&b, "{run:%jd", g->of[0].run);
     if (g->runs > 1) {
         json_open(&b, "runs", '[');
         for (int i = 0; i < g->runs; i++) json_member_int(&b, NULL, g->of[i].run);

@@ -45,12 +45,7 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
     if (!rc) rc = cluster_write(p, s, &r, &tasks, &runs, e);
     if (!rc && a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "id", p->id);
-        json_member_string(&b, "folder", r.folder);
-        json_member_int(&b, "tasks", tasks);
-        json_member_int(&b, "runs", runs);
-        buf_putc(&b, '}');
+        json_put(&b, "{id:%jd,folder:%s,tasks:%d,runs:%d}", p->id, r.folder, tasks, runs);
         out_line(&b);
     } else if (!rc) {
         char *script = file_join(r.folder, "job.sh");

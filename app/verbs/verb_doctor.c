@@ -166,8 +166,7 @@ int verb_doctor(const struct args *a, struct err *e) {
     int rc = database(&p, a, e);
     bool self_test = blas_facts()->self_test_passed;
     if (p.json) {
-        json_member_bool(&p.b, "ok", !rc && self_test);
-        buf_putc(&p.b, '}');
+        json_put(&p.b, "ok:%i}", !rc && self_test);
         out_line(&p.b);
     }
     buf_release(&p.b);

@@ -55,8 +55,7 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         report_members(SET, &m, &b);
-        json_member_bool(&b, "new", new);
-        buf_putc(&b, '}');
+        json_put(&b, "new:%i}", new);
         out_line(&b);
     } else {
         printf("set %lld%s: %d rows of ", (long long)id, new ? "" : " (kept before)", m.rows);

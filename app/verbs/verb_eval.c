@@ -71,13 +71,8 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     if (o->run) json_member_int(&b, "run", o->run);
-    json_member_string(&b, "model", o->model->name);
-    json_member_string(&b, "file", d->path);
-    json_member_string(&b, "split", split);
-    json_member_int(&b, "rows", m->rows);
-    json_member_int(&b, "gold", m->gold);
-    json_member_int(&b, "cut_rows", d->report.cut_rows);
-    json_open(&b, "metrics", '{');
+    json_put(&b, "model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->model->name, d->path,
+             split, m->rows, m->gold, d->report.cut_rows);
     for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
                                                                m->value[i]);
     verb_eval_add_value(&b, "majority", m->majority);
@@ -88,15 +83,11 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     for (int i = 0; i < METRIC_COUNT; i++)
         if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
     buf_putc(&b, '}');
-    json_member_string(&b, "metric", metric_name(t->metric));
-    json_member_bool(&b, "constant", m->constant);
-    json_member_bool(&b, "none_valid", m->rows && m->invalid == m->rows);
-    json_member_bool(&b, "as_majority", m->as_majority);
-    json_member_int(&b, "wrong", wrong);
+    json_put(&b, "metric:%s,constant:%i,none_valid:%i,as_majority:%i,wrong:%zu", metric_name(t->metric),
+             m->constant, m->rows && m->invalid == m->rows, m->as_majority, wrong);
     if (m->classes) {
         json_member_strings(&b, "classes", t->class_name, m->classes);
-        json_member_string(&b, "positive", m->positive >= 0 ? t->class_name[m->positive] : NULL);
-        json_open(&b, "f1", '{');
+        json_put(&b, "positive:%s,f1:{", m->positive >= 0 ? t->class_name[m->positive] : NULL);
         for (int i = 0; i < m->classes; i++) verb_eval_add_value(&b, t->class_name[i], m->f1[i]);
         buf_putc(&b, '}');
         json_open(&b, "confusion", '[');

@@ -31,9 +31,7 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
     const struct preset *is = named ? named : method_preset(m);
     char *text = method_text(m), *counts = p ? plan_counts_json(p, arch) : xstrdup("null");
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "name", is ? is->name : NULL);
-    json_member_string(&b, "method", text);
+    json_put(&b, "{name:%s,method:%s", is ? is->name : NULL, text);
     explain_json(page, &b);
     json_add_key(&b, "counts");
     buf_puts(&b, counts);

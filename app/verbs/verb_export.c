@@ -110,10 +110,7 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     buf_release(&said);
     if (!rc && a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "run", id);
-        json_member_string(&b, "file", file);
-        buf_putc(&b, '}');
+        json_put(&b, "{run:%jd,file:%s}", id, file);
         out_line(&b);
     } else if (!rc) {
         out_text(file);
@@ -132,9 +129,7 @@ static int write_folder(const struct args *a, struct store *s, int64_t run, cons
     if (rc) return rc;
     if (a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "run", run);
-        json_member_string(&b, "folder", folder);
+        json_put(&b, "{run:%jd,folder:%s", run, folder);
         if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
         buf_putc(&b, '}');
         out_line(&b);

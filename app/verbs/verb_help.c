@@ -11,11 +11,7 @@
 static void options_json(struct buf *b, const struct option_spec *o) {
     for (; o && o->name; o++) {
         if (!o->help) continue;
-        json_open(b, NULL, '{');
-        json_member_string(b, "name", o->name);
-        json_member_string(b, "value", o->value);
-        json_member_string(b, "help", o->help);
-        buf_putc(b, '}');
+        json_put(b, "{name:%s,value:%s,help:%s}", o->name, o->value, o->help);
     }
 }
 
@@ -25,11 +21,7 @@ static void help_json(const char *only) {
     buf_putc(&b, '[');
     for (size_t i = 0; (v = verb_at(i)); i++) {
         if (only && strcmp(only, v->name)) continue;
-        json_open(&b, NULL, '{');
-        json_member_string(&b, "verb", v->name);
-        json_member_string(&b, "synopsis", v->synopsis);
-        json_member_string(&b, "help", v->help);
-        json_open(&b, "options", '[');
+        json_put(&b, "{verb:%s,synopsis:%s,help:%s,options:[", v->name, v->synopsis, v->help);
         options_json(&b, v->options);
         options_json(&b, args_common());
         buf_puts(&b, "]}");

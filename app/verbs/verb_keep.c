@@ -90,10 +90,7 @@ int verb_note(const struct args *a, struct err *e) {
     if (rc) return rc;
     if (a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "noted", id);
-        json_member_string(&b, "note", *text ? text : NULL);
-        buf_putc(&b, '}');
+        json_put(&b, "{noted:%jd,note:%s}", id, *text ? text : NULL);
         out_line(&b);
     } else {
         printf(*text ? "run %lld has this note\n" : "run %lld has no note\n", (long long)id);
@@ -116,8 +113,7 @@ static int name_classes(const struct args *a, struct err *e) {
         rc = verb_close(s, rc, e);
     }
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_int(&b, "named", id);
+    json_put(&b, "{named:%jd", id);
     json_member_strings(&b, "classes", name, n);
     buf_putc(&b, '}');
     if (!rc && a->json) out_line(&b);
@@ -143,11 +139,7 @@ int verb_name(const struct args *a, struct err *e) {
     rc = verb_close(s, rc, e);
     if (!rc && a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "named", id);
-        json_member_string(&b, "name", *name ? name : NULL);
-        json_member_string(&b, "before", *before ? before : NULL);
-        buf_putc(&b, '}');
+        json_put(&b, "{named:%jd,name:%s,before:%s}", id, *name ? name : NULL, *before ? before : NULL);
         out_line(&b);
     } else if (!rc) {
         printf(*name ? "run %lld is called " : "run %lld has no name", (long long)id);
@@ -191,9 +183,7 @@ static void print_purged(const struct args *a, const int64_t *id, size_t n, cons
         struct buf b = BUF_INIT;
         buf_putc(&b, '{');
         json_member_ints(&b, "purged", id, n);
-        json_member_int(&b, "files", sum->files);
-        json_member_int(&b, "bytes", sum->bytes);
-        buf_putc(&b, '}');
+        json_put(&b, "files:%jd,bytes:%jd}", sum->files, sum->bytes);
         out_line(&b);
     } else {
         char what[128];

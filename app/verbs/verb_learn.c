@@ -111,15 +111,8 @@ static int list_lessons(const struct args *a, struct err *e) {
 
 static void check_json(const struct lesson *l, int step, const struct lesson_result *r) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "lesson", l->name);
-    json_member_int(&b, "step", step + 1);
-    json_member_string(&b, "check", l->step[step].name);
-    json_member_double(&b, "value", r->value);
-    json_member_double(&b, "low", r->low);
-    json_member_double(&b, "high", r->high);
-    json_member_bool(&b, "ok", r->ok);
-    buf_putc(&b, '}');
+    json_put(&b, "{lesson:%s,step:%d,check:%s,value:%f,low:%f,high:%f,ok:%i}", l->name, step + 1,
+             l->step[step].name, r->value, r->low, r->high, r->ok);
     out_line(&b);
 }
 

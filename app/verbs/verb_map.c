@@ -143,34 +143,29 @@ static const struct report_column SOURCE[] = {
 static void verb_map_print_json(const struct result *r) {
     const struct ratings *k = &r->ratings;
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_int(&b, "n", r->v.n);
-    json_member_int(&b, "columns", r->v.d);
+    json_put(&b, "{n:%d,columns:%d", r->v.n, r->v.d);
     if (r->set.id) report_members(SOURCE, &r->set, &b);
     json_member_string(&b, "method", r->pca ? "pca" : "t-sne");
     if (r->pca) json_member_string(&b, "kl", NULL);
     else json_member_double(&b, "kl", r->kl);
     json_member_double(&b, "seconds", r->seconds);
     if (!r->pca) {
-        json_member_double(&b, "perplexity", r->options.perplexity);
-        json_member_int(&b, "iterations", r->options.iterations);
-        json_member_int(&b, "seed", r->options.seed);
+        json_put(&b, "perplexity:%f,iterations:%d,seed:%ju", r->options.perplexity, r->options.iterations,
+                 r->options.seed);
     }
     if (r->set.id) json_member_string(&b, "by", r->by_task ? "task" : "label");
     map_add_rating(&b, "silhouette", &k->silhouette);
     map_add_rating(&b, "purity", &k->purity);
     if (*k->purity.why) json_member_string(&b, "purity_k", NULL);
     else json_member_int(&b, "purity_k", k->near);
-    json_member_double(&b, "preservation", r->kept);
-    json_member_int(&b, "repeats", r->repeats);
+    json_put(&b, "preservation:%f,repeats:%d", r->kept, r->repeats);
     if (!r->pca) json_member_int(&b, "perplexity_unreached", r->unreached);
     json_open(&b, "undefined", '{');
     if (r->pca) json_member_string(&b, "kl", "pca has none");
     if (*k->silhouette.why) json_member_string(&b, "silhouette", k->silhouette.why);
     if (*k->purity.why) json_member_string(&b, "purity", k->purity.why);
     buf_putc(&b, '}');
-    json_member_string(&b, "note", r->note.size ? buf_text(&r->note) : NULL);
-    json_member_string(&b, "caution", map_caution);
+    json_put(&b, "note:%s,caution:%s", r->note.size ? buf_text(&r->note) : NULL, map_caution);
     if (r->v.classes) map_add_labels(&b, r->v.class_name, r->v.label, r->v.n);
     map_add_points(&b, r->points, r->v.n);
     buf_putc(&b, '}');

@@ -20,28 +20,18 @@ static const char *const WHAT[] = {
 };
 
 static void as_json(const char *path, const struct store_merge *m, struct buf *b) {
-    json_open(b, NULL, '{');
-    json_member_string(b, "path", path);
-    json_open(b, "runs", '[');
+    json_put(b, "{path:%s,runs:[", path);
     for (size_t i = 0; i < m->runs; i++) {
         const struct store_merged *x = &m->run[i];
-        json_open(b, NULL, '{');
-        json_member_int(b, "from", x->from);
-        json_member_int(b, "into", x->into);
-        json_member_string(b, "what", WHAT[x->what]);
+        json_put(b, "{from:%jd,into:%jd,what:%s", x->from, x->into, WHAT[x->what]);
         if (x->apart) json_member_int(b, "apart", x->apart);
         if (x->what == STORE_MERGED_APART) json_member_int(b, "step", x->step);
-        json_member_bool(b, "lacks_files", x->lacks_files);
-        json_member_string(b, "damaged", x->damaged);
-        buf_putc(b, '}');
+        json_put(b, "lacks_files:%i,damaged:%s}", x->lacks_files, x->damaged);
     }
     buf_puts(b, "]");
     json_open(b, "sweeps", '[');
     for (size_t i = 0; i < m->sweeps; i++) {
-        json_open(b, NULL, '{');
-        json_member_int(b, "from", m->sweep_from[i]);
-        json_member_int(b, "into", m->sweep_into[i]);
-        buf_putc(b, '}');
+        json_put(b, "{from:%jd,into:%jd}", m->sweep_from[i], m->sweep_into[i]);
     }
     buf_puts(b, "]}");
 }
@@ -112,8 +102,7 @@ int verb_merge(const struct args *a, struct err *e) {
     if (rc) return rc;
     if (json) {
         buf_putc(&out, '{');
-        json_member_string(&out, "into", store_path(into));
-        json_open(&out, "from", '[');
+        json_put(&out, "into:%s,from:[", store_path(into));
     }
     bool other = true;
     for (int i = 1; other && i < a->count; i++) {

@@ -89,12 +89,8 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
     for (int i = 0; i < j->how.parts && !rc; i++) {
         struct store_run run;
         if ((rc = store_run(s, j->id[i], &run, e))) break;
-        json_open(&b, NULL, '{');
-        json_member_int(&b, "run", j->id[i]);
-        json_member_string(&b, "method", run.method);
-        json_member_string(&b, "weights_sha256", run.weights_sha256);
-        json_member_double(&b, "weight", j->part[i].weight);
-        buf_putc(&b, '}');
+        json_put(&b, "{run:%jd,method:%s,weights_sha256:%s,weight:%f}", j->id[i], run.method,
+                 run.weights_sha256, j->part[i].weight);
         store_run_release(&run);
     }
     buf_putc(&b, ']');

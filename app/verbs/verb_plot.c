@@ -178,17 +178,12 @@ static void plot_numbers(struct buf *b, const char *key, const double *v, size_t
 
 static void plot_json(const struct plotting *f, struct buf *b) {
     buf_putc(b, '{');
-    json_member_string(b, "key", f->key);
-    json_member_string(b, "x", plot_x_unit(f->look.x));
-    json_member_double(b, "smooth", plot_smooth_weight(f->look.smooth));
-    json_open(b, "runs", '[');
+    json_put(b, "key:%s,x:%s,smooth:%f,runs:[", f->key, plot_x_unit(f->look.x),
+             plot_smooth_weight(f->look.smooth));
     for (int i = 0; i < f->count; i++) {
         const struct plotted *p = &f->of[i];
         double *mean = plot_smoothed(f, p);
-        json_open(b, NULL, '{');
-        json_member_int(b, "run", p->run);
-        json_member_string(b, "name", p->name);
-        json_member_string(b, "key", p->key);
+        json_put(b, "{run:%jd,name:%s,key:%s", p->run, p->name, p->key);
         plot_numbers(b, "step", p->step, p->data.count);
         plot_numbers(b, "x", p->data.step, p->data.count);
         plot_numbers(b, "value", p->value, p->data.count);

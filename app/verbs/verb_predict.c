@@ -138,9 +138,7 @@ static void fill_print(const struct args *a, const struct model *m, const char *
     bool json = a->json;
     if (json) {
         buf_putc(&b, '{');
-        json_member_string(&b, "model", m->name);
-        json_member_string(&b, "text", text);
-        json_open(&b, "masks", '[');
+        json_put(&b, "model:%s,text:%s,masks:[", m->name, text);
     }
     for (int i = 0; i < f->masks; i++) {
         if (i) json ? buf_putc(&b, ',') : (void)putchar('\n');
@@ -154,9 +152,7 @@ static void fill_print(const struct args *a, const struct model *m, const char *
                 continue;
             }
             buf_puts(&b, k ? ",{" : "{");
-            json_member_string(&b, "word", word);
-            json_member_double(&b, "probability", w->probability);
-            buf_putc(&b, '}');
+            json_put(&b, "word:%s,probability:%f}", word, w->probability);
         }
         if (json) buf_putc(&b, ']');
     }

@@ -51,9 +51,7 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
     if (rc) return rc;
     if (a->json) {
         struct buf b = BUF_INIT;
-        buf_putc(&b, '{');
-        json_member_int(&b, "run", run);
-        json_member_string(&b, "folder", out);
+        json_put(&b, "{run:%jd,folder:%s", run, out);
         if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
         buf_putc(&b, '}');
         out_line(&b);

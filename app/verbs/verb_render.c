@@ -228,10 +228,7 @@ static int place_sweep(struct scene *s, struct store *store, const struct args *
 /* The screen with its size, and its rows (or the picture) as one text. */
 static void verb_render_print_json(const struct ui *ui, const char *form, const char *drawn) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "screen", screen_at(ui->screen)->name);
-    json_member_int(&b, "columns", ui->w);
-    json_member_int(&b, "rows", ui->h);
+    json_put(&b, "{screen:%s,columns:%d,rows:%d", screen_at(ui->screen)->name, ui->w, ui->h);
     json_member_string(&b, form, drawn);
     buf_putc(&b, '}');
     out_line(&b);

@@ -13,8 +13,7 @@
 
 static void settings_json(const struct settings *s, const char *path) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "path", path);
+    json_put(&b, "{path:%s", path);
     for (int i = 0; i < SETTING_COUNT; i++) json_member_string(&b, setting_name((enum setting)i), s->value[i]);
     buf_putc(&b, '}');
     out_line(&b);

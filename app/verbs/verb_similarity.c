@@ -32,8 +32,7 @@ static void verb_similarity_print_json(const struct matrix *m) {
     int undefined = 0;
     buf_puts(&b, m->about);
     b.data[--b.size] = '\0'; /* its closing brace: more members follow */
-    json_member_string(&b, "order", m->clustered ? "cluster" : "name");
-    json_member_int(&b, "matrix", m->id);
+    json_put(&b, "order:%s,matrix:%jd", m->clustered ? "cluster" : "name", m->id);
     json_member_strings(&b, "rows", m->row_name, m->rows);
     json_member_strings(&b, "columns", m->column_name, m->columns);
     json_open(&b, "values", '[');
@@ -55,8 +54,7 @@ static void verb_similarity_print_json(const struct matrix *m) {
     if (m->width) json_member_int(&b, "width", m->width);
     if (m->of == OF_LAYERS) json_member_string(&b, "caution", m->caution);
     if (least <= most) {
-        json_member_double(&b, "min", least);
-        json_member_double(&b, "max", most);
+        json_put(&b, "min:%f,max:%f", least, most);
     } else {
         json_member_string(&b, "min", NULL);
         json_member_string(&b, "max", NULL);

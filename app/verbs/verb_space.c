@@ -299,34 +299,21 @@ static void methods_json(const struct own_methods *own) {
     buf_putc(&b, '[');
     for (int i = 0; i < preset_count(); i++) {
         const struct preset *p = preset_at(i);
-        json_open(&b, NULL, '{');
-        json_member_string(&b, "name", p->name);
-        json_member_string(&b, "title", p->title);
-        json_open(&b, "axes", '{');
+        json_put(&b, "{name:%s,title:%s,axes:{", p->name, p->title);
         add_axis(&b, "function", &p->method, axis_fn);
         add_axis(&b, "position", &p->method, axis_position);
         add_axis(&b, "insertion", &p->method, module_insertion);
         add_axis(&b, "composition", &p->method, axis_comp);
         add_axis(&b, "source", &p->method, axis_source);
         buf_putc(&b, '}');
-        json_member_string(&b, "paper", p->paper);
-        json_member_string(&b, "sizes", p->sizes);
-        json_member_double(&b, "lr", p->lr);
-        json_member_string(&b, "same_as", p->root_alpha ? NULL : p->same_as); /* another scale is another point */
         char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
-        json_member_string(&b, "text", text);
-        json_member_string(&b, "modules", spelled);
-        json_member_string(&b, "note", p->note);
+        json_put(&b, "paper:%s,sizes:%s,lr:%f,same_as:%s,text:%s,modules:%s,note:%s}", p->paper, p->sizes, p->lr,
+                 p->root_alpha ? NULL : p->same_as, text, spelled, p->note); /* another scale is another point */
         free(text);
         free(spelled);
-        buf_putc(&b, '}');
     }
     for (int i = 0; i < own->count; i++) { /* the user's own */
-        json_open(&b, NULL, '{');
-        json_member_string(&b, "name", own->of[i].name);
-        json_member_string(&b, "text", own->of[i].text);
-        json_member_bool(&b, "own", true);
-        buf_putc(&b, '}');
+        json_put(&b, "{name:%s,text:%s,own:%i}", own->of[i].name, own->of[i].text, true);
     }
     buf_putc(&b, ']');
     out_line(&b);
@@ -391,58 +378,57 @@ int verb_methods(const struct args *a, struct err *e) {
     return rc;
 }
 
-/* Reports one model folder; quietly passes over folders that are none. */
-static void show_model(const char *folder, const char *name, int json, struct buf *b) {
+struct model_row {
+    char *name, *folder, *refused; /* the last two owned */
+    const char *family;
+    int64_t layers, width, heads, parameters;
+};
+static const struct report_column MODEL[] = {
+    { "name", REPORT_TEXT, .offset = offsetof(struct model_row, name) },
+    { "folder", REPORT_TEXT, .offset = offsetof(struct model_row, folder) },
+    { "family", REPORT_TEXT, .offset = offsetof(struct model_row, family) },
+    { "layers", REPORT_ID, offsetof(struct model_row, layers), .optional = true },
+    { "width", REPORT_ID, offsetof(struct model_row, width), .optional = true },
+    { "heads", REPORT_ID, offsetof(struct model_row, heads), .optional = true },
+    { "parameters", REPORT_ID, offsetof(struct model_row, parameters), .optional = true },
+    { "refused", REPORT_TEXT, offsetof(struct model_row, refused), .none = "" },
+    { 0 },
+};
+
+/* What a model's folder holds, or why it is refused. */
+static struct model_row model_row(char *name, char *folder) {
+    struct model_row row = { .name = name, .folder = folder };
     struct err e = ERR_INIT;
-    char *config = file_join(folder, "config.json");
     struct arch arch;
-    if (file_exists(config)) {
-        int rc = model_shape(folder, &arch, &e);
-        if (json) {
-            json_open(b, NULL, '{');
-            json_member_string(b, "name", name);
-            json_member_string(b, "folder", folder);
-            json_member_string(b, "family", rc ? NULL : family_name(arch.family));
-            if (!rc) {
-                json_member_int(b, "layers", arch.encoder_layers);
-                json_member_int(b, "width", arch.width);
-                json_member_int(b, "heads", arch.heads);
-                json_member_int(b, "parameters", (int64_t)arch_parameters(&arch));
-            }
-            json_member_string(b, "refused", rc ? e.text : NULL);
-            buf_putc(b, '}');
-        } else if (rc) {
-            printf("%-24s refused: %s\n", name, e.text);
-        } else {
-            printf("%-24s %s, %d layers, width %d, %d heads   %s\n", name, family_name(arch.family),
-                   arch.encoder_layers, arch.width, arch.heads, folder);
-        }
-        if (!rc) arch_release(&arch);
+    if (model_shape(folder, &arch, &e)) {
+        row.refused = xstrdup(e.text);
+        return row;
     }
-    free(config);
+    row.family = family_name(arch.family);
+    row.layers = arch.encoder_layers, row.width = arch.width, row.heads = arch.heads;
+    row.parameters = (int64_t)arch_parameters(&arch);
+    arch_release(&arch);
+    return row;
 }
 
 int verb_models(const struct args *a, struct err *e) {
     (void)e;
-    int json = a->json;
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
+    bool json = a->json;
     char **name;
-    size_t n = assets_names("models", "config.json", &name);
+    size_t n = assets_names("models", "config.json", &name), rows = 0;
+    struct model_row *row = xcalloc(n + 1, sizeof *row);
     for (size_t i = 0; i < n; i++) {
         char *inside = xprintf("models/%s/config.json", name[i]), *folder = assets_find(inside);
         if (folder) *strrchr(folder, '/') = '\0';
-        if (folder) show_model(folder, name[i], json, &b);
-        free(folder);
+        if (folder) row[rows++] = model_row(name[i], folder);
         free(inside);
     }
+    if (json || n) out_rows(MODEL, json ? REPORT_JSON : REPORT_TABLE, row, rows, sizeof *row);
+    while (rows) free(row[--rows].folder), free(row[rows].refused);
+    free(row);
     assets_free(name, n);
-    buf_putc(&b, ']');
-    if (json) out_line(&b);
-    else if (n) verb_tell_own(paths_model(), NULL);
-    else
-        printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n", paths_fetch());
-    buf_release(&b);
+    if (!json && n) verb_tell_own(paths_model(), NULL);
+    else if (!json) printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n", paths_fetch());
     return 0;
 }
 

@@ -46,11 +46,7 @@ static int list_row(void *self, int count, const struct store_cell *cells) {
     struct listing *l = self;
     (void)count;
     if (l->json) {
-        json_open(&l->out, NULL, '{');
-        json_member_int(&l->out, "id", cells[0].integer);
-        json_member_string(&l->out, "spec", cells[1].text);
-        json_member_int(&l->out, "runs", cells[2].integer);
-        buf_putc(&l->out, '}');
+        json_put(&l->out, "{id:%jd,spec:%s,runs:%jd}", cells[0].integer, cells[1].text, cells[2].integer);
     } else {
         buf_printf(&l->out, "%4lld  %4lld runs of its own  %s\n", (long long)cells[0].integer,
                    (long long)cells[2].integer, cells[1].text);

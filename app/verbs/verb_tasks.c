@@ -24,11 +24,7 @@ static void list_known(bool json) {
     for (size_t i = 0; i < n; i++) {
         char *inside = xprintf("tasks/%s", names[i]), *folder = assets_find(inside);
         if (folder && json) {
-            json_open(&b, NULL, '{');
-            json_member_string(&b, "name", names[i]);
-            json_member_string(&b, "kind", "folder below assets");
-            json_member_string(&b, "folder", folder);
-            buf_putc(&b, '}');
+            json_put(&b, "{name:%s,kind:%s,folder:%s}", names[i], "folder below assets", folder);
         } else if (folder) {
             printf("%-12s %s\n", names[i], folder);
         }

@@ -107,11 +107,7 @@ static void samples_json(struct buf *b, const struct event_samples *v) {
     json_open(b, "samples", '[');
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];
-        json_open(b, NULL, '{');
-        json_member_int(b, "row", x->row);
-        json_member_string(b, "source", x->source);
-        json_member_string(b, "target", x->target);
-        json_member_string(b, "generated", x->generated);
+        json_put(b, "{row:%ju,source:%s,target:%s,generated:%s", x->row, x->source, x->target, x->generated);
         if (x->valid >= 0) json_member_bool(b, "valid", x->valid);
         buf_putc(b, '}');
     }
@@ -122,40 +118,28 @@ static void event_json(const struct event *e) {
     static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message",
                                         "embedding", "samples" };
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "event", kind[e->kind]);
-    json_member_int(&b, "run", e->run);
-    json_member_int(&b, "step", e->step);
+    json_put(&b, "{event:%s,run:%jd,step:%jd", kind[e->kind], e->run, e->step);
     if (e->task) json_member_string(&b, "task", e->task);
     if (e->kind == EVENT_POINT) {
-        json_member_double(&b, "loss", e->loss);
-        json_member_double(&b, "lr", e->lr);
-        json_member_double(&b, "grad_norm", e->grad_norm);
-        json_member_double(&b, "tokens", e->tokens);
+        json_put(&b, "loss:%f,lr:%f,grad_norm:%f,tokens:%f", e->loss, e->lr, e->grad_norm, e->tokens);
         values_json(&b, e);
     } else if (e->kind == EVENT_EVALUATION) {
-        json_member_string(&b, "split", e->split);
-        json_member_string(&b, "rows", e->rows);
+        json_put(&b, "split:%s,rows:%s", e->split, e->rows);
         metrics_json(&b, e);
-        json_member_bool(&b, "constant", e->constant);
-        json_member_bool(&b, "none_valid", e->none_valid);
-        json_member_bool(&b, "best", e->best);
+        json_put(&b, "constant:%i,none_valid:%i,best:%i", e->constant, e->none_valid, e->best);
         if (e->stage) json_member_int(&b, "stage", e->stage);
     } else if (e->kind == EVENT_CHECKPOINT) {
-        json_member_string(&b, "path", e->path);
-        json_member_bool(&b, "best", e->best);
+        json_put(&b, "path:%s,best:%i", e->path, e->best);
     } else if (e->kind == EVENT_EMBEDDING) {
-        json_member_int(&b, "rows", e->embedding->rows);
-        json_member_int(&b, "columns", e->embedding->columns);
-        json_member_int(&b, "layer", e->embedding->layer);
+        json_put(&b, "rows:%zu,columns:%d,layer:%d", e->embedding->rows, e->embedding->columns,
+                 e->embedding->layer);
     } else if (e->kind == EVENT_SAMPLE) {
         samples_json(&b, e->samples);
     } else if (e->kind == EVENT_STATE) {
         json_member_string(&b, "state", run_state_name(e->state));
     }
     if (e->text) json_member_string(&b, "text", e->text);
-    json_member_double(&b, "seconds", e->seconds);
-    buf_putc(&b, '}');
+    json_put(&b, "seconds:%f}", e->seconds);
     out_line(&b);
 }
 

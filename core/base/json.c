@@ -1,6 +1,7 @@
 #include "core/base/json.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,7 +167,7 @@ void json_add_float(struct buf *b, float v) {
 
 void json_add_key(struct buf *b, const char *key) {
     char last = b->size ? b->data[b->size - 1] : '{';
-    if (last != '{' && last != '[' && last != ',') buf_putc(b, ',');
+    if (!strchr("{[,:", last)) buf_putc(b, ',');
     if (!key) return;
     json_add_string(b, key);
     buf_putc(b, ':');
@@ -175,6 +176,57 @@ void json_add_key(struct buf *b, const char *key) {
 void json_open(struct buf *b, const char *key, char bracket) {
     json_add_key(b, key);
     buf_putc(b, bracket);
+}
+
+static void put_int(struct buf *b, const char *key, bool zero, intmax_t v) {
+    if (v || zero) json_member_int(b, key, v);
+    else json_member_string(b, key, NULL);
+}
+
+/* Adds the value of a conversion, of which `at` is behind the per cent sign; returns its end. */
+static const char *put_value(struct buf *b, const char *key, const char *at, va_list *args) {
+    bool zero = *at != '+', empty = *at != '-';
+    const char *s;
+    at += !zero || !empty;
+    switch (*at++) {
+    case 's':
+        s = va_arg(*args, const char *);
+        json_member_string(b, key, s && (*s || empty) ? s : NULL);
+        break;
+    case 'd': put_int(b, key, zero, va_arg(*args, int)); break;
+    case 'z': put_int(b, key, zero, (intmax_t)va_arg(*args, size_t)), at++; break;
+    case 'j':
+        if (*at++ == 'd') {
+            put_int(b, key, zero, va_arg(*args, intmax_t));
+        } else {
+            json_add_key(b, key);
+            buf_printf(b, "%ju", va_arg(*args, uintmax_t));
+        }
+        break;
+    case 'i': json_member_bool(b, key, va_arg(*args, int)); break;
+    case 'g': json_member_measured(b, key, va_arg(*args, double)); break;
+    case 'f': json_member_double(b, key, va_arg(*args, double)); break;
+    default:
+        s = va_arg(*args, const char *);
+        json_add_key(b, key);
+        buf_puts(b, s && (*s || empty) ? s : "null");
+    }
+    return at;
+}
+
+void json_put(struct buf *b, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    for (const char *at = format; *at;) {
+        size_t n = strcspn(at, ":,%{}[]");
+        char *key = at[n] == ':' ? xstrndup(at, n) : NULL;
+        at += key ? n + 1 : n;
+        if (*at == '%') at = put_value(b, key, at + 1, &args);
+        else if (*at == '{' || *at == '[') json_open(b, key, *at++);
+        else if (*at++ != ',') buf_putc(b, at[-1]);
+        free(key);
+    }
+    va_end(args);
 }
 
 void json_member_strings(struct buf *b, const char *key, char *const *value, size_t n) {

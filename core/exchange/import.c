@@ -50,9 +50,7 @@ int import_name_classes(struct imported *x, const char *const *name, int n, stru
 
 char *import_json(const struct imported *x) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "format", x->format);
-    json_member_string(&b, "version", x->version);
+    json_put(&b, "{format:%s,version:%s", x->format, x->version);
     json_member_strings(&b, "read", x->read.line, x->read.count);
     json_member_strings(&b, "ignored", x->ignored.line, x->ignored.count);
     json_member_strings(&b, "assumed", x->assumed.line, x->assumed.count);

@@ -60,18 +60,11 @@ void fewshot_members(const struct fewshot *f, struct buf *b) {
     json_open(b, "k", '[');
     for (int i = 0; i < f->ks; i++) json_member_int(b, NULL, f->k[i]);
     buf_putc(b, ']');
-    json_member_int(b, "draws", f->draws);
-    json_member_string(b, "start", f->start == FEWSHOT_NAMED ? f->named : fewshot_starts[f->start]);
-    json_member_bool(b, "named", f->start == FEWSHOT_NAMED);
+    json_put(b, "draws:%d,start:%s,named:%i", f->draws,
+             f->start == FEWSHOT_NAMED ? f->named : fewshot_starts[f->start], f->start == FEWSHOT_NAMED);
     parts_text(f->parts, &parts);
-    json_member_string(b, "tune", buf_text(&parts));
-    json_member_double(b, "stop_loss", f->stop_loss);
-    json_member_bool(b, "usual_stop", f->usual_stop);
-    json_member_int(b, "per_class", f->per_class);
-    json_member_bool(b, "files", f->files);
-    json_member_bool(b, "other", f->other);
-    json_member_bool(b, "zero", f->zero);
-    json_member_bool(b, "keep", f->keep);
+    json_put(b, "tune:%s,stop_loss:%f,usual_stop:%i,per_class:%d,files:%i,other:%i,zero:%i,keep:%i",
+             buf_text(&parts), f->stop_loss, f->usual_stop, f->per_class, f->files, f->other, f->zero, f->keep);
     buf_release(&parts);
 }
 
@@ -251,9 +244,7 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
             rows += x->votes ? x->votes[t] : 0;
             draws += !strcmp(x->start, known[t]);
         }
-        json_open(b, NULL, '{');
-        json_member_string(b, "task", known[t]);
-        json_member_int(b, "draws", draws);
+        json_put(b, "{task:%s,draws:%d", known[t], draws);
         if (cosine) json_member_int(b, "rows", rows);
         json_member_double(b, cosine ? "cosine" : "loss", near / n);
         buf_putc(b, '}');
@@ -262,9 +253,7 @@ static void vote_json(const struct fewshot_results *r, const char *task, int k, 
 }
 
 static void summary_json(const struct fewshot_summary *s, struct buf *b) {
-    json_member_measured(b, "mean", s->mean);
-    json_member_measured(b, "sd", s->sd);
-    json_member_int(b, "n", s->n);
+    json_put(b, "mean:%g,sd:%g,n:%d", s->mean, s->sd, s->n);
 }
 
 static void draws_json(const struct fewshot_results *r, const char *task, int k, int draws, const char *metric,
@@ -274,15 +263,11 @@ static void draws_json(const struct fewshot_results *r, const char *task, int k,
         const struct fewshot_result *x = fewshot_find(r, task, k, d);
         const struct fewshot_metric *m = x ? fewshot_metric(&x->scores, metric) : NULL;
         if (!x || *x->left_out) continue;
-        json_open(b, NULL, '{');
-        json_member_int(b, "draw", d);
-        json_member_string(b, "prototype", *x->start ? x->start : NULL);
+        json_put(b, "{draw:%d,prototype:%s", d, *x->start ? x->start : NULL);
         if (m && !*m->undefined) json_member_double(b, "value", m->value);
         else json_member_string(b, "value", NULL);
         if (m && *m->undefined) json_member_string(b, "undefined", m->undefined);
-        json_member_int(b, "steps", x->steps);
-        json_member_double(b, "loss", x->loss);
-        buf_putc(b, '}');
+        json_put(b, "steps:%jd,loss:%f}", x->steps, x->loss);
     }
     buf_putc(b, ']');
 }
@@ -297,10 +282,7 @@ static void left_out_json(const struct fewshot_results *r, const char *task, int
             json_open(b, "left_out", '[');
         }
         any = true;
-        json_open(b, NULL, '{');
-        json_member_int(b, "draw", x->draw);
-        json_member_string(b, "why", x->left_out);
-        buf_putc(b, '}');
+        json_put(b, "{draw:%d,why:%s}", x->draw, x->left_out);
     }
     if (any) buf_putc(b, ']');
 }
@@ -315,11 +297,9 @@ static void published_json(const char *task, int k, struct buf *b) {
             json_open(b, "published", '[');
         }
         any = true;
-        json_open(b, NULL, '{');
-        json_member_string(b, "method", x->method);
+        json_put(b, "{method:%s", x->method);
         json_member_double(b, "mean", round(10 * x->mean) / 1000); /* per cent, to a tenth */
-        json_member_measured(b, "sd", round(10 * x->sd) / 1000);
-        buf_putc(b, '}');
+        json_put(b, "sd:%g}", round(10 * x->sd) / 1000);
     }
     if (any) buf_putc(b, ']');
 }

@@ -18,13 +18,10 @@ char *fewshot_record_path(const char *folder) { return file_join(folder, "draws.
 
 static void scores_json(const struct fewshot_scores *s, const char *key, struct buf *b) {
     json_open(b, key, '{');
-    json_member_bool(b, "constant", s->constant);
-    json_member_bool(b, "none_valid", s->none_valid);
-    json_open(b, "metrics", '[');
+    json_put(b, "constant:%i,none_valid:%i,metrics:[", s->constant, s->none_valid);
     for (int i = 0; i < s->count; i++) {
         const struct fewshot_metric *m = &s->metric[i];
-        json_open(b, NULL, '{');
-        json_member_string(b, "name", m->name);
+        json_put(b, "{name:%s", m->name);
         if (*m->undefined) json_member_string(b, "undefined", m->undefined);
         else json_member_double(b, "value", m->value);
         buf_putc(b, '}');
@@ -34,12 +31,7 @@ static void scores_json(const struct fewshot_scores *s, const char *key, struct 
 
 static char *line_of(const struct fewshot_result *x) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    json_member_string(&b, "task", x->task);
-    json_member_int(&b, "k", x->k);
-    json_member_int(&b, "draw", x->draw);
-    json_member_string(&b, "start", x->start);
-    json_open(&b, "near", '[');
+    json_put(&b, "{task:%s,k:%d,draw:%d,start:%s,near:[", x->task, x->k, x->draw, x->start);
     for (int i = 0; i < x->known; i++) json_member_double(&b, NULL, x->near[i]);
     buf_putc(&b, ']');
     if (x->votes) {
@@ -47,10 +39,7 @@ static char *line_of(const struct fewshot_result *x) {
         for (int i = 0; i < x->known; i++) json_member_int(&b, NULL, x->votes[i]);
         buf_putc(&b, ']');
     }
-    json_member_int(&b, "steps", x->steps);
-    json_member_double(&b, "seconds", x->seconds);
-    json_member_double(&b, "loss", x->loss);
-    json_member_string(&b, "rows", x->rows);
+    json_put(&b, "steps:%jd,seconds:%f,loss:%f,rows:%s", x->steps, x->seconds, x->loss, x->rows);
     if (*x->left_out) json_member_string(&b, "left_out", x->left_out);
     scores_json(&x->scores, "scores", &b);
     if (x->zero.count) scores_json(&x->zero, "zero", &b);

@@ -69,13 +69,9 @@ char *sweep_text(const struct sweep_spec *s) {
 /* ---- JSON ---- */
 
 static void axis_json(const struct sweep_axis *a, struct buf *out) {
-    json_open(out, NULL, '{');
-    json_member_string(out, "key", a->key);
+    json_put(out, "{key:%s", a->key);
     if (a->range) {
-        json_member_double(out, "from", a->from);
-        json_member_double(out, "to", a->to);
-        json_member_int(out, "n", a->n);
-        json_member_bool(out, "log", a->log);
+        json_put(out, "from:%f,to:%f,n:%d,log:%i", a->from, a->to, a->n, a->log);
     } else {
         json_member_strings(out, "values", a->value, a->values);
         if (a->log) json_member_bool(out, "log", true);
@@ -91,9 +87,7 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     buf_puts(out, "],\"seeds\":[");
     for (int i = 0; i < s->seeds; i++) buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)s->seed[i]);
     buf_puts(out, "],\"draw\":{");
-    json_member_string(out, "rule", SWEEP_DRAW[s->draw]);
-    json_member_int(out, "cells", s->cells);
-    json_member_int(out, "seed", s->draw_seed);
+    json_put(out, "rule:%s,cells:%d,seed:%ju", SWEEP_DRAW[s->draw], s->cells, s->draw_seed);
     buf_puts(out, "},\"stop\":{");
     for (int i = 0; i < SWEEP_BUDGETS; i++)
         if (s->budget[i] > 0) json_member_double(out, SWEEP_BUDGET[i], s->budget[i]);

@@ -1,8 +1,9 @@
-/* Reports: one array of columns makes JSON, text, CSV and Markdown. */
+/* Reports: one array of columns makes JSON, text, CSV and Markdown; and JSON by a format. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/json.h"
 #include "core/base/report.h"
 #include "tests/support/test.h"
 
@@ -59,10 +60,25 @@ static void a_new_row_is_enough(void **state) {
     is(further, REPORT_MARKDOWN, "| fruit | ripe |\n|---|---|\n| fig | yes |\n| a\\|b,\u240A | no |\n");
 }
 
+/* Commas are where they are due, and what there is none of is null. */
+static void members_by_a_format(void **state) {
+    (void)state;
+    struct buf b = BUF_INIT;
+    const char *volatile none = NULL;
+    json_put(&b, "{name:%s,none:%s,empty:%-s,of:{n:%d,id:%+jd,seed:%ju,size:%zu}", "a\"b", none, "", -3,
+             (int64_t)0, UINT64_MAX, (size_t)7);
+    json_put(&b, "ok:%i,value:%g,list:[%f,%f,{x:%+jd}],raw:%p,lacks:%-p}", true, NAN, 0.5, NAN, (int64_t)4, "[1,2]", "");
+    assert_string_equal(buf_text(&b), "{\"name\":\"a\\\"b\",\"none\":null,\"empty\":null,\"of\":{\"n\":-3,\"id\":null,"
+                                      "\"seed\":18446744073709551615,\"size\":7},\"ok\":true,\"value\":null,"
+                                      "\"list\":[0.5,\"nan\",{\"x\":4}],\"raw\":[1,2],\"lacks\":null}");
+    buf_release(&b);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_forms_of_one_array),
         cmocka_unit_test(a_new_row_is_enough),
+        cmocka_unit_test(members_by_a_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
