@@ -127,9 +127,9 @@ static void two_petris_share_a_history(void **state) {
     leave();
 }
 
-/* The program that the shell has started. */
-static pid_t child_of_shell(void) {
-    char *shell = tmux("display-message -p -t t '#{pane_pid}'"), *line = xprintf("pgrep -P %d", atoi(shell)), text[32] = "";
+/* The process that trains and draws: a child of the program that the shell has started. */
+static pid_t trainer_of_shell(void) {
+    char *shell = tmux("display-message -p -t t '#{pane_pid}'"), *line = xprintf("pgrep -P $(pgrep -P %d)", atoi(shell)), text[32] = "";
     FILE *f = popen(line, "r");
     assert_true(f && fgets(text, sizeof text, f));
     pclose(f);
@@ -147,7 +147,7 @@ static void a_full_disk_is_waited_for(void **state) {
     train_typed(options);
     free(options);
     await("disk is full", true);
-    assert_int_equal(prlimit(child_of_shell(), RLIMIT_FSIZE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY }, NULL), 0);
+    assert_int_equal(prlimit(trainer_of_shell(), RLIMIT_FSIZE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY }, NULL), 0);
     await("the runs go on", true);
     await_state(1, "running");
     free(stage_out(0, "stop 1 --db '%s'", stage.db));
