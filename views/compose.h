@@ -160,6 +160,8 @@ const char *compose_mismatch(const struct compose_view *v);
 const char *compose_refusal(const struct compose_view *v);
 /* What would be trained: the view's config without what has no say with this model; config_release. */
 void compose_config(const struct compose_view *v, struct run_config *out);
+/* Writes "--seeds 1,2,3", those that are listed. */
+void compose_put_seeds(const struct compose_view *v, struct buf *out);
 /* The equivalent command line; caller frees. */
 char *compose_command(const struct compose_view *v);
 

@@ -32,8 +32,6 @@ void compose_draw_options(const struct compose_view *v, struct canvas *c, struct
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r);
 /* On a large window: the module's other axes, the rules that have a say, the methods that are nearest. */
 void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r);
-/* "--seeds 1,2,3", those that are listed. */
-void compose_put_seeds(const struct compose_view *v, struct buf *out);
 /* Whether the cursor is on what the schedule is made of. */
 bool compose_on_schedule(const struct compose_view *v);
 /* compose_fits.c: planned steps of a run so, 0: the rows are not known, or each of its stages has its own. */

@@ -115,7 +115,7 @@ static int train_line(struct background *d, const struct background_order *o, st
     struct line_meaning m;
     int runs, rc = d->verbs->mean(o->text, store_path(d->store), &m, e);
     if (rc) return rc;
-    rc = d->verbs->train(&m, d->jobs, &runs, e);
+    rc = d->verbs->train(&m, o->config, d->jobs, &runs, e);
     line_meaning_release(&m);
     if (!rc) background__say(a, SAY_INFO, "preparing %d %s: reading model and rows", runs, runs == 1 ? "run" : "runs");
     return rc;

@@ -58,7 +58,8 @@ enum background_kind {
     BACKGROUND_LOOK,    /* text: a file, a task's folder or a list; config: how its first line is read, or NULL; a folder that is
                          * no task is listed */
     BACKGROUND_IMPORT,  /* config: its rows, read as training would read them; run[0]: handed back with the answer */
-    BACKGROUND_LINE,    /* text: a line of the command line that trains: its runs become jobs; answers with a message */
+    BACKGROUND_LINE,    /* text: a line of the command line that trains; config: what holds where it says nothing else; its runs
+                         * become jobs; answers with a message */
     BACKGROUND_START,   /* config: what its method does at step 0; text: the method, handed back */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };

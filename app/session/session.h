@@ -32,8 +32,9 @@ struct session_verbs {
     /* Of a line without the program's name; `database`: where the verb looks without --db.  ERR_USAGE as the command line says
      * it; out needs no release then. */
     int (*mean)(const char *line, const char *database, struct line_meaning *out, struct err *e);
-    /* LINE_TRAINS: asks the jobs for its runs; *runs: how many.  May read files and the database. */
-    int (*train)(const struct line_meaning *m, struct jobs *j, int *runs, struct err *e);
+    /* LINE_TRAINS: asks the jobs for its runs, as `from` describes them where the line says nothing else and names no run to
+     * start from; *runs: how many.  May read files and the database. */
+    int (*train)(const struct line_meaning *m, const struct run_config *from, struct jobs *j, int *runs, struct err *e);
 };
 
 struct session_start {

@@ -63,6 +63,25 @@ static void begin(struct session *s, const struct line_meaning *m) {
     ui_show(&s->ui, SCREEN_PAGE);
 }
 
+/* As on Compose, whose seeds are many where the line gives none. */
+static void train(struct session *s, const char *line, const struct line_meaning *m) {
+    struct run_config c;
+    struct buf b = BUF_INIT;
+    bool own = s->ui.compose.seeds < 2;
+    for (size_t i = 0; i < m->words; i++)
+        own = own || text_starts(m->word[i], "--seed") || text_starts(m->word[i], "--like") || text_starts(m->word[i], "--from");
+    buf_puts(&b, line);
+    if (!own) {
+        buf_putc(&b, ' ');
+        compose_put_seeds(&s->ui.compose, &b);
+    }
+    compose_config(&s->ui.compose, &c);
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LINE, .text = buf_text(&b), .config = &c });
+    config_release(&c);
+    buf_release(&b);
+    ui_show(&s->ui, SCREEN_TRAIN);
+}
+
 void session__verb(struct session *s, const char *line) {
     struct line_meaning m;
     struct err e = ERR_INIT;
@@ -77,10 +96,8 @@ void session__verb(struct session *s, const char *line) {
     bool changes = m.kind == LINE_CHANGES || m.kind == LINE_TRAINS;
     if (s->look_only && changes) session__only_looks(s);
     else if (m.kind == LINE_ELSEWHERE) session_verbs_refuse(s, &m);
-    else if (m.kind == LINE_TRAINS) {
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LINE, .text = line });
-        ui_show(&s->ui, SCREEN_TRAIN);
-    } else begin(s, &m);
+    else if (m.kind == LINE_TRAINS) train(s, line, &m);
+    else begin(s, &m);
     line_meaning_release(&m);
 }
 

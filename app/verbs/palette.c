@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "app/files/own_methods.h"
-#include "app/files/paths.h"
 #include "app/files/settings.h"
 #include "app/jobs/jobs.h"
 #include "app/verbs/values.h"
@@ -17,6 +16,7 @@
 #include "core/base/text.h"
 #include "core/data/metrics.h"
 #include "core/method/space.h"
+#include "core/train/complete.h"
 
 /* ---- what a line does ---- */
 
@@ -104,21 +104,37 @@ static int palette_mean(const char *line, const char *database, struct line_mean
     return rc;
 }
 
-static int palette_train(const struct line_meaning *m, struct jobs *j, int *runs, struct err *e) {
+/* What the line asks for, as `from` where it says nothing else: the usual rate is that of the method that is given; differs:
+ * what is not as there.  config_release(&r->config), not after a failure; room: of args_parse, the caller's. */
+static int palette_request(const struct line_meaning *m, const struct run_config *from, char **room, struct job_request *r,
+                           uint64_t seed[VERB_SEEDS], int *runs, struct buf *differs, struct err *e) {
     struct args a;
-    struct job_request r;
-    uint64_t seed[VERB_SEEDS];
-    char **room = xcalloc(m->words + 1, sizeof *room);
-    *runs = 0;
+    struct run_config base;
     int rc = args_parse(&a, verb_find("train"), (int)m->words - 1, m->word + 1, room, e);
     if (!rc && (a.workers || a.json))
         rc = err_set(e, ERR_USAGE, "--workers and --json are of the command line: the screens have their workers already");
-    if (!rc) rc = verb_train_request(&a, &r, seed, runs, e);
+    if (rc) return rc;
+    config_copy(&base, from);
+    if (base.lr == config_default_lr(&base.method, NULL)) base.lr = 0;
+    rc = verb_train_request(&a, &base, r, seed, runs, e);
+    if (!rc) compose_difference(&base, &r->config, differs);
+    config_release(&base);
+    return rc;
+}
+
+static int palette_train(const struct line_meaning *m, const struct run_config *from, struct jobs *j, int *runs, struct err *e) {
+    struct job_request r;
+    struct buf differs = BUF_INIT;
+    uint64_t seed[VERB_SEEDS];
+    char **room = xcalloc(m->words + 1, sizeof *room);
+    *runs = 0;
+    int rc = palette_request(m, from, room, &r, seed, runs, &differs, e);
     for (int i = 0; !rc && i < *runs; i++) {
         r.config.seed = seed[i];
         jobs_start_later(j, &r);
     }
     if (!rc) config_release(&r.config);
+    buf_release(&differs);
     free(room);
     return rc;
 }
@@ -313,15 +329,27 @@ static const char *line_option(const struct line_meaning *m, const char *name) {
     return NULL;
 }
 
-/* Which method it trains on which model and rows: what Compose holds has no say in it. */
-static void say_what_it_trains(struct palette *p, const struct line_meaning *m) {
-    static const char *const rows[] = { "task", "tasks", "train", "episodes" };
-    const char *like = line_option(m, "like") ? line_option(m, "like") : line_option(m, "from"), *of = NULL;
-    const char *method = line_option(m, "method"), *model = line_option(m, "model");
-    for (size_t i = 0; i < COUNT_OF(rows) && !of; i++) of = line_option(m, rows[i]);
-    if (like) snprintf(p->does, sizeof p->does, "trains as a job here: as run %.60s", like);
-    else snprintf(p->does, sizeof p->does, "trains as a job here: %.80s on %.80s, %.80s", method ? method : "lora",
-                  model ? model : paths_model(), of ? of : paths_task());
+/* What it trains: another run's options, or what Compose holds, and in what it differs. */
+static void say_what_it_trains(struct ui *ui, const struct line_meaning *m) {
+    const char *like = line_option(m, "like") ? line_option(m, "like") : line_option(m, "from");
+    struct palette *p = &ui->palette;
+    if (like) {
+        snprintf(p->does, sizeof p->does, "trains as a job here: as run %.60s", like);
+        return;
+    }
+    struct run_config c;
+    struct job_request r;
+    struct buf differs = BUF_INIT;
+    struct err unread = ERR_INIT; /* a word that is still being typed */
+    uint64_t seed[VERB_SEEDS];
+    int runs;
+    char **room = xcalloc(m->words + 1, sizeof *room);
+    compose_config(&ui->compose, &c);
+    if (!palette_request(m, &c, room, &r, seed, &runs, &differs, &unread)) config_release(&r.config);
+    snprintf(p->does, sizeof p->does, "trains as a job here: as on Compose%s%.200s", differs.size ? " but for " : "", buf_text(&differs));
+    config_release(&c);
+    buf_release(&differs);
+    free(room);
 }
 
 static void say_what_it_does(struct ui *ui, const char *line) {
@@ -336,7 +364,7 @@ static void say_what_it_does(struct ui *ui, const char *line) {
     int rc = palette_mean(line, NULL, &m, &e);
     p->refused = rc || m.kind == LINE_ELSEWHERE;
     if (rc) snprintf(p->does, sizeof p->does, "%s", e.text);
-    else if (m.kind == LINE_TRAINS) say_what_it_trains(p, &m);
+    else if (m.kind == LINE_TRAINS) say_what_it_trains(ui, &m);
     else snprintf(p->does, sizeof p->does, "%s: %s", words[m.kind], m.why ? m.why : v->help);
     if (!rc) line_meaning_release(&m);
 }

@@ -360,14 +360,18 @@ int verb_train_runs(const struct args *a, struct store *s, struct job_request *r
     return rc;
 }
 
-int verb_train_request(const struct args *a, struct job_request *r, uint64_t seed[VERB_SEEDS], int *seeds, struct err *e) {
+int verb_train_request(const struct args *a, const struct run_config *base, struct job_request *r, uint64_t seed[VERB_SEEDS],
+                       int *seeds, struct err *e) {
     struct run_config from = { 0 };
+    bool like = a->train.like != NULL;
+    if (like || a->from) base = NULL;
     *r = (struct job_request){ .note = a->note };
-    config_init(&r->config);
+    if (base) config_copy(&r->config, base);
+    else config_init(&r->config);
     int rc = verb_run_name(a, &r->name, e);
     if (!rc) rc = begin_from(a, &r->config, &from, &r->parent, e);
     if (!rc) rc = begin_like(a, &r->config, &r->parent, e);
-    if (!rc) rc = verb_train_read_config(a, a->train.like != NULL, &r->config, e);
+    if (!rc) rc = verb_train_read_config(a, like || base, &r->config, e);
     r->from_parent = a->from != NULL;
     if (!rc && r->from_parent) take_rows_of(a, &r->config, &from);
     config_release(&from);
@@ -388,7 +392,7 @@ int verb_train(const struct args *a, struct err *e) {
     struct job_request r;
     uint64_t seed[VERB_SEEDS];
     int64_t first;
-    int seeds, rc = verb_train_request(a, &r, seed, &seeds, e);
+    int seeds, rc = verb_train_request(a, NULL, &r, seed, &seeds, e);
     if (rc) return rc;
     struct store *s = NULL;
     rc = verb_store(a, STORE_WRITE, &s, e);

@@ -11,8 +11,9 @@ int verb_train_runs(const struct args *a, struct store *s, struct job_request *r
                     struct err *e);
 
 enum { VERB_SEEDS = 64 };
-/* What the options of train ask for: a run with each of the seeds.  config_release(&r->config), not after a failure; strings
- * are the arguments'. */
-int verb_train_request(const struct args *a, struct job_request *r, uint64_t seed[VERB_SEEDS], int *seeds, struct err *e);
+/* What the options of train ask for: a run with each of the seeds.  base: what holds where an option is not given, neither
+ * --like nor --from; NULL: the defaults.  config_release(&r->config), not after a failure; strings are the arguments'. */
+int verb_train_request(const struct args *a, const struct run_config *base, struct job_request *r, uint64_t seed[VERB_SEEDS],
+                       int *seeds, struct err *e);
 
 #endif

@@ -192,7 +192,7 @@ static void like_asks_for_the_same(const char *db, int64_t id, const struct run_
     test_ok(palette_verbs.mean(line, db, &m, &e), &e);
     room = xcalloc(m.words, sizeof *room);
     test_ok(args_parse(&a, verb_find("train"), (int)m.words - 1, m.word + 1, room, &e), &e);
-    test_ok(verb_train_request(&a, &r, seed, &seeds, &e), &e);
+    test_ok(verb_train_request(&a, NULL, &r, seed, &seeds, &e), &e);
     config_copy(&wanted, made);
     config_reuse(&wanted);
     options_same(&wanted, &r.config, g->name, false);
@@ -431,7 +431,8 @@ static void lines_are_completed(void **state) {
     }
     palette_begin(&ui.palette, "train --steps 3 --model one --task=two");
     palette_verbs.offer(NULL, &ui, "train --steps 3 --model one --task=two");
-    assert_string_equal(ui.palette.does, "trains as a job here: lora on one, two");
+    assert_string_equal(ui.palette.does, "trains as a job here: as on Compose but for model none \u2192 one, task none \u2192 two, "
+                                         "epochs 3 \u2192 none, steps none \u2192 3");
     ui_release(&ui);
 }
 

@@ -1,6 +1,7 @@
 /* The real program in a real terminal: keys typed ahead, pastes, and what the screens offer. */
 #include <sys/stat.h>
 
+#include "core/method/space.h"
 #include "store/store.h"
 #include "tests/app/session/terminal.h"
 
@@ -480,6 +481,34 @@ static void the_command_line_is_inside(void **state) {
     leave();
 }
 
+/* :train begins what Compose holds but for what the line says, at the usual rate of a method that is given, and says so. */
+static void train_starts_from_compose(void **state) {
+    (void)state;
+    need_tmux();
+    start("", "--workers 1");
+    await("Enter    train", true);
+    type("1");
+    await("20 / 20 rows", true);
+    type("\":method ia3\" Enter");
+    await("--method ia3", true);
+    type("\":train --batch 2 --method bitfit --steps 9\"");
+    await("as on Compose but for method ia3 \u2192 bitfit, batch 32 ", true);
+    type("Enter");
+    type("1");
+    type("\":train --steps 4 --eval-every 4\" Enter");
+    await_state(1, "finished");
+    await_state(2, "finished");
+    for (int run = 1; run <= 2; run++) {
+        json_t *v = stage_json("show %d --db '%s' --json", run, stage.db), *c = json_object_get(v, "config");
+        assert_string_equal(stage_text(c, "method"), run == 1 ? "bitfit" : "ia3");
+        assert_string_equal(stage_text(c, "task"), "toys");
+        assert_int_equal(json_integer_value(json_object_get(c, "batch")), run == 1 ? 2 : 32);
+        assert_true(json_number_value(json_object_get(c, "lr")) == preset_find(run == 1 ? "bitfit" : "ia3")->lr);
+        json_decref(v);
+    }
+    leave();
+}
+
 /* Enter, until the lesson has gone on to what is shown: what a step computes is awaited. */
 static void go_on_to(const char *part) {
     double from = now();
@@ -621,6 +650,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(lists_name_their_command, make, close_shell),
         cmocka_unit_test_setup_teardown(pictures_are_new_files, make, close_shell),
         cmocka_unit_test_setup_teardown(the_command_line_is_inside, make, close_shell),
+        cmocka_unit_test_setup_teardown(train_starts_from_compose, make, close_shell),
         cmocka_unit_test_setup_teardown(a_lesson_is_gone_through, make, close_shell),
         cmocka_unit_test_setup_teardown(settings_and_the_mouse, make, close_shell),
     };
