@@ -11,7 +11,6 @@
 #include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
-#include "views/zone.h"
 
 enum { VALUE_WIDTH = 8, COUNT_WIDTH = 3, NAME_LEAST = 14 };
 
@@ -49,7 +48,6 @@ static void draw_group(const struct compare_view *v, struct table t, int group, 
     bool points = g->kind >= 0 && v->data.kind[g->kind].points;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     char text[32], high[32], band[80] = "";
-    if (here) canvas_text(t.c, t.x - 3, t.y, INK_ACCENT, "\u25B8");
     canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, group), plot_mark(group));
     int w = canvas_fit(t.c, t.x, t.y, t.next->w - (g->other_rows ? 2 : 0), ink, g->name);
     if (g->other_rows) canvas_text(t.c, t.x + w + 1, t.y, INK_WARN, "\u2260");
@@ -94,8 +92,8 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);
     for (int i = v->top; i < n && y < end; i++, y++) {
-        draw_group(v, (struct table){c, column, r.x + 4, y}, shown[i], i == v->cursor && !v->part);
-        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = v->part ? -1 : 0, .down = i - v->cursor, .key = PRESS_ENTER});
+        bool here = ui_part_row(c, r, y, -v->part, i - v->cursor, PRESS_ENTER);
+        draw_group(v, (struct table){c, column, r.x + 4, y}, shown[i], here);
     }
     canvas_pop_clip(c);
     free(shown);
@@ -114,10 +112,8 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
     if (w > 32) w = 32;
     for (int i = 0; i < r.h - 1 && v->key_top + i < v->data.differences; i++) {
         const struct compare_difference *d = &v->data.difference[v->key_top + i];
-        bool here = v->part && v->key_top + i == v->key;
         int y = r.y + 1 + i;
-        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = v->part ? 0 : 1, .down = v->key_top + i - v->key});
-        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        bool here = ui_part_row(c, r, y, !v->part, v->key_top + i - v->key, 0);
         canvas_fit(c, r.x + 3, y, key - 1, here ? INK_TITLE : INK_DIM, d->key);
         for (int k = 0; k < fit && left + k < n; k++) {
             int group = shown[left + k], x = r.x + 3 + key + k * w;

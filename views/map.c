@@ -32,8 +32,9 @@ const char *map_class_name(const struct map_view *v, int class) {
     return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
 }
 
-void map_labels(const struct map_view *v, int panel, int32_t *out) {
+int32_t *map_labels(const struct map_view *v, int panel) {
     const struct map_data *d = &v->data;
+    int32_t *out = xcalloc((size_t)d->n + 1, sizeof *out);
     const int32_t *predicted = d->panel[panel].predicted;
     for (int i = 0; i < d->n; i++) {
         if (v->colour == MAP_BY_LABEL) out[i] = d->gold[i];
@@ -41,13 +42,13 @@ void map_labels(const struct map_view *v, int panel, int32_t *out) {
         else if (!predicted || (v->colour == MAP_BY_RIGHT && d->gold[i] < 0)) out[i] = -1;
         else out[i] = v->colour == MAP_BY_PREDICTION ? predicted[i] : predicted[i] != d->gold[i];
     }
+    return out;
 }
 
 /* A panel as the scatter takes it; free(labels). */
 static struct scatter_data map_points_of(const struct map_view *v, int panel, int32_t **labels) {
     const struct map_data *d = &v->data;
-    *labels = xcalloc((size_t)d->n + 1, sizeof **labels);
-    map_labels(v, panel, *labels);
+    *labels = map_labels(v, panel);
     return (struct scatter_data){d->n, d->panel[panel].xy, *labels, map_classes(v)};
 }
 
@@ -231,8 +232,7 @@ static void only_class(struct map_view *v) {
     int class = v->class;
     if (v->part < v->data.panels) {
         if (v->chosen < 0) return;
-        int32_t *labels;
-        map_points_of(v, map_focus(v), &labels);
+        int32_t *labels = map_labels(v, map_focus(v));
         class = labels[v->chosen];
         free(labels);
     }

@@ -99,9 +99,9 @@ void map_init(struct map_view *v);
 int map_focus(const struct map_view *v);
 
 /* Classes as they are coloured now: how many, their names, and the label of each row of a
- * panel into out (n). */
+ * panel, which the caller frees. */
 int map_classes(const struct map_view *v);
 const char *map_class_name(const struct map_view *v, int class);
-void map_labels(const struct map_view *v, int panel, int32_t *out);
+int32_t *map_labels(const struct map_view *v, int panel);
 
 #endif

@@ -60,8 +60,7 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
         canvas_fit(c, v->pane[panel].x + 1, v->pane[panel].y + 1, r.w - 2, INK_DIM, "the layout is on its way");
         return;
     }
-    int32_t *labels = xcalloc((size_t)v->data.n, sizeof *labels);
-    map_labels(v, panel, labels);
+    int32_t *labels = map_labels(v, panel);
     struct scatter_data d = {v->data.n, p->xy, labels, map_classes(v)};
     scatter_draw(c, v->pane[panel], &d, &v->look[panel], v->chosen, focus);
     free(labels);
@@ -95,8 +94,7 @@ static int legend_entry(const struct map_view *v, struct canvas *c, int x, int y
 }
 
 static void draw_legend_line(const struct map_view *v, struct canvas *c, struct rect r) {
-    int32_t *labels = xcalloc((size_t)v->data.n + 1, sizeof *labels);
-    map_labels(v, map_focus(v), labels);
+    int32_t *labels = map_labels(v, map_focus(v));
     int x = r.x + 1, end = r.x + r.w - 1;
     x += canvas_text(c, x, r.y, INK_DIM, colour_name(v->colour)) + 2;
     int first = v->part >= v->data.panels && v->class > 3 ? v->class - 3 : 0;
@@ -234,8 +232,7 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
 }
 
 static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r) {
-    int32_t *labels = xcalloc((size_t)v->data.n + 1, sizeof *labels);
-    map_labels(v, map_focus(v), labels);
+    int32_t *labels = map_labels(v, map_focus(v));
     int classes = map_classes(v), rows = r.h / 2 - 2, y = r.y + 1;
     int first = v->class >= rows ? v->class - rows + 1 : 0;
     canvas_title(c, r, "classes", colour_name(v->colour));

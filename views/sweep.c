@@ -116,8 +116,9 @@ static int by_cost(const void *pa, const void *pb, void *self) {
     return x < y ? -1 : x > y ? 1 : a - b;
 }
 
-int sweep_front(const struct sweep_view *v, int *out) {
+int sweep_front(const struct sweep_view *v, int **order) {
     const struct sweep_page *p = &v->page;
+    int *out = *order = xcalloc((size_t)p->tiles + 1, sizeof *out);
     for (int i = 0; i < p->tiles; i++) out[i] = i;
     if (!p->no_cost[v->cost]) qsort_r(out, (size_t)p->tiles, sizeof *out, by_cost, (void *)v);
     return p->tiles;
@@ -139,7 +140,7 @@ int sweep_at_cursor(const struct sweep_view *v) {
         sweep_grid_release(&g);
         return at;
     }
-    int *order = xcalloc((size_t)v->page.tiles, sizeof *order), n = sweep_front(v, order);
+    int *order, n = sweep_front(v, &order);
     if (v->tile < n) at = order[v->tile];
     free(order);
     return at;
@@ -226,7 +227,7 @@ static void sweep_to_runs(struct ui *ui, struct effect *out) {
 /* The line of a cell is clicked: the cursor goes to it; where it is, to its runs. */
 static void sweep_pick(struct ui *ui, int pick, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
-    int tile = pick - PICK_TILE, *order = xcalloc((size_t)v->page.tiles + 1, sizeof *order), n = sweep_front(v, order);
+    int tile = pick - PICK_TILE, *order, n = sweep_front(v, &order);
     bool here = v->part == PART_LINES && sweep_at_cursor(v) == tile;
     v->part = PART_LINES;
     for (int i = 0; i < n; i++)

@@ -98,8 +98,8 @@ struct sweep_grid {
 };
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *out);
 void sweep_grid_release(struct sweep_grid *g);
-/* The cells in the order of what they cost, or as they are where that is not compared; how many.  out has room for all. */
-int sweep_front(const struct sweep_view *v, int *out);
+/* The cells in the order of what they cost, or as they are where that is not compared, in *out, which the caller frees; how many. */
+int sweep_front(const struct sweep_view *v, int **out);
 const char *sweep_cost_name(enum sweep_cost c); /* "trained values", "time", "memory" */
 /* The cell under the cursor of the part shown, -1: none. */
 int sweep_at_cursor(const struct sweep_view *v);

@@ -10,7 +10,6 @@
 #include "views/table.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"
-#include "views/zone.h"
 
 enum { COUNT_WIDTH = 4, VALUE_WIDTH = 8 };
 
@@ -50,14 +49,6 @@ static void scale_title(const struct sweep_page *p, const struct bar_scale *s, c
     snprintf(out, 80, "%s \u2026 %s", sweep_value(p, s->lo, lo), sweep_value(p, s->hi, hi));
 }
 
-/* A row of a part's list, `down` from its cursor: clicked, and with its sign.  Whether the cursor is on it. */
-static bool row(const struct sweep_view *v, struct canvas *c, struct rect r, int y, enum sweep_part part, int down) {
-    bool here = v->part == part && !down;
-    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = (int)part - (int)v->part, .down = down, .key = PRESS_ENTER});
-    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
-    return here;
-}
-
 /* ---- effects ---- */
 
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r) {
@@ -80,7 +71,7 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         const struct sweep_worth *e = &p->worth[v->worth_top + i];
         int y = r.y + 2 + i;
         struct table t = {c, column, r.x + 3, y};
-        enum ink ink = row(v, c, r, y, PART_WORTH, v->worth_top + i - v->worth) ? INK_TITLE : INK_TEXT;
+        enum ink ink = ui_part_row(c, r, y, PART_WORTH - (int)v->part, v->worth_top + i - v->worth, PRESS_ENTER) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
         table_cell(&t, INK_DIM, "%d", e->n);
         if (e->aliased) {
@@ -113,7 +104,7 @@ static void sweep_charts_cost(const struct sweep_tile *t, enum sweep_cost cost, 
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct bar_scale s = {0, 0, false};
-    int *order = xcalloc((size_t)p->tiles + 1, sizeof *order), n = sweep_front(v, order);
+    int *order, n = sweep_front(v, &order);
     static const char *const title[] = {"small and good", "quick and good", "small in memory and good"};
     static const char *const head[] = {"trained", "time", "memory"};
     static const char *const less[] = {"\u25CF nothing as good is smaller", "\u25CF nothing as good is quicker",
@@ -134,7 +125,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
         const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
         int y = r.y + 2 + i;
         struct table k = {c, column, r.x + 3, y};
-        bool here = row(v, c, r, y, PART_FRONT, v->tile_top + i - v->tile);
+        bool here = ui_part_row(c, r, y, PART_FRONT - (int)v->part, v->tile_top + i - v->tile, PRESS_ENTER);
         enum ink ink = here ? INK_TITLE : !t->valid ? INK_DIM : INK_TEXT;
         table_cell(&k, ink, "%s", t->name);
         if (!t->valid) {

@@ -103,9 +103,13 @@ struct rect ui_body(const struct ui *ui) {
 }
 
 bool ui_row(struct canvas *c, struct rect r, int y, int down) {
-    zone_row(c, r, y, down);
-    if (!down) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
-    return !down;
+    return ui_part_row(c, r, y, 0, down, PRESS_ENTER);
+}
+
+bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key) {
+    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = part, .down = down, .key = key});
+    if (!part && !down) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    return !part && !down;
 }
 
 void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says) {

@@ -17,6 +17,8 @@ bool ui_step(enum request r, int page, int *down, int *right);
 bool ui_walk(enum request r, int page, int last, int *at);
 /* Row y of a list, so many lines below its cursor: clicked, and with the cursor's sign.  Returns whether it is the cursor's. */
 bool ui_row(struct canvas *c, struct rect r, int y, int down);
+/* The same of a part of the screen, so many Tabs from the one in use; `key` as a zone's. */
+bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key);
 /* Says in place of a screen's data why there is none: that reading it failed, or what brings some. */
 void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says);
 /* Appends "lines 1–20 of 57" where not all of them are seen in so many rows; whether it did. */
