@@ -168,6 +168,28 @@ static int record_add_value(struct applier *a, const struct store_record *r, int
     return run_point(a, SUMMARY, r->run, key, r->step, value, undefined, e);
 }
 
+struct measure {
+    int64_t run;
+    const char *name;
+    double value;
+};
+
+static int add_measure(struct store *s, sqlite3 *db, void *arg, struct err *e) {
+    const struct measure *m = arg;
+    int64_t key;
+    (void)s;
+    int rc = key_intern(db, NULL, m->name, 0, false, &key, e);
+    if (!rc)
+        rc = db_run(db, e, "INSERT OR REPLACE INTO metric(run,key,step,value) SELECT ?1,?2,step,?3 FROM run WHERE id=?1", "iid",
+                    m->run, key, m->value);
+    return rc ? rc : db_run(db, e, sql[RECOUNT], "ii", m->run, key);
+}
+
+int store_measure(struct store *s, int64_t run, const char *name, double value, struct err *e) {
+    struct measure m = { run, name, value };
+    return writer_call(s, add_measure, &m, e);
+}
+
 static int progress(struct applier *a, const struct store_record *r, struct err *e) {
     sqlite3_stmt *st = a->statement[PROGRESS];
     sqlite3_bind_int64(st, 1, r->run);

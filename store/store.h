@@ -118,6 +118,7 @@ struct store_new_run {
     int module_count;
     const char *note;   /* as store_note; NULL: none */
     const char *name;   /* as store_rename; NULL or "": none */
+    const char *cell;   /* the experiment's cell and seed that it is trained for; NULL: none */
     const char *tag;    /* that it has from its first moment; NULL: none */
     const char *imported; /* JSON: where it came from; NULL: it is to be trained here */
 };
@@ -272,6 +273,9 @@ int store_keep_columns(struct store *s, const char *columns, struct err *e);
 int store_columns(struct store *s, char **columns, struct err *e);
 /* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
 int store_log(struct store *s, int64_t run, const char *text, struct err *e);
+/* Stores a finite number under `name` as a point of a run's last step, whoever owns the run, committed at once; it replaces
+ * the one that the step has. */
+int store_measure(struct store *s, int64_t run, const char *name, double value, struct err *e);
 
 /* ---- sweeps ---- */
 

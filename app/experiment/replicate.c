@@ -114,8 +114,9 @@ static int run_petri(const struct replicate *how, const struct spoken *w, struct
 
 /* ---- runs ---- */
 
-/* What a run is found again by: the line as the file has it, so that a folder that moved makes no other run. */
-static char *replicate_note_of(const struct experiment *x, int cell, int s) {
+/* The stored cell by which a run is found again: the line as the file has it, so that a folder that moved makes no other
+ * run.  The run's note begins as the same text; editing it changes nothing. */
+static char *cell_of(const struct experiment *x, int cell, int s) {
     const struct experiment_cell *c = &x->cell[cell];
     unsigned long long seed = (unsigned long long)x->seed[s];
     if (c->verb) return xprintf("%s/%s seed %llu: petri %s %s", x->name, c->id, seed, c->verb, c->text);
@@ -134,7 +135,7 @@ static int found_row(void *self, int count, const struct store_cell *cells) {
     (void)count;
     if (!strcmp(state, "finished")) {
         GROW(f->of, f->room, f->count + 1);
-        f->of[f->count++] = (struct evidence){ .key = "the note", .run = cells[0].integer, .ended = cells[2].integer,
+        f->of[f->count++] = (struct evidence){ .key = "the cell", .run = cells[0].integer, .ended = cells[2].integer,
                                                .weights = cells[3].text ? xstrdup(cells[3].text) : NULL };
     } else if (strcmp(state, "failed")) {
         f->startable = cells[0].integer;
@@ -142,16 +143,15 @@ static int found_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int find_run(const struct replicate *how, const char *note, struct found *f, struct err *e) {
+static int find_run(const struct replicate *how, const char *cell, struct found *f, struct err *e) {
     *f = (struct found){ 0 };
     struct buf sql = BUF_INIT;
-    buf_puts(&sql, "SELECT r.id, r.state, coalesce(r.ended, 0), r.weights_sha256 FROM run r JOIN note n ON n.run = r.id"
-                   " WHERE r.trashed IS NULL AND n.text = '");
-    for (const char *c = note; *c; c++) {
+    buf_puts(&sql, "SELECT id, state, coalesce(ended, 0), weights_sha256 FROM run WHERE trashed IS NULL AND cell = '");
+    for (const char *c = cell; *c; c++) {
         if (*c == '\'') buf_putc(&sql, '\'');
         buf_putc(&sql, *c);
     }
-    buf_puts(&sql, "' ORDER BY r.id");
+    buf_puts(&sql, "' ORDER BY id");
     int rc = store_sql(how->store, buf_text(&sql), (struct store_rows){ .self = f, .row = found_row }, e);
     buf_release(&sql);
     evidence_settle(f->of, f->count);
@@ -201,7 +201,7 @@ static void end_line(const struct replicate *how, struct spoken *w) {
 }
 
 /* The words of the run for the cell and seed, or of `petri resume`.  of: the run that stands for {run}. */
-static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s, const char *note, int64_t of,
+static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s, const char *name, int64_t of,
                      int64_t begun, struct spoken *w, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
     char number[32], workers[16];
@@ -220,7 +220,9 @@ static int run_words(const struct replicate *how, const struct experiment *x, in
         add_word(w, "--seed", 6);
         add_word(w, number, (size_t)snprintf(number, sizeof number, "%llu", (unsigned long long)x->seed[s]));
         add_word(w, "--note", 6);
-        add_word(w, note, strlen(note));
+        add_word(w, name, strlen(name));
+        add_word(w, "--cell", 6);
+        add_word(w, name, strlen(name));
     }
     add_word(w, "--workers", 9);
     add_word(w, workers, (size_t)n);
@@ -236,19 +238,19 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
     int status = 0;
     int64_t of = x->cell[cell].of < 0 ? 0 : r->run[x->cell[cell].of][s];
     if (x->cell[cell].of >= 0 && !of) return ++*lacking, 0;
-    char *note = replicate_note_of(x, cell, s);
-    int rc = find_run(how, note, &f, e);
+    char *name = cell_of(x, cell, s);
+    int rc = find_run(how, name, &f, e);
     if (!rc && !f.finished && !how->dry && clock_seconds() < how->until) {
-        rc = run_words(how, x, cell, s, note, of, f.startable, &w, e);
-        if (!rc) how->tell(note);
+        rc = run_words(how, x, cell, s, name, of, f.startable, &w, e);
+        if (!rc) how->tell(name);
         if (!rc) rc = run_petri(how, &w, &out, &status, e);
-        if (!rc) rc = find_run(how, note, &f, e);
+        if (!rc) rc = find_run(how, name, &f, e);
         /* a run that the clock stopped is gone on with next time */
         if (!rc && !f.finished && clock_seconds() < how->until)
-            rc = err_set(e, ERR_FAILED, "%s: petri ended with %d", note, status);
+            rc = err_set(e, ERR_FAILED, "%s: petri ended with %d", name, status);
     }
     if (!rc && f.differs) {
-        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts", note, f.count,
+        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts", name, f.count,
                              (long long)f.finished);
         how->tell(said);
         free(said);
@@ -257,7 +259,7 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
     else if (!rc) ++*lacking;
     spoken_release(&w);
     buf_release(&out);
-    free(note);
+    free(name);
     return rc;
 }
 
@@ -280,40 +282,27 @@ static int number_at(const char *json, size_t n, const char *path, double *out, 
     return rc;
 }
 
-/* A measure is a message of the run's log: "replicate: LINE at PATH = NUMBER". */
-static char *log_start(const struct experiment_cell *c) { return xprintf("replicate: %s at %s = ", c->text, c->path); }
-
-struct looked_for {
-    const char *start;
-    double *out;
-};
-static int log_row(void *self, int count, const struct store_cell *cells) {
-    const struct looked_for *l = self;
-    double v;
-    (void)count;
-    if (cells[0].text && text_starts(cells[0].text, l->start) && text_to_double(cells[0].text + strlen(l->start), &v)) *l->out = v;
-    return 0;
-}
+/* A measure is a point of the run at its last step, under this name.  Caller frees. */
+static char *measure_name(const struct experiment_cell *c) { return xprintf("measure %s at %s", c->text, c->path); }
 
 /* What was measured before with the same line; *out stays where nothing was. */
-static int measured(const struct replicate *how, int64_t run, const struct experiment_cell *c, double *out, struct err *e) {
-    char *start = log_start(c);
-    char *sql = xprintf("SELECT text FROM v_events WHERE run = %lld AND kind = 'message'", (long long)run);
-    struct looked_for l = { start, out };
-    int rc = store_sql(how->store, sql, (struct store_rows){ .self = &l, .row = log_row }, e);
-    free(sql);
-    free(start);
-    return rc;
+static int measured(const struct replicate *how, int64_t id, const struct experiment_cell *c, double *out, struct err *e) {
+    struct store_run run;
+    int rc = store_run(how->store, id, &run, e);
+    if (rc) return rc;
+    char *name = measure_name(c);
+    for (size_t i = 0; i < run.value_count; i++)
+        if (!strcmp(run.value[i].name, name) && run.value[i].last.measured) *out = run.value[i].last.v;
+    free(name);
+    store_run_release(&run);
+    return 0;
 }
 
 static int keep_measure(const struct replicate *how, int64_t run, const struct experiment_cell *c, double value,
                         struct err *e) {
-    char number[32], *start = log_start(c);
-    text_from_double(value, number);
-    char *text = xprintf("%s%s", start, number);
-    int rc = store_log(how->store, run, text, e);
-    free(text);
-    free(start);
+    char *name = measure_name(c);
+    int rc = store_measure(how->store, run, name, value, e);
+    free(name);
     return rc;
 }
 

@@ -1,8 +1,8 @@
 /* Running what an experiment lacks: each run and each measure is a petri of its own, so that the file's lines are
  * what is run, and what ends early is gone on with like any other run.
  *
- * A run is found again by its note, "NAME/CELL seed S: petri train …", a measure by the message
- * that it left in its run's log; a cell whose text was changed has neither. */
+ * A run is found again by the cell stored with it, "NAME/CELL seed S: petri train …", and a measure by its name among the
+ * run's points; a cell whose text was changed has neither. */
 #ifndef APP_EXPERIMENT_REPLICATE_H
 #define APP_EXPERIMENT_REPLICATE_H
 

@@ -134,8 +134,8 @@ int run_row_create(struct store *s, const struct run_config *c, const struct pla
         .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = x->steps,
         .estimated_seconds = x->estimated_seconds, .estimated_bytes = x->estimated_bytes,
         .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .sweep = x->sweep, .modules = row,
-        .module_count = method->count, .note = x->note, .name = x->name, .tag = x->tag, .report = (const char *const *)report,
-        .reports = reports, .imported = x->imported,
+        .module_count = method->count, .note = x->note, .name = x->name, .cell = x->cell, .tag = x->tag,
+        .report = (const char *const *)report, .reports = reports, .imported = x->imported,
     };
     int rc = store_create_run(s, &n, id, e);
     for (int i = 0; i < reports; i++) free(report[i]);

@@ -18,6 +18,7 @@ struct history_row {
     int64_t sweep;        /* 0: none */
     const char *note;     /* NULL: none */
     const char *name;     /* NULL: none */
+    const char *cell;     /* as of struct store_new_run */
     const char *tag;      /* NULL: none */
     const char *imported; /* as of struct store_new_run */
 };

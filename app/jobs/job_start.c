@@ -29,12 +29,14 @@ void request_copy(struct job_request *to, const struct job_request *from) {
     config_copy(&to->config, &from->config);
     to->note = xcopy(from->note);
     to->name = xcopy(from->name);
+    to->cell = xcopy(from->cell);
 }
 
 static void request_release(struct job_request *r) {
     config_release(&r->config);
     free((char *)r->note);
     free((char *)r->name);
+    free((char *)r->cell);
 }
 
 void job_drop_request(struct job_record *job) {
@@ -92,7 +94,7 @@ static int job_start_create_row(struct jobs *j, const struct job_request *r, con
                                 int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
     struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
-                               .note = r->note, .name = r->name, .tag = r->tag, .tasks = &tasks };
+                               .note = r->note, .name = r->name, .cell = r->cell, .tag = r->tag, .tasks = &tasks };
     struct buf more = BUF_INIT;
     int rc = s->count ? job_starts_say(s, j->store, &more, e) : 0;
     if (!rc && h->count) rc = job_start_say_teachers(j, h, &more, e);

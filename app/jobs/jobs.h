@@ -52,6 +52,7 @@ struct job_request {
     int workers;                /* limit of this run; 0: all */
     const char *note;
     const char *name;           /* what it is called (store_rename) */
+    const char *cell;           /* as of struct store_new_run */
     const char *tag;            /* static text; NULL: none */
     int64_t parent;
     int64_t sweep;              /* it is made for; 0: none */

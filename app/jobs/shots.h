@@ -26,7 +26,7 @@ struct shots_request {
     int64_t batch;                /* 0: the config's, or how.per_class */
     double lr;                    /* 0: the parent's */
     int64_t eval_rows, seed;      /* < 0: the parent's */
-    const char *note, *name;
+    const char *note, *name, *cell;
 };
 struct shots_hook {
     void *self;

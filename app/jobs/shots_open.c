@@ -214,7 +214,7 @@ static int shots_open_create_row(struct shots *x, const struct shots_request *r,
     for (int i = 0; i < x->tasks; i++) task[i] = &x->of[i].task;
     const struct run_tasks all = { x->tasks, task };
     struct history_row row = { .tasks = &all, .steps = (int64_t)x->tasks * x->how.ks * x->how.draws, .parent = x->parent,
-                               .note = r->note, .name = r->name };
+                               .note = r->note, .name = r->name, .cell = r->cell };
     struct plan *own = by_rule(x) ? NULL : draw_plan(x, e);
     if (!own && !by_rule(x)) return e->code;
     buf_puts(&more, "\"fewshot\":{");

@@ -59,6 +59,8 @@ static const struct option_spec SHARED[] = {
     { "metric", NULL, NULL, GROUP_EVALUATION, AT(metric) },
     { "name", "TEXT", "what the run is called (petri name)", GROUP_OUTPUT, AT(name) },
     { "note", "TEXT", "kept with the run", GROUP_OUTPUT, AT(note) },
+    { "cell", "TEXT", "the cell and seed of an experiment that the run is trained for (set by petri replicate)",
+      GROUP_OUTPUT, AT(cell) },
     { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output",
       GROUP_OUTPUT, AT(out) },
     { "size", "WxH", "columns and rows (default 80x24)", GROUP_OUTPUT, AT(size) },

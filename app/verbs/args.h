@@ -77,7 +77,7 @@ struct args {
 
     /* What several verbs take; texts are NULL, and numbers as their rows say, where they are not given. */
     bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii, no_color;
-    const char *db, *model, *task, *name, *note, *run, *from, *method, *classes, *regime, *out, *size;
+    const char *db, *model, *task, *name, *note, *cell, *run, *from, *method, *classes, *regime, *out, *size;
     const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter, *no_gold;
     const char *split, *unseen, *by;
     int kind, pool, cost, final, half;

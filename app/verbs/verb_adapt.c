@@ -49,6 +49,7 @@ static int read_request(const struct args *a, struct shots_request *r, const cha
     r->steps = o->steps, r->batch = o->batch, r->eval_rows = o->eval_rows, r->seed = a->seed, r->lr = o->lr;
     r->how.draws = (int)o->draws, r->how.zero = o->zero, r->how.keep = o->keep;
     r->note = a->note;
+    r->cell = a->cell;
     r->tune_said = o->tune != NULL;
     int rc = verb_run_name(a, &r->name, e);
     if (!rc) rc = fewshot_parse_ks(o->k ? o->k : ks, &r->how, e);

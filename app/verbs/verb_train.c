@@ -365,7 +365,7 @@ int verb_train_request(const struct args *a, const struct run_config *base, stru
     struct run_config from = { 0 };
     bool like = a->train.like != NULL;
     if (like || a->from) base = NULL;
-    *r = (struct job_request){ .note = a->note };
+    *r = (struct job_request){ .note = a->note, .cell = a->cell };
     if (base) config_copy(&r->config, base);
     else config_init(&r->config);
     int rc = verb_run_name(a, &r->name, e);

@@ -40,7 +40,7 @@ static const struct option_spec TRAIN[] = {
     { "seed", NULL, NULL, GROUP_OPTIMIZATION, AT(train.seed), FILLS_CONFIG },
     { ARGS_REST, .fills = FILLS_CONFIG },
     { "seeds", "N,N,\u2026", "one run a seed", GROUP_OPTIMIZATION, AT(train.seeds) },
-    { .name = "workers name note" },
+    { .name = "workers name note cell" },
     { "like", "RUN", "take every option of this run; what is said beside it replaces its own",
       GROUP_METHOD, AT(train.like) },
     { "from", "RUN",
@@ -188,7 +188,7 @@ static const struct option_spec FEWSHOT[] = {
       GROUP_EVALUATION, AT(shots.zero) },
     { "keep", NULL, "keep every draw's tensors, not the first one's alone",
       GROUP_CHECKPOINTS, AT(shots.keep) },
-    { .name = "workers name note" },
+    { .name = "workers name note cell" },
     { "csv", .help = "a line a run, task and k" },
     END,
 };

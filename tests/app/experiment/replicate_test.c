@@ -24,6 +24,13 @@ static const char FORM[] =
 
 static char *written(const char *name, const char *text) { return test_file(stage.folder, name, text, strlen(text)); }
 
+static void change(const char *sql) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(stage.db, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
 static void a_file_is_run_and_gone_on_with(void **state) {
     (void)state;
     free(stage_task(&stage, "toys", 12));
@@ -50,7 +57,29 @@ static void a_file_is_run_and_gone_on_with(void **state) {
     /* nothing is run twice; and the same page comes from the results alone */
     json_t *again = stage_json("replicate '%s' --data '%s' --db '%s' --json", file, stage.folder, stage.db);
     assert_true(json_equal(all, again));
+    /* nor where a note was edited and the log is gone; a measure is a point of its run */
+    free(stage_out(0, "note %lld 'the better one' --db '%s'", (long long)id, stage.db));
+    change("DELETE FROM event");
+    json_decref(again);
+    again = stage_json("replicate '%s' --data '%s' --db '%s' --json", file, stage.folder, stage.db);
+    assert_true(json_equal(all, again));
+    json_t *point = stage_json("sql --db '%s' --json \"SELECT count(*) AS n, sum(value) AS sum FROM v_points"
+                               " WHERE key = 'measure show {run} --json at seed'\"", stage.db);
+    assert_int_equal(json_integer_value(stage_at(point, "n")), 2);
+    assert_true(json_number_value(stage_at(point, "sum")) == 3);
+    json_decref(point);
     json_t *runs = stage_json("runs --db '%s' --json", stage.db);
+    assert_int_equal(json_array_size(runs), 4);
+    json_decref(runs);
+    /* one that was stopped goes on, and is not trained anew */
+    change("UPDATE run SET state = 'stopped', step = 0 WHERE id = 1; DELETE FROM artifact WHERE run = 1");
+    char *rest = xprintf("rm -rf '%s-files/1'/*.safetensors", stage.db);
+    assert_int_equal(system(rest), 0);
+    free(rest);
+    json_decref(again);
+    again = stage_json("replicate '%s' --data '%s' --db '%s' --json", file, stage.folder, stage.db);
+    assert_true(json_equal(all, again));
+    runs = stage_json("runs --db '%s' --json", stage.db);
     assert_int_equal(json_array_size(runs), 4);
     char *other = file_join(stage.folder, "other.md");
     free(stage_out(0, "replicate '%s' --from '%s' --page '%s'", file, results, other));
@@ -77,7 +106,7 @@ static void a_seed_counts_once(void **state) {
     char *text = xprintf("{\"version\":1,\"paper\":\"p\",\"claim\":\"c\",\"base\":\"\",\"seeds\":[1,2],\"cells\":["
                          "{\"id\":\"lora\",\"text\":\"--method 'lora(r=2)'\"}]}"), *file = written("again.json", text);
     for (int i = 0; i < 4; i++)
-        free(stage_out(0, "train --model '%s' --task '%s/toys' --steps 4 --batch 2 --method 'lora(r=2)' --db '%s' --seed %d --note "
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --steps 4 --batch 2 --method 'lora(r=2)' --db '%s' --seed %d --cell "
                        "\"again/lora seed %d: petri train  --method 'lora(r=2)'\"", stage.model, stage.folder, db, seed[i], seed[i]));
     for (int differs = 0; differs < 2; differs++) {
         sqlite3 *by_hand;
@@ -200,7 +229,7 @@ static void few_shots_are_cells(void **state) {
     assert_true(json_equal(all, again));
     json_decref(again);
     again = stage_json("replicate '%s' --data '%s' --db '%s' --json", file, stage.folder, stage.db);
-    assert_true(json_equal(all, again)); /* found again by their notes */
+    assert_true(json_equal(all, again)); /* found again by their cells */
     json_decref(again), json_decref(all);
     free(text), free(file), free(results);
 }
