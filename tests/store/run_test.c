@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "tests/store/support.h"
 
 static void a_run_comes_back_as_it_went_in(void **state) {
