@@ -42,7 +42,7 @@ struct wire_rows {
 };
 
 static struct wire_rows share(struct rect r, const struct arch *a) {
-    struct wire_rows k = {0};
+    struct wire_rows k = { 0 };
     bool wide = r.w >= 120;
     k.above = r.h < 10 ? 0 : wide && a && r.h >= 14 ? 2 : 1;
     if (r.w < 84 && k.above) k.above = 1;

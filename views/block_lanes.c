@@ -23,7 +23,7 @@ static int block_lanes_gather(const struct wire *d, const struct method *m, stru
             const struct module *k = &m->module[i];
             if (k->target != TARGET_NONE || !there || !module_is_at(k, d->stack, site)) continue;
             BUG_IF(n == ITEMS);
-            item[n++] = (struct lane_item){i, site, k};
+            item[n++] = (struct lane_item){ i, site, k };
         }
     return n;
 }

@@ -44,8 +44,8 @@ static void set_order(struct wire *d) {
 }
 
 static void set_texts(struct wire *d, bool narrow) {
-    static const char *const names[] = {"x",  "q",   "k",    "v",   "heads", "W_o", "(+)",
-                                        "LN", "W_1", "relu", "W_2", "(+)",   "LN"};
+    static const char *const names[] = { "x",  "q",   "k",    "v",   "heads", "W_o", "(+)",
+                                        "LN", "W_1", "relu", "W_2", "(+)",   "LN" };
     memcpy(d->text, names, sizeof names);
     if (d->a)
         d->text[PART_ACT] =
@@ -75,7 +75,7 @@ static int spare(const struct wire *d, int w, int *gaps) {
 
 void wire_lay(struct wire *d, struct canvas *c, const struct arch *a, int stack, int x0, int w) {
     int gaps;
-    *d = (struct wire){.c = c, .a = a, .stack = stack, .x0 = x0, .x1 = x0 + w, .gap = 3};
+    *d = (struct wire){ .c = c, .a = a, .stack = stack, .x0 = x0, .x1 = x0 + w, .gap = 3 };
     set_order(d);
     set_texts(d, false);
     int left = spare(d, w, &gaps);
@@ -169,7 +169,7 @@ int wire_write(const struct wire *d, enum tap t, int site) {
 static int trained_by(const struct wire *d, const struct method *m, int part) {
     static const enum tap out[PART_CROSS] = {
         [PART_Q] = TAP_A_Q,  [PART_K] = TAP_A_K,  [PART_V] = TAP_A_V, [PART_WO] = TAP_A_OUT,
-        [PART_W1] = TAP_F_PRE, [PART_W2] = TAP_F_OUT};
+        [PART_W1] = TAP_F_PRE, [PART_W2] = TAP_F_OUT };
     int own = own_part(part);
     bool norm = own == PART_LN_A || own == PART_LN_F;
     for (int i = 0; i < m->count; i++) {

@@ -9,18 +9,18 @@
 #include "core/base/text.h"
 #include "views/theme.h"
 
-static const struct style plain = {-1, -1, 0};
+static const struct style plain = { -1, -1, 0 };
 
 struct rect rect_cut(struct rect a, struct rect b) {
     int x = a.x > b.x ? a.x : b.x, y = a.y > b.y ? a.y : b.y;
     int right = a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w;
     int bottom = a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h;
-    struct rect r = {x, y, right > x ? right - x : 0, bottom > y ? bottom - y : 0};
+    struct rect r = { x, y, right > x ? right - x : 0, bottom > y ? bottom - y : 0 };
     return r;
 }
 
 const char *glyphs_name(enum glyphs g) {
-    static const char *const names[] = {"braille", "blocks", "ascii"};
+    static const char *const names[] = { "braille", "blocks", "ascii" };
     return names[g];
 }
 
@@ -52,10 +52,10 @@ void canvas_resize(struct canvas *c, int w, int h) {
 }
 
 void canvas_clear(struct canvas *c) {
-    struct cell blank = {' ', {0, 0}, plain};
+    struct cell blank = { ' ', { 0, 0 }, plain };
     for (int i = 0; i < c->w * c->h; i++) c->cell[i] = blank;
     c->clips = 1;
-    c->clip[0] = (struct rect){0, 0, c->w, c->h};
+    c->clip[0] = (struct rect){ 0, 0, c->w, c->h };
 }
 
 void canvas_push_clip(struct canvas *c, struct rect r) {
@@ -98,10 +98,10 @@ static void set_cell(struct canvas *c, int x, int y, struct style style, uint32_
     }
     struct cell *at = &c->cell[y * c->w + x];
     free_halves(c, x, y);
-    *at = (struct cell){cp, {0, 0}, style};
+    *at = (struct cell){ cp, { 0, 0 }, style };
     if (w == 2) {
         free_halves(c, x + 1, y);
-        at[1] = (struct cell){0, {0, 0}, style};
+        at[1] = (struct cell){ 0, { 0, 0 }, style };
     }
 }
 
@@ -175,7 +175,7 @@ enum { ENDLESS = 1 << 28 };
 
 int canvas_width(const struct canvas *c, const char *s) {
     bool all;
-    struct canvas measure = {.glyphs = c->glyphs};
+    struct canvas measure = { .glyphs = c->glyphs };
     return canvas_lay(&measure, false, 0, 0, ENDLESS, plain, s, &all);
 }
 
@@ -264,8 +264,8 @@ int canvas_wrap(struct canvas *c, struct rect r, enum ink ink, const char *s) {
 }
 
 int canvas_wrap_rows(const struct canvas *c, int columns, const char *s) {
-    struct canvas measure = {.glyphs = c->glyphs};
-    return views_canvas_wrap(&measure, false, (struct rect){0, 0, columns, 0}, INK_TEXT, s);
+    struct canvas measure = { .glyphs = c->glyphs };
+    return views_canvas_wrap(&measure, false, (struct rect){ 0, 0, columns, 0 }, INK_TEXT, s);
 }
 
 void canvas_fill(struct canvas *c, struct rect r, enum ink ink, uint32_t cp) {
@@ -305,8 +305,8 @@ void canvas_title(struct canvas *c, struct rect r, const char *title, const char
 }
 
 void canvas_bar(struct canvas *c, int x, int y, int columns, double share) {
-    static const uint32_t eighth[] = {' ',    0x258F, 0x258E, 0x258D, 0x258C,
-                                      0x258B, 0x258A, 0x2589, 0x2588};
+    static const uint32_t eighth[] = { ' ',    0x258F, 0x258E, 0x258D, 0x258C,
+                                      0x258B, 0x258A, 0x2589, 0x2588 };
     struct style full = canvas_style(c, INK_ACCENT), rest = canvas_style(c, INK_DIM);
     if (!(share > 0)) share = 0; /* NaN too */
     if (share > 1) share = 1;

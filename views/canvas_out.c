@@ -21,7 +21,7 @@ static bool canvas_out_same(struct style a, struct style b) {
 
 /* Columns of the row up to its last cell that shows anything. */
 static int row_end(const struct canvas *c, int y, bool styled) {
-    static const struct style plain = {-1, -1, 0};
+    static const struct style plain = { -1, -1, 0 };
     int end = c->w;
     while (end > 0) {
         const struct cell *at = &c->cell[y * c->w + end - 1];
@@ -59,7 +59,7 @@ static void add_sgr(struct buf *out, struct style s) {
 }
 
 void canvas_to_ansi(const struct canvas *c, struct buf *out) {
-    struct style now = {-1, -1, 0};
+    struct style now = { -1, -1, 0 };
     for (int y = 0; y < c->h; y++) {
         int end = row_end(c, y, true);
         for (int x = 0; x < end; x++) {
@@ -70,8 +70,8 @@ void canvas_to_ansi(const struct canvas *c, struct buf *out) {
             }
             canvas_out_add_cell(out, at);
         }
-        if (!canvas_out_same(now, (struct style){-1, -1, 0})) buf_puts(out, "\x1b[0m");
-        now = (struct style){-1, -1, 0};
+        if (!canvas_out_same(now, (struct style){ -1, -1, 0 })) buf_puts(out, "\x1b[0m");
+        now = (struct style){ -1, -1, 0 };
         buf_putc(out, '\n');
     }
 }

@@ -30,8 +30,8 @@ enum { NAME, MEAN, SD, COUNT, SEEDS, BAND, TRAINED, RANK, COLUMNS };
 /* Those that there is no room for beside the names give way. */
 static void place(int w, struct table_column k[COLUMNS]) {
     static const struct table_column all[COLUMNS] = {
-        {"group", 0, 1, false}, {"", VALUE_WIDTH, 0, true}, {"sd", VALUE_WIDTH, 0, true}, {"n", COUNT_WIDTH, 1, true},
-        {"seeds", 0, 1, false}, {"95 %", 16, 1, false}, {"trained", 10, 0, true}, {"rank", 5, 0, true}};
+        { "group", 0, 1, false }, { "", VALUE_WIDTH, 0, true }, { "sd", VALUE_WIDTH, 0, true }, { "n", COUNT_WIDTH, 1, true },
+        { "seeds", 0, 1, false }, { "95 %", 16, 1, false }, { "trained", 10, 0, true }, { "rank", 5, 0, true } };
     int rest = w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
     memcpy(k, all, sizeof all);
     for (int i = BAND; i < COLUMNS; i++) {
@@ -87,13 +87,13 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     canvas_title(c, r, title, right);
     struct table_column column[COLUMNS];
     place(r.w, column);
-    draw_heads(v, (struct table){c, column, r.x + 4, r.y + 1});
+    draw_heads(v, (struct table){ c, column, r.x + 4, r.y + 1 });
     int y = r.y + 2, end = r.y + r.h;
     if (v->data.mixed && y < end) canvas_fit(c, r.x + 1, y++, r.w - 2, INK_WARN, v->data.mixed);
     canvas_push_clip(c, r);
     for (int i = v->top; i < n && y < end; i++, y++) {
         bool here = ui_part_row(c, r, y, -v->part, i - v->cursor, PRESS_ENTER);
-        draw_group(v, (struct table){c, column, r.x + 4, y}, shown[i], here);
+        draw_group(v, (struct table){ c, column, r.x + 4, y }, shown[i], here);
     }
     canvas_pop_clip(c);
     free(shown);
@@ -136,7 +136,7 @@ static bool has_curve(const struct compare_view *v, const struct compare_group *
 
 static void draw_chart(const struct compare_view *v, struct canvas *c, struct rect r, bool losses) {
     struct plot_line *line = xcalloc((size_t)v->data.curves + 1, sizeof *line);
-    struct plot_look look = {.smooth = losses ? v->smooth : 0, .log = losses && v->log};
+    struct plot_look look = { .smooth = losses ? v->smooth : 0, .log = losses && v->log };
     const struct compare_group *g = compare_at_cursor(v);
     const char *metric = g && g->kind >= 0 ? v->data.kind[g->kind].metric : "metric";
     char right[120];
@@ -145,7 +145,7 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
         const struct compare_curve *k = &v->data.curve[i];
         struct plot_data d = losses ? k->loss : k->metric;
         if (!d.count || !has_curve(v, g, k, losses)) continue;
-        line[n++] = (struct plot_line){d, plot_mark(k->group), scatter_style(c, k->group), k->group, PICK_GROUP + k->group};
+        line[n++] = (struct plot_line){ d, plot_mark(k->group), scatter_style(c, k->group), k->group, PICK_GROUP + k->group };
         if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
     }
     if (losses) snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth), v->log ? " \u00B7 log" : "");

@@ -89,14 +89,14 @@ static struct plan *plan_of_config(const struct compose_view *v, const struct ru
         name[i] = c->of[i].task_name;
         outputs[i] = v->arch->decoder_layers ? 0 : v->outputs[i] > 0 ? v->outputs[i] : 2;
     }
-    return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){config_task_count(c), name, outputs, &meta}, e);
+    return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){ config_task_count(c), name, outputs, &meta }, e);
 }
 
 struct plan *compose_plan(const struct compose_view *v, struct err *e) { return plan_of_config(v, &v->config, e); }
 
 static bool cost_of_plan(const struct compose_view *v, const struct run_config *c, const struct plan *p, struct estimate *out) {
-    const struct estimate_of cost = {c, p, v->arch, v->row_tokens, v->row_targets, v->train_rows, v->dev_rows,
-                                     v->workers > 0 ? v->workers : 1, v->gflops};
+    const struct estimate_of cost = { c, p, v->arch, v->row_tokens, v->row_targets, v->train_rows, v->dev_rows,
+                                     v->workers > 0 ? v->workers : 1, v->gflops };
     return estimate_run(&cost, out);
 }
 
@@ -157,7 +157,7 @@ static void add_regime_findings(struct compose_view *v) {
 static void compose_find_facts(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     clear_facts(f);
-    f->cost = (struct estimate){NAN, NAN, NAN};
+    f->cost = (struct estimate){ NAN, NAN, NAN };
     f->text = method_text(&v->config.method);
     f->canonical = method_canonical(&v->config.method);
     f->preset = method_preset(&v->config.method);

@@ -58,7 +58,7 @@ static const char *tap_words(enum tap t) {
         [TAP_A_END] = "attn end",     [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
         [TAP_F_PRE] = "ffn pre",      [TAP_F_ACT] = "ffn act",       [TAP_F_OUT] = "ffn out",
         [TAP_F_NORM] = "LN(ffn out)", [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding",
-        [TAP_EMBED_WORDS] = "embed words"};
+        [TAP_EMBED_WORDS] = "embed words" };
     return words[t];
 }
 
@@ -91,11 +91,11 @@ static const char *key_shown(const struct key *k, int value) {
 }
 
 void site_words(const struct module *m, char out[32]) {
-    static const char *const targets[TARGET_COUNT] = {"\u2013", "", "all", "LayerNorms",
-                                                      "embeddings", "pooler"};
+    static const char *const targets[TARGET_COUNT] = { "\u2013", "", "all", "LayerNorms",
+                                                      "embeddings", "pooler" };
     static const char *const maps[TAP_COUNT] = {
         [TAP_A_Q] = "W_q", [TAP_A_K] = "W_k", [TAP_A_V] = "W_v", [TAP_A_OUT] = "W_o",
-        [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2"};
+        [TAP_F_PRE] = "W_1", [TAP_F_OUT] = "W_2" };
     const char *word = module_in_weight(m) ? targets[m->target] : tap_words(m->write);
     bool narrow = module_takes_site(m) && m->site != SITE_ALL;
     const char *site = narrow ? site_name(m->site) : "", *gap = narrow ? " " : "";
@@ -108,7 +108,7 @@ void site_words(const struct module *m, char out[32]) {
 
 /* "all", "3\u201312", "dec", "dec 3\u2013". */
 static void compose_choose_layers_value(const struct module *m, char out[64]) {
-    static const char *const stacks[] = {"enc", "dec", ""};
+    static const char *const stacks[] = { "enc", "dec", "" };
     char range[32] = "";
     bool whole = m->last == 0 && m->first <= 1, one = m->stack != STACK_ALL;
     if (whole && !one) snprintf(range, sizeof range, "all");
@@ -210,16 +210,16 @@ static void list_targets(struct compose_view *v, const struct module *m) {
         enum tap tap;
         const char *name, *says;
     } targets[] = {
-        {TARGET_ALL, TAP_NONE, "all", "Every such tensor of the model."},
-        {TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms."},
-        {TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm."},
-        {TARGET_POOLER, TAP_NONE, "pooler", "The map that the classifier reads the first token through."},
-        {TARGET_TAP, TAP_A_Q, "of W_q", "The map that makes the queries."},
-        {TARGET_TAP, TAP_A_K, "of W_k", "The map that makes the keys."},
-        {TARGET_TAP, TAP_A_V, "of W_v", "The map that makes the values."},
-        {TARGET_TAP, TAP_A_OUT, "of W_o", "The map from the heads back to the width."},
-        {TARGET_TAP, TAP_F_PRE, "of W_1", "The first map of the feed-forward part."},
-        {TARGET_TAP, TAP_F_OUT, "of W_2", "The second map of the feed-forward part."},
+        { TARGET_ALL, TAP_NONE, "all", "Every such tensor of the model." },
+        { TARGET_NORMS, TAP_NONE, "LayerNorms", "Weights and biases of the LayerNorms." },
+        { TARGET_EMBEDDINGS, TAP_NONE, "embeddings", "The embedding tables and their LayerNorm." },
+        { TARGET_POOLER, TAP_NONE, "pooler", "The map that the classifier reads the first token through." },
+        { TARGET_TAP, TAP_A_Q, "of W_q", "The map that makes the queries." },
+        { TARGET_TAP, TAP_A_K, "of W_k", "The map that makes the keys." },
+        { TARGET_TAP, TAP_A_V, "of W_v", "The map that makes the values." },
+        { TARGET_TAP, TAP_A_OUT, "of W_o", "The map from the heads back to the width." },
+        { TARGET_TAP, TAP_F_PRE, "of W_1", "The first map of the feed-forward part." },
+        { TARGET_TAP, TAP_F_OUT, "of W_2", "The second map of the feed-forward part." },
     };
     for (size_t i = 0; i < COUNT_OF(targets); i++) {
         struct module n = *m;
@@ -236,17 +236,17 @@ static void list_positions(struct compose_view *v, const struct module *m) {
         enum tap tap;
         const char *says;
     } taps[] = {
-        {TAP_A_Q, "The queries x W_q + b_q: what a token looks for."},
-        {TAP_A_K, "The keys x W_k + b_k: what a token is found by."},
-        {TAP_A_V, "The values x W_v + b_v: what a token gives when it is attended to."},
-        {TAP_A_HEAD, "Output of each head before W_o. The only place where the gate \u03BB(x) exists."},
-        {TAP_A_CTX, "The heads side by side, the input of W_o, taken as one vector."},
-        {TAP_A_OUT, "Output of the attention sublayer, before it is added to the residual."},
-        {TAP_F_PRE, "Inside the feed-forward part, before its activation."},
-        {TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide."},
-        {TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual."},
-        {TAP_EMBED, "The embedding's output, below the first layer."},
-        {TAP_EMBED_WORDS, "The word embeddings, before position and norm. Rows of a prompt stand beside them and move the tokens on."},
+        { TAP_A_Q, "The queries x W_q + b_q: what a token looks for." },
+        { TAP_A_K, "The keys x W_k + b_k: what a token is found by." },
+        { TAP_A_V, "The values x W_v + b_v: what a token gives when it is attended to." },
+        { TAP_A_HEAD, "Output of each head before W_o. The only place where the gate \u03BB(x) exists." },
+        { TAP_A_CTX, "The heads side by side, the input of W_o, taken as one vector." },
+        { TAP_A_OUT, "Output of the attention sublayer, before it is added to the residual." },
+        { TAP_F_PRE, "Inside the feed-forward part, before its activation." },
+        { TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide." },
+        { TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual." },
+        { TAP_EMBED, "The embedding's output, below the first layer." },
+        { TAP_EMBED_WORDS, "The word embeddings, before position and norm. Rows of a prompt stand beside them and move the tokens on." },
     };
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
@@ -269,8 +269,8 @@ static void list_positions(struct compose_view *v, const struct module *m) {
 }
 
 static void list_insertions(struct compose_view *v, const struct module *m) {
-    static const enum tap order[] = {TAP_A_IN,  TAP_A_Q,   TAP_A_HEAD, TAP_A_CTX, TAP_F_IN,
-                                     TAP_F_PRE, TAP_F_ACT, TAP_A_OUT,  TAP_F_OUT};
+    static const enum tap order[] = { TAP_A_IN,  TAP_A_Q,   TAP_A_HEAD, TAP_A_CTX, TAP_F_IN,
+                                     TAP_F_PRE, TAP_F_ACT, TAP_A_OUT,  TAP_F_OUT };
     char name[48];
     struct module n = *m;
     n.read = m->write;

@@ -17,8 +17,8 @@ enum { TABLE_COLUMNS = 6 };
 static const struct {
     const char *title;
     int w;
-} table[TABLE_COLUMNS] = {{"function", 14}, {"position", 14}, {"insertion", 12},
-                          {"composition", 13}, {"sizes", 14}, {"layers", 8}};
+} table[TABLE_COLUMNS] = { { "function", 14 }, { "position", 14 }, { "insertion", 12 },
+                          { "composition", 13 }, { "sizes", 14 }, { "layers", 8 } };
 
 static int column_of(enum axis a) {
     switch (a) {
@@ -80,20 +80,20 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
-        zone_add(c, (struct zone){.at = {x, y, table[k].w, 1}, .pick = PICK_CELL + i * PICK_AXES + first_axis(k)});
+        zone_add(c, (struct zone){ .at = { x, y, table[k].w, 1 }, .pick = PICK_CELL + i * PICK_AXES + first_axis(k) });
         if (here && k == column_of(v->axis))
-            canvas_paint(c, (struct rect){x, y, table[k].w - 1, 1}, canvas_style(c, INK_CURSOR));
+            canvas_paint(c, (struct rect){ x, y, table[k].w - 1, 1 }, canvas_style(c, INK_CURSOR));
         x += table[k].w;
     }
 }
 
 /* A module that is switched off: no part of the method, in case it is wanted again. */
 static void off_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
-    static const enum axis shown[] = {AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION};
+    static const enum axis shown[] = { AXIS_FUNCTION, AXIS_POSITION, AXIS_INSERTION, AXIS_COMPOSITION };
     bool here = compose_on_off(v) == i;
     char value[64];
     int x = r.x + 6;
-    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .pick = PICK_PART + v->config.method.count + compose_networks(v) + 1 + i});
+    zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_PART + v->config.method.count + compose_networks(v) + 1 + i });
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
@@ -135,7 +135,7 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     int y = r.y + 2 + v->config.method.count - top;
     for (int i = 0; i < v->off.count && y + 1 + i < r.y + r.h; i++) off_row(v, c, r, y + 1 + i, i);
     if (y >= r.y + 2 && y < r.y + r.h) {
-        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .key = '+'});
+        zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .key = '+' });
         int used = canvas_text(c, r.x + 3, y, INK_KEY, "+");
         canvas_text(c, r.x + 5 + used, y, INK_DIM,
                     v->config.method.count        ? "add a module"
@@ -156,13 +156,13 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
         }
         if (draw && row < r.h) {
             bool here = i == v->choice;
-            zone_add(c, (struct zone){.at = {x, r.y + row, w, 1}, .pick = PICK_CHOICE + i});
+            zone_add(c, (struct zone){ .at = { x, r.y + row, w, 1 }, .pick = PICK_CHOICE + i });
             if (here) canvas_text(c, x, r.y + row, INK_ACCENT, "\u25B8");
             enum ink ink = !k->allowed ? INK_DIM : k->current ? INK_ACCENT : INK_TEXT;
             canvas_text(c, x + 1, r.y + row, ink, k->name);
             if (compose_is_marked(v, k)) canvas_text(c, x + w - 2, r.y + row, INK_ACCENT, "\u25CF");
             if (here && !k->allowed)
-                canvas_paint(c, (struct rect){x + 1, r.y + row, w - 3, 1}, canvas_style(c, INK_WARN));
+                canvas_paint(c, (struct rect){ x + 1, r.y + row, w - 3, 1 }, canvas_style(c, INK_WARN));
         }
         x += w;
     }
@@ -207,12 +207,12 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
 
 /* The note asked for takes the place of the choices. */
 static void draw_note(const struct compose_view *v, struct canvas *c, struct rect r) {
-    static const char *const levels[] = {"note", "warning", "error"};
+    static const char *const levels[] = { "note", "warning", "error" };
     const struct finding *k = &v->facts.finding[v->note];
     char title[64];
     snprintf(title, sizeof title, "%s %d of %d", levels[k->level], v->note + 1, v->facts.findings);
     canvas_rule(c, r.x, r.y, r.w, title, k->rule);
-    canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 5, r.h - 1},
+    canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 5, r.h - 1 },
                 k->level == LEVEL_INFO ? INK_TEXT : k->level == LEVEL_WARNING ? INK_WARN : INK_BAD, k->text);
 }
 
@@ -228,7 +228,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     char right[120] = "";
     if (compose_on_off(v) >= 0) {
         canvas_rule(c, r.x, r.y, r.w, "off", NULL);
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_DIM,
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     "This module is switched off: it is neither counted nor trained. O switches it on again behind the others, - "
                     "forgets it.");
         return;
@@ -255,14 +255,14 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     char title[80];
     if (net) snprintf(title, sizeof title, "%s: %s", net->noun, compose_network_key(v)->name);
     canvas_rule(c, r.x, r.y, r.w, net ? title : run ? option_name(v, v->option) : axis_name(v->axis), right);
-    struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
     if (run) {
         draw_number(v, c, in);
         char says[240];
         option_says(v, v->option, says);
         const char *not = *v->refused ? v->refused : v->stuck[v->option];
         if (not) snprintf(says, sizeof says, "%.239s", not);
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2}, not ? INK_WARN : INK_DIM, says);
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 }, not ? INK_WARN : INK_DIM, says);
         return;
     }
     if (compose_on_number(v)) {
@@ -276,15 +276,15 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     int rows = choices(v, c, in, true);
     if (in.h >= COMPOSE_TALL && !net) {
         int says = v->describe ? 5 : 2;
-        compose_draw_all_axes(v, c, (struct rect){in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1});
+        compose_draw_all_axes(v, c, (struct rect){ in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1 });
         in.h = rows + says;
     }
     if (v->choice >= v->choice_count || rows >= in.h) return;
     const struct choice *k = &v->choices[v->choice];
-    struct rect says = {r.x + 3, in.y + rows, r.w - 5, in.h - rows};
+    struct rect says = { r.x + 3, in.y + rows, r.w - 5, in.h - rows };
     int used = canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
     if (v->describe && !net)
-        compose_draw_describe(v, c, (struct rect){says.x, says.y + used, says.w, says.h - used}, k);
+        compose_draw_describe(v, c, (struct rect){ says.x, says.y + used, says.w, says.h - used }, k);
 }
 
 /* Modules whose formulas are alike, but for their places, share a line. */
@@ -307,7 +307,7 @@ static void add_subscript(char sub[96], int number) {
 static int gather_formulas(const struct method *m, const struct arch *a, struct formula *out) {
     int count = 0;
     for (int i = 0; i < m->count; i++) {
-        struct formula f = {.first = i};
+        struct formula f = { .first = i };
         int at = 0;
         formula_delta(&m->module[i], a, "", f.delta);
         formula_compose(&m->module[i], "", f.compose);
@@ -374,8 +374,8 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
 static void draw_run_options(const struct compose_view *v, struct canvas *c, struct rect r) {
     if (r.h >= 24) {
         int rows = r.h - 12;
-        compose_draw_options(v, c, (struct rect){r.x, r.y, r.w, rows});
-        compose_draw_schedule(v, c, (struct rect){r.x, r.y + rows, r.w, 12});
+        compose_draw_options(v, c, (struct rect){ r.x, r.y, r.w, rows });
+        compose_draw_schedule(v, c, (struct rect){ r.x, r.y + rows, r.w, 12 });
     } else if (compose_on_schedule(v) && r.h >= 6) compose_draw_schedule(v, c, r);
     else compose_draw_options(v, c, r);
 }
@@ -396,19 +396,19 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
                  v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
     }
     canvas_rule(c, r.x, r.y, r.w, "Block", right);
-    struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
     struct formula f[METHOD_MODULES];
     int formulas = gather_formulas(&v->config.method, v->arch, f), networks = compose_networks(v);
     in.h -= networks;
     if (in.h < 3) in.h = 3;
     int block = in.h - formulas < 4 ? in.h < 4 ? in.h : 4 : in.h - formulas;
     if (in.h >= 6 && formulas > in.h - block) formulas = in.h - block;
-    struct rect top = {in.x, in.y, in.w, block};
+    struct rect top = { in.x, in.y, in.w, block };
     int used = block_draw(c, top, &v->config.method, v->arch, v->part, &v->facts.places);
-    used += compose_draw_networks(v, c, (struct rect){in.x, in.y + used, in.w, networks});
+    used += compose_draw_networks(v, c, (struct rect){ in.x, in.y + used, in.w, networks });
     in.h += networks;
     if (in.h - used > formulas && in.h >= 12) used++;
-    struct rect rest = {in.x, in.y + used, in.w, in.h - used};
+    struct rect rest = { in.x, in.y + used, in.w, in.h - used };
     draw_formulas(v, c, rest);
 }
 
@@ -482,7 +482,7 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
         }
         int name = canvas_printf(c, x, y, INK_DIM, "%s ", option_name(v, o));
         int used = canvas_text(c, x + name, y, INK_TEXT, value);
-        if (on) canvas_paint(c, (struct rect){x + name, y, used, 1}, canvas_style(c, INK_CURSOR));
+        if (on) canvas_paint(c, (struct rect){ x + name, y, used, 1 }, canvas_style(c, INK_CURSOR));
         x += name + used + 2;
     }
     return y + 1;
@@ -506,7 +506,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     char *command = compose_command(v);
     y = draw_run(v, c, r, y);
     if (y < r.y + r.h)
-        canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, r.y + r.h - y}, INK_DIM, command);
+        canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, r.y + r.h - y }, INK_DIM, command);
     free(command);
 }
 
@@ -519,7 +519,7 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
     }
     for (int i = 0; i < preset_count() && y < last; i++) {
         const struct preset *p = preset_at(i);
-        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .pick = PICK_PRESET_AT + i});
+        zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_PRESET_AT + i });
         bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
         if (here) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
         int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, p->name);
@@ -528,10 +528,10 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
     }
     if (!v->facts.preset || y + 3 > last) return;
     y++;
-    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, v->facts.preset->title);
-    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_DIM, v->facts.preset->paper);
+    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, v->facts.preset->title);
+    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_DIM, v->facts.preset->paper);
     if (y + 1 < last)
-        canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_TEXT, v->facts.preset->note);
+        canvas_wrap(c, (struct rect){ r.x, y + 1, r.w, last - y - 1 }, INK_TEXT, v->facts.preset->note);
 }
 
 static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct rect body) {
@@ -540,7 +540,7 @@ static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct re
     struct panes p = ui_panes(ui, SCREEN_COMPOSE);
     static void (*const drawers[])(const struct compose_view *, struct canvas *, struct rect) = {
         [PANE_METHOD] = draw_method, [PANE_AXIS] = draw_axis, [PANE_BLOCK] = draw_block,
-        [PANE_FACTS] = draw_facts, [PANE_PRESETS] = draw_presets};
+        [PANE_FACTS] = draw_facts, [PANE_PRESETS] = draw_presets };
     for (int i = PANE_METHOD; i <= PANE_PRESETS; i++) {
         if (rect_empty(p.at[i])) continue;
         canvas_push_clip(c, p.at[i]);
@@ -573,8 +573,8 @@ static void compose_draw_need(const struct ui *ui, const struct layout_frame *f,
     bool broad = f->body.w - aside >= 100;
     int tall = f->size == LAYOUT_WIDE && f->body.h >= 50 && v->part < v->config.method.count ? (f->body.h - 28) : 0;
     int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
-    *out = (struct layout_need){.modules = v->config.method.count + v->off.count, .axis = (v->describe ? 7 : 3) + tall,
-                                .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v)};
+    *out = (struct layout_need){ .modules = v->config.method.count + v->off.count, .axis = (v->describe ? 7 : 3) + tall,
+                                .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v) };
 }
 
 static const char *compose_draw_hint(const struct ui *ui, const struct key_entry *k) {

@@ -35,7 +35,7 @@ static void put_heading(struct option_pen *p, enum option_group g, int hidden) {
 }
 
 static void put_option(struct option_pen *p, int i) {
-    static const struct canvas plain = {.glyphs = GLYPHS_BRAILLE};
+    static const struct canvas plain = { .glyphs = GLYPHS_BRAILLE };
     const struct canvas *measure = p->c ? p->c : &plain;
     char value[64];
     option_value(p->v, i, value);
@@ -47,12 +47,12 @@ static void put_option(struct option_pen *p, int i) {
     }
     if (in_sight(p)) {
         int y = p->r.y + p->y - p->top, at = p->r.x + p->x;
-        zone_add(p->c, (struct zone){.at = {at, y, w, 1}, .pick = PICK_OPTION_AT + i});
+        zone_add(p->c, (struct zone){ .at = { at, y, w, 1 }, .pick = PICK_OPTION_AT + i });
         int used = canvas_text(p->c, at, y, INK_DIM, name) + 1;
         enum ink ink = p->v->stuck[i] ? INK_DIM : compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT;
         int width = canvas_text(p->c, at + used, y, ink, value);
         if (compose_on_run(p->v) && p->v->option == i)
-            canvas_paint(p->c, (struct rect){at + used, y, width, 1}, canvas_style(p->c, INK_CURSOR));
+            canvas_paint(p->c, (struct rect){ at + used, y, width, 1 }, canvas_style(p->c, INK_CURSOR));
     }
     p->x += w + 3;
 }
@@ -77,7 +77,7 @@ static int put_all(struct option_pen *p) {
 }
 
 void compose_draw_options(const struct compose_view *v, struct canvas *c, struct rect r) {
-    struct option_pen measure = {.v = v, .r = r}, pen = {.v = v, .c = c, .r = r};
+    struct option_pen measure = { .v = v, .r = r }, pen = { .v = v, .c = c, .r = r };
     int at = put_all(&measure), rows = measure.y;
     canvas_rule(c, r.x, r.y, r.w, "Options", "O folds a group");
     pen.r.y++;
@@ -91,7 +91,7 @@ void compose_draw_options(const struct compose_view *v, struct canvas *c, struct
 /* ---- the schedule ---- */
 
 bool compose_on_schedule(const struct compose_view *v) {
-    static const char *const names[] = {"lr", "schedule", "warmup", "steps", "epochs"};
+    static const char *const names[] = { "lr", "schedule", "warmup", "steps", "epochs" };
     if (!compose_on_run(v) || v->option >= v->options) return false;
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(compose_option_name(v, v->option), names[i])) return true;
@@ -101,7 +101,7 @@ bool compose_on_schedule(const struct compose_view *v) {
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r) {
     enum { POINTS = 200 };
     static const enum rate_shape shapes[] = {
-        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT};
+        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT };
     double step[POINTS + 1], rate[POINTS + 1];
     char right[100] = "", lr[32];
     int64_t steps = compose_steps(v, &v->config), warmup = config_warmup_steps(&v->config, steps);
@@ -120,8 +120,8 @@ void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struc
         step[i] = (double)at;
         rate[i] = v->config.lr * rate_factor(shapes[v->config.schedule], (uint64_t)at, (uint64_t)warmup, (uint64_t)steps);
     }
-    struct plot_data d = {step, rate, n};
-    struct plot_look look = {.raw = false};
+    struct plot_data d = { step, rate, n };
+    struct plot_look look = { .raw = false };
     axis_fit(&look.y, 0, v->config.lr, false);
-    plot_curve(c, (struct rect){r.x, r.y + 1, r.w, r.h - 1}, &d, &look, -1, true);
+    plot_curve(c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, &d, &look, -1, true);
 }

@@ -54,14 +54,14 @@ void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struc
         axis_line(of, c, r, y++, (enum axis)a);
     }
     free(of);
-    static const char *const levels[] = {"note", "warning", "error"};
+    static const char *const levels[] = { "note", "warning", "error" };
     if (v->facts.findings && ++y < last) canvas_rule(c, r.x, y++, r.w, "rules", NULL);
     for (int i = 0; i < v->facts.findings && y < last; i++) {
         const struct finding *f = &v->facts.finding[i];
         canvas_printf(c, r.x + 3, y, INK_DIM, "%s %s", levels[f->level], f->rule);
-        y += canvas_wrap(c, (struct rect){r.x + 18, y, r.w - 20, last - y},
+        y += canvas_wrap(c, (struct rect){ r.x + 18, y, r.w - 20, last - y },
                          f->level == LEVEL_INFO ? INK_TEXT : f->level == LEVEL_WARNING ? INK_WARN : INK_BAD,
                          f->text);
     }
-    if (v->config.method.count && ++y < last) draw_near(v, c, (struct rect){r.x, y, r.w, last - y});
+    if (v->config.method.count && ++y < last) draw_near(v, c, (struct rect){ r.x, y, r.w, last - y });
 }

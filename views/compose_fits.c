@@ -17,7 +17,7 @@ int64_t compose_steps(const struct compose_view *v, const struct run_config *c) 
 }
 
 int compose_fits(const struct compose_view *v, const struct run_config *c, struct err *e) {
-    struct config_facts f = {.arch = v->arch, .model = v->model ? v->model : "the model", .steps = compose_steps(v, c)};
+    struct config_facts f = { .arch = v->arch, .model = v->model ? v->model : "the model", .steps = compose_steps(v, c) };
     bool known = v->train_rows && !v->stale_rows && c->tasks == v->config.tasks;
     int tasks = known ? config_task_count(c) : 0;
     if (!v->arch || compose_mismatch(v)) return 0; /* said otherwise */

@@ -57,7 +57,7 @@ static void put_condition(struct buf *b, const char *name, int width) {
 
 /* "[z_τ 64; e_ℓ 64] ▸ 128 relu ▸ 64 LN ▸ heads of a stack ▸ 2,3" */
 static void put_generator(const struct method *m, int g, const struct arch *a, struct buf *b) {
-    static const char *const nets[] = {"a stack", "each layer", "a place"};
+    static const char *const nets[] = { "a stack", "each layer", "a place" };
     const struct hyper *h = &m->hyper[g];
     buf_puts(b, "[");
     put_condition(b, "z_\u03C4", h->task);
@@ -77,7 +77,7 @@ static void put_generator(const struct method *m, int g, const struct arch *a, s
 
 /* "mean of E 512 ▸ 128 relu ▸ 64 = z   supcon, decoupled, λ 0.1 τ 0.1" */
 static void put_retriever(const struct method *m, const struct arch *a, struct buf *b) {
-    static const char *const instance[] = {"", "supcon", "negatives"}, *const prototype[] = {"", "decoupled", "softmax"};
+    static const char *const instance[] = { "", "supcon", "negatives" }, *const prototype[] = { "", "decoupled", "softmax" };
     const struct retriever *r = &m->retriever;
     buf_puts(b, r->tap ? "mean of layer " : "mean of E");
     if (r->tap) buf_printf(b, "%d", r->tap);
@@ -121,7 +121,7 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
             text_thousands((int64_t)v->facts.network_trained[i], trained);
             buf_printf(&b, "   trained %s", trained);
         }
-        zone_add(c, (struct zone){.at = {r.x, r.y + rows, r.w, 1}, .pick = PICK_PART + v->config.method.count + i});
+        zone_add(c, (struct zone){ .at = { r.x, r.y + rows, r.w, 1 }, .pick = PICK_PART + v->config.method.count + i });
         if (here) canvas_text(c, r.x + 1, r.y + rows, INK_ACCENT, "\u25B8");
         int used = canvas_fit(c, r.x + 3, r.y + rows, 14, here ? INK_ACCENT : INK_KEY, wide ? n->noun : n->name);
         canvas_fit(c, r.x + 4 + used, r.y + rows, r.w - used - 5, here ? INK_TITLE : INK_TEXT, buf_text(&b));
@@ -153,7 +153,7 @@ static bool allowed(const struct compose_view *v, const struct method *m, char w
 }
 
 void network_list(struct compose_view *v) {
-    static const char *const flags[] = {"yes", "no"};
+    static const char *const flags[] = { "yes", "no" };
     const struct network *n = compose_network(v);
     const struct key *k = compose_network_key(v);
     if (!k || key_is_number(k)) return;
@@ -163,7 +163,7 @@ void network_list(struct compose_view *v) {
     for (int i = 0; i < words && v->choice_count < COMPOSE_CHOICES; i++) {
         struct choice *c = &v->choices[v->choice_count];
         struct err e = ERR_INIT;
-        *c = (struct choice){.says = k->says};
+        *c = (struct choice){ .says = k->says };
         snprintf(c->name, sizeof c->name, "%s", k->kind == KEY_FLAG ? flags[i] : k->words[i]);
         c->current = !strcmp(c->name, value);
         struct method m = v->config.method;

@@ -90,7 +90,7 @@ static bool has_value(const char *name) {
 
 /* Which a sweep does not have, or has already. */
 static bool compose_sweep_is_of_one_run(const char *option) {
-    static const char *const names[] = {"seed", "seeds", "name"};
+    static const char *const names[] = { "seed", "seeds", "name" };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (!strcmp(option, names[i])) return true;
     return false;

@@ -56,7 +56,7 @@ static bool data_request(struct ui *ui, enum request r, struct effect *out) {
 
 /* Back to the files, from which Esc leads to where T was pressed. */
 static void data_back(struct ui *ui) {
-    struct effect none = {0};
+    struct effect none = { 0 };
     data_find(ui, &none);
     *ui->message = 0;
 }
@@ -72,7 +72,7 @@ static void data_column_row(const struct data_view *v, struct canvas *c, struct 
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, k->name);
     canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE, v->role[i] == PEEK_NONE ? INK_DIM : INK_TITLE, peek_role_name(v->role[i]));
-    if (here) canvas_paint(c, (struct rect){r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, 1}, canvas_style(c, INK_CURSOR));
+    if (here) canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, 1 }, canvas_style(c, INK_CURSOR));
     int room = r.x + r.w - 1 - x, each = room / 2;
     for (int n = 0; n < v->look.peek->rows && x < r.x + r.w - 4; n++) { /* as many rows as there is room for */
         if (!k->cell[n]) continue;
@@ -90,7 +90,7 @@ static void data_option_row(const struct data_view *v, struct canvas *c, struct 
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, name);
     int used = canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, r.w - DATA_NAME - 6, INK_TITLE, value);
-    if (here) canvas_paint(c, (struct rect){r.x + 3 + DATA_NAME + 1, y, used, 1}, canvas_style(c, INK_CURSOR));
+    if (here) canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, used, 1 }, canvas_style(c, INK_CURSOR));
 }
 
 /* Columns, then what is said of the file as a whole; returns the rows used. */
@@ -100,7 +100,7 @@ static int data_draw_lines(const struct data_view *v, struct canvas *c, struct r
     ui_in_sight(&top, v->at, rows);
     if (top + rows > all) top = all - rows;
     for (int i = 0; i < rows; i++) {
-        zone_add(c, (struct zone){.at = {r.x, r.y + i, r.w, 1}, .down = top + i - v->at, .key = PRESS_RIGHT});
+        zone_add(c, (struct zone){ .at = { r.x, r.y + i, r.w, 1 }, .down = top + i - v->at, .key = PRESS_RIGHT });
         if (top + i < columns) data_column_row(v, c, r, r.y + i, top + i);
         else data_option_row(v, c, r, r.y + i, top + i, line[top + i - columns]);
     }
@@ -120,7 +120,7 @@ static void data_draw_report(const struct data_view *v, struct canvas *c, struct
     canvas_title(c, r, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows", right);
     if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading them\u2026");
     for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)
-        y += canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, last - y}, data_report_ink(k, k->line[i]), k->line[i]);
+        y += canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, last - y }, data_report_ink(k, k->line[i]), k->line[i]);
 }
 
 static const char *data_kind_words(const struct data_look *k) {
@@ -138,10 +138,10 @@ static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     }
     canvas_title(c, r, v->look.path, data_kind_words(&v->look));
     if (v->look.failed) {
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_BAD, v->look.failed);
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_BAD, v->look.failed);
         return;
     }
-    struct rect in = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
     if (v->look.peek) {
         canvas_text(c, r.x + 3, in.y, INK_DIM, "column");
         canvas_text(c, r.x + 3 + DATA_NAME + 1, in.y, INK_DIM, "is read as");
@@ -151,7 +151,7 @@ static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     in.h = in.h * 3 / 5; /* the report keeps the rest, and what the lines leave */
     if (in.h < 2) in.h = 2;
     int y = in.y + data_draw_lines(v, c, in);
-    if (y < r.y + r.h) data_draw_report(v, c, (struct rect){r.x, y, r.w, r.y + r.h - y});
+    if (y < r.y + r.h) data_draw_report(v, c, (struct rect){ r.x, y, r.w, r.y + r.h - y });
 }
 
 /* What is trained on, as options. */
@@ -160,8 +160,8 @@ static void data_readout(const struct ui *ui, struct buf *out) {
     const struct run_config *c = &v->config;
     const struct {
         const char *name, *value;
-    } said[] = {{"text", c->text_column}, {"text-b", c->text_b_column}, {"label", c->label_column},
-                {"source", c->source_column}, {"target", c->target_column}, {"delimiter", c->delimiter}};
+    } said[] = { { "text", c->text_column }, { "text-b", c->text_b_column }, { "label", c->label_column },
+                { "source", c->source_column }, { "target", c->target_column }, { "delimiter", c->delimiter } };
     if (!v->look.path || v->look.failed) return;
     buf_puts(out, v->look.list ? "--tasks " : v->look.folder ? "--task " : "--train ");
     char *name = file_base_name(v->look.path);

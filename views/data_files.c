@@ -54,8 +54,8 @@ static void list_folder(struct ui *ui, const char *path, struct effect *out) {
 
 void data_find(struct ui *ui, struct effect *out) {
     struct data_view *v = &ui->data;
-    v->look = (struct data_look){0};
-    v->read = (struct data_read){0};
+    v->look = (struct data_look){ 0 };
+    v->read = (struct data_read){ 0 };
     ui_show(ui, SCREEN_DATA);
     list_folder(ui, v->here.path ? v->here.path : "", out);
 }
@@ -163,7 +163,7 @@ static void size_words(int64_t bytes, char out[32]) {
 }
 
 static void fixed_row(const struct ui *ui, struct canvas *c, struct rect r, int y, int i) {
-    static const char *const names[FIXED] = {"model", "task", "../"};
+    static const char *const names[FIXED] = { "model", "task", "../" };
     const struct compose_view *v = &ui->compose;
     char says[200];
     if (i == FIXED_MODEL) snprintf(says, sizeof says, "%.80s now; Enter lists those that are here", v->model ? v->model : "none");
@@ -199,7 +199,7 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     }
     int y = r.y + 1 + n - v->top;
     if (y >= r.y + r.h) return;
-    if (f->failed) canvas_wrap(c, (struct rect){r.x + 3, y, r.w - 4, r.y + r.h - y}, INK_BAD, f->failed);
+    if (f->failed) canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, r.y + r.h - y }, INK_BAD, f->failed);
     else if (!f->path) canvas_text(c, r.x + 3, y, INK_DIM, "reading the folder\u2026");
     else if (!n) canvas_text(c, r.x + 3, y, INK_DIM, "nothing here fits what was typed");
 }

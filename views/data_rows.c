@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "views/data_parts.h"
 
-static const char *const data_rows_splits[] = {"10%", "5%", "20%", "30%"};
+static const char *const data_rows_splits[] = { "10%", "5%", "20%", "30%" };
 
 int data_columns(const struct data_view *v) { return v->look.peek ? v->look.peek->columns : 0; }
 
@@ -68,7 +68,7 @@ void data_looked(struct data_view *v, const struct run_config *base) {
     v->report_top = 0;
     if (!v->again) v->at = v->first = v->dev = 0;
     config_copy(&v->config, base);
-    v->read = (struct data_read){0};
+    v->read = (struct data_read){ 0 };
     config_take_task(&v->config, k->path ? k->path : "");
     if (k->list) config_take_tasks(&v->config, k->path, &e); /* reading it says why not */
     if (!k->folder && !k->list) xreplace(&v->config.task, NULL);
@@ -101,9 +101,9 @@ void data_give(struct data_view *v, int column, enum peek_role role) {
 enum { ROW_DEV, ROW_KIND, ROW_HEADER, ROW_DELIMITER };
 
 static const char *const data_rows_words[DATA_OPTIONS][8] = {
-    [ROW_KIND] = {"auto", "classes", "scores", NULL},
-    [ROW_HEADER] = {"as found", "names the columns", "is a row", NULL},
-    [ROW_DELIMITER] = {"by the name", "tab", "comma", "semicolon", "pipe", NULL},
+    [ROW_KIND] = { "auto", "classes", "scores", NULL },
+    [ROW_HEADER] = { "as found", "names the columns", "is a row", NULL },
+    [ROW_DELIMITER] = { "by the name", "tab", "comma", "semicolon", "pipe", NULL },
 };
 
 static bool is_table(const struct data_view *v) { return v->look.peek && v->look.peek->format != DATA_JSONL; }
@@ -131,7 +131,7 @@ static int word_at(const struct data_view *v, int line) {
 }
 
 void data_option_words(const struct data_view *v, int line, const char **name, char value[160]) {
-    static const char *const names[DATA_OPTIONS] = {"dev rows", "label is", "first line", "between columns"};
+    static const char *const names[DATA_OPTIONS] = { "dev rows", "label is", "first line", "between columns" };
     *name = names[line];
     if (line == ROW_DEV) data_dev_words(v, value);
     else snprintf(value, 160, "%s", data_rows_words[line][word_at(v, line)]);

@@ -138,9 +138,9 @@ static void curve(struct sheet *p, const struct detail_view *v) {
     if (!s->count || s->run != v->run.id) return;
     int rows = p->r.h >= 40 ? 14 : 8;
     sheet_rule(p, "loss", NULL);
-    struct plot_data d = {s->step, s->loss, s->count};
-    struct plot_look look = {.smooth = 3, .raw = true, .mark = s->mark, .marks = s->marks};
-    struct rect chart = {p->r.x, sheet_y(p), p->r.w, rows};
+    struct plot_data d = { s->step, s->loss, s->count };
+    struct plot_look look = { .smooth = 3, .raw = true, .mark = s->mark, .marks = s->marks };
+    struct rect chart = { p->r.x, sheet_y(p), p->r.w, rows };
     if (p->c && chart.y + rows > p->r.y && chart.y < p->r.y + p->r.h)
         plot_curve(p->c, chart, &d, &look, -1, true);
     p->rows += rows;
@@ -151,7 +151,7 @@ static void few_shots(struct sheet *p, const struct detail_view *v) {
     if (!v->few.lines) return;
     int rows = few_rows(&v->few, p->r.h);
     sheet_rule(p, "few shots", "over the tasks, against rows a class");
-    if (p->c) few_draw(p->c, (struct rect){p->r.x, sheet_y(p), p->r.w, rows}, &v->few, p->r.h);
+    if (p->c) few_draw(p->c, (struct rect){ p->r.x, sheet_y(p), p->r.w, rows }, &v->few, p->r.h);
     p->rows += rows;
 }
 
@@ -161,13 +161,13 @@ static void episode(struct sheet *p, const struct detail_view *v) {
     if (!rows) return;
     snprintf(when, sizeof when, "the first held-out episode, step %lld", (long long)v->episode.step);
     sheet_rule(p, "inner loop", when);
-    if (p->c) episode_draw(p->c, (struct rect){p->r.x, sheet_y(p), p->r.w, rows}, &v->episode, p->r.h);
+    if (p->c) episode_draw(p->c, (struct rect){ p->r.x, sheet_y(p), p->r.w, rows }, &v->episode, p->r.h);
     p->rows += rows;
 }
 
 static int detail_lay(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct detail_view *v = &ui->detail;
-    struct sheet p = {c, r, v->top, 0, ui->glyphs};
+    struct sheet p = { c, r, v->top, 0, ui->glyphs };
     int in_row = r.w >= 150 ? 3 : r.w >= 70 ? 2 : 1;
     detail_head(&p, v);
     warnings(&p, v);
@@ -231,9 +231,9 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     int y = r.y, last = r.y + r.h;
     snprintf(text, sizeof text, "#%lld", (long long)row->id);
     canvas_rule(c, r.x, y++, r.w, text, run_state_name(row->state));
-    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TITLE, row->method);
+    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TITLE, row->method);
     snprintf(text, sizeof text, "%.100s on %.100s", row->task, row->model ? row->model : "?");
-    y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, text) + 1;
+    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, text) + 1;
     show_value(row->best, value);
     canvas_printf(c, r.x, y++, INK_TEXT, "%s %s @ %lld", row->metric ? row->metric : "best", value,
                   (long long)row->best_step);
@@ -257,14 +257,14 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
     if (row->name) canvas_printf(c, r.x, y++, INK_TEXT, "called %s", row->name);
     if (row->tags) {
         snprintf(text, sizeof text, "tags: %.280s", row->tags);
-        y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, text);
+        y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, text);
     }
-    if (row->note) y += canvas_wrap(c, (struct rect){r.x, y, r.w, last - y}, INK_TEXT, row->note);
+    if (row->note) y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, row->note);
     run_flag(row, flag);
     if (*flag) {
         char said[RUN_FLAG + 8];
         snprintf(said, sizeof said, "\u2691 %s", flag);
-        y += 1 + canvas_wrap(c, (struct rect){r.x, y + 1, r.w, last - y - 1}, INK_WARN, said);
+        y += 1 + canvas_wrap(c, (struct rect){ r.x, y + 1, r.w, last - y - 1 }, INK_WARN, said);
     }
     return y - r.y;
 }

@@ -19,20 +19,20 @@
 
 /* A member of the JSON form. */
 static const char *section_name(enum explain_section s) {
-    static const char *const names[EXPLAIN_SECTIONS] = {"about", "axes", "formula", "trains", "costs", "equals", "released"};
+    static const char *const names[EXPLAIN_SECTIONS] = { "about", "axes", "formula", "trains", "costs", "equals", "released" };
     return names[s];
 }
 
 const char *explain_section_title(enum explain_section s) {
-    static const char *const titles[EXPLAIN_SECTIONS] = {"what it is",    "axes",             "formula", "what trains",
-                                                         "what it costs", "what equals what", "what the published code does otherwise"};
+    static const char *const titles[EXPLAIN_SECTIONS] = { "what it is",    "axes",             "formula", "what trains",
+                                                         "what it costs", "what equals what", "what the published code does otherwise" };
     return titles[s];
 }
 
 /* Takes the text. */
 static void add_line(struct explain_page *page, enum explain_section section, char *text) {
     GROW(page->line, page->room, page->count + 1);
-    page->line[page->count++] = (struct explain_line){section, text};
+    page->line[page->count++] = (struct explain_line){ section, text };
 }
 
 #define add(page, section, ...) add_line(page, section, xprintf(__VA_ARGS__))
@@ -158,7 +158,7 @@ static void add_costs(struct explain_page *page, const struct plan *p) {
 }
 
 static void add_findings(struct explain_page *page, const struct method *m, const struct arch *a) {
-    static const char *const levels[] = {"note", "warning", "refused"};
+    static const char *const levels[] = { "note", "warning", "refused" };
     struct finding f[16];
     int n = method_check(m, a, f, COUNT_OF(f));
     for (int i = 0; i < n && i < (int)COUNT_OF(f); i++)
@@ -215,7 +215,7 @@ void explain_fill(struct explain_page *out, const struct method *given, const st
                   const struct arch *a) {
     struct method m = *given;
     const struct preset *is = method_preset(&m), *preset = named ? named : is;
-    *out = (struct explain_page){0};
+    *out = (struct explain_page){ 0 };
     for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
     out->title = preset ? xprintf("%s: %s", preset->title, preset->paper) : method_text(&m);
     add_about(out, &m, preset);
@@ -233,7 +233,7 @@ void explain_release(struct explain_page *page) {
     for (size_t i = 0; i < page->count; i++) free(page->line[i].text);
     free(page->line);
     free(page->title);
-    *page = (struct explain_page){0};
+    *page = (struct explain_page){ 0 };
 }
 
 void explain_json(const struct explain_page *page, struct buf *out) {

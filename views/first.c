@@ -21,8 +21,8 @@ static int first_line(struct canvas *c, struct rect r, int y, const char *key, c
 }
 
 static const char *marks_sample(enum glyphs g) {
-    static const char *const samples[] = {"\u28FF\u2847\u2809\u2824", "\u2588\u2599\u2596",
-                                          "#*.:"};
+    static const char *const samples[] = { "\u28FF\u2847\u2809\u2824", "\u2588\u2599\u2596",
+                                          "#*.:" };
     return samples[g];
 }
 
@@ -53,7 +53,7 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct first_view *v = &ui->first;
     bool low = r.h < 14;
     int y = low ? 0 : 1;
-    struct rect text = {r.x + 3, r.y + y, r.w < 80 ? r.w - 6 : 74, r.h - y};
+    struct rect text = { r.x + 3, r.y + y, r.w < 80 ? r.w - 6 : 74, r.h - y };
     y += canvas_wrap(c, text, INK_TITLE,
                      "Tune a pretrained transformer by a few thousand parameters, and see why it "
                      "works.") + !low;

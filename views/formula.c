@@ -13,13 +13,13 @@ static const char *input_of(const struct module *m) {
 void formula_delta(const struct module *m, const struct arch *a, const char *sub, char out[160]) {
     char site[32];
     site_words(m, site);
-    const struct formula_words w = {input_of(m), sub, site, !a || a->scale_scores ? "/\u221Ad_h" : ""};
+    const struct formula_words w = { input_of(m), sub, site, !a || a->scale_scores ? "/\u221Ad_h" : "" };
     function_of(m)->formula(m, &w, out);
 }
 
 /* A bottleneck with norms or a residual of its own: "h ← LN(h + res + 2 Δh); ends so". */
 static void compose_ends(const struct module *m, const char *sub, char out[160]) {
-    static const char *const ends[END_COUNT] = {"", ";  the sublayer ends so"};
+    static const char *const ends[END_COUNT] = { "", ";  the sublayer ends so" };
     const char *base = m->residual == RESIDUAL_READ ? input_of(m) : m->residual == RESIDUAL_STREAM ? "h + res" : "h";
     char delta[64], factor[32] = "";
     if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);

@@ -9,11 +9,11 @@
 
 /* From dark violet over teal to yellow, and from blue over white to orange: lightness
  * alone tells them apart too. */
-static const int16_t sequential[] = {53, 55, 61, 31, 36, 72, 78, 114, 150, 186, 228};
-static const int16_t around_zero[] = {25, 32, 74, 110, 153, 255, 223, 216, 214, 172, 130};
+static const int16_t sequential[] = { 53, 55, 61, 31, 36, 72, 78, 114, 150, 186, 228 };
+static const int16_t around_zero[] = { 25, 32, 74, 110, 153, 255, 223, 216, 214, 172, 130 };
 enum { LEVELS = COUNT_OF(sequential), LABEL_MOST = 22 };
 
-static const int cell_width[HEAT_SIZES] = {1, 2, 2, 3, 6};
+static const int cell_width[HEAT_SIZES] = { 1, 2, 2, 3, 6 };
 
 bool heat_scale(const struct heat_data *d, double *lo, double *hi, int *undefined) {
     bool any = false;
@@ -75,7 +75,7 @@ static int label_width(const struct canvas *c, struct rect r, const struct heat_
 
 struct heat_page heat_page(const struct canvas *c, struct rect r, const struct heat_data *d,
                            const struct heat_look *k) {
-    struct heat_page p = {.label = label_width(c, r, d)};
+    struct heat_page p = { .label = label_width(c, r, d) };
     int first = halves(c) ? HEAT_HALF : HEAT_LINE;
     int width = r.w - p.label - 1, height = r.h - 1; /* a line of column names above */
     if (width < 0) width = 0;
@@ -129,7 +129,7 @@ static int16_t colour(const struct scale *s, double v) {
 
 /* A mark whose density stands for the value; on signed scales the sign is beside it. */
 static uint32_t density(const struct canvas *c, const struct scale *s, double v) {
-    static const uint32_t fine[] = {' ', 0x2591, 0x2592, 0x2593, 0x2588};
+    static const uint32_t fine[] = { ' ', 0x2591, 0x2592, 0x2593, 0x2588 };
     static const char plain[] = " .:-=+*#%@";
     double share = s->diverging ? (s->hi > 0 ? fabs(v) / s->hi : 0)
                                 : s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : 1;
@@ -186,12 +186,12 @@ static void draw_cell(struct canvas *c, int x, int y, int w, const struct scale 
 static void draw_halves(struct canvas *c, int x, int y, int w, const struct scale *s, double upper,
                         double lower, bool has_lower) {
     bool up = isfinite(upper), down = has_lower && isfinite(lower);
-    struct style style = {-1, -1, 0};
+    struct style style = { -1, -1, 0 };
     uint32_t cp = 0x2580;
     if (up) style.fg = colour(s, upper);
     if (down) style.bg = colour(s, lower);
     if (!up && down) {
-        style = (struct style){colour(s, lower), -1, 0};
+        style = (struct style){ colour(s, lower), -1, 0 };
         cp = 0x2584;
     } else if (!up) {
         style = canvas_style(c, INK_DIM);
@@ -234,7 +234,7 @@ static void draw_columns(struct canvas *c, struct rect r, const struct heat_data
         free_at = x + w + 1;
     }
     if (own > 0) {
-        canvas_fill(c, (struct rect){own_x, r.y, own, 1}, INK_CURSOR, ' ');
+        canvas_fill(c, (struct rect){ own_x, r.y, own, 1 }, INK_CURSOR, ' ');
         canvas_fit(c, own_x, r.y, own, INK_CURSOR, heat_column_name(d, k->column));
     }
 }
@@ -249,16 +249,16 @@ static void draw_row_name(struct canvas *c, int x, int y, const struct heat_data
 
 void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const struct heat_look *k) {
     if (rect_empty(r) || d->rows <= 0 || d->columns <= 0) return;
-    struct scale s = {.diverging = d->diverging};
+    struct scale s = { .diverging = d->diverging };
     int undefined, step;
     heat_scale(d, &s.lo, &s.hi, &undefined);
     struct heat_page p = heat_page(c, r, d, k);
     canvas_push_clip(c, r);
     draw_columns(c, r, d, k, &p);
     step = rows_a_line(p.size);
-    zone_add(c, (struct zone){.at = {r.x + p.label + 1, r.y + 1, p.columns * p.cell, (p.rows + step - 1) / step},
+    zone_add(c, (struct zone){ .at = { r.x + p.label + 1, r.y + 1, p.columns * p.cell, (p.rows + step - 1) / step },
                               .right = k->left - k->column, .down = k->top - k->row, .wide = p.cell, .rows = step, .part = k->part,
-                              .key = k->key});
+                              .key = k->key });
     for (int i = 0; i < p.rows; i += step) {
         int y = r.y + 1 + i / step, row = k->top + i;
         draw_row_name(c, r.x, y, d, k, &p, row);
@@ -276,15 +276,15 @@ void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const
 }
 
 int heat_legend(struct canvas *c, int x, int y, int columns, const struct heat_data *d) {
-    struct scale s = {.diverging = d->diverging};
+    struct scale s = { .diverging = d->diverging };
     int undefined, at = x;
     char text[40];
     bool any = heat_scale(d, &s.lo, &s.hi, &undefined);
-    canvas_push_clip(c, (struct rect){x, y, columns, 1});
+    canvas_push_clip(c, (struct rect){ x, y, columns, 1 });
     if (!any) {
         at += canvas_text(c, at, y, INK_DIM, "no cell is defined");
     } else {
-        const double value[3] = {s.lo, s.lo / 2 + s.hi / 2, s.hi};
+        const double value[3] = { s.lo, s.lo / 2 + s.hi / 2, s.hi };
         for (int i = 0; i < 3; i++) {
             snprintf(text, sizeof text, "%.3g", fabs(value[i]) < 1e-12 ? 0.0 : value[i]);
             at += canvas_text(c, at, y, INK_TEXT, text) + 1;

@@ -14,17 +14,17 @@ static const struct heat_matrix *heatmap_matrix(const struct heatmap_view *v) {
 
 static struct heat_data heatmap_shown(const struct heatmap_view *v) {
     const struct heat_matrix *m = heatmap_matrix(v);
-    if (!m) return (struct heat_data){0};
-    return (struct heat_data){.rows = m->rows, .columns = m->columns, .value = m->value,
+    if (!m) return (struct heat_data){ 0 };
+    return (struct heat_data){ .rows = m->rows, .columns = m->columns, .value = m->value,
                               .row_name = m->row_name, .column_name = m->column_name,
                               .diverging = m->diverging,
                               .row_order = v->cluster ? m->row_cluster : NULL,
-                              .column_order = v->cluster ? m->column_cluster : NULL};
+                              .column_order = v->cluster ? m->column_cluster : NULL };
 }
 
 /* The page at the interface's size. */
 static struct heat_page heatmap_page_of(const struct ui *ui, const struct heat_data *d) {
-    struct canvas measure = {.glyphs = ui->glyphs, .colours = ui->colours};
+    struct canvas measure = { .glyphs = ui->glyphs, .colours = ui->colours };
     struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     return heat_page(&measure, p.at[PANE_MATRIX], d, &ui->heatmap.look);
 }
@@ -50,7 +50,7 @@ static void resize(struct ui *ui, int by) {
 static void heatmap_show(struct heatmap_view *v, int by) {
     int n = v->data.matrices;
     v->shown = (v->shown + by + n) % n;
-    v->look = (struct heat_look){.fit = true};
+    v->look = (struct heat_look){ .fit = true };
 }
 
 /* Another row, layer or head; the attention comes into sight. */
@@ -124,13 +124,13 @@ static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct 
     canvas_title(c, r, "matrices", NULL);
     for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
         bool here = i == v->shown;
-        zone_add(c, (struct zone){.at = {r.x, r.y + 1 + i, r.w, 1}, .part = i - v->shown});
+        zone_add(c, (struct zone){ .at = { r.x, r.y + 1 + i, r.w, 1 }, .part = i - v->shown });
         if (here) canvas_text(c, r.x, r.y + 1 + i, INK_ACCENT, "\u25B8");
         canvas_fit(c, r.x + 2, r.y + 1 + i, r.w - 2, here ? INK_TITLE : INK_TEXT, v->data.matrix[i].title);
     }
     const struct heat_matrix *m = heatmap_matrix(v);
     int y = r.y + v->data.matrices + 2;
-    struct rect rest = {r.x, y, r.w, r.y + r.h - y};
+    struct rect rest = { r.x, y, r.w, r.y + r.h - y };
     if (rest.h <= 0) return;
     canvas_push_clip(c, rest);
     if (m->beside) rest.y += canvas_wrap(c, rest, INK_TITLE, m->beside) + 1;

@@ -11,22 +11,22 @@ void layout_frame(int w, int h, struct layout_frame *out) {
     h = most(h, 0);
     if (w < LAYOUT_MIN_W || h < LAYOUT_MIN_H) {
         out->size = LAYOUT_LINE;
-        out->readout = (struct rect){0, 0, w, least(h, 1)};
+        out->readout = (struct rect){ 0, 0, w, least(h, 1) };
         return;
     }
     bool page = w >= LAYOUT_PAGE_W && h >= LAYOUT_PAGE_H;
     out->size = !page ? LAYOUT_PANE : w >= LAYOUT_WIDE_W ? LAYOUT_WIDE : LAYOUT_PAGE;
     int top = page || h >= 8 ? 1 : 0, hints = page || h >= 7 ? 1 : 0;
-    out->tabs = (struct rect){0, 0, top ? w : 0, top};
-    out->hints = (struct rect){0, h - hints, hints ? w : 0, hints};
-    out->readout = (struct rect){0, h - hints - 1, w, 1};
-    out->body = (struct rect){0, top, w, h - top - hints - 1};
+    out->tabs = (struct rect){ 0, 0, top ? w : 0, top };
+    out->hints = (struct rect){ 0, h - hints, hints ? w : 0, hints };
+    out->readout = (struct rect){ 0, h - hints - 1, w, 1 };
+    out->body = (struct rect){ 0, top, w, h - top - hints - 1 };
 }
 
 /* Takes `rows` off the top of *rest. */
 static struct rect take_top(struct rect *rest, int rows) {
     rows = most(0, least(rows, rest->h));
-    struct rect r = {rest->x, rest->y, rest->w, rows};
+    struct rect r = { rest->x, rest->y, rest->w, rows };
     rest->y += rows;
     rest->h -= rows;
     if (!rows) r.w = 0;
@@ -36,7 +36,7 @@ static struct rect take_top(struct rect *rest, int rows) {
 static struct rect take_bottom(struct rect *rest, int rows) {
     rows = most(0, least(rows, rest->h));
     rest->h -= rows;
-    struct rect r = {rest->x, rest->y + rest->h, rest->w, rows};
+    struct rect r = { rest->x, rest->y + rest->h, rest->w, rows };
     if (!rows) r.w = 0;
     return r;
 }
@@ -44,7 +44,7 @@ static struct rect take_bottom(struct rect *rest, int rows) {
 static struct rect take_right(struct rect *rest, int columns) {
     columns = most(0, least(columns, rest->w));
     rest->w -= columns;
-    struct rect r = {rest->x + rest->w, rest->y, columns, rest->h};
+    struct rect r = { rest->x + rest->w, rest->y, columns, rest->h };
     return r;
 }
 
@@ -70,7 +70,7 @@ void layout_compose(enum layout_size size, struct rect body, const struct layout
     out->at[PANE_AXIS] = take_top(&body, axis);
     if (body.h >= 4) out->at[PANE_BLOCK] = body;
     else out->at[PANE_AXIS].h += body.h;
-    if (rect_empty(out->at[PANE_AXIS])) out->at[PANE_AXIS] = (struct rect){0, 0, 0, 0};
+    if (rect_empty(out->at[PANE_AXIS])) out->at[PANE_AXIS] = (struct rect){ 0, 0, 0, 0 };
 }
 
 void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {

@@ -91,7 +91,7 @@ static void draw_choices(struct learn_pen *p, int step) {
             int y = p->r.y + p->row - p->skip;
             if (here) canvas_text(p->c, p->r.x + 1, y, pen_ink(p, INK_ACCENT), "\u25B8");
             canvas_text(p->c, p->r.x + 3, y, pen_ink(p, INK_KEY), letter);
-            if (step == v->progress->at) zone_add(p->c, (struct zone){.at = {p->r.x, y, p->r.w, 1}, .key = (uint32_t)*letter});
+            if (step == v->progress->at) zone_add(p->c, (struct zone){ .at = { p->r.x, y, p->r.w, 1 }, .key = (uint32_t)*letter });
         }
         pen_text(p, 4, here ? INK_ACCENT : INK_TEXT, text);
         free(text);

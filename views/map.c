@@ -26,7 +26,7 @@ int map_classes(const struct map_view *v) {
 }
 
 const char *map_class_name(const struct map_view *v, int class) {
-    static const char *const right[] = {"right", "wrong"};
+    static const char *const right[] = { "right", "wrong" };
     if (class < 0 || class >= map_classes(v)) return "none";
     if (v->colour == MAP_BY_TASK) return v->data.task_name[class];
     return v->colour == MAP_BY_RIGHT ? right[class] : v->data.class_name[class];
@@ -49,7 +49,7 @@ int32_t *map_labels(const struct map_view *v, int panel) {
 static struct scatter_data map_points_of(const struct map_view *v, int panel, int32_t **labels) {
     const struct map_data *d = &v->data;
     *labels = map_labels(v, panel);
-    return (struct scatter_data){d->n, d->panel[panel].xy, *labels, map_classes(v)};
+    return (struct scatter_data){ d->n, d->panel[panel].xy, *labels, map_classes(v) };
 }
 
 /* After data or size changed: what the cursor is on, parts inside their bounds. */
@@ -77,7 +77,7 @@ void map_place(struct ui *ui) {
     for (int i = 0; i < MAP_PANELS; i++) {
         struct rect r = p.at[one || i == 0 ? PANE_MAP : PANE_MAP_2];
         int head = r.h > 4 ? 2 : r.h > 2 ? 1 : 0; /* title and numbers */
-        v->pane[i] = (struct rect){r.x, r.y + head, r.w, r.h - head};
+        v->pane[i] = (struct rect){ r.x, r.y + head, r.w, r.h - head };
     }
     v->glyphs = ui->glyphs;
     map_changed(v);
@@ -107,7 +107,7 @@ static void begin_anew(struct map_view *v) {
 
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
     struct map_view *v = &ui->map;
-    int64_t run[MAP_PANELS] = {0, 0};
+    int64_t run[MAP_PANELS] = { 0, 0 };
     bool inside = screen_at(ui->screen)->inside;
     int runs = runs_here(ui, run);
     bool other = runs && (v->sets || runs != v->subjects || memcmp(run, v->subject, sizeof run));
@@ -153,7 +153,7 @@ void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct e
 void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
     struct map_view *v = &ui->map;
     int all = v->data.run_tasks > ui->heatmap.data.run_tasks ? v->data.run_tasks : ui->heatmap.data.run_tasks;
-    *out = (struct effect){.kind = EFFECT_NONE};
+    *out = (struct effect){ .kind = EFFECT_NONE };
     if (!screen_at(ui->screen)->inside || !v->subjects || v->sets || all < 2) {
         ui_say(ui, SAY_ERROR, "unseen: on Map or Heatmap of a run with several tasks, as in  :unseen reviews,debates");
         return;

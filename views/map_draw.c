@@ -61,12 +61,12 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
         return;
     }
     int32_t *labels = map_labels(v, panel);
-    struct scatter_data d = {v->data.n, p->xy, labels, map_classes(v)};
+    struct scatter_data d = { v->data.n, p->xy, labels, map_classes(v) };
     scatter_draw(c, v->pane[panel], &d, &v->look[panel], v->chosen, focus);
     free(labels);
     int x, y;
     scatter_cell(v->pane[panel], &v->look[panel], &x, &y);
-    zone_add(c, (struct zone){.at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1});
+    zone_add(c, (struct zone){ .at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1 });
 }
 
 static int count_of(const int32_t *labels, int n, int class) {
@@ -76,7 +76,7 @@ static int count_of(const int32_t *labels, int n, int class) {
 }
 
 static const char *colour_name(enum map_colour k) {
-    static const char *const names[] = {"by label", "by prediction", "right or wrong", "by task"};
+    static const char *const names[] = { "by label", "by prediction", "right or wrong", "by task" };
     return names[k];
 }
 
@@ -171,7 +171,7 @@ static void put_neighbours(const struct map_view *v, int panel, int most, struct
 }
 
 static void map_draw_wrapped(struct canvas *c, struct rect *r, enum ink ink, const char *text, int most) {
-    struct rect at = {r->x, r->y, r->w, r->h < most ? r->h : most};
+    struct rect at = { r->x, r->y, r->w, r->h < most ? r->h : most };
     if (at.h <= 0) return;
     canvas_push_clip(c, at);
     int rows = canvas_wrap(c, at, ink, text);
@@ -240,8 +240,8 @@ static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r
         legend_entry(v, c, r.x + 1, y, r.w - 2, k, count_of(labels, v->data.n, k));
     free(labels);
     y++;
-    if (v->data.training) y += aside_moments(v, c, (struct rect){r.x, y, r.w, (r.y + r.h - y) / 2});
-    aside_row(v, c, (struct rect){r.x, y, r.w, r.y + r.h - y});
+    if (v->data.training) y += aside_moments(v, c, (struct rect){ r.x, y, r.w, (r.y + r.h - y) / 2 });
+    aside_row(v, c, (struct rect){ r.x, y, r.w, r.y + r.h - y });
 }
 
 static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r, bool aside) {
@@ -295,7 +295,7 @@ static void map_draw_show(struct ui *ui, struct effect *out) { inspect_show(ui, 
 
 static void map_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     (void)f;
-    *out = (struct layout_need){.panels = ui->map.alone ? 1 : ui->map.data.panels};
+    *out = (struct layout_need){ .panels = ui->map.alone ? 1 : ui->map.data.panels };
 }
 
 static const char *map_draw_hint(const struct ui *ui, const struct key_entry *k) {

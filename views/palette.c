@@ -43,7 +43,7 @@ void palette_draw(const struct palette *p, struct canvas *c, struct rect area) {
     int rows = p->count < ROWS ? p->count : ROWS, widest = 10;
     if (rows > area.h - 1) rows = area.h - 1;
     if (rows < 0 || (!rows && !*p->does)) return;
-    struct rect box = {area.x, area.y + area.h - rows - 1, area.w, rows + 1};
+    struct rect box = { area.x, area.y + area.h - rows - 1, area.w, rows + 1 };
     int top = p->cursor >= rows ? p->cursor - rows + 1 : 0;
     canvas_fill(c, box, INK_TEXT, ' ');
     for (int i = top; i < top + rows; i++) {

@@ -9,13 +9,13 @@
 
 static const struct {
     const char *name, *unit;
-} plot_xs[PLOT_XS] = {{"step", "step"}, {"tokens", "tokens"}, {"time", "seconds"}, {"epoch", "epoch"}};
+} plot_xs[PLOT_XS] = { { "step", "step" }, { "tokens", "tokens" }, { "time", "seconds" }, { "epoch", "epoch" } };
 
 const char *plot_x_name(enum plot_x x) { return plot_xs[x].name; }
 const char *plot_x_unit(enum plot_x x) { return plot_xs[x].unit; }
 
 double plot_smooth_weight(int level) {
-    static const double weights[] = {0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99};
+    static const double weights[] = { 0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99 };
     return weights[level < 0 ? 0 : level > PLOT_SMOOTH_MAX ? PLOT_SMOOTH_MAX : level];
 }
 
@@ -54,7 +54,7 @@ bool plot_extent(const struct plot_data *d, double from, double to, bool positiv
 
 struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
                             const struct plot_look *look, double cursor, bool x_axis) {
-    struct plot_area area = {{r.x, r.y, 0, 0}, 0, 0};
+    struct plot_area area = { { r.x, r.y, 0, 0 }, 0, 0 };
     struct plot_frame f;
     int px, py;
     double lo = 0, hi = 1;
@@ -62,12 +62,12 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
     plot_window(look, d, &area.from, &area.to);
     struct axis_range y = look->y;
     if (d->count && !plot_extent(d, -INFINITY, INFINITY, false, &lo, &hi)) {
-        canvas_wrap(c, (struct rect){r.x + 3, r.y, r.w - 4, r.h}, INK_BAD,
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y, r.w - 4, r.h }, INK_BAD,
                     "none of its values is a finite number: there is nothing to draw");
         return area;
     }
     if (!y.set) {
-        struct plot_span span = {.hi = 1};
+        struct plot_span span = { .hi = 1 };
         plot_widen(&span, d, look);
         axis_fit(&y, span.lo, span.hi, span.log);
     }
@@ -87,7 +87,7 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
         struct raster curve = raster_new(&f);
         double *mean = xmalloc(d->count * sizeof *mean);
         plot_smooth(d->value, end, plot_smooth_weight(look->smooth), mean);
-        struct plot_data smoothed = {d->step, mean, end};
+        struct plot_data smoothed = { d->step, mean, end };
         raster_trace(&curve, &f, &smoothed, begin, end, true);
         raster_show(c, &f, &curve, canvas_style(c, INK_CURVE), '*');
         free(mean);
@@ -119,11 +119,11 @@ static void join_points(struct canvas *c, const struct plot_frame *f, int x0, in
 struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
                              const struct plot_look *look, double baseline, double cursor,
                              double from, double to, bool x_axis) {
-    struct plot_area area = {{r.x, r.y, 0, 0}, from, to};
+    struct plot_area area = { { r.x, r.y, 0, 0 }, from, to };
     struct plot_frame f;
     struct axis_range y = look->metric_y;
     if (!y.set) {
-        struct plot_span span = {.hi = 1};
+        struct plot_span span = { .hi = 1 };
         plot_widen_metric(&span, d, baseline);
         axis_fit(&y, span.lo, span.hi, false);
     }

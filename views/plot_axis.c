@@ -19,7 +19,7 @@ double axis_step(double span, int parts) {
 /* The 1-2-5 number at or below (up: above) v > 0. */
 static double round_log(double v, bool up) {
     double ten = pow(10, floor(log10(v) + slack)), share = v / ten;
-    static const double marks[] = {1, 2, 5, 10};
+    static const double marks[] = { 1, 2, 5, 10 };
     if (up) {
         for (int i = 0; i < 4; i++)
             if (share <= marks[i] * (1 + slack)) return marks[i] * ten;
@@ -143,7 +143,7 @@ static void y_ticks(struct canvas *c, const struct plot_frame *f) {
     int last = f->inside.y + f->inside.h + 2;
     char label[16];
     if (y->log) {
-        static const double marks[] = {1, 2, 5};
+        static const double marks[] = { 1, 2, 5 };
         double ten = pow(10, floor(log10(y->lo) + slack));
         for (int i = 0; ten <= y->hi * (1 + slack) && i < 600; i++) {
             double v = marks[i % 3] * ten;
@@ -189,7 +189,7 @@ static void x_tick(struct canvas *c, const struct plot_frame *f, double at_x, do
 }
 
 static void log_ticks(struct canvas *c, const struct plot_frame *f, struct x_labels *l) {
-    static const double marks[] = {1, 2, 5};
+    static const double marks[] = { 1, 2, 5 };
     double ten = pow(10, floor(log10(f->from) + slack));
     for (int i = 0; ten <= f->to * (1 + slack) && i < 600; i++) {
         double v = marks[i % 3] * ten;
@@ -201,7 +201,7 @@ static void log_ticks(struct canvas *c, const struct plot_frame *f, struct x_lab
 static void x_axis(struct canvas *c, const struct plot_frame *f) {
     struct style dim = canvas_style(c, INK_DIM);
     int y = f->inside.y + f->inside.h, x = f->inside.x;
-    struct x_labels l = {x - 2};
+    struct x_labels l = { x - 2 };
     canvas_put(c, x - 1, y, dim, 0x2514);
     for (int i = 0; i < f->inside.w; i++) canvas_put(c, x + i, y, dim, 0x2500);
     double step = axis_step(f->to - f->from, f->inside.w / 8 < 1 ? 1 : f->inside.w / 8);
@@ -220,7 +220,7 @@ bool plot_frame(struct canvas *c, struct rect r, double from, double to, const s
                 const struct plot_look *look, bool with_x, struct plot_frame *f) {
     int below = with_x && r.h >= 5 ? 2 : 0;
     memset(f, 0, sizeof *f);
-    f->inside = (struct rect){r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below};
+    f->inside = (struct rect){ r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below };
     f->px = px;
     f->py = py;
     f->x = look ? look->x : PLOT_X_STEP;

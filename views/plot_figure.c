@@ -42,7 +42,7 @@ static void figure_legend(struct canvas *c, const struct figure *f, int y, int r
 void figure_draw(struct canvas *c, const struct figure *f) {
     struct plot_look look = f->look;
     int rows = f->lines > c->h / 3 ? c->h / 3 : f->lines;
-    struct rect chart = {0, 1, c->w, c->h - 1 - rows};
+    struct rect chart = { 0, 1, c->w, c->h - 1 - rows };
     canvas_clear(c);
     canvas_rule(c, 0, 0, c->w, f->title, f->right);
     fit_window(f, &look);
@@ -51,7 +51,7 @@ void figure_draw(struct canvas *c, const struct figure *f) {
     } else {
         struct plot_line *line = xcalloc((size_t)f->lines + 1, sizeof *line);
         for (int i = 0; i < f->lines; i++)
-            line[i] = (struct plot_line){f->line[i].data, plot_mark(i), scatter_style(c, i), i, 0};
+            line[i] = (struct plot_line){ f->line[i].data, plot_mark(i), scatter_style(c, i), i, 0 };
         plot_lines(c, chart, line, f->lines, &look, -1, true);
         free(line);
     }

@@ -17,7 +17,7 @@ uint32_t plot_mark(int line) {
 static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line, int lines,
                                             const struct plot_look *look) {
     struct axis_range y = *set;
-    struct plot_span span = {.hi = 1};
+    struct plot_span span = { .hi = 1 };
     if (y.set) return y;
     for (int i = 0; i < lines; i++) plot_widen(&span, &line[i].data, look);
     axis_fit(&y, span.lo, span.hi, span.log);
@@ -27,7 +27,7 @@ static struct axis_range plot_many_range_of(const struct axis_range *set, const 
 static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l,
                                int x, int y) {
     canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
-    if (l->pick) zone_add(c, (struct zone){.at = {f->inside.x + x / f->px, f->inside.y + y / f->py, 1, 1}, .pick = l->pick});
+    if (l->pick) zone_add(c, (struct zone){ .at = { f->inside.x + x / f->px, f->inside.y + y / f->py, 1, 1 }, .pick = l->pick });
 }
 
 /* What is drawn of a line: points begin … end-1 of its smoothed values. */

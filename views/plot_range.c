@@ -73,7 +73,7 @@ static void span_widen_by(struct plot_span *s, const struct plot_data *d, const 
     if (look->smooth > 0) {
         double *mean = xmalloc((d->count + 1) * sizeof *mean);
         plot_smooth(d->value, d->count, plot_smooth_weight(look->smooth), mean);
-        if (plot_extent(&(struct plot_data){d->step, mean, d->count}, from, to, log_y, &lo, &hi)) span_widen(s, lo, hi);
+        if (plot_extent(&(struct plot_data){ d->step, mean, d->count }, from, to, log_y, &lo, &hi)) span_widen(s, lo, hi);
         free(mean);
     }
     if ((look->smooth > 0 && !look->raw) || !plot_extent(d, from, to, log_y, &lo, &hi)) return;
@@ -84,7 +84,7 @@ static void span_widen_by(struct plot_span *s, const struct plot_data *d, const 
 }
 
 void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plot_look *look) {
-    struct plot_span own = {0};
+    struct plot_span own = { 0 };
     bool log_y = look->log;
     if (log_y) span_widen_by(&own, d, look, true);
     if (!own.any && s->log) return; /* nothing that a log axis could show */
@@ -96,6 +96,6 @@ void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plo
 }
 
 void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline) {
-    plot_widen(s, d, &(struct plot_look){.whole = true});
+    plot_widen(s, d, &(struct plot_look){ .whole = true });
     if (isfinite(baseline)) span_widen(s, baseline, baseline);
 }

@@ -79,7 +79,7 @@ void raster_trace(struct raster *r, const struct plot_frame *f, const struct plo
 }
 
 void raster_dash(struct raster *r, int dash) {
-    static const uint16_t on[] = {0xFFFF, 0x0FFF, 0x3333, 0x33FF}; /* of sixteen pixel columns, from the right */
+    static const uint16_t on[] = { 0xFFFF, 0x0FFF, 0x3333, 0x33FF }; /* of sixteen pixel columns, from the right */
     uint16_t pattern = on[dash % 4];
     for (int x = 0; x < r->w * r->px; x++) {
         if (pattern >> (x % 16) & 1) continue;
@@ -96,16 +96,16 @@ void raster_dash(struct raster *r, int dash) {
 static uint32_t glyph(const struct raster *r, uint8_t bits, char ascii) {
     if (r->py == 4) {
         /* bit y·2+x → Unicode's order of braille dots */
-        static const uint8_t dot[8] = {0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80};
+        static const uint8_t dot[8] = { 0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80 };
         uint32_t mask = 0;
         for (int i = 0; i < 8; i++)
             if (bits & (1u << i)) mask |= dot[i];
         return 0x2800 + mask;
     }
     if (r->py == 2) {
-        static const uint16_t quadrant[16] = {' ',    0x2598, 0x259D, 0x2580, 0x2596, 0x258C,
+        static const uint16_t quadrant[16] = { ' ',    0x2598, 0x259D, 0x2580, 0x2596, 0x258C,
                                               0x259E, 0x259B, 0x2597, 0x259A, 0x2590, 0x259C,
-                                              0x2584, 0x2599, 0x259F, 0x2588};
+                                              0x2584, 0x2599, 0x259F, 0x2588 };
         return quadrant[bits & 15];
     }
     return (uint32_t)ascii;
@@ -123,7 +123,7 @@ void raster_show(struct canvas *c, const struct plot_frame *f, const struct rast
 void raster_lead(struct canvas *c, const struct plot_frame *f, const struct raster *r, int pick) {
     for (int y = 0; pick && c->zones && y < r->h; y++)
         for (int x = 0; x < r->w; x++)
-            if (r->bits[y * r->w + x]) zone_add(c, (struct zone){.at = {f->inside.x + x, f->inside.y + y, 1, 1}, .pick = pick});
+            if (r->bits[y * r->w + x]) zone_add(c, (struct zone){ .at = { f->inside.x + x, f->inside.y + y, 1, 1 }, .pick = pick });
 }
 
 void raster_pixels(const struct canvas *c, int *px, int *py) {
@@ -132,7 +132,7 @@ void raster_pixels(const struct canvas *c, int *px, int *py) {
 }
 
 struct raster raster_new(const struct plot_frame *f) {
-    struct raster r = {f->inside.w, f->inside.h, f->px, f->py, NULL};
+    struct raster r = { f->inside.w, f->inside.h, f->px, f->py, NULL };
     r.bits = xcalloc((size_t)r.w * (size_t)r.h, 1);
     return r;
 }

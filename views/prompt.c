@@ -115,7 +115,7 @@ enum prompt_result prompt_paste(struct prompt *p, const char *text, size_t n) {
 }
 
 void prompt_draw(const struct prompt *p, struct canvas *c, int x, int y, int w) {
-    struct rect line = {x, y, w, 1};
+    struct rect line = { x, y, w, 1 };
     canvas_push_clip(c, line);
     int label = canvas_text(c, x, y, INK_KEY, p->label);
     if (label && p->label[strlen(p->label) - 1] != ':' && p->label[0] != '/') label++;
@@ -128,7 +128,7 @@ void prompt_draw(const struct prompt *p, struct canvas *c, int x, int y, int w) 
     while (from < p->at && canvas_width(c, head + from) > room) from = after(p, from);
     int cursor = x + label + canvas_width(c, head + from);
     canvas_text(c, x + label, y, p->fresh ? INK_CURSOR : INK_TEXT, p->text + from);
-    struct rect cell = {cursor, y, 1, 1};
+    struct rect cell = { cursor, y, 1, 1 };
     if (!p->fresh) canvas_paint(c, cell, canvas_style(c, INK_CURSOR));
     canvas_pop_clip(c);
 }

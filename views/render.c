@@ -28,10 +28,10 @@ int render_size(const char *text, int *w, int *h, struct err *e) {
 static const struct {
     const char *word, *end;
 } render_forms[RENDER_FORMS] = {
-    [RENDER_TEXT] = {"text", ".txt"},
-    [RENDER_ANSI] = {"ansi", ".ans"},
-    [RENDER_SVG] = {"svg", ".svg"},
-    [RENDER_PNG] = {"png", ".png"},
+    [RENDER_TEXT] = { "text", ".txt" },
+    [RENDER_ANSI] = { "ansi", ".ans" },
+    [RENDER_SVG] = { "svg", ".svg" },
+    [RENDER_PNG] = { "png", ".png" },
 };
 
 bool render_form_named(const char *word, enum render_form *form) {

@@ -50,21 +50,21 @@ int runs_by_kind(const struct run_row *a, const struct run_row *b) {
 }
 
 const struct runs_form runs_forms[COL_COUNT] = {
-    [COL_ID] = {5, true, HOLDS_WHOLE, offsetof(struct run_row, id)},
-    [COL_NAME] = {12, false, HOLDS_TEXT, offsetof(struct run_row, name)},
-    [COL_STATE] = {11, false, HOLDS_STATE, offsetof(struct run_row, state)},
-    [COL_METHOD] = {0, false, HOLDS_TEXT, offsetof(struct run_row, method)},
-    [COL_TASK] = {0, false, HOLDS_TEXT, offsetof(struct run_row, task)},
-    [COL_BEST] = {8, true, HOLDS_REAL, offsetof(struct run_row, best)},
-    [COL_METRIC] = {8, false, HOLDS_TEXT, offsetof(struct run_row, metric)},
-    [COL_ROWS] = {6, true, HOLDS_WHOLE, offsetof(struct run_row, rows)},
-    [COL_LR] = {7, true, HOLDS_REAL, offsetof(struct run_row, lr)},
-    [COL_TRAINED] = {9, true, HOLDS_WHOLE, offsetof(struct run_row, trained)},
-    [COL_TIME] = {7, true, HOLDS_REAL, offsetof(struct run_row, seconds)},
-    [COL_SEED] = {4, true, HOLDS_SEED, offsetof(struct run_row, seed)},
-    [COL_TAGS] = {14, false, HOLDS_TEXT, offsetof(struct run_row, tags)},
-    [COL_DISK] = {9, true, HOLDS_WHOLE, offsetof(struct run_row, disk)},
-    [COL_CURVE] = {16, false, HOLDS_REAL, offsetof(struct run_row, final_loss)}, /* by which it is sorted */
+    [COL_ID] = { 5, true, HOLDS_WHOLE, offsetof(struct run_row, id) },
+    [COL_NAME] = { 12, false, HOLDS_TEXT, offsetof(struct run_row, name) },
+    [COL_STATE] = { 11, false, HOLDS_STATE, offsetof(struct run_row, state) },
+    [COL_METHOD] = { 0, false, HOLDS_TEXT, offsetof(struct run_row, method) },
+    [COL_TASK] = { 0, false, HOLDS_TEXT, offsetof(struct run_row, task) },
+    [COL_BEST] = { 8, true, HOLDS_REAL, offsetof(struct run_row, best) },
+    [COL_METRIC] = { 8, false, HOLDS_TEXT, offsetof(struct run_row, metric) },
+    [COL_ROWS] = { 6, true, HOLDS_WHOLE, offsetof(struct run_row, rows) },
+    [COL_LR] = { 7, true, HOLDS_REAL, offsetof(struct run_row, lr) },
+    [COL_TRAINED] = { 9, true, HOLDS_WHOLE, offsetof(struct run_row, trained) },
+    [COL_TIME] = { 7, true, HOLDS_REAL, offsetof(struct run_row, seconds) },
+    [COL_SEED] = { 4, true, HOLDS_SEED, offsetof(struct run_row, seed) },
+    [COL_TAGS] = { 14, false, HOLDS_TEXT, offsetof(struct run_row, tags) },
+    [COL_DISK] = { 9, true, HOLDS_WHOLE, offsetof(struct run_row, disk) },
+    [COL_CURVE] = { 16, false, HOLDS_REAL, offsetof(struct run_row, final_loss) }, /* by which it is sorted */
 };
 
 static const void *held(const struct run_row *r, enum runs_column column) { return (const char *)r + runs_forms[column].offset; }
@@ -112,8 +112,8 @@ static int by_order(const void *pa, const void *pb, void *self) {
     return by ? by : b->id < a->id ? -1 : b->id > a->id;
 }
 
-const char *const runs_column_name[COL_COUNT] = {"id", "name", "state", "method",  "task", "best", "metric",
-                                                 "rows", "lr",    "trained", "time", "seed", "tags", "disk", "curve"};
+const char *const runs_column_name[COL_COUNT] = { "id", "name", "state", "method",  "task", "best", "metric",
+                                                 "rows", "lr",    "trained", "time", "seed", "tags", "disk", "curve" };
 
 /* What a column holds, as a filter says it; false: nothing. */
 bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
@@ -136,7 +136,7 @@ bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[
 
 /* A column a task takes the place of what the tasks' names and their own read-out tell. */
 static void choose_beside_tasks(struct runs_view *v) {
-    static const enum runs_column dropped[] = {COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED, COL_NAME};
+    static const enum runs_column dropped[] = { COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED, COL_NAME };
     v->visible[COL_TASK] = false;
     int wanted = RUNS_NAMES + v->tasks * RUNS_TASK_WIDTH;
     for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < wanted; i++) v->visible[dropped[i]] = false;
@@ -145,7 +145,7 @@ static void choose_beside_tasks(struct runs_view *v) {
 
 /* Which columns there is a reason for, then room: what tells unlike runs apart stays. */
 static void choose_columns(struct runs_view *v) {
-    static const enum runs_column dropped[] = {COL_TIME, COL_TRAINED, COL_SEED, COL_LR, COL_NAME};
+    static const enum runs_column dropped[] = { COL_TIME, COL_TRAINED, COL_SEED, COL_LR, COL_NAME };
     int64_t rows = -1;
     bool metrics = false, many = false, names = false;
     v->metric = NULL;
@@ -275,7 +275,7 @@ static void add_quoted(struct buf *b, const char *text) {
     if (!strpbrk(text, " '\"")) buf_puts(b, text);
     else
         while (*text) {
-            char quote = strchr(text, '"') && (*text == '"' || !strchr(text, '\'')) ? '\'' : '"', stop[] = {quote, '\0'};
+            char quote = strchr(text, '"') && (*text == '"' || !strchr(text, '\'')) ? '\'' : '"', stop[] = { quote, '\0' };
             size_t n = strcspn(text, stop);
             buf_printf(b, "%c%.*s%c", quote, (int)n, text, quote);
             text += n;

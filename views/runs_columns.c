@@ -32,7 +32,7 @@ void runs_ask_columns(struct ui *ui) {
     struct buf shown = BUF_INIT, label = BUF_INIT;
     const enum runs_column *of = v->picks ? v->picked : v->place;
     int n = v->picks ? v->picks : v->places;
-    bool has[COL_COUNT] = {false}, any = false;
+    bool has[COL_COUNT] = { false }, any = false;
     for (int i = 0; i < n; i++) {
         buf_printf(&shown, "%s%s", i ? " " : "", runs_column_name[of[i]]);
         has[of[i]] = true;
@@ -52,7 +52,7 @@ void runs_ask_columns(struct ui *ui) {
 
 /* The columns of a line, each once, into `picked`; *unknown: the first word that is none, the caller's, or NULL. */
 static int runs_columns_read(const char *text, enum runs_column picked[COL_COUNT], char **unknown) {
-    bool has[COL_COUNT] = {false};
+    bool has[COL_COUNT] = { false };
     char *copy = xstrdup(text), *rest = copy, *word;
     int n = 0;
     *unknown = NULL;

@@ -91,7 +91,7 @@ static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct 
 
 /* "840", "11.2 kB", "3.4 MB"; "–" when not known. */
 static void show_bytes(int64_t bytes, char out[64]) {
-    static const char *const units[] = {"", " kB", " MB", " GB", " TB"};
+    static const char *const units[] = { "", " kB", " MB", " GB", " TB" };
     double v = (double)bytes;
     int unit = 0;
     for (; v >= 999.5 && unit < 4; unit++) v /= 1000;
@@ -136,13 +136,13 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     }
     if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
-    static const double places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const double places[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     int points = row->curve_points > (int)COUNT_OF(places) ? (int)COUNT_OF(places) : row->curve_points;
-    struct plot_data curve = {places, row->curve, (size_t)(row->curve && points > 0 ? points : 0)};
+    struct plot_data curve = { places, row->curve, (size_t)(row->curve && points > 0 ? points : 0) };
     if (k->w[COL_CURVE] && curve.count) plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
     draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
-        canvas_paint(c, (struct rect){r.x + k->x[ui->runs.column], y, k->w[ui->runs.column], 1}, canvas_style(c, INK_CURSOR));
+        canvas_paint(c, (struct rect){ r.x + k->x[ui->runs.column], y, k->w[ui->runs.column], 1 }, canvas_style(c, INK_CURSOR));
     }
 }
 

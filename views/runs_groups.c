@@ -49,7 +49,7 @@ static void count_group(struct runs_view *v, struct runs_group *g) {
     size_t n = 0;
     for (int i = 0; i < g->runs; i++) {
         const struct run_row *r = &v->row[v->member[g->first + i]];
-        if (counts_in_group(r)) of[n++] = (struct evidence){.key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended};
+        if (counts_in_group(r)) of[n++] = (struct evidence){ .key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended };
     }
     evidence_settle(of, n);
     n = 0;
@@ -84,7 +84,7 @@ static void measure_group(struct runs_view *v, struct runs_group *g) {
 void runs_find_groups(struct runs_view *v) {
     v->groups = 0;
     if (!v->grouped) return;
-    struct grouped_rows g = {v, xcalloc((size_t)v->rows + 1, sizeof *g.text)};
+    struct grouped_rows g = { v, xcalloc((size_t)v->rows + 1, sizeof *g.text) };
     v->member = xrealloc(v->member, (size_t)v->shown + 1, sizeof *v->member);
     v->counted = xrealloc(v->counted, (size_t)v->shown + 1, sizeof *v->counted);
     v->group = xrealloc(v->group, (size_t)v->shown + 1, sizeof *v->group);
@@ -102,7 +102,7 @@ void runs_find_groups(struct runs_view *v) {
             last->runs++;
             continue;
         }
-        v->group[v->groups] = (struct runs_group){.first = i, .runs = 1};
+        v->group[v->groups] = (struct runs_group){ .first = i, .runs = 1 };
         snprintf(v->group[v->groups++].value, sizeof last->value, "%.60s", g.text[row]);
     }
     for (int i = 0; i < v->groups; i++) measure_group(v, &v->group[i]);
@@ -167,11 +167,11 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
     int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC, name = rest * 2 / 3;
     if (name < 10) name = 10;
     const struct table_column column[] = {
-        {runs_column_name[v->group_by], name - 1, 1, false}, {"task", rest - name < 6 ? 5 : rest - name - 1, 1, false},
-        {"metric", METRIC - 1, 1, false}, {"runs", RUNS, 0, true}, {"n", COUNT, 1, true}, {"seeds", list_w - 1, 1, false},
-        {"mean", VALUE, 0, true}, {"sd", VALUE, 0, true}, {"best", wide ? VALUE : 0, 0, true},
+        { runs_column_name[v->group_by], name - 1, 1, false }, { "task", rest - name < 6 ? 5 : rest - name - 1, 1, false },
+        { "metric", METRIC - 1, 1, false }, { "runs", RUNS, 0, true }, { "n", COUNT, 1, true }, { "seeds", list_w - 1, 1, false },
+        { "mean", VALUE, 0, true }, { "sd", VALUE, 0, true }, { "best", wide ? VALUE : 0, 0, true },
     };
-    struct table t = {c, column, r.x + 3, r.y};
+    struct table t = { c, column, r.x + 3, r.y };
     table_heads(t, COUNT_OF(column));
     table_cell(&t, INK_ACCENT, "%s", column->head);
     canvas_rule(c, r.x + 3, r.y + 1, r.w - 4, NULL, NULL);
@@ -179,7 +179,7 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
         const struct runs_group *g = &v->group[v->group_top + i];
         const struct run_row *row = row_of(v, g);
         char text[32], list[64];
-        t = (struct table){c, column, r.x + 3, r.y + 2 + i};
+        t = (struct table){ c, column, r.x + 3, r.y + 2 + i };
         enum ink ink = ui_row(c, r, t.y, v->group_top + i - v->group_cursor) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%s", g->value);
         table_cell(&t, INK_TEXT, "%s", row->task);

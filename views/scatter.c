@@ -35,12 +35,12 @@ static bool drawn(const struct scatter_data *d, const struct scatter_look *k, in
 
 static struct frame frame_of(enum glyphs g, struct rect r, const struct scatter_data *d,
                              const struct scatter_look *k) {
-    struct frame f = {.px = g == GLYPHS_ASCII ? 1 : 2,
-                      .py = g == GLYPHS_BRAILLE ? 4 : g == GLYPHS_BLOCKS ? 2 : 1};
+    struct frame f = { .px = g == GLYPHS_ASCII ? 1 : 2,
+                      .py = g == GLYPHS_BRAILLE ? 4 : g == GLYPHS_BLOCKS ? 2 : 1 };
     f.tall = 2.0 * f.px / f.py;
     f.width = (double)r.w * f.px;
     f.height = (double)r.h * f.py;
-    double lo[2] = {0, 0}, hi[2] = {0, 0};
+    double lo[2] = { 0, 0 }, hi[2] = { 0, 0 };
     bool any = false;
     for (int i = 0; d->xy && i < d->n; i++) { /* hidden points count: the scale stays */
         if (!finite_point(d, i)) continue;
@@ -84,10 +84,10 @@ bool scatter_letters(const struct canvas *c, int classes) {
 }
 
 struct style scatter_style(const struct canvas *c, int class) {
-    static const int16_t many[SCATTER_COLOURS] = {33, 172, 169, 36, 80, 166, 141, 143};
-    static const int16_t few[5] = {6, 3, 5, 2, 1};
+    static const int16_t many[SCATTER_COLOURS] = { 33, 172, 169, 36, 80, 166, 141, 143 };
+    static const int16_t few[5] = { 6, 3, 5, 2, 1 };
     if (class < 0) return canvas_style(c, INK_DIM);
-    struct style s = {-1, -1, 0};
+    struct style s = { -1, -1, 0 };
     if (c->colours == COLOURS_256) s.fg = many[class % SCATTER_COLOURS];
     else if (c->colours == COLOURS_8) s.fg = few[class % 5];
     return s;
@@ -133,9 +133,9 @@ static int winner(const struct scatter_dots *t, int cell) {
 }
 
 static uint32_t dots(const struct frame *f, uint8_t bits) {
-    static const uint8_t braille[8] = {0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80};
-    static const uint16_t quadrant[16] = {' ',    0x2598, 0x259D, 0x2580, 0x2596, 0x258C, 0x259E, 0x259B,
-                                          0x2597, 0x259A, 0x2590, 0x259C, 0x2584, 0x2599, 0x259F, 0x2588};
+    static const uint8_t braille[8] = { 0x01, 0x08, 0x02, 0x10, 0x04, 0x20, 0x40, 0x80 };
+    static const uint16_t quadrant[16] = { ' ',    0x2598, 0x259D, 0x2580, 0x2596, 0x258C, 0x259E, 0x259B,
+                                          0x2597, 0x259A, 0x2590, 0x259C, 0x2584, 0x2599, 0x259F, 0x2588 };
     if (f->py == 2) return quadrant[bits & 15];
     uint32_t mask = 0;
     for (int i = 0; i < 8; i++)
@@ -166,7 +166,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
     if (rect_empty(r) || !d->xy) return;
     struct frame f = frame_of(c->glyphs, r, d, k);
     int classes = d->classes < SCATTER_CLASSES ? d->classes : SCATTER_CLASSES;
-    struct scatter_dots t = {.w = r.w, .h = r.h, .kinds = classes + 1};
+    struct scatter_dots t = { .w = r.w, .h = r.h, .kinds = classes + 1 };
     size_t cells = (size_t)r.w * (size_t)r.h;
     t.bits = xcalloc(cells, 1);
     t.count = xcalloc(cells * (size_t)t.kinds, sizeof *t.count);
@@ -186,7 +186,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
         const struct cell *at = canvas_at(c, r.x + x, r.y + y);
         struct style s = canvas_style(c, INK_ACCENT);
         if (at && at->cp == ' ') canvas_put(c, r.x + x, r.y + y, s, 0x253C);
-        else canvas_paint(c, (struct rect){r.x + x, r.y + y, 1, 1}, canvas_style(c, INK_CURSOR));
+        else canvas_paint(c, (struct rect){ r.x + x, r.y + y, 1, 1 }, canvas_style(c, INK_CURSOR));
     }
     canvas_pop_clip(c);
     free(t.bits);

@@ -8,8 +8,8 @@ void sheet_rule(struct sheet *s, const char *title, const char *right) {
 }
 
 void sheet_text(struct sheet *s, int x, enum ink ink, const char *text) {
-    struct canvas measure = {.glyphs = s->glyphs};
+    struct canvas measure = { .glyphs = s->glyphs };
     int w = s->r.w - x - 1, rows = canvas_wrap_rows(&measure, w, text);
-    if (s->c) canvas_wrap(s->c, (struct rect){s->r.x + x, sheet_y(s), w, rows}, ink, text);
+    if (s->c) canvas_wrap(s->c, (struct rect){ s->r.x + x, sheet_y(s), w, rows }, ink, text);
     s->rows += rows;
 }

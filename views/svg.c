@@ -9,13 +9,13 @@
 enum { CELL_W = 8, CELL_H = 16 };
 
 void svg_colour(int index, char out[8]) {
-    static const int system[16] = {0x000000, 0xa00000, 0x007000, 0x806000, 0x0040b0, 0x900090, 0x007080, 0xb0b0b0,
-                                   0x606060, 0xe02020, 0x20a020, 0xb09000, 0x3070f0, 0xc030c0, 0x20a0b0, 0xffffff};
+    static const int system[16] = { 0x000000, 0xa00000, 0x007000, 0x806000, 0x0040b0, 0x900090, 0x007080, 0xb0b0b0,
+                                   0x606060, 0xe02020, 0x20a020, 0xb09000, 0x3070f0, 0xc030c0, 0x20a0b0, 0xffffff };
     int rgb = 0;
     if (index < 16) {
         rgb = system[index < 0 ? 0 : index];
     } else if (index < 232) {
-        int part[3] = {(index - 16) / 36, (index - 16) / 6 % 6, (index - 16) % 6};
+        int part[3] = { (index - 16) / 36, (index - 16) / 6 % 6, (index - 16) % 6 };
         for (int i = 0; i < 3; i++) rgb = rgb << 8 | (part[i] ? 55 + 40 * part[i] : 0);
     } else {
         int grey = 8 + 10 * (index - 232);
@@ -45,7 +45,7 @@ static void rectangle(struct buf *out, double x, double y, double w, double h, c
 }
 
 static void braille(struct buf *out, int x, int y, uint32_t cp, const char *ink) {
-    static const int column[8] = {0, 0, 0, 1, 1, 1, 0, 1}, row[8] = {0, 1, 2, 0, 1, 2, 3, 3};
+    static const int column[8] = { 0, 0, 0, 1, 1, 1, 0, 1 }, row[8] = { 0, 1, 2, 0, 1, 2, 3, 3 };
     for (int i = 0; i < 8; i++)
         if (cp >> i & 1)
             buf_printf(out, "<circle cx=\"%d\" cy=\"%d\" r=\"1.6\" fill=\"%s\"/>\n", x + 2 + 4 * column[i],
@@ -55,7 +55,7 @@ static void braille(struct buf *out, int x, int y, uint32_t cp, const char *ink)
 /* Block elements as rectangles. */
 static void svg_block(struct buf *out, int x, int y, uint32_t cp, const char *ink) {
     /* quadrants of U+2596…U+259F: bit 0 upper left, 1 upper right, 2 lower left, 3 lower right */
-    static const uint8_t quadrant[10] = {4, 8, 1, 13, 9, 7, 11, 2, 6, 14};
+    static const uint8_t quadrant[10] = { 4, 8, 1, 13, 9, 7, 11, 2, 6, 14 };
     if (cp == 0x2580) rectangle(out, x, y, CELL_W, CELL_H / 2, ink);
     else if (cp >= 0x2581 && cp <= 0x2588)
         rectangle(out, x, y + CELL_H * (0x2588 - (double)cp) / 8, CELL_W, CELL_H * ((double)cp - 0x2580) / 8, ink);

@@ -78,7 +78,7 @@ static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, 
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     const struct sweep_page *p = &v->page;
     size_t room = (size_t)p->tiles + 1;
-    *g = (struct sweep_grid){.row = xcalloc(room, sizeof *g->row), .column = xcalloc(room, sizeof *g->column)};
+    *g = (struct sweep_grid){ .row = xcalloc(room, sizeof *g->row), .column = xcalloc(room, sizeof *g->column) };
     axes_of(v, &g->row_axis, &g->column_axis);
     int *first = xcalloc(room, sizeof *first), *row = xcalloc(room, sizeof *row), *column = xcalloc(room, sizeof *column);
     int columns = 0, rows = 1;
@@ -101,7 +101,7 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
         if (axis != g->row_axis && axis != g->column_axis) buf_part(&others, "%s=%s", p->axis[axis], sweep_value_at(p, first[slice], axis));
     }
     g->others = others.size ? buf_take(&others) : xstrdup("");
-    g->data = (struct heat_data){.rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column};
+    g->data = (struct heat_data){ .rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column };
     free(first), free(row), free(column);
 }
 
@@ -125,7 +125,7 @@ int sweep_front(const struct sweep_view *v, int **order) {
 }
 
 const char *sweep_cost_name(enum sweep_cost c) {
-    static const char *const names[] = {"trained values", "time", "memory"};
+    static const char *const names[] = { "trained values", "time", "memory" };
     return names[c];
 }
 
@@ -191,8 +191,8 @@ void sweep_open(struct sweep_view *v, int64_t id) {
     v->open = id;
     v->part = PART_GRID;
     v->pair = v->slice = v->worth = v->tile = v->worth_top = v->tile_top = 0;
-    v->look = (struct heat_look){.fit = true};
-    v->page = (struct sweep_page){0};
+    v->look = (struct heat_look){ .fit = true };
+    v->page = (struct sweep_page){ 0 };
 }
 
 static bool list_request(struct ui *ui, enum request r, struct effect *out) {
@@ -364,7 +364,7 @@ static const char *hint(const struct ui *ui, const struct key_entry *k) {
 }
 
 static void pictured(const struct ui *ui, struct buf *out) {
-    static const char *const names[] = {"grid", "effects", "front", "lines"};
+    static const char *const names[] = { "grid", "effects", "front", "lines" };
     if (ui->sweep.open) buf_printf(out, "%lld %s", (long long)ui->sweep.open, names[ui->sweep.part]);
 }
 

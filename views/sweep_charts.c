@@ -53,24 +53,24 @@ static void scale_title(const struct sweep_page *p, const struct bar_scale *s, c
 
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
-    struct bar_scale s = {0, 0, false};
+    struct bar_scale s = { 0, 0, false };
     char text[32], range[80] = "";
     for (int i = 0; i < p->worths; i++)
         if (p->worth[i].level) sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low), sweep_widen(&s, p->worth[i].high);
     if (s.set) scale_title(p, &s, range);
     canvas_title(c, r, "what each axis is worth", range);
     if (p->no_worth || !p->worths) {
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 1, r.w - 4, r.h - 1}, INK_DIM, p->no_worth ? p->no_worth : "no finished runs yet");
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM, p->no_worth ? p->no_worth : "no finished runs yet");
         return;
     }
     int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1, w = r.x + r.w - x - 1;
-    const struct table_column column[] = {{"", name - 1, 1, false}, {"n", COUNT_WIDTH, 0, true}, {"mean", VALUE_WIDTH, 1, true}};
-    table_heads((struct table){c, column, r.x + 3, r.y + 1}, COUNT_OF(column));
+    const struct table_column column[] = { { "", name - 1, 1, false }, { "n", COUNT_WIDTH, 0, true }, { "mean", VALUE_WIDTH, 1, true } };
+    table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, INK_DIM, p->worth_of ? p->worth_of : "");
     for (int i = 0; i < r.h - 2 && v->worth_top + i < p->worths; i++) {
         const struct sweep_worth *e = &p->worth[v->worth_top + i];
         int y = r.y + 2 + i;
-        struct table t = {c, column, r.x + 3, y};
+        struct table t = { c, column, r.x + 3, y };
         enum ink ink = ui_part_row(c, r, y, PART_WORTH - (int)v->part, v->worth_top + i - v->worth, PRESS_ENTER) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
         table_cell(&t, INK_DIM, "%d", e->n);
@@ -103,12 +103,12 @@ static void sweep_charts_cost(const struct sweep_tile *t, enum sweep_cost cost, 
 
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
-    struct bar_scale s = {0, 0, false};
+    struct bar_scale s = { 0, 0, false };
     int *order, n = sweep_front(v, &order);
-    static const char *const title[] = {"small and good", "quick and good", "small in memory and good"};
-    static const char *const head[] = {"trained", "time", "memory"};
-    static const char *const less[] = {"\u25CF nothing as good is smaller", "\u25CF nothing as good is quicker",
-                                       "\u25CF nothing as good takes less"};
+    static const char *const title[] = { "small and good", "quick and good", "small in memory and good" };
+    static const char *const head[] = { "trained", "time", "memory" };
+    static const char *const less[] = { "\u25CF nothing as good is smaller", "\u25CF nothing as good is quicker",
+                                       "\u25CF nothing as good takes less" };
     const char *no_front = p->no_cost[v->cost];
     char text[32], range[80] = "", about[80];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
@@ -117,14 +117,14 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     canvas_title(c, r, about, range);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
-    const struct table_column column[] = {{"", name - 1, 1, false}, {head[v->cost], 10, 0, true}, {"mean", VALUE_WIDTH, 0, true},
-                                    {"sd", 9, 0, true}, {"n", COUNT_WIDTH, 0, true}};
-    table_heads((struct table){c, column, r.x + 3, r.y + 1}, COUNT_OF(column));
+    const struct table_column column[] = { { "", name - 1, 1, false }, { head[v->cost], 10, 0, true }, { "mean", VALUE_WIDTH, 0, true },
+                                    { "sd", 9, 0, true }, { "n", COUNT_WIDTH, 0, true } };
+    table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM, no_front ? "no front" : less[v->cost]);
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
         const struct sweep_tile *t = &p->tile[order[v->tile_top + i]];
         int y = r.y + 2 + i;
-        struct table k = {c, column, r.x + 3, y};
+        struct table k = { c, column, r.x + 3, y };
         bool here = ui_part_row(c, r, y, PART_FRONT - (int)v->part, v->tile_top + i - v->tile, PRESS_ENTER);
         enum ink ink = here ? INK_TITLE : !t->valid ? INK_DIM : INK_TEXT;
         table_cell(&k, ink, "%s", t->name);
@@ -142,7 +142,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
         else canvas_fit(c, x, y, w, INK_DIM, t->state);
     }
     int below = r.y + 3 + n - v->tile_top;
-    if (no_front) canvas_wrap(c, (struct rect){r.x + 3, below, r.w - 4, r.y + r.h - below}, INK_WARN, no_front);
+    if (no_front) canvas_wrap(c, (struct rect){ r.x + 3, below, r.w - 4, r.y + r.h - below }, INK_WARN, no_front);
     free(order);
 }
 
@@ -180,7 +180,7 @@ static void trace(struct canvas *c, const struct plot_frame *f, const double *pl
     double *step = xcalloc((size_t)n, sizeof *step);
     for (int k = 0; k < n; k++) step[k] = k;
     struct raster curve = raster_new(f);
-    struct plot_data d = {step, place, (size_t)n};
+    struct plot_data d = { step, place, (size_t)n };
     raster_trace(&curve, f, &d, 0, (size_t)n, true);
     raster_show(c, f, &curve, style, '*');
     raster_lead(c, f, &curve, pick);
@@ -202,15 +202,15 @@ static void draw_levels(const struct sweep_page *p, struct canvas *c, const stru
 
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
-    struct bar_scale s = {0, 0, false};
+    struct bar_scale s = { 0, 0, false };
     char text[32];
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
     canvas_title(c, r, p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
                  p->mixed ? "values of several kinds: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
-    struct plot_frame f = {.inside = {r.x + 2, r.y + 2, r.w - label - 4, r.h - 3}, .from = 0, .to = n > 1 ? n - 1 : 1,
-                           .y = {0, 1, 1, false, true}};
+    struct plot_frame f = { .inside = { r.x + 2, r.y + 2, r.w - label - 4, r.h - 3 }, .from = 0, .to = n > 1 ? n - 1 : 1,
+                           .y = { 0, 1, 1, false, true } };
     if (f.inside.w < 8 || f.inside.h < 2 || p->mixed) return;
     raster_pixels(c, &f.px, &f.py);
     int chosen = v->part == PART_LINES || v->part == PART_FRONT ? sweep_at_cursor(v) : -1;

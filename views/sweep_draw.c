@@ -20,19 +20,19 @@ const char *sweep_value(const struct sweep_page *p, double x, char out[32]) { re
 /* ---- the list ---- */
 
 static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect r) {
-    static const struct table_column column[] = {{"", 4, 1, true}, {"", 10, 1, true}, {"", 1, 1, false}};
+    static const struct table_column column[] = { { "", 4, 1, true }, { "", 10, 1, true }, { "", 1, 1, false } };
     char title[64];
     snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
     canvas_title(c, r, title, NULL);
     if (!v->items) {
-        ui_none(c, (struct rect){r.x, r.y + 1, r.w, r.h - 1}, *v->failed ? v->failed : NULL,
+        ui_none(c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, *v->failed ? v->failed : NULL,
                 "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
                 "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.");
         return;
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
         const struct sweep_item *s = &v->item[v->top + i];
-        struct table t = {c, column, r.x + 2, r.y + 1 + i};
+        struct table t = { c, column, r.x + 2, r.y + 1 + i };
         enum ink ink = ui_row(c, r, t.y, v->top + i - v->cursor) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%lld", (long long)s->id);
         table_cell(&t, INK_DIM, "%lld run%s", (long long)s->runs, s->runs == 1 ? "" : "s");
@@ -74,7 +74,7 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
     snprintf(right, sizeof right, "%s%s%s", p->metric ? p->metric : "no value yet", p->points ? " \u00D7100, mean" : ", mean",
              g.slices > 1 ? " \u00B7 n others" : "");
     canvas_title(c, r, title, right);
-    struct rect in = {r.x + 1, r.y + 1, r.w - 2, r.h - 2};
+    struct rect in = { r.x + 1, r.y + 1, r.w - 2, r.h - 2 };
     if (g.data.rows && g.data.columns && in.h > 0) {
         struct heat_look look = v->look;
         look.part = PART_GRID - (int)v->part;

@@ -126,10 +126,10 @@ static void know_keys(void) {
         const char *bytes;
         uint32_t code;
     } key[] = {
-        {key_up, PRESS_UP},          {key_down, PRESS_DOWN},  {key_left, PRESS_LEFT},   {key_right, PRESS_RIGHT},
-        {key_home, PRESS_HOME},      {key_end, PRESS_END},    {key_ppage, PRESS_PAGE_UP}, {key_npage, PRESS_PAGE_DOWN},
-        {key_dc, PRESS_DELETE},      {key_ic, PRESS_INSERT},  {key_btab, PRESS_BACKTAB}, {key_f1, PRESS_F1},
-        {key_backspace, PRESS_BACKSPACE}, {key_enter, PRESS_ENTER},
+        { key_up, PRESS_UP },          { key_down, PRESS_DOWN },  { key_left, PRESS_LEFT },   { key_right, PRESS_RIGHT },
+        { key_home, PRESS_HOME },      { key_end, PRESS_END },    { key_ppage, PRESS_PAGE_UP }, { key_npage, PRESS_PAGE_DOWN },
+        { key_dc, PRESS_DELETE },      { key_ic, PRESS_INSERT },  { key_btab, PRESS_BACKTAB }, { key_f1, PRESS_F1 },
+        { key_backspace, PRESS_BACKSPACE }, { key_enter, PRESS_ENTER },
     };
     for (size_t i = 0; i < COUNT_OF(key); i++) term_decoder_key(&term.decoder, key[i].bytes, key[i].code);
 }
@@ -198,7 +198,7 @@ int term_fd(void) { return STDIN_FILENO; }
 /* Reads a byte, waiting for it at most so long, so that what is typed ahead of leaving remains the shell's; of a paste all
  * that there is.  False when nothing came. */
 static bool read_bytes(int wait_ms) {
-    struct pollfd p = {STDIN_FILENO, POLLIN, 0};
+    struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
     char bytes[4096];
     size_t all = 0;
     while (all < READ_AHEAD && (!all || term.decoder.pasting)) {
@@ -220,7 +220,7 @@ static void tell_size(struct term_input *out) {
 }
 
 static bool term_hung_up(void) {
-    struct pollfd p = {STDIN_FILENO, POLLIN, 0};
+    struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
     return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
@@ -284,7 +284,7 @@ static attr_t attrs_of(uint8_t attr) {
 
 /* A character that the C library counts otherwise than the canvas would shift the row. */
 static void put_cell(int y, int x, const struct cell *at, int w) {
-    wchar_t text[4] = {(wchar_t)at->cp, 0, 0, 0};
+    wchar_t text[4] = { (wchar_t)at->cp, 0, 0, 0 };
     cchar_t out;
     short pair = pair_of(at->style);
     bool known = at->cp < 0x80 || wcwidth((wchar_t)at->cp) == w;

@@ -42,7 +42,7 @@ void term_decoder_expire(struct term_decoder *d) { d->expired = d->state != DECO
 static bool decoded(struct term_decoder *d, uint32_t code, bool alt, struct term_input *out) {
     if (!d->pasting) {
         out->kind = INPUT_PRESS;
-        out->press = (struct press){code, alt, d->ms};
+        out->press = (struct press){ code, alt, d->ms };
         return true;
     }
     uint32_t cp = code == PRESS_ENTER ? '\n' : code == PRESS_TAB ? '\t' : code;
@@ -76,11 +76,11 @@ static uint32_t numbered_key(char introducer, long number, char final) {
         long number;
         uint32_t code;
     } key[] = {
-        {'A', 1, PRESS_UP},      {'B', 1, PRESS_DOWN},      {'C', 1, PRESS_RIGHT},  {'D', 1, PRESS_LEFT},
-        {'E', 1, PRESS_OTHER},   {'F', 1, PRESS_END},       {'H', 1, PRESS_HOME},   {'P', 1, PRESS_F1},
-        {'Q', 1, PRESS_OTHER},   {'S', 1, PRESS_OTHER},     {'Z', 1, PRESS_BACKTAB}, {'~', 1, PRESS_HOME},
-        {'~', 2, PRESS_INSERT},  {'~', 3, PRESS_DELETE},    {'~', 4, PRESS_END},    {'~', 5, PRESS_PAGE_UP},
-        {'~', 6, PRESS_PAGE_DOWN}, {'~', 7, PRESS_HOME},    {'~', 8, PRESS_END},    {'~', 11, PRESS_F1},
+        { 'A', 1, PRESS_UP },      { 'B', 1, PRESS_DOWN },      { 'C', 1, PRESS_RIGHT },  { 'D', 1, PRESS_LEFT },
+        { 'E', 1, PRESS_OTHER },   { 'F', 1, PRESS_END },       { 'H', 1, PRESS_HOME },   { 'P', 1, PRESS_F1 },
+        { 'Q', 1, PRESS_OTHER },   { 'S', 1, PRESS_OTHER },     { 'Z', 1, PRESS_BACKTAB }, { '~', 1, PRESS_HOME },
+        { '~', 2, PRESS_INSERT },  { '~', 3, PRESS_DELETE },    { '~', 4, PRESS_END },    { '~', 5, PRESS_PAGE_UP },
+        { '~', 6, PRESS_PAGE_DOWN }, { '~', 7, PRESS_HOME },    { '~', 8, PRESS_END },    { '~', 11, PRESS_F1 },
     };
     for (size_t i = 0; i < COUNT_OF(key); i++)
         if (key[i].final == final && key[i].number == number) return key[i].code;
@@ -98,7 +98,7 @@ static bool decode_mouse(struct term_decoder *d, struct term_input *out) {
     bool wheel = button >= WHEEL && button < WHEEL + 4, left = button >= 0 && (button & ~28L) == 0; /* with any of Shift, Alt, Ctrl */
     if (*at != 'M' || (!wheel && !left) || x < 1 || y < 1 || x > CANVAS_SIDE || y > CANVAS_SIDE || d->pasting) return false;
     out->kind = INPUT_MOUSE;
-    out->mouse = (struct mouse){wheel ? button & 1 ? MOUSE_DOWN : MOUSE_UP : MOUSE_CLICK, (int)x - 1, (int)y - 1, d->ms};
+    out->mouse = (struct mouse){ wheel ? button & 1 ? MOUSE_DOWN : MOUSE_UP : MOUSE_CLICK, (int)x - 1, (int)y - 1, d->ms };
     return true;
 }
 

@@ -16,7 +16,7 @@
 
 enum { SHOWN_LIMIT = 16384, STACK_SIZE = 65536 };
 
-static const int fatal[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGQUIT};
+static const int fatal[] = { SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGQUIT };
 
 static char strings[512];
 static size_t strings_size;
@@ -103,10 +103,10 @@ static void redirect_stderr(void) {
 void guard_begin(void) {
     has_line = tcgetattr(STDIN_FILENO, &term_guard_line) == 0;
     active = 1;
-    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
+    stack_t alternative = { .ss_sp = stack, .ss_size = sizeof stack };
     sigaltstack(&alternative, NULL);
     for (size_t i = 0; i < COUNT_OF(fatal); i++) {
-        struct sigaction act = {.sa_handler = term_guard_on_signal, .sa_flags = SA_ONSTACK};
+        struct sigaction act = { .sa_handler = term_guard_on_signal, .sa_flags = SA_ONSTACK };
         sigaction(fatal[i], NULL, &term_guard_before[i]);
         installed[i] = term_guard_before[i].sa_handler == SIG_DFL;
         if (installed[i]) sigaction(fatal[i], &act, NULL);

@@ -38,7 +38,7 @@ static void fit_axes(struct train_view *v) {
     const struct series_task *task = train_task(v);
     double majority = task ? task->majority : v->series.majority, *own;
     struct plot_data loss = train_over(v, train_loss(v), &own), metric = train_metric(v);
-    struct plot_span losses = {0}, metrics = {0};
+    struct plot_span losses = { 0 }, metrics = { 0 };
     struct plot_look look = train_chart_look(v);
     plot_widen(&losses, &loss, &look);
     free(own);

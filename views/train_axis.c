@@ -29,7 +29,7 @@ double series_x(const struct series *s, enum plot_x x, double step) {
     if (x == PLOT_X_STEP) return step;
     if (x == PLOT_X_EPOCH) return step / s->epoch;
     const double *of = x == PLOT_X_TOKENS ? s->tokens : s->seconds;
-    struct plot_data d = {s->step, s->loss, s->count};
+    struct plot_data d = { s->step, s->loss, s->count };
     size_t at = plot_lower(&d, step);
     if (at < s->count && s->step[at] == step) return of[at];
     return at ? of[at - 1] : 0; /* evaluated before the first step, or where no point was kept */
@@ -46,8 +46,8 @@ const double *series_xs(const struct series *s, enum plot_x x, const double *ste
 }
 
 struct plot_data train_chart_of(const struct train_view *v, const struct series *s) {
-    const double *of[CHARTS] = {s->loss, s->lr, s->grad_norm};
-    return (struct plot_data){s->step, of[v->chart], s->count};
+    const double *of[CHARTS] = { s->loss, s->lr, s->grad_norm };
+    return (struct plot_data){ s->step, of[v->chart], s->count };
 }
 
 struct plot_look train_chart_look(const struct train_view *v) {
@@ -58,7 +58,7 @@ struct plot_look train_chart_look(const struct train_view *v) {
 }
 
 const char *train_chart_name(const struct train_view *v) {
-    static const char *const names[CHARTS] = {NULL, "learning rate", "gradient norm"};
+    static const char *const names[CHARTS] = { NULL, "learning rate", "gradient norm" };
     return names[v->chart];
 }
 
@@ -92,7 +92,7 @@ void train_move_cursor(struct train_view *v, int columns) {
     const double *step = train_loss(v).step;
     train_window(v, &from, &to);
     size_t last = d.count - 1, at = last, next;
-    if (v->cursor >= 0) at = plot_nearest(&(struct plot_data){step, d.value, d.count}, (double)v->cursor);
+    if (v->cursor >= 0) at = plot_nearest(&(struct plot_data){ step, d.value, d.count }, (double)v->cursor);
     double by = columns / (double)v->chart_w;
     bool log_x = v->look.log_x && d.step[at] > 0;
     if (log_x && !(from > 0)) from = d.step[0] > 0 ? d.step[0] : to / 1000;

@@ -39,7 +39,7 @@ static bool curve_of(const struct train_view *v, int i, bool metric, struct plot
         *out = train_all_tasks(v) ? train_task_data(&s->task[i], !metric) : train_term_data(&s->term[i]);
     } else {
         if (series_lacks(s, v->look.x) || (metric && !train_beside_is_measured(v, i))) return false;
-        *out = metric ? (struct plot_data){s->eval_step, s->eval_value, s->evals} : train_chart_of(v, s);
+        *out = metric ? (struct plot_data){ s->eval_step, s->eval_value, s->evals } : train_chart_of(v, s);
         if (!out->count || !out->value) return false;
     }
     out->step = series_xs(s, v->look.x, out->step, out->count, own);
@@ -61,7 +61,7 @@ void train_fit(struct train_view *v, const struct plot_span *losses, const struc
 }
 
 void train_fit_many(struct train_view *v) {
-    struct plot_span losses = {0}, metrics = {0};
+    struct plot_span losses = { 0 }, metrics = { 0 };
     struct plot_look look = train_chart_look(v);
     for (int i = 0; i < curves(v); i++) {
         struct plot_data d;
@@ -80,7 +80,7 @@ void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r
     double **own = xcalloc((size_t)all + 1, sizeof *own), cursor = train_cursor_x(v);
     for (int i = 0; i < all; i++) {
         struct plot_data d;
-        if (curve_of(v, i, metric, &d, &own[n])) line[n++] = (struct plot_line){d, plot_mark(i), scatter_style(c, i), i, 0};
+        if (curve_of(v, i, metric, &d, &own[n])) line[n++] = (struct plot_line){ d, plot_mark(i), scatter_style(c, i), i, 0 };
     }
     if (metric && v->besides) { /* few points, each with its mark, joined */
         look.y = look.metric_y;
@@ -132,7 +132,7 @@ void train_beside_list(const struct train_view *v, struct canvas *c, struct rect
         const char *lacks = series_lacks(s, v->look.x);
         int y = r.y + 1 + i - top, room = r.w - 5;
         char value[32], note[200] = "";
-        zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .pick = PICK_RUN + i});
+        zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_RUN + i });
         if (b->id == v->focus) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
         canvas_put(c, r.x + 1, y, scatter_style(c, i), plot_mark(i));
         show_value(s->best, value);

@@ -86,7 +86,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
         snprintf(title, sizeof title, smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
                  v->look.raw ? ", raw behind" : "");
     canvas_title(c, r, left, title);
-    struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
     double mark[SERIES_MARKS];
     if (v->besides) {
         train_draw_many(v, c, chart, look_of(v, mark), false);
@@ -97,12 +97,12 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
                                  : "No run in sight. 3 lists those of this history, and W there shows one's curves here, "
                                    "whoever trained it; 1 composes one.";
         if (job) says = job->reason ? job->reason : job->state == RUN_QUEUED ? "waits for its turn" : "the first step is on its way";
-        canvas_wrap(c, (struct rect){r.x + 3, r.y + 2, r.w - 4, r.h - 2},
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 },
                     job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
         return;
     }
     if (job && job->id == s->run && job->state == RUN_FAILED && job->reason && r.h > 8) {
-        struct rect why = {r.x + 1, r.y + 1, r.w - 2, 4}; /* whole, above the curve */
+        struct rect why = { r.x + 1, r.y + 1, r.w - 2, 4 }; /* whole, above the curve */
         int rows = canvas_wrap(c, why, INK_BAD, job->reason);
         chart.y += rows;
         chart.h -= rows;
@@ -129,8 +129,8 @@ struct shown_metric {
 static struct shown_metric metric_shown(const struct train_view *v) {
     const struct series *s = &v->series;
     const struct series_task *t = train_task(v);
-    if (t) return (struct shown_metric){t->metric, t->rows, t->best, t->majority, t->best_step};
-    return (struct shown_metric){s->metric, s->eval_rows, s->best, s->majority, s->best_step};
+    if (t) return (struct shown_metric){ t->metric, t->rows, t->best, t->majority, t->best_step };
+    return (struct shown_metric){ s->metric, s->eval_rows, s->best, s->majority, s->best_step };
 }
 
 /* "best 0.838 @ 240 · majority 0.578 ┄ · dev 2,538 rows" */
@@ -159,7 +159,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
     const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
     canvas_title(c, r, all ? "each task's metric" : left, about);
-    struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
     struct plot_look look = look_of(v, mark);
     if (v->besides) {
         train_draw_many(v, c, chart, look, true);
@@ -180,12 +180,12 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
     canvas_title(c, r, title, whose);
     if (!s->count || !value) return;
     double mark[SERIES_MARKS], *own;
-    struct plot_data d = train_over(v, (struct plot_data){s->step, value, s->count}, &own);
+    struct plot_data d = train_over(v, (struct plot_data){ s->step, value, s->count }, &own);
     struct plot_look look = look_of(v, mark);
     look.y.set = look.log = false;
     look.smooth = 0;
     look.whole = value == s->lr;
-    struct rect chart = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
     plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
     free(own);
 }
@@ -196,7 +196,7 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     int method = r.w >= 120 ? 34 : 20, bar = r.w >= 120 ? 30 : 16, x = r.x;
     char text[200], number[32];
     if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
-    canvas_push_clip(c, (struct rect){x + 1, y, 1, 1});
+    canvas_push_clip(c, (struct rect){ x + 1, y, 1, 1 });
     canvas_text(c, x + 1, y, state_ink(j->state), state_sign(j->state));
     canvas_pop_clip(c);
     snprintf(text, sizeof text, "#%lld", (long long)j->id);
@@ -259,7 +259,7 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
     if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
     for (int i = 0; i < rows && top + i < v->jobs; i++) {
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
-        zone_add(c, (struct zone){.at = {r.x, r.y + 1 + i, r.w, 1}, .pick = PICK_RUN + top + i});
+        zone_add(c, (struct zone){ .at = { r.x, r.y + 1 + i, r.w, 1 }, .pick = PICK_RUN + top + i });
     }
 }
 
@@ -390,8 +390,8 @@ static void train_draw_changed(struct ui *ui) {
 static void train_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct train_view *v = &ui->train;
     (void)f;
-    *out = (struct layout_need){.jobs = v->besides ? v->besides : v->jobs, .texts = v->texts, .tasks = v->series.tasks,
-                                .given = v->series.samples > 0};
+    *out = (struct layout_need){ .jobs = v->besides ? v->besides : v->jobs, .texts = v->texts, .tasks = v->series.tasks,
+                                .given = v->series.samples > 0 };
 }
 
 static int64_t train_draw_run(const struct ui *ui) { return ui->train.focus; }

@@ -21,22 +21,22 @@ bool train_all_tasks(const struct train_view *v) {
 }
 
 struct plot_data train_task_data(const struct series_task *t, bool losses) {
-    return losses ? (struct plot_data){t->step, t->loss, t->count}
-                  : (struct plot_data){t->eval_step, t->eval_value, t->evals};
+    return losses ? (struct plot_data){ t->step, t->loss, t->count }
+                  : (struct plot_data){ t->eval_step, t->eval_value, t->evals };
 }
 
 struct plot_data train_loss(const struct train_view *v) {
     const struct series_task *t = train_task(v);
     const struct series_term *part = train_term(v);
     if (t) return train_task_data(t, true);
-    if (part) return (struct plot_data){part->step, part->loss, part->count};
+    if (part) return (struct plot_data){ part->step, part->loss, part->count };
     return train_chart_of(v, &v->series);
 }
 
 struct plot_data train_metric(const struct train_view *v) {
     const struct series_task *t = train_task(v);
     if (t) return train_task_data(t, false);
-    return (struct plot_data){v->series.eval_step, v->series.eval_value, v->series.evals};
+    return (struct plot_data){ v->series.eval_step, v->series.eval_value, v->series.evals };
 }
 
 void train_next_task(struct train_view *v) {
@@ -55,8 +55,8 @@ enum { NAME, METRIC, CURVE, LATEST, MAJORITY, SHARE, ROWS, COLUMNS };
 
 static void place(const struct train_view *v, const struct canvas *c, struct rect r, struct table_column k[COLUMNS]) {
     static const struct table_column all[COLUMNS] = {
-        {"", 4, 1, false}, {" metric ", 6, 1, false}, {" curve ", 10, 1, false}, {" latest ", 7, 1, true}, {"majority ", 8, 1, true},
-        {"of batch ", 8, 1, true}, {" rows ", 0, 0, false}};
+        { "", 4, 1, false }, { " metric ", 6, 1, false }, { " curve ", 10, 1, false }, { " latest ", 7, 1, true }, { "majority ", 8, 1, true },
+        { "of batch ", 8, 1, true }, { " rows ", 0, 0, false } };
     memcpy(k, all, sizeof all);
     for (int i = 0; i < v->series.tasks; i++) {
         int name = canvas_width(c, v->series.task[i].name);
@@ -112,7 +112,7 @@ void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect 
         else if (k->w) canvas_text(c, x - 1, r.y, INK_DIM, k->head);
     }
     canvas_push_clip(c, r);
-    for (int i = 0; i < rows && top + i < n; i++) draw_task(v, (struct table){c, column, r.x + 3, r.y + 1 + i}, top + i);
+    for (int i = 0; i < rows && top + i < n; i++) draw_task(v, (struct table){ c, column, r.x + 3, r.y + 1 + i }, top + i);
     canvas_pop_clip(c);
 }
 

@@ -14,7 +14,7 @@ static const char *short_name(const struct series_term *t) {
     return dot ? dot + 1 : t->name;
 }
 
-struct plot_data train_term_data(const struct series_term *t) { return (struct plot_data){t->step, t->loss, t->count}; }
+struct plot_data train_term_data(const struct series_term *t) { return (struct plot_data){ t->step, t->loss, t->count }; }
 
 const struct series_term *train_term(const struct train_view *v) {
     bool one = !v->shown_task && v->shown_term >= 1 && v->shown_term <= v->series.terms;

@@ -56,15 +56,15 @@ static bool are_short(const struct canvas *c, const struct train_sample *x, size
 
 /* A line each: mark, what was given, what should have been, and the source. */
 static void draw_table(struct canvas *c, struct rect r, const struct train_sample *x, size_t n) {
-    const struct table_column column[] = {{"given", SHORT, 1, false}, {"wanted", SHORT, 1, false},
-                                          {"source", r.w - 6 - 2 * SHORT, 0, false}};
-    table_heads((struct table){c, column, r.x + 3, r.y}, COUNT_OF(column));
+    const struct table_column column[] = { { "given", SHORT, 1, false }, { "wanted", SHORT, 1, false },
+                                          { "source", r.w - 6 - 2 * SHORT, 0, false } };
+    table_heads((struct table){ c, column, r.x + 3, r.y }, COUNT_OF(column));
     for (size_t i = 0; i < n && (int)i + 1 < r.h; i++) {
         int y = r.y + 1 + (int)i;
         enum ink ink;
         const char *sign = train_texts_mark(c, &x[i], &ink);
         canvas_text(c, r.x + 1, y, ink, sign);
-        struct table t = {c, column, r.x + 3, y};
+        struct table t = { c, column, r.x + 3, y };
         table_cell(&t, ink == INK_GOOD ? INK_TEXT : ink, "%s", x[i].generated);
         table_cell(&t, INK_TEXT, "%s", x[i].target ? x[i].target : "");
         table_cell(&t, INK_DIM, "%s", x[i].source);
@@ -77,7 +77,7 @@ static int draw_text(struct canvas *c, struct rect r, int y, int most, enum ink 
     int left = r.y + r.h - y;
     if (left < 1) return 0;
     canvas_text(c, r.x + 3, y, INK_DIM, label);
-    struct rect to = {r.x + 11, y, r.w - 12, left < most ? left : most};
+    struct rect to = { r.x + 11, y, r.w - 12, left < most ? left : most };
     if (to.w < 1) return 1;
     int rows = canvas_wrap_rows(c, to.w, text);
     if (to.h < 2 || rows < 2) {
@@ -113,7 +113,7 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
                  top ? " \u00B7 n N more" : "");
     }
     canvas_title(c, r, "texts", right);
-    struct rect body = {r.x, r.y + 1, r.w, r.h - 1};
+    struct rect body = { r.x, r.y + 1, r.w, r.h - 1 };
     if (!n) {
         canvas_fit(c, r.x + 3, r.y + 1, r.w - 4, INK_DIM,
                    "no text yet: a text-to-text run shows here what it gives for drawn dev rows");

@@ -23,34 +23,34 @@ static const struct ui_command {
     int most;
     const char *help;
 } ui_commands[CMD_COUNT] = {
-    [CMD_TRAIN] = {"train", TAKES_NOTHING, 0, "train what Compose holds; with options a run of its own, as on the command line"},
-    [CMD_METHOD] = {"method", TAKES_METHOD, ANY_WORDS, "a method into Compose: its name or text"},
-    [CMD_METHODS] = {"methods", TAKES_NOTHING, ANY_WORDS,
-                     "the published methods, to choose from; save NAME, forget NAME, export FILE, import FILE: your own"},
-    [CMD_MODELS] = {"models", TAKES_MODEL, 1, "another model: a name or folder; alone the list"},
-    [CMD_TASKS] = {"tasks", TAKES_TASK, 1, "another task: a name or folder, or several as A,B; alone the list"},
-    [CMD_RUNS] = {"runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter"},
-    [CMD_SHOW] = {"show", TAKES_RUN, 1, "a run's page"},
-    [CMD_WATCH] = {"watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it"},
-    [CMD_COMPARE] = {"compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side"},
-    [CMD_SWEEP] = {"sweep", TAKES_SWEEP, 1, "Sweep: one of them by its number, or the list; with options a new one"},
-    [CMD_STOP] = {"stop", TAKES_RUN, 1, "stop a run: asks first"},
-    [CMD_RESUME] = {"resume", TAKES_RUN, 1, "go on with a run where it stopped"},
-    [CMD_CLONE] = {"clone", TAKES_RUN, 1, "a run's method and options into Compose"},
-    [CMD_TRASH] = {"trash", TAKES_RUN, 1, "a run into the trash (u undoes); alone: view the trash, or leave it"},
-    [CMD_RESTORE] = {"restore", TAKES_RUN, 1, "a run out of the trash"},
-    [CMD_PURGE] = {"purge", TAKES_NOTHING, 0, "delete what is marked in the trash, or all of it, for good: asks twice"},
-    [CMD_EXPORT] = {"export", TAKES_FORM, 1,
-                    "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, png, text or ansi"},
-    [CMD_MAP] = {"map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets"},
-    [CMD_UNSEEN] = {"unseen", TAKES_TASK, 1, "Map: rows of tasks that the run was not trained on beside its own"},
-    [CMD_SORT] = {"sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round"},
-    [CMD_GO] = {"go", TAKES_SCREEN, 1, "to a screen by its name"},
-    [CMD_PAGE] = {"page", TAKES_NOTHING, 0, "what the last command printed"},
-    [CMD_SET] = {"set", TAKES_SETTING, ANY_WORDS, "a setting for now: theme, glyphs, mouse; :save-settings keeps them"},
-    [CMD_SAVE_SETTINGS] = {"save-settings", TAKES_NOTHING, 0, "write all settings to their file, each with a comment"},
-    [CMD_HELP] = {"help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options"},
-    [CMD_QUIT] = {"quit", TAKES_NOTHING, 0, "leave"},
+    [CMD_TRAIN] = { "train", TAKES_NOTHING, 0, "train what Compose holds; with options a run of its own, as on the command line" },
+    [CMD_METHOD] = { "method", TAKES_METHOD, ANY_WORDS, "a method into Compose: its name or text" },
+    [CMD_METHODS] = { "methods", TAKES_NOTHING, ANY_WORDS,
+                     "the published methods, to choose from; save NAME, forget NAME, export FILE, import FILE: your own" },
+    [CMD_MODELS] = { "models", TAKES_MODEL, 1, "another model: a name or folder; alone the list" },
+    [CMD_TASKS] = { "tasks", TAKES_TASK, 1, "another task: a name or folder, or several as A,B; alone the list" },
+    [CMD_RUNS] = { "runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter" },
+    [CMD_SHOW] = { "show", TAKES_RUN, 1, "a run's page" },
+    [CMD_WATCH] = { "watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it" },
+    [CMD_COMPARE] = { "compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side" },
+    [CMD_SWEEP] = { "sweep", TAKES_SWEEP, 1, "Sweep: one of them by its number, or the list; with options a new one" },
+    [CMD_STOP] = { "stop", TAKES_RUN, 1, "stop a run: asks first" },
+    [CMD_RESUME] = { "resume", TAKES_RUN, 1, "go on with a run where it stopped" },
+    [CMD_CLONE] = { "clone", TAKES_RUN, 1, "a run's method and options into Compose" },
+    [CMD_TRASH] = { "trash", TAKES_RUN, 1, "a run into the trash (u undoes); alone: view the trash, or leave it" },
+    [CMD_RESTORE] = { "restore", TAKES_RUN, 1, "a run out of the trash" },
+    [CMD_PURGE] = { "purge", TAKES_NOTHING, 0, "delete what is marked in the trash, or all of it, for good: asks twice" },
+    [CMD_EXPORT] = { "export", TAKES_FORM, 1,
+                    "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, png, text or ansi" },
+    [CMD_MAP] = { "map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets" },
+    [CMD_UNSEEN] = { "unseen", TAKES_TASK, 1, "Map: rows of tasks that the run was not trained on beside its own" },
+    [CMD_SORT] = { "sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round" },
+    [CMD_GO] = { "go", TAKES_SCREEN, 1, "to a screen by its name" },
+    [CMD_PAGE] = { "page", TAKES_NOTHING, 0, "what the last command printed" },
+    [CMD_SET] = { "set", TAKES_SETTING, ANY_WORDS, "a setting for now: theme, glyphs, mouse; :save-settings keeps them" },
+    [CMD_SAVE_SETTINGS] = { "save-settings", TAKES_NOTHING, 0, "write all settings to their file, each with a comment" },
+    [CMD_HELP] = { "help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options" },
+    [CMD_QUIT] = { "quit", TAKES_NOTHING, 0, "leave" },
 };
 
 static int words_of(const char *line) {
@@ -211,12 +211,12 @@ static void go_to(struct ui *ui, const char *rest, struct effect *out) {
 
 /* What a sweep's line asks of the screens; false: the command line's own (a plan, results as a table, a file). */
 static bool sweep_line(struct ui *ui, const char *rest, struct effect *out) {
-    static const char *const printed[] = {" --dry-run", " --slurm", " --json", " --csv", " --markdown", " --help", " --at-once",
-                                          " --workers", " --by", " --value", " --cost", " --margin", " --sbatch", " --max-array", " --db"};
+    static const char *const printed[] = { " --dry-run", " --slurm", " --json", " --csv", " --markdown", " --help", " --at-once",
+                                          " --workers", " --by", " --value", " --cost", " --margin", " --sbatch", " --max-array", " --db" };
     static const struct {
         const char *word;
         enum effect_kind kind;
-    } subs[] = {{"resume ", EFFECT_SWEEP_GO}, {"stop ", EFFECT_SWEEP_STOP}, {"extend ", EFFECT_SWEEP_EXTEND}};
+    } subs[] = { { "resume ", EFFECT_SWEEP_GO }, { "stop ", EFFECT_SWEEP_STOP }, { "extend ", EFFECT_SWEEP_EXTEND } };
     char whole[PROMPT_ROOM + 1];
     snprintf(whole, sizeof whole, " %s", rest);
     for (size_t i = 0; i < COUNT_OF(printed); i++)
@@ -230,7 +230,7 @@ static bool sweep_line(struct ui *ui, const char *rest, struct effect *out) {
         snprintf(number, sizeof number, "%.*s", n < sizeof number ? (int)n : 0, at);
         if (!text_to_int(number, &id) || id < 1) return false;
         ui->ask.run[0] = id;
-        *out = (struct effect){.kind = subs[i].kind, .run = ui->ask.run, .runs = 1};
+        *out = (struct effect){ .kind = subs[i].kind, .run = ui->ask.run, .runs = 1 };
         snprintf(out->text, sizeof out->text, "%s", at + n + strspn(at + n, " "));
         sweep_open(&ui->sweep, id);
         ui_show(ui, SCREEN_SWEEP);
@@ -252,7 +252,7 @@ static bool show_sweep(struct ui *ui, const char *rest, struct effect *out) {
 
 /* The command line's, done by the app: a page, a job, or a reason why not. */
 static void as_verb(struct ui *ui, const char *line, struct effect *out) {
-    *out = (struct effect){.kind = EFFECT_VERB};
+    *out = (struct effect){ .kind = EFFECT_VERB };
     snprintf(out->text, sizeof out->text, "%s", line);
     ui->ask.run[0] = 0;
 }
@@ -263,8 +263,8 @@ static void own_methods_command(struct ui *ui, const char *line, const char *res
         const char *word;
         enum effect_kind kind;
         int by;
-    } words[] = {{"save", EFFECT_METHOD_KEEP, 0}, {"forget", EFFECT_METHOD_KEEP, -1}, {"export", EFFECT_METHODS_OUT, 0},
-                 {"import", EFFECT_METHODS_IN, 0}};
+    } words[] = { { "save", EFFECT_METHOD_KEEP, 0 }, { "forget", EFFECT_METHOD_KEEP, -1 }, { "export", EFFECT_METHODS_OUT, 0 },
+                 { "import", EFFECT_METHODS_IN, 0 } };
     size_t n = strcspn(rest, " ");
     const char *what = rest + n + strspn(rest + n, " ");
     if (!*rest) {

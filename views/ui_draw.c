@@ -70,7 +70,7 @@ const char *state_sign(enum run_state s) {
     static const char *const signs[RUN_STATES] = {
         [RUN_QUEUED] = "\u2026",  [RUN_RUNNING] = "\u25B6", [RUN_PAUSED] = "\u2016",
         [RUN_FINISHED] = "\u2713", [RUN_STOPPED] = "\u25A0", [RUN_FAILED] = "\u2717",
-        [RUN_INTERRUPTED] = "\u2691"};
+        [RUN_INTERRUPTED] = "\u2691" };
     return signs[s];
 }
 
@@ -87,7 +87,7 @@ enum ink state_ink(enum run_state s) {
 
 struct panes ui_panes(const struct ui *ui, enum screen_id screen) {
     const struct screen *s = screen_at(screen);
-    struct layout_need need = {0};
+    struct layout_need need = { 0 };
     struct layout_frame f;
     struct panes p;
     layout_frame(ui->w, ui->h, &f);
@@ -107,13 +107,13 @@ bool ui_row(struct canvas *c, struct rect r, int y, int down) {
 }
 
 bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key) {
-    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .part = part, .down = down, .key = key});
+    zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .part = part, .down = down, .key = key });
     if (!part && !down) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     return !part && !down;
 }
 
 void ui_none(struct canvas *c, struct rect body, const char *failed, const char *says) {
-    struct rect r = {body.x + 3, body.y + 1, body.w - 6, body.h - 1};
+    struct rect r = { body.x + 3, body.y + 1, body.w - 6, body.h - 1 };
     canvas_wrap(c, r, failed ? INK_BAD : INK_DIM, failed ? failed : says);
 }
 
@@ -137,7 +137,7 @@ static void draw_tabs(const struct ui *ui, struct canvas *c, struct rect r) {
         const struct screen *s = screen_at((enum screen_id)i);
         if (!s->tab) continue;
         int w = canvas_text(c, x, r.y, s == here ? INK_TAB : INK_DIM, s->tab);
-        zone_add(c, (struct zone){.at = {x, r.y, w, 1}, .key = key_to(s->to)});
+        zone_add(c, (struct zone){ .at = { x, r.y, w, 1 }, .key = key_to(s->to) });
         x += w + gap;
     }
     char text[200] = "";
@@ -170,18 +170,18 @@ static int hint_width(const struct canvas *c, const struct key_entry *k, const c
 static int draw_hint(struct canvas *c, int x, int y, const char *name, const char *hint, uint32_t key) {
     int used = canvas_text(c, x, y, INK_KEY, name) + 1;
     used += canvas_text(c, x + used, y, INK_DIM, hint);
-    zone_add(c, (struct zone){.at = {x, y, used, 1}, .key = key});
+    zone_add(c, (struct zone){ .at = { x, y, used, 1 }, .key = key });
     return used + 2;
 }
 
 /* While a list, a line or a question is open, its own keys are all that works. */
 static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
-    static const char *const list[] = {"Enter", "take", "j/k", "choice", "Esc", "back", NULL};
-    static const char *const line[] = {"Enter", "take", "Esc", "cancel", NULL};
-    static const char *const files[] = {"Enter", "open", "Up Down", "choice", "letters", "narrow", "Left Right", "folders", "Esc",
-                                        "back", NULL};
-    static const char *const command[] = {"Enter", "do", "Tab", "complete", "Up/Down", "choice", "Esc", "cancel", NULL};
-    static const char *const ask[] = {"Esc", "no", NULL};
+    static const char *const list[] = { "Enter", "take", "j/k", "choice", "Esc", "back", NULL };
+    static const char *const line[] = { "Enter", "take", "Esc", "cancel", NULL };
+    static const char *const files[] = { "Enter", "open", "Up Down", "choice", "letters", "narrow", "Left Right", "folders", "Esc",
+                                        "back", NULL };
+    static const char *const command[] = { "Enter", "do", "Tab", "complete", "Up/Down", "choice", "Esc", "cancel", NULL };
+    static const char *const ask[] = { "Esc", "no", NULL };
     const char *const *own = ui->ask.kind                                   ? ask
                              : ui->prompt.open && ui->use == USE_COMMAND ? command
                              : ui->prompt.open && ui->use == USE_FILES      ? files
@@ -240,7 +240,7 @@ static void draw_line_of(const struct ui *ui, struct canvas *c, struct rect r, i
 }
 
 static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
-    static const enum ink inks[] = {INK_TEXT, INK_GOOD, INK_WARN, INK_BAD};
+    static const enum ink inks[] = { INK_TEXT, INK_GOOD, INK_WARN, INK_BAD };
     int used = 0, said = 1;
     if (ui->ask.kind) {
         canvas_fit(c, r.x + 1, r.y, r.w - 2, INK_WARN, ui->ask.text);
@@ -250,9 +250,9 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
         /* a long one lies over the rows above until the next press: it is read to its end */
         int rows = canvas_wrap_rows(c, r.w - 2, ui->message);
         rows = rows > r.y + 1 ? r.y + 1 : rows < 1 ? 1 : rows;
-        struct rect box = {r.x, r.y - rows + 1, r.w, rows};
+        struct rect box = { r.x, r.y - rows + 1, r.w, rows };
         if (rows > 1) canvas_fill(c, box, INK_TEXT, ' ');
-        canvas_wrap(c, (struct rect){r.x + 1, box.y, r.w - 2, rows}, inks[ui->say], ui->message);
+        canvas_wrap(c, (struct rect){ r.x + 1, box.y, r.w - 2, rows }, inks[ui->say], ui->message);
         used = canvas_width(c, ui->message);
         said = rows;
     } else if (ui->picker.open) {
@@ -284,7 +284,7 @@ static void draw_line(const struct ui *ui, struct canvas *c) {
     }
     snprintf(text, sizeof text, "window too small: %dx%d needed", LAYOUT_MIN_W, LAYOUT_MIN_H);
     if (c->h > row) {
-        struct rect rest = {0, row, c->w, c->h - row};
+        struct rect rest = { 0, row, c->w, c->h - row };
         canvas_push_clip(c, rest);
         canvas_wrap(c, rest, INK_WARN, text);
         canvas_pop_clip(c);

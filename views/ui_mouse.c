@@ -7,7 +7,7 @@
 #include "views/zone.h"
 
 static void mouse_press(struct ui *ui, uint32_t key, int64_t ms, struct effect *out) {
-    struct press p = {key, false, ms};
+    struct press p = { key, false, ms };
     ui_press(ui, &p, out);
 }
 
@@ -24,7 +24,7 @@ static bool click_zone(struct ui *ui, const struct mouse *m, struct effect *out)
     c.zones = all;
     ui_draw(ui, &c);
     const struct zone *found = zone_at(all, m->x, m->y);
-    struct zone z = found ? *found : (struct zone){.key = 0};
+    struct zone z = found ? *found : (struct zone){ .key = 0 };
     int right = 0, down = 0;
     if (found) zone_steps(found, m->x, m->y, &right, &down);
     canvas_release(&c);
@@ -51,7 +51,7 @@ static void click(struct ui *ui, const struct layout_frame *f, const struct mous
 void ui_mouse(struct ui *ui, const struct mouse *m, struct effect *out) {
     enum { LINES = 3 };
     struct layout_frame f;
-    *out = (struct effect){.kind = EFFECT_NONE};
+    *out = (struct effect){ .kind = EFFECT_NONE };
     layout_frame(ui->w, ui->h, &f);
     if (ui->ask.kind || f.size == LAYOUT_LINE) return; /* a question is answered by its keys */
     if (m->x >= ui->w || m->y >= ui->h) return; /* a lesson beside the screen */

@@ -10,17 +10,17 @@ static const struct {
     enum effect_kind kind;
     const char *form, *label, *note;
 } write_forms[] = {
-    {EFFECT_TABLE, "csv", "as CSV", "a line a row, all its columns"},
-    {EFFECT_TABLE, "json", "as JSON", "with names, for programs"},
-    {EFFECT_TABLE, "markdown", "as Markdown", "to be read, or put into a page"},
-    {EFFECT_EXPORT, "csv", "as CSV", "every step: loss, learning rate, norm, and each evaluation"},
-    {EFFECT_EXPORT, "json", "as JSON Lines", "the same, an object a line"},
-    {EFFECT_EXPORT, "markdown", "as Markdown", "the same as a table"},
-    {EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method folded in"},
-    {EFFECT_PICTURE, "svg", "as an SVG picture", "for pages and slides; sharp at any size"},
-    {EFFECT_PICTURE, "png", "as a PNG picture", "where rsvg-convert is installed (librsvg2-bin)"},
-    {EFFECT_PICTURE, "text", "as text", "what is on the screen"},
-    {EFFECT_PICTURE, "ansi", "as text with colours", "ANSI sequences: cat shows it in a terminal"},
+    { EFFECT_TABLE, "csv", "as CSV", "a line a row, all its columns" },
+    { EFFECT_TABLE, "json", "as JSON", "with names, for programs" },
+    { EFFECT_TABLE, "markdown", "as Markdown", "to be read, or put into a page" },
+    { EFFECT_EXPORT, "csv", "as CSV", "every step: loss, learning rate, norm, and each evaluation" },
+    { EFFECT_EXPORT, "json", "as JSON Lines", "the same, an object a line" },
+    { EFFECT_EXPORT, "markdown", "as Markdown", "the same as a table" },
+    { EFFECT_EXPORT, "hf", "as a Hugging Face folder", "the model with the method folded in" },
+    { EFFECT_PICTURE, "svg", "as an SVG picture", "for pages and slides; sharp at any size" },
+    { EFFECT_PICTURE, "png", "as a PNG picture", "where rsvg-convert is installed (librsvg2-bin)" },
+    { EFFECT_PICTURE, "text", "as text", "what is on the screen" },
+    { EFFECT_PICTURE, "ansi", "as text with colours", "ANSI sequences: cat shows it in a terminal" },
 };
 
 static int64_t write_run(const struct ui *ui) {

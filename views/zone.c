@@ -19,7 +19,7 @@ void zone_add(struct canvas *c, struct zone z) {
 }
 
 void zone_row(struct canvas *c, struct rect r, int y, int i) {
-    zone_add(c, (struct zone){.at = {r.x, y, r.w, 1}, .down = i, .key = PRESS_ENTER});
+    zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .down = i, .key = PRESS_ENTER });
 }
 
 const struct zone *zone_at(const struct zones *z, int x, int y) {

@@ -13,12 +13,12 @@
 
 #include "core/base/mem.h"
 
-static const int passed_on[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
+static const int passed_on[] = { SIGTERM, SIGINT, SIGQUIT, SIGHUP };
 static int keeper_told = -1; /* the pipe's end by which it is told to let go */
 
 /* Ends as the other process did. */
 static void end_as(int status) {
-    const struct rlimit none = {0, 0};
+    const struct rlimit none = { 0, 0 };
     sigset_t all;
     if (!WIFSIGNALED(status)) _exit(WEXITSTATUS(status));
     setrlimit(RLIMIT_CORE, &none); /* the other has left one */
@@ -41,7 +41,7 @@ static void follow_child(pid_t pid) {
 
 static void keep(pid_t pid, int told, const sigset_t *signals) {
     signal(SIGCHLD, SIG_DFL); /* it may have been ignored */
-    struct pollfd fd[] = {{.fd = signalfd(-1, signals, SFD_CLOEXEC), .events = POLLIN}, {.fd = told, .events = POLLIN}};
+    struct pollfd fd[] = { { .fd = signalfd(-1, signals, SFD_CLOEXEC), .events = POLLIN }, { .fd = told, .events = POLLIN } };
     for (;;) {
         struct signalfd_siginfo one;
         char byte;

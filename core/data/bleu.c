@@ -87,8 +87,8 @@ static void bleu_split(const struct buf *b, struct words *w) {
 /* Adds a text's words by the 13a rules. */
 static void bleu_words(const char *s, size_t n, struct words *w) {
     static const char *const change[][2] = {
-        {"<skipped>", ""}, {"-\n", ""},    {"\n", " "},   {"&quot;", "\""},
-        {"&amp;", "&"},    {"&lt;", "<"}, {"&gt;", ">"},
+        { "<skipped>", "" }, { "-\n", "" },    { "\n", " " },   { "&quot;", "\"" },
+        { "&amp;", "&" },    { "&lt;", "<" }, { "&gt;", ">" },
     };
     struct buf b = BUF_INIT;
     buf_add(&b, s, unicode_rstrip(s, n));
@@ -109,7 +109,7 @@ static void bleu_words(const char *s, size_t n, struct words *w) {
 
 /* ---- score ---- */
 void bleu_add(struct bleu *b, const char *gold, size_t gold_size, const char *text, size_t size) {
-    struct words g = {0}, t = {0};
+    struct words g = { 0 }, t = { 0 };
     bleu_words(gold, gold_size, &g);
     bleu_words(text, size, &t);
     int32_t *x = xcalloc(g.n + 1, sizeof *x), *y = xcalloc(t.n + 1, sizeof *y);

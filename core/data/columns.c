@@ -8,8 +8,8 @@
 
 /* Names under which source and target texts are found in the wild. */
 static const char *const columns_pair[][2] = {
-    {"source", "target"}, {"document", "summary"}, {"article", "highlights"},
-    {"input", "output"},  {"text", "summary"},
+    { "source", "target" }, { "document", "summary" }, { "article", "highlights" },
+    { "input", "output" },  { "text", "summary" },
 };
 
 char *names_text(char *const *name, int count, int most) {
@@ -65,9 +65,9 @@ static const char *columns_usual(const struct dataset *d, bool alone) {
 static int labelled(const struct dataset *d, struct columns *c, const struct dataset_options *o) {
     const char *a = o->text_a;
     if (!a) a = columns_usual(d, !o->label);
-    *c = (struct columns){.a = either(d, a, o->other.text_a),
+    *c = (struct columns){ .a = either(d, a, o->other.text_a),
                           .b = either(d, o->text_b, o->other.text_b), .c = o->text_c,
-                          .label = either(d, o->label, o->other.label)};
+                          .label = either(d, o->label, o->other.label) };
     return 0;
 }
 
@@ -75,7 +75,7 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
                    struct err *e) {
     const char *const *texts;
     if (o->target) {
-        *c = (struct columns){.a = o->text_a, .target = o->target};
+        *c = (struct columns){ .a = o->text_a, .target = o->target };
         return 0;
     }
     if (!o->guess_texts) return labelled(d, c, o);
@@ -91,13 +91,13 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
     }
     text_line(&d->report.notes, "\"%s\" and \"%s\" are read as source and target texts", texts[0],
               texts[1]);
-    *c = (struct columns){.a = texts[0], .target = texts[1]};
+    *c = (struct columns){ .a = texts[0], .target = texts[1] };
     return 0;
 }
 
 const char *columns_option(const struct dataset_options *o, size_t k) {
-    const char *const option[] = {o->target ? "--source" : o->text_option ? o->text_option : "--text", "--text-b", NULL,
-                                  "--label", "--target"};
+    const char *const option[] = { o->target ? "--source" : o->text_option ? o->text_option : "--text", "--text-b", NULL,
+                                  "--label", "--target" };
     return o->text_option && !*o->text_option ? NULL : option[k];
 }
 
@@ -133,7 +133,7 @@ void columns_advise(const struct dataset *d, const char *name, const char *optio
 bool columns_missing(const struct dataset_options *o, struct dataset *d, struct err *e) {
     struct columns c;
     if (o->shape != DATA_FLAT || columns_choose(o, d, &c, NULL)) return false;
-    const char *const name[] = {c.a, c.b, c.c, c.label, c.target};
+    const char *const name[] = { c.a, c.b, c.c, c.label, c.target };
     for (size_t k = 0; k < COUNT_OF(name); k++) {
         if (!name[k] || has(d, name[k])) continue;
         struct buf advice = BUF_INIT;

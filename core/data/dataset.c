@@ -42,7 +42,7 @@ static bool blank(const struct field *f) {
 
 /* Notes a row whose bytes are not as they seem. */
 static void look_at_bytes(struct import_report *r, size_t line, const struct fields *f) {
-    const struct field *const all[] = {&f->a, &f->b, &f->c, &f->label, &f->target};
+    const struct field *const all[] = { &f->a, &f->b, &f->c, &f->label, &f->target };
     bool odd = false, nul = false;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         if (!all[i]->s) continue;
@@ -62,7 +62,7 @@ static struct field dataset_label_text(struct import *m, const struct field *f) 
         i += utf8_decode(f->s + i, f->n - i, &cp);
         utf8_add(&b, cp);
     }
-    struct field out = {memory_copy(m->d->memory, buf_text(&b), b.size), b.size};
+    struct field out = { memory_copy(m->d->memory, buf_text(&b), b.size), b.size };
     buf_release(&b);
     return out;
 }
@@ -74,7 +74,7 @@ static struct field with_third(struct import *m, const struct fields *f, size_t 
     s[f->b.n] = ' ';
     memcpy(s + f->b.n + 1, f->c.s, f->c.n);
     *third = f->b.n + 1;
-    return (struct field){s, n};
+    return (struct field){ s, n };
 }
 
 void import_row(struct import *m, size_t line, const struct fields *f) {
@@ -106,15 +106,15 @@ void import_row(struct import *m, size_t line, const struct fields *f) {
     m->raw_label[d->rows] = f->label;
     d->row[d->rows++] = (struct dataset_row){
         .a = f->a.s, .b = b.s, .a_size = f->a.n, .b_size = b.n, .third = third,
-        .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line};
+        .target_text = f->target.s, .target_size = f->target.n, .label = -1, .line = line };
 }
 
 int format_by_name(const char *path) {
     static const struct {
         const char *end;
         enum data_format format;
-    } known[] = {{".tsv", DATA_TSV},     {".txt", DATA_TSV},     {".csv", DATA_CSV},
-                 {".jsonl", DATA_JSONL}, {".ndjson", DATA_JSONL}, {".json", DATA_JSONL}};
+    } known[] = { { ".tsv", DATA_TSV },     { ".txt", DATA_TSV },     { ".csv", DATA_CSV },
+                 { ".jsonl", DATA_JSONL }, { ".ndjson", DATA_JSONL }, { ".json", DATA_JSONL } };
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < COUNT_OF(known); i++)
         if (!strcasecmp(dot, known[i].end)) return (int)known[i].format;
@@ -208,7 +208,7 @@ int dataset_read(struct dataset *d, const struct dataset_options *o, struct err 
     memset(d, 0, sizeof *d);
     d->path = xstrdup(o->path);
     d->memory = xcalloc(1, sizeof *d->memory);
-    struct import m = {.o = o, .d = d};
+    struct import m = { .o = o, .d = d };
     int rc = dataset_read_all(&m, e);
     free(m.label);
     free(m.raw_label);
@@ -340,7 +340,7 @@ static int encode_target(struct dataset *d, size_t i, const struct tokenizer *t,
 int dataset_encode(struct dataset *d, const struct tokenizer *t, size_t max_len,
                    size_t max_target, int embedding_rows, struct err *e) {
     struct err own = ERR_INIT;
-    struct rooms room = {0};
+    struct rooms room = { 0 };
     int rc = 0;
     if (!e) e = &own;
     forget_tokens(d);

@@ -10,10 +10,10 @@ static const struct {
     char c;
     const char *name, *option;
 } delimiter_usual[] = {
-    {'\t', "tab", "--delimiter tab"},
-    {';', "semicolon", "--delimiter ';'"},
-    {',', "comma", "--delimiter ','"},
-    {'|', "pipe", "--delimiter '|'"},
+    { '\t', "tab", "--delimiter tab" },
+    { ';', "semicolon", "--delimiter ';'" },
+    { ',', "comma", "--delimiter ','" },
+    { '|', "pipe", "--delimiter '|'" },
 };
 
 int delimiter_parse(const char *text, char *out, struct err *e) {

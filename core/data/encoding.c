@@ -13,24 +13,24 @@ struct mark {
 
 /* The longer marks first: UTF-32's begins as UTF-16's does. */
 static const struct mark marks[] = {
-    {"\xFF\xFE\0\0", 4, "the file is UTF-32; UTF-8 is read"},
-    {"\0\0\xFE\xFF", 4, "the file is UTF-32; UTF-8 is read"},
-    {"\xFF\xFE", 2, "the file is UTF-16; UTF-8 is read"},
-    {"\xFE\xFF", 2, "the file is UTF-16; UTF-8 is read"},
-    {"version https://git-lfs", 23, "a Git LFS pointer; the data was not downloaded"},
-    {"\x1F\x8B", 2, "the file is compressed (gzip); unpack it first"},
-    {"BZh", 3, "the file is compressed (bzip2); unpack it first"},
-    {"\xFD\x37zXZ\0", 6, "the file is compressed (xz); unpack it first"},
-    {"\x28\xB5\x2F\xFD", 4, "the file is compressed (zstd); unpack it first"},
-    {"\xD0\xCF\x11\xE0", 4, "the file is a spreadsheet or document of an office; save it as CSV"},
-    {"PAR1", 4, "the file is Parquet; tables of text are read"},
-    {"PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet (.xlsx, .ods); save it as CSV"},
+    { "\xFF\xFE\0\0", 4, "the file is UTF-32; UTF-8 is read" },
+    { "\0\0\xFE\xFF", 4, "the file is UTF-32; UTF-8 is read" },
+    { "\xFF\xFE", 2, "the file is UTF-16; UTF-8 is read" },
+    { "\xFE\xFF", 2, "the file is UTF-16; UTF-8 is read" },
+    { "version https://git-lfs", 23, "a Git LFS pointer; the data was not downloaded" },
+    { "\x1F\x8B", 2, "the file is compressed (gzip); unpack it first" },
+    { "BZh", 3, "the file is compressed (bzip2); unpack it first" },
+    { "\xFD\x37zXZ\0", 6, "the file is compressed (xz); unpack it first" },
+    { "\x28\xB5\x2F\xFD", 4, "the file is compressed (zstd); unpack it first" },
+    { "\xD0\xCF\x11\xE0", 4, "the file is a spreadsheet or document of an office; save it as CSV" },
+    { "PAR1", 4, "the file is Parquet; tables of text are read" },
+    { "PK\x03\x04", 4, "the file is a ZIP archive or a spreadsheet (.xlsx, .ods); save it as CSV" },
 };
 
 /* Text of wide units without a mark: ASCII among it leaves NULs at every other byte, or at three of four. */
 static const char *wide_units(const char *s, size_t n) {
     enum { LOOK = 4096 };
-    size_t nul[2] = {0, 0};
+    size_t nul[2] = { 0, 0 };
     n = (n < LOOK ? n : LOOK) & ~(size_t)1;
     for (size_t i = 0; i < n; i++) nul[i % 2] += !s[i];
     size_t half = n / 2;

@@ -12,14 +12,14 @@ static const char *reason(const struct err *e) {
     static const struct {
         const char *part, *why;
     } known[] = {
-        {"duplicate", "a key is there twice"},
-        {"\\u0000", "holds the character U+0000"},
-        {"NUL byte", "holds a NUL byte"},
-        {"Unicode", "half a surrogate pair"},
-        {"nested deeper", "nested deeper than 64 levels"},
-        {"premature end", "cut off"},
-        {"near end of file", "cut off"},
-        {"near EOF", "cut off"},
+        { "duplicate", "a key is there twice" },
+        { "\\u0000", "holds the character U+0000" },
+        { "NUL byte", "holds a NUL byte" },
+        { "Unicode", "half a surrogate pair" },
+        { "nested deeper", "nested deeper than 64 levels" },
+        { "premature end", "cut off" },
+        { "near end of file", "cut off" },
+        { "near EOF", "cut off" },
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
         if (strstr(e->text, known[i].part)) return known[i].why;
@@ -99,7 +99,7 @@ static bool jsonl_joined(struct import *m, size_t line, const json_t *o, const c
     }
     if (target) m->more_targets += n > 1;
     else m->lists++;
-    *out = (struct field){memory_copy(m->d->memory, buf_text(&b), b.size), b.size};
+    *out = (struct field){ memory_copy(m->d->memory, buf_text(&b), b.size), b.size };
     buf_release(&b);
     return true;
 }
@@ -122,7 +122,7 @@ static bool fields_of(struct import *m, size_t line, const json_t *o, const stru
 
 static void one_object(struct import *m, const struct columns *c, size_t line, const json_t *o) {
     struct dataset *d = m->d;
-    struct fields f = {0};
+    struct fields f = { 0 };
     if (!json_is_object(o)) report_skip(&d->report, line, "not an object but %s", json_kind(o));
     else if (m->o->shape == DATA_MULTIRC) multirc_rows(m, line, o, c->label);
     else if (m->o->shape == DATA_WSC) {

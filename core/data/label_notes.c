@@ -91,7 +91,7 @@ static void warn_alike(struct dataset *d, bool as_number, const char *why) {
     size_t n = (size_t)d->classes;
     struct folded *f = xcalloc(n + 1, sizeof *f);
     for (size_t i = 0; i < n; i++)
-        f[i] = (struct folded){label_fold(d->class_name[i], as_number), d->class_name[i]};
+        f[i] = (struct folded){ label_fold(d->class_name[i], as_number), d->class_name[i] };
     qsort(f, n, sizeof *f, by_folded);
     for (size_t i = 0, j; i < n; i = j) {
         struct buf b = BUF_INIT;
@@ -117,7 +117,7 @@ static int label_notes_by_name(const void *a, const void *b) {
 
 /* Whether `name` is two or more others of the n sorted names with c between them. */
 static bool is_joined(const char *name, char c, char **sorted, size_t n) {
-    char *copy = xstrdup(name), *rest = copy, *part, between[2] = {c, '\0'};
+    char *copy = xstrdup(name), *rest = copy, *part, between[2] = { c, '\0' };
     int parts = 0;
     bool all = true;
     while (all && (part = strsep(&rest, between))) {

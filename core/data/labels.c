@@ -60,13 +60,13 @@ static bool trim_number(struct import *m, size_t i) {
     if (end - begin == l->n) return false;
     char *bare = memory_copy(m->d->memory, l->s + begin, end - begin);
     if (!text_to_double(bare, &v)) return false;
-    *l = m->raw_label[i] = (struct field){bare, end - begin};
+    *l = m->raw_label[i] = (struct field){ bare, end - begin };
     return true;
 }
 
 static int labels_collect(struct import *m, struct distinct *x, struct err *e) {
     struct dataset *d = m->d;
-    struct report_lines trimmed = {0};
+    struct report_lines trimmed = { 0 };
     vocab_init(&x->vocab);
     x->of = xmalloc((d->rows + 1) * sizeof *x->of);
     for (size_t i = 0; i < d->rows; i++) {
@@ -131,7 +131,7 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
     enum { OTHERS = 4 };
     const char *s = vocab_text(&x->vocab, mark);
     struct buf lines = BUF_INIT, others = BUF_INIT;
-    struct report_lines at = {0};
+    struct report_lines at = { 0 };
     size_t named = 0;
     for (size_t i = 0; i < m->d->rows; i++)
         if (x->of[i] == mark) report_line(&at, m->d->row[i].line);
@@ -170,7 +170,7 @@ static int find_mark(struct import *m, const struct distinct *x, const char *mar
 /* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --no-gold's, else -1 or - (find_mark). */
 static int find_none(struct import *m, const struct distinct *x, struct err *e) {
     const struct dataset_options *o = m->o;
-    static const char *const marks[] = {"-1", "-"};
+    static const char *const marks[] = { "-1", "-" };
     if (o->no_gold && vocab_find(&x->vocab, o->no_gold, strlen(o->no_gold)) >= 0) {
         m->none = o->no_gold;
         if (o->names && among_names(o, m->none)) {
@@ -219,7 +219,7 @@ static int odd_cell(const struct import *m, size_t row, const char *more, struct
 
 /* A usual spelling of a missing value. */
 static bool is_missing(const char *s) {
-    static const char *const known[] = {"-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "none", "null"};
+    static const char *const known[] = { "-", "--", "?", "na", "n/a", "#n/a", "<na>", "nan", "none", "null" };
     char *folded = label_fold(s, false);
     size_t i = 0;
     while (i < COUNT_OF(known) && strcmp(folded, known[i])) i++;
@@ -234,7 +234,7 @@ struct looks {
 };
 
 static struct looks look_at_labels(const struct import *m, const struct distinct *x) {
-    struct looks k = {0};
+    struct looks k = { 0 };
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
         double v;
@@ -416,7 +416,7 @@ static struct spelled *labels_in_order(const struct dataset_options *o, const st
     *n = 0;
     for (size_t i = 0; i < x->vocab.count; i++) {
         if ((int32_t)i == none) continue;
-        l[*n] = (struct spelled){labels_name_of(o, vocab_text(&x->vocab, (int32_t)i)), (int32_t)i};
+        l[*n] = (struct spelled){ labels_name_of(o, vocab_text(&x->vocab, (int32_t)i)), (int32_t)i };
         whole = labels_whole(l[(*n)++].s) && whole;
     }
     qsort(l, *n, sizeof *l, whole ? labels_by_number : labels_by_bytes); /* its first member is what they compare */
@@ -506,7 +506,7 @@ static void drop_unlabelled(struct import *m) {
 
 int labels_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
-    struct distinct x = {0};
+    struct distinct x = { 0 };
     int rc = 0;
     if (d->kind == DATA_TEXT || d->kind == DATA_MASKED) {
         for (size_t i = 0; i < d->rows; i++) d->row[i].gold = d->kind == DATA_MASKED || d->row[i].target_text != NULL;

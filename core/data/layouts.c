@@ -5,7 +5,7 @@
 
 #include "core/base/mem.h"
 
-#define CLASSES(n, ...) .kind = DATA_KIND_CLASSES, .classes = n, .class_name = {__VA_ARGS__}
+#define CLASSES(n, ...) .kind = DATA_KIND_CLASSES, .classes = n, .class_name = { __VA_ARGS__ }
 #define ZERO_ONE CLASSES(2, "0", "1"), .positive = "1"
 #define ENTAILMENT CLASSES(2, "entailment", "not_entailment"), .positive = "entailment"
 #define SUPERGLUE .superglue = true, .label = "label"
@@ -13,50 +13,50 @@
     SUPERGLUE, CLASSES(2, "false", "true"), .positive = "true", .metric = METRIC_ACCURACY
 
 static const struct layout layouts_known[] = {
-    {.name = "CoLA", .key = "cola", .no_header = true, .text_a = "#4", .label = "#2", ZERO_ONE,
-     .metric = METRIC_MATTHEWS, .prefix = "cola", .field = {"sentence"}},
-    {.name = "SST-2", .key = "sst2", .text_a = "sentence", .label = "label", ZERO_ONE,
-     .metric = METRIC_ACCURACY, .prefix = "sst2", .field = {"sentence"}},
-    {.name = "MRPC", .key = "mrpc", .text_a = "#1 String", .text_b = "#2 String",
+    { .name = "CoLA", .key = "cola", .no_header = true, .text_a = "#4", .label = "#2", ZERO_ONE,
+     .metric = METRIC_MATTHEWS, .prefix = "cola", .field = { "sentence" } },
+    { .name = "SST-2", .key = "sst2", .text_a = "sentence", .label = "label", ZERO_ONE,
+     .metric = METRIC_ACCURACY, .prefix = "sst2", .field = { "sentence" } },
+    { .name = "MRPC", .key = "mrpc", .text_a = "#1 String", .text_b = "#2 String",
      .label = "Quality", ZERO_ONE, .metric = METRIC_F1, .prefix = "mrpc",
-     .field = {"sentence1", "sentence2"}},
-    {.name = "STS-B", .key = "stsb", .text_a = "sentence1", .text_b = "sentence2",
+     .field = { "sentence1", "sentence2" } },
+    { .name = "STS-B", .key = "stsb", .text_a = "sentence1", .text_b = "sentence2",
      .label = "score", .kind = DATA_KIND_REGRESSION, .metric = METRIC_PEARSON, .prefix = "stsb",
-     .field = {"sentence1", "sentence2"}},
-    {.name = "QQP", .key = "qqp", .text_a = "question1", .text_b = "question2",
+     .field = { "sentence1", "sentence2" } },
+    { .name = "QQP", .key = "qqp", .text_a = "question1", .text_b = "question2",
      .label = "is_duplicate", ZERO_ONE, .metric = METRIC_F1, .prefix = "qqp",
-     .field = {"question1", "question2"}},
-    {.name = "MNLI", .key = "mnli", .text_a = "sentence1", .text_b = "sentence2",
+     .field = { "question1", "question2" } },
+    { .name = "MNLI", .key = "mnli", .text_a = "sentence1", .text_b = "sentence2",
      .label = "gold_label", CLASSES(3, "entailment", "neutral", "contradiction"),
-     .metric = METRIC_ACCURACY, .prefix = "mnli", .field = {"premise", "hypothesis"}},
-    {.name = "QNLI", .key = "qnli", .text_a = "question", .text_b = "sentence", .label = "label",
-     ENTAILMENT, .metric = METRIC_ACCURACY, .prefix = "qnli", .field = {"question", "sentence"}},
-    {.name = "RTE", .key = "rte", .text_a = "sentence1", .text_b = "sentence2", .label = "label",
-     ENTAILMENT, .metric = METRIC_ACCURACY, .prefix = "rte", .field = {"sentence1", "sentence2"}},
-    {.name = "BoolQ", .key = "boolq", .text_a = "question", .text_b = "passage", FALSE_TRUE,
-     .other = {.label = "answer"}, .prefix = "superglue-boolq", .field = {"question", "passage"}},
-    {.name = "CB", .key = "cb", .text_a = "premise", .text_b = "hypothesis", SUPERGLUE,
+     .metric = METRIC_ACCURACY, .prefix = "mnli", .field = { "premise", "hypothesis" } },
+    { .name = "QNLI", .key = "qnli", .text_a = "question", .text_b = "sentence", .label = "label",
+     ENTAILMENT, .metric = METRIC_ACCURACY, .prefix = "qnli", .field = { "question", "sentence" } },
+    { .name = "RTE", .key = "rte", .text_a = "sentence1", .text_b = "sentence2", .label = "label",
+     ENTAILMENT, .metric = METRIC_ACCURACY, .prefix = "rte", .field = { "sentence1", "sentence2" } },
+    { .name = "BoolQ", .key = "boolq", .text_a = "question", .text_b = "passage", FALSE_TRUE,
+     .other = { .label = "answer" }, .prefix = "superglue-boolq", .field = { "question", "passage" } },
+    { .name = "CB", .key = "cb", .text_a = "premise", .text_b = "hypothesis", SUPERGLUE,
      CLASSES(3, "entailment", "contradiction", "neutral"), .metric = METRIC_ACCURACY,
-     .prefix = "superglue-cb", .field = {"premise", "hypothesis"}},
-    {.name = "WiC", .key = "wic", .text_a = "sentence1", .text_b = "sentence2", .text_c = "word",
-     FALSE_TRUE, .prefix = "superglue-wic", .field = {"sentence1", "sentence2", "word"}},
-    {.name = "WSC", .key = "wsc", .shape = DATA_WSC, .text_a = "text", FALSE_TRUE,
-     .prefix = "superglue-wsc.fixed", .field = {"text"}},
-    {.name = "MultiRC", .key = "multirc", .shape = DATA_MULTIRC, .text_a = "question",
+     .prefix = "superglue-cb", .field = { "premise", "hypothesis" } },
+    { .name = "WiC", .key = "wic", .text_a = "sentence1", .text_b = "sentence2", .text_c = "word",
+     FALSE_TRUE, .prefix = "superglue-wic", .field = { "sentence1", "sentence2", "word" } },
+    { .name = "WSC", .key = "wsc", .shape = DATA_WSC, .text_a = "text", FALSE_TRUE,
+     .prefix = "superglue-wsc.fixed", .field = { "text" } },
+    { .name = "MultiRC", .key = "multirc", .shape = DATA_MULTIRC, .text_a = "question",
      .text_b = "answer", .text_c = "paragraph", SUPERGLUE, ZERO_ONE, .metric = METRIC_F1,
-     .prefix = "superglue-multirc", .field = {"question", "answer", "paragraph"}},
-    {.name = "SciTail", .key = "scitail", .scitail = true, .text_a = "premise",
+     .prefix = "superglue-multirc", .field = { "question", "answer", "paragraph" } },
+    { .name = "SciTail", .key = "scitail", .scitail = true, .text_a = "premise",
      .text_b = "hypothesis", .label = "label", CLASSES(2, "entailment", "neutral"),
-     .headless = {"premise", "hypothesis", "label"},
-     .other = {"sentence1", "sentence2", "gold_label"}, .alias = "entails",
+     .headless = { "premise", "hypothesis", "label" },
+     .other = { "sentence1", "sentence2", "gold_label" }, .alias = "entails",
      .alias_of = "entailment", .positive = "entailment", .metric = METRIC_ACCURACY,
-     .prefix = "scitail", .field = {"sentence1", "sentence2"}},
+     .prefix = "scitail", .field = { "sentence1", "sentence2" } },
 };
 
 /* Other spellings of folders. */
 static const char *const spelling[][2] = {
-    {"stsbenchmark", "stsb"}, {"wscfixed", "wsc"}, {"scitailv1", "scitail"},
-    {"scitailv11", "scitail"},
+    { "stsbenchmark", "stsb" }, { "wscfixed", "wsc" }, { "scitailv1", "scitail" },
+    { "scitailv11", "scitail" },
 };
 
 static const struct layout *with_key(const char *key) {
@@ -81,10 +81,10 @@ const struct layout *layout_find(const char *folder_name) {
 
 const struct layout *layout_of_keys(const json_t *row) {
     static const char *const keys[][4] = {
-        {"boolq", "question", "passage", NULL},
-        {"wic", "word", "sentence1", "sentence2"},
-        {"wsc", "text", "target", NULL},
-        {"multirc", "passage", NULL, NULL},
+        { "boolq", "question", "passage", NULL },
+        { "wic", "word", "sentence1", "sentence2" },
+        { "wsc", "text", "target", NULL },
+        { "multirc", "passage", NULL, NULL },
     };
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         bool all = true;

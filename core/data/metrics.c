@@ -14,18 +14,18 @@ static const struct {
     int direction;
     enum data_kind of;
 } metrics_known[METRIC_COUNT] = {
-    [METRIC_LOSS] = {"loss", "dev_loss", -1, DATA_CLASSES},
-    [METRIC_ACCURACY] = {"accuracy", "acc", 1, DATA_CLASSES},
-    [METRIC_F1] = {"f1", "f1_positive", 1, DATA_CLASSES},
-    [METRIC_F1_MACRO] = {"f1_macro", "macro_f1", 1, DATA_CLASSES},
-    [METRIC_MATTHEWS] = {"matthews", "mcc", 1, DATA_CLASSES},
-    [METRIC_PEARSON] = {"pearson", "pearsonr", 1, DATA_REGRESSION},
-    [METRIC_SPEARMAN] = {"spearman", "spearmanr", 1, DATA_REGRESSION},
-    [METRIC_ROUGE1] = {"rouge1", "rouge_1", 1, DATA_TEXT},
-    [METRIC_ROUGE2] = {"rouge2", "rouge_2", 1, DATA_TEXT},
-    [METRIC_ROUGEL] = {"rougeL", "rouge_l", 1, DATA_TEXT},
-    [METRIC_BLEU] = {"bleu", "sacrebleu", 1, DATA_TEXT},
-    [METRIC_EXACT] = {"exact", "exact_match", 1, DATA_TEXT},
+    [METRIC_LOSS] = { "loss", "dev_loss", -1, DATA_CLASSES },
+    [METRIC_ACCURACY] = { "accuracy", "acc", 1, DATA_CLASSES },
+    [METRIC_F1] = { "f1", "f1_positive", 1, DATA_CLASSES },
+    [METRIC_F1_MACRO] = { "f1_macro", "macro_f1", 1, DATA_CLASSES },
+    [METRIC_MATTHEWS] = { "matthews", "mcc", 1, DATA_CLASSES },
+    [METRIC_PEARSON] = { "pearson", "pearsonr", 1, DATA_REGRESSION },
+    [METRIC_SPEARMAN] = { "spearman", "spearmanr", 1, DATA_REGRESSION },
+    [METRIC_ROUGE1] = { "rouge1", "rouge_1", 1, DATA_TEXT },
+    [METRIC_ROUGE2] = { "rouge2", "rouge_2", 1, DATA_TEXT },
+    [METRIC_ROUGEL] = { "rougeL", "rouge_l", 1, DATA_TEXT },
+    [METRIC_BLEU] = { "bleu", "sacrebleu", 1, DATA_TEXT },
+    [METRIC_EXACT] = { "exact", "exact_match", 1, DATA_TEXT },
 };
 
 const char *metric_name(enum metric_id id) {
@@ -65,11 +65,11 @@ bool metric_better(enum metric_id id, struct metric_value a, struct metric_value
 }
 
 static struct metric_value defined(double value) {
-    return (struct metric_value){value, true, NULL};
+    return (struct metric_value){ value, true, NULL };
 }
 
 static struct metric_value undefined(const char *why) {
-    return (struct metric_value){0, false, why};
+    return (struct metric_value){ 0, false, why };
 }
 
 /* A loss that is infinite or not a number is reported as such, not hidden. */
@@ -259,7 +259,7 @@ static int by_value(const void *a, const void *b) {
 /* rank[i]: place of v[i] in ascending order from 1; ties share the mean of theirs. */
 static void ranks(const double *v, double *rank, size_t n) {
     struct ranked_value *order = xmalloc((n + 1) * sizeof *order);
-    for (size_t i = 0; i < n; i++) order[i] = (struct ranked_value){v[i], i};
+    for (size_t i = 0; i < n; i++) order[i] = (struct ranked_value){ v[i], i };
     qsort(order, n, sizeof *order, by_value);
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && order[to].value == order[from].value;) to++;
@@ -321,8 +321,8 @@ void metrics_of_texts(struct metrics *m, const struct metric_text *gold,
     m->rows = n;
     m->positive = -1;
     m->constant = n > 1;
-    struct rouge sum = {0};
-    struct bleu bleu = {0};
+    struct rouge sum = { 0 };
+    struct bleu bleu = { 0 };
     size_t exact = 0;
     bool *counts = xcalloc(n + 1, sizeof *counts);
     for (size_t i = 0; i < n; i++) {

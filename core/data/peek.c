@@ -18,7 +18,7 @@
 enum { LOOKED_BYTES = 1 << 20, LOOKED_ROWS = 200 };
 
 const char *peek_role_name(enum peek_role r) {
-    static const char *const names[PEEK_ROLES] = {"\u2013", "text", "text-b", "label", "source", "target"};
+    static const char *const names[PEEK_ROLES] = { "\u2013", "text", "text-b", "label", "source", "target" };
     return names[r];
 }
 
@@ -104,7 +104,7 @@ static char likely_separator(enum data_format format, const char *s, const char 
 static int look_at_table(struct peek_at *k, const char *path, struct buf *file, const struct peek_how *how, struct err *e) {
     struct peek *p = k->p;
     size_t skip = text_starts(buf_text(file), "\xEF\xBB\xBF") ? 3 : 0;
-    struct records r = {.path = path, .at = file->data + skip, .end = file->data + file->size};
+    struct records r = { .path = path, .at = file->data + skip, .end = file->data + file->size };
     enum record_kind kind = RECORD_BLANK;
     struct err cut = ERR_INIT;
     bool names = false; /* the last record was the first, and names the columns */
@@ -175,13 +175,13 @@ static bool is_among(const char *name, const char *const *list) {
 }
 
 static const char *const peek_names[PEEK_ROLES][16] = {
-    [PEEK_TEXT] = {"sentence", "text", "sentence1", "premise", "question1", "review", "content", "body", "message", "comment",
-                   "tweet", "utterance", "post", NULL},
-    [PEEK_TEXT_B] = {"sentence2", "hypothesis", "question2", "text_b", "text2", NULL},
-    [PEEK_LABEL] = {"label", "labels", "class", "category", "sentiment", "intent", "topic", "gold_label", "score", "rating",
-                    "stars", "polarity", NULL},
-    [PEEK_SOURCE] = {"source", "document", "article", "input", NULL},
-    [PEEK_TARGET] = {"target", "summary", "highlights", "output", NULL},
+    [PEEK_TEXT] = { "sentence", "text", "sentence1", "premise", "question1", "review", "content", "body", "message", "comment",
+                   "tweet", "utterance", "post", NULL },
+    [PEEK_TEXT_B] = { "sentence2", "hypothesis", "question2", "text_b", "text2", NULL },
+    [PEEK_LABEL] = { "label", "labels", "class", "category", "sentiment", "intent", "topic", "gold_label", "score", "rating",
+                    "stars", "polarity", NULL },
+    [PEEK_SOURCE] = { "source", "document", "article", "input", NULL },
+    [PEEK_TARGET] = { "target", "summary", "highlights", "output", NULL },
 };
 
 /* The first column that such a name has and nothing else. */
@@ -240,7 +240,7 @@ static void guess(struct peek_at *k) {
     if (text < 0) text = longest_text(k, -1);
     if (label >= 0 && text >= 0) {
         give(p, text, PEEK_TEXT);
-        bool of_two = is_among(p->column[text].name, (const char *const[]){"sentence1", "premise", "question1", NULL});
+        bool of_two = is_among(p->column[text].name, (const char *const[]){ "sentence1", "premise", "question1", NULL });
         if (of_two) give(p, peek_named(p, PEEK_TEXT_B), PEEK_TEXT_B);
         return;
     }

@@ -8,7 +8,7 @@
 
 static void records_add_field(struct records *r, char *s, char *end) {
     GROW(r->field, r->room, r->fields + 1);
-    r->field[r->fields++] = (struct field){s, (size_t)(end - s)};
+    r->field[r->fields++] = (struct field){ s, (size_t)(end - s) };
 }
 
 /* End of the physical line at s: its '\n' or the end of the file. */

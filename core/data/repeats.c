@@ -62,9 +62,9 @@ static void folded(const char *s, size_t n, struct buf *out) {
 
 static void digests(struct dataset *d, size_t i, struct buf *scratch) {
     const struct dataset_row *r = &d->row[i];
-    struct digest exact = {1, 2}, near = {1, 2};
-    const char *text[2] = {r->a, r->b};
-    size_t size[2] = {r->a_size, r->b_size};
+    struct digest exact = { 1, 2 }, near = { 1, 2 };
+    const char *text[2] = { r->a, r->b };
+    size_t size[2] = { r->a_size, r->b_size };
     for (int k = 0; k < (d->pair ? 2 : 1); k++) {
         digest_add(&exact, text[k], size[k]);
         folded(text[k], size[k], scratch);

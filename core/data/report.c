@@ -43,8 +43,8 @@ void report_release(struct import_report *r) {
 }
 
 static void bytes_text(const struct import_report *r, struct buf *out) {
-    static const char *const what[] = {"bytes that are not UTF-8, each read as U+FFFD", "a NUL byte"};
-    const struct report_lines *const lines[] = {&r->not_utf8, &r->nul};
+    static const char *const what[] = { "bytes that are not UTF-8, each read as U+FFFD", "a NUL byte" };
+    const struct report_lines *const lines[] = { &r->not_utf8, &r->nul };
     for (int i = 0; i < 2; i++) {
         if (!lines[i]->rows) continue;
         buf_printf(out, "warning: %zu row%s with %s", lines[i]->rows, plural(lines[i]->rows), what[i]);

@@ -36,7 +36,7 @@ static double f1(size_t common, size_t gold, size_t given) {
 }
 
 struct rouge rouge_of(const char *gold, size_t gold_size, const char *text, size_t size) {
-    struct words a = {0}, b = {0};
+    struct words a = { 0 }, b = { 0 };
     rouge_split(gold, gold_size, &a);
     rouge_split(text, size, &b);
     int32_t *x = xcalloc(a.n + 1, sizeof *x), *y = xcalloc(b.n + 1, sizeof *y);

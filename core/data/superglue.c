@@ -27,7 +27,7 @@ static bool span_of(struct import *m, size_t line, const json_t *o, int number, 
     else if (!json_is_integer(i) || json_integer_value(i) < 0)
         report_skip(&m->d->report, line, "\"%s\" is not a word's number", index);
     else {
-        *out = (struct word_span){json_string_value(s), json_integer_value(i)};
+        *out = (struct word_span){ json_string_value(s), json_integer_value(i) };
         return true;
     }
     return false;
@@ -76,7 +76,7 @@ bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *labe
     if (one.word < two.word) two.word += both ? 2 : 0;
     both = superglue_mark(&b, &two, "#") && both;
     if (!both && !m->unmarked++) m->unmarked_first = line;
-    f->a = (struct field){memory_copy(m->d->memory, buf_text(&b), b.size), b.size};
+    f->a = (struct field){ memory_copy(m->d->memory, buf_text(&b), b.size), b.size };
     buf_release(&b);
     return true;
 }
@@ -85,7 +85,7 @@ bool wsc_fields(struct import *m, size_t line, const json_t *o, const char *labe
 /* A text without the mark-up that MultiRC's have: line breaks become blanks, bold is dropped. */
 static bool plain_text(struct import *m, size_t line, const json_t *o, const char *key,
                        struct field *out) {
-    static const char *const tag[] = {"<br>", "<b>", "</b>"};
+    static const char *const tag[] = { "<br>", "<b>", "</b>" };
     if (!json_text(m, line, o, key, out)) return false;
     size_t kept = 0;
     for (size_t i = 0; i < out->n;) {
@@ -112,12 +112,12 @@ static json_t *superglue_list_of(struct import *m, size_t line, const json_t *o,
 
 static void answers_of(struct import *m, size_t line, const json_t *question, const char *label,
                        struct field paragraph) {
-    struct fields f = {.c = paragraph};
+    struct fields f = { .c = paragraph };
     if (!plain_text(m, line, question, "question", &f.a)) return;
     const json_t *answers = superglue_list_of(m, line, question, "answers");
     for (size_t i = 0; i < json_array_size(answers); i++) {
         const json_t *answer = json_array_get(answers, i);
-        f.label = (struct field){NULL, 0};
+        f.label = (struct field){ NULL, 0 };
         if (plain_text(m, line, answer, "text", &f.b) && json_label(m, line, answer, label, &f.label))
             import_row(m, line, &f);
     }

@@ -67,7 +67,7 @@ static bool has_field(const struct records *r, const char *s) {
 
 /* Whether every column that is asked for is so by its number, and none is a name in r. */
 static bool all_by_position(const struct dataset_options *o, const struct records *r) {
-    const char *const name[] = {o->text_a, o->text_b, o->text_c, o->label, o->target};
+    const char *const name[] = { o->text_a, o->text_b, o->text_c, o->label, o->target };
     bool any = false;
     for (size_t i = 0; i < COUNT_OF(name); i++) {
         if (!name[i]) continue;
@@ -117,8 +117,8 @@ static int table_choose(const struct import *m, const struct records *r, struct 
     struct dataset *d = m->d;
     struct columns name;
     if (columns_choose(m->o, d, &name, e)) return ERR_USAGE;
-    const char **const want[] = {&name.a, &name.b, &name.c, &name.label, &name.target};
-    int *const to[] = {&c->a, &c->b, &c->c, &c->label, &c->target};
+    const char **const want[] = { &name.a, &name.b, &name.c, &name.label, &name.target };
+    int *const to[] = { &c->a, &c->b, &c->c, &c->label, &c->target };
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         *to[i] = -1;
         if (!*want[i]) continue;
@@ -141,7 +141,7 @@ static void take_record(struct import *m, const struct records *r, const struct 
         report_skip(rep, r->first, "%zu fields, not %d%s", r->fields, m->d->columns, more);
         return;
     }
-    struct fields f = {.a = r->field[c->a]};
+    struct fields f = { .a = r->field[c->a] };
     if (c->b >= 0) f.b = r->field[c->b];
     if (c->c >= 0) f.c = r->field[c->c];
     if (c->label >= 0) f.label = r->field[c->label];
@@ -162,9 +162,9 @@ int table_read(struct import *m, struct err *e) {
     struct dataset *d = m->d;
     struct buf *file = &d->memory->file;
     size_t skip = d->report.bom ? 3 : 0;
-    struct records r = {.path = d->path, .separator = d->format == DATA_CSV ? ',' : '\t',
-                        .at = file->data + skip, .end = file->data + file->size};
-    struct chosen c = {-1, -1, -1, -1, -1};
+    struct records r = { .path = d->path, .separator = d->format == DATA_CSV ? ',' : '\t',
+                        .at = file->data + skip, .end = file->data + file->size };
+    struct chosen c = { -1, -1, -1, -1, -1 };
     enum record_kind kind;
     int rc = records_start(&r, m->o->delimiter, &d->report.notes, e);
     d->report.header = r.line;

@@ -12,13 +12,13 @@
 #include "core/data/splits.h"
 
 static struct dataset_options task_options(const struct task_files *p, const struct task_source *s) {
-    struct dataset_options o = {.format = s->format, .text_a = s->text, .text_b = s->text_b,
+    struct dataset_options o = { .format = s->format, .text_a = s->text, .text_b = s->text_b,
                                 .label = s->label ? s->label : "label", .kind = s->kind,
                                 .header = s->header, .delimiter = s->delimiter,
                                 .no_gold = s->no_gold,
                                 .names = s->names, .name_count = s->name_count,
                                 .names_from = s->names_from ? s->names_from : "the known classes",
-                                .names_or_numbers = s->names != NULL};
+                                .names_or_numbers = s->names != NULL };
     const struct layout *l = p->layout;
     o.guess_texts = !l && !s->text && !s->text_b && !s->label && !s->names &&
                     s->kind == DATA_KIND_AUTO;
@@ -72,13 +72,13 @@ static int find_positive(struct task *t, const struct task_files *p, const struc
 const char *task_split(const struct task *t, int i) { return t->devs == 1 ? "dev" : t->dev_name[i]; }
 
 const char *task_kind_name(enum data_kind kind) {
-    static const char *const name[] = {"classes", "scores", "target texts", "masked words"};
+    static const char *const name[] = { "classes", "scores", "target texts", "masked words" };
     return name[kind];
 }
 
 static int task_find_metric(struct task *t, const struct task_files *p, const struct task_source *s,
                             struct err *e) {
-    static const enum metric_id usual[] = {METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL, METRIC_LOSS};
+    static const enum metric_id usual[] = { METRIC_ACCURACY, METRIC_PEARSON, METRIC_ROUGEL, METRIC_LOSS };
     t->metric = p->layout ? p->layout->metric : usual[t->kind];
     if (!s->metric) return 0;
     int id = metric_find(s->metric);
@@ -127,7 +127,7 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
     memset(t, 0, sizeof *t);
-    struct task_files p = {0};
+    struct task_files p = { 0 };
     if (!s->source != !s->target)
         return err_set(e, ERR_USAGE, "give both --source and --target, the columns of the two texts");
     if (s->source && (s->text || s->text_b || s->label))
@@ -147,7 +147,7 @@ int task_open(struct task *t, const struct task_source *s, struct err *e) {
 }
 
 int task_rows_by_keys(struct dataset *d, const char *path, struct err *e) {
-    const struct task_source s = {.dev = path};
+    const struct task_source s = { .dev = path };
     struct task_files p;
     char *name = NULL;
     memset(d, 0, sizeof *d);

@@ -26,17 +26,17 @@ static char *first_there(const char *folder, const char *before, const char *ste
 }
 
 char *task_files_split(const char *folder, const char *stem) {
-    static const char *const ending[] = {".tsv", ".csv", ".jsonl"};
+    static const char *const ending[] = { ".tsv", ".csv", ".jsonl" };
     return first_there(folder, "", stem, ending, COUNT_OF(ending));
 }
 
 /* SciTail comes as a folder of folders, each with the same rows in another form. */
 static char *scitail_split(const char *folder, const char *stem) {
-    static const char *const before[] = {"tsv_format/scitail_1.0_", "scitail_1.0_",
+    static const char *const before[] = { "tsv_format/scitail_1.0_", "scitail_1.0_",
                                          "snli_format/scitail_1.0_",
                                          "predictor_format/scitail_1.0_structure_",
-                                         "scitail_1.0_structure_"},
-                             *const ending[] = {".tsv", ".txt", ".jsonl"};
+                                         "scitail_1.0_structure_" },
+                             *const ending[] = { ".tsv", ".txt", ".jsonl" };
     char *path = NULL;
     for (size_t i = 0; !path && i < COUNT_OF(before); i++)
         path = first_there(folder, before[i], stem, ending, COUNT_OF(ending));
@@ -57,7 +57,7 @@ static void task_files_add_dev(struct task_files *p, const char *folder, const c
 }
 
 static void add_devs(struct task_files *p, const char *folder) {
-    static const char *const usual[] = {"dev", "val", "validation"};
+    static const char *const usual[] = { "dev", "val", "validation" };
     task_files_add_dev(p, folder, "dev_matched");
     task_files_add_dev(p, folder, "dev_mismatched");
     for (size_t i = 0; i < COUNT_OF(usual) && !p->devs; i++) task_files_add_dev(p, folder, usual[i]);

@@ -20,8 +20,8 @@ struct field_names {
 /* The known task's own names, else those of the columns; a position ("#2") is no name. */
 static struct field_names names_of(const struct task *t, const struct dataset *d,
                              const struct text_form *f) {
-    static const char *const plain[2][DATASET_FIELDS] = {{"sentence"}, {"sentence1", "sentence2"}};
-    struct field_names n = {.task = NULL};
+    static const char *const plain[2][DATASET_FIELDS] = { { "sentence" }, { "sentence1", "sentence2" } };
+    struct field_names n = { .task = NULL };
     if (f->prefix) n.task = t->layout ? t->layout->prefix : t->name;
     for (int i = 0; i < DATASET_FIELDS; i++) {
         n.field[i] = t->layout ? t->layout->field[i] : d->field[i];
@@ -110,7 +110,7 @@ static bool digits(const char *s) { return *s && !s[strspn(s, "0123456789")]; }
 struct parsed text_parse(const struct task *t, const char *text, size_t n) {
     BUG_IF(t->gold == DATA_TEXT);
     bool scores = t->gold == DATA_REGRESSION;
-    struct parsed p = {.label = -1, .score = scores ? -1 : 0};
+    struct parsed p = { .label = -1, .score = scores ? -1 : 0 };
     char word[48];
     unicode_strip(&text, &n);
     if (!n || n >= sizeof word || memchr(text, '\0', n)) return p;
@@ -163,7 +163,7 @@ void text_metrics(struct metrics *m, const struct task *t, const struct dataset 
     }
     struct metric_text *gold = xcalloc(d->rows + 1, sizeof *gold);
     for (size_t i = 0; i < d->rows; i++)
-        gold[i] = (struct metric_text){d->row[i].target_text, d->row[i].target_size};
+        gold[i] = (struct metric_text){ d->row[i].target_text, d->row[i].target_size };
     metrics_of_texts(m, gold, written, NULL, d->rows);
     free(gold);
 }

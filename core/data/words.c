@@ -31,7 +31,7 @@ static int words_by_bytes(const void *a, const void *b) {
 
 static void words_place(const struct words *w, int32_t *to, struct word_slot *out) {
     for (size_t i = 0, from = 0; i < w->n; from = w->end[i++])
-        out[i] = (struct word_slot){buf_text(&w->text) + from, w->end[i] - from, to + i};
+        out[i] = (struct word_slot){ buf_text(&w->text) + from, w->end[i] - from, to + i };
 }
 
 void words_number(const struct words *a, const struct words *b, int32_t *x, int32_t *y) {

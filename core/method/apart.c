@@ -10,7 +10,7 @@
 #include "core/method/slots.h"
 
 enum apart_axis { APART_FUNCTION, APART_POSITION, APART_INSERTION, APART_COMPOSITION, APART_HEADS, APART_SOURCE, APART_START, APART_AXES };
-static const char *const axis_names[APART_AXES] = {"function", "position", "insertion", "composition", "heads", "source", "start"};
+static const char *const axis_names[APART_AXES] = { "function", "position", "insertion", "composition", "heads", "source", "start" };
 
 /* Taps of one place: before a map's output is used, among the heads, at a sublayer's end. */
 static int apart_place(const struct module *m) {
@@ -55,8 +55,8 @@ struct apart_found {
 
 /* Modules are paired, the nearest first; a module without a partner stands alone. */
 static struct apart_found apart_of(const struct method *a, const struct method *b) {
-    bool taken_a[METHOD_MODULES] = {false}, taken_b[METHOD_MODULES] = {false};
-    struct apart_found out = {0};
+    bool taken_a[METHOD_MODULES] = { false }, taken_b[METHOD_MODULES] = { false };
+    struct apart_found out = { 0 };
     for (int pairs = 0; pairs < a->count && pairs < b->count; pairs++) {
         int least = APART_AXES + 1, at = 0, with = 0;
         for (int i = 0; i < a->count; i++)
@@ -92,7 +92,7 @@ struct apart_pair {
 
 static struct apart_pair *apart_normalised(const struct method *a, const struct method *b) {
     struct apart_pair *x = xmalloc(sizeof *x);
-    *x = (struct apart_pair){*a, *b};
+    *x = (struct apart_pair){ *a, *b };
     for (int i = 0; i < x->a.count; i++) module_normalise(&x->a.module[i]);
     for (int i = 0; i < x->b.count; i++) module_normalise(&x->b.module[i]);
     return x;

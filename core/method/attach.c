@@ -65,7 +65,7 @@ static void index_module(struct attach *a, int module) {
             index_place(a, module, &span[i], layer);
     struct prefix_rows *r = &a->prefix[module];
     r->start[1] = m->size * (attach_by_task(a, module) ? a->p->tasks : 1);
-    r->rows = (struct tape_rows){1, r->start, r->id};
+    r->rows = (struct tape_rows){ 1, r->start, r->id };
 }
 
 /* ---- what takes what ---- */

@@ -21,7 +21,7 @@ node attach_pool(struct attach *a, struct forward *f, node encoded) {
 static const struct tape_rows *pooled_rows(struct attach *a, const struct forward *f, int task, int first, int count) {
     GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
     for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
-    a->pooled[task] = (struct tape_rows){count, a->start, f->rows.id + first};
+    a->pooled[task] = (struct tape_rows){ count, a->start, f->rows.id + first };
     return &a->pooled[task];
 }
 

@@ -16,8 +16,8 @@ static node hook_weight(void *self, struct tape *t, int tensor) {
 }
 
 static struct use use_of(const struct attach *a, int module, const struct site *site, const struct tape_rows *rows) {
-    return (struct use){.attach = a, .m = &a->p->method.module[module], .arch = &a->m->arch,
-                        .module = module, .site = site, .rows = rows};
+    return (struct use){ .attach = a, .m = &a->p->method.module[module], .arch = &a->m->arch,
+                        .module = module, .site = site, .rows = rows };
 }
 
 /* One of the module's values that are made for each row. */
@@ -143,11 +143,11 @@ static int joining(const struct method *m) {
 
 static struct joined_rows joined_rows(const struct method *m) {
     int i = joining(m);
-    if (i < 0) return (struct joined_rows){0};
+    if (i < 0) return (struct joined_rows){ 0 };
     const struct module *x = &m->module[i];
-    return (struct joined_rows){.count = x->size, .at_words = x->write == TAP_EMBED_WORDS,
+    return (struct joined_rows){ .count = x->size, .at_words = x->write == TAP_EMBED_WORDS,
                                 .after_first = x->place == PLACE_AFTER_BOS, .first_read = x->pool == POOL_ROW0,
-                                    .reads_words = m->attempt.on};
+                                    .reads_words = m->attempt.on };
 }
 
 /* The rows that other runs' prompts and the method's own make for each sequence. */
@@ -167,7 +167,7 @@ static node attempted_rows(struct attach *a, struct tape *t, const struct forwar
 static node hook_rows(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
     struct attach *a = self;
     int module = joining(&a->p->method);
-    const struct site at = {.stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1, .rows = &f->tokens, .key_rows = &f->tokens};
+    const struct site at = { .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1, .rows = &f->tokens, .key_rows = &f->tokens };
     const struct use u = use_of(a, module, &at, &f->tokens);
     if (a->p->method.attempt.on) {
         *each = u.m->size;
@@ -183,6 +183,6 @@ static node hook_rows(void *self, struct tape *t, const struct forward *f, node 
 
 struct hooks attach_hooks(struct attach *a) {
     const struct method *m = &a->p->method;
-    return (struct hooks){a, hook_wants, hook_weight, hook_write, hook_keys, attach_reached, a->rows ? hyper_of_rows(m)->passes : 1,
-                          joined_rows(m), method_moved(m), hook_rows};
+    return (struct hooks){ a, hook_wants, hook_weight, hook_write, hook_keys, attach_reached, a->rows ? hyper_of_rows(m)->passes : 1,
+                          joined_rows(m), method_moved(m), hook_rows };
 }

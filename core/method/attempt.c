@@ -10,8 +10,8 @@
 #include "core/method/init.h"
 #include "core/method/slots.h"
 
-static const char *const attempt_norms[] = {"trained", "frozen"};
-static const struct attempt attempt_usual = {.on = true, .hidden = 100};
+static const char *const attempt_norms[] = { "trained", "frozen" };
+static const struct attempt attempt_usual = { .on = true, .hidden = 100 };
 
 #define AT(member) .offset = offsetof(struct attempt, member)
 static const struct key attempt_keys[] = {
@@ -22,8 +22,8 @@ static const struct key attempt_keys[] = {
     { "norm", AT(norm), KEY_WORDS(attempt_norms), .text = KEY_IN_FULL,
       .says = "Whether the norm behind the maps trains; the released code holds it still." },
 };
-const struct network attempt_network = {"attempt", "attempt", offsetof(struct method, attempt), sizeof attempt_usual, &attempt_usual,
-                                        attempt_keys, COUNT_OF(attempt_keys)};
+const struct network attempt_network = { "attempt", "attempt", offsetof(struct method, attempt), sizeof attempt_usual, &attempt_usual,
+                                        attempt_keys, COUNT_OF(attempt_keys) };
 
 /* ---- rules ---- */
 
@@ -63,9 +63,9 @@ const char *attempt_fault(const struct method *m, int *module) {
 /* ---- plan ---- */
 
 static void attempt_add(struct build *b, enum slot slot, int rows, int cols) {
-    static const char *const names[] = {"W_d", "W_u", "norm.weight", "norm.bias"};
-    struct plan_tensor t = {.kind = PLAN_NETWORK, .module = -1, .stack = STACK_ENCODER, .site = SUB_EMBED, .layer = -1, .tensor = -1,
-                            .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1, .role = (int)slot};
+    static const char *const names[] = { "W_d", "W_u", "norm.weight", "norm.bias" };
+    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .stack = STACK_ENCODER, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+                            .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1, .role = (int)slot };
     t.fixed = t.frozen = rows == 1 && b->p->method.attempt.norm == ATTEMPT_NORM_FROZEN;
     snprintf(t.name, sizeof t.name, "attempt.%s", names[slot - SLOT_ATTEMPT_DOWN]);
     build_network(b, &t);
@@ -122,7 +122,7 @@ static node pooled_prompts(struct tape *t, const node *prompt, int prompts) {
         start[0] = 0;
         start[1] = tape_rows_of(t, prompt[k]);
         *id = 0;
-        *rows = (struct tape_rows){1, start, id};
+        *rows = (struct tape_rows){ 1, start, id };
         node one = op_pool_max(t, prompt[k], rows);
         all = k ? op_concat_rows(t, all, one) : one;
     }

@@ -9,7 +9,7 @@
 #include "core/engine/kernel.h"
 #include "core/method/slots.h"
 
-static const struct budget usual = {.on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5};
+static const struct budget usual = { .on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5 };
 
 #define AT(member) .offset = offsetof(struct budget, member)
 static const struct key budget_keys[] = {
@@ -26,8 +26,8 @@ static const struct key budget_keys[] = {
     { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
       .says = "Weight in the loss of how far W_d and W_u are from orthogonal." },
 };
-const struct network budget_network = {"budget", "budget", offsetof(struct method, budget), sizeof usual, &usual, budget_keys,
-                                       COUNT_OF(budget_keys)};
+const struct network budget_network = { "budget", "budget", offsetof(struct method, budget), sizeof usual, &usual, budget_keys,
+                                       COUNT_OF(budget_keys) };
 
 const char *budget_fault(const struct method *m, int64_t steps) {
     const struct budget *b = &m->budget;
@@ -86,7 +86,7 @@ struct ranks {
 };
 
 static struct ranks count_ranks(const struct plan *p) {
-    struct ranks x = {0, 0};
+    struct ranks x = { 0, 0 };
     for (int i = 0; i < p->tensors; i++) {
         if (!is_values(p, &p->tensor[i])) continue;
         int r = p->tensor[i].cols, places = p->tensor[i].blocks;

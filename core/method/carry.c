@@ -6,7 +6,7 @@
 #include "core/method/hyper.h"
 #include "core/method/slots.h"
 
-static const char *const carry_names[PLAN_PARTS] = {"row", "generator", "shared", "head"};
+static const char *const carry_names[PLAN_PARTS] = { "row", "generator", "shared", "head" };
 
 const char *plan_part_name(int i) { return carry_names[i]; }
 
@@ -50,7 +50,7 @@ size_t plan_train_only(struct plan *p, unsigned parts) {
 
 void carry_method(const struct method *m, struct method *out) {
     *out = *m;
-    if (!hyper_by_row(m)) out->retriever = (struct retriever){0};
+    if (!hyper_by_row(m)) out->retriever = (struct retriever){ 0 };
     out->retriever.instance = INSTANCE_NONE; /* what a generator may read stays */
     out->retriever.prototype = PROTOTYPE_NONE;
 }

@@ -24,7 +24,7 @@
 void check_find(struct check *c, enum level level, const char *rule, const char *format, ...) {
     GROW(c->list, c->room, c->count + 1);
     struct finding *f = &c->list[c->count++];
-    *f = (struct finding){.level = level, .module = c->at};
+    *f = (struct finding){ .level = level, .module = c->at };
     snprintf(f->rule, sizeof f->rule, "%s", rule);
     va_list args;
     va_start(args, format);
@@ -438,7 +438,7 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     struct tensor_info *list;
     for (int i = 0; i < m.count; i++) module_normalise(&m.module[i]);
     bool halves = hyper_fit(&m, a);
-    struct check c = {.m = &m, .a = a};
+    struct check c = { .m = &m, .a = a };
     c.tensors = arch_tensors(a, &list);
     c.tensor = list;
     for (c.at = 0; c.at < m.count; c.at++) {

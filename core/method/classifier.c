@@ -2,7 +2,7 @@
 
 #include "core/base/mem.h"
 
-static const struct classifier classifier_usual = {.on = true, .layers = 2, .act = ACT_TANH};
+static const struct classifier classifier_usual = { .on = true, .layers = 2, .act = ACT_TANH };
 
 #define AT(member) .offset = offsetof(struct classifier, member)
 static const struct key classifier_keys[] = {
@@ -14,8 +14,8 @@ static const struct key classifier_keys[] = {
       .says = "Whether it reads the model's pooler, or the first token itself." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .says = "Width of the first of two maps; 0: the model's." },
 };
-const struct network classifier_network = {"classifier", "classifier", offsetof(struct method, classifier),
-                                           sizeof classifier_usual, &classifier_usual, classifier_keys, COUNT_OF(classifier_keys)};
+const struct network classifier_network = { "classifier", "classifier", offsetof(struct method, classifier),
+                                           sizeof classifier_usual, &classifier_usual, classifier_keys, COUNT_OF(classifier_keys) };
 
 int classifier_width(const struct classifier *c, const struct arch *a) { return c && c->layers == 2 && c->hidden ? c->hidden : a->width; }
 

@@ -336,7 +336,7 @@ static void layers_text(const struct module *m, const struct arch *a, char lette
 /* One network for each of the module's spans; L is the sum of their layers. */
 static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t trained,
                             size_t kept) {
-    struct terms t = {BUF_INIT, BUF_INIT};
+    struct terms t = { BUF_INIT, BUF_INIT };
     struct span s[SPANS];
     char tail[96], shown[32], letters[32], many[16] = "";
     int d = a->width, dq = tap_width(a, TAP_A_Q), mid = m->mid, layers = 0;
@@ -358,7 +358,7 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
 
 /* What makes the rows of a prompt. */
 static char *rows_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained, size_t kept) {
-    struct terms t = {BUF_INIT, BUF_INIT};
+    struct terms t = { BUF_INIT, BUF_INIT };
     char tail[96] = "", shown[32];
     prompt_rows_terms(&t, p, m, a);
     text_thousands((int64_t)kept, shown);
@@ -369,7 +369,7 @@ static char *rows_arithmetic(const struct plan *p, const struct arch *a, const s
 
 /* One prompt a task for each span; maps at each layer, unless the generator makes them. */
 static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained) {
-    struct terms t = {BUF_INIT, BUF_INIT};
+    struct terms t = { BUF_INIT, BUF_INIT };
     char letters[32], layers[64], text[96], shown[96];
     struct span span[SPANS];
     int n = module_spans(m, a, span), d = a->width, dq = tap_width(a, m->write);
@@ -390,7 +390,7 @@ static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const
 /* What the generator makes of a module for each task or row; of its own it has at most a norm that all share. */
 static char *made_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
     const struct module *m = &p->method.module[module];
-    struct terms t = {BUF_INIT, BUF_INIT};
+    struct terms t = { BUF_INIT, BUF_INIT };
     char letters[32], layers[64], shown[32], tail[96];
     size_t made = 0;
     int values;
@@ -433,7 +433,7 @@ char *plan_network_arithmetic(const struct plan *p, const char *network) {
 
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
     const struct module *m = &p->method.module[module];
-    struct terms t = {BUF_INIT, BUF_INIT};
+    struct terms t = { BUF_INIT, BUF_INIT };
     struct span span[SPANS];
     size_t trained, kept;
     int tensors;

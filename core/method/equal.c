@@ -119,36 +119,36 @@ static bool e22(const struct question *q) { return source_is_generated(q->x->sou
 static bool e23(const struct question *q) { return q->x->source == SOURCE_KRONECKER; }
 static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION; }
 static const struct equality equalities[] = {
-    {"E1", "keys of a prefix in the joint softmax = the gated form, for any mask", e1},
-    {"E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u taken through W_o", e2},
-    {"E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", e3},
-    {"E4", "scale s at rate η = scale 1 at rate s·η of W_u and b_u, from W_u = 0, with Adam of ε = 0 and no clipping", e4},
-    {"E5", "linear, sequential behind a map = W(I + W_d W_u), b likewise", e5},
-    {"E6", "two LoRAs of equal s at one map = one of rank r₁+r₂", e6},
-    {"E7", "two gated prefixes = one of length l₁+l₂; two ungated ones are not", e7},
-    {"E8", "a parallel adapter for each head whose down-maps are equal = the shared one", e8},
-    {"E9", "scaling keys = scaling queries", e9},
-    {"E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", e10},
-    {"E11", "b_k has no effect and b_v is redundant with b_o, until there is a prefix", e11},
-    {"E12", "P-tuning v2 without an MLP = a flat prefix; libraries give its keys positions, petri none", e12},
-    {"E13", "a prefix or a prompt behind its network = the flat one with the made values", e13},
-    {"E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", e14},
-    {"E15", "a parallel adapter scaled by 1 = the unscaled one; starts differ in the first step's values alone", e15},
-    {"E16", "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other", e16},
-    {"E17", "DoRA with m held at the length of W + s W_u W_d = LoRA; without a change of direction = each output scaled", e17},
-    {"E18", "LoRA at the FFN's maps is no parallel adapter without a bend: it reads and writes inside", e18},
-    {"E19", "a parallel adapter at the FFN with the FFN's own activation = an FFN wider by r, ungated", e19},
-    {"E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", e20},
-    {"E21", "what is made of a task's prompt = the flat prefix with the made values", e21},
-    {"E22", "what the generator makes for a task = modules of its own with the made values", e22},
-    {"E23", "what Kronecker products make = a free bottleneck with the made maps", e23},
-    {"E24", "a fusion of adapters that are equal, with V = I = one of them", e24},
+    { "E1", "keys of a prefix in the joint softmax = the gated form, for any mask", e1 },
+    { "E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u taken through W_o", e2 },
+    { "E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", e3 },
+    { "E4", "scale s at rate η = scale 1 at rate s·η of W_u and b_u, from W_u = 0, with Adam of ε = 0 and no clipping", e4 },
+    { "E5", "linear, sequential behind a map = W(I + W_d W_u), b likewise", e5 },
+    { "E6", "two LoRAs of equal s at one map = one of rank r₁+r₂", e6 },
+    { "E7", "two gated prefixes = one of length l₁+l₂; two ungated ones are not", e7 },
+    { "E8", "a parallel adapter for each head whose down-maps are equal = the shared one", e8 },
+    { "E9", "scaling keys = scaling queries", e9 },
+    { "E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", e10 },
+    { "E11", "b_k has no effect and b_v is redundant with b_o, until there is a prefix", e11 },
+    { "E12", "P-tuning v2 without an MLP = a flat prefix; libraries give its keys positions, petri none", e12 },
+    { "E13", "a prefix or a prompt behind its network = the flat one with the made values", e13 },
+    { "E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", e14 },
+    { "E15", "a parallel adapter scaled by 1 = the unscaled one; starts differ in the first step's values alone", e15 },
+    { "E16", "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other", e16 },
+    { "E17", "DoRA with m held at the length of W + s W_u W_d = LoRA; without a change of direction = each output scaled", e17 },
+    { "E18", "LoRA at the FFN's maps is no parallel adapter without a bend: it reads and writes inside", e18 },
+    { "E19", "a parallel adapter at the FFN with the FFN's own activation = an FFN wider by r, ungated", e19 },
+    { "E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", e20 },
+    { "E21", "what is made of a task's prompt = the flat prefix with the made values", e21 },
+    { "E22", "what the generator makes for a task = modules of its own with the made values", e22 },
+    { "E23", "what Kronecker products make = a free bottleneck with the made maps", e23 },
+    { "E24", "a fusion of adapters that are equal, with V = I = one of them", e24 },
 };
 
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }
 
 bool equality_applies(const struct equality *q, const struct method *m, const struct arch *a) {
     for (int i = 0; i < m->count; i++)
-        if (q->of(&(struct question){m, &m->module[i], i, a})) return true;
+        if (q->of(&(struct question){ m, &m->module[i], i, a })) return true;
     return false;
 }

@@ -15,7 +15,7 @@ const struct function function_bias = {
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
-    .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
+    .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .vectors_only = true,
     .formula = fn_bias_formula,
 };

@@ -17,45 +17,45 @@ static int64_t inner(const struct module *m, const struct arch *a) {
 
 static bool fn_bottleneck_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
     bool own_part = m->heads == HEADS_FACTORISED;
-    *out = (struct slot_shape){inner(m, a), own_part ? a->head_width : tap_width(a, m->read), false};
+    *out = (struct slot_shape){ inner(m, a), own_part ? a->head_width : tap_width(a, m->read), false };
     return true;
 }
 
 static bool shape_down_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, inner(m, a), false};
+    *out = (struct slot_shape){ 1, inner(m, a), false };
     return m->biases;
 }
 
 static bool fn_bottleneck_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
+    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
     return true;
 }
 
 static bool shape_up_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, tap_width(a, m->write), false};
+    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
     return m->biases;
 }
 
 static bool shape_norm(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, tap_width(a, m->write), m->norm == NORM_SHARED};
+    *out = (struct slot_shape){ 1, tap_width(a, m->write), m->norm == NORM_SHARED };
     return m->norm != NORM_NONE;
 }
 
 static bool shape_before(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, tap_width(a, m->read), false};
+    *out = (struct slot_shape){ 1, tap_width(a, m->read), false };
     return m->norm_before;
 }
 
 static const struct function_slot fn_bottleneck_slots[] = {
-    {SLOT_BEFORE_W, "gamma_0", true, START_ONE, shape_before},
-    {SLOT_BEFORE_B, "beta_0", true, START_ZERO, shape_before},
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_bottleneck_shape_down},
-    {SLOT_DOWN_B, "b_d", true, START_ZERO, shape_down_bias},
-    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_bottleneck_shape_up},
-    {SLOT_UP_B, "b_u", true, START_ZERO, shape_up_bias},
-    {SLOT_NORM_W, "gamma", true, START_ONE, shape_norm},
-    {SLOT_NORM_B, "beta", true, START_ZERO, shape_norm},
-    {0},
+    { SLOT_BEFORE_W, "gamma_0", true, START_ONE, shape_before },
+    { SLOT_BEFORE_B, "beta_0", true, START_ZERO, shape_before },
+    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_bottleneck_shape_down },
+    { SLOT_DOWN_B, "b_d", true, START_ZERO, shape_down_bias },
+    { SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_bottleneck_shape_up },
+    { SLOT_UP_B, "b_u", true, START_ZERO, shape_up_bias },
+    { SLOT_NORM_W, "gamma", true, START_ONE, shape_norm },
+    { SLOT_NORM_B, "beta", true, START_ZERO, shape_norm },
+    { 0 },
 };
 
 /* What is added last to all rows alike. */
@@ -172,8 +172,8 @@ const struct function function_bottleneck = {
             TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
     .per_head = true,
-    .usual = {.size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
-              .init = INIT_BERT},
+    .usual = { .size = 16, .act = ACT_RELU, .biases = true, .read = TAP_F_IN, .write = TAP_F_OUT,
+              .init = INIT_BERT },
     .slots = fn_bottleneck_slots, .still = fn_bottleneck_still, .apply = fn_bottleneck_apply,
     .advise = fn_bottleneck_advise, .terms = fn_bottleneck_terms, .formula = fn_bottleneck_formula,
     .label = terms_label,

@@ -13,17 +13,17 @@
 #include "core/method/merge.h"
 
 static bool fn_decomposed_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
+    *out = (struct slot_shape){ m->size, tap_width(a, m->read), false };
     return true;
 }
 
 static bool fn_decomposed_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
+    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
     return true;
 }
 
 static bool shape_length(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, tap_width(a, m->write), false};
+    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
     return true;
 }
 
@@ -40,10 +40,10 @@ static void start_length(const struct module *m, const struct model *of, const s
 }
 
 static const struct function_slot fn_decomposed_slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_decomposed_shape_down},
-    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_decomposed_shape_up},
-    {SLOT_LENGTH, "m", true, START_MODEL, shape_length},
-    {0},
+    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_decomposed_shape_down },
+    { SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_decomposed_shape_up },
+    { SLOT_LENGTH, "m", true, START_MODEL, shape_length },
+    { 0 },
 };
 
 /* ---- at work ---- */
@@ -78,8 +78,8 @@ static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     double s = use_factor(u, &scale);
     int out = tape_rows_of(t, weight);
     bool all = u->m->length == LENGTH_OUTPUT;
-    const struct changed x = {out, tape_cols_of(t, weight), u->m->size, all ? 1 : scale == NODE_NONE ? s : (double)*tape_value(t, scale),
-                              tape_value(t, weight), tape_value(t, up), tape_value(t, down)};
+    const struct changed x = { out, tape_cols_of(t, weight), u->m->size, all ? 1 : scale == NODE_NONE ? s : (double)*tape_value(t, scale),
+                              tape_value(t, weight), tape_value(t, up), tape_value(t, down) };
     real *inverse = use_room(u, (size_t)out + room_of(out, x.rank));
     inverse_lengths(&x, inverse + out, inverse);
     node gain = op_mul(t, use_slot(u, SLOT_LENGTH), tape_frozen(t, 1, out, inverse));
@@ -87,8 +87,8 @@ static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), all ? NODE_NONE : bias, gain);
 }
 
-static const struct function_place fn_decomposed_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
-                                               {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+static const struct function_place fn_decomposed_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
+                                               { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -153,8 +153,8 @@ static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struc
     const real *learned = merge_values(x, at, SLOT_SCALE), *length = merge_values(x, at, SLOT_LENGTH);
     bool all = m->length == LENGTH_OUTPUT;
     double s = m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1;
-    const struct changed c = {t->rows, t->cols, m->size, all ? 1 : s,
-                              x->m->weight[i], merge_values(x, at, SLOT_UP_W), merge_values(x, at, SLOT_DOWN_W)};
+    const struct changed c = { t->rows, t->cols, m->size, all ? 1 : s,
+                              x->m->weight[i], merge_values(x, at, SLOT_UP_W), merge_values(x, at, SLOT_DOWN_W) };
     real *w = merge_copy(x, i, e), *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
     if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
@@ -177,7 +177,7 @@ const struct function function_decomposed = {
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT | TAKES_DROPOUT |
             TAKES_LENGTH,
     .comps = COMPS_ADDING,
-    .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
+    .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
     .places = fn_decomposed_places,
     .slots = fn_decomposed_slots,

@@ -18,6 +18,6 @@ const struct function function_full = {
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
-    .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
+    .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .advise = fn_full_advise, .formula = fn_full_formula,
 };

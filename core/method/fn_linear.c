@@ -10,19 +10,19 @@
 #include "core/method/merge.h"
 
 static bool fn_linear_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
+    *out = (struct slot_shape){ m->size, tap_width(a, m->read), false };
     return true;
 }
 
 static bool fn_linear_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
+    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
     return true;
 }
 
 static const struct function_slot fn_linear_slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_linear_shape_down},
-    {SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_linear_shape_up},
-    {0},
+    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_linear_shape_down },
+    { SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_linear_shape_up },
+    { 0 },
 };
 
 static node fn_linear_apply(struct tape *t, const struct use *u) {
@@ -35,8 +35,8 @@ static node fn_linear_apply(struct tape *t, const struct use *u) {
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
-static const struct function_place fn_linear_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
-                                                         {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+static const struct function_place fn_linear_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
+                                                         { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -113,7 +113,7 @@ const struct function function_linear = {
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE | TAKES_INIT |
             TAKES_DROPOUT,
     .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
-    .usual = {.size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA},
+    .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
     .places = fn_linear_places, .slots = fn_linear_slots, .apply = fn_linear_apply,
     .advise = fn_linear_advise, .pair = fn_linear_pair, .joins = fn_linear_joins, .terms = fn_linear_terms,

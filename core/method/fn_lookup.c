@@ -9,25 +9,25 @@
 #include "core/method/merge.h"
 
 static bool lookup_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){a->vocabulary, m->size, false};
+    *out = (struct slot_shape){ a->vocabulary, m->size, false };
     return true;
 }
 
 static bool lookup_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){a->width, m->size, false};
+    *out = (struct slot_shape){ a->width, m->size, false };
     return true;
 }
 
 static const struct function_slot lookup_slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_ZERO, lookup_shape_down},
-    {SLOT_UP_W, "W_u", false, START_DRAWN, lookup_shape_up},
-    {0},
+    { SLOT_DOWN_W, "W_d", false, START_ZERO, lookup_shape_down },
+    { SLOT_UP_W, "W_u", false, START_DRAWN, lookup_shape_up },
+    { 0 },
 };
 
 static node lookup_apply(struct tape *t, const struct use *u) {
     node scale;
     double s = use_factor(u, &scale);
-    const struct embed_table rows = {use_slot(u, SLOT_DOWN_W), u->ids, 0};
+    const struct embed_table rows = { use_slot(u, SLOT_DOWN_W), u->ids, 0 };
     node x = op_embed_sum(t, tape_rows_of(t, u->value), &rows, 1);
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, NULL);
 }
@@ -89,7 +89,7 @@ const struct function function_lookup = {
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_COMP | TAKES_INIT,
     .comps = COMPS_ADDING,
-    .usual = {.size = 8, .write = TAP_EMBED_WORDS, .init = INIT_NORMAL},
+    .usual = { .size = 8, .write = TAP_EMBED_WORDS, .init = INIT_NORMAL },
     .of_words = true,
     .slots = lookup_slots,
     .apply = lookup_apply,

@@ -21,6 +21,6 @@ const struct function function_masked = {
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
-    .usual = {.target = TARGET_ALL, .comp = COMP_IN_WEIGHT},
+    .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
     .advise = masked_advise, .formula = masked_formula,
 };

@@ -12,19 +12,19 @@
 
 static bool shape_inner(const struct module *m, const struct arch *a, struct slot_shape *out) {
     (void)a;
-    *out = (struct slot_shape){1, m->size, false};
+    *out = (struct slot_shape){ 1, m->size, false };
     return true;
 }
 
 static bool shape_outer(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, tap_width(a, m->write), false};
+    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
     return true;
 }
 
 static const struct function_slot fn_projected_slots[] = {
-    {SLOT_INNER, "d", true, START_TENTH, shape_inner},
-    {SLOT_OUTER, "b", true, START_ZERO, shape_outer},
-    {0},
+    { SLOT_INNER, "d", true, START_TENTH, shape_inner },
+    { SLOT_OUTER, "b", true, START_ZERO, shape_outer },
+    { 0 },
 };
 
 /* ---- at work ---- */
@@ -42,8 +42,8 @@ static node fn_projected_apply(struct tape *t, const struct use *u) {
     return op_add(t, u->value, x);
 }
 
-static const struct function_place fn_projected_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
-                                               {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+static const struct function_place fn_projected_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
+                                               { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -104,7 +104,7 @@ const struct function function_projected = {
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_SEED | TAKES_READ | TAKES_SOURCE | TAKES_DROPOUT,
     .comps = 1 << COMP_ADD,
-    .usual = {.size = 256, .read = TAP_A_IN, .write = TAP_A_Q},
+    .usual = { .size = 256, .read = TAP_A_IN, .write = TAP_A_Q },
     .linear = true,
     .places = fn_projected_places,
     .slots = fn_projected_slots,

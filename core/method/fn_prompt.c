@@ -7,13 +7,13 @@
 #include "core/method/prompt_rows.h"
 
 static bool shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){prompt_rows_kept(m, a), a->width, false};
+    *out = (struct slot_shape){ prompt_rows_kept(m, a), a->width, false };
     return true;
 }
 
 static const struct function_slot slots[] = {
-    {SLOT_OWN, "P", false, START_DRAWN, shape},
-    {0},
+    { SLOT_OWN, "P", false, START_DRAWN, shape },
+    { 0 },
 };
 
 /* ---- rules, counts, texts ---- */
@@ -53,7 +53,7 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
     static const char *const made[SOURCE_COUNT] = {
-        [SOURCE_MLP] = " = MLP(E)", [SOURCE_LSTM] = " = MLP(LSTM(E))", [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)"};
+        [SOURCE_MLP] = " = MLP(E)", [SOURCE_LSTM] = " = MLP(LSTM(E))", [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)" };
     snprintf(out, 160, "P%s%s, %d rows", w->sub, made[m->source] ? made[m->source] : "", m->size);
 }
 
@@ -76,7 +76,7 @@ const struct function function_prompt = {
     .form = FORM_ROWS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_MLP | TAKES_SOURCE | TAKES_INIT | TAKES_ROWS,
     .comps = COMPS_CONCAT,
-    .usual = {.size = 20, .write = TAP_EMBED_WORDS, .comp = COMP_CONCAT, .init = INIT_VOCABULARY, .stack = STACK_ENCODER},
+    .usual = { .size = 20, .write = TAP_EMBED_WORDS, .comp = COMP_CONCAT, .init = INIT_VOCABULARY, .stack = STACK_ENCODER },
     .made_init = INIT_NORMAL,
     .slots = slots,
     .check = check,

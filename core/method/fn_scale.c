@@ -8,13 +8,13 @@
 #include "core/method/merge.h"
 
 static bool fn_scale_shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){1, tap_width(a, m->write), false};
+    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
     return true;
 }
 
 static const struct function_slot fn_scale_slots[] = {
-    {SLOT_CHANNEL, "l", true, START_ONE, fn_scale_shape},
-    {0},
+    { SLOT_CHANNEL, "l", true, START_ONE, fn_scale_shape },
+    { 0 },
 };
 
 static node fn_scale_apply(struct tape *t, const struct use *u) {
@@ -22,8 +22,8 @@ static node fn_scale_apply(struct tape *t, const struct use *u) {
 }
 
 static const struct function_place fn_scale_places[] = {
-    {"q", TAP_A_Q},     {"k", TAP_A_K},   {"v", TAP_A_V},     {"ctx", TAP_A_CTX},   {"o", TAP_A_OUT},
-    {"pre", TAP_F_PRE}, {"act", TAP_F_ACT}, {"out", TAP_F_OUT}, {"embed", TAP_EMBED}, {0}};
+    { "q", TAP_A_Q },     { "k", TAP_A_K },   { "v", TAP_A_V },     { "ctx", TAP_A_CTX },   { "o", TAP_A_OUT },
+    { "pre", TAP_F_PRE }, { "act", TAP_F_ACT }, { "out", TAP_F_OUT }, { "embed", TAP_EMBED }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -79,9 +79,9 @@ static bool fold_of(const struct module *m, struct fold *out) {
     case TAP_A_OUT:
     case TAP_F_PRE:
     case TAP_F_OUT:
-    case TAP_EMBED: *out = (struct fold){m->write, false}; return true;
-    case TAP_A_CTX: *out = (struct fold){TAP_A_OUT, true}; return true;
-    case TAP_F_ACT: *out = (struct fold){TAP_F_OUT, true}; return true;
+    case TAP_EMBED: *out = (struct fold){ m->write, false }; return true;
+    case TAP_A_CTX: *out = (struct fold){ TAP_A_OUT, true }; return true;
+    case TAP_F_ACT: *out = (struct fold){ TAP_F_OUT, true }; return true;
     default: return false;
     }
 }
@@ -103,7 +103,7 @@ static int fn_scale_merge(struct merge *x, const struct merge_at *at, struct err
     const real *l = merge_values(x, at, SLOT_CHANNEL);
     struct fold fold;
     if (!fold_of(m, &fold)) BUG("merge of a scale at %s", tap_name(m->write));
-    const enum tensor_role roles[] = {tap_weight_role(fold.map), tap_bias_role(fold.map)};
+    const enum tensor_role roles[] = { tap_weight_role(fold.map), tap_bias_role(fold.map) };
     for (int k = 0; k < (fold.columns ? 1 : 2); k++) {
         int i = merge_tensor(x, at, roles[k]);
         if (i < 0) continue; /* a map without a bias */
@@ -125,7 +125,7 @@ const struct function function_scale = {
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE,
     .comps = COMPS_MULTIPLY,
-    .usual = {.write = TAP_A_K, .comp = COMP_MULTIPLY},
+    .usual = { .write = TAP_A_K, .comp = COMP_MULTIPLY },
     .slots = fn_scale_slots, .apply = fn_scale_apply,
     .say_write = "the tap to scale",
     .places = fn_scale_places, .check = fn_scale_check, .advise = fn_scale_advise, .pair = fn_scale_pair,

@@ -6,14 +6,14 @@
 #include "core/method/fn.h"
 
 static bool fn_softmax_shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){m->size, tap_width(a, m->write), false};
+    *out = (struct slot_shape){ m->size, tap_width(a, m->write), false };
     return true;
 }
 
 static const struct function_slot fn_softmax_slots[] = {
-    {SLOT_KEY, "P_k", false, START_DRAWN, fn_softmax_shape},
-    {SLOT_VALUE, "P_v", false, START_DRAWN, fn_softmax_shape},
-    {0},
+    { SLOT_KEY, "P_k", false, START_DRAWN, fn_softmax_shape },
+    { SLOT_VALUE, "P_v", false, START_DRAWN, fn_softmax_shape },
+    { 0 },
 };
 
 /* A softmax over one key of its own is 1 whatever the key. */
@@ -111,7 +111,7 @@ const struct function function_softmax = {
     .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT |
             TAKES_SHIFT,
     .comps = COMPS_ADDING | COMPS_GATED | COMPS_GATE | COMPS_GATES,
-    .usual = {.size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT},
+    .usual = { .size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT },
     /* A prompt that maps make keys and values of must tell its places apart from the start. */
     .made_init = INIT_NORMAL,
     .slots = fn_softmax_slots, .still = fn_softmax_still,

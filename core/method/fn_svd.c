@@ -10,26 +10,26 @@
 #include "core/method/merge.h"
 
 static bool fn_svd_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){m->size, tap_width(a, m->read), false};
+    *out = (struct slot_shape){ m->size, tap_width(a, m->read), false };
     return true;
 }
 
 static bool shape_values(const struct module *m, const struct arch *a, struct slot_shape *out) {
     (void)a;
-    *out = (struct slot_shape){1, m->size, false};
+    *out = (struct slot_shape){ 1, m->size, false };
     return true;
 }
 
 static bool fn_svd_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){tap_width(a, m->write), m->size, false};
+    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
     return true;
 }
 
 static const struct function_slot fn_svd_slots[] = {
-    {SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_svd_shape_down},
-    {SLOT_SINGULAR, "e", true, START_ZERO, shape_values},
-    {SLOT_UP_W, "W_u", false, START_DRAWN, fn_svd_shape_up},
-    {0},
+    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_svd_shape_down },
+    { SLOT_SINGULAR, "e", true, START_ZERO, shape_values },
+    { SLOT_UP_W, "W_u", false, START_DRAWN, fn_svd_shape_up },
+    { 0 },
 };
 
 static node fn_svd_apply(struct tape *t, const struct use *u) {
@@ -40,8 +40,8 @@ static node fn_svd_apply(struct tape *t, const struct use *u) {
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
-static const struct function_place fn_svd_places[] = {{"q", TAP_A_Q},    {"k", TAP_A_K},    {"v", TAP_A_V}, {"o", TAP_A_OUT},
-                                               {"w1", TAP_F_PRE}, {"w2", TAP_F_OUT}, {0}};
+static const struct function_place fn_svd_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
+                                               { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -95,7 +95,7 @@ const struct function function_svd = {
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING,
-    .usual = {.size = 12, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_BERT},
+    .usual = { .size = 12, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_BERT },
     .linear = true,
     .places = fn_svd_places,
     .slots = fn_svd_slots,

@@ -113,9 +113,9 @@ char *method_canonical(const struct method *m) {
  * least length, from[n] where its last part starts, part[n] that part's text. */
 static void add_parts(struct buf *b, const struct method *m) {
     enum { PRESET_WORTH = 12, LONGEST = 24 }; /* a published name is worth some letters; no call makes more modules */
-    long best[METHOD_MODULES + 1] = {0};
-    int from[METHOD_MODULES + 1] = {0};
-    char *part[METHOD_MODULES + 1] = {NULL};
+    long best[METHOD_MODULES + 1] = { 0 };
+    int from[METHOD_MODULES + 1] = { 0 };
+    char *part[METHOD_MODULES + 1] = { NULL };
     for (int n = 1; n <= m->count; n++) {
         best[n] = -1;
         for (int i = n > LONGEST ? n - LONGEST : 0; i < n; i++) {

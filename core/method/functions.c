@@ -3,7 +3,7 @@
 #include "core/base/mem.h"
 
 #define ROW(constant, file) [FN_##constant] = &function_##file,
-static const struct function *const functions_rows[FN_COUNT] = {FUNCTIONS(ROW)};
+static const struct function *const functions_rows[FN_COUNT] = { FUNCTIONS(ROW) };
 
 const struct function *function_at(enum fn fn) {
     BUG_IF(fn >= FN_COUNT);

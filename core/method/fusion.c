@@ -14,9 +14,9 @@
 #include "core/method/init.h"
 #include "core/method/slots.h"
 
-static const char *const fusion_of_words[] = {"read", "written"}, *const fusion_residuals[] = {"after", "inside"},
-                         *const fusion_starts[] = {"identity", "drawn"};
-static const struct fusion fusion_usual = {.on = true, .query = true, .key = true, .value = true, .weight = 0.01};
+static const char *const fusion_of_words[] = { "read", "written" }, *const fusion_residuals[] = { "after", "inside" },
+                         *const fusion_starts[] = { "identity", "drawn" };
+static const struct fusion fusion_usual = { .on = true, .query = true, .key = true, .value = true, .weight = 0.01 };
 
 #define AT(member) .offset = offsetof(struct fusion, member)
 static const struct key fusion_keys[] = {
@@ -35,8 +35,8 @@ static const struct key fusion_keys[] = {
     { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
       .says = "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing." },
 };
-const struct network fusion_network = {"fusion", "fusion", offsetof(struct method, fusion), sizeof fusion_usual, &fusion_usual,
-                                       fusion_keys, COUNT_OF(fusion_keys)};
+const struct network fusion_network = { "fusion", "fusion", offsetof(struct method, fusion), sizeof fusion_usual, &fusion_usual,
+                                       fusion_keys, COUNT_OF(fusion_keys) };
 
 /* ---- who meets where ---- */
 
@@ -128,10 +128,10 @@ void fusion_plan_module(struct build *b, int module, const struct span *s) {
 
 /* "fusion.enc.3.ffn.out.Q" */
 static void add_map(struct build *b, const struct span *s, int layer, enum tap tap, enum slot slot, int rows, int cols) {
-    static const char *const names[] = {"Q", "b_q", "K", "b_k", "V"};
-    struct plan_tensor t = {.kind = PLAN_NETWORK, .module = -1, .stack = s->stack, .site = s->site, .layer = layer,
+    static const char *const names[] = { "Q", "b_q", "K", "b_k", "V" };
+    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .stack = s->stack, .site = s->site, .layer = layer,
                             .tensor = -1, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1,
-                            .role = (int)slot, .place = (int)tap, .cannot_move = slot == SLOT_FUSION_KEY_B};
+                            .role = (int)slot, .place = (int)tap, .cannot_move = slot == SLOT_FUSION_KEY_B };
     snprintf(t.name, sizeof t.name, "fusion.%s.%d.%s.%s.%s", s->stack == STACK_DECODER ? "dec" : "enc", layer,
              site_name(s->site), strchr(tap_name(tap), '.') + 1, names[slot - SLOT_FUSION_QUERY_W]);
     build_network(b, &t);

@@ -6,10 +6,10 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct made_head generated_usual = {.on = true, .hidden = 384, .width = 256,
-                                                 .learn = LEARN_OUTER, .rates = RATES_MOVING};
-static const char *const learns[LEARN_COUNT] = {"both", "inner", "outer"};
-static const char *const rates[] = {"moving", "all"};
+static const struct made_head generated_usual = { .on = true, .hidden = 384, .width = 256,
+                                                 .learn = LEARN_OUTER, .rates = RATES_MOVING };
+static const char *const learns[LEARN_COUNT] = { "both", "inner", "outer" };
+static const char *const rates[] = { "moving", "all" };
 
 #define AT(member) .offset = offsetof(struct made_head, member)
 static const struct key generated_keys[] = {
@@ -22,8 +22,8 @@ static const struct key generated_keys[] = {
     { "rates", AT(rates), KEY_WORDS(rates), .text = KEY_IN_FULL,
       .says = "Rates of the inner loop: for what it adapts, or for every tensor, as Meta-Adapters is counted." },
 };
-const struct network generated_network = {"generated-head", "generated head", offsetof(struct method, generated),
-                                          sizeof generated_usual, &generated_usual, generated_keys, COUNT_OF(generated_keys)};
+const struct network generated_network = { "generated-head", "generated head", offsetof(struct method, generated),
+                                          sizeof generated_usual, &generated_usual, generated_keys, COUNT_OF(generated_keys) };
 
 void method_take_generated(struct method *m) { m->generated = generated_usual; }
 
@@ -37,15 +37,15 @@ void generated_plan(struct build *b) {
         enum slot slot;
         int rows, cols;
     } parts[] = {
-        {"feature.W_1", SLOT_FEATURE_W1, g->hidden, d}, {"feature.b_1", SLOT_FEATURE_B1, 1, g->hidden},
-        {"feature.W_2", SLOT_FEATURE_W2, g->width, g->hidden}, {"feature.b_2", SLOT_FEATURE_B2, 1, g->width},
-        {"label.W_1", SLOT_LABEL_W1, g->hidden, d}, {"label.b_1", SLOT_LABEL_B1, 1, g->hidden},
-        {"label.W_2", SLOT_LABEL_W2, g->width + 1, g->hidden}, {"label.b_2", SLOT_LABEL_B2, 1, g->width + 1},
+        { "feature.W_1", SLOT_FEATURE_W1, g->hidden, d }, { "feature.b_1", SLOT_FEATURE_B1, 1, g->hidden },
+        { "feature.W_2", SLOT_FEATURE_W2, g->width, g->hidden }, { "feature.b_2", SLOT_FEATURE_B2, 1, g->width },
+        { "label.W_1", SLOT_LABEL_W1, g->hidden, d }, { "label.b_1", SLOT_LABEL_B1, 1, g->hidden },
+        { "label.W_2", SLOT_LABEL_W2, g->width + 1, g->hidden }, { "label.b_2", SLOT_LABEL_B2, 1, g->width + 1 },
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+        struct plan_tensor t = { .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
                                 .blocks = 1, .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
-                                .decays = parts[i].rows > 1, .role = (int)parts[i].slot};
+                                .decays = parts[i].rows > 1, .role = (int)parts[i].slot };
         snprintf(t.name, sizeof t.name, "head.%s", parts[i].name);
         build_network(b, &t);
         b->p->head += (size_t)t.rows * (size_t)t.cols;
@@ -131,8 +131,8 @@ void learn_plan(struct build *b) {
     if (!meta->learned) return;
     p->rate_tensor = p->tensors;
     p->meta_trained += (size_t)p->rates;
-    struct plan_tensor t = {.name = "rates", .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1,
+    struct plan_tensor t = { .name = "rates", .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1,
                             .tensor = -1, .blocks = 1, .rows = 1, .cols = p->rates, .kept = true, .outer = true,
-                            .rate = -1, .role = SLOT_RATES};
+                            .rate = -1, .role = SLOT_RATES };
     build_network(b, &t);
 }

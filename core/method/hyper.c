@@ -9,12 +9,12 @@
 #include "core/method/prompt.h"
 #include "core/method/retriever.h"
 
-static const struct hyper hyper_usual = {.on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128,
+static const struct hyper hyper_usual = { .on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128,
                                          .inner = 64,
-                                         .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1};
-static const char *const nets[] = {"stack", "layer", "site"};
-static const char *const hyper_starts[] = {"normal", "fan", "hyperfan"};
-static const char *const hyper_instances[ROW_COUNT] = {"none", "pooled", "mlp", "retriever"};
+                                         .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1 };
+static const char *const nets[] = { "stack", "layer", "site" };
+static const char *const hyper_starts[] = { "normal", "fan", "hyperfan" };
+static const char *const hyper_instances[ROW_COUNT] = { "none", "pooled", "mlp", "retriever" };
 
 #define AT(member) .offset = offsetof(struct hyper, member)
 static const struct key hyper_keys[] = {
@@ -44,8 +44,8 @@ static const struct key hyper_keys[] = {
     { "biases", AT(biases), .kind = KEY_FLAG, .says = "Whether its maps have biases." },
 };
 #define GENERATOR(name, noun, at)                                                                    \
-    {name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual, &hyper_usual, hyper_keys, \
-     COUNT_OF(hyper_keys)}
+    { name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual, &hyper_usual, hyper_keys, \
+     COUNT_OF(hyper_keys) }
 const struct network hyper_network = GENERATOR("hyper", "generator", 0),
                      hyper2_network = GENERATOR("hyper2", "second generator", 1);
 
@@ -120,16 +120,16 @@ static int head_slots(const struct module *m, const struct arch *a, struct head_
     int n = 0;
     if (source_is_prompt(m->source)) {
         prompt_maps(m, a, map);
-        for (; n < PROMPT_MAPS; n++) out[n] = (struct head_slot){map[n].slot, map[n].name, map[n].rows, map[n].cols, false};
+        for (; n < PROMPT_MAPS; n++) out[n] = (struct head_slot){ map[n].slot, map[n].name, map[n].rows, map[n].cols, false };
         return n;
     }
     for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
         if (!s->shape(m, a, &shape) || shape.one) continue;
         BUG_IF(n == HEAD_SLOTS);
-        out[n++] = (struct head_slot){s->slot, s->name, shape.rows, shape.cols, s->vector};
+        out[n++] = (struct head_slot){ s->slot, s->name, shape.rows, shape.cols, s->vector };
     }
     BUG_IF(n == HEAD_SLOTS);
-    if (m->comp == COMP_LEARNED) out[n++] = (struct head_slot){SLOT_SCALE, "s", 1, 1, true};
+    if (m->comp == COMP_LEARNED) out[n++] = (struct head_slot){ SLOT_SCALE, "s", 1, 1, true };
     return n;
 }
 
@@ -147,7 +147,7 @@ static int places_in(const struct method *m, int g, const struct arch *a, int st
     for (int i = 0; i < m->count; i++) {
         int module = order[i], spans = makes(m, g, module) ? module_spans(&m->module[module], a, span) : 0;
         for (int k = 0; k < spans; k++)
-            if (span[k].stack == stack) out[n++] = (struct module_place){module, span[k].site};
+            if (span[k].stack == stack) out[n++] = (struct module_place){ module, span[k].site };
     }
     return n;
 }
@@ -284,13 +284,13 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
 }
 
 char *method_generator_formula(const struct method *m, int generator) {
-    static const char *const rows[ROW_COUNT] = {"", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2", ", g_i = z of the retriever"};
+    static const char *const rows[ROW_COUNT] = { "", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2", ", g_i = z of the retriever" };
     const struct hyper *h = &m->hyper[generator];
     const struct {
         const char *sign;
         bool there;
-    } conditions[] = {{"z_\u03C4", h->task > 0}, {"k_\u03C4", h->prototype > 0}, {"g_i", h->instance != ROW_NONE},
-                      {"e_\u2113", h->layer > 0}, {"e_p", h->place > 0}};
+    } conditions[] = { { "z_\u03C4", h->task > 0 }, { "k_\u03C4", h->prototype > 0 }, { "g_i", h->instance != ROW_NONE },
+                      { "e_\u2113", h->layer > 0 }, { "e_p", h->place > 0 } };
     struct buf b = BUF_INIT;
     bool some = false;
     if (!h->on) return NULL;
@@ -318,11 +318,11 @@ static int first_layer(const struct method *m, int g, const struct arch *a) {
 bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place && h->instance == ROW_NONE; }
 
 /* In the names of their tensors. */
-static const char *const network_names[GENERATORS] = {"hyper", "hyper2"};
+static const char *const network_names[GENERATORS] = { "hyper", "hyper2" };
 
 /* Where a tensor is that is of no layer of the stack. */
 static struct plan_tensor outside(int g, int stack) {
-    return (struct plan_tensor){.generator = g, .stack = stack, .site = SUB_EMBED, .layer = -1};
+    return (struct plan_tensor){ .generator = g, .stack = stack, .site = SUB_EMBED, .layer = -1 };
 }
 
 __attribute__((format(printf, 7, 8)))

@@ -59,8 +59,8 @@ static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stac
 static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors, enum slot map, int stack,
                           const int32_t *ids) {
     if (vectors == NODE_NONE) return;
-    table[(*n)++] = (struct embed_table){op_linear(w->t, vectors, hyper_make_leaf(w, map, stack),
-                                                   NODE_NONE), ids, 0};
+    table[(*n)++] = (struct embed_table){ op_linear(w->t, vectors, hyper_make_leaf(w, map, stack),
+                                                   NODE_NONE), ids, 0 };
 }
 
 /* Rows (ℓ, p, unit): the conditions through the first map, added up. */
@@ -175,8 +175,8 @@ static void make_stack(struct hyper_work *w, node shared, node *made) {
 }
 
 void hyper_make(const struct plan *p, int g, struct tape *t, const real *params, real *grads, node *made) {
-    struct hyper_work w = {.p = p, .generator = g, .h = &p->method.hyper[g], .t = t, .params = params, .grads = grads,
-                           .units = p->tasks};
+    struct hyper_work w = { .p = p, .generator = g, .h = &p->method.hyper[g], .t = t, .params = params, .grads = grads,
+                           .units = p->tasks };
     node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
         hyper_make_measure(&w);
@@ -198,8 +198,8 @@ static node hyper_make_row_vector(const struct hyper_work *w, node h) {
 void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h, const int *task,
                      struct row_value *value) {
     const struct hyper *by = hyper_of_rows(&p->method);
-    struct hyper_work w = {.p = p, .generator = (int)(by - p->method.hyper), .h = by, .t = t, .leaf = leaves, .stack = stack,
-                           .units = tape_rows_of(t, h), .task = task};
+    struct hyper_work w = { .p = p, .generator = (int)(by - p->method.hyper), .h = by, .t = t, .leaf = leaves, .stack = stack,
+                           .units = tape_rows_of(t, h), .task = task };
     hyper_make_measure(&w);
     if (!w.places) return;
     tape_site(t, "generator");
@@ -213,10 +213,10 @@ void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, i
         if (by->net != HYPER_STACK) {
             node own = hyper_make_head(&w, op_rows(t, x, first, first + w.units), head_layer(&w, of),
                                        of->place, of->slot, of->cols);
-            value[i] = (struct row_value){own, 0, w.units};
+            value[i] = (struct row_value){ own, 0, w.units };
             continue;
         }
         if (w.all[of->slot] == NODE_NONE) w.all[of->slot] = hyper_make_head(&w, x, -1, 0, of->slot, of->cols);
-        value[i] = (struct row_value){w.all[of->slot], first, w.layers * w.places * w.units};
+        value[i] = (struct row_value){ w.all[of->slot], first, w.layers * w.places * w.units };
     }
 }

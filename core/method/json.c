@@ -223,8 +223,8 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 }
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
-    static const char *const known[] = {"version", "head", "modules", "retriever", "hyper", "hyper2", "generated-head",
-                                        "classifier", "budget", "fusion", "pruning", "attempt"};
+    static const char *const known[] = { "version", "head", "modules", "retriever", "hyper", "hyper2", "generated-head",
+                                        "classifier", "budget", "fusion", "pruning", "attempt" };
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (json_known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
@@ -250,7 +250,7 @@ static int read_method(const json_t *o, struct method *m, struct err *e) {
 }
 
 int method_from_json(const char *json, size_t n, struct method *out, struct err *e) {
-    struct method m = {.count = 0};
+    struct method m = { .count = 0 };
     struct err unheard = ERR_INIT;
     if (!e) e = &unheard;
     json_t *o = json_parse("method", json, n, e);

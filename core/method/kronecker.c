@@ -48,8 +48,8 @@ int kronecker_make(const struct plan *p, struct tape *t, const real *params, rea
     const struct plan_made *of = &p->made_tensor[first];
     const struct module *m = &p->method.module[of->module];
     bool down = of->slot == SLOT_DOWN_W;
-    const enum slot slots[] = {down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP, down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP,
-                               down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP};
+    const enum slot slots[] = { down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP, down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP,
+                               down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP };
     node w[3];
     tape_site(t, "Kronecker products of module %d", of->module + 1);
     for (int k = 0; k < 3; k++) {

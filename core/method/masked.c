@@ -13,8 +13,8 @@
 #include "core/method/slots.h"
 #include "core/method/sources.h"
 
-static const char *const pruning_masks[] = {"learned", "fixed"};
-static const struct pruning pruning_usual = {.on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true};
+static const char *const pruning_masks[] = { "learned", "fixed" };
+static const struct pruning pruning_usual = { .on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true };
 
 #define AT(member) .offset = offsetof(struct pruning, member)
 static const struct key pruning_keys[] = {
@@ -30,8 +30,8 @@ static const struct key pruning_keys[] = {
     { "groups", AT(groups), .kind = KEY_FLAG, .text = KEY_IN_FULL,
       .says = "A gate for each tensor too, which multiplies those of its values." },
 };
-const struct network pruning_network = {"pruning", "pruning", offsetof(struct method, pruning), sizeof pruning_usual, &pruning_usual,
-                                        pruning_keys, COUNT_OF(pruning_keys)};
+const struct network pruning_network = { "pruning", "pruning", offsetof(struct method, pruning), sizeof pruning_usual, &pruning_usual,
+                                        pruning_keys, COUNT_OF(pruning_keys) };
 
 bool masked_is_fixed(const struct method *m) { return m->pruning.on && m->pruning.mask == MASK_FIXED; }
 bool masked_has_gates(const struct method *m) { return m->pruning.on && m->pruning.mask == MASK_LEARNED; }
@@ -53,9 +53,9 @@ const char *masked_fault(const struct method *m, int *module) {
 /* ---- plan ---- */
 
 static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot, int64_t rows, int64_t cols) {
-    static const char *const names[] = {"w", "alpha", "group", "values", "places"};
-    struct plan_tensor x = {.kind = PLAN_OWN, .module = module, .stack = t->stack, .site = t->sublayer, .layer = t->layer,
-                            .tensor = tensor, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .role = (int)slot};
+    static const char *const names[] = { "w", "alpha", "group", "values", "places" };
+    struct plan_tensor x = { .kind = PLAN_OWN, .module = module, .stack = t->stack, .site = t->sublayer, .layer = t->layer,
+                            .tensor = tensor, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .role = (int)slot };
     x.decays = slot == SLOT_MASK_W && !t->vector;
     x.fixed = x.frozen = slot == SLOT_MASK_PLACES;
     snprintf(x.name, sizeof x.name, "%s.%s", t->name, names[slot - SLOT_MASK_W]);
@@ -63,7 +63,7 @@ static void masked_add(struct build *b, int module, const struct tensor_info *t,
 }
 
 static void masked_add_made(struct build *b, int module, const struct tensor_info *t, int tensor) {
-    const struct span s = {t->stack, t->sublayer, t->layer, t->layer + 1};
+    const struct span s = { t->stack, t->sublayer, t->layer, t->layer + 1 };
     snprintf(b->place, sizeof b->place, "masked");
     build_made(b, module, &s, t->layer, SLOT_MASK_W, 1, t->rows, t->cols);
     struct plan_made *x = &b->p->made_tensor[b->p->made - 1];
@@ -86,7 +86,7 @@ void masked_plan(struct build *b, int module, const struct tensor_info *list, in
         if (m->pruning.groups) masked_add(b, module, t, i, SLOT_MASK_GROUP, 1, 1);
     }
     if (!masked_is_fixed(m)) return;
-    const struct tensor_info whole = {.name = "masked", .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1};
+    const struct tensor_info whole = { .name = "masked", .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1 };
     int64_t keep = (int64_t)fmax(1, floor(all * m->pruning.keep));
     masked_add(b, module, &whole, -1, SLOT_MASK_VALUES, keep, 1);
     masked_add(b, module, &whole, -1, SLOT_MASK_PLACES, keep, 2);
@@ -178,7 +178,7 @@ node masked_make(const struct plan *p, const struct model *m, struct tape *t, co
 
 /* The gates of one tensor, which are open as often as their group's is. */
 static double expected_of(const struct plan *p, const struct plan_tensor *gate, const real *params, real *grads, double *open) {
-    const struct plan_made at = {.module = gate->module, .tensor = gate->tensor};
+    const struct plan_made at = { .module = gate->module, .tensor = gate->tensor };
     const struct plan_tensor *group = masked_find(p, &at, SLOT_MASK_GROUP);
     const real *alpha = params + gate->offset;
     double of_group = group ? op_gate_expected((double)params[group->offset]) : 1, sum = 0, weight = p->method.pruning.weight;

@@ -223,7 +223,7 @@ static bool may_name(const struct preset *p, const struct module *run, int n) {
 /* The call of one preset, or NULL.  `run` is normalised. */
 static char *spell(const struct preset *p, const struct module *run, int n, enum far *far) {
     struct method base = p->method;
-    struct call_text c = {.far = FAR_SIZE};
+    struct call_text c = { .far = FAR_SIZE };
     char *text = NULL;
     method_normalise(&base);
     if (same_places(&base, run, n) || (base.count && (with_backbone(&c, p, &base, run, n) ||
@@ -250,14 +250,14 @@ static char *spell_networks(const struct preset *p, const struct method *m, cons
     buf_puts(&text, call);
     free(call);
     networks_changes(m, &p->method, &text);
-    *found = (struct match){p, same && far != FAR_SWITCH};
+    *found = (struct match){ p, same && far != FAR_SWITCH };
     return buf_take(&text);
 }
 
 char *match_networks(const struct method *m, struct match *found) {
     struct method x = *m;
     char *best = NULL;
-    *found = (struct match){NULL, false};
+    *found = (struct match){ NULL, false };
     if (!networks_on(m)) return NULL;
     method_normalise(&x);
     for (int i = 0; i < preset_count(); i++) {
@@ -278,9 +278,9 @@ char *match_networks(const struct method *m, struct match *found) {
 }
 
 char *match_run(const struct module *m, int n, struct match *found) {
-    struct method run = {.count = n};
+    struct method run = { .count = n };
     char *best = NULL;
-    struct match at = {NULL, false};
+    struct match at = { NULL, false };
     enum far least = FAR_SWITCH;
     if (n == 0) return NULL;
     memcpy(run.module, m, (size_t)n * sizeof *m);
@@ -297,7 +297,7 @@ char *match_run(const struct module *m, int n, struct match *found) {
         free(best);
         best = text;
         least = far;
-        at = (struct match){p, far != FAR_SWITCH};
+        at = (struct match){ p, far != FAR_SWITCH };
     }
     if (found) *found = at;
     return best;
@@ -305,7 +305,7 @@ char *match_run(const struct module *m, int n, struct match *found) {
 
 const struct preset *method_preset(const struct method *m) {
     struct method x = *m;
-    struct match found = {NULL, false};
+    struct match found = { NULL, false };
     if (x.head != METHOD_HEAD_TRAINED) return NULL;
     if (x.count == 0) return networks_on(&x) ? NULL : preset_find("head");
     method_forget_runs(&x); /* the method is the same */

@@ -95,7 +95,7 @@ static int fold_module(struct merge *x, int module, struct err *e) {
     int n = module_spans(m, &x->m->arch, span);
     for (int k = 0; k < n; k++)
         for (int layer = span[k].first; layer < span[k].end; layer++) {
-            const struct merge_at at = {module, span[k].stack, span[k].site, layer};
+            const struct merge_at at = { module, span[k].stack, span[k].site, layer };
             int rc = function_of(m)->merge(x, &at, e);
             if (rc) return rc;
         }
@@ -111,7 +111,7 @@ static int fold_turn(struct merge *x, enum merge_turn turn, struct err *e) {
 
 int attach_merge(const struct plan *p, const struct model *m, const real *params, real **out,
                  struct err *e) {
-    struct merge x = {p, m, params, out};
+    struct merge x = { p, m, params, out };
     const char *why;
     memset(out, 0, (size_t)m->tensors * sizeof *out);
     if (!attach_can_merge(p, &why)) return err_set(e, ERR_FAILED, "cannot be merged: %s", why);

@@ -68,7 +68,7 @@ static struct near_pair nearest_free_pair(const struct method *p, const struct m
 /* Pairs modules of `p` with those of `m`, the nearest first: partner[i] is an index in m or
  * -1.  Returns the sum, unpaired modules included. */
 static int pair_up(const struct method *p, const struct method *m, int partner[METHOD_MODULES]) {
-    bool taken[METHOD_MODULES] = {false};
+    bool taken[METHOD_MODULES] = { false };
     int sum = 0, paired = 0;
     for (int k = 0; k < p->count; k++) partner[k] = -1;
     for (struct near_pair x; (x = nearest_free_pair(p, m, partner, taken)).distance <= FAR_MODULE; paired++) {
@@ -102,8 +102,8 @@ static void phrase(struct buf *b, const char *between, const char *a, const char
 
 /* Where `x` is alone; the presets are everywhere. */
 static void narrowed(struct buf *b, const struct module *x, const struct module *y) {
-    static const char *const sites[] = {"self-attention", "cross-attention", "the ffn",
-                                        "the outside of the blocks"};
+    static const char *const sites[] = { "self-attention", "cross-attention", "the ffn",
+                                        "the outside of the blocks" };
     if (x->site != y->site && module_takes_site(x) && x->site != SITE_ALL)
         phrase(b, " only at ", nearest_where(x), sites[x->site]);
     if (x->stack != y->stack && x->stack != STACK_ALL)
@@ -200,7 +200,7 @@ char *method_nearest_but(const struct method *given, const struct preset *but) {
     struct method p = best->method;
     method_normalise(&p);
     struct buf b = BUF_INIT;
-    bool taken[METHOD_MODULES] = {false};
+    bool taken[METHOD_MODULES] = { false };
     for (int i = 0; i < p.count; i++) {
         if (best_partner[i] < 0) {
             phrase(&b, " at ", "without its module", nearest_where(&p.module[i]));

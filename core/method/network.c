@@ -15,9 +15,9 @@
 #include "core/method/retriever.h"
 
 const struct network *network_at(int i) {
-    static const struct network *const all[] = {&hyper_network, &hyper2_network, &retriever_network, &generated_network,
+    static const struct network *const all[] = { &hyper_network, &hyper2_network, &retriever_network, &generated_network,
                                               &classifier_network, &budget_network, &fusion_network,
-                                              &pruning_network, &attempt_network};
+                                              &pruning_network, &attempt_network };
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 
@@ -78,7 +78,7 @@ void network_value(const struct network *n, const struct method *m, const struct
 void network_drop(const struct network *n, struct method *m) { memset((char *)m + n->offset, 0, n->size); }
 
 void network_settle(struct method *m) {
-    static const struct network *const generators[GENERATORS] = {&hyper_network, &hyper2_network};
+    static const struct network *const generators[GENERATORS] = { &hyper_network, &hyper2_network };
     for (int g = 0; g < GENERATORS; g++) {
         bool made = false;
         for (int i = 0; i < m->count; i++) made |= source_generator(m->module[i].source) == g;

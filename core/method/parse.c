@@ -72,7 +72,7 @@ static int add_argument(struct method_item *item, const char *from, const char *
     }
     if (item->count == ARGS) return err_set(e, ERR_USAGE, "%s: too many arguments", item->name);
     struct arg *a = &item->arg[item->count];
-    *a = (struct arg){.key = ""};
+    *a = (struct arg){ .key = "" };
     bool fits = equals ? copy_part(a->key, sizeof a->key, text, equals) &&
                              copy_part(a->value, sizeof a->value, equals + 1, text + strlen(text))
                        : copy_part(a->key, sizeof a->key, text, text + strlen(text));
@@ -89,7 +89,7 @@ static int add_argument(struct method_item *item, const char *from, const char *
 
 /* Reads one item at *s and moves *s behind it. */
 static int read_item(const char **s, struct method_item *item, struct err *e) {
-    *item = (struct method_item){.count = 0};
+    *item = (struct method_item){ .count = 0 };
     const char *p = skip(*s), *start = p;
     while (islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '-') p++;
     if (p > start && p[0] == '+' && p[1] == '+') p += 2; /* hyperformer++ */
@@ -179,7 +179,7 @@ static enum tap usual_write(const struct module *m) {
 }
 
 static int parse_module(const struct method_item *item, enum fn fn, struct module *out, struct err *e) {
-    static const char *const no_more[] = {NULL};
+    static const char *const no_more[] = { NULL };
     const struct function *f = function_at(fn);
     struct module m = module_default(fn);
     if (one_scale(item, e)) return e->code;
@@ -301,7 +301,7 @@ static int apply_key(const struct method_item *item, const struct arg *a, const 
 
 /* A preset whose alpha is over the root of r has it so without a word. */
 static void take_root_alpha(struct method_item *item, const struct preset *p) {
-    struct arg own = {"rsalpha", ""};
+    struct arg own = { "rsalpha", "" };
     bool said = argument(item, own.key);
     if (!p->root_alpha) return;
     for (int i = 0; i < item->count && !said; i++)
@@ -315,8 +315,8 @@ static void take_root_alpha(struct method_item *item, const struct preset *p) {
 
 static int parse_preset(const struct method_item *given, const struct preset *p, struct method *out,
                         struct err *e) {
-    static const char *const usual[] = {"backbone", "norms", NULL}, *const with_at[] = {"at", "backbone", "norms", NULL},
-                             *const with_peft[] = {"at", "peft", "backbone", "norms", NULL};
+    static const char *const usual[] = { "backbone", "norms", NULL }, *const with_at[] = { "at", "backbone", "norms", NULL },
+                             *const with_peft[] = { "at", "peft", "backbone", "norms", NULL };
     bool ia3 = !strcmp(p->name, "ia3");
     struct method m = p->method;
     struct method_item call = *given;
@@ -389,7 +389,7 @@ static int parse_network(const struct method_item *item, const struct network *n
 }
 
 static int parse_item(const struct method_item *item, unsigned *said, struct method *out, struct err *e) {
-    struct method part = {.count = 1};
+    struct method part = { .count = 1 };
     if (!strcmp(item->name, "head")) return parse_head(item, out, e);
     const struct network *n = network_find(item->name);
     if (n) return parse_network(item, n, said, out, e);
@@ -412,7 +412,7 @@ static int parse_item(const struct method_item *item, unsigned *said, struct met
 }
 
 int method_parse(const char *text, struct method *out, struct err *e) {
-    struct method m = {.head = METHOD_HEAD_TRAINED};
+    struct method m = { .head = METHOD_HEAD_TRAINED };
     struct err unheard = ERR_INIT;
     unsigned said = 0;
     if (!e) e = &unheard;

@@ -95,7 +95,7 @@ static const char *network_slot_name(enum slot slot) {
         [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
         [SLOT_MLP_W3] = "W_3", [SLOT_MLP_B3] = "b_3",
         [SLOT_MASK_W] = "w",
-        [SLOT_PRODUCT] = "P", [SLOT_PRODUCT_U] = "u", [SLOT_PRODUCT_V] = "v"};
+        [SLOT_PRODUCT] = "P", [SLOT_PRODUCT_U] = "u", [SLOT_PRODUCT_V] = "v" };
     if (slot >= SLOT_LSTM && slot <= SLOT_LSTM_LAST) return prompt_lstm_name(slot);
     BUG_IF(!names[slot]);
     return names[slot];
@@ -122,18 +122,18 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
                int64_t rows, int64_t cols) {
     const struct module *m = &b->p->method.module[module];
     bool in_training = slot >= SLOT_MLP_E && slot <= SLOT_LSTM_LAST;
-    struct plan_tensor t = {.kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
+    struct plan_tensor t = { .kind = PLAN_OWN, .module = module, .stack = s->stack, .site = s->site,
                             .layer = layer, .tensor = -1, .blocks = blocks, .rows = blocks * rows,
                             .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),
-                            .role = (int)slot};
+                            .role = (int)slot };
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(m, slot));
     plan_add_tensor(b, t);
 }
 
 void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols) {
-    struct plan_tensor t = {.kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
                             .blocks = 1, .rows = rows, .cols = cols, .kept = true,
-                            .decays = !network_slot_is_vector(slot), .role = (int)slot};
+                            .decays = !network_slot_is_vector(slot), .role = (int)slot };
     snprintf(t.name, sizeof t.name, "retriever.%s", network_slot_name(slot));
     plan_add_tensor(b, t);
 }
@@ -142,8 +142,8 @@ void build_network(struct build *b, const struct plan_tensor *t) { plan_add_tens
 
 static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer, enum slot slot,
                                 int blocks, int64_t rows, int64_t cols) {
-    struct plan_made t = {.module = module, .stack = s->stack, .site = s->site, .layer = layer,
-                          .rows = blocks * rows, .cols = cols, .tensor = -1, .slot = (int)slot, .blocks = blocks};
+    struct plan_made t = { .module = module, .stack = s->stack, .site = s->site, .layer = layer,
+                          .rows = blocks * rows, .cols = cols, .tensor = -1, .slot = (int)slot, .blocks = blocks };
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(&b->p->method.module[module], slot));
     return t;
 }
@@ -189,10 +189,10 @@ void build_slots(struct build *b, int module, const struct span *s, int layer, i
 
 static void add_model_tensor(struct build *b, int module, const struct tensor_info *list, int i) {
     const struct tensor_info *t = &list[i];
-    struct plan_tensor x = {.kind = PLAN_MODEL, .module = module, .stack = t->stack,
+    struct plan_tensor x = { .kind = PLAN_MODEL, .module = module, .stack = t->stack,
                             .site = t->sublayer, .layer = t->layer, .tensor = i, .blocks = 1, .rows = t->rows,
                             .cols = t->cols, .kept = true, .decays = !t->vector,
-                            .role = SLOT_MODEL, .pooler = tensor_is_pooler(t)};
+                            .role = SLOT_MODEL, .pooler = tensor_is_pooler(t) };
     memcpy(x.name, t->name, sizeof x.name);
     plan_add_tensor(b, x);
 }
@@ -229,18 +229,18 @@ static void plan_add_head(struct build *b, int task, const struct tensor_info *l
         int rows, cols;
         bool there;
     } parts[] = {
-        {pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, width, a->width,
-         dense},
-        {pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, width, dense},
-        {"head.weight", SLOT_HEAD_W, b->p->outputs[task], width, !generated},
-        {"head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], !generated},
+        { pooler ? "head.pooler.weight" : "head.dense.weight", SLOT_POOLER_W, width, a->width,
+         dense },
+        { pooler ? "head.pooler.bias" : "head.dense.bias", SLOT_POOLER_B, 1, width, dense },
+        { "head.weight", SLOT_HEAD_W, b->p->outputs[task], width, !generated },
+        { "head.bias", SLOT_HEAD_B, 1, b->p->outputs[task], !generated },
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (!parts[i].there) continue;
-        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED,
+        struct plan_tensor t = { .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED,
                                 .layer = -1, .tensor = -1, .task = task, .blocks = 1,
                                 .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
-                                .role = (int)parts[i].slot, .cannot_move = !moves};
+                                .role = (int)parts[i].slot, .cannot_move = !moves };
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
         if (!own && (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B))
             t.tensor = arch_find(list, n,
@@ -305,7 +305,7 @@ static int first_use(const struct plan *p, const struct arch *a, const struct te
 static int masked_first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n, int module) {
     int lowest = a->encoder_layers + a->decoder_layers + 1;
     for (int i = 0; i < n; i++) {
-        const struct plan_tensor t = {.kind = PLAN_MODEL, .module = module, .stack = list[i].stack, .layer = list[i].layer, .tensor = i};
+        const struct plan_tensor t = { .kind = PLAN_MODEL, .module = module, .stack = list[i].stack, .layer = list[i].layer, .tensor = i };
         int use = module_selects(&p->method.module[module], a, &list[i]) ? first_use(p, a, list, n, &t) : lowest;
         if (use < lowest) lowest = use;
     }
@@ -354,7 +354,7 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
 }
 
 struct plan *plan_new(const struct method *m, const struct arch *a, int classes, struct err *e) {
-    const struct plan_tasks one = {1, (const char *const[]){""}, &classes, NULL};
+    const struct plan_tasks one = { 1, (const char *const[]){ "" }, &classes, NULL };
     return plan_new_tasks(m, a, &one, e);
 }
 
@@ -384,7 +384,7 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
         return NULL;
     }
     struct plan *p = xcalloc(1, sizeof *p);
-    struct build b = {.p = p, .a = a};
+    struct build b = { .p = p, .a = a };
     struct tensor_info *list;
     int n = arch_tensors(a, &list);
     p->method = *m;
@@ -449,7 +449,7 @@ static void plan_narrow(struct method *m) {
     const struct method together = *m;
     carry_method(&together, m);
     for (int g = 0; g < GENERATORS; g++)
-        if (&together.hyper[g] != hyper_of_rows(&together)) m->hyper[g] = (struct hyper){0}; /* what it made is the task's own */
+        if (&together.hyper[g] != hyper_of_rows(&together)) m->hyper[g] = (struct hyper){ 0 }; /* what it made is the task's own */
     for (int i = 0; i < m->count; i++) {
         if (hyper_makes_rows(&together, i)) continue; /* its generator goes on */
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;

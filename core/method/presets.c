@@ -66,7 +66,7 @@ EMBED(unipelt, "unipelt")
 EMBED(mpt, "mpt")
 EMBED(diff_pruning, "diff-pruning")
 
-#define ROW(symbol, file) {file, preset_##symbol, preset_##symbol##_end}
+#define ROW(symbol, file) { file, preset_##symbol, preset_##symbol##_end }
 static const struct {
     const char *name, *start, *end;
 } files[] = {

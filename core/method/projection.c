@@ -56,8 +56,8 @@ void projection_plan(struct build *b) {
         in = reads > in ? reads : in;
         out = writes > out ? writes : out;
     }
-    struct plan_tensor t = {.kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1, .blocks = 1,
-                            .kept = true, .fixed = true, .frozen = true, .cannot_move = true};
+    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1, .blocks = 1,
+                            .kept = true, .fixed = true, .frozen = true, .cannot_move = true };
     snprintf(t.name, sizeof t.name, "projection.A");
     t.role = SLOT_PROJECTION_A;
     t.rows = any->size;

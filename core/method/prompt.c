@@ -8,10 +8,10 @@
 
 void prompt_maps(const struct module *m, const struct arch *a, struct prompt_map out[PROMPT_MAPS]) {
     int d = a->width, dq = tap_width(a, m->write), b = m->mid;
-    out[0] = (struct prompt_map){SLOT_PROMPT_DOWN_K, "D_k", b, d};
-    out[1] = (struct prompt_map){SLOT_PROMPT_UP_K, "U_k", dq, b};
-    out[2] = (struct prompt_map){SLOT_PROMPT_DOWN_V, "D_v", b, d};
-    out[3] = (struct prompt_map){SLOT_PROMPT_UP_V, "U_v", dq, b};
+    out[0] = (struct prompt_map){ SLOT_PROMPT_DOWN_K, "D_k", b, d };
+    out[1] = (struct prompt_map){ SLOT_PROMPT_UP_K, "U_k", dq, b };
+    out[2] = (struct prompt_map){ SLOT_PROMPT_DOWN_V, "D_v", b, d };
+    out[3] = (struct prompt_map){ SLOT_PROMPT_UP_V, "U_v", dq, b };
 }
 
 void prompt_plan(struct build *b, int module, const struct span *s) {
@@ -44,7 +44,7 @@ node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, 
     int *start = xcalloc((size_t)tasks + 1, sizeof *start), *block = xcalloc((size_t)tasks, sizeof *block);
     for (int i = 0; i <= tasks; i++) start[i] = i * rows;
     for (int i = 0; i < tasks; i++) block[i] = i;
-    const struct row_groups each = {tasks, tasks, start, block};
+    const struct row_groups each = { tasks, tasks, start, block };
     node h = op_linear_groups(t, prompt, down, NODE_NONE, ACT_RELU, &each);
     node value = op_linear_groups(t, h, up, NODE_NONE, ACT_NONE, &each);
     free(start);

@@ -18,7 +18,7 @@ static enum slot lstm_slot(int layer, int way, int k) { return (enum slot)(SLOT_
 const char *prompt_lstm_name(enum slot slot) {
     static const char *const names[PROMPT_LSTM_LAYERS * 2 * LSTM_TENSORS] = {
         "W_ih.0", "W_hh.0", "b_ih.0", "b_hh.0", "W_ih.0r", "W_hh.0r", "b_ih.0r", "b_hh.0r",
-        "W_ih.1", "W_hh.1", "b_ih.1", "b_hh.1", "W_ih.1r", "W_hh.1r", "b_ih.1r", "b_hh.1r"};
+        "W_ih.1", "W_hh.1", "b_ih.1", "b_hh.1", "W_ih.1r", "W_hh.1r", "b_ih.1r", "b_hh.1r" };
     return names[slot - SLOT_LSTM];
 }
 
@@ -115,7 +115,7 @@ static node lstm_way(const struct making *x, node from, int layer, int way) {
 
 static node lstm(const struct making *x, node e) {
     struct tape *t = x->t;
-    node out[2] = {NODE_NONE, NODE_NONE};
+    node out[2] = { NODE_NONE, NODE_NONE };
     for (int layer = 0; layer < PROMPT_LSTM_LAYERS; layer++) {
         node next[2];
         for (int way = 0; way < 2; way++) {
@@ -153,7 +153,7 @@ static node prompt_rows_product(const struct making *x) {
 
 int prompt_rows_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
     const struct plan_made *of = &p->made_tensor[first];
-    const struct making x = {p, t, params, grads, of};
+    const struct making x = { p, t, params, grads, of };
     tape_site(t, "prompt network of module %d", of->module + 1);
     switch (p->method.module[of->module].source) {
     case SOURCE_PRODUCT: made[first] = prompt_rows_product(&x); break;

@@ -30,7 +30,7 @@ static void take_id(const struct words_of *w, int32_t id, real *out) {
 
 /* Special tokens, places kept free, and single letters are no words. */
 static bool is_word(const char *token) {
-    static const char *const marks[] = {"##", "\u2581", "\u0120"};
+    static const char *const marks[] = { "##", "\u2581", "\u0120" };
     size_t n = strlen(token);
     bool square = n > 2 && token[0] == '[' && token[n - 1] == ']', angle = n > 2 && token[0] == '<' && token[n - 1] == '>';
     int letters = 0;
@@ -91,7 +91,7 @@ static int take_labels(const struct words_of *w, const struct plan_words *words,
 
 /* As the libraries have it: the text with its special tokens, again and again. */
 static int prompt_start_take_text(const struct words_of *w, const char *text, int rows, real *out) {
-    struct encoded x = {0};
+    struct encoded x = { 0 };
     struct err ignored = ERR_INIT;
     int n = 0;
     if (!text || !w->m->tokenizer) return 0;
@@ -119,8 +119,8 @@ void prompt_rows_start(const struct module *m, const struct plan_tensor *t, cons
     }
     int word = arch_find(model->tensor, model->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
     BUG_IF(word < 0 || model->tensor[word].cols != t->cols);
-    struct words_of w = {.m = model, .table = model->weight[word], .d = t->cols, .key = key,
-                         .factor = model->arch.embed_scale ? sqrt(model->arch.width) : 1};
+    struct words_of w = { .m = model, .table = model->weight[word], .d = t->cols, .key = key,
+                         .factor = model->arch.embed_scale ? sqrt(model->arch.width) : 1 };
     list_ids(&w, m->init == INIT_VOCABULARY_ALL);
     int rows = t->rows / t->blocks;
     for (int k = 0; k < t->blocks; k++) start_one(&w, m, words, k, rows, out + (size_t)k * (size_t)rows * (size_t)w.d);

@@ -5,11 +5,11 @@
 #include "core/base/mem.h"
 #include "core/method/init.h"
 
-static const struct retriever retriever_usual = {.on = true, .hidden = 128, .width = 64,
+static const struct retriever retriever_usual = { .on = true, .hidden = 128, .width = 64,
                                                  .instance = INSTANCE_SUPCON,
-                                                 .weight = 0.1, .temperature = 0.1};
-static const char *const retriever_instances[INSTANCE_COUNT] = {"none", "supcon", "negatives"};
-static const char *const prototypes[PROTOTYPE_COUNT] = {"none", "decoupled", "softmax"};
+                                                 .weight = 0.1, .temperature = 0.1 };
+static const char *const retriever_instances[INSTANCE_COUNT] = { "none", "supcon", "negatives" };
+static const char *const prototypes[PROTOTYPE_COUNT] = { "none", "decoupled", "softmax" };
 
 #define AT(member) .offset = offsetof(struct retriever, member)
 static const struct key retriever_keys[] = {
@@ -27,9 +27,9 @@ static const struct key retriever_keys[] = {
       .says = "\u03C4, by which cosines are divided." },
     { "tap", AT(tap), .kind = KEY_WHOLE, .says = "The layer of the encoder that it reads; 0: its output." },
 };
-const struct network retriever_network = {"retriever", "retriever", offsetof(struct method, retriever),
+const struct network retriever_network = { "retriever", "retriever", offsetof(struct method, retriever),
                                           sizeof retriever_usual,
-                                          &retriever_usual, retriever_keys, COUNT_OF(retriever_keys)};
+                                          &retriever_usual, retriever_keys, COUNT_OF(retriever_keys) };
 
 int retriever_width(const struct retriever *r, const struct arch *a) { return r->width ? r->width : a->width; }
 

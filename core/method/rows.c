@@ -139,7 +139,7 @@ const struct row_groups *rows_groups(struct rows *r, const struct forward *f, co
         at += cached ? cache_source_rows(f->cache, k) : 0;
     }
     start[n] = tokens;
-    r->groups = (struct row_groups){n, rows_blocks_of(r, i), start, block};
+    r->groups = (struct row_groups){ n, rows_blocks_of(r, i), start, block };
     return &r->groups;
 }
 
@@ -164,6 +164,6 @@ const int *rows_sequences(struct rows *r, const struct forward *f, const struct 
 const struct tape_rows *rows_of_keys(struct rows *r, const struct forward *f, int module) {
     int count = rows_count(r), *start = room_for(&r->key_start[module], count);
     for (int i = 0; i <= count; i++) start[i] = i * r->p->method.module[module].size;
-    r->key_rows[module] = (struct tape_rows){count, start, f->rows.id};
+    r->key_rows[module] = (struct tape_rows){ count, start, f->rows.id };
     return &r->key_rows[module];
 }

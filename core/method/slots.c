@@ -28,8 +28,8 @@ int module_spans(const struct module *m, const struct arch *a, struct span out[S
             if (!layers || !module_is_at(m, stack, site)) continue;
             if (stack == STACK_ENCODER && site == SUB_CROSS) continue;
             BUG_IF(n == SPANS);
-            out[n++] = site == SUB_EMBED ? (struct span){stack, site, -1, 0}
-                                         : (struct span){stack, site, m->first - 1, last};
+            out[n++] = site == SUB_EMBED ? (struct span){ stack, site, -1, 0 }
+                                         : (struct span){ stack, site, m->first - 1, last };
         }
     return n;
 }

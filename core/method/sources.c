@@ -98,19 +98,19 @@ static int make_generated(const struct plan *p, struct tape *t, const real *para
 }
 
 static const struct source_row sources_rows[SOURCE_COUNT] = {
-    [SOURCE_FREE] = {SOURCE_IN_PLACE, .plan = plan_layers},
-    [SOURCE_SHARED] = {SOURCE_IN_PLACE, .over_layers = true, .plan = plan_shared},
-    [SOURCE_TASK] = {SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task},
-    [SOURCE_MLP] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp},
-    [SOURCE_HYPER] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
-    [SOURCE_HYPER2] = {SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated},
-    [SOURCE_KRONECKER] = {SOURCE_PROLOGUE, .plan = kronecker_plan, .make = kronecker_make},
-    [SOURCE_FUSION] = {SOURCE_IN_PLACE, .plan = fusion_plan_module},
-    [SOURCE_PROMPT_SHARE] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
-    [SOURCE_PROMPT_SEP] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make},
-    [SOURCE_PROMPT_GLOBAL] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated},
-    [SOURCE_LSTM] = {SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = prompt_rows_plan, .make = prompt_rows_make},
-    [SOURCE_PRODUCT] = {SOURCE_PROLOGUE, .by_task = true, .plan = prompt_rows_plan, .make = prompt_rows_make},
+    [SOURCE_FREE] = { SOURCE_IN_PLACE, .plan = plan_layers },
+    [SOURCE_SHARED] = { SOURCE_IN_PLACE, .over_layers = true, .plan = plan_shared },
+    [SOURCE_TASK] = { SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task },
+    [SOURCE_MLP] = { SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp },
+    [SOURCE_HYPER] = { SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated },
+    [SOURCE_HYPER2] = { SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated },
+    [SOURCE_KRONECKER] = { SOURCE_PROLOGUE, .plan = kronecker_plan, .make = kronecker_make },
+    [SOURCE_FUSION] = { SOURCE_IN_PLACE, .plan = fusion_plan_module },
+    [SOURCE_PROMPT_SHARE] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make },
+    [SOURCE_PROMPT_SEP] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make },
+    [SOURCE_PROMPT_GLOBAL] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated },
+    [SOURCE_LSTM] = { SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = prompt_rows_plan, .make = prompt_rows_make },
+    [SOURCE_PRODUCT] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_rows_plan, .make = prompt_rows_make },
 };
 
 const struct source_row *source_row(enum source s) {

@@ -9,27 +9,27 @@
 #include "core/method/keys.h"
 #include "core/method/slots.h"
 
-const char *const comp_names[COMP_COUNT] = {"add",   "scaled",   "learned",
+const char *const comp_names[COMP_COUNT] = { "add",   "scaled",   "learned",
                                                    "gated", "multiply", "in-weight", "concat",
-                                                   "learned-channel", "input-gate", "input-gates"};
-const char *const source_names[SOURCE_COUNT] = {"free", "shared", "mlp", "task", "hyper",
+                                                   "learned-channel", "input-gate", "input-gates" };
+const char *const source_names[SOURCE_COUNT] = { "free", "shared", "mlp", "task", "hyper",
                                                    "prompt-share", "prompt-sep", "prompt-global", "hyper2",
-                                                   "lstm", "product", "kronecker", "fusion"};
-const char *const norm_names[NORM_COUNT] = {"none", "own", "shared", "scaled", "sum"};
-const char *const residual_names[RESIDUAL_COUNT] = {"written", "stream", "read"};
-const char *const ending_names[END_COUNT] = {"model", "bare"};
-const char *const length_names[LENGTH_COUNT] = {"map", "output"};
-const char *const heads_names[HEADS_COUNT] = {"shared", "factorised", "free"};
-const char *const init_names[INIT_COUNT] = {"default", "lora", "bert", "houlsby", "normal",
+                                                   "lstm", "product", "kronecker", "fusion" };
+const char *const norm_names[NORM_COUNT] = { "none", "own", "shared", "scaled", "sum" };
+const char *const residual_names[RESIDUAL_COUNT] = { "written", "stream", "read" };
+const char *const ending_names[END_COUNT] = { "model", "bare" };
+const char *const length_names[LENGTH_COUNT] = { "map", "output" };
+const char *const heads_names[HEADS_COUNT] = { "shared", "factorised", "free" };
+const char *const init_names[INIT_COUNT] = { "default", "lora", "bert", "houlsby", "normal",
                                                "hyperformer", "truncated", "uniform", "vocabulary",
-                                               "vocabulary-all", "first-ids", "labels", "text"};
-const char *const learn_names[LEARN_COUNT] = {"both", "inner", "outer"};
-const char *const place_names[PLACE_COUNT] = {"first", "after-bos"};
-const char *const pool_names[POOL_COUNT] = {"cls", "row0"};
-const char *const rows_names[ROWS_COUNT] = {"acting", "peft"};
-const char *const target_names[TARGET_COUNT] = {"none", "tap", "all", "norms", "embeddings", "pooler"};
-const char *const stack_names[STACK_ALL + 1] = {"encoder", "decoder", "all"};
-const char *const site_names[SITE_ALL + 1] = {"self", "cross", "ffn", "embed", "all"};
+                                               "vocabulary-all", "first-ids", "labels", "text" };
+const char *const learn_names[LEARN_COUNT] = { "both", "inner", "outer" };
+const char *const place_names[PLACE_COUNT] = { "first", "after-bos" };
+const char *const pool_names[POOL_COUNT] = { "cls", "row0" };
+const char *const rows_names[ROWS_COUNT] = { "acting", "peft" };
+const char *const target_names[TARGET_COUNT] = { "none", "tap", "all", "norms", "embeddings", "pooler" };
+const char *const stack_names[STACK_ALL + 1] = { "encoder", "decoder", "all" };
+const char *const site_names[SITE_ALL + 1] = { "self", "cross", "ffn", "embed", "all" };
 const char *const method_act_names[ACT_COUNT] = {
     [ACT_NONE] = "none",           [ACT_RELU] = "relu", [ACT_GELU] = "gelu",
     [ACT_GELU_TANH] = "gelu-tanh", [ACT_SILU] = "silu", [ACT_TANH] = "tanh",

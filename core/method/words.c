@@ -14,17 +14,17 @@ void words_plan(struct build *b) {
         enum slot slot;
         int rows, cols;
     } parts[] = {
-        {"weight", SLOT_WORDS_W, d, d},
-        {"bias", SLOT_WORDS_B, 1, d},
-        {"norm.weight", SLOT_WORDS_NORM_W, 1, d},
-        {"norm.bias", SLOT_WORDS_NORM_B, 1, d},
-        {"vocabulary.bias", SLOT_WORDS_BIAS, 1, b->a->vocabulary},
+        { "weight", SLOT_WORDS_W, d, d },
+        { "bias", SLOT_WORDS_B, 1, d },
+        { "norm.weight", SLOT_WORDS_NORM_W, 1, d },
+        { "norm.bias", SLOT_WORDS_NORM_B, 1, d },
+        { "vocabulary.bias", SLOT_WORDS_BIAS, 1, b->a->vocabulary },
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        struct plan_tensor t = {.kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1, .blocks = 1,
+        struct plan_tensor t = { .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1, .blocks = 1,
                                 .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
                                 .decays = moves && parts[i].slot == SLOT_WORDS_W, .role = (int)parts[i].slot,
-                                .cannot_move = !moves};
+                                .cannot_move = !moves };
         snprintf(t.name, sizeof t.name, "head.words.%s", parts[i].name);
         build_network(b, &t);
         b->p->head += (size_t)t.rows * (size_t)t.cols;

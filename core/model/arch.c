@@ -138,9 +138,9 @@ static const struct {
     const char *name;
     enum act act;
 } act_names[] = {
-    {"gelu", ACT_GELU},          {"gelu_python", ACT_GELU},   {"gelu_new", ACT_GELU_TANH},
-    {"gelu_fast", ACT_GELU_TANH}, {"gelu_pytorch_tanh", ACT_GELU_TANH}, {"relu", ACT_RELU},
-    {"silu", ACT_SILU},          {"swish", ACT_SILU},         {"tanh", ACT_TANH},
+    { "gelu", ACT_GELU },          { "gelu_python", ACT_GELU },   { "gelu_new", ACT_GELU_TANH },
+    { "gelu_fast", ACT_GELU_TANH }, { "gelu_pytorch_tanh", ACT_GELU_TANH }, { "relu", ACT_RELU },
+    { "silu", ACT_SILU },          { "swish", ACT_SILU },         { "tanh", ACT_TANH },
 };
 
 static enum act get_act(struct arch_reading *r, const char *key, const char *fallback) {
@@ -292,11 +292,11 @@ static const struct {
     const char *architecture; /* how the class names in "architectures" begin */
     void (*read)(struct arch_reading *r, struct arch *a);
 } families[FAMILY_COUNT] = {
-    [FAMILY_BERT] = {"bert", "Bert", arch_read_bert},
-    [FAMILY_ROBERTA] = {"roberta", "Roberta", arch_read_bert},
-    [FAMILY_BART] = {"bart", "Bart", read_bart},
-    [FAMILY_MBART] = {"mbart", "MBart", read_bart},
-    [FAMILY_T5] = {"t5", "T5", read_t5},
+    [FAMILY_BERT] = { "bert", "Bert", arch_read_bert },
+    [FAMILY_ROBERTA] = { "roberta", "Roberta", arch_read_bert },
+    [FAMILY_BART] = { "bart", "Bart", read_bart },
+    [FAMILY_MBART] = { "mbart", "MBart", read_bart },
+    [FAMILY_T5] = { "t5", "T5", read_t5 },
 };
 
 /* Families by other names: the same layers and tensors, another tokenizer. */
@@ -304,8 +304,8 @@ static const struct {
     const char *name, *architecture;
     enum family family;
 } other_names[] = {
-    {"xlm-roberta", "XLMRoberta", FAMILY_ROBERTA},
-    {"camembert", "Camembert", FAMILY_ROBERTA},
+    { "xlm-roberta", "XLMRoberta", FAMILY_ROBERTA },
+    { "camembert", "Camembert", FAMILY_ROBERTA },
 };
 
 char *arch_class(const struct arch *a, const char *end) {
@@ -369,11 +369,11 @@ static void read_ids(struct arch_reading *r, struct arch *a) {
     const struct {
         const char *key;
         int id;
-    } ids[] = {{"bos_token_id", a->bos_id},
-               {"eos_token_id", a->eos_id},
-               {"decoder_start_token_id", a->decoder_start},
-               {"forced_bos_token_id", a->forced_bos},
-               {"forced_eos_token_id", a->forced_eos}};
+    } ids[] = { { "bos_token_id", a->bos_id },
+               { "eos_token_id", a->eos_id },
+               { "decoder_start_token_id", a->decoder_start },
+               { "forced_bos_token_id", a->forced_bos },
+               { "forced_eos_token_id", a->forced_eos } };
     for (size_t i = 0; i < COUNT_OF(ids); i++) {
         if (r->failed || ids[i].id < a->vocabulary) continue;
         char *found = xprintf("%d", ids[i].id);
@@ -454,8 +454,8 @@ static void arch_read_problem(struct arch_reading *r, struct arch *a) {
 static int arch_read_config(const char *file, json_t *config, struct err *first, struct arch *out,
                             struct buf *report, struct err *e) {
     *out = (struct arch){
-        .bos_id = -1, .eos_id = -1, .decoder_start = -1, .forced_bos = -1, .forced_eos = -1};
-    struct arch_reading r = {file, config, report, first, !config};
+        .bos_id = -1, .eos_id = -1, .decoder_start = -1, .forced_bos = -1, .forced_eos = -1 };
+    struct arch_reading r = { file, config, report, first, !config };
     if (config && !json_is_object(config)) {
         r.failed = true;
         err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
@@ -495,7 +495,7 @@ int arch_read(const char *path, struct arch *out, struct buf *report, struct err
 void arch_release(struct arch *a) {
     for (int i = 0; i < a->labels; i++) free(a->label[i]);
     free(a->label);
-    *a = (struct arch){0};
+    *a = (struct arch){ 0 };
 }
 
 bool arch_class_is_other(const char *class) {

@@ -31,9 +31,9 @@ struct segment {
 };
 
 #define NORM_PAIR(role_w, role_b, sub, when, name)                                                 \
-    {role_w, sub, ONE, WIDTH, when, name ".weight"}, {role_b, sub, ONE, WIDTH, when, name ".bias"}
+    { role_w, sub, ONE, WIDTH, when, name ".weight" }, { role_b, sub, ONE, WIDTH, when, name ".bias" }
 #define LINEAR_PAIR(role_w, role_b, sub, out, in, name)                                            \
-    {role_w, sub, out, in, ALWAYS, name ".weight"}, {role_b, sub, ONE, out, ALWAYS, name ".bias"}
+    { role_w, sub, out, in, ALWAYS, name ".weight" }, { role_b, sub, ONE, out, ALWAYS, name ".bias" }
 #define PROJECTIONS(sub, q, k, v, o)                                                               \
     LINEAR_PAIR(ROLE_Q_W, ROLE_Q_B, sub, PROJECTED, WIDTH, q),                                     \
         LINEAR_PAIR(ROLE_K_W, ROLE_K_B, sub, PROJECTED, WIDTH, k),                                 \
@@ -43,10 +43,10 @@ struct segment {
 /* ---- BERT and RoBERTa ---- */
 
 static const struct tensor_part bert_embeddings[] = {
-    {ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "embeddings.word_embeddings.weight"},
-    {ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS,
-     "embeddings.position_embeddings.weight"},
-    {ROLE_EMBED_TYPE, SUB_EMBED, TYPES, WIDTH, ALWAYS, "embeddings.token_type_embeddings.weight"},
+    { ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "embeddings.word_embeddings.weight" },
+    { ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS,
+     "embeddings.position_embeddings.weight" },
+    { ROLE_EMBED_TYPE, SUB_EMBED, TYPES, WIDTH, ALWAYS, "embeddings.token_type_embeddings.weight" },
     NORM_PAIR(ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B, SUB_EMBED, ALWAYS, "embeddings.LayerNorm"),
 };
 #define BERT_LAYER "encoder.layer.%d."
@@ -60,17 +60,17 @@ static const struct tensor_part bert_layer[] = {
     NORM_PAIR(ROLE_F_NORM_W, ROLE_F_NORM_B, SUB_FFN, ALWAYS, BERT_LAYER "output.LayerNorm"),
 };
 static const struct tensor_part bert_pooler[] = {
-    {ROLE_POOLER_W, SUB_EMBED, WIDTH, WIDTH, IF_POOLER, "pooler.dense.weight"},
-    {ROLE_POOLER_B, SUB_EMBED, ONE, WIDTH, IF_POOLER, "pooler.dense.bias"},
+    { ROLE_POOLER_W, SUB_EMBED, WIDTH, WIDTH, IF_POOLER, "pooler.dense.weight" },
+    { ROLE_POOLER_B, SUB_EMBED, ONE, WIDTH, IF_POOLER, "pooler.dense.bias" },
 };
 
 /* ---- BART and mBART ---- */
 
 static const struct tensor_part bart_shared[] = {
-    {ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "shared.weight"},
+    { ROLE_EMBED_WORD, SUB_EMBED, VOCABULARY, WIDTH, ALWAYS, "shared.weight" },
 };
 #define BART_EMBEDDINGS(stack)                                                                     \
-    {ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS, stack ".embed_positions.weight"},   \
+    { ROLE_EMBED_POSITION, SUB_EMBED, POSITIONS, WIDTH, ALWAYS, stack ".embed_positions.weight" },   \
         NORM_PAIR(ROLE_EMBED_NORM_W, ROLE_EMBED_NORM_B, SUB_EMBED, ALWAYS,                         \
                   stack ".layernorm_embedding")
 #define BART_ATTENTION(sub, prefix, name, norm)                                                    \
@@ -84,41 +84,41 @@ static const struct tensor_part bart_shared[] = {
 #define BART_FINAL(stack)                                                                          \
     NORM_PAIR(ROLE_FINAL_NORM_W, ROLE_FINAL_NORM_B, SUB_EMBED, IF_PRE_NORM, stack ".layer_norm")
 
-static const struct tensor_part bart_encoder[] = {BART_EMBEDDINGS("encoder")};
+static const struct tensor_part bart_encoder[] = { BART_EMBEDDINGS("encoder") };
 static const struct tensor_part bart_encoder_layer[] = {
     BART_ATTENTION(SUB_SELF, "encoder.layers.%d.", "self_attn", "self_attn_layer_norm"),
     BART_FFN("encoder.layers.%d."),
 };
-static const struct tensor_part bart_encoder_end[] = {BART_FINAL("encoder")};
-static const struct tensor_part bart_decoder[] = {BART_EMBEDDINGS("decoder")};
+static const struct tensor_part bart_encoder_end[] = { BART_FINAL("encoder") };
+static const struct tensor_part bart_decoder[] = { BART_EMBEDDINGS("decoder") };
 static const struct tensor_part bart_decoder_layer[] = {
     BART_ATTENTION(SUB_SELF, "decoder.layers.%d.", "self_attn", "self_attn_layer_norm"),
     BART_ATTENTION(SUB_CROSS, "decoder.layers.%d.", "encoder_attn", "encoder_attn_layer_norm"),
     BART_FFN("decoder.layers.%d."),
 };
-static const struct tensor_part bart_decoder_end[] = {BART_FINAL("decoder")};
+static const struct tensor_part bart_decoder_end[] = { BART_FINAL("decoder") };
 static const struct tensor_part language_head[] = {
-    {ROLE_LM_HEAD, SUB_EMBED, VOCABULARY, WIDTH, IF_UNTIED, "lm_head.weight"},
+    { ROLE_LM_HEAD, SUB_EMBED, VOCABULARY, WIDTH, IF_UNTIED, "lm_head.weight" },
 };
 
 /* ---- T5 ---- */
 
-#define T5_NORM(role, sub, name) {role, sub, ONE, WIDTH, ALWAYS, name}
+#define T5_NORM(role, sub, name) { role, sub, ONE, WIDTH, ALWAYS, name }
 #define T5_ATTENTION(sub, prefix, name)                                                            \
     T5_NORM(ROLE_A_NORM_W, sub, prefix "layer_norm.weight"),                                       \
-        {ROLE_Q_W, sub, PROJECTED, WIDTH, ALWAYS, prefix name ".q.weight"},                        \
-        {ROLE_K_W, sub, PROJECTED, WIDTH, ALWAYS, prefix name ".k.weight"},                        \
-        {ROLE_V_W, sub, PROJECTED, WIDTH, ALWAYS, prefix name ".v.weight"},                        \
-        {ROLE_O_W, sub, WIDTH, PROJECTED, ALWAYS, prefix name ".o.weight"}
+        { ROLE_Q_W, sub, PROJECTED, WIDTH, ALWAYS, prefix name ".q.weight" },                        \
+        { ROLE_K_W, sub, PROJECTED, WIDTH, ALWAYS, prefix name ".k.weight" },                        \
+        { ROLE_V_W, sub, PROJECTED, WIDTH, ALWAYS, prefix name ".v.weight" },                        \
+        { ROLE_O_W, sub, WIDTH, PROJECTED, ALWAYS, prefix name ".o.weight" }
 #define T5_BIAS(prefix)                                                                            \
-    {ROLE_RELATIVE_BIAS, SUB_SELF, BUCKETS, HEADS, FIRST_LAYER,                                    \
-     prefix "SelfAttention.relative_attention_bias.weight"}
+    { ROLE_RELATIVE_BIAS, SUB_SELF, BUCKETS, HEADS, FIRST_LAYER,                                    \
+     prefix "SelfAttention.relative_attention_bias.weight" }
 #define T5_FFN(prefix)                                                                             \
     T5_NORM(ROLE_F_NORM_W, SUB_FFN, prefix "layer_norm.weight"),                                   \
-        {ROLE_F1_W, SUB_FFN, INNER, WIDTH, IF_PLAIN, prefix "DenseReluDense.wi.weight"},           \
-        {ROLE_F1_W, SUB_FFN, INNER, WIDTH, IF_GATED, prefix "DenseReluDense.wi_0.weight"},         \
-        {ROLE_F1G_W, SUB_FFN, INNER, WIDTH, IF_GATED, prefix "DenseReluDense.wi_1.weight"},        \
-        {ROLE_F2_W, SUB_FFN, WIDTH, INNER, ALWAYS, prefix "DenseReluDense.wo.weight"}
+        { ROLE_F1_W, SUB_FFN, INNER, WIDTH, IF_PLAIN, prefix "DenseReluDense.wi.weight" },           \
+        { ROLE_F1_W, SUB_FFN, INNER, WIDTH, IF_GATED, prefix "DenseReluDense.wi_0.weight" },         \
+        { ROLE_F1G_W, SUB_FFN, INNER, WIDTH, IF_GATED, prefix "DenseReluDense.wi_1.weight" },        \
+        { ROLE_F2_W, SUB_FFN, WIDTH, INNER, ALWAYS, prefix "DenseReluDense.wo.weight" }
 
 static const struct tensor_part t5_encoder_layer[] = {
     T5_ATTENTION(SUB_SELF, "encoder.block.%d.layer.0.", "SelfAttention"),
@@ -138,8 +138,8 @@ static const struct tensor_part t5_decoder_end[] = {
     T5_NORM(ROLE_FINAL_NORM_W, SUB_EMBED, "decoder.final_layer_norm.weight"),
 };
 
-#define ONCE(stack, parts) {stack, false, parts, COUNT_OF(parts)}
-#define LAYERS(stack, parts) {stack, true, parts, COUNT_OF(parts)}
+#define ONCE(stack, parts) { stack, false, parts, COUNT_OF(parts) }
+#define LAYERS(stack, parts) { stack, true, parts, COUNT_OF(parts) }
 
 static const struct segment bert[] = {
     ONCE(STACK_ENCODER, bert_embeddings),
@@ -165,9 +165,9 @@ static const struct {
     const struct segment *segment;
     size_t segments;
 } tables[FAMILY_COUNT] = {
-    [FAMILY_BERT] = {bert, COUNT_OF(bert)},   [FAMILY_ROBERTA] = {bert, COUNT_OF(bert)},
-    [FAMILY_BART] = {bart, COUNT_OF(bart)},   [FAMILY_MBART] = {bart, COUNT_OF(bart)},
-    [FAMILY_T5] = {t5, COUNT_OF(t5)},
+    [FAMILY_BERT] = { bert, COUNT_OF(bert) },   [FAMILY_ROBERTA] = { bert, COUNT_OF(bert) },
+    [FAMILY_BART] = { bart, COUNT_OF(bart) },   [FAMILY_MBART] = { bart, COUNT_OF(bart) },
+    [FAMILY_T5] = { t5, COUNT_OF(t5) },
 };
 
 static int arch_tensors_size_of(const struct arch *a, enum size s) {

@@ -26,7 +26,7 @@ static real *copy_values(const struct tape *t, node x) {
 
 /* One row through the encoder. */
 static void encode_run(const struct model *m, const struct encoded *x, real **cls, real **mean) {
-    int start[2] = {0, (int)x->n};
+    int start[2] = { 0, (int)x->n };
     uint64_t id = 0;
     int32_t *positions = xcalloc(x->n, sizeof *positions);
     arch_positions(&m->arch, x->ids, x->n, positions);

@@ -17,7 +17,7 @@ static const char *const prefixes[FAMILY_COUNT] = {
 
 /* What holders of a model put before the names of all of it: data-parallel training, torch.compile,
  * a base class, an adapter's library. */
-static const char *const wrappers[] = {"module.", "_orig_mod.", "base_model.", "model."};
+static const char *const wrappers[] = { "module.", "_orig_mod.", "base_model.", "model." };
 
 static bool all_start(const struct weights *w, const char *prefix) {
     for (size_t i = 0; i < w->files; i++)
@@ -68,11 +68,11 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
     size_t skip = strlen(wrapped);
     if (skip && report) buf_printf(report, "\"%s\" stands before the name of every tensor and is taken off\n", wrapped);
     free(wrapped);
-    *x = (struct entries){folder, xcalloc(w->tensors, sizeof *x->entry), 0};
+    *x = (struct entries){ folder, xcalloc(w->tensors, sizeof *x->entry), 0 };
     for (size_t i = 0; i < w->files; i++)
         for (size_t k = 0; k < st_count(w->file[i].st); k++) {
             const struct st_tensor *t = st_at(w->file[i].st, k);
-            x->entry[x->n++] = (struct entry){canonical(a, t->name + skip), &w->file[i], t, false};
+            x->entry[x->n++] = (struct entry){ canonical(a, t->name + skip), &w->file[i], t, false };
         }
     sort(x);
     for (size_t i = 1; i < x->n; i++)
@@ -85,11 +85,11 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
 void entries_release(struct entries *x) {
     for (size_t i = 0; i < x->n; i++) free(x->entry[i].name);
     free(x->entry);
-    *x = (struct entries){0};
+    *x = (struct entries){ 0 };
 }
 
 struct entry *entries_find(struct entries *x, const char *name) {
-    struct entry key = {.name = (char *)name};
+    struct entry key = { .name = (char *)name };
     return x->n ? bsearch(&key, x->entry, x->n, sizeof key, entries_by_name) : NULL;
 }
 

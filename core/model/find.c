@@ -29,7 +29,7 @@ static bool is_hub_name(const char *s) {
 static char *cache_name(const char *hub) {
     struct buf b = BUF_INIT;
     buf_puts(&b, "models--");
-    for (const char *p = hub; *p; p++) buf_puts(&b, *p == '/' ? "--" : (char[2]){*p, '\0'});
+    for (const char *p = hub; *p; p++) buf_puts(&b, *p == '/' ? "--" : (char[2]){ *p, '\0' });
     return buf_take(&b);
 }
 

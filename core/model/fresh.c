@@ -61,11 +61,11 @@ static int fresh_weights(const struct fresh *f, const struct arch *a, const char
             break;
         }
         fresh_start(f, t, v);
-        w[count] = (struct st_write){.name = t->name, .type = ST_F32, .rank = t->vector ? 1 : 2, .data = v};
+        w[count] = (struct st_write){ .name = t->name, .type = ST_F32, .rank = t->vector ? 1 : 2, .data = v };
         w[count].shape[0] = (size_t)(t->vector ? t->cols : t->rows);
         w[count++].shape[1] = t->vector ? 0 : (size_t)t->cols;
     }
-    const struct st_pair meta = {"format", "pt"};
+    const struct st_pair meta = { "format", "pt" };
     char *path = file_join(folder, "model.safetensors");
     if (!rc) rc = st_save(path, w, count, &meta, 1, e);
     for (size_t i = 0; i < count; i++) free((void *)(uintptr_t)w[i].data);
@@ -84,7 +84,7 @@ static int fresh_file(const char *folder, const char *name, const char *bytes, s
 
 static int fresh_fill(const struct fresh *f, const char *vocab, size_t n, const char *folder, struct err *e) {
     struct buf config = BUF_INIT, settings = BUF_INIT;
-    struct arch a = {0};
+    struct arch a = { 0 };
     int lines = 0;
     for (size_t i = 0; i < n; i++) lines += vocab[i] == '\n';
     config_text(f, lines, &config);
@@ -101,7 +101,7 @@ static int fresh_fill(const struct fresh *f, const char *vocab, size_t n, const 
 }
 
 void fresh_remove(const char *folder) {
-    static const char *const ours[] = {"config.json", "tokenizer_config.json", "vocab.txt", "model.safetensors"};
+    static const char *const ours[] = { "config.json", "tokenizer_config.json", "vocab.txt", "model.safetensors" };
     for (size_t i = 0; i < COUNT_OF(ours); i++) {
         char *path = file_join(folder, ours[i]);
         remove(path);

@@ -64,12 +64,12 @@ static int32_t pick_token(const struct forward *f, int sequence, int token, cons
 
 node joined_put(const struct forward *f, node x, node words) {
     struct tape *t = f->tape;
-    struct picking p = {0};
+    struct picking p = { 0 };
     BUG_IF(tape_rows_of(t, x) != f->tokens.start[f->tokens.count]);
     node rows = f->hooks->rows(f->hooks->self, t, f, words, &p.each, &p.block);
     p.blocks = tape_rows_of(t, rows) / p.each;
     BUG_IF(p.each < f->hooks->joined.count || tape_rows_of(t, rows) != p.blocks * p.each);
-    const struct embed_table all = {op_concat_rows(t, rows, x), lay_out(f, pick_row, pick_token, &p), 0};
+    const struct embed_table all = { op_concat_rows(t, rows, x), lay_out(f, pick_row, pick_token, &p), 0 };
     return op_embed_sum(t, f->rows.start[f->rows.count], &all, 1);
 }
 
@@ -103,6 +103,6 @@ node joined_mean(const struct forward *f, node x) {
     int32_t *ids = tape_keep(f->tape, (size_t)n * sizeof *ids);
     for (int i = 0; i < f->tokens.count; i++)
         for (int k = 0; k < joined_tokens(f, i); k++) ids[at++] = joined_token(f, i, k);
-    const struct embed_table own = {x, ids, 0};
+    const struct embed_table own = { x, ids, 0 };
     return op_pool_mean(f->tape, op_embed_sum(f->tape, n, &own, 1), &f->tokens);
 }

@@ -151,9 +151,9 @@ static bool is_shaped(const struct entry *x, int rows, int cols) {
 
 /* Takes what was read of the head again: as if the file had none. */
 static void drop_words(struct words_head *h) {
-    real *const part[] = {h->w, h->b, h->norm_w, h->norm_b, h->bias};
+    real *const part[] = { h->w, h->b, h->norm_w, h->norm_b, h->bias };
     for (size_t i = 0; i < COUNT_OF(part); i++) free(part[i]);
-    *h = (struct words_head){0};
+    *h = (struct words_head){ 0 };
 }
 
 /* Whether the map to the words is the word embeddings, as it is where the file leaves it out. */
@@ -178,11 +178,11 @@ static int read_words_head(struct loading *l) {
         real **to;
         int rows, cols;
     } part[] = {
-        {"cls.predictions.transform.dense.weight", &h->w, d, d},
-        {"cls.predictions.transform.dense.bias", &h->b, 1, d},
-        {"cls.predictions.transform.LayerNorm.weight", &h->norm_w, 1, d},
-        {"cls.predictions.transform.LayerNorm.bias", &h->norm_b, 1, d},
-        {"cls.predictions.bias", &h->bias, 1, m->arch.vocabulary},
+        { "cls.predictions.transform.dense.weight", &h->w, d, d },
+        { "cls.predictions.transform.dense.bias", &h->b, 1, d },
+        { "cls.predictions.transform.LayerNorm.weight", &h->norm_w, 1, d },
+        { "cls.predictions.transform.LayerNorm.bias", &h->norm_b, 1, d },
+        { "cls.predictions.bias", &h->bias, 1, m->arch.vocabulary },
     };
     struct entry *x[COUNT_OF(part)], *decoder = find_entry(l, "cls.predictions.decoder.weight");
     if (m->arch.family != FAMILY_BERT) return 0;
@@ -378,8 +378,8 @@ static void load_close(struct loading *l) {
 
 int model_shape(const char *folder, struct arch *out, struct err *e) {
     struct err ignored = ERR_INIT;
-    struct model m = {.folder = (char *)(uintptr_t)folder};
-    struct loading l = {.m = &m, .e = &ignored};
+    struct model m = { .folder = (char *)(uintptr_t)folder };
+    struct loading l = { .m = &m, .e = &ignored };
     int rc = arch_read(folder, &m.arch, NULL, e);
     if (!rc) load_shape(&l);
     load_close(&l);
@@ -411,7 +411,7 @@ static int load(struct loading *l) {
 }
 
 int model_fill(struct model *m, struct err *e) {
-    struct loading l = {.m = m, .e = e};
+    struct loading l = { .m = m, .e = e };
     int rc = load(&l);
     load_close(&l);
     return rc;

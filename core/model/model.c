@@ -120,7 +120,7 @@ struct model *model_share(const char *where, struct err *e) {
         free(folder);
     } else if ((m = load_folder(where, folder, e))) {
         s = xmalloc(sizeof *s);
-        *s = (struct shared){key, m, 1, model_list};
+        *s = (struct shared){ key, m, 1, model_list };
         model_list = s;
         key = NULL;
     }

@@ -28,28 +28,28 @@ static const struct {
     const char *name;
     size_t bits;
 } types[ST_TYPES] = {
-    [ST_F32] = {"F32", 32},
-    [ST_F16] = {"F16", 16},
-    [ST_BF16] = {"BF16", 16},
-    [ST_F64] = {"F64", 64},
-    [ST_I64] = {"I64", 64},
-    [ST_I32] = {"I32", 32},
-    [ST_I16] = {"I16", 16},
-    [ST_I8] = {"I8", 8},
-    [ST_U8] = {"U8", 8},
-    [ST_BOOL] = {"BOOL", 8},
-    [ST_U64] = {"U64", 64},
-    [ST_U32] = {"U32", 32},
-    [ST_U16] = {"U16", 16},
-    [ST_C64] = {"C64", 64},
-    [ST_F8_E4M3] = {"F8_E4M3", 8},
-    [ST_F8_E5M2] = {"F8_E5M2", 8},
-    [ST_F8_E8M0] = {"F8_E8M0", 8},
-    [ST_F8_E4M3FNUZ] = {"F8_E4M3FNUZ", 8},
-    [ST_F8_E5M2FNUZ] = {"F8_E5M2FNUZ", 8},
-    [ST_F6_E2M3] = {"F6_E2M3", 6},
-    [ST_F6_E3M2] = {"F6_E3M2", 6},
-    [ST_F4] = {"F4", 4},
+    [ST_F32] = { "F32", 32 },
+    [ST_F16] = { "F16", 16 },
+    [ST_BF16] = { "BF16", 16 },
+    [ST_F64] = { "F64", 64 },
+    [ST_I64] = { "I64", 64 },
+    [ST_I32] = { "I32", 32 },
+    [ST_I16] = { "I16", 16 },
+    [ST_I8] = { "I8", 8 },
+    [ST_U8] = { "U8", 8 },
+    [ST_BOOL] = { "BOOL", 8 },
+    [ST_U64] = { "U64", 64 },
+    [ST_U32] = { "U32", 32 },
+    [ST_U16] = { "U16", 16 },
+    [ST_C64] = { "C64", 64 },
+    [ST_F8_E4M3] = { "F8_E4M3", 8 },
+    [ST_F8_E5M2] = { "F8_E5M2", 8 },
+    [ST_F8_E8M0] = { "F8_E8M0", 8 },
+    [ST_F8_E4M3FNUZ] = { "F8_E4M3FNUZ", 8 },
+    [ST_F8_E5M2FNUZ] = { "F8_E5M2FNUZ", 8 },
+    [ST_F6_E2M3] = { "F6_E2M3", 6 },
+    [ST_F6_E3M2] = { "F6_E3M2", 6 },
+    [ST_F4] = { "F4", 4 },
 };
 
 const char *st_type_name(enum st_type type) {
@@ -480,7 +480,7 @@ static void convert(enum st_type type, const unsigned char *from, size_t n, real
 
 /* The whole range, then each element from its place. */
 static int read_strided(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
-    size_t size = st_type_size(t->type), at[COUNT_OF(t->shape)] = {0}, from = 0;
+    size_t size = st_type_size(t->type), at[COUNT_OF(t->shape)] = { 0 }, from = 0;
     unsigned char *bytes = mem_try(t->end - t->begin, 1);
     if (!bytes) return err_set(e, ERR_SYSTEM, "%s: no memory for tensor \"%s\"", f->name, t->name);
     int rc = fetch(f, f->data + t->begin, bytes, t->end - t->begin, e);
@@ -519,7 +519,7 @@ static int read_values(const struct st_file *f, const struct st_tensor *t, real 
 
 /* Eight sums of v·0 side by side, which are NaN as soon as one value is not finite: a fifth of what a hash costs. */
 static bool all_finite(const real *v, size_t n) {
-    real sum[8] = {0}, all = 0;
+    real sum[8] = { 0 }, all = 0;
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
         for (size_t k = 0; k < 8; k++) sum[k] += v[i + k] * 0;

@@ -170,7 +170,7 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
         v = offer_both(f, s, TAP_A_V, linear(f, s, keys, ROLE_V_W, ROLE_V_B));
     }
     struct kv_set set[HOOK_SETS];
-    struct watched watched = {f, s};
+    struct watched watched = { f, s };
     struct attention how = {
         .heads = a->heads,
         .score_scale = a->scale_scores ? 1 / sqrt(a->head_width) : 1,

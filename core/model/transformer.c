@@ -13,9 +13,9 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
         .tape = t,
         .model = m,
         .batch = b,
-        .rows = {b->rows, b->start, b->row_id},
-        .tokens = {b->rows, b->start, b->row_id},
-        .target_rows = {b->rows, b->target_start, b->row_id},
+        .rows = { b->rows, b->start, b->row_id },
+        .tokens = { b->rows, b->start, b->row_id },
+        .target_rows = { b->rows, b->target_start, b->row_id },
         .hooks = hooks,
         .dropout = m->arch.dropout,
         .attention_dropout = m->arch.attention_dropout,
@@ -29,11 +29,11 @@ void forward_init(struct forward *f, struct tape *t, const struct model *m, cons
 static struct site transformer_site_of(const struct forward *f, enum stack stack, enum sublayer sublayer,
                                        int layer) {
     const struct tape_rows *own = stack == STACK_DECODER ? &f->target_rows : &f->rows;
-    return (struct site){.stack = stack,
+    return (struct site){ .stack = stack,
                          .sublayer = sublayer,
                          .layer = layer,
                          .rows = own,
-                         .key_rows = sublayer == SUB_CROSS ? &f->rows : own};
+                         .key_rows = sublayer == SUB_CROSS ? &f->rows : own };
 }
 
 /* Whether a method's rows join the stack at the word embeddings, or behind the whole embedding. */
@@ -44,8 +44,8 @@ static bool joins(const struct forward *f, const struct site *s, bool at_words) 
 /* The batch's own rows of the word table, which is one for both stacks. */
 static struct embed_table word_table(const struct forward *f, const struct site *s) {
     const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    return (struct embed_table){weight_at(f, ROLE_EMBED_WORD, &shared),
-                                s->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids, 0};
+    return (struct embed_table){ weight_at(f, ROLE_EMBED_WORD, &shared),
+                                s->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids, 0 };
 }
 
 static node embed_words(const struct forward *f, const struct site *s) {
@@ -61,13 +61,13 @@ static int place_tables(const struct forward *f, const struct site *s, struct em
     const bool decoder = s->stack == STACK_DECODER, moved = joins(f, s, true);
     int tables = 0;
     if (a->positions)
-        table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_POSITION, s),
+        table[tables++] = (struct embed_table){ weight_at(f, ROLE_EMBED_POSITION, s),
                                                decoder ? b->target_positions
                                                : moved ? joined_positions(f)
                                                        : b->positions,
-                                               a->position_offset + (!decoder && f->hooks ? f->hooks->moved : 0)};
+                                               a->position_offset + (!decoder && f->hooks ? f->hooks->moved : 0) };
     if (a->types)
-        table[tables++] = (struct embed_table){weight_at(f, ROLE_EMBED_TYPE, s), moved ? joined_types(f) : b->types, 0};
+        table[tables++] = (struct embed_table){ weight_at(f, ROLE_EMBED_TYPE, s), moved ? joined_types(f) : b->types, 0 };
     return tables;
 }
 
@@ -212,7 +212,7 @@ node forward_first(struct forward *f, node encoded) {
     if (!joined_on(f)) return op_pool_first(f->tape, encoded, &f->rows);
     int32_t *ids = tape_keep(f->tape, (size_t)f->rows.count * sizeof *ids);
     for (int i = 0; i < f->rows.count; i++) ids[i] = joined_read(f, i);
-    const struct embed_table all = {encoded, ids, 0};
+    const struct embed_table all = { encoded, ids, 0 };
     return op_embed_sum(f->tape, f->rows.count, &all, 1);
 }
 

@@ -86,7 +86,7 @@ static int weights_add_file(struct weights *w, int folder_fd, const char *folder
     struct st_file *st = open_in(folder_fd, folder, name, e);
     if (!st) return e->code;
     w->file = xrealloc(w->file, w->files + 1, sizeof *w->file);
-    w->file[w->files++] = (struct weights_file){xstrdup(name), st};
+    w->file[w->files++] = (struct weights_file){ xstrdup(name), st };
     w->tensors += st_count(st);
     return 0;
 }
@@ -199,7 +199,7 @@ static bool exists_in(int folder_fd, const char *name) {
 }
 
 static int no_weights(const char *folder, struct err *e) {
-    static const char *const others[] = {".safetensors", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".gguf"};
+    static const char *const others[] = { ".safetensors", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".gguf" };
     char *found = NULL;
     DIR *d = opendir(folder);
     for (struct dirent *x; d && (x = readdir(d));)
@@ -219,7 +219,7 @@ static int no_weights(const char *folder, struct err *e) {
 int weights_open(const char *folder, struct weights *out, struct buf *report, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
-    *out = (struct weights){0};
+    *out = (struct weights){ 0 };
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_set(e, errno == ENOENT ? ERR_NOT_FOUND : ERR_SYSTEM, "%s: cannot be opened: %s",
@@ -249,5 +249,5 @@ void weights_close(struct weights *w) {
         st_close(w->file[i].st);
     }
     free(w->file);
-    *w = (struct weights){0};
+    *w = (struct weights){ 0 };
 }

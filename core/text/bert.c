@@ -14,7 +14,7 @@ struct pending {
 };
 
 static void put_code_point(const struct bert_normalizer *z, uint32_t cp, struct buf *out) {
-    uint32_t lower[2] = {cp, 0};
+    uint32_t lower[2] = { cp, 0 };
     size_t n = z->lowercase ? unicode_lower(cp, lower) : 1;
     for (size_t i = 0; i < n; i++) utf8_add(out, lower[i]);
 }
@@ -39,13 +39,13 @@ static void bert_strip(const struct bert_normalizer *z, uint32_t cp, struct pend
             continue;
         }
         GROW(p->item, p->room, p->n + 1);
-        p->item[p->n] = (struct unicode_point){part[i], combining, p->n};
+        p->item[p->n] = (struct unicode_point){ part[i], combining, p->n };
         p->n++;
     }
 }
 
 void bert_normalize(const struct bert_normalizer *z, const char *s, size_t n, struct buf *out) {
-    struct pending wait = {0};
+    struct pending wait = { 0 };
     while (n) {
         uint32_t cp;
         size_t used = utf8_decode(s, n, &cp);

@@ -64,7 +64,7 @@ int bpe_add(struct bpe *b, const struct vocab *v, const char *where, const char 
     free(whole);
     if (id < 0) return e->code;
     /* of a pair listed twice the later holds, as in the reference */
-    *bpe_place(b, l, r) = (struct bpe_merge){l, r, (int32_t)b->count++, id};
+    *bpe_place(b, l, r) = (struct bpe_merge){ l, r, (int32_t)b->count++, id };
     return 0;
 }
 
@@ -89,7 +89,7 @@ void bpe_work_release(struct bpe_work *w) {
 static void add_symbol(struct bpe_work *w, int32_t id) {
     GROW(w->symbol, w->symbol_room, w->symbols + 1);
     int32_t i = (int32_t)w->symbols++;
-    w->symbol[i] = (struct bpe_symbol){id, i - 1, -1, false};
+    w->symbol[i] = (struct bpe_symbol){ id, i - 1, -1, false };
     if (i) w->symbol[i - 1].next = i;
 }
 
@@ -144,7 +144,7 @@ static void bpe_push(const struct bpe *b, struct bpe_work *w, int32_t at) {
     const struct bpe_merge *m = bpe_place(b, w->symbol[at].id, w->symbol[w->symbol[at].next].id);
     if (m->left < 0) return;
     GROW(w->heap, w->heap_room, w->heap_size + 1);
-    struct bpe_next next = {m->rank, at, m->whole};
+    struct bpe_next next = { m->rank, at, m->whole };
     size_t i = w->heap_size++;
     while (i && bpe_before(&next, &w->heap[(i - 1) / 2])) {
         w->heap[i] = w->heap[(i - 1) / 2];

@@ -114,7 +114,7 @@ static const char *charsmap_look_up(const struct charsmap *m, const char *s, siz
 static size_t charsmap_cluster(const char *s, size_t n) {
     uint32_t last, cp;
     size_t at = utf8_decode(s, n, &last);
-    struct unicode_cluster c = {0};
+    struct unicode_cluster c = { 0 };
     while (at < n) {
         size_t used = utf8_decode(s + at, n - at, &cp);
         if (unicode_breaks(&c, last, cp)) break;

@@ -28,7 +28,7 @@ static enum class class_at(const char *s, size_t n, size_t at, size_t *used) {
 }
 
 static size_t contraction(const char *s, size_t n) {
-    static const char *const known[] = {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"};
+    static const char *const known[] = { "'s", "'t", "'re", "'ve", "'m", "'ll", "'d" };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t size = strlen(known[i]);
         if (size <= n && !memcmp(s, known[i], size)) return size;
@@ -146,14 +146,14 @@ static void cutter_cut(const struct cutter_run *r, size_t level, const char *s, 
 
 void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
                 void (*piece)(void *self, const char *s, size_t n), void *self) {
-    cutter_cut(&(struct cutter_run){c, w, piece, self}, 0, s, n, start);
+    cutter_cut(&(struct cutter_run){ c, w, piece, self }, 0, s, n, start);
 }
 
 /* ---- reading ---- */
 
 void cutter_byte_level(struct cutter *c, bool prefix_space) {
-    c->step[c->count++] = (struct cut){.kind = CUT_BYTE_LEVEL, .split = true,
-                                       .prepend = prefix_space ? PREPEND_ALWAYS : PREPEND_NEVER};
+    c->step[c->count++] = (struct cut){ .kind = CUT_BYTE_LEVEL, .split = true,
+                                       .prepend = prefix_space ? PREPEND_ALWAYS : PREPEND_NEVER };
 }
 
 static int read_byte_level(struct cut *c, const char *path, const json_t *part, struct err *e) {
@@ -161,8 +161,8 @@ static int read_byte_level(struct cut *c, const char *path, const json_t *part, 
     e->code = 0;
     json_get_bool(part, path, "add_prefix_space", &prefix, e);
     json_get_bool(part, path, "use_regex", &split, e);
-    *c = (struct cut){.kind = CUT_BYTE_LEVEL, .split = split,
-                      .prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER};
+    *c = (struct cut){ .kind = CUT_BYTE_LEVEL, .split = split,
+                      .prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER };
     return e->code ? err_prefix(e, "pre_tokenizer ByteLevel") : 0;
 }
 
@@ -184,7 +184,7 @@ static int cutter_read_metaspace(struct cut *c, const char *path, const json_t *
                        "%s: the \"prepend_scheme\" of Metaspace is \"%.20s\"; always, first and "
                        "never are known", path, scheme);
     /* older files have only add_prefix_space, newer ones only the scheme */
-    *c = (struct cut){.kind = CUT_METASPACE, .split = split, .sign_size = strlen(sign)};
+    *c = (struct cut){ .kind = CUT_METASPACE, .split = split, .sign_size = strlen(sign) };
     memcpy(c->sign, sign, c->sign_size);
     c->prepend = !prefix || (scheme && scheme[0] == 'n') ? PREPEND_NEVER
                : scheme && scheme[0] == 'f' ? PREPEND_FIRST : PREPEND_ALWAYS;
@@ -215,6 +215,6 @@ int cutter_read(struct cutter *c, const char *path, const json_t *part, struct e
         return err_set(e, ERR_INPUT,
                        "%s: the pre_tokenizer is %s; petri reads BertPreTokenizer, "
                        "WhitespaceSplit, ByteLevel, Metaspace and Sequences of them", path, type);
-    *step = (struct cut){.kind = bert ? CUT_BERT : CUT_BLANKS};
+    *step = (struct cut){ .kind = bert ? CUT_BERT : CUT_BLANKS };
     return 0;
 }

@@ -41,8 +41,8 @@ static void replace_all(const char *s, size_t n, const char *what, const char *w
 /* Blanks before signs and contractions go, as the reference cleans up English. */
 static void clean_up(struct buf *text, size_t from) {
     static const char *const pair[][2] = {
-        {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
-        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+        { " .", "." }, { " ?", "?" }, { " !", "!" }, { " ,", "," }, { " ' ", "'" }, { " n't", "n't" },
+        { " 'm", "'m" }, { " do not", " don't" }, { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
     if (!memchr(text->data + from, ' ', text->size - from)) return;
     struct buf next = BUF_INIT;
@@ -190,7 +190,7 @@ void decoder_run(const struct decoder *d, struct pieces *in, struct buf *out) {
         }
         return;
     }
-    struct pieces other = {0}, *now = in, *next = &other;
+    struct pieces other = { 0 }, *now = in, *next = &other;
     for (size_t i = 0; i < d->count; i++) {
         pieces_clear(next);
         text_decoder_step(&d->step[i], now, next);
@@ -206,7 +206,7 @@ void decoder_run(const struct decoder *d, struct pieces *in, struct buf *out) {
 
 static struct decoder_step *decoder_add(struct decoder *d, enum decoder_kind kind, const char *text) {
     struct decoder_step *s = &d->step[d->count++];
-    *s = (struct decoder_step){.kind = kind, .text = xstrdup(text), .size = strlen(text)};
+    *s = (struct decoder_step){ .kind = kind, .text = xstrdup(text), .size = strlen(text) };
     d->given = true;
     return s;
 }

@@ -19,7 +19,7 @@ static void forms_decompose(bool compatible, const char *s, size_t n, struct poi
                                   : unicode_decompose(cp, part);
         for (size_t i = 0; i < parts; i++) {
             GROW(p->item, p->room, p->n + 1);
-            p->item[p->n] = (struct unicode_point){part[i], unicode_combining(part[i]), p->n};
+            p->item[p->n] = (struct unicode_point){ part[i], unicode_combining(part[i]), p->n };
             p->n++;
         }
         s += used;
@@ -68,7 +68,7 @@ void normalizer_form(bool compatible, bool composed, const char *s, size_t n, st
         buf_add(out, s, n);
         return;
     }
-    struct points p = {0};
+    struct points p = { 0 };
     forms_decompose(compatible, s, n, &p);
     forms_order(&p);
     if (composed) compose(&p);

@@ -81,7 +81,7 @@ static bool drops_first(const struct normalizer_step *z, const char *s, size_t n
 
 void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *start,
                     struct buf *out) {
-    struct buf between[2] = {BUF_INIT, BUF_INIT};
+    struct buf between[2] = { BUF_INIT, BUF_INIT };
     if (!z->count) buf_add(out, s, n);
     for (size_t i = 0; i < z->count; i++) {
         struct buf *to = i + 1 == z->count ? out : &between[i & 1];
@@ -100,7 +100,7 @@ void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *s
 static int normalizer_read_bert(struct normalizer_step *s, const char *path, const json_t *part,
                                 struct err *e) {
     struct bert_normalizer *z = &s->bert;
-    *z = (struct bert_normalizer){true, true, true, true};
+    *z = (struct bert_normalizer){ true, true, true, true };
     e->code = 0;
     json_get_bool(part, path, "clean_text", &z->clean, e);
     json_get_bool(part, path, "handle_chinese_chars", &z->ideographs, e);
@@ -131,9 +131,9 @@ static bool plain_step(struct normalizer_step *s, const char *type) {
         enum normalizer_kind kind;
         bool compatible, compose;
     } known[] = {
-        {"NFC", NORMALIZER_FORM, false, true},     {"NFD", NORMALIZER_FORM, false, false},
-        {"NFKC", NORMALIZER_FORM, true, true},     {"NFKD", NORMALIZER_FORM, true, false},
-        {"Lowercase", NORMALIZER_LOWERCASE, 0, 0}, {"StripAccents", NORMALIZER_STRIP_ACCENTS, 0, 0},
+        { "NFC", NORMALIZER_FORM, false, true },     { "NFD", NORMALIZER_FORM, false, false },
+        { "NFKC", NORMALIZER_FORM, true, true },     { "NFKD", NORMALIZER_FORM, true, false },
+        { "Lowercase", NORMALIZER_LOWERCASE, 0, 0 }, { "StripAccents", NORMALIZER_STRIP_ACCENTS, 0, 0 },
     };
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         if (strcmp(type, known[i].name)) continue;

@@ -71,7 +71,7 @@ int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *ro
         const json_t *item = json_array_get(list, i);
         const char *content = NULL;
         json_int_t id = -1;
-        struct added_token token = {.normalized = true};
+        struct added_token token = { .normalized = true };
         if (!json_is_object(item))
             return err_set(e, ERR_INPUT, "%s: added token %zu is not an object", path, i);
         flags(&token, path, item, &content, e);
@@ -93,7 +93,7 @@ int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *ro
 int tokenizer_special(struct tokenizer *t, const char *path, const struct reading *r,
                       const char *key, const char **text, bool lstrip, struct err *e) {
     const json_t *v = json_object_get(r->settings, key);
-    struct added_token token = {.special = true, .lstrip = lstrip};
+    struct added_token token = { .special = true, .lstrip = lstrip };
     e->code = 0;
     if (json_is_object(v)) {
         json_get_string(v, r->settings_path, "content", text, e);
@@ -119,7 +119,7 @@ int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct
     const char *key;
     json_object_foreach(map, key, v) {
         const char *content = NULL;
-        struct added_token token = {.normalized = true};
+        struct added_token token = { .normalized = true };
         int64_t id;
         if (flags(&token, r->settings_path, v, &content, e)) return e->code;
         if (!text_to_int(key, &id) || id < 0 || id >= VOCAB_IDS || !content || !*content ||

@@ -68,7 +68,7 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
         tokenizer_read_templates(t, path, json_object_get(root, "post_processor"), r->report, e) ||
         decoder_read(&t->decoder, path, json_object_get(root, "decoder"), e))
         return e->code;
-    static const char *const baked[] = {"truncation", "padding"};
+    static const char *const baked[] = { "truncation", "padding" };
     for (size_t i = 0; i < COUNT_OF(baked); i++) {
         const json_t *v = json_object_get(root, baked[i]);
         if (v && !json_is_null(v))

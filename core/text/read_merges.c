@@ -67,10 +67,10 @@ static int specials(struct tokenizer *t, const char *path, bool gpt2, const stru
     static const struct {
         const char *key, *gpt2, *roberta;
     } token[] = {
-        {"cls_token", NULL, "<s>"}, {"sep_token", NULL, "</s>"},
-        {"bos_token", "<|endoftext|>", "<s>"}, {"eos_token", "<|endoftext|>", "</s>"},
-        {"unk_token", "<|endoftext|>", "<unk>"}, {"pad_token", NULL, "<pad>"},
-        {"mask_token", NULL, "<mask>"},
+        { "cls_token", NULL, "<s>" }, { "sep_token", NULL, "</s>" },
+        { "bos_token", "<|endoftext|>", "<s>" }, { "eos_token", "<|endoftext|>", "</s>" },
+        { "unk_token", "<|endoftext|>", "<unk>" }, { "pad_token", NULL, "<pad>" },
+        { "mask_token", NULL, "<mask>" },
     };
     const char *cls = NULL, *sep = NULL;
     for (size_t i = 0; i < COUNT_OF(token); i++) {

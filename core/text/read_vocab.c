@@ -33,10 +33,10 @@ static int read_vocab_read_lines(struct tokenizer *t, const char *path, struct e
 
 int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct reading *r,
                          struct err *e) {
-    static const char *const key[] = {"unk_token", "sep_token", "pad_token", "cls_token",
-                                      "mask_token"};
-    const char *text[] = {"[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
-    struct bert_normalizer z = {true, true, true, true};
+    static const char *const key[] = { "unk_token", "sep_token", "pad_token", "cls_token",
+                                      "mask_token" };
+    const char *text[] = { "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]" };
+    struct bert_normalizer z = { true, true, true, true };
     e->code = 0;
     if (r->settings) {
         json_get_bool(r->settings, r->settings_path, "do_lower_case", &z.lowercase, e);
@@ -48,9 +48,9 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct rea
         text_line(r->report, "no tokenizer_config.json: text is lower-cased, as for uncased models");
     }
     t->normalizer.count = 1;
-    t->normalizer.step[0] = (struct normalizer_step){.kind = NORMALIZER_BERT, .bert = z};
+    t->normalizer.step[0] = (struct normalizer_step){ .kind = NORMALIZER_BERT, .bert = z };
     t->cutter.count = 1;
-    t->cutter.step[0] = (struct cut){.kind = CUT_BERT};
+    t->cutter.step[0] = (struct cut){ .kind = CUT_BERT };
     if (read_vocab_read_lines(t, path, e)) return e->code;
     for (size_t i = 0; i < COUNT_OF(key); i++)
         if (tokenizer_special(t, path, r, key[i], &text[i], false, e)) return e->code;

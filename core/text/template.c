@@ -32,8 +32,8 @@ int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *
                              const char *sep, struct err *e) {
     int32_t c, s;
     if (template_find(t, file, cls, sep, &c, &s, e)) return e->code;
-    t->single = (struct template){3, 2, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}}};
-    t->pair = (struct template){5, 3, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}, {1, -1, 1}, {-1, s, 1}}};
+    t->single = (struct template){ 3, 2, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 } } };
+    t->pair = (struct template){ 5, 3, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 }, { 1, -1, 1 }, { -1, s, 1 } } };
     return 0;
 }
 
@@ -41,22 +41,22 @@ int tokenizer_roberta_templates(struct tokenizer *t, const char *file, const cha
                                 const char *sep, struct err *e) {
     int32_t c, s;
     if (template_find(t, file, cls, sep, &c, &s, e)) return e->code;
-    t->single = (struct template){3, 2, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}}};
-    t->pair = (struct template){6, 4, {{-1, c, 0}, {0, -1, 0}, {-1, s, 0}, {-1, s, 0}, {1, -1, 0},
-                                       {-1, s, 0}}};
+    t->single = (struct template){ 3, 2, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 } } };
+    t->pair = (struct template){ 6, 4, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 }, { -1, s, 0 }, { 1, -1, 0 },
+                                       { -1, s, 0 } } };
     return 0;
 }
 
 void tokenizer_plain_templates(struct tokenizer *t) {
-    t->single = (struct template){1, 0, {{0, -1, 0}}};
-    t->pair = (struct template){2, 0, {{0, -1, 0}, {1, -1, 1}}};
+    t->single = (struct template){ 1, 0, { { 0, -1, 0 } } };
+    t->pair = (struct template){ 2, 0, { { 0, -1, 0 }, { 1, -1, 1 } } };
 }
 
 /* ---- tokenizer.json ---- */
 
 static bool add_piece(struct template *f, int text, int32_t id, json_int_t type) {
     if (f->pieces == TEMPLATE_PIECES || type < 0 || type > 255) return false;
-    f->piece[f->pieces++] = (struct template_piece){text, id, (uint8_t)type};
+    f->piece[f->pieces++] = (struct template_piece){ text, id, (uint8_t)type };
     f->tokens += text < 0;
     return true;
 }
@@ -98,7 +98,7 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
 static int template_read_form(struct tokenizer *t, struct template *f, const char *path, const json_t *part,
                               const char *key, struct err *e) {
     const json_t *list = json_object_get(part, key);
-    int seen[2] = {0, 0};
+    int seen[2] = { 0, 0 };
     for (size_t i = 0; i < json_array_size(list); i++)
         if (read_piece(t, f, path, json_array_get(list, i), json_object_get(part, "special_tokens"),
                        e))

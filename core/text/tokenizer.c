@@ -37,8 +37,8 @@ const char *tokenizer_file(const struct tokenizer *t, int i) { return t->file[i]
 
 /* What the other files of the folder are, when none is in it that petri reads. */
 static int nothing_to_read(const char *folder, struct err *e) {
-    static const char *const other[] = {"tokenizer.model", "spiece.model",
-                                        "sentencepiece.bpe.model", "vocab.json", "merges.txt"};
+    static const char *const other[] = { "tokenizer.model", "spiece.model",
+                                        "sentencepiece.bpe.model", "vocab.json", "merges.txt" };
     for (size_t i = 0; i < COUNT_OF(other); i++) {
         char *path = file_join(folder, other[i]);
         bool there = file_exists(path);
@@ -54,8 +54,8 @@ static int nothing_to_read(const char *folder, struct err *e) {
 
 static int tokenizer_read_folder(struct tokenizer *t, const struct reading *r, struct err *e) {
     enum { JSON, VOCAB, MERGES, LINES, FILES };
-    static const char *const name[FILES] = {"tokenizer.json", "vocab.json", "merges.txt",
-                                            "vocab.txt"};
+    static const char *const name[FILES] = { "tokenizer.json", "vocab.json", "merges.txt",
+                                            "vocab.txt" };
     char *path[FILES];
     bool there[FILES];
     for (int i = 0; i < FILES; i++) {
@@ -87,7 +87,7 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
         else if (!json_is_object(settings))
             rc = err_set(e, ERR_INPUT, "%s: must be a JSON object", settings_path);
     }
-    if (!rc) rc = tokenizer_read_folder(t, &(struct reading){folder, settings_path, settings, report}, e);
+    if (!rc) rc = tokenizer_read_folder(t, &(struct reading){ folder, settings_path, settings, report }, e);
     added_sort(&t->raw);
     added_sort(&t->normalized);
     json_decref(settings);
@@ -160,7 +160,7 @@ struct counts {
 /* What is not UTF-8 is read as U+FFFD, one a byte. */
 static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct id_list *out,
                      struct counts *c) {
-    struct tokenizer_work w = {.t = t, .out = out};
+    struct tokenizer_work w = { .t = t, .out = out };
     struct buf mended = BUF_INIT;
     if (!utf8_valid(s, n)) {
         for (size_t at = 0; at < n;) {
@@ -182,8 +182,8 @@ static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct 
 
 size_t tokenizer_ids(const struct tokenizer *t, const char *text, size_t n, int32_t **ids,
                      size_t *room) {
-    struct id_list out = {*ids, 0, *room};
-    struct counts c = {0};
+    struct id_list out = { *ids, 0, *room };
+    struct counts c = { 0 };
     text_ids(t, text, n, &out, &c);
     *ids = out.ids;
     *room = out.room;
@@ -216,11 +216,11 @@ int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, co
     if (max_len < (size_t)form->tokens)
         return err_set(e, ERR_USAGE, "a length limit of %zu cannot hold the %d special tokens of a "
                        "%s", max_len, form->tokens, b ? "pair" : "text");
-    struct id_list side[2] = {{0}, {0}};
-    struct counts c = {0};
+    struct id_list side[2] = { { 0 }, { 0 } };
+    struct counts c = { 0 };
     text_ids(t, a, a_size, &side[0], &c);
     if (b) text_ids(t, b, b_size, &side[1], &c);
-    size_t kept[2] = {side[0].n, side[1].n};
+    size_t kept[2] = { side[0].n, side[1].n };
     template_cut(max_len - (size_t)form->tokens, &kept[0], &kept[1]);
     out->cut_a = side[0].n - kept[0];
     out->cut_b = side[1].n - kept[1];
@@ -252,7 +252,7 @@ static void add_respelled(const struct tokenizer *t, int32_t id, struct buf *out
 
 void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, bool skip_special,
                       struct buf *out) {
-    struct pieces p = {0};
+    struct pieces p = { 0 };
     for (size_t i = 0; i < n; i++) {
         const char *s = vocab_text(&t->vocab, ids[i]);
         if (!s) continue;

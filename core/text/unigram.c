@@ -37,7 +37,7 @@ static bool add_node(struct growth *g, size_t from, size_t to, unsigned char byt
     if (g->u->nodes == UNIGRAM_NODES) return false;
     GROW(g->u->node, g->room, g->u->nodes + 1);
     GROW(g->end, g->end_room, g->u->nodes + 1);
-    g->u->node[g->u->nodes] = (struct unigram_node){(uint32_t)from, -1, 0, byte};
+    g->u->node[g->u->nodes] = (struct unigram_node){ (uint32_t)from, -1, 0, byte };
     g->end[g->u->nodes++] = (uint32_t)to;
     return true;
 }
@@ -59,7 +59,7 @@ static bool branch(struct growth *g, size_t at, size_t depth) {
 }
 
 static bool unigram_build(struct unigram *u, const struct trie_spelling *spelling, size_t count) {
-    struct growth g = {.u = u, .spelling = spelling};
+    struct growth g = { .u = u, .spelling = spelling };
     bool fits = add_node(&g, 0, count, 0);
     size_t depth = 0, level = 1; /* nodes before `level` lie at `depth` or above */
     for (size_t at = 0; fits && at < u->nodes; at++) {
@@ -83,8 +83,8 @@ int unigram_ready(struct unigram *u, const struct vocab *v, const char *path, do
     for (size_t i = 0; i < v->ids; i++) {
         if (score[i] < least) least = score[i];
         if (v->token[i].size)
-            spelling[count++] = (struct trie_spelling){vocab_text(v, (int32_t)i), v->token[i].size,
-                                                  (int32_t)i};
+            spelling[count++] = (struct trie_spelling){ vocab_text(v, (int32_t)i), v->token[i].size,
+                                                  (int32_t)i };
     }
     u->unknown_score = least - UNKNOWN_PENALTY;
     if (count) qsort(spelling, count, sizeof *spelling, unigram_by_bytes);
@@ -131,12 +131,12 @@ void unigram_work_release(struct unigram_work *w) {
 
 static void reach(struct unigram_best *to, double score, size_t from, int32_t id) {
     if (to->from >= 0 && !(score > to->score)) return;
-    *to = (struct unigram_best){score, (int32_t)from, id};
+    *to = (struct unigram_best){ score, (int32_t)from, id };
 }
 
 /* Kudo 2018, section 3.2: the best way to every place, from left to right. */
 static void forward(const struct unigram *u, const char *s, size_t n, struct unigram_best *best) {
-    for (size_t i = 0; i <= n; i++) best[i] = (struct unigram_best){0, -1, -1};
+    for (size_t i = 0; i <= n; i++) best[i] = (struct unigram_best){ 0, -1, -1 };
     for (size_t at = 0, used; at < n; at += used) {
         uint32_t cp;
         bool covered = false;

@@ -103,7 +103,7 @@ int vocab_add(struct vocab *v, const char *file, const char *token, size_t n, in
         v->ids = (size_t)id + 1;
     }
     grow_slots(v);
-    v->token[id] = (struct vocab_token){.at = v->text.size, .size = (uint32_t)n, .used = true};
+    v->token[id] = (struct vocab_token){ .at = v->text.size, .size = (uint32_t)n, .used = true };
     buf_add(&v->text, token, n);
     buf_putc(&v->text, '\0');
     v->count++;

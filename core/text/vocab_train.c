@@ -11,7 +11,7 @@
 
 enum { RARE_PART = 2000, NO_SIGN = -1 };
 
-const char *const vocab_train_special[VOCAB_TRAIN_SPECIAL] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+const char *const vocab_train_special[VOCAB_TRAIN_SPECIAL] = { "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]" };
 
 /* A word as the signs that it is made of so far. */
 struct trained_word {
@@ -87,7 +87,7 @@ static bool is_long(const char *s, size_t n) {
 }
 
 int vocab_trainer_add(struct vocab_trainer *t, const char *text, size_t n, struct err *e) {
-    static const struct bert_normalizer how = {true, true, true, true};
+    static const struct bert_normalizer how = { true, true, true, true };
     size_t at = 0, from, to;
     buf_clear(&t->normal);
     bert_normalize(&how, text, n, &t->normal);
@@ -173,7 +173,7 @@ static struct sign_count *count_signs(const struct vocab_trainer *t, struct voca
                 return NULL;
             }
             GROW(list, room, all->count);
-            if (all->count > before) list[id] = (struct sign_count){.id = id};
+            if (all->count > before) list[id] = (struct sign_count){ .id = id };
             list[id].count += t->count[w];
             *sum += t->count[w];
         }
@@ -221,7 +221,7 @@ static void cut_words(struct vocab_trainer *t) {
             GROW(t->signs, room, at + 1);
             t->signs[at++] = id;
         }
-        if (known) t->word[t->word_count++] = (struct trained_word){t->count[w], (uint32_t)first, (uint32_t)(at - first)};
+        if (known) t->word[t->word_count++] = (struct trained_word){ t->count[w], (uint32_t)first, (uint32_t)(at - first) };
         else at = first;
     }
 }
@@ -245,7 +245,7 @@ static struct pair *vocab_pair_of(struct vocab_trainer *t, int32_t a, int32_t b)
     size_t at = slot_of(t, a, b);
     if (!t->slot[at]) {
         GROW(t->pair, t->pair_room, t->pairs + 1);
-        t->pair[t->pairs] = (struct pair){.a = a, .b = b};
+        t->pair[t->pairs] = (struct pair){ .a = a, .b = b };
         t->slot[at] = (uint32_t)++t->pairs;
     }
     return &t->pair[t->slot[at] - 1];
@@ -278,7 +278,7 @@ static bool goes_before(const struct vocab_trainer *t, const struct heap_entry *
 static void heap_add(struct vocab_trainer *t, uint32_t pair) {
     GROW(t->heap, t->heap_room, t->heap_size + 1);
     size_t at = t->heap_size++;
-    t->heap[at] = (struct heap_entry){t->pair[pair].count, pair};
+    t->heap[at] = (struct heap_entry){ t->pair[pair].count, pair };
     while (at && goes_before(t, &t->heap[at], &t->heap[(at - 1) / 2])) {
         struct heap_entry x = t->heap[at];
         t->heap[at] = t->heap[(at - 1) / 2];

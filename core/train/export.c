@@ -142,10 +142,10 @@ static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool 
 
 /* The classifier's tensors; RoBERTa's has a dense map of its own. */
 static size_t export_add_head(const struct predictor *p, struct st_write *list) {
-    static const char *const parts[][2] = {{ "head.dense.weight", "classifier.dense.weight" },
+    static const char *const parts[][2] = { { "head.dense.weight", "classifier.dense.weight" },
                                            { "head.dense.bias", "classifier.dense.bias" },
                                            { "head.weight", "classifier.weight" },
-                                           { "head.bias", "classifier.bias" }};
+                                           { "head.bias", "classifier.bias" } };
     bool two = head_tensor(p->plan, parts[0][0]) && !p->m->arch.pooler; /* a BERT's is written as its pooler */
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {

@@ -12,8 +12,8 @@
 void masked_scoring_init(struct masked_scoring *s, const struct masking *k, const struct dataset *d) {
     struct scoring cut; /* the same chunks as any rows */
     scoring_init(&cut, d, 0);
-    *s = (struct masked_scoring){.masking = k, .data = d, .chunks = cut.chunks, .order = cut.order, .first = cut.first,
-                                 .loss = cut.loss};
+    *s = (struct masked_scoring){ .masking = k, .data = d, .chunks = cut.chunks, .order = cut.order, .first = cut.first,
+                                 .loss = cut.loss };
     free(cut.logits);
     s->masks = xcalloc(d->rows + 1, sizeof *s->masks);
     s->right = xcalloc(d->rows + 1, sizeof *s->right);
