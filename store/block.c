@@ -1,8 +1,9 @@
-/* Points of a long run, packed: a copy of the rows of `metric` for reading, since a million rows are slow to step through.
+/* Points of a long run, packed: a copy of the rows of `metric` for reading, since a million rows are slow to
+ * step through.
  *
- * A run that is over has blocks for its points of each name that has many; one that goes on has none, so that they never
- * lie about rows that are replaced.  A block is first, last (steps), count, data: the steps (int64, left out where they
- * follow one another) and the values (float64), little end first. */
+ * A run that is over has blocks for its points of each name that has many; one that goes on has none, so that
+ * they never lie about rows that are replaced.  A block is first, last (steps), count, data: the steps
+ * (int64, left out where they follow one another) and the values (float64), little end first. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,9 @@ static int put_block(sqlite3_stmt *st, const int64_t *step, const double *value,
 static int pack_key(sqlite3 *db, int64_t run, int64_t key, struct err *e) {
     struct store_points p = { 0 };
     int rc = points_rows(db, run, key, INT64_MIN, &p, e);
-    sqlite3_stmt *st = rc ? NULL : db_prepare(db, e, "INSERT INTO block(run,key,first,last,count,data) VALUES(?,?,?,?,?,?)", "");
+    sqlite3_stmt *st =
+        rc ? NULL
+           : db_prepare(db, e, "INSERT INTO block(run,key,first,last,count,data) VALUES(?,?,?,?,?,?)", "");
     if (!rc && !st) rc = e->code;
     for (size_t at = 0; !rc && at < p.count; at += BLOCK_POINTS) {
         size_t n = p.count - at < BLOCK_POINTS ? p.count - at : BLOCK_POINTS;
@@ -57,14 +60,16 @@ static void block_key(void *self, sqlite3_stmt *st) {
     k->key[k->count++] = sqlite3_column_int64(st, 0);
 }
 
-int blocks_drop(sqlite3 *db, int64_t run, struct err *e) { return db_run(db, e, "DELETE FROM block WHERE run=?", "i", run); }
+int blocks_drop(sqlite3 *db, int64_t run, struct err *e) {
+    return db_run(db, e, "DELETE FROM block WHERE run=?", "i", run);
+}
 
 int blocks_make(sqlite3 *db, int64_t run, struct err *e) {
     struct long_keys k = { 0 };
     int rc = blocks_drop(db, run, e);
     if (!rc)
-        rc = db_each(db, e, block_key, &k, "SELECT key FROM summary WHERE run=? AND count>=? ORDER BY key", "ii", run,
-                     (int64_t)BLOCKS_FROM);
+        rc = db_each(db, e, block_key, &k, "SELECT key FROM summary WHERE run=? AND count>=? ORDER BY key",
+                     "ii", run, (int64_t)BLOCKS_FROM);
     for (size_t i = 0; !rc && i < k.count; i++) rc = pack_key(db, run, k.key[i], e);
     free(k.key);
     return rc;
@@ -72,11 +77,13 @@ int blocks_make(sqlite3 *db, int64_t run, struct err *e) {
 
 /* Adds a block's points from a step on; false: it is not as it should be. */
 static bool take_block(sqlite3_stmt *st, int64_t from, struct store_points *p) {
-    int64_t first = sqlite3_column_int64(st, 0), last = sqlite3_column_int64(st, 1), count = sqlite3_column_int64(st, 2);
+    int64_t first = sqlite3_column_int64(st, 0), last = sqlite3_column_int64(st, 1),
+            count = sqlite3_column_int64(st, 2);
     const char *data = sqlite3_column_blob(st, 3);
     size_t bytes = (size_t)sqlite3_column_bytes(st, 3), n = (size_t)count;
     bool follow = last - first == count - 1;
-    if (count < 1 || count > BLOCK_POINTS || !data || bytes != n * (follow ? 1 : 2) * sizeof(double)) return false;
+    if (count < 1 || count > BLOCK_POINTS || !data || bytes != n * (follow ? 1 : 2) * sizeof(double))
+        return false;
     size_t skip = 0;
     int64_t *step = xmalloc(n * sizeof *step);
     if (follow)
@@ -86,17 +93,21 @@ static bool take_block(sqlite3_stmt *st, int64_t from, struct store_points *p) {
     while (skip < n && step[skip] < from) skip++;
     points_room(p, p->count + n);
     memcpy(p->step + p->count, step + skip, (n - skip) * sizeof *step);
-    memcpy(p->value + p->count, data + (follow ? 0 : n * sizeof *step) + skip * sizeof(double), (n - skip) * sizeof(double));
+    memcpy(p->value + p->count, data + (follow ? 0 : n * sizeof *step) + skip * sizeof(double),
+           (n - skip) * sizeof(double));
     p->count += n - skip;
     free(step);
     return true;
 }
 
-int blocks_read(sqlite3 *db, int64_t run, int64_t key, int64_t *from, struct store_points *out, struct err *e) {
-    sqlite3_stmt *st = db_prepare(db, e, "SELECT first, last, count, data FROM block WHERE run=? AND key=? AND last>=? ORDER BY first",
-                                  "iii", run, key, *from);
+int blocks_read(sqlite3 *db, int64_t run, int64_t key, int64_t *from, struct store_points *out,
+                struct err *e) {
+    sqlite3_stmt *st = db_prepare(
+        db, e, "SELECT first, last, count, data FROM block WHERE run=? AND key=? AND last>=? ORDER BY first",
+        "iii", run, key, *from);
     int rc = st ? 1 : e->code;
-    while (rc > 0 && (rc = db_step(st, e)) > 0 && take_block(st, *from, out)) *from = sqlite3_column_int64(st, 1) + 1;
+    while (rc > 0 && (rc = db_step(st, e)) > 0 && take_block(st, *from, out))
+        *from = sqlite3_column_int64(st, 1) + 1;
     sqlite3_finalize(st);
     return rc < 0 ? rc : 0;
 }

@@ -27,13 +27,14 @@ static int embedding_insert(sqlite3 *db, sqlite3_stmt *st, int at, const float *
 }
 
 static int insert_embedding(sqlite3 *db, const struct store_embedding *m, int64_t *id, struct err *e) {
-    sqlite3_stmt *st = db_prepare(db, e,
-                                  "INSERT INTO embedding(run,step,model,task,split,layer,pool,seed,created,rows,"
-                                  "columns,items,model_sha256,rows_sha256,model_fingerprint,data)"
-                                  " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                  "nitttitiiiitttt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer,
-                                  m->pool, (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns,
-                                  m->items, m->model_sha256, m->rows_sha256, m->model_fingerprint);
+    sqlite3_stmt *st = db_prepare(
+        db, e,
+        "INSERT INTO "
+        "embedding(run,step,model,task,split,layer,pool,seed,created,rows,columns,items,model_sha256,rows_sha256,model_fingerprint,data) "
+        "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "nitttitiiiitttt", m->run, m->step, m->model, m->task, m->split, (int64_t)m->layer, m->pool,
+        (int64_t)m->seed, store_now(), (int64_t)m->rows, (int64_t)m->columns, m->items, m->model_sha256,
+        m->rows_sha256, m->model_fingerprint);
     return embedding_insert(db, st, 16, m->data, m->rows, m->columns, id, e);
 }
 
@@ -48,8 +49,8 @@ int embedding_insert_once(sqlite3 *db, const struct store_embedding *m, struct e
     int rc = db_int(db, e, &there, 0,
                     "SELECT count(*) FROM embedding WHERE run=? AND step=? AND task=? AND split=? AND layer=?"
                     " AND pool=? AND seed=? AND rows=?",
-                    "iittitii", m->run, m->step, m->task, m->split, (int64_t)m->layer, m->pool, (int64_t)m->seed,
-                    (int64_t)m->rows);
+                    "iittitii", m->run, m->step, m->task, m->split, (int64_t)m->layer, m->pool,
+                    (int64_t)m->seed, (int64_t)m->rows);
     return rc || there ? rc : insert_embedding(db, m, &id, e);
 }
 
@@ -88,11 +89,12 @@ static int add_matrix(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct block_call *c = arg;
     const struct store_matrix *m = c->matrix;
-    sqlite3_stmt *st = db_prepare(db, e,
-                                  "INSERT INTO matrix(run,name,about,created,rows,columns,row_names,column_names,"
-                                  "data) VALUES(?,?,?,?,?,?,?,?,?)",
-                                  "nttiiitt", m->run, m->name, m->about, store_now(), (int64_t)m->rows,
-                                  (int64_t)m->columns, m->row_names, m->column_names);
+    sqlite3_stmt *st = db_prepare(
+        db, e,
+        "INSERT INTO matrix(run,name,about,created,rows,columns,row_names,column_names,data) "
+        "VALUES(?,?,?,?,?,?,?,?,?)",
+        "nttiiitt", m->run, m->name, m->about, store_now(), (int64_t)m->rows, (int64_t)m->columns,
+        m->row_names, m->column_names);
     return embedding_insert(db, st, 9, m->data, m->rows, m->columns, &c->id, e);
 }
 
@@ -107,15 +109,18 @@ int store_matrix_add(struct store *s, const struct store_matrix *m, int64_t *id,
 static int embedding_block(struct store *s, sqlite3_stmt *st, int column, int rows, int columns,
                            float **out, struct err *e) {
     size_t bytes = (size_t)sqlite3_column_bytes(st, column), want;
-    if (rows < 0 || columns < 0 || !mem_mul((size_t)rows * sizeof **out, (size_t)columns, &want) || want != bytes)
-        return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes is no %d×%d numbers", s->path, bytes, rows, columns);
+    if (rows < 0 || columns < 0 || !mem_mul((size_t)rows * sizeof **out, (size_t)columns, &want) ||
+        want != bytes)
+        return err_set(e, ERR_DATABASE, "%s: a block of %zu bytes is no %d×%d numbers", s->path, bytes, rows,
+                       columns);
     *out = mem_try(bytes ? bytes : 1, 1);
     if (!*out) return err_set(e, ERR_SYSTEM, "no memory for %d×%d numbers", rows, columns);
     if (bytes) memcpy(*out, sqlite3_column_blob(st, column), bytes);
     return 0;
 }
 
-#define EMBEDDING_COLUMNS "id,run,step,model,task,split,layer,pool,seed,created,rows,columns,model_sha256,rows_sha256," \
+#define EMBEDDING_COLUMNS                                                                                    \
+    "id,run,step,model,task,split,layer,pool,seed,created,rows,columns,model_sha256,rows_sha256,"            \
     "model_fingerprint"
 
 static void read_embedding(sqlite3_stmt *st, struct store_embedding *out) {
@@ -141,8 +146,8 @@ static void read_embedding(sqlite3_stmt *st, struct store_embedding *out) {
 int store_embedding(struct store *s, int64_t id, struct store_embedding *out, struct err *e) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    sqlite3_stmt *st =
-        db_prepare(s->reader, e, "SELECT " EMBEDDING_COLUMNS ",items,data FROM embedding WHERE id=?", "i", id);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e, "SELECT " EMBEDDING_COLUMNS ",items,data FROM embedding WHERE id=?", "i", id);
     int rc = st ? db_step(st, e) : e->code;
     if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no set of vectors %lld", s->path, (long long)id);
     if (rc > 0) {
@@ -163,13 +168,15 @@ static void take_embedding(void *self, sqlite3_stmt *st) {
 }
 
 /* Which rows of a table are meant by a run's number. */
-#define OF_RUN " WHERE CASE ?1 WHEN -1 THEN run IS NULL OR run IN (SELECT id FROM run WHERE trashed IS NULL)" \
-               " WHEN 0 THEN run IS NULL ELSE run = ?1 END ORDER BY id"
+#define OF_RUN                                                                                               \
+    " WHERE CASE ?1 WHEN -1 THEN run IS NULL OR run IN (SELECT id FROM run WHERE trashed IS NULL)"           \
+    " WHEN 0 THEN run IS NULL ELSE run = ?1 END ORDER BY id"
 
 int store_embeddings(struct store *s, int64_t run, struct store_embeddings *out, struct err *e) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    int rc = db_each(s->reader, e, take_embedding, out, "SELECT " EMBEDDING_COLUMNS " FROM embedding" OF_RUN, "i", run);
+    int rc = db_each(s->reader, e, take_embedding, out, "SELECT " EMBEDDING_COLUMNS " FROM embedding" OF_RUN,
+                     "i", run);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_embeddings_release(out);
     return rc;
@@ -186,8 +193,8 @@ int store_embedding_find(struct store *s, const struct store_embedding *like, in
     int rc = db_int(s->reader, e, id, 0,
                     "SELECT max(id) FROM embedding WHERE run IS ?1 AND step=?2 AND layer=?3 AND pool=?4"
                     " AND model_fingerprint=?5 AND rows_sha256=?6 AND rows=?7",
-                    "niittti", like->run, like->step, (int64_t)like->layer, like->pool, like->model_fingerprint,
-                    like->rows_sha256, (int64_t)like->rows);
+                    "niittti", like->run, like->step, (int64_t)like->layer, like->pool,
+                    like->model_fingerprint, like->rows_sha256, (int64_t)like->rows);
     pthread_mutex_unlock(&s->reading);
     return rc;
 }
@@ -223,7 +230,8 @@ int store_matrix(struct store *s, int64_t id, struct store_matrix *out, struct e
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
     sqlite3_stmt *st = db_prepare(
-        s->reader, e, "SELECT " MATRIX_COLUMNS ",row_names,column_names,data FROM matrix WHERE id=?", "i", id);
+        s->reader, e, "SELECT " MATRIX_COLUMNS ",row_names,column_names,data FROM matrix WHERE id=?", "i",
+        id);
     int rc = st ? db_step(st, e) : e->code;
     if (!rc) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no matrix %lld", s->path, (long long)id);
     if (rc > 0) {
@@ -247,7 +255,8 @@ static void take_matrix(void *self, sqlite3_stmt *st) {
 int store_matrices(struct store *s, int64_t run, struct store_matrices *out, struct err *e) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    int rc = db_each(s->reader, e, take_matrix, out, "SELECT " MATRIX_COLUMNS " FROM matrix" OF_RUN, "i", run);
+    int rc = db_each(s->reader, e, take_matrix, out, "SELECT " MATRIX_COLUMNS " FROM matrix" OF_RUN, "i",
+                     run);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_matrices_release(out);
     return rc;
@@ -262,8 +271,9 @@ void store_matrices_release(struct store_matrices *v) {
 int store_matrix_find(struct store *s, int64_t run, const char *name, const char *about, int64_t *id,
                       struct err *e) {
     pthread_mutex_lock(&s->reading);
-    int rc = db_int(s->reader, e, id, 0, "SELECT max(id) FROM matrix WHERE run IS ?1 AND name=?2 AND about=?3", "ntt",
-                    run, name, about);
+    int rc = db_int(s->reader, e, id, 0,
+                    "SELECT max(id) FROM matrix WHERE run IS ?1 AND name=?2 AND about=?3", "ntt", run, name,
+                    about);
     pthread_mutex_unlock(&s->reading);
     return rc;
 }

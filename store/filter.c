@@ -1,6 +1,6 @@
 /* Grammar (docs/schema.md): terms separated by blanks, all of which must hold.
- * NAME (a column, an option of the config, a metric) OP VALUE with OP one of = != < <= > >= ~ !~, or a word to be found anywhere;
- * quotes keep blanks together, '*' stands for any text. */
+ * NAME (a column, an option of the config, a metric) OP VALUE with OP one of = != < <= > >= ~ !~, or a word
+ * to be found anywhere; quotes keep blanks together, '*' stands for any text. */
 #include "store/filter.h"
 
 #include <ctype.h>
@@ -174,7 +174,8 @@ struct filter_option {
 static int filter_find_option(sqlite3 *db, const char *name, struct filter_option *o, struct err *e) {
     memset(o, 0, sizeof *o);
     if (strlen(name) >= sizeof o->member || strchr(name, '.')) return 0;
-    for (size_t i = 0; name[i]; i++) o->member[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
+    for (size_t i = 0; name[i]; i++)
+        o->member[i] = name[i] == '-' ? '_' : (char)tolower((unsigned char)name[i]);
     for (size_t i = 0; i < COUNT_OF(option_members); i++)
         if (!strcmp(o->member, option_members[i][0])) strcpy(o->member, option_members[i][1]);
     char *path = xprintf("$.%s", o->member);
@@ -285,7 +286,8 @@ static int compare_number(struct filter *f, const char *term, const char *sql, c
 }
 
 /* "id=3,5,9": one of several. */
-static int compare_numbers(struct filter *f, const char *term, const char *sql, const char *op, const char *value, struct err *e) {
+static int compare_numbers(struct filter *f, const char *term, const char *sql, const char *op,
+                           const char *value, struct err *e) {
     bool is_not = !strcmp(op, "!=");
     if (!strchr(value, ',') || (strcmp(op, "=") && !is_not)) {
         double number;
@@ -502,7 +504,8 @@ static int read_sort(struct filter *f, sqlite3 *db, const char *sort, struct err
     int rc = filter_find_option(db, name, &o, e);
     if (!rc && *o.member) {
         char *sql = option_sql(&o);
-        buf_printf(&f->order, "%s IS NULL, %s%s%s, r.id DESC", sql, sql, o.number ? "" : " COLLATE NOCASE", down);
+        buf_printf(&f->order, "%s IS NULL, %s%s%s, r.id DESC", sql, sql, o.number ? "" : " COLLATE NOCASE",
+                   down);
         free(sql);
         return 0;
     }

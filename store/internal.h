@@ -1,8 +1,8 @@
 /* What the files of store/ share about an open store.  Private to store/.
  *
- * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, sweep.c, key.c, name.c;
- * merge.c with merge_rows.c; reading: query.c, points.c, sql.c, check.c; both ways: block.c, embedding.c, sample.c; as
- * text: json.c, export.c. */
+ * open.c; writing: writer.c (the queue and its thread), record.c, state.c, owner.c, keep.c, sweep.c, key.c,
+ * name.c; merge.c with merge_rows.c; reading: query.c, points.c, sql.c, check.c; both ways: block.c,
+ * embedding.c, sample.c; as text: json.c, export.c. */
 #ifndef STORE_INTERNAL_H
 #define STORE_INTERNAL_H
 
@@ -54,8 +54,8 @@ int64_t store_now(void); /* UTC milliseconds */
 extern const char first_split[]; /* that evaluations are of when none is named */
 
 /* ---- owned runs (owner.c) ---- */
-/* A history that was deleted while its runs' folders stayed left files of other runs under the numbers that come next:
- * the next run's number passes them over, and nothing of them is touched. */
+/* A history that was deleted while its runs' folders stayed left files of other runs under the numbers that
+ * come next: the next run's number passes them over, and nothing of them is touched. */
 int owner_pass_strangers(struct store *s, sqlite3 *db, struct err *e);
 bool store_owns(struct store *s, int64_t run);
 char *store_lock_of(const struct store *s, int64_t run); /* caller frees */
@@ -120,12 +120,14 @@ int samples_apply(sqlite3 *db, const struct store_record *r, struct err *e);
 void points_room(struct store_points *p, size_t count); /* arrays for that many */
 /* Adds the run's points of a name (its row in `key`) from a step on, out of the rows that hold them. */
 int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct store_points *out, struct err *e);
-/* Packs the points of a run that is over, where they are many (inside a transaction); of one that goes on they are
- * dropped. */
+/* Packs the points of a run that is over, where they are many (inside a transaction); of one that goes on
+ * they are dropped. */
 int blocks_make(sqlite3 *db, int64_t run, struct err *e);
 int blocks_drop(sqlite3 *db, int64_t run, struct err *e);
-/* Adds what is packed from *from on; *from: the step after that.  A block that is damaged ends it: its rows are read. */
-int blocks_read(sqlite3 *db, int64_t run, int64_t key, int64_t *from, struct store_points *out, struct err *e);
+/* Adds what is packed from *from on; *from: the step after that.  A block that is damaged ends it: its rows
+ * are read. */
+int blocks_read(sqlite3 *db, int64_t run, int64_t key, int64_t *from, struct store_points *out,
+                struct err *e);
 
 /* ---- names of points (key.c) ---- */
 /* The number of a point's name, made when absent; inside a transaction.  `split` NULL: a

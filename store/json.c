@@ -41,11 +41,12 @@ static void add_tags(struct buf *b, const char *tags) {
 }
 
 static void store_json_add_module(struct buf *b, const struct store_module *m) {
-    json_put(b, "{text:%-s,fn:%-s,act:%-s,read:%-s,write:%-s,target:%-s,insertion:%-s,composition:%-s", m->text,
-             m->fn, m->act, m->read, m->write, m->target, m->insertion, m->composition);
+    json_put(b, "{text:%-s,fn:%-s,act:%-s,read:%-s,write:%-s,target:%-s,insertion:%-s,composition:%-s",
+             m->text, m->fn, m->act, m->read, m->write, m->target, m->insertion, m->composition);
     if (m->has_scale) json_member_double(b, "scale", m->scale);
     else json_member_string(b, "scale", NULL);
-    json_put(b, "source:%-s,heads:%-s,init:%-s,layers:%-s,size:%+jd,mid:%+jd,dropout:%f,trained:%jd,kept:%jd}",
+    json_put(b,
+             "source:%-s,heads:%-s,init:%-s,layers:%-s,size:%+jd,mid:%+jd,dropout:%f,trained:%jd,kept:%jd}",
              m->source, m->heads, m->init, m->layers, m->size, m->mid, m->dropout, m->trained, m->kept);
 }
 
@@ -83,15 +84,17 @@ static void json_add_whole(struct buf *b, const struct store_run *r) {
 
 void store_run_json(const struct store_run *r, struct buf *b) {
     buf_putc(b, '{');
-    json_put(b, "id:%jd,state:%-s,reason:%-s,method:%-s,preset:%-s,regime:%-s,task:%-s,model:%-s,trained:%jd,"
-             "kept:%jd,head:%jd,model_values:%jd,seed:%ju,lr:%f", r->id, store_state_name(r->state), r->reason,
-             r->method, r->preset, r->regime, r->task, r->model, r->trained, r->kept, r->head, r->model_values,
-             r->seed, r->lr);
+    json_put(b,
+             "id:%jd,state:%-s,reason:%-s,method:%-s,preset:%-s,regime:%-s,task:%-s,model:%-s,trained:%jd,kept:%jd,head:%jd,model_values:%jd,seed:%ju,lr:%f",
+             r->id, store_state_name(r->state), r->reason, r->method, r->preset, r->regime, r->task, r->model,
+             r->trained, r->kept, r->head, r->model_values, r->seed, r->lr);
     json_add_best(b, r);
     json_add_value(b, "final_loss", &r->loss);
-    json_put(b, "constant:%i,none_valid:%i,weights_sha256:%-s,step:%jd,steps:%jd,seconds:%f,estimated_seconds:%g,"
-             "peak_bytes:%+jd,estimated_bytes:%+jd", r->constant, r->none_valid, r->weights_sha256, r->step, r->steps,
-             r->seconds, r->estimated_seconds > 0 ? r->estimated_seconds : NAN, r->peak, r->estimated_bytes);
+    json_put(
+        b,
+        "constant:%i,none_valid:%i,weights_sha256:%-s,step:%jd,steps:%jd,seconds:%f,estimated_seconds:%g,peak_bytes:%+jd,estimated_bytes:%+jd",
+        r->constant, r->none_valid, r->weights_sha256, r->step, r->steps, r->seconds,
+        r->estimated_seconds > 0 ? r->estimated_seconds : NAN, r->peak, r->estimated_bytes);
     add_time(b, "created", r->created);
     add_time(b, "started", r->started);
     add_time(b, "ended", r->ended);

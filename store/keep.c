@@ -286,7 +286,8 @@ struct tag_call {
 static int take_tag(sqlite3 *db, int64_t run, const char *tag, struct err *e) {
     int rc = db_run(db, e, "DELETE FROM tag WHERE run=? AND name=?", "it", run, tag);
     if (rc || sqlite3_changes(db)) return rc;
-    return err_set(e, ERR_NOT_FOUND, "run %lld has no tag \"%s\"; no tag was taken away", (long long)run, tag);
+    return err_set(e, ERR_NOT_FOUND, "run %lld has no tag \"%s\"; no tag was taken away", (long long)run,
+                   tag);
 }
 
 static int set_tags(struct store *s, sqlite3 *db, void *arg, struct err *e) {
@@ -297,7 +298,8 @@ static int set_tags(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     for (size_t i = 0; !rc && i < c->n; i++) {
         rc = keep_look_up(s, db, c->runs[i], &state, &trashed, e);
         for (size_t k = 0; !rc && k < c->count; k++)
-            rc = c->on ? db_run(db, e, "INSERT OR IGNORE INTO tag(run,name) VALUES(?,?)", "it", c->runs[i], c->tags[k])
+            rc = c->on ? db_run(db, e, "INSERT OR IGNORE INTO tag(run,name) VALUES(?,?)", "it", c->runs[i],
+                                c->tags[k])
                        : take_tag(db, c->runs[i], c->tags[k], e);
     }
     return rc;
@@ -350,8 +352,10 @@ static int keep_rename(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     int rc = db_step(st, e);
     char *before = rc > 0 ? db_text(st, 0, true) : NULL;
     sqlite3_finalize(st);
-    if (rc >= 0 && !before) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)c->run);
-    if (rc > 0) rc = db_run(db, e, "UPDATE run SET name=? WHERE id=?", "ti", *c->name ? c->name : NULL, c->run);
+    if (rc >= 0 && !before)
+        rc = err_set(e, ERR_NOT_FOUND, "%s: there is no run %lld", s->path, (long long)c->run);
+    if (rc > 0)
+        rc = db_run(db, e, "UPDATE run SET name=? WHERE id=?", "ti", *c->name ? c->name : NULL, c->run);
     if (rc || !c->before) free(before);
     else *c->before = before;
     return rc;
@@ -361,15 +365,19 @@ static int keep_rename(struct store *s, sqlite3 *db, void *arg, struct err *e) {
 int store_check_name(const char *name, struct err *e) {
     double number;
     if (strlen(name) > STORE_NAME_MOST)
-        return err_set(e, ERR_USAGE, "a run's name has at most %d bytes, not %zu", STORE_NAME_MOST, strlen(name));
+        return err_set(e, ERR_USAGE, "a run's name has at most %d bytes, not %zu", STORE_NAME_MOST,
+                       strlen(name));
     char *shown = text_visible(name, strlen(name));
     bool plain = !strcmp(shown, name);
     free(shown);
     if (!plain) return err_set(e, ERR_USAGE, "a run's name is one line of plain text");
     if (*name == ' ' || (*name && name[strlen(name) - 1] == ' '))
         return err_set(e, ERR_USAGE, "\"%s\": a run's name neither begins nor ends with a blank", name);
-    if (*name && (strchr("#-", *name) || text_to_double(name, &number) || !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))
-        return err_set(e, ERR_USAGE, "\"%s\" is no name for a run: it would be taken for a number, an option or the last one", name);
+    if (*name && (strchr("#-", *name) || text_to_double(name, &number) ||
+                  !name[strspn(name, "0123456789,.| ")] || !strcmp(name, "last")))
+        return err_set(
+            e, ERR_USAGE,
+            "\"%s\" is no name for a run: it would be taken for a number, an option or the last one", name);
     return 0;
 }
 
@@ -392,8 +400,10 @@ struct filter_call {
 static int set_filter(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     const struct filter_call *c = arg;
     (void)s;
-    return db_run(db, e, c->on ? "INSERT OR REPLACE INTO meta(name,value) VALUES(?1||?2,?2)" : "DELETE FROM meta WHERE name=?1||?2", "tt",
-                  saved_mark, c->filter);
+    return db_run(db, e,
+                  c->on ? "INSERT OR REPLACE INTO meta(name,value) VALUES(?1||?2,?2)"
+                        : "DELETE FROM meta WHERE name=?1||?2",
+                  "tt", saved_mark, c->filter);
 }
 
 int store_save_filter(struct store *s, const char *filter, bool on, struct err *e) {
@@ -410,7 +420,8 @@ static void take_filter(void *self, sqlite3_stmt *st) {
 int store_filters(struct store *s, struct store_filters *out, struct err *e) {
     memset(out, 0, sizeof *out);
     pthread_mutex_lock(&s->reading);
-    int rc = db_each(s->reader, e, take_filter, out, "SELECT value FROM meta WHERE substr(name,1,length(?1))=?1 ORDER BY value", "t",
+    int rc = db_each(s->reader, e, take_filter, out,
+                     "SELECT value FROM meta WHERE substr(name,1,length(?1))=?1 ORDER BY value", "t",
                      saved_mark);
     pthread_mutex_unlock(&s->reading);
     if (rc) store_filters_release(out);
@@ -426,8 +437,9 @@ void store_filters_release(struct store_filters *f) {
 static int keep_columns(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     const char *columns = arg;
     (void)s;
-    return *columns ? db_run(db, e, "INSERT OR REPLACE INTO meta(name,value) VALUES('columns',?)", "t", columns)
-                    : db_run(db, e, "DELETE FROM meta WHERE name='columns'", "");
+    return *columns
+               ? db_run(db, e, "INSERT OR REPLACE INTO meta(name,value) VALUES('columns',?)", "t", columns)
+               : db_run(db, e, "DELETE FROM meta WHERE name='columns'", "");
 }
 
 int store_keep_columns(struct store *s, const char *columns, struct err *e) {

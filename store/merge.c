@@ -22,7 +22,8 @@ struct state {
 
 static int merge_read_state(struct store *s, int64_t run, struct state *out, struct err *e) {
     *out = (struct state){ 0 };
-    sqlite3_stmt *st = db_prepare(s->reader, e, "SELECT step, state='finished', weights_sha256 FROM run WHERE id=?", "i", run);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e, "SELECT step, state='finished', weights_sha256 FROM run WHERE id=?", "i", run);
     int rc = st ? db_step(st, e) : e->code;
     if (rc > 0) {
         out->step = sqlite3_column_int64(st, 0);
@@ -52,9 +53,10 @@ static bool merge_same_value(sqlite3_stmt *a, sqlite3_stmt *b) {
     return sqlite3_column_double(a, 2) == sqlite3_column_double(b, 2);
 }
 
-/* Where two histories of a run part: at the first point that both have with different values.  *step −1: nowhere;
- * *mark (caller frees): FROM's value there, which names that branch. */
-static int find_parting(struct merger *m, int64_t into, int64_t from, int64_t *step, char **mark, struct err *e) {
+/* Where two histories of a run part: at the first point that both have with different values.  *step −1:
+ * nowhere; *mark (caller frees): FROM's value there, which names that branch. */
+static int find_parting(struct merger *m, int64_t into, int64_t from, int64_t *step, char **mark,
+                        struct err *e) {
     sqlite3_stmt *a = merge_points_of(m->into, into, e), *b = merge_points_of(m->from, from, e);
     int x = a && b ? db_step(a, e) : e->code, y = x < 0 ? x : db_step(b, e);
     *step = -1;
@@ -82,14 +84,17 @@ static int merge_compare(struct merger *m, int64_t into, int64_t from, struct st
     int rc = merge_read_state(m->into, into, &a, e);
     if (!rc) rc = merge_read_state(m->from, from, &b, e);
     if (!rc) rc = find_parting(m, into, from, &out->step, mark, e);
-    if (!rc && out->step < 0 && a.finished && b.finished && a.weights && b.weights && strcmp(a.weights, b.weights) != 0) {
+    if (!rc && out->step < 0 && a.finished && b.finished && a.weights && b.weights &&
+        strcmp(a.weights, b.weights) != 0) {
         out->step = b.step;
         *mark = xstrdup(b.weights);
     }
     bool bare = !merge_has_files(m->into, into) && merge_has_files(m->from, from);
     if (rc || out->step >= 0) out->what = STORE_MERGED_APART;
-    else if (b.step > a.step || (b.step == a.step && b.finished && !a.finished)) out->what = STORE_MERGED_FURTHER;
-    else if (b.step == a.step && b.finished == a.finished) out->what = bare ? STORE_MERGED_FURTHER : STORE_MERGED_SAME;
+    else if (b.step > a.step || (b.step == a.step && b.finished && !a.finished))
+        out->what = STORE_MERGED_FURTHER;
+    else if (b.step == a.step && b.finished == a.finished)
+        out->what = bare ? STORE_MERGED_FURTHER : STORE_MERGED_SAME;
     else out->what = STORE_MERGED_BEHIND;
     free(a.weights);
     free(b.weights);
@@ -105,14 +110,20 @@ static char *uid_of(struct store *s, int64_t run, struct err *e) {
     return uid;
 }
 
-/* Finds INTO's state of the run, along the branches that parted from it before.  *uid: under which it is, or is to be. */
+/* Finds INTO's state of the run, along the branches that parted from it before.  *uid: under which it is, or
+ * is to be. */
 static int find_target(struct merger *m, struct store_merged *out, char **uid, struct err *e) {
     *uid = uid_of(m->from, out->from, e);
-    int rc = *uid ? 0 : e->code ? e->code : err_set(e, ERR_DATABASE, "%s: run %lld has no uid", m->from->path, (long long)out->from);
+    int rc = *uid ? 0
+             : e->code
+                 ? e->code
+                 : err_set(e, ERR_DATABASE, "%s: run %lld has no uid", m->from->path, (long long)out->from);
     for (;;) {
         int64_t found;
         char *mark = NULL;
-        if (!rc) rc = db_int(m->into->reader, e, &found, 0, "SELECT id FROM run WHERE uid=? ORDER BY id", "t", *uid);
+        if (!rc)
+            rc = db_int(m->into->reader, e, &found, 0, "SELECT id FROM run WHERE uid=? ORDER BY id", "t",
+                        *uid);
         if (rc) return rc;
         if (!found) {
             if (!out->apart) out->what = STORE_MERGED_NEW;
@@ -140,8 +151,9 @@ struct one_run {
 /* Both runs' logs say so. */
 static int tell_apart(struct one_run *r, sqlite3 *db, struct err *e) {
     const struct store_merged *x = r->out;
-    char *text = xprintf("from step %lld on run %lld and run %lld (run %lld of %s) went on apart: both stay", (long long)x->step,
-                         (long long)x->apart, (long long)x->into, (long long)x->from, r->m->from->path);
+    char *text = xprintf("from step %lld on run %lld and run %lld (run %lld of %s) went on apart: both stay",
+                         (long long)x->step, (long long)x->apart, (long long)x->into, (long long)x->from,
+                         r->m->from->path);
     int rc = event_add(db, x->apart, store_now(), -1, "message", NULL, text, e);
     if (!rc) rc = event_add(db, x->into, store_now(), -1, "message", NULL, text, e);
     free(text);
@@ -158,7 +170,8 @@ static int tell_lack(struct one_run *r, sqlite3 *db, struct err *e) {
 }
 
 static int tell_damaged(struct one_run *r, sqlite3 *db, struct err *e) {
-    char *text = xprintf("it was merged from %s without files that are damaged there: %s", r->m->from->path, r->out->damaged);
+    char *text = xprintf("it was merged from %s without files that are damaged there: %s", r->m->from->path,
+                         r->out->damaged);
     int rc = event_add(db, r->out->into, store_now(), -1, "message", NULL, text, e);
     free(text);
     return rc;
@@ -260,7 +273,8 @@ static int hold_merge(struct store *s, struct err *e) {
     return rc;
 }
 
-int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path), struct store_merge *out, struct err *e) {
+int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path),
+                struct store_merge *out, struct err *e) {
     struct merger m = { .into = into, .from = from, .sound = sound };
     memset(out, 0, sizeof *out);
     int rc = hold_merge(into, e);

@@ -1,4 +1,5 @@
-/* What merge.c (which runs are taken, and as what) and merge_rows.c (their rows and files) share.  Private to store/. */
+/* What merge.c (which runs are taken, and as what) and merge_rows.c (their rows and files) share.  Private to
+ * store/. */
 #ifndef STORE_MERGE_H
 #define STORE_MERGE_H
 
@@ -33,9 +34,11 @@ int merge_runless(struct merger *m, sqlite3 *db, struct err *e);
 
 /* Whether the run's folder holds more than its lock. */
 bool merge_has_files(const struct store *s, int64_t run);
-/* Copies the run's files to a place beside INTO's folders, flushed; *staged (caller frees): NULL where there are none. */
+/* Copies the run's files to a place beside INTO's folders, flushed; *staged (caller frees): NULL where there
+ * are none. */
 int merge_stage(struct merger *m, int64_t run, char **staged, struct err *e);
-/* Removes from what is staged the files that are damaged: their names with commas, NULL: none (caller frees). */
+/* Removes from what is staged the files that are damaged: their names with commas, NULL: none (caller
+ * frees). */
 char *merge_drop_damaged(const struct merger *m, const char *staged);
 /* Makes them the files of INTO's run, whose folder there may be; what that held is then in *staged. */
 int merge_place(struct merger *m, const char *staged, int64_t into, struct err *e);

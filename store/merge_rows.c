@@ -31,10 +31,11 @@ static int64_t merge_map_get(const struct merge_map *m, int64_t from) {
 
 /* ---- rows ---- */
 
-/* A file of the run is the new run's, also one that was kept when the database had another name; any other one is where it
- * was. */
+/* A file of the run is the new run's, also one that was kept when the database had another name; any other
+ * one is where it was. */
 static char *moved_path(const struct merger *m, const char *path, int64_t from, int64_t into) {
-    char *before = xprintf("%s/%lld/", m->from->files, (long long)from), *named = xprintf("-files/%lld/", (long long)from);
+    char *before = xprintf("%s/%lld/", m->from->files, (long long)from),
+         *named = xprintf("-files/%lld/", (long long)from);
     char *full = *path == '/' ? xstrdup(path) : file_join(m->from->folder, path);
     const char *at = *path == '/' ? NULL : strstr(path, named);
     if (at && !text_starts(full, before)) {
@@ -57,10 +58,11 @@ static char *moved_path(const struct merger *m, const char *path, int64_t from, 
 }
 
 /* What a column becomes in INTO. */
-static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite3_stmt *row, int column, int64_t from,
-                        int64_t into) {
+static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite3_stmt *row, int column,
+                        int64_t from, int64_t into) {
     const char *name = sqlite3_column_name(row, column);
-    bool is_number = sqlite3_column_type(row, column) == SQLITE_INTEGER; /* NULL stays, and so does a failure's key, a text */
+    bool is_number = sqlite3_column_type(row, column) ==
+                     SQLITE_INTEGER; /* NULL stays, and so does a failure's key, a text */
     int64_t number = sqlite3_column_int64(row, column), mapped = 0;
     if (!strcmp(name, "path")) {
         char *path = moved_path(m, (const char *)sqlite3_column_text(row, column), from, into);
@@ -69,7 +71,8 @@ static void bind_column(const struct merger *m, sqlite3_stmt *to, int at, sqlite
         return;
     }
     if (is_number && !strcmp(name, "run")) mapped = into;
-    else if (is_number && (!strcmp(name, "key") || !strcmp(name, "metric_key"))) mapped = merge_map_get(&m->key, number);
+    else if (is_number && (!strcmp(name, "key") || !strcmp(name, "metric_key")))
+        mapped = merge_map_get(&m->key, number);
     else if (is_number && !strcmp(name, "sweep")) mapped = merge_map_get(&m->sweep, number);
     else if (strcmp(name, "parent") != 0) {
         sqlite3_bind_value(to, at, sqlite3_column_value(row, column));
@@ -100,7 +103,8 @@ static sqlite3_stmt *inserting(sqlite3 *db, const char *table, sqlite3_stmt *row
 static int merge_rows_copy_rows(struct merger *m, sqlite3 *db, const char *table, const char *where,
                                 int64_t from, int64_t into, struct err *e) {
     char *sql = xprintf("SELECT * FROM %s WHERE %s", table, where);
-    sqlite3_stmt *row = db_prepare(m->from->reader, e, sql, "i", from), *to = row ? inserting(db, table, row, e) : NULL;
+    sqlite3_stmt *row = db_prepare(m->from->reader, e, sql, "i", from),
+                 *to = row ? inserting(db, table, row, e) : NULL;
     int rc = to ? 0 : e->code;
     free(sql);
     while (!rc && (rc = db_step(row, e)) > 0) {
@@ -121,8 +125,10 @@ static const char *const of_run[] = { "run_module", "metric", "evaluation", "sum
 static int copy_all(struct merger *m, sqlite3 *db, int64_t from, int64_t into, struct err *e) {
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(of_run); i++) {
-        bool files = !strcmp(of_run[i], "artifact"); /* of two that were kept under one name the later one is there */
-        rc = merge_rows_copy_rows(m, db, of_run[i], files ? "run=? ORDER BY created DESC, id DESC" : "run=?", from, into, e);
+        bool files = !strcmp(of_run[i],
+                             "artifact"); /* of two that were kept under one name the later one is there */
+        rc = merge_rows_copy_rows(m, db, of_run[i], files ? "run=? ORDER BY created DESC, id DESC" : "run=?",
+                                  from, into, e);
     }
     return rc ? rc : merge_words(m, db, from, into, e);
 }
@@ -134,7 +140,9 @@ static int merge_name(struct merger *m, sqlite3 *db, int64_t from, int64_t into,
     int rc = db_step(row, e);
     char *name = rc > 0 ? db_text(row, 0, false) : NULL;
     sqlite3_finalize(row);
-    rc = rc < 0 ? rc : name ? db_run(db, e, "UPDATE run SET name=coalesce(name,?) WHERE id=?", "ti", name, into) : 0;
+    rc = rc < 0 ? rc
+         : name ? db_run(db, e, "UPDATE run SET name=coalesce(name,?) WHERE id=?", "ti", name, into)
+                : 0;
     free(name);
     return rc;
 }
@@ -151,7 +159,8 @@ int merge_new_run(struct merger *m, sqlite3 *db, int64_t from, const char *uid, 
     *id = sqlite3_last_insert_rowid(db);
     char *lock = store_lock_of(m->into, *id);
     if (!rc)
-        rc = db_run(db, e, "UPDATE run SET uid=?, lock=? WHERE id=?", "tti", uid, lock + strlen(m->into->folder) + 1, *id);
+        rc = db_run(db, e, "UPDATE run SET uid=?, lock=? WHERE id=?", "tti", uid,
+                    lock + strlen(m->into->folder) + 1, *id);
     free(lock);
     return rc ? rc : copy_all(m, db, from, *id, e);
 }
@@ -164,10 +173,17 @@ int merge_over_run(struct merger *m, sqlite3 *db, int64_t from, int64_t into, st
         free(sql);
     }
     sqlite3_stmt *row = rc ? NULL
-                           : db_prepare(m->from->reader, e, "SELECT state,reason,started,ended,step,seconds,weights_sha256,"
-                                        "metric_key,peak FROM run WHERE id=?", "i", from);
-    sqlite3_stmt *to = row ? db_prepare(db, e, "UPDATE run SET state=?,reason=?,started=?,ended=?,step=?,seconds=?,"
-                                        "weights_sha256=?,metric_key=?,peak=? WHERE id=?10", "") : NULL;
+                           : db_prepare(m->from->reader, e,
+                                        "SELECT "
+                                        "state,reason,started,ended,step,seconds,weights_sha256,metric_key,peak "
+                                        "FROM run WHERE id=?",
+                                        "i", from);
+    sqlite3_stmt *to = row ? db_prepare(db, e,
+                                        "UPDATE run SET "
+                                        "state=?,reason=?,started=?,ended=?,step=?,seconds=?,weights_sha256=?,metric_key=?,peak=? "
+                                        "WHERE id=?10",
+                                        "")
+                           : NULL;
     if (!rc) rc = to ? db_step(row, e) : e->code;
     if (rc > 0) {
         for (int i = 0; i < sqlite3_column_count(row); i++) bind_column(m, to, i + 1, row, i, from, into);
@@ -181,7 +197,8 @@ int merge_over_run(struct merger *m, sqlite3 *db, int64_t from, int64_t into, st
 
 /* ---- what no run has alone ---- */
 
-static int find_mapped(sqlite3 *db, const char *sql, const char *by, struct merge_map *map, int64_t from, struct err *e) {
+static int find_mapped(sqlite3 *db, const char *sql, const char *by, struct merge_map *map, int64_t from,
+                       struct err *e) {
     int64_t into;
     int rc = db_int(db, e, &into, 0, sql, "t", by);
     if (!rc && into) merge_map_put(map, from, into);
@@ -189,14 +206,17 @@ static int find_mapped(sqlite3 *db, const char *sql, const char *by, struct merg
 }
 
 int merge_keys(struct merger *m, sqlite3 *db, struct err *e) {
-    sqlite3_stmt *row = db_prepare(m->from->reader, e, "SELECT id, name, split, metric, direction, timing FROM key", "");
+    sqlite3_stmt *row = db_prepare(m->from->reader, e,
+                                   "SELECT id, name, split, metric, direction, timing FROM key", "");
     int rc = row ? 0 : e->code;
     while (!rc && (rc = db_step(row, e)) > 0) {
         const char *name = (const char *)sqlite3_column_text(row, 1);
-        rc = db_run(db, e, "INSERT OR IGNORE INTO key(name,split,metric,direction,timing) VALUES(?,?,?,?,?)", "tttii", name,
-                    sqlite3_column_text(row, 2), sqlite3_column_text(row, 3), sqlite3_column_int64(row, 4),
-                    sqlite3_column_int64(row, 5));
-        if (!rc) rc = find_mapped(db, "SELECT id FROM key WHERE name=?", name, &m->key, sqlite3_column_int64(row, 0), e);
+        rc = db_run(db, e, "INSERT OR IGNORE INTO key(name,split,metric,direction,timing) VALUES(?,?,?,?,?)",
+                    "tttii", name, sqlite3_column_text(row, 2), sqlite3_column_text(row, 3),
+                    sqlite3_column_int64(row, 4), sqlite3_column_int64(row, 5));
+        if (!rc)
+            rc = find_mapped(db, "SELECT id FROM key WHERE name=?", name, &m->key,
+                             sqlite3_column_int64(row, 0), e);
     }
     sqlite3_finalize(row);
     return rc;
@@ -204,19 +224,23 @@ int merge_keys(struct merger *m, sqlite3 *db, struct err *e) {
 
 /* Of one that both have, the record that was extended last stays. */
 int merge_sweeps(struct merger *m, sqlite3 *db, struct err *e) {
-    sqlite3_stmt *row = db_prepare(m->from->reader, e,
-                                   "SELECT id, uid, name, spec, created, coalesce(changed,0) FROM sweep ORDER BY id", "");
+    sqlite3_stmt *row = db_prepare(
+        m->from->reader, e, "SELECT id, uid, name, spec, created, coalesce(changed,0) FROM sweep ORDER BY id",
+        "");
     int rc = row ? 0 : e->code;
     while (!rc && (rc = db_step(row, e)) > 0) {
-        const char *uid = (const char *)sqlite3_column_text(row, 1), *name = (const char *)sqlite3_column_text(row, 2),
+        const char *uid = (const char *)sqlite3_column_text(row, 1),
+                   *name = (const char *)sqlite3_column_text(row, 2),
                    *spec = (const char *)sqlite3_column_text(row, 3);
         int64_t from = sqlite3_column_int64(row, 0), changed = sqlite3_column_int64(row, 5);
         rc = db_run(db, e, "INSERT INTO sweep(name,spec,created,changed,uid) SELECT ?1,?2,?3,?4,?5"
                     " WHERE NOT EXISTS (SELECT 1 FROM sweep WHERE uid=?5)", "ttint", name, spec,
                     sqlite3_column_int64(row, 4), changed, uid);
         if (!rc)
-            rc = db_run(db, e, "UPDATE sweep SET name=?, spec=?, changed=?3 WHERE uid=?4 AND coalesce(changed,0) < ?3", "ttit",
-                        name, spec, changed, uid);
+            rc = db_run(
+                db, e,
+                "UPDATE sweep SET name=?, spec=?, changed=?3 WHERE uid=?4 AND coalesce(changed,0) < ?3",
+                "ttit", name, spec, changed, uid);
         if (!rc) rc = find_mapped(db, "SELECT id FROM sweep WHERE uid=?", uid, &m->sweep, from, e);
         if (!rc) rc = merge_rows_copy_rows(m, db, "sweep_failure", "sweep=?", from, 0, e);
     }
@@ -228,10 +252,12 @@ int merge_parents(struct merger *m, sqlite3 *db, struct err *e) {
     int rc = 0;
     for (size_t i = 0; !rc && i < m->run.count; i++) {
         int64_t parent;
-        rc = db_int(m->from->reader, e, &parent, 0, "SELECT coalesce(parent,0) FROM run WHERE id=?", "i", m->run.from[i]);
+        rc = db_int(m->from->reader, e, &parent, 0, "SELECT coalesce(parent,0) FROM run WHERE id=?", "i",
+                    m->run.from[i]);
         parent = !rc && parent ? merge_map_get(&m->run, parent) : 0;
         if (parent && parent != m->run.into[i])
-            rc = db_run(db, e, "UPDATE run SET parent=? WHERE id=? AND parent IS NULL", "ii", parent, m->run.into[i]);
+            rc = db_run(db, e, "UPDATE run SET parent=? WHERE id=? AND parent IS NULL", "ii", parent,
+                        m->run.into[i]);
     }
     return rc;
 }
@@ -246,7 +272,8 @@ int merge_runless(struct merger *m, sqlite3 *db, struct err *e) {
     int rc = 0;
     for (size_t i = 0; !rc && i < COUNT_OF(kinds); i++) {
         char *sql = xprintf("SELECT id, created, data FROM %s WHERE run IS NULL ORDER BY id", kinds[i].table);
-        sqlite3_stmt *row = db_prepare(m->from->reader, e, sql, ""), *there = db_prepare(db, e, kinds[i].same, "");
+        sqlite3_stmt *row = db_prepare(m->from->reader, e, sql, ""),
+                     *there = db_prepare(db, e, kinds[i].same, "");
         rc = row && there ? 0 : e->code;
         while (!rc && (rc = db_step(row, e)) > 0) {
             sqlite3_bind_value(there, 1, sqlite3_column_value(row, 1));
@@ -267,7 +294,9 @@ int merge_runless(struct merger *m, sqlite3 *db, struct err *e) {
 
 /* ---- files ---- */
 
-static bool merge_rows_is_own(const char *name) { return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "lock"); }
+static bool merge_rows_is_own(const char *name) {
+    return !strcmp(name, ".") || !strcmp(name, "..") || !strcmp(name, "lock");
+}
 
 bool merge_has_files(const struct store *s, int64_t run) {
     char *folder = store_run_folder(s, run);
@@ -291,7 +320,8 @@ static int copy_file(const char *from, const char *to, struct err *e) {
             k = write(out, bytes + done, (size_t)(n - done));
             if (k < 0) n = -1, k = 0;
         }
-    if (n < 0 || fsync(out)) err_set(e, ERR_SYSTEM, "%s: cannot be copied to %s: %s", from, to, strerror(errno));
+    if (n < 0 || fsync(out))
+        err_set(e, ERR_SYSTEM, "%s: cannot be copied to %s: %s", from, to, strerror(errno));
     else n = 0;
     free(bytes);
     if (out >= 0) close(out);
@@ -356,7 +386,9 @@ int merge_place(struct merger *m, const char *staged, int64_t into, struct err *
     if (!staged) {
         rc = file_make_folder(folder, e);
     } else if (!file_is_folder(folder)) {
-        rc = rename(staged, folder) ? err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno)) : 0;
+        rc = rename(staged, folder)
+                 ? err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno))
+                 : 0;
     } else if (renameat2(AT_FDCWD, staged, AT_FDCWD, folder, RENAME_EXCHANGE)) {
         char *old = xprintf("%s-before", folder); /* a file system that cannot exchange two names */
         if (rename(folder, old) || rename(staged, folder) || rename(old, staged))

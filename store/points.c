@@ -13,8 +13,8 @@ void points_room(struct store_points *p, size_t count) {
     GROW(p->value, p->value_room, count);
 }
 
-/* As an aggregate, so that SQLite goes from row to row by itself: a million rows in half the time that stepping takes.
- * They come in the order of the key (run, key, step), which is the table. */
+/* As an aggregate, so that SQLite goes from row to row by itself: a million rows in half the time that
+ * stepping takes. They come in the order of the key (run, key, step), which is the table. */
 static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
     struct store_points *p = sqlite3_user_data(to);
     double value;
@@ -29,18 +29,23 @@ static void take_point(sqlite3_context *to, int count, sqlite3_value **of) {
 static void points_end(sqlite3_context *to) { sqlite3_result_null(to); }
 
 /* The function is there only while it has an array to fill: what is asked in SQL never meets it. */
-int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct store_points *out, struct err *e) {
+int points_rows(sqlite3 *db, int64_t run, int64_t key, int64_t from, struct store_points *out,
+                struct err *e) {
     static const char function[] = "petri_points";
     enum { HOW = SQLITE_UTF8 | SQLITE_DIRECTONLY };
-    if (sqlite3_create_function(db, function, 2, HOW, out, NULL, take_point, points_end)) return db_error(db, e);
-    int rc = db_run(db, e, "SELECT petri_points(step, ifnull(value, kind)) FROM metric WHERE run=?1 AND key=?2 AND step>=?3", "iii",
-                    run, key, from);
+    if (sqlite3_create_function(db, function, 2, HOW, out, NULL, take_point, points_end))
+        return db_error(db, e);
+    int rc = db_run(
+        db, e,
+        "SELECT petri_points(step, ifnull(value, kind)) FROM metric WHERE run=?1 AND key=?2 AND step>=?3",
+        "iii", run, key, from);
     sqlite3_create_function(db, function, 2, HOW, NULL, NULL, NULL, NULL);
     return rc;
 }
 
 /* What is packed, and the rows after it. */
-static int points_fill(sqlite3 *db, int64_t run, const char *name, int64_t from, struct store_points *out, struct err *e) {
+static int points_fill(sqlite3 *db, int64_t run, const char *name, int64_t from, struct store_points *out,
+                       struct err *e) {
     int64_t key;
     int rc = db_int(db, e, &key, -1, "SELECT id FROM key WHERE name=?", "t", name);
     if (rc || key < 0) return rc;
@@ -79,8 +84,8 @@ static void take_evaluation(void *self, sqlite3_stmt *st) {
     r->step = r->value.step;
 }
 
-/* CROSS JOIN holds SQLite to this order: few evaluations, and of each its points; else it goes through all of the
- * run's points. */
+/* CROSS JOIN holds SQLite to this order: few evaluations, and of each its points; else it goes through all of
+ * the run's points. */
 int store_evaluations(struct store *s, int64_t run, struct store_evals *out, struct err *e) {
     struct err unused = ERR_INIT;
     if (!e) e = &unused;

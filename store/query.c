@@ -134,11 +134,13 @@ static void release_module(struct store_module *m) {
 }
 
 void store_run_release(struct store_run *r) {
-    char *const texts[] = { r->reason, r->method, r->preset, r->regime, r->model, r->task,
-                            r->metric, r->decides, r->weights_sha256, r->name, r->tags, r->note, r->version, r->config,
-                            r->canonical, r->method_json, r->model_folder, r->model_sha256,
-                            r->task_folder, r->train_file, r->dev_file, r->train_sha256,
-                            r->dev_sha256, r->kernel, r->folder, r->imported };
+    char *const texts[] = { r->reason,         r->method,       r->preset,      r->regime,
+                            r->model,          r->task,         r->metric,      r->decides,
+                            r->weights_sha256, r->name,         r->tags,        r->note,
+                            r->version,        r->config,       r->canonical,   r->method_json,
+                            r->model_folder,   r->model_sha256, r->task_folder, r->train_file,
+                            r->dev_file,       r->train_sha256, r->dev_sha256,  r->kernel,
+                            r->folder,         r->imported };
     for (size_t i = 0; i < COUNT_OF(texts); i++) free(texts[i]);
     release_value(&r->best);
     release_value(&r->loss);
@@ -162,14 +164,18 @@ void store_runs_release(struct store_runs *l) {
     memset(l, 0, sizeof *l);
 }
 
-/* Among which runs the list is, as SQL: those of lessons are there for who asks for them, and in the trash. */
+/* Among which runs the list is, as SQL: those of lessons are there for who asks for them, and in the
+ * trash. */
 #define NO_LESSONS "NOT EXISTS(SELECT 1 FROM tag WHERE run=r.id AND name='" STORE_LESSON_TAG "')"
 static const char *listed_among(const struct store_list *list, const struct filter *f) {
-    return list->trash ? "r.trashed IS NOT NULL" : f->lessons ? "r.trashed IS NULL" : "r.trashed IS NULL AND " NO_LESSONS;
+    return list->trash  ? "r.trashed IS NOT NULL"
+           : f->lessons ? "r.trashed IS NULL"
+                        : "r.trashed IS NULL AND " NO_LESSONS;
 }
 
 /* f NULL: all of them. */
-static int count_runs(struct store *s, const struct filter *f, const char *among, int64_t *out, struct err *e) {
+static int count_runs(struct store *s, const struct filter *f, const char *among, int64_t *out,
+                      struct err *e) {
     char *sql = xprintf("SELECT count(*)%s WHERE %s AND %s", f ? RUN_TABLES : " FROM run r", among,
                         f ? f->where.data : "1");
     sqlite3_stmt *st = db_prepare(s->reader, e, sql, "");
@@ -183,8 +189,8 @@ static int count_runs(struct store *s, const struct filter *f, const char *among
 }
 
 /* What a list without a limit does not tell by itself is asked for. */
-static int count_listed(struct store *s, const struct store_list *list, const struct filter *f, const char *among,
-                        struct store_runs *out, struct err *e) {
+static int count_listed(struct store *s, const struct store_list *list, const struct filter *f,
+                        const char *among, struct store_runs *out, struct err *e) {
     bool whole = list->limit <= 0 && !list->offset, any = filter_is_any(f);
     int rc = 0;
     if (whole)
@@ -253,8 +259,9 @@ static int find_named(struct store *s, const char *name, int64_t *run, struct er
     int rc = 1, n = 0;
     pthread_mutex_lock(&s->reading);
     sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT id FROM run WHERE name=?1 AND (trashed IS NULL OR NOT EXISTS"
-                                  " (SELECT 1 FROM run WHERE name=?1 AND trashed IS NULL)) ORDER BY id", "t", name);
+                                  "SELECT id FROM run WHERE name=?1 AND (trashed IS NULL OR NOT EXISTS "
+                                  "(SELECT 1 FROM run WHERE name=?1 AND trashed IS NULL)) ORDER BY id",
+                                  "t", name);
     if (!st) rc = e->code;
     for (; rc > 0 && (rc = db_step(st, e)) > 0; n++) {
         *run = sqlite3_column_int64(st, 0);
@@ -265,7 +272,8 @@ static int find_named(struct store *s, const char *name, int64_t *run, struct er
     if (!rc && !n)
         rc = err_set(e, ERR_USAGE, "\"%s\" is not a run: give its number, its name, or \"last\"", name);
     else if (!rc && n > 1)
-        rc = err_set(e, ERR_USAGE, "\"%s\" is the name of %d runs: give a number (%s%s)", name, n, buf_text(&others), n > 8 ? ", …" : "");
+        rc = err_set(e, ERR_USAGE, "\"%s\" is the name of %d runs: give a number (%s%s)", name, n,
+                     buf_text(&others), n > 8 ? ", …" : "");
     buf_release(&others);
     return rc;
 }
@@ -287,9 +295,11 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
     int64_t id = 0;
     if (!last && !text_to_int(digits, &id)) return find_named(s, typed, run, e);
     pthread_mutex_lock(&s->reading);
-    int rc = last ? db_int(s->reader, e, run, -1,
-                           "SELECT max(id) FROM run r WHERE trashed IS NULL AND " NO_LESSONS " HAVING max(id)", "")
-                  : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
+    int rc = last
+                 ? db_int(s->reader, e, run, -1,
+                          "SELECT max(id) FROM run r WHERE trashed IS NULL AND " NO_LESSONS " HAVING max(id)",
+                          "")
+                 : db_int(s->reader, e, run, -1, "SELECT id FROM run WHERE id=?", "i", id);
     pthread_mutex_unlock(&s->reading);
     if (!rc && *run < 0)
         rc = last ? err_set(e, ERR_NOT_FOUND, "%s: there is no run yet", s->path)
@@ -327,9 +337,11 @@ static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
 }
 
 static int query_fill_reports(struct store *s, struct store_run *r, struct err *e) {
-    sqlite3_stmt *st = db_prepare(s->reader, e,
-                                  "SELECT substr(text, length(?1) + 1) FROM event WHERE run=?2 AND kind='message'"
-                                  " AND substr(text, 1, length(?1)) = ?1 ORDER BY id", "ti", report_mark, r->id);
+    sqlite3_stmt *st = db_prepare(
+        s->reader, e,
+        "SELECT substr(text, length(?1) + 1) FROM event WHERE run=?2 AND kind='message' AND substr(text, 1, "
+        "length(?1)) = ?1 ORDER BY id",
+        "ti", report_mark, r->id);
     if (!st) return e->code;
     size_t room = 0;
     int rc;

@@ -180,8 +180,10 @@ static int add_measure(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     int rc = key_intern(db, NULL, m->name, 0, false, &key, e);
     if (!rc)
-        rc = db_run(db, e, "INSERT OR REPLACE INTO metric(run,key,step,value) SELECT ?1,?2,step,?3 FROM run WHERE id=?1", "iid",
-                    m->run, key, m->value);
+        rc = db_run(
+            db, e,
+            "INSERT OR REPLACE INTO metric(run,key,step,value) SELECT ?1,?2,step,?3 FROM run WHERE id=?1",
+            "iid", m->run, key, m->value);
     return rc ? rc : db_run(db, e, sql[RECOUNT], "ii", m->run, key);
 }
 

@@ -244,9 +244,10 @@ static const char schema[] =
     " WHERE imported IS NOT NULL AND trashed IS NULL;";
 
 static int refuse_older(sqlite3 *db, struct err *e) {
-    return err_set(e, ERR_DATABASE, "%s: the database was written by an earlier version of petri; export its runs with that "
-                   "version (petri export RUN --to petri FILE.safetensors), then move the database away or name another with "
-                   "--db FILE, and import them (petri import FILE.safetensors)",
+    return err_set(e, ERR_DATABASE,
+                   "%s: the database was written by an earlier version of petri; export its runs with that "
+                   "version (petri export RUN --to petri FILE.safetensors), then move the database away or "
+                   "name another with --db FILE, and import them (petri import FILE.safetensors)",
                    sqlite3_db_filename(db, "main"));
 }
 
@@ -281,7 +282,8 @@ int schema_look(sqlite3 *db, enum schema_kind *kind, struct err *e) {
 }
 
 int schema_make(sqlite3 *db, struct err *e) {
-    char *numbers = xprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", SCHEMA_APPLICATION, SCHEMA_VERSION);
+    char *numbers = xprintf("PRAGMA application_id=%d; PRAGMA user_version=%d;", SCHEMA_APPLICATION,
+                            SCHEMA_VERSION);
     int rc = db_exec(db, "BEGIN IMMEDIATE", e);
     if (!rc) rc = db_exec(db, schema, e);
     if (!rc) rc = db_exec(db, numbers, e);

@@ -16,11 +16,12 @@ enum schema_kind {
     SCHEMA_SAME,
     SCHEMA_NEWER, /* written by a newer version of petri, which says that this one can still read it */
 };
-/* Sets *kind to what the file is.  Returns ERR_DATABASE for a file that is no database, another program's, written by an
- * earlier version of petri, or newer and not readable. */
+/* Sets *kind to what the file is.  Returns ERR_DATABASE for a file that is no database, another program's,
+ * written by an earlier version of petri, or newer and not readable. */
 int schema_look(sqlite3 *db, enum schema_kind *kind, struct err *e);
 
-/* Makes tables, views and version number in an empty database, in one transaction.  The caller holds the lock. */
+/* Makes tables, views and version number in an empty database, in one transaction.  The caller holds the
+ * lock. */
 int schema_make(sqlite3 *db, struct err *e);
 
 #endif

@@ -212,7 +212,8 @@ static int send_line(struct texter *t) {
     return rc;
 }
 
-/* A name that no column before has, as SQLite names columns of a subquery: "a", "a:1", "a:2".  Caller frees. */
+/* A name that no column before has, as SQLite names columns of a subquery: "a", "a:1", "a:2".  Caller
+ * frees. */
 static char *column_key(const struct texter *t, int column, const char *name) {
     char *key = xstrdup(name);
     for (int i = 0, n = 1; i < column; i++) {

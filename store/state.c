@@ -70,9 +70,15 @@ int store_change(struct store *s, const struct store_change *c) {
     struct payload *p = xcalloc(1, sizeof *p);
     p->text[0] = xcopy(c->reason);
     p->text[1] = xcopy(c->weights_sha256);
-    return writer_put(s, &(struct store_record){ .kind = RECORD_CHANGE, .run = c->run, .step = c->step,
-                                           .time = store_now(), .seconds = c->seconds,
-                                           .state = c->state, .peak = c->peak, .of_whole = c->of_whole, .payload = p });
+    return writer_put(s, &(struct store_record){ .kind = RECORD_CHANGE,
+                                                 .run = c->run,
+                                                 .step = c->step,
+                                                 .time = store_now(),
+                                                 .seconds = c->seconds,
+                                                 .state = c->state,
+                                                 .peak = c->peak,
+                                                 .of_whole = c->of_whole,
+                                                 .payload = p });
 }
 
 int store_message(struct store *s, int64_t run, int64_t step, const char *text) {

@@ -42,9 +42,10 @@ enum store_mode {
 };
 
 /* Opens PATH.  ERR_DATABASE, the file untouched, when it is no database, another
- * program's, written by an earlier version of petri, newer than this program (a newer one that says that it stays
- * readable may be opened with STORE_READ), damaged, unreadable, busy for more than five seconds, or
- * beside a -wal or -shm that cannot be used; ERR_SYSTEM when the folder cannot be written.  Runs whose owner is gone become interrupted. */
+ * program's, written by an earlier version of petri, newer than this program (a newer one that says that it
+ * stays readable may be opened with STORE_READ), damaged, unreadable, busy for more than five seconds, or
+ * beside a -wal or -shm that cannot be used; ERR_SYSTEM when the folder cannot be written.  Runs whose owner
+ * is gone become interrupted. */
 int store_open(struct store **out, const char *path, enum store_mode mode, struct err *e);
 /* Commits what is queued, gives up owned runs' locks, closes.  On failure (with the number of
  * records that could not be written or had to be left out) the store is closed as well. */
@@ -123,7 +124,8 @@ struct store_new_run {
     const char *imported; /* JSON: where it came from; NULL: it is to be trained here */
 };
 
-/* The tag of runs that a lesson made: no list has them but one that asks for that tag, and "last" is none of them. */
+/* The tag of runs that a lesson made: no list has them but one that asks for that tag, and "last" is none of
+ * them. */
 #define STORE_LESSON_TAG "lesson"
 
 /* Adds a queued run, makes its folder and takes its lock, which the store holds until
@@ -179,7 +181,8 @@ struct store_artifact {
 int store_artifact(struct store *s, const struct store_artifact *a);
 
 /* A change of state: commits at once.  The run's log has a row for each; one that is paused again
- * at the same step for the same reason has none for its try.  Also sets step, seconds and weights when given. */
+ * at the same step for the same reason has none for its try.  Also sets step, seconds and weights when
+ * given. */
 struct store_change {
     int64_t run, step;      /* step < 0: as it is */
     enum store_state state;
@@ -200,8 +203,8 @@ char *store_name(const char *split, const char *metric);
 char *store_name_beside(const char *name, const char *metric);
 /* Of "TASK/SPLIT.METRIC", where that is the task: METRIC; else NULL. */
 const char *store_name_metric(const char *name, const char *task);
-/* How many rows an evaluation says it is of: 40 of "dev 40 of 856 (seed 0)"; 0 of NULL and where no number follows the
- * split's name, as of episodes. */
+/* How many rows an evaluation says it is of: 40 of "dev 40 of 856 (seed 0)"; 0 of NULL and where no number
+ * follows the split's name, as of episodes. */
 int64_t store_rows_said(const char *rows);
 /* The number of a point's name ("loss", "lr", …) in this store, < 0 when it was opened for reading.
  * `timing`: differs between equal runs (seconds), so a replay may change it silently. */
@@ -209,8 +212,8 @@ int store_key(struct store *s, const char *name, int direction, bool timing, str
 
 /* Live runs whose lock is free become interrupted; *count (may be NULL): how many. */
 int store_reap(struct store *s, int *count, struct err *e);
-/* Runs that were found so since this store was opened, its opening among it; returns how many, and fills in `room` of
- * them. */
+/* Runs that were found so since this store was opened, its opening among it; returns how many, and fills in
+ * `room` of them. */
 size_t store_lost(struct store *s, int64_t *run, size_t room);
 
 /* ---- requests from other processes ---- */
@@ -226,8 +229,8 @@ struct store_request {
  * out once.  The owner calls it about every 250 ms.  Returns how many, or < 0. */
 int store_requests(struct store *s, struct store_request *out, int room, struct err *e);
 
-/* Returns a number that is another one after any process, this one too, has committed a change; 0 where it cannot be read.
- * That a run's owner is gone is no such change. */
+/* Returns a number that is another one after any process, this one too, has committed a change; 0 where it
+ * cannot be read. That a run's owner is gone is no such change. */
 int64_t store_version(struct store *s);
 
 /* ---- trash, tags, notes ---- */
@@ -250,9 +253,9 @@ int store_purge(struct store *s, const int64_t *runs, size_t n, int64_t typed,
  * comma; ERR_NOT_FOUND for a run that is not there, or one to be taken away that a run has not. */
 int store_tag(struct store *s, const int64_t *runs, size_t n, const char *const *tags, size_t count, bool on,
               struct err *e);
-/* Calls the run `name` ("" or NULL: nothing any more); *before, unless NULL, is what it was called ("": nothing), the
- * caller's.  A name is one to STORE_NAME_MOST bytes that cannot be taken for a number, an option or "last"; several runs
- * may have the same. */
+/* Calls the run `name` ("" or NULL: nothing any more); *before, unless NULL, is what it was called ("":
+ * nothing), the caller's.  A name is one to STORE_NAME_MOST bytes that cannot be taken for a number, an
+ * option or "last"; several runs may have the same. */
 enum { STORE_NAME_MOST = 60 };
 /* Whether a run may be called so, "" too: ERR_USAGE with the reason. */
 int store_check_name(const char *name, struct err *e);
@@ -267,19 +270,20 @@ struct store_filters {
 };
 int store_filters(struct store *s, struct store_filters *out, struct err *e);
 void store_filters_release(struct store_filters *f);
-/* The columns that the list is shown with in this history, as they are typed; "": whatever there is a reason for.  *columns is
- * the caller's. */
+/* The columns that the list is shown with in this history, as they are typed; "": whatever there is a reason
+ * for.  *columns is the caller's. */
 int store_keep_columns(struct store *s, const char *columns, struct err *e);
 int store_columns(struct store *s, char **columns, struct err *e);
 /* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
 int store_log(struct store *s, int64_t run, const char *text, struct err *e);
-/* Stores a finite number under `name` as a point of a run's last step, whoever owns the run, committed at once; it replaces
- * the one that the step has. */
+/* Stores a finite number under `name` as a point of a run's last step, whoever owns the run, committed at
+ * once; it replaces the one that the step has. */
 int store_measure(struct store *s, int64_t run, const char *name, double value, struct err *e);
 
 /* ---- sweeps ---- */
 
-/* *id of a new sweep.  `uid`: of one that was described elsewhere, and which is found again by it; NULL: a new one's. */
+/* *id of a new sweep.  `uid`: of one that was described elsewhere, and which is found again by it; NULL: a
+ * new one's. */
 int store_sweep(struct store *s, const char *name, const char *spec_json, const char *uid, int64_t *id,
                 struct err *e);
 /* Only while its spec is still `was`, as it was read: ERR_DATABASE when another process changed it since. */
@@ -292,8 +296,8 @@ int store_sweep_stopped(struct store *s, int64_t id, int64_t *when, struct err *
 /* Why the sweep's run of this key could not be begun; it has no row then. */
 int store_sweep_failure(struct store *s, int64_t id, const char *key, const char *reason, struct err *e);
 
-/* Work that several processes could do: who has the hold of a name (at least 15 hexadecimal digits) does it, until it
- * lets go or ends.  *held false: another process (or another store of this one) has it. */
+/* Work that several processes could do: who has the hold of a name (at least 15 hexadecimal digits) does it,
+ * until it lets go or ends.  *held false: another process (or another store of this one) has it. */
 int store_hold(struct store *s, const char *name, bool *held, struct err *e);
 void store_let_go(struct store *s, const char *name);
 
@@ -314,19 +318,19 @@ struct store_merged {
     int64_t step;       /* from which on; −1 */
     enum store_merged_as what;
     bool lacks_files;   /* it was taken, and its files were not there */
-    char *damaged;      /* files of FROM that were left out since they are damaged, "best.safetensors, …"; NULL */
+    char *damaged; /* files of FROM that were left out since they are damaged, "best.safetensors, …"; NULL */
 };
 struct store_merge {
     size_t runs, sweeps;
     struct store_merged *run;
     int64_t *sweep_from, *sweep_into;
 };
-/* Takes what `from` (opened for reading) has: runs and sweeps that are the same by their uid are one, others get new
- * numbers; a run's parent and sweep follow.  `sound` (NULL: all are) says whether a file is what was written.  Each run is
- * taken whole or not at all: after an interruption the same call takes the rest.  store_merge_release, also after a
- * failure. */
-int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path), struct store_merge *out,
-                struct err *e);
+/* Takes what `from` (opened for reading) has: runs and sweeps that are the same by their uid are one, others
+ * get new numbers; a run's parent and sweep follow.  `sound` (NULL: all are) says whether a file is what was
+ * written.  Each run is taken whole or not at all: after an interruption the same call takes the rest.
+ * store_merge_release, also after a failure. */
+int store_merge(struct store *into, struct store *from, bool (*sound)(const char *path),
+                struct store_merge *out, struct err *e);
 void store_merge_release(struct store_merge *m);
 
 /* ---- queries ---- */
@@ -389,7 +393,8 @@ struct store_runs {
     int64_t all;   /* in the history (or the trash) without filter */
 };
 struct store_list {
-    const char *filter; /* NULL: all but lessons' runs, which "tag=lesson" lists.  Grammar in docs/schema.md: "task=reviews acc>0.8 word" */
+    const char *filter; /* NULL: all but lessons' runs, which "tag=lesson" lists.  Grammar in docs/schema.md:
+                           "task=reviews acc>0.8 word" */
     const char *sort;   /* NULL: newest first.  A column or metric, '-' before it: descending */
     bool trash;         /* the trash instead of the history */
     bool mark;          /* what the filter leaves out is listed too, and marked (unfit) */
@@ -448,7 +453,8 @@ void store_files_release(struct store_files *f);
 struct store_embedding {
     int64_t id, run, step; /* run 0: the untouched model */
     char *model, *task, *split, *pool; /* task: "A,B" when rows of several were drawn */
-    char *model_sha256, *rows_sha256;  /* the weights', and that of the rows' numbers and texts; NULL: not known */
+    char *model_sha256,
+        *rows_sha256; /* the weights', and that of the rows' numbers and texts; NULL: not known */
     char *model_fingerprint;           /* of weights, config and tokenizer; NULL: not known */
     int layer;
     uint64_t seed;
@@ -536,8 +542,8 @@ struct store_sink {
 };
 enum store_format { STORE_CSV, STORE_JSON, STORE_MARKDOWN }; /* JSON: one object a line */
 enum store_what { STORE_EXPORT_RUNS, STORE_EXPORT_POINTS, STORE_EXPORT_EVALUATIONS };
-/* Runs, in the order in which they are named, points (run, key, step, value, kind) or evaluations of the named runs
- * (NULL: all that are not in the trash). */
+/* Runs, in the order in which they are named, points (run, key, step, value, kind) or evaluations of the
+ * named runs (NULL: all that are not in the trash). */
 int store_export(struct store *s, enum store_what what, enum store_format format,
                  const int64_t *runs, size_t n, struct store_sink sink, struct err *e);
 

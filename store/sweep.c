@@ -1,4 +1,5 @@
-/* Sweeps: their records, what processes that share one tell each other, and holds of work that several could do. */
+/* Sweeps: their records, what processes that share one tell each other, and holds of work that several could
+ * do. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,13 +22,16 @@ static int add_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     struct sweep_call *c = arg;
     int rc = c->uid ? db_int(db, e, &c->id, 0, "SELECT id FROM sweep WHERE uid=?", "t", c->uid) : 0;
     if (rc || c->id) return rc;
-    rc = db_run(db, e, "INSERT INTO sweep(name,spec,created,uid) VALUES(?,?,?,coalesce(?,lower(hex(randomblob(16)))))",
-                "ttit", c->name, c->text, store_now(), c->uid);
+    rc = db_run(
+        db, e,
+        "INSERT INTO sweep(name,spec,created,uid) VALUES(?,?,?,coalesce(?,lower(hex(randomblob(16)))))",
+        "ttit", c->name, c->text, store_now(), c->uid);
     c->id = sqlite3_last_insert_rowid(db);
     return rc;
 }
 
-int store_sweep(struct store *s, const char *name, const char *spec_json, const char *uid, int64_t *id, struct err *e) {
+int store_sweep(struct store *s, const char *name, const char *spec_json, const char *uid, int64_t *id,
+                struct err *e) {
     struct sweep_call c = { .name = name, .text = spec_json, .uid = uid };
     int rc = writer_call(s, add_sweep, &c, e);
     *id = c.id;
@@ -37,14 +41,17 @@ int store_sweep(struct store *s, const char *name, const char *spec_json, const 
 static int change_sweep(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct sweep_call *c = arg;
-    int rc = db_run(db, e, "UPDATE sweep SET name=?, spec=?, changed=? WHERE id=? AND spec=?", "ttiit", c->name, c->text,
-                    store_now(), c->id, c->was);
+    int rc = db_run(db, e, "UPDATE sweep SET name=?, spec=?, changed=? WHERE id=? AND spec=?", "ttiit",
+                    c->name, c->text, store_now(), c->id, c->was);
     if (rc || sqlite3_changes(db)) return rc;
-    return err_set(e, ERR_DATABASE, "sweep %lld was changed by another petri meanwhile; nothing was changed by this one, ask again",
-                   (long long)c->id);
+    return err_set(
+        e, ERR_DATABASE,
+        "sweep %lld was changed by another petri meanwhile; nothing was changed by this one, ask again",
+        (long long)c->id);
 }
 
-int store_sweep_change(struct store *s, int64_t id, const char *name, const char *was, const char *spec_json, struct err *e) {
+int store_sweep_change(struct store *s, int64_t id, const char *name, const char *was, const char *spec_json,
+                       struct err *e) {
     struct sweep_call c = { .name = name, .text = spec_json, .was = was, .id = id };
     return writer_call(s, change_sweep, &c, e);
 }
@@ -53,7 +60,8 @@ int store_sweep_change(struct store *s, int64_t id, const char *name, const char
 static int ask_stop(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct sweep_call *c = arg;
-    return db_run(db, e, "UPDATE sweep SET stop=max(?,coalesce(stop,0)+1) WHERE id=?", "ii", store_now(), c->id);
+    return db_run(db, e, "UPDATE sweep SET stop=max(?,coalesce(stop,0)+1) WHERE id=?", "ii", store_now(),
+                  c->id);
 }
 
 int store_sweep_stop(struct store *s, int64_t id, struct err *e) {
@@ -71,8 +79,8 @@ int store_sweep_stopped(struct store *s, int64_t id, int64_t *when, struct err *
 static int add_failure(struct store *s, sqlite3 *db, void *arg, struct err *e) {
     (void)s;
     struct sweep_call *c = arg;
-    return db_run(db, e, "INSERT OR REPLACE INTO sweep_failure(sweep,key,reason,time) VALUES(?,?,?,?)", "itti", c->id,
-                  c->key, c->text, store_now());
+    return db_run(db, e, "INSERT OR REPLACE INTO sweep_failure(sweep,key,reason,time) VALUES(?,?,?,?)",
+                  "itti", c->id, c->key, c->text, store_now());
 }
 
 int store_sweep_failure(struct store *s, int64_t id, const char *key, const char *reason, struct err *e) {
@@ -82,14 +90,16 @@ int store_sweep_failure(struct store *s, int64_t id, const char *key, const char
 
 /* ---- holds ---- */
 
-/* One byte of one file a name, so that nothing is to be removed afterwards: the first 60 bits of the name are its
- * place.  The lock belongs to the open file and ends with the process, whatever ends that. */
+/* One byte of one file a name, so that nothing is to be removed afterwards: the first 60 bits of the name are
+ * its place.  The lock belongs to the open file and ends with the process, whatever ends that. */
 static int hold_byte(struct store *s, const char *name, short type, struct err *e) {
     char digits[16];
     BUG_IF(strlen(name) < 15);
     memcpy(digits, name, 15);
     digits[15] = '\0';
-    struct flock f = { .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)strtoull(digits, NULL, 16), .l_len = 1 };
+    struct flock f = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)strtoull(digits, NULL, 16), .l_len = 1
+    };
     if (!fcntl(s->holds, F_OFD_SETLK, &f)) return 1;
     if (errno == EAGAIN || errno == EACCES) return 0;
     return err_set(e, ERR_SYSTEM, "%s/holds: cannot be locked: %s", s->files, strerror(errno));

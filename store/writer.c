@@ -369,7 +369,8 @@ int writer_free(struct store *s, struct err *e) {
     }
     if (!rc && w->left_out) {
         *e = w->left_out_why;
-        rc = err_prefix(e, "of %llu records that could not be kept the last", (unsigned long long)w->left_out);
+        rc = err_prefix(e, "of %llu records that could not be kept the last",
+                        (unsigned long long)w->left_out);
     }
     db_close(s->reader);
     s->reader = NULL;

@@ -107,7 +107,8 @@ static void draw_lane(const struct wire *d, const struct lane *l, int index, boo
     int y = d->y + l->row;
     for (int i = 1; i < l->row; i++) {
         const struct cell *at = canvas_at(c, l->from, d->y + i);
-        if (l->from != l->to) canvas_put(c, l->from, d->y + i, style, at && at->cp == 0x2500 ? 0x253C : 0x2502);
+        if (l->from != l->to)
+            canvas_put(c, l->from, d->y + i, style, at && at->cp == 0x2500 ? 0x253C : 0x2502);
         canvas_put(c, l->to, d->y + i, style, i == 1 ? 0x25B2 : 0x2502);
     }
     if (l->from == l->to) {
@@ -131,7 +132,8 @@ static void lane_text(const struct module *m, const struct arch *a, int number, 
     if (m->comp == COMP_LEARNED) snprintf(scale, sizeof scale, " \u00D7s");
     if (m->comp == COMP_CHANNEL) snprintf(scale, sizeof scale, " \u2299s");
     if (comp_gates(m->comp)) snprintf(scale, sizeof scale, " \u00D7g");
-    snprintf(out, 96, "%d: %s%s%s", number, m->read == TAP_F_NORM || m->read == TAP_A_NORM || m->norm_before ? "LN " : "", shape, scale);
+    snprintf(out, 96, "%d: %s%s%s", number,
+             m->read == TAP_F_NORM || m->read == TAP_A_NORM || m->norm_before ? "LN " : "", shape, scale);
 }
 
 int lanes_draw(const struct wire *d, const struct method *m, int rows, int focus) {

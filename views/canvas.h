@@ -27,8 +27,8 @@ enum glyphs { GLYPHS_BRAILLE, GLYPHS_BLOCKS, GLYPHS_ASCII, GLYPHS_COUNT };
 enum colours { COLOURS_256, COLOURS_8, COLOURS_NONE };
 const char *glyphs_name(enum glyphs g);
 
-/* Which inks: the usual ones keep apart for all kinds of colour blindness on dark and light grounds; brighter ones for dark
- * grounds, deeper ones for light ones; and none, which the interface does by COLOURS_NONE. */
+/* Which inks: the usual ones keep apart for all kinds of colour blindness on dark and light grounds; brighter
+ * ones for dark grounds, deeper ones for light ones; and none, which the interface does by COLOURS_NONE. */
 enum theme { THEME_SAFE, THEME_DARK, THEME_LIGHT, THEME_MONO, THEME_COUNT };
 const char *theme_name(enum theme t);
 

@@ -18,7 +18,9 @@ int compare_shown(const struct compare_view *v, int **shown) {
             if (v->data.group[i].kind != kind) continue;
             int at = n++;
             double rank = v->data.group[i].rank;
-            for (; at && v->data.group[out[at - 1]].kind == kind && v->data.group[out[at - 1]].rank > rank; at--) out[at] = out[at - 1];
+            for (; at && v->data.group[out[at - 1]].kind == kind && v->data.group[out[at - 1]].rank > rank;
+                 at--)
+                out[at] = out[at - 1];
             out[at] = i;
         }
     }
@@ -60,7 +62,8 @@ static void compare_ask(struct compare_view *v, struct effect *out) {
     out->run = v->run;
     out->runs = v->runs;
     out->keep = v->mixed;
-    snprintf(out->text, sizeof out->text, "%s", v->metric && v->metric <= v->data.metrics ? v->data.metric[v->metric - 1] : "");
+    snprintf(out->text, sizeof out->text, "%s",
+             v->metric && v->metric <= v->data.metrics ? v->data.metric[v->metric - 1] : "");
 }
 
 static int by_number(const void *a, const void *b) {
@@ -74,7 +77,8 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
     v->runs = runs - v->left;
     v->run = xrealloc(v->run, (size_t)v->runs + 1, sizeof *v->run);
     memcpy(v->run, run, (size_t)v->runs * sizeof *run);
-    qsort(v->run, (size_t)v->runs, sizeof *v->run, by_number); /* groups in the order in which they were made */
+    qsort(v->run, (size_t)v->runs, sizeof *v->run,
+          by_number); /* groups in the order in which they were made */
     v->kind = -1;
     v->cursor = v->top = v->key = v->key_top = v->part = v->metric = 0;
     ui_show(ui, SCREEN_COMPARE);
@@ -208,7 +212,8 @@ static const char *compare_hint(const struct ui *ui, const struct key_entry *k) 
 
 static void compare_pictured(const struct ui *ui, struct buf *out) {
     const struct compare_view *v = &ui->compare;
-    for (int i = 0; i < v->runs && i < 6; i++) buf_printf(out, "%s%lld", i ? "-" : "runs-", (long long)v->run[i]);
+    for (int i = 0; i < v->runs && i < 6; i++)
+        buf_printf(out, "%s%lld", i ? "-" : "runs-", (long long)v->run[i]);
     if (v->runs > 6) buf_printf(out, "-and-%d", v->runs - 6);
 }
 
@@ -217,19 +222,33 @@ static void compare_table(const struct ui *ui, char out[120]) {
     if (n) snprintf(out, 120, n == 1 ? "the group" : "the %d groups", n);
 }
 
-static const enum request compare_keys[] = {
-    REQ_OPEN, REQ_NEXT_PART, REQ_PREV_PART, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV,
-    REQ_TASKS, REQ_TERMS, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG, REQ_BESIDE, REQ_NONE
-};
+static const enum request compare_keys[] = { REQ_OPEN,    REQ_NEXT_PART,   REQ_PREV_PART,   REQ_DOWN,
+                                             REQ_UP,      REQ_FIRST,       REQ_LAST,        REQ_PAGE_DOWN,
+                                             REQ_PAGE_UP, REQ_NEXT,        REQ_PREV,        REQ_TASKS,
+                                             REQ_TERMS,   REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG,
+                                             REQ_BESIDE,  REQ_NONE };
 
 const struct screen screen_compare = {
     .name = "compare",
-    .about = "Compare puts the marked runs, or those that pass the filter of Runs, side by side: equal ones but for "
-             "the seed are a group, with mean, deviation and n, what the groups differ in, and their curves. Ranks and "
-             "differences are told within one metric, task and rows alone.",
-    .keys = compare_keys, .tab = "4 Compare", .to = REQ_TO_COMPARE, .show = compare_show,
-    .init = compare_init, .release = compare_release, .changed = compare_settle, .request = compare_request, .pick = compare_pick,
-    .run = compare_run, .refresh = compare_refresh,
-    .panes = layout_compare, .need = compare_need, .draw = compare_draw, .readout = compare_readout, .hint = compare_hint,
-    .pictured = compare_pictured, .table = compare_table,
+    .about = "Compare puts the marked runs, or those that pass the filter of Runs, side by side: equal ones "
+             "but for the seed are a group, with mean, deviation and n, what the groups differ in, and their "
+             "curves. Ranks and differences are told within one metric, task and rows alone.",
+    .keys = compare_keys,
+    .tab = "4 Compare",
+    .to = REQ_TO_COMPARE,
+    .show = compare_show,
+    .init = compare_init,
+    .release = compare_release,
+    .changed = compare_settle,
+    .request = compare_request,
+    .pick = compare_pick,
+    .run = compare_run,
+    .refresh = compare_refresh,
+    .panes = layout_compare,
+    .need = compare_need,
+    .draw = compare_draw,
+    .readout = compare_readout,
+    .hint = compare_hint,
+    .pictured = compare_pictured,
+    .table = compare_table,
 };

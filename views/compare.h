@@ -1,5 +1,5 @@
-/* State of Compare: groups of runs side by side, with what they differ in and their curves.  Data and strings belong to
- * the app; what is shown of them to the view.
+/* State of Compare: groups of runs side by side, with what they differ in and their curves.  Data and strings
+ * belong to the app; what is shown of them to the view.
  *
  * In compare.c; drawn in compare_draw.c. */
 #ifndef VIEWS_COMPARE_H

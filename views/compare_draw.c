@@ -30,8 +30,10 @@ enum { NAME, MEAN, SD, COUNT, SEEDS, BAND, TRAINED, RANK, COLUMNS };
 /* Those that there is no room for beside the names give way. */
 static void place(int w, struct table_column k[COLUMNS]) {
     static const struct table_column all[COLUMNS] = {
-        { "group", 0, 1, false }, { "", VALUE_WIDTH, 0, true }, { "sd", VALUE_WIDTH, 0, true }, { "n", COUNT_WIDTH, 1, true },
-        { "seeds", 0, 1, false }, { "95 %", 16, 1, false }, { "trained", 10, 0, true }, { "rank", 5, 0, true } };
+        { "group", 0, 1, false },      { "", VALUE_WIDTH, 0, true }, { "sd", VALUE_WIDTH, 0, true },
+        { "n", COUNT_WIDTH, 1, true }, { "seeds", 0, 1, false },     { "95 %", 16, 1, false },
+        { "trained", 10, 0, true },    { "rank", 5, 0, true }
+    };
     int rest = w - 4 - 2 * VALUE_WIDTH - COUNT_WIDTH - 2;
     memcpy(k, all, sizeof all);
     for (int i = BAND; i < COLUMNS; i++) {
@@ -58,7 +60,8 @@ static void draw_group(const struct compare_view *v, struct table t, int group, 
     table_cell(&t, INK_TEXT, "%d", g->n);
     table_cell(&t, INK_DIM, "%s", g->seeds);
     if (isfinite(g->low))
-        snprintf(band, sizeof band, "[%s, %s]", show_points(g->low, points, text), show_points(g->high, points, high));
+        snprintf(band, sizeof band, "[%s, %s]", show_points(g->low, points, text),
+                 show_points(g->high, points, high));
     table_cell(&t, INK_TEXT, "%s", band);
     table_cell(&t, INK_TEXT, "%s", show_count(g->trained, text));
     if (isfinite(g->rank)) table_cell(&t, INK_TEXT, "%g", g->rank);
@@ -67,11 +70,14 @@ static void draw_group(const struct compare_view *v, struct table t, int group, 
 
 static void draw_heads(const struct compare_view *v, struct table t) {
     const struct compare_group *g = compare_at_cursor(v);
-    const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind] : v->data.kinds ? &v->data.kind[0] : NULL;
+    const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind]
+                                   : v->data.kinds   ? &v->data.kind[0]
+                                                     : NULL;
     char mean[64];
     snprintf(mean, sizeof mean, "%.24s%s", k ? k->metric : "", k && k->points ? " \u00D7100" : "");
     table_heads(t, COLUMNS);
-    canvas_text(t.c, t.x + t.next->w + 1 + VALUE_WIDTH - canvas_width(t.c, mean), t.y, INK_DIM, mean); /* also over the names */
+    canvas_text(t.c, t.x + t.next->w + 1 + VALUE_WIDTH - canvas_width(t.c, mean), t.y, INK_DIM,
+                mean); /* also over the names */
 }
 
 static void draw_groups(const struct compare_view *v, struct canvas *c, struct rect r) {
@@ -81,9 +87,11 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
     int at = snprintf(title, sizeof title, "%d group%s \u00B7 %d run%s", n, n == 1 ? "" : "s", v->data.runs,
                       v->data.runs == 1 ? "" : "s");
     if (v->data.repeats) snprintf(title + at, sizeof title - (size_t)at, ", %d repeated", v->data.repeats);
-    snprintf(right, sizeof right, "%.180s", g && g->kind >= 0 ? v->data.kind[g->kind].rows : "without evaluations");
+    snprintf(right, sizeof right, "%.180s",
+             g && g->kind >= 0 ? v->data.kind[g->kind].rows : "without evaluations");
     int room = r.w - canvas_width(c, title) - 8;
-    if (canvas_width(c, right) > room) snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
+    if (canvas_width(c, right) > room)
+        snprintf(right, sizeof right, "%.100s", g && g->kind >= 0 ? v->data.kind[g->kind].task : "");
     canvas_title(c, r, title, right);
     struct table_column column[COLUMNS];
     place(r.w, column);
@@ -104,10 +112,14 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
     int *shown, n = compare_shown(v, &shown);
     char title[64];
-    snprintf(title, sizeof title, "%d differ%s in config and axes", v->data.differences, v->data.differences == 1 ? "s" : "");
+    snprintf(title, sizeof title, "%d differ%s in config and axes", v->data.differences,
+             v->data.differences == 1 ? "s" : "");
     canvas_title(c, r, title, NULL);
     int key = r.w / 4 < 12 ? 12 : r.w / 4 > 24 ? 24 : r.w / 4, room = r.w - key - 3;
-    int fit = room / 12 < 1 ? 1 : room / 12 < n ? room / 12 : n, left = v->cursor >= fit ? v->cursor - fit + 1 : 0;
+    int fit = room / 12 < 1   ? 1
+              : room / 12 < n ? room / 12
+                              : n,
+        left = v->cursor >= fit ? v->cursor - fit + 1 : 0;
     int w = fit ? room / fit : room;
     if (w > 32) w = 32;
     for (int i = 0; i < r.h - 1 && v->key_top + i < v->data.differences; i++) {
@@ -126,10 +138,13 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
 
 /* ---- curves ---- */
 
-static bool is_shown(const struct compare_view *v, int group) { return v->kind < 0 || v->data.group[group].kind == v->kind; }
+static bool is_shown(const struct compare_view *v, int group) {
+    return v->kind < 0 || v->data.group[group].kind == v->kind;
+}
 
 /* Metrics of the kind of g, the group under the cursor, alone: others are on another scale. */
-static bool has_curve(const struct compare_view *v, const struct compare_group *g, const struct compare_curve *k, bool losses) {
+static bool has_curve(const struct compare_view *v, const struct compare_group *g,
+                      const struct compare_curve *k, bool losses) {
     if (!is_shown(v, k->group)) return false;
     return losses || !g || v->data.group[k->group].kind == g->kind;
 }
@@ -145,10 +160,13 @@ static void draw_chart(const struct compare_view *v, struct canvas *c, struct re
         const struct compare_curve *k = &v->data.curve[i];
         struct plot_data d = losses ? k->loss : k->metric;
         if (!d.count || !has_curve(v, g, k, losses)) continue;
-        line[n++] = (struct plot_line){ d, plot_mark(k->group), scatter_style(c, k->group), k->group, PICK_GROUP + k->group };
+        line[n++] = (struct plot_line){ d, plot_mark(k->group), scatter_style(c, k->group), k->group,
+                                        PICK_GROUP + k->group };
         if (d.step[d.count - 1] > look.to) look.to = d.step[d.count - 1];
     }
-    if (losses) snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth), v->log ? " \u00B7 log" : "");
+    if (losses)
+        snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(v->smooth),
+                 v->log ? " \u00B7 log" : "");
     else snprintf(right, sizeof right, "a mark an evaluation");
     if (v->data.curves_left)
         snprintf(right + strlen(right), sizeof right - strlen(right), " \u00B7 %d of %d runs", v->data.curves,
@@ -183,11 +201,15 @@ void compare_readout(const struct ui *ui, struct buf *out) {
     if (!g) return;
     if (v->part && v->key < v->data.differences) {
         buf_printf(out, "%s: %s", v->data.difference[v->key].key,
-                   v->data.difference[v->key].value[g - v->data.group] ? v->data.difference[v->key].value[g - v->data.group] : "\u2013");
+                   v->data.difference[v->key].value[g - v->data.group]
+                       ? v->data.difference[v->key].value[g - v->data.group]
+                       : "\u2013");
         return;
     }
     if (g->claim) buf_puts(out, g->claim);
-    else buf_printf(out, "%s \u00B7 n %d, seed%s %s", g->name, g->n, g->n == 1 ? "" : "s", *g->seeds ? g->seeds : "\u2013");
+    else
+        buf_printf(out, "%s \u00B7 n %d, seed%s %s", g->name, g->n, g->n == 1 ? "" : "s",
+                   *g->seeds ? g->seeds : "\u2013");
     if (g->repeats) buf_printf(out, " \u00B7 %s", g->repeats);
     if (v->left) buf_printf(out, " \u00B7 %d runs more were left out: / narrows the list of Runs", v->left);
 }

@@ -60,7 +60,8 @@ static char *tensors_of(const struct plan *p, int module) {
         const char *dot = strrchr(t->name, '.');
         const char *name = dot ? dot + 1 : t->name;
         buf_printf(&b, "%s%s ", b.size ? " \u00B7 " : "", name);
-        if (text_starts(name, "W_")) buf_printf(&b, "%" PRId64 "\u2192%" PRId64, t->cols, t->rows); /* out × in */
+        if (text_starts(name, "W_"))
+            buf_printf(&b, "%" PRId64 "\u2192%" PRId64, t->cols, t->rows); /* out × in */
         else if (t->rows > 1) buf_printf(&b, "%" PRId64 "\u00D7%" PRId64, t->rows, t->cols);
         else buf_printf(&b, "%" PRId64, t->cols);
     }
@@ -89,14 +90,25 @@ static struct plan *plan_of_config(const struct compose_view *v, const struct ru
         name[i] = c->of[i].task_name;
         outputs[i] = v->arch->decoder_layers ? 0 : v->outputs[i] > 0 ? v->outputs[i] : 2;
     }
-    return plan_new_tasks(&c->method, v->arch, &(struct plan_tasks){ config_task_count(c), name, outputs, &meta }, e);
+    return plan_new_tasks(&c->method, v->arch,
+                          &(struct plan_tasks){ config_task_count(c), name, outputs, &meta }, e);
 }
 
-struct plan *compose_plan(const struct compose_view *v, struct err *e) { return plan_of_config(v, &v->config, e); }
+struct plan *compose_plan(const struct compose_view *v, struct err *e) {
+    return plan_of_config(v, &v->config, e);
+}
 
-static bool cost_of_plan(const struct compose_view *v, const struct run_config *c, const struct plan *p, struct estimate *out) {
-    const struct estimate_of cost = { c, p, v->arch, v->row_tokens, v->row_targets, v->train_rows, v->dev_rows,
-                                     v->workers > 0 ? v->workers : 1, v->gflops };
+static bool cost_of_plan(const struct compose_view *v, const struct run_config *c, const struct plan *p,
+                         struct estimate *out) {
+    const struct estimate_of cost = { c,
+                                      p,
+                                      v->arch,
+                                      v->row_tokens,
+                                      v->row_targets,
+                                      v->train_rows,
+                                      v->dev_rows,
+                                      v->workers > 0 ? v->workers : 1,
+                                      v->gflops };
     return estimate_run(&cost, out);
 }
 
@@ -112,7 +124,8 @@ static void count(struct compose_view *v) {
     struct compose_facts *f = &v->facts;
     struct err e = ERR_INIT;
     struct plan *p = compose_plan(v, &e);
-    if (!p || plan_fits(p, &e) || config_check_plan(p, &e)) snprintf(f->unfit, sizeof f->unfit, "%.299s", e.text);
+    if (!p || plan_fits(p, &e) || config_check_plan(p, &e))
+        snprintf(f->unfit, sizeof f->unfit, "%.299s", e.text);
     if (!p) return;
     f->counted = true;
     f->trained = p->trained_method;
@@ -124,7 +137,8 @@ static void count(struct compose_view *v) {
     for (int k = 0; k < COMPOSE_NETWORKS && (n = compose_network_at(v, k)); k++) {
         size_t length = strlen(n->name);
         for (int i = 0; i < p->tensors; i++)
-            if (p->tensor[i].kind == PLAN_NETWORK && text_starts(p->tensor[i].name, n->name) && p->tensor[i].name[length] == '.')
+            if (p->tensor[i].kind == PLAN_NETWORK && text_starts(p->tensor[i].name, n->name) &&
+                p->tensor[i].name[length] == '.')
                 f->network_trained[k] += p->tensor[i].count;
     }
     for (int i = 0; i < p->tensors; i++) {
@@ -273,7 +287,8 @@ void compose_config(const struct compose_view *v, struct run_config *out) {
 
 void compose_put_seeds(const struct compose_view *v, struct buf *out) {
     buf_puts(out, "--seeds ");
-    for (int i = 0; i < v->seeds; i++) buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
+    for (int i = 0; i < v->seeds; i++)
+        buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)v->seed[i]);
 }
 
 char *compose_command(const struct compose_view *v) {

@@ -29,8 +29,17 @@ enum axis {
         AXIS_LAYERS, AXIS_SOURCE,
     AXIS_SCALE, AXIS_MID, AXIS_ACTIVATION, AXIS_HEADS, AXIS_INIT, AXIS_DROPOUT, AXIS_LEARN, AXIS_NAMED
 };
-enum { COMPOSE_UNDO = 32, COMPOSE_FINDINGS = 16, COMPOSE_CHOICES = 24, COMPOSE_NETWORKS = 8, COMPOSE_OPTIONS = 96, COMPOSE_SWEPT = 64,
-       COMPOSE_SEEDS = 64, COMPOSE_OFF = 8, COMPOSE_PRESETS = 96 };
+enum {
+    COMPOSE_UNDO = 32,
+    COMPOSE_FINDINGS = 16,
+    COMPOSE_CHOICES = 24,
+    COMPOSE_NETWORKS = 8,
+    COMPOSE_OPTIONS = 96,
+    COMPOSE_SWEPT = 64,
+    COMPOSE_SEEDS = 64,
+    COMPOSE_OFF = 8,
+    COMPOSE_PRESETS = 96
+};
 
 /* A method that the user keeps by name. */
 struct compose_own {
@@ -90,7 +99,8 @@ struct compose_view {
                                   * no head for them */
     bool texts;                  /* the task has source and target texts, which need a decoder */
     size_t train_rows, dev_rows; /* 0 not known */
-    struct config_rows_facts rows[RUN_TASKS]; /* of each task, as far as they are known; what they point to is the app's */
+    struct config_rows_facts
+        rows[RUN_TASKS]; /* of each task, as far as they are known; what they point to is the app's */
     char unread[240];            /* why the rows could not be read; "": they could, or are not read yet */
     double row_tokens, row_targets; /* of a row on average, as it is cut; 0 not known */
     int workers;                 /* that train */
@@ -107,7 +117,8 @@ struct compose_view {
     char *swept[COMPOSE_SWEPT];
     int swepts;
     /* the cursor */
-    int part;                    /* 0 … count-1: a module; behind them the method's networks, the run's options, modules that are off */
+    int part; /* 0 … count-1: a module; behind them the method's networks, the run's options, modules that are
+                 off */
     enum axis axis;
     int key;                     /* place among the keys of a network */
     int option;                  /* place among the run's options, which are walked the same way */
@@ -115,12 +126,13 @@ struct compose_view {
     int note;                    /* finding shown by n, -1 none */
     bool walking;                /* j and k go through one list: one undo step */
     bool describe;               /* D: the choice is explained below */
-    char *start_of, *start;      /* a method and what it does at step 0, in words; owned; NULL: not measured */
+    char *start_of, *start; /* a method and what it does at step 0, in words; owned; NULL: not measured */
     /* owned */
     struct compose_facts facts;
     struct choice choices[COMPOSE_CHOICES];
     int choice_count;
-    const struct option *row[COMPOSE_OPTIONS]; /* the run's options that have a say here, in the order of the walk */
+    const struct option
+        *row[COMPOSE_OPTIONS]; /* the run's options that have a say here, in the order of the walk */
     int options;
     char *stuck[COMPOSE_OPTIONS];/* of each, why no other value goes with the rest, or NULL; owned */
     char refused[240];           /* why the last step passed a value over, "": it did not */
@@ -128,7 +140,8 @@ struct compose_view {
     struct arch bad_on;          /* that model's shape, of which nothing is owned */
     struct compose_state undo[COMPOSE_UNDO]; /* configs owned */
     bool new_rows;               /* the rows are others since the app was told (EFFECT_ROWS) */
-    bool stale_rows;             /* and what is known of them is of others yet; the app, which reads them, says when not */
+    bool
+        stale_rows; /* and what is known of them is of others yet; the app, which reads them, says when not */
     int undo_at, undo_top;       /* states below undo_at can be undone, up to undo_top redone */
 };
 
@@ -136,7 +149,8 @@ void compose_init(struct compose_view *v);
 void compose_release(struct compose_view *v);
 /* Facts, choices and options anew, cursor put inside; after any change from outside. */
 void compose_changed(struct compose_view *v);
-/* Estimates a run of this description on the view's model, examples and machine; false: not known (the model is not read). */
+/* Estimates a run of this description on the view's model, examples and machine; false: not known (the model
+ * is not read). */
 bool compose_estimate(const struct compose_view *v, const struct run_config *c, struct estimate *out);
 /* Takes a method (a preset, one typed) at its usual rate, as one undoable step. */
 void compose_take_method(struct compose_view *v, const struct method *m);
@@ -146,17 +160,18 @@ void compose_start(struct compose_view *v, const char *method, const char *words
 void compose_take_source(struct compose_view *v, const struct run_config *c);
 /* Takes a whole description, as one undoable step; `by`: what set it up, static. */
 void compose_take_config(struct compose_view *v, const struct run_config *c, const char *by);
-/* Writes what the second description says otherwise than the first, as "size 8 → 4, batch 32 → 16"; nothing where
- * they say the same. */
+/* Writes what the second description says otherwise than the first, as "size 8 → 4, batch 32 → 16"; nothing
+ * where they say the same. */
 void compose_difference(const struct run_config *from, const struct run_config *to, struct buf *out);
-/* How many options the run has here, those that have a say with this model and these options; the name of one on
- * the command line; the place of a name, -1 when it is not there. */
+/* How many options the run has here, those that have a say with this model and these options; the name of one
+ * on the command line; the place of a name, -1 when it is not there. */
 int compose_option_count(const struct compose_view *v);
 const char *compose_option_name(const struct compose_view *v, int i);
 int compose_option_find(const struct compose_view *v, const char *name);
 /* Why model and task do not go together, in a line, or NULL. */
 const char *compose_mismatch(const struct compose_view *v);
-/* Returns why what is composed cannot be trained, as far as that is known, or NULL: it is shown as valid, and Enter begins it. */
+/* Returns why what is composed cannot be trained, as far as that is known, or NULL: it is shown as valid, and
+ * Enter begins it. */
 const char *compose_refusal(const struct compose_view *v);
 /* What would be trained: the view's config without what has no say with this model; config_release. */
 void compose_config(const struct compose_view *v, struct run_config *out);

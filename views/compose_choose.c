@@ -52,13 +52,17 @@ const char *axis_name(enum axis a) {
 
 static const char *tap_words(enum tap t) {
     static const char *const words[TAP_COUNT] = {
-        [TAP_NONE] = "\u2013",        [TAP_A_RES] = "attn residual", [TAP_A_IN] = "attn in",
-        [TAP_A_Q] = "attn q",         [TAP_A_K] = "attn k",          [TAP_A_V] = "attn v",
-        [TAP_A_HEAD] = "attn heads",  [TAP_A_CTX] = "attn ctx",      [TAP_A_OUT] = "attn out",
-        [TAP_A_END] = "attn end",     [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
-        [TAP_F_PRE] = "ffn pre",      [TAP_F_ACT] = "ffn act",       [TAP_F_OUT] = "ffn out",
-        [TAP_F_NORM] = "LN(ffn out)", [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",       [TAP_EMBED] = "embedding",
-        [TAP_EMBED_WORDS] = "embed words" };
+        [TAP_NONE] = "\u2013",         [TAP_A_RES] = "attn residual",
+        [TAP_A_IN] = "attn in",        [TAP_A_Q] = "attn q",
+        [TAP_A_K] = "attn k",          [TAP_A_V] = "attn v",
+        [TAP_A_HEAD] = "attn heads",   [TAP_A_CTX] = "attn ctx",
+        [TAP_A_OUT] = "attn out",      [TAP_A_END] = "attn end",
+        [TAP_F_RES] = "ffn residual",  [TAP_F_IN] = "ffn in",
+        [TAP_F_PRE] = "ffn pre",       [TAP_F_ACT] = "ffn act",
+        [TAP_F_OUT] = "ffn out",       [TAP_F_NORM] = "LN(ffn out)",
+        [TAP_A_NORM] = "LN(attn out)", [TAP_F_END] = "ffn end",
+        [TAP_EMBED] = "embedding",     [TAP_EMBED_WORDS] = "embed words"
+    };
     return words[t];
 }
 
@@ -246,7 +250,8 @@ static void list_positions(struct compose_view *v, const struct module *m) {
         { TAP_F_ACT, "Inside the feed-forward part, after its activation, four times as wide." },
         { TAP_F_OUT, "Output of the feed-forward part, before it is added to the residual." },
         { TAP_EMBED, "The embedding's output, below the first layer." },
-        { TAP_EMBED_WORDS, "The word embeddings, before position and norm. Rows of a prompt stand beside them and move the tokens on." },
+        { TAP_EMBED_WORDS, "The word embeddings, before position and norm. Rows of a prompt stand beside "
+                           "them and move the tokens on." },
     };
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     for (size_t i = 0; i < COUNT_OF(taps); i++) {
@@ -274,13 +279,15 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
     char name[48];
     struct module n = *m;
     n.read = m->write;
-    compose_choose_add(v, "sequential", "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.",
-                       &n)->current = m->read == m->write;
+    compose_choose_add(v, "sequential",
+                       "Reads what it writes to: h \u2190 h + f(h). It works on the layer's result.", &n)
+        ->current = m->read == m->write;
     if (m->write == TAP_F_OUT || m->write == TAP_A_OUT) {
         n.read = m->write == TAP_F_OUT ? TAP_F_NORM : TAP_A_NORM;
-        compose_choose_add(v, "sequential, LN first",
-                           "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.",
-                           &n)->current = m->read == n.read;
+        compose_choose_add(
+            v, "sequential, LN first",
+            "Reads LN(out + residual), not yet adapted, and adds to the output: Pfeiffer's adapter.", &n)
+            ->current = m->read == n.read;
     }
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         bool same_part = (order[i] <= TAP_A_END) == (m->write <= TAP_A_END);
@@ -289,8 +296,9 @@ static void list_insertions(struct compose_view *v, const struct module *m) {
         if (order[i] == TAP_A_CTX && m->heads != HEADS_SHARED) continue;
         n.read = order[i];
         snprintf(name, sizeof name, "parallel from %s", tap_words(order[i]));
-        compose_choose_add(v, name, "Reads further up and runs beside the frozen part: h \u2190 h + f(x).", &n)->current =
-            m->read == order[i];
+        compose_choose_add(v, name, "Reads further up and runs beside the frozen part: h \u2190 h + f(x).",
+                           &n)
+            ->current = m->read == order[i];
     }
 }
 

@@ -47,7 +47,8 @@ static void sizes_text(const struct module *m, char out[96]) {
     if (axis_applies(m, NULL, AXIS_SIZE)) axis_value(m, AXIS_SIZE, size);
     if (source_is_prompt(m->source)) snprintf(more, sizeof more, " b %d", m->mid);
     else if (m->source == SOURCE_MLP) snprintf(more, sizeof more, " mlp %d", m->mid);
-    else if (axis_applies(m, NULL, AXIS_ACTIVATION)) snprintf(more, sizeof more, " %s", method_act_name(m->act));
+    else if (axis_applies(m, NULL, AXIS_ACTIVATION))
+        snprintf(more, sizeof more, " %s", method_act_name(m->act));
     if (m->source == SOURCE_SHARED) snprintf(more, sizeof more, " shared");
     snprintf(out, 96, "%s%s", size, more);
 }
@@ -55,7 +56,8 @@ static void sizes_text(const struct module *m, char out[96]) {
 static void composition_text(const struct module *m, char out[96]) {
     char comp[64];
     axis_value(m, AXIS_COMPOSITION, comp);
-    if (axis_applies(m, NULL, AXIS_SCALE)) snprintf(out, 96, "%s %g", m->comp == COMP_LEARNED ? "learned" : comp, m->scale);
+    if (axis_applies(m, NULL, AXIS_SCALE))
+        snprintf(out, 96, "%s %g", m->comp == COMP_LEARNED ? "learned" : comp, m->scale);
     else snprintf(out, 96, "%s", comp);
 }
 
@@ -80,7 +82,8 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
-        zone_add(c, (struct zone){ .at = { x, y, table[k].w, 1 }, .pick = PICK_CELL + i * PICK_AXES + first_axis(k) });
+        zone_add(c, (struct zone){ .at = { x, y, table[k].w, 1 },
+                                   .pick = PICK_CELL + i * PICK_AXES + first_axis(k) });
         if (here && k == column_of(v->axis))
             canvas_paint(c, (struct rect){ x, y, table[k].w - 1, 1 }, canvas_style(c, INK_CURSOR));
         x += table[k].w;
@@ -93,7 +96,8 @@ static void off_row(const struct compose_view *v, struct canvas *c, struct rect 
     bool here = compose_on_off(v) == i;
     char value[64];
     int x = r.x + 6;
-    zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_PART + v->config.method.count + compose_networks(v) + 1 + i });
+    zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 },
+                               .pick = PICK_PART + v->config.method.count + compose_networks(v) + 1 + i });
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
@@ -126,9 +130,11 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
         canvas_fit(c, x, r.y + 1, table[k].w - 1, here ? INK_ACCENT : INK_DIM, table[k].title);
         x += table[k].w;
     }
-    int part = compose_on_off(v) >= 0 ? v->config.method.count + compose_on_off(v) + 1 : v->part; /* its row */
+    int part = compose_on_off(v) >= 0 ? v->config.method.count + compose_on_off(v) + 1
+                                      : v->part; /* its row */
     int top = part >= rows ? part - rows + 1 : 0;
-    if (compose_on_off(v) < 0 && top > v->config.method.count - rows + 1) top = v->config.method.count - rows + 1;
+    if (compose_on_off(v) < 0 && top > v->config.method.count - rows + 1)
+        top = v->config.method.count - rows + 1;
     if (top < 0) top = 0;
     for (int i = 0; i < rows && top + i < v->config.method.count; i++)
         module_row(v, c, r, r.y + 2 + i, top + i);
@@ -229,8 +235,8 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     if (compose_on_off(v) >= 0) {
         canvas_rule(c, r.x, r.y, r.w, "off", NULL);
         canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
-                    "This module is switched off: it is neither counted nor trained. O switches it on again behind the others, - "
-                    "forgets it.");
+                    "This module is switched off: it is neither counted nor trained. O switches it on again "
+                    "behind the others, - forgets it.");
         return;
     }
     if (net) {
@@ -276,7 +282,8 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     int rows = choices(v, c, in, true);
     if (in.h >= COMPOSE_TALL && !net) {
         int says = v->describe ? 5 : 2;
-        compose_draw_all_axes(v, c, (struct rect){ in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1 });
+        compose_draw_all_axes(v, c,
+                              (struct rect){ in.x, in.y + rows + says + 1, in.w, in.h - rows - says - 1 });
         in.h = rows + says;
     }
     if (v->choice >= v->choice_count || rows >= in.h) return;
@@ -323,10 +330,11 @@ static int gather_formulas(const struct method *m, const struct arch *a, struct 
     return count;
 }
 
-/* Where not all have room: first that of the module under the cursor, last what is trained in its place, which the table
- * says as well. */
+/* Where not all have room: first that of the module under the cursor, last what is trained in its place,
+ * which the table says as well. */
 static int formula_rank(const struct compose_view *v, const struct formula *f) {
-    if (v->part < METHOD_MODULES && f->is_of[v->part] && !module_in_weight(&v->config.method.module[v->part])) return 0;
+    if (v->part < METHOD_MODULES && f->is_of[v->part] && !module_in_weight(&v->config.method.module[v->part]))
+        return 0;
     return module_in_weight(&v->config.method.module[f->first]) ? 2 : 1;
 }
 
@@ -354,13 +362,15 @@ static int compose_column(const struct canvas *c, const struct formula *f, int c
 /* With room for it, the tensors and the arithmetic of the first of them stand below. */
 static void draw_formulas(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct formula f[METHOD_MODULES];
-    int count = gather_formulas(&v->config.method, v->arch, f), shown = count < r.h ? count : r.h, y = r.y, last = r.y + r.h - 1;
+    int count = gather_formulas(&v->config.method, v->arch, f), shown = count < r.h ? count : r.h, y = r.y,
+        last = r.y + r.h - 1;
     if (shown < count) sort_formulas(v, f, count);
     int x1 = compose_column(c, f, shown, r.w);
     bool tall = r.h >= 3 * count + 1 && r.w >= 70;
     for (int i = 0; i < count && y <= last; i++, y++) {
         int w = r.w - x1;
-        if (y == last && i + 1 < count) w -= canvas_printf(c, r.x + r.w - 4, y, INK_DIM, " +%d", count - i - 1) + 1;
+        if (y == last && i + 1 < count)
+            w -= canvas_printf(c, r.x + r.w - 4, y, INK_DIM, " +%d", count - i - 1) + 1;
         canvas_text(c, r.x + 3, y, module_ink(f[i].first), f[i].delta);
         canvas_fit(c, r.x + x1, y, w, INK_TEXT, f[i].compose);
         if (!tall) continue;
@@ -370,7 +380,8 @@ static void draw_formulas(const struct compose_view *v, struct canvas *c, struct
     }
 }
 
-/* The cursor is on the run's options: all of them by group, and the schedule where there is room or it is looked at. */
+/* The cursor is on the run's options: all of them by group, and the schedule where there is room or it is
+ * looked at. */
 static void draw_run_options(const struct compose_view *v, struct canvas *c, struct rect r) {
     if (r.h >= 24) {
         int rows = r.h - 12;
@@ -417,7 +428,9 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     char text[300], trained[32], kept[32], head[32], model[32];
     if (!f->counted) {
         canvas_text(c, r.x + 3, y, f->errors ? INK_WARN : INK_DIM,
-                    f->errors ? "not counted: the point is not valid" : v->arch ? "" : "no model yet: T chooses one");
+                    f->errors ? "not counted: the point is not valid"
+                    : v->arch ? ""
+                              : "no model yet: T chooses one");
         return;
     }
     text_thousands((int64_t)f->trained, trained);
@@ -431,8 +444,13 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     x += canvas_printf(c, x, y, INK_DIM, f->head ? "   head " : "   no head");
     if (f->head) x += canvas_text(c, x, y, INK_TEXT, head);
     double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
-    snprintf(text, sizeof text, "   %.*f %% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
-             model, f->head && (r.w >= 100 || !isfinite(f->cost.bytes)) ? " without the head" : ""); /* where what it takes has room */
+    snprintf(text, sizeof text, "   %.*f %% of %s%s",
+             share < 0.1  ? 3
+             : share < 10 ? 2
+                          : 1,
+             share, model,
+             f->head && (r.w >= 100 || !isfinite(f->cost.bytes)) ? " without the head"
+                                                                 : ""); /* where what it takes has room */
     x += canvas_text(c, x, y, INK_TEXT, text);
     int n = 0;
     *text = 0;
@@ -466,7 +484,8 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
     if (*rows) x += canvas_fit(c, x, y, 34, INK_TEXT, rows) + 3;
     if (*rows && v->arch && arch_generates(v->arch) && !v->texts)
         x += canvas_text(c, x - 2, y, INK_DIM, "as text") + 1;
-    bool here = compose_on_run(v) && (r.w < LAYOUT_PAGE_W || r.h > 7); /* where the list of options has no pane of its own */
+    bool here = compose_on_run(v) &&
+                (r.w < LAYOUT_PAGE_W || r.h > 7); /* where the list of options has no pane of its own */
     int rows_left = v->config.tasks ? 1 : 0; /* while the cursor is elsewhere */
     for (int o = 0; o < compose_option_count(v); o++) {
         bool on = here && v->option == o;
@@ -496,7 +515,8 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
         snprintf(state, sizeof state, "\u2717 not valid, %d reason%s: n", f->errors,
                  f->errors == 1 ? "" : "s");
     else if (!v->arch) *state = 0;
-    else if (compose_mismatch(v)) snprintf(state, sizeof state, "\u2717 the task needs a T5, BART or mBART: T");
+    else if (compose_mismatch(v))
+        snprintf(state, sizeof state, "\u2717 the task needs a T5, BART or mBART: T");
     else if (compose_refusal(v)) snprintf(state, sizeof state, "\u2717 cannot be trained so");
     else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
     else snprintf(state, sizeof state, "valid \u2713");
@@ -571,10 +591,14 @@ static void compose_draw_need(const struct ui *ui, const struct layout_frame *f,
     const struct compose_view *v = &ui->compose;
     int aside = f->size != LAYOUT_WIDE ? 0 : f->body.w >= 180 ? 46 : 34;
     bool broad = f->body.w - aside >= 100;
-    int tall = f->size == LAYOUT_WIDE && f->body.h >= 50 && v->part < v->config.method.count ? (f->body.h - 28) : 0;
+    int tall = f->size == LAYOUT_WIDE && f->body.h >= 50 && v->part < v->config.method.count
+                   ? (f->body.h - 28)
+                   : 0;
     int more = !v->config.tasks ? 0 : broad ? 1 : 2; /* their names, here and in the command */
-    *out = (struct layout_need){ .modules = v->config.method.count + v->off.count, .axis = (v->describe ? 7 : 3) + tall,
-                                .facts = (broad ? 4 : 5) + more, .options = compose_on_run(v) };
+    *out = (struct layout_need){ .modules = v->config.method.count + v->off.count,
+                                 .axis = (v->describe ? 7 : 3) + tall,
+                                 .facts = (broad ? 4 : 5) + more,
+                                 .options = compose_on_run(v) };
 }
 
 static const char *compose_draw_hint(const struct ui *ui, const struct key_entry *k) {
@@ -588,21 +612,36 @@ static const char *compose_draw_hint(const struct ui *ui, const struct key_entry
     case REQ_EARLIER:
     case REQ_LATER: return NULL;
     case REQ_CLONE: return v->part < v->config.method.count ? "copy" : NULL;
-    case REQ_SWITCH: return compose_on_run(v) ? "fold" : compose_on_off(v) >= 0 ? "on" : v->part < v->config.method.count ? "off" : NULL;
+    case REQ_SWITCH:
+        return compose_on_run(v)                  ? "fold"
+               : compose_on_off(v) >= 0           ? "on"
+               : v->part < v->config.method.count ? "off"
+                                                  : NULL;
     case REQ_MARK: return v->swepts ? k->hint : NULL;
     default: return k->hint;
     }
 }
 
 static const enum request compose_draw_keys[] = {
-    REQ_TRAIN, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_NEXT,
-    REQ_PREV, REQ_UNDO, REQ_REDO, REQ_RUN, REQ_COPY, REQ_MORE, REQ_LESS, REQ_CHOOSE, REQ_PRESETS, REQ_DESCRIBE,
-    REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_CLONE, REQ_EARLIER, REQ_LATER, REQ_SWITCH, REQ_NOTE, REQ_NAME, REQ_NONE
+    REQ_TRAIN,   REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT,     REQ_RIGHT,   REQ_DOWN, REQ_UP,    REQ_FIRST,
+    REQ_LAST,    REQ_NEXT,      REQ_PREV,      REQ_UNDO,     REQ_REDO,    REQ_RUN,  REQ_COPY,  REQ_MORE,
+    REQ_LESS,    REQ_CHOOSE,    REQ_PRESETS,   REQ_DESCRIBE, REQ_EXPLAIN, REQ_MARK, REQ_SWEEP, REQ_CLONE,
+    REQ_EARLIER, REQ_LATER,     REQ_SWITCH,    REQ_NOTE,     REQ_NAME,    REQ_NONE
 };
 
 const struct screen screen_compose = {
-    .name = "compose", .pick = compose_pick, .about = method_about, .keys = compose_draw_keys, .tab = "1 Compose", .to = REQ_TO_COMPOSE,
-    .init = compose_draw_init, .release = compose_draw_release, .request = compose_request,
-    .panes = layout_compose, .need = compose_draw_need, .draw = draw_compose_screen, .readout = compose_draw_readout,
+    .name = "compose",
+    .pick = compose_pick,
+    .about = method_about,
+    .keys = compose_draw_keys,
+    .tab = "1 Compose",
+    .to = REQ_TO_COMPOSE,
+    .init = compose_draw_init,
+    .release = compose_draw_release,
+    .request = compose_request,
+    .panes = layout_compose,
+    .need = compose_draw_need,
+    .draw = draw_compose_screen,
+    .readout = compose_draw_readout,
     .hint = compose_draw_hint,
 };

@@ -64,7 +64,8 @@ static int put_all(struct option_pen *p) {
     for (int i = 0; i < v->options;) {
         enum option_group g = compose_option_group(v, i);
         int end = i, hidden = 0;
-        for (; end < v->options && compose_option_group(v, end) == g; end++) hidden += compose_option_folded(v, end);
+        for (; end < v->options && compose_option_group(v, end) == g; end++)
+            hidden += compose_option_folded(v, end);
         put_heading(p, g, hidden);
         for (; i < end; i++) {
             if (compose_option_folded(v, i) && v->option != i) continue;
@@ -101,24 +102,28 @@ bool compose_on_schedule(const struct compose_view *v) {
 void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struct rect r) {
     enum { POINTS = 200 };
     static const enum rate_shape shapes[] = {
-        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT };
+        [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT
+    };
     double step[POINTS + 1], rate[POINTS + 1];
     char right[100] = "", lr[32];
     int64_t steps = compose_steps(v, &v->config), warmup = config_warmup_steps(&v->config, steps);
     if (steps) {
         show_short(v->config.lr, lr);
-        snprintf(right, sizeof right, "%lld steps, %lld of warm-up, at most %s", (long long)steps, (long long)warmup, lr);
+        snprintf(right, sizeof right, "%lld steps, %lld of warm-up, at most %s", (long long)steps,
+                 (long long)warmup, lr);
     }
     canvas_rule(c, r.x, r.y, r.w, "rate", right);
     if (!steps) {
-        canvas_text(c, r.x + 3, r.y + 1, INK_DIM, config_is_staged(&v->config) ? "each stage has its own" : "the rows are not read yet");
+        canvas_text(c, r.x + 3, r.y + 1, INK_DIM,
+                    config_is_staged(&v->config) ? "each stage has its own" : "the rows are not read yet");
         return;
     }
     size_t n = steps < POINTS ? (size_t)steps : POINTS;
     for (size_t i = 0; i < n; i++) {
         int64_t at = n > 1 ? (int64_t)llround((double)i * (double)(steps - 1) / (double)(n - 1)) : 0;
         step[i] = (double)at;
-        rate[i] = v->config.lr * rate_factor(shapes[v->config.schedule], (uint64_t)at, (uint64_t)warmup, (uint64_t)steps);
+        rate[i] = v->config.lr *
+                  rate_factor(shapes[v->config.schedule], (uint64_t)at, (uint64_t)warmup, (uint64_t)steps);
     }
     struct plot_data d = { step, rate, n };
     struct plot_look look = { .raw = false };

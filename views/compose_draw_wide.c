@@ -45,7 +45,8 @@ static void draw_near(const struct compose_view *v, struct canvas *c, struct rec
 /* The other axes of the module, then the rules that have a say, then the methods that are nearest. */
 void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struct rect r) {
     int y = r.y, last = r.y + r.h;
-    struct compose_view *of = xmalloc(sizeof *of); /* a look at another axis: nothing of it is kept or let go */
+    struct compose_view *of = xmalloc(
+        sizeof *of); /* a look at another axis: nothing of it is kept or let go */
     *of = *v;
     for (int a = 0; a < axis_count() && y < last && v->part < v->config.method.count; a++) {
         if (a == (int)v->axis || !compose_axis_applies(v, (enum axis)a)) continue;

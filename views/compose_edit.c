@@ -40,20 +40,22 @@ void compose_field(const struct compose_view *v, char label[32], char value[FIEL
     else axis_value(m, v->axis, value);
 }
 
-/* One network a stack makes modules of one size, one projection is of one, and one rule of Kronecker products has as many
- * terms: what one of them gets, all have. */
+/* One network a stack makes modules of one size, one projection is of one, and one rule of Kronecker products
+ * has as many terms: what one of them gets, all have. */
 static void one_size(struct method *m, const struct module *changed) {
     for (int i = 0; i < m->count; i++)
         if (changed->fn == FN_PROJECTED && m->module[i].fn == FN_PROJECTED) m->module[i].size = changed->size;
     for (int i = 0; i < m->count; i++) {
         struct module *x = &m->module[i];
-        if (changed->source == SOURCE_KRONECKER && x->source == SOURCE_KRONECKER && !changed->own_rule && !x->own_rule)
+        if (changed->source == SOURCE_KRONECKER && x->source == SOURCE_KRONECKER && !changed->own_rule &&
+            !x->own_rule)
             x->mid = changed->mid;
     }
     int g = source_is_hyper(changed->source) ? source_generator(changed->source) : -1;
     if (g < 0 || !m->hyper[g].on || m->hyper[g].net != HYPER_STACK) return;
     for (int i = 0; i < m->count; i++)
-        if (m->module[i].source == changed->source && m->module[i].fn == changed->fn) m->module[i].size = changed->size;
+        if (m->module[i].source == changed->source && m->module[i].fn == changed->fn)
+            m->module[i].size = changed->size;
 }
 
 /* Takes a value for what is under the cursor into *c. */
@@ -169,7 +171,8 @@ static void walk(struct compose_view *v, int by) {
     struct module taken = c->module;
     before_change(v, true);
     v->config.method.module[v->part] = taken;
-    if (v->axis == AXIS_SOURCE) network_settle(&v->config.method); /* what makes its values comes and goes with it */
+    if (v->axis == AXIS_SOURCE)
+        network_settle(&v->config.method); /* what makes its values comes and goes with it */
     compose_changed(v);
 }
 
@@ -210,7 +213,8 @@ static void compose_edit_add_module(struct ui *ui) {
         return;
     }
     compose_push(v, NULL);
-    struct module m = v->part < v->config.method.count ? v->config.method.module[v->part] : module_default(FN_LINEAR);
+    struct module m = v->part < v->config.method.count ? v->config.method.module[v->part]
+                                                       : module_default(FN_LINEAR);
     /* a copy would be the same module twice: the next place along the block is taken */
     if (m.fn == FN_LINEAR && m.write == TAP_A_Q) m.write = TAP_A_V;
     else m = module_default(FN_BOTTLENECK);
@@ -237,11 +241,14 @@ static void remove_module(struct ui *ui) {
         ui_say(ui, SAY_INFO, "the %s is removed; u brings it back", n->noun);
         return;
     }
-    if (n) ui_say(ui, SAY_INFO, "a generator goes with the last module that it makes: another source, or - there");
+    if (n)
+        ui_say(ui, SAY_INFO,
+               "a generator goes with the last module that it makes: another source, or - there");
     if (v->part >= v->config.method.count) return;
     compose_push(v, NULL);
     int gone = v->part + 1;
-    for (int i = v->part; i + 1 < v->config.method.count; i++) v->config.method.module[i] = v->config.method.module[i + 1];
+    for (int i = v->part; i + 1 < v->config.method.count; i++)
+        v->config.method.module[i] = v->config.method.module[i + 1];
     v->config.method.count--;
     network_settle(&v->config.method);
     if (v->part == v->config.method.count && v->part) v->part--;
@@ -311,7 +318,8 @@ static void offer_rate(struct ui *ui, double usual_before) {
     if (lr == usual_before || lr == c->lr) return;
     show_short(c->lr, kept);
     show_short(lr, usual);
-    ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr", kept, usual, why);
+    ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr", kept, usual,
+           why);
 }
 
 void compose_tell_rows(struct ui *ui, struct effect *out) {
@@ -336,7 +344,8 @@ void compose_pick(struct ui *ui, int pick, struct effect *out) {
     if (kind != 0) v->walking = false;
     if (kind == PICK_PRESET_AT) {
         if (at >= COMPOSE_PRESETS || !v->bad[at]) compose_take_preset(v, preset_at(at)->name);
-        if (at < COMPOSE_PRESETS && v->bad[at]) ui_say(ui, SAY_WARNING, "%.150s: %.150s", preset_at(at)->name, v->bad[at]);
+        if (at < COMPOSE_PRESETS && v->bad[at])
+            ui_say(ui, SAY_WARNING, "%.150s: %.150s", preset_at(at)->name, v->bad[at]);
         return;
     }
     if (kind == 0) {
@@ -410,7 +419,8 @@ bool compose_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_REDO: {
         bool redo = r == REQ_REDO;
         struct buf said = BUF_INIT;
-        if (compose_undo(v, redo, &said)) ui_say(ui, SAY_INFO, "%s: %.400s", redo ? "redone" : "undone", buf_text(&said));
+        if (compose_undo(v, redo, &said))
+            ui_say(ui, SAY_INFO, "%s: %.400s", redo ? "redone" : "undone", buf_text(&said));
         else ui_say(ui, SAY_INFO, "nothing to %s", redo ? "redo" : "undo");
         buf_release(&said);
         compose_tell_rows(ui, out);

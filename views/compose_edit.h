@@ -1,9 +1,9 @@
 /* Changing the method from the keyboard: axes, choices, number fields.  Shared by the
  * files of Compose and the interface; not for the app.
  *
- * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes), compose_network.c
- * (generator, retriever), compose_option.c and compose_draw_options.c (the run's options), compose_sweep.c (marks for a
- * sweep), compose_draw.c, compose_draw_wide.c and formula.c. */
+ * In compose_edit.c, compose_undo.c, compose_fits.c, compose_modules.c, compose_choose.c (axes),
+ * compose_network.c (generator, retriever), compose_option.c and compose_draw_options.c (the run's options),
+ * compose_sweep.c (marks for a sweep), compose_draw.c, compose_draw_wide.c and formula.c. */
 #ifndef VIEWS_COMPOSE_EDIT_H
 #define VIEWS_COMPOSE_EDIT_H
 
@@ -17,7 +17,8 @@ int axis_count(void);
 const char *axis_name(enum axis a);
 /* The field that the axis is, in this module (which may be NULL for a name); NULL: it is none. */
 const struct key *axis_key(const struct module *m, enum axis a);
-/* An option's short name, its value as shown, what it is, and whether it is among those shown at first glance. */
+/* An option's short name, its value as shown, what it is, and whether it is among those shown at first
+ * glance. */
 const char *option_name(const struct compose_view *v, int i);
 void option_value(const struct compose_view *v, int i, char out[64]);
 void option_says(const struct compose_view *v, int i, char out[240]);
@@ -36,19 +37,22 @@ void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struc
 bool compose_on_schedule(const struct compose_view *v);
 /* compose_fits.c: planned steps of a run so, 0: the rows are not known, or each of its stages has its own. */
 int64_t compose_steps(const struct compose_view *v, const struct run_config *c);
-/* Whether what is asked for goes together, by the check that every run passes (config_fits); ERR_USAGE with the reason. */
+/* Whether what is asked for goes together, by the check that every run passes (config_fits); ERR_USAGE with
+ * the reason. */
 int compose_fits(const struct compose_view *v, const struct run_config *c, struct err *e);
-/* The value of option i that j or k goes to, past those that do not go with the rest: why the first of these does not is in
- * why, "" where there was none.  false: there is no other. */
+/* The value of option i that j or k goes to, past those that do not go with the rest: why the first of these
+ * does not is in why, "" where there was none.  false: there is no other. */
 bool compose_option_next(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM], char why[240]);
 /* Finds for each option whether neither key leads anywhere (v->stuck), while the cursor is among them. */
 void compose_find_stuck(struct compose_view *v);
-/* compose_modules.c: a copy behind the module under the cursor; by places earlier or later; off, or on again. */
+/* compose_modules.c: a copy behind the module under the cursor; by places earlier or later; off, or on
+ * again. */
 void compose_copy_module(struct ui *ui);
 void compose_move_module(struct ui *ui, int by);
 void compose_switch(struct ui *ui);
 void compose_forget_off(struct ui *ui);
-/* Takes a value as it is typed; false with the reason.  Tasks, their weights and the sampling are read at once. */
+/* Takes a value as it is typed; false with the reason.  Tasks, their weights and the sampling are read at
+ * once. */
 bool option_enter(struct run_config *c, const char *name, const char *text, char why[200]);
 /* The value that a step of j or k is, whatever becomes of it. */
 void option_step(const struct compose_view *v, int i, bool up, char out[FIELD_ROOM]);
@@ -56,10 +60,11 @@ double next_double(double value, bool up); /* the next power of two */
 /* An axis that the module has (no activation without a bottleneck).  `arch` may be NULL;
  * stack and site are axes of models with a decoder. */
 bool axis_applies(const struct module *m, const struct arch *arch, enum axis a);
-/* The same of the module under the cursor, and whether the run has a say on it: who learns it is of runs over episodes. */
+/* The same of the module under the cursor, and whether the run has a say on it: who learns it is of runs over
+ * episodes. */
 bool compose_axis_applies(const struct compose_view *v, enum axis a);
-/* The method's networks that are there: how many, one of them, the one under the cursor (NULL: it is elsewhere), and its
- * key there; whether the cursor is on the run's options. */
+/* The method's networks that are there: how many, one of them, the one under the cursor (NULL: it is
+ * elsewhere), and its key there; whether the cursor is on the run's options. */
 int compose_networks(const struct compose_view *v);
 const struct network *compose_network_at(const struct compose_view *v, int at);
 const struct network *compose_network(const struct compose_view *v);
@@ -70,8 +75,8 @@ int compose_on_off(const struct compose_view *v);
 /* The diagram's lines of all networks (returns how many); the keys behind the cursor's. */
 int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct rect r);
 void network_keys_ahead(const struct compose_view *v, char out[120]);
-/* Of the key under the cursor: its words into v->choices; a value that is typed, false with the reason; the value that j
- * or k goes to. */
+/* Of the key under the cursor: its words into v->choices; a value that is typed, false with the reason; the
+ * value that j or k goes to. */
 void network_list(struct compose_view *v);
 bool network_enter(const struct compose_view *v, const char *text, struct method *m, char why[200]);
 void network_step(const struct compose_view *v, bool up, char out[64]);
@@ -96,14 +101,16 @@ void axis_value(const struct module *m, enum axis a, char out[64]);
 /* The site of a module in words: "attn q", "cross q", "ffn out", "all biases". */
 void site_words(const struct module *m, char out[32]);
 
-/* compose_undo.c: remembers the present state, so that the change that follows can be undone; `by` as in compose_state. */
+/* compose_undo.c: remembers the present state, so that the change that follows can be undone; `by` as in
+ * compose_state. */
 void compose_push(struct compose_view *v, const char *by);
 /* Takes the last edit back, or makes it again, and writes what it changed; false: there is none. */
 bool compose_undo(struct compose_view *v, bool redo, struct buf *said);
 /* Marks the rows as others where model or rows differ from those of `was`. */
 void compose_rows_changed(struct compose_view *v, const struct run_config *was);
 
-/* Writes Δh of a module on a model (NULL: before one is chosen), and how it is composed, in the field's notation; sub: "₁", "₁,₂". */
+/* Writes Δh of a module on a model (NULL: before one is chosen), and how it is composed, in the field's
+ * notation; sub: "₁", "₁,₂". */
 void formula_delta(const struct module *m, const struct arch *a, const char *sub, char out[160]);
 void formula_compose(const struct module *m, const char *sub, char out[160]);
 

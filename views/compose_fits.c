@@ -1,5 +1,5 @@
-/* Which values of the run's options go with the method, the model, the rows and one another: what a run that is asked for
- * is checked by (core/train/complete.h), asked before. */
+/* Which values of the run's options go with the method, the model, the rows and one another: what a run that
+ * is asked for is checked by (core/train/complete.h), asked before. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,9 @@ int64_t compose_steps(const struct compose_view *v, const struct run_config *c) 
 }
 
 int compose_fits(const struct compose_view *v, const struct run_config *c, struct err *e) {
-    struct config_facts f = { .arch = v->arch, .model = v->model ? v->model : "the model", .steps = compose_steps(v, c) };
+    struct config_facts f = { .arch = v->arch,
+                              .model = v->model ? v->model : "the model",
+                              .steps = compose_steps(v, c) };
     bool known = v->train_rows && !v->stale_rows && c->tasks == v->config.tasks;
     int tasks = known ? config_task_count(c) : 0;
     if (!v->arch || compose_mismatch(v)) return 0; /* said otherwise */
@@ -27,7 +29,8 @@ int compose_fits(const struct compose_view *v, const struct run_config *c, struc
         x->name = c->tasks ? config_task_name(c, f.tasks) : v->task ? v->task : "the task";
         if (v->texts) x->gold = DATA_TEXT;
         if (!x->classes) x->dev = v->dev_rows > 0;
-        if (c->eval_rows && x->split[1].rows > c->eval_rows) x->split[1].rows = (int)c->eval_rows; /* so many are drawn */
+        if (c->eval_rows && x->split[1].rows > c->eval_rows)
+            x->split[1].rows = (int)c->eval_rows; /* so many are drawn */
     }
     return config_fits(c, &f, e);
 }
@@ -49,7 +52,8 @@ bool compose_option_next(const struct compose_view *v, int i, bool up, char out[
     *why = 0;
     for (int k = 0; k < (o->word || o->kind == OPTION_TEXT ? WORDS_MOST : 1) && !found; k++) {
         option_step(&from, i, up, out);
-        if (!option_enter(&from.config, o->name, out, unread) || option_same(&from.config, &v->config, o)) break;
+        if (!option_enter(&from.config, o->name, out, unread) || option_same(&from.config, &v->config, o))
+            break;
         found = !fits || !compose_fits(v, &from.config, &e);
         if (!found) compose_fits_why(&e, why);
     }

@@ -58,7 +58,9 @@ void compose_move_module(struct ui *ui, int by) {
 }
 
 /* Behind the run's options, the first that is off. */
-static int first_off(const struct compose_view *v) { return v->config.method.count + compose_networks(v) + 1; }
+static int first_off(const struct compose_view *v) {
+    return v->config.method.count + compose_networks(v) + 1;
+}
 
 static void switch_off(struct ui *ui) {
     struct compose_view *v = &ui->compose;

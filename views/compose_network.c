@@ -1,5 +1,5 @@
-/* The method's networks on Compose, a generator or a retriever: parts of their own behind the modules, each a line of
- * the diagram, whose keys are walked as the axes of a module are. */
+/* The method's networks on Compose, a generator or a retriever: parts of their own behind the modules, each a
+ * line of the diagram, whose keys are walked as the axes of a module are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,9 @@ bool compose_on_run(const struct compose_view *v) {
     return v->part == v->config.method.count + compose_networks(v);
 }
 
-int compose_on_off(const struct compose_view *v) { return v->part - v->config.method.count - compose_networks(v) - 1; }
+int compose_on_off(const struct compose_view *v) {
+    return v->part - v->config.method.count - compose_networks(v) - 1;
+}
 
 const struct key *compose_network_key(const struct compose_view *v) {
     const struct network *n = compose_network(v);
@@ -63,8 +65,13 @@ static void put_generator(const struct method *m, int g, const struct arch *a, s
     put_condition(b, "z_\u03C4", h->task);
     put_condition(b, "k_\u03C4", h->prototype);
     if (h->instance != ROW_NONE) {
-        int width = h->instance == ROW_RETRIEVER && m->retriever.width ? m->retriever.width : a ? a->width : 0;
-        put_condition(b, h->instance == ROW_RETRIEVER ? "z of the row" : h->instance == ROW_MLP ? "g(h) of the row" : "h of the row",
+        int width = h->instance == ROW_RETRIEVER && m->retriever.width ? m->retriever.width
+                    : a                                                ? a->width
+                                                                       : 0;
+        put_condition(b,
+                      h->instance == ROW_RETRIEVER ? "z of the row"
+                      : h->instance == ROW_MLP     ? "g(h) of the row"
+                                                   : "h of the row",
                       width ? width : 1);
     }
     put_condition(b, "e_\u2113", h->layer);
@@ -77,7 +84,9 @@ static void put_generator(const struct method *m, int g, const struct arch *a, s
 
 /* "mean of E 512 ▸ 128 relu ▸ 64 = z   supcon, decoupled, λ 0.1 τ 0.1" */
 static void put_retriever(const struct method *m, const struct arch *a, struct buf *b) {
-    static const char *const instance[] = { "", "supcon", "negatives" }, *const prototype[] = { "", "decoupled", "softmax" };
+    static const char *const instance[] = { "", "supcon", "negatives" }, *const prototype[] = { "",
+                                                                                                "decoupled",
+                                                                                                "softmax" };
     const struct retriever *r = &m->retriever;
     buf_puts(b, r->tap ? "mean of layer " : "mean of E");
     if (r->tap) buf_printf(b, "%d", r->tap);
@@ -90,7 +99,8 @@ static void put_retriever(const struct method *m, const struct arch *a, struct b
 }
 
 /* What it reads, its sizes and what it feeds, a line. */
-static void network_line(const struct network *n, const struct method *m, const struct arch *a, struct buf *b) {
+static void network_line(const struct network *n, const struct method *m, const struct arch *a,
+                         struct buf *b) {
     if (network_generator(n) >= 0) {
         put_generator(m, network_generator(n), a, b);
     } else if (!strcmp(n->name, "retriever")) {
@@ -116,14 +126,17 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
         bool wide = r.w >= 100;
         int g = network_generator(n);
         if (g >= 0 && wide)
-            buf_puts(&b, v->config.method.hyper[g].instance != ROW_NONE ? ", for each row" : ", for each task");
+            buf_puts(&b,
+                     v->config.method.hyper[g].instance != ROW_NONE ? ", for each row" : ", for each task");
         if (v->facts.counted && wide && v->facts.network_trained[i]) {
             text_thousands((int64_t)v->facts.network_trained[i], trained);
             buf_printf(&b, "   trained %s", trained);
         }
-        zone_add(c, (struct zone){ .at = { r.x, r.y + rows, r.w, 1 }, .pick = PICK_PART + v->config.method.count + i });
+        zone_add(c, (struct zone){ .at = { r.x, r.y + rows, r.w, 1 },
+                                   .pick = PICK_PART + v->config.method.count + i });
         if (here) canvas_text(c, r.x + 1, r.y + rows, INK_ACCENT, "\u25B8");
-        int used = canvas_fit(c, r.x + 3, r.y + rows, 14, here ? INK_ACCENT : INK_KEY, wide ? n->noun : n->name);
+        int used = canvas_fit(c, r.x + 3, r.y + rows, 14, here ? INK_ACCENT : INK_KEY,
+                              wide ? n->noun : n->name);
         canvas_fit(c, r.x + 4 + used, r.y + rows, r.w - used - 5, here ? INK_TITLE : INK_TEXT, buf_text(&b));
         buf_release(&b);
     }
@@ -146,7 +159,8 @@ void network_keys_ahead(const struct compose_view *v, char out[120]) {
 
 static bool allowed(const struct compose_view *v, const struct method *m, char why[240]) {
     struct finding found[COMPOSE_FINDINGS];
-    if (!v->arch || v->facts.errors || !method_check(m, v->arch, found, COMPOSE_FINDINGS) || found[0].level != LEVEL_ERROR)
+    if (!v->arch || v->facts.errors || !method_check(m, v->arch, found, COMPOSE_FINDINGS) ||
+        found[0].level != LEVEL_ERROR)
         return true;
     memcpy(why, found[0].text, sizeof found[0].text);
     return false;

@@ -1,5 +1,5 @@
-/* The options of the run in Compose: rows of the table of options (core/train/option.h), in the order in which
- * h and l walk them. */
+/* The options of the run in Compose: rows of the table of options (core/train/option.h), in the order in
+ * which h and l walk them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static const struct shown {
     { "seed", "seed", STRIDE_ONE, NULL,
       "Decides the start values, the order of rows and the dropout: same seed, same bits." },
     { "regime", "regime", STRIDE_ONE, NULL,
-      "How it is learned: single, of one task; multi, of several together; meta, over episodes (docs/meta.md)." },
+      "How it is learned: single, of one task; multi, of several together; meta, over episodes "
+      "(docs/meta.md)." },
     { "max-len", "length", STRIDE_DOUBLE, NULL, "Tokens a row; longer rows are cut." },
     { "schedule", "schedule", STRIDE_ONE, NULL, "How the learning rate falls: linear, cosine, constant." },
     { "warmup", "warmup", STRIDE_HUNDREDTH, NULL,
@@ -74,7 +75,9 @@ static bool comes_first(const struct option *o) {
 
 /* The method is the rest of the screen; model and rows are chosen with T, but what part of them is dev. */
 static bool is_here(const struct compose_view *v, const struct option *o) {
-    static const char *const of_rows[] = { "split", "split-seed", "limit", "limit-seed", "metric", "positive" };
+    static const char *const of_rows[] = {
+        "split", "split-seed", "limit", "limit-seed", "metric", "positive"
+    };
     bool rows = false;
     bool texts = v->arch && arch_generates(v->arch);
     if (o->scope == OPTION_OF_TASKS) return v->config.tasks > 0 || !strcmp(o->name, "tasks");
@@ -165,7 +168,9 @@ static void text_option(const struct run_config *c, const struct option *o, char
         for (int i = 0; i < c->tasks; i++) buf_printf(&b, "%s%s", i ? "," : "", c->of[i].task_name);
     else if (text) buf_puts(&b, text);
     else if (o->offset == offsetof(struct run_config, regime)) /* its parts are options beside it */
-        buf_puts(&b, regime_kind_name(config_is_meta(c) ? REGIME_META : c->tasks ? REGIME_MULTI : REGIME_SINGLE));
+        buf_puts(&b, regime_kind_name(config_is_meta(c) ? REGIME_META
+                                      : c->tasks        ? REGIME_MULTI
+                                                        : REGIME_SINGLE));
     else if (o->offset == offsetof(struct run_config, sampling)) buf_puts(&b, "proportional");
     snprintf(out, 64, "%s", b.size ? buf_text(&b) : "none");
     if (b.size >= 64) snprintf(out + 58, 6, "\u2026"); /* the command line below has all */
@@ -297,7 +302,8 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
     int n = 0, at = 0;
     for (; word[n]; n++)
         if (!strcmp(word[n], now)) at = n;
-    if (o->offset == offsetof(struct run_config, form)) n = FORM_MASKED; /* that is of a file of texts, not of a task's rows */
+    if (o->offset == offsetof(struct run_config, form))
+        n = FORM_MASKED; /* that is of a file of texts, not of a task's rows */
     snprintf(out, 64, "%s", word[(at + (up ? n - 1 : 1)) % n]);
     free(now);
 }
@@ -323,7 +329,8 @@ static void compose_option_step_text(const struct compose_view *v, const struct 
         for (int m = 0; m < METRIC_COUNT; m++)
             if (!strcmp(now, metric_name((enum metric_id)m))) at = m;
         at = at < 0 ? (up ? METRIC_COUNT - 1 : 0) : at + (up ? -1 : 1);
-        snprintf(out, FIELD_ROOM, "%s", at < 0 || at >= METRIC_COUNT ? "default" : metric_name((enum metric_id)at));
+        snprintf(out, FIELD_ROOM, "%s",
+                 at < 0 || at >= METRIC_COUNT ? "default" : metric_name((enum metric_id)at));
     }
     free(now);
 }

@@ -1,5 +1,5 @@
-/* A sweep out of Compose: the points marked on its axes become the list of methods, the values marked of options theirs
- * (ui_parts.h). */
+/* A sweep out of Compose: the points marked on its axes become the list of methods, the values marked of
+ * options theirs (ui_parts.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,8 @@ void compose_mark(struct ui *ui) {
         v->swept[v->swepts++] = text;
     }
     int methods = marked_of(v, method_key, sizeof method_key - 1);
-    ui_say(ui, SAY_INFO, "marked for a sweep: %d method%s, %d value%s of options; A makes it", methods, methods == 1 ? "" : "s",
-           v->swepts - methods, v->swepts - methods == 1 ? "" : "s");
+    ui_say(ui, SAY_INFO, "marked for a sweep: %d method%s, %d value%s of options; A makes it", methods,
+           methods == 1 ? "" : "s", v->swepts - methods, v->swepts - methods == 1 ? "" : "s");
 }
 
 bool compose_is_marked(const struct compose_view *v, const struct choice *k) {
@@ -96,14 +96,16 @@ static bool compose_sweep_is_of_one_run(const char *option) {
     return false;
 }
 
-/* Options of a line of `petri train`, without those that are marked, of one run, and a rate that is each method's own. */
+/* Options of a line of `petri train`, without those that are marked, of one run, and a rate that is each
+ * method's own. */
 static void add_options(const struct compose_view *v, const char *command, bool own_rate, struct buf *out) {
     char *word;
     while ((word = text_word(&command))) {
         const char *name = word + 2;
-        char *value = word[0] == '-' && has_value(name) ? text_word(&command) : NULL, *key = xprintf("%s=", name);
-        bool skip = word[0] != '-' || compose_sweep_is_of_one_run(name) || (own_rate && !strcmp(name, "lr")) ||
-                    marked_of(v, key, strlen(key));
+        char *value = word[0] == '-' && has_value(name) ? text_word(&command) : NULL,
+             *key = xprintf("%s=", name);
+        bool skip = word[0] != '-' || compose_sweep_is_of_one_run(name) ||
+                    (own_rate && !strcmp(name, "lr")) || marked_of(v, key, strlen(key));
         if (!skip) buf_printf(out, " %s", word);
         if (!skip && value) buf_putc(out, ' '), text_shell_word(out, value);
         free(word), free(value), free(key);

@@ -10,9 +10,11 @@
 
 enum { CHANGES_SHOWN = 4 }; /* of one step; the rest are counted */
 
-static void add_change(struct buf *out, int *n, const char *name, const char *was, const char *now, const char *of) {
+static void add_change(struct buf *out, int *n, const char *name, const char *was, const char *now,
+                       const char *of) {
     if (++*n > CHANGES_SHOWN) return;
-    buf_printf(out, "%s%s %s \u2192 %s%s", *n > 1 ? ", " : "", name, *was ? was : "none", *now ? now : "none", of);
+    buf_printf(out, "%s%s %s \u2192 %s%s", *n > 1 ? ", " : "", name, *was ? was : "none", *now ? now : "none",
+               of);
 }
 
 /* The axes of the modules that differ; a function brings its own axes. */
@@ -25,7 +27,8 @@ static void add_axes(struct buf *out, int *n, const struct method *from, const s
             int letter = a == AXIS_SIZE ? 2 : 0; /* "r 8" */
             axis_value(&from->module[i], (enum axis)a, was);
             axis_value(&to->module[i], (enum axis)a, now);
-            if (strcmp(was, now) != 0) add_change(out, n, axis_name((enum axis)a), was + letter, now + letter, of);
+            if (strcmp(was, now) != 0)
+                add_change(out, n, axis_name((enum axis)a), was + letter, now + letter, of);
         }
     }
 }
@@ -103,7 +106,8 @@ static void step_words(const struct compose_state *from, const struct compose_st
     compose_difference(&from->config, &to->config, out);
     if ((from->seeds || to->seeds) && strcmp(buf_text(&was), buf_text(&now)) != 0)
         buf_printf(out, "%sseeds %s \u2192 %s", out->size ? ", " : "", buf_text(&was), buf_text(&now));
-    if (!out->size && memcmp(&from->off, &to->off, sizeof from->off) != 0) buf_puts(out, "a module that is off");
+    if (!out->size && memcmp(&from->off, &to->off, sizeof from->off) != 0)
+        buf_puts(out, "a module that is off");
     buf_release(&was);
     buf_release(&now);
 }

@@ -37,7 +37,8 @@ static bool data_is_read(const struct data_view *v) { return v->read.asked && v-
 static void data_take(struct ui *ui, struct effect *out) {
     const struct data_view *v = &ui->data;
     if (!data_is_read(v)) ui_say(ui, SAY_INFO, "the rows are still being read");
-    else if (!v->read.ok) ui_say(ui, SAY_WARNING, "they cannot be read so: %.700s", v->read.lines ? v->read.line[0] : "");
+    else if (!v->read.ok)
+        ui_say(ui, SAY_WARNING, "they cannot be read so: %.700s", v->read.lines ? v->read.line[0] : "");
     else out->kind = EFFECT_OWN_ROWS;
 }
 
@@ -71,10 +72,14 @@ static void data_column_row(const struct data_view *v, struct canvas *c, struct 
     int x = r.x + 3 + DATA_NAME + 2 + DATA_ROLE;
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, k->name);
-    canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE, v->role[i] == PEEK_NONE ? INK_DIM : INK_TITLE, peek_role_name(v->role[i]));
-    if (here) canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, 1 }, canvas_style(c, INK_CURSOR));
+    canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE, v->role[i] == PEEK_NONE ? INK_DIM : INK_TITLE,
+               peek_role_name(v->role[i]));
+    if (here)
+        canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, 1 },
+                     canvas_style(c, INK_CURSOR));
     int room = r.x + r.w - 1 - x, each = room / 2;
-    for (int n = 0; n < v->look.peek->rows && x < r.x + r.w - 4; n++) { /* as many rows as there is room for */
+    for (int n = 0; n < v->look.peek->rows && x < r.x + r.w - 4;
+         n++) { /* as many rows as there is room for */
         if (!k->cell[n]) continue;
         int w = r.x + r.w - 1 - x < each ? r.x + r.w - 1 - x : each;
         x += canvas_fit(c, x, y, w, INK_DIM, k->cell[n]);
@@ -82,7 +87,8 @@ static void data_column_row(const struct data_view *v, struct canvas *c, struct 
     }
 }
 
-static void data_option_row(const struct data_view *v, struct canvas *c, struct rect r, int y, int i, int line) {
+static void data_option_row(const struct data_view *v, struct canvas *c, struct rect r, int y, int i,
+                            int line) {
     const char *name;
     char value[160];
     bool here = i == v->at;
@@ -90,17 +96,20 @@ static void data_option_row(const struct data_view *v, struct canvas *c, struct 
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
     canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, name);
     int used = canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, r.w - DATA_NAME - 6, INK_TITLE, value);
-    if (here) canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, used, 1 }, canvas_style(c, INK_CURSOR));
+    if (here)
+        canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, used, 1 }, canvas_style(c, INK_CURSOR));
 }
 
 /* Columns, then what is said of the file as a whole; returns the rows used. */
 static int data_draw_lines(const struct data_view *v, struct canvas *c, struct rect r) {
-    int line[DATA_OPTIONS], options = data_options(v, line), columns = data_columns(v), all = columns + options;
+    int line[DATA_OPTIONS], options = data_options(v, line), columns = data_columns(v),
+                            all = columns + options;
     int rows = all < r.h ? all : r.h, top = v->first;
     ui_in_sight(&top, v->at, rows);
     if (top + rows > all) top = all - rows;
     for (int i = 0; i < rows; i++) {
-        zone_add(c, (struct zone){ .at = { r.x, r.y + i, r.w, 1 }, .down = top + i - v->at, .key = PRESS_RIGHT });
+        zone_add(
+            c, (struct zone){ .at = { r.x, r.y + i, r.w, 1 }, .down = top + i - v->at, .key = PRESS_RIGHT });
         if (top + i < columns) data_column_row(v, c, r, r.y + i, top + i);
         else data_option_row(v, c, r, r.y + i, top + i, line[top + i - columns]);
     }
@@ -116,11 +125,14 @@ static void data_draw_report(const struct data_view *v, struct canvas *c, struct
     const struct data_read *k = &v->read;
     char right[80] = "";
     int y = r.y + 1, last = r.y + r.h;
-    if (k->lines > r.h - 1) snprintf(right, sizeof right, "from line %d of %d: ^d ^u", v->report_top + 1, k->lines);
-    canvas_title(c, r, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows", right);
+    if (k->lines > r.h - 1)
+        snprintf(right, sizeof right, "from line %d of %d: ^d ^u", v->report_top + 1, k->lines);
+    canvas_title(c, r, data_is_read(v) ? k->ok ? "Rows, as they are read" : "They cannot be read so" : "Rows",
+                 right);
     if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading them\u2026");
     for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)
-        y += canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, last - y }, data_report_ink(k, k->line[i]), k->line[i]);
+        y += canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, last - y }, data_report_ink(k, k->line[i]),
+                         k->line[i]);
 }
 
 static const char *data_kind_words(const struct data_look *k) {
@@ -160,8 +172,10 @@ static void data_readout(const struct ui *ui, struct buf *out) {
     const struct run_config *c = &v->config;
     const struct {
         const char *name, *value;
-    } said[] = { { "text", c->text_column }, { "text-b", c->text_b_column }, { "label", c->label_column },
-                { "source", c->source_column }, { "target", c->target_column }, { "delimiter", c->delimiter } };
+    } said[] = {
+        { "text", c->text_column },     { "text-b", c->text_b_column }, { "label", c->label_column },
+        { "source", c->source_column }, { "target", c->target_column }, { "delimiter", c->delimiter }
+    };
     if (!v->look.path || v->look.failed) return;
     buf_puts(out, v->look.list ? "--tasks " : v->look.folder ? "--task " : "--train ");
     char *name = file_base_name(v->look.path);
@@ -189,13 +203,21 @@ static const char *data_hint(const struct ui *ui, const struct key_entry *k) {
 static void data_init(struct ui *ui) { config_init(&ui->data.config); }
 static void data_release(struct ui *ui) { config_release(&ui->data.config); }
 
-static const enum request data_keys[] = {
-    REQ_OPEN, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_CHOOSE, REQ_NONE
-};
+static const enum request data_keys[] = { REQ_OPEN,    REQ_LEFT,   REQ_RIGHT, REQ_DOWN,
+                                          REQ_UP,      REQ_FIRST,  REQ_LAST,  REQ_PAGE_DOWN,
+                                          REQ_PAGE_UP, REQ_CHOOSE, REQ_NONE };
 
 const struct screen screen_data = {
     .name = "data",
-    .about = "Your own data: find a file, say what its columns are, see what was read before anything trains.",
-    .keys = data_keys, .under = &screen_compose, .back = data_back, .init = data_init, .release = data_release,
-    .request = data_request, .draw = data_draw, .readout = data_readout, .hint = data_hint,
+    .about =
+        "Your own data: find a file, say what its columns are, see what was read before anything trains.",
+    .keys = data_keys,
+    .under = &screen_compose,
+    .back = data_back,
+    .init = data_init,
+    .release = data_release,
+    .request = data_request,
+    .draw = data_draw,
+    .readout = data_readout,
+    .hint = data_hint,
 };

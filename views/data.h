@@ -1,9 +1,11 @@
-/* Own data on the screen: a file is found (folders and files, narrowed by typing), looked at (its columns with their
- * first rows, what each is read as, where the dev rows come from), and read as training would read it, so that the
- * import report is seen before anything trains.  What is taken is a description of rows, as the command line gives it.
+/* Own data on the screen: a file is found (folders and files, narrowed by typing), looked at (its columns
+ * with their first rows, what each is read as, where the dev rows come from), and read as training would read
+ * it, so that the import report is seen before anything trains.  What is taken is a description of rows, as
+ * the command line gives it.
  *
- * The app lists a folder (EFFECT_FOLDER), looks at what was chosen (EFFECT_LOOK) and reads it (EFFECT_IMPORT) into the
- * pointers below, which are its own.  Finding is data_files.c, the rest data.c; data_rows.c joins the two to a config. */
+ * The app lists a folder (EFFECT_FOLDER), looks at what was chosen (EFFECT_LOOK) and reads it (EFFECT_IMPORT)
+ * into the pointers below, which are its own.  Finding is data_files.c, the rest data.c; data_rows.c joins
+ * the two to a config. */
 #ifndef VIEWS_DATA_H
 #define VIEWS_DATA_H
 
@@ -67,7 +69,7 @@ struct data_view {
     int at;                    /* column under the cursor; behind the columns: an option */
     int first;                 /* first line shown */
     int dev;                   /* place in the list of where dev rows come from */
-    bool again;                /* the same file is looked at anew: what was set of its first line and kind stays */
+    bool again; /* the same file is looked at anew: what was set of its first line and kind stays */
     int64_t asked;             /* readings asked for so far */
     int report_top;
 };

@@ -94,7 +94,8 @@ static void data_files_take(struct ui *ui, struct effect *out) {
         return;
     }
     if (e && !e->folder && !e->read) {
-        ui_say(ui, SAY_WARNING, "its name does not tell a format that is read: .tsv, .csv, .jsonl, .json or .txt");
+        ui_say(ui, SAY_WARNING,
+               "its name does not tell a format that is read: .tsv, .csv, .jsonl, .json or .txt");
         return;
     }
     if (e) {
@@ -166,8 +167,12 @@ static void fixed_row(const struct ui *ui, struct canvas *c, struct rect r, int 
     static const char *const names[FIXED] = { "model", "task", "../" };
     const struct compose_view *v = &ui->compose;
     char says[200];
-    if (i == FIXED_MODEL) snprintf(says, sizeof says, "%.80s now; Enter lists those that are here", v->model ? v->model : "none");
-    else if (i == FIXED_TASK) snprintf(says, sizeof says, "%.80s now; Enter lists those that are here by name", v->task ? v->task : "none");
+    if (i == FIXED_MODEL)
+        snprintf(says, sizeof says, "%.80s now; Enter lists those that are here",
+                 v->model ? v->model : "none");
+    else if (i == FIXED_TASK)
+        snprintf(says, sizeof says, "%.80s now; Enter lists those that are here by name",
+                 v->task ? v->task : "none");
     else snprintf(says, sizeof says, "the folder above");
     canvas_text(c, r.x + 3, y, ui->data.cursor == i ? INK_ACCENT : INK_TEXT, names[i]);
     canvas_fit(c, r.x + 12, y, r.w - 13, INK_DIM, says);
@@ -188,7 +193,8 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     char right[64] = "";
     const struct data_folder *f = &v->here;
     int n = shown(v);
-    if (f->left_out) snprintf(right, sizeof right, "the first %d of %d", f->entries, f->entries + f->left_out);
+    if (f->left_out)
+        snprintf(right, sizeof right, "the first %d of %d", f->entries, f->entries + f->left_out);
     canvas_title(c, r, f->path ? f->path : "own data", right);
     for (int i = v->top; i < n && i - v->top < r.h - 1; i++) {
         int y = r.y + 1 + i - v->top;

@@ -12,7 +12,9 @@ static const char *const data_rows_splits[] = { "10%", "5%", "20%", "30%" };
 int data_columns(const struct data_view *v) { return v->look.peek ? v->look.peek->columns : 0; }
 
 /* Where dev rows may come from: files likely by their names, shares held out, other files, none. */
-static int data_devs(const struct data_view *v) { return v->look.own_dev ? 1 : v->look.besides + (int)COUNT_OF(data_rows_splits) + 1; }
+static int data_devs(const struct data_view *v) {
+    return v->look.own_dev ? 1 : v->look.besides + (int)COUNT_OF(data_rows_splits) + 1;
+}
 
 /* The file of a place, or the share, or neither. */
 static void dev_at(const struct data_view *v, int i, const char **file, const char **split) {
@@ -131,7 +133,8 @@ static int word_at(const struct data_view *v, int line) {
 }
 
 void data_option_words(const struct data_view *v, int line, const char **name, char value[160]) {
-    static const char *const names[DATA_OPTIONS] = { "dev rows", "label is", "first line", "between columns" };
+    static const char *const names[DATA_OPTIONS] = { "dev rows", "label is", "first line",
+                                                     "between columns" };
     *name = names[line];
     if (line == ROW_DEV) data_dev_words(v, value);
     else snprintf(value, 160, "%s", data_rows_words[line][word_at(v, line)]);

@@ -76,7 +76,8 @@ static void tasks(struct sheet *p, const struct detail_view *v) {
     if (name > p->r.w / 3) name = p->r.w / 3;
     if (p->c) {
         canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "task");
-        canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_DIM, "metric             value      step  majority  dev rows");
+        canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_DIM,
+                    "metric             value      step  majority  dev rows");
     }
     p->rows++;
     for (int i = 0; i < r->task_results; i++, p->rows++) {
@@ -85,8 +86,9 @@ static void tasks(struct sheet *p, const struct detail_view *v) {
         show_value(t->value, value);
         show_value(t->majority, majority);
         if (t->rows) show_count(t->rows, rows);
-        snprintf(text, sizeof text, "%-15.15s %8s  %8lld  %8s  %8s", t->metric, t->undefined ? "undef." : value,
-                 (long long)t->step, isnan(t->majority) ? "-" : majority, t->rows ? rows : "-");
+        snprintf(text, sizeof text, "%-15.15s %8s  %8lld  %8s  %8s", t->metric,
+                 t->undefined ? "undef." : value, (long long)t->step, isnan(t->majority) ? "-" : majority,
+                 t->rows ? rows : "-");
         canvas_fit(p->c, p->r.x + 1, sheet_y(p), name, INK_TEXT, t->name);
         canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_TEXT, text);
     }
@@ -100,7 +102,8 @@ static void tests(struct sheet *p, const struct detail_view *v) {
         char number[32];
         struct buf b = BUF_INIT;
         show_value(t->value, number);
-        buf_printf(&b, "%s%s%s %s", t->task ? t->task : "", t->task ? " " : "", t->metric, t->undefined ? "undefined" : number);
+        buf_printf(&b, "%s%s%s %s", t->task ? t->task : "", t->task ? " " : "", t->metric,
+                   t->undefined ? "undefined" : number);
         if (t->undefined) buf_printf(&b, " (%s)", t->undefined);
         show_value(t->majority, number);
         if (isfinite(t->majority)) buf_printf(&b, " (majority %s)", number);
@@ -299,15 +302,20 @@ static const char *detail_hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request detail_keys[] = {
-    REQ_STOP, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO, REQ_REDO, REQ_CLONE,
-    REQ_RUN, REQ_TRASH, REQ_WATCH, REQ_COPY, REQ_NONE
-};
+static const enum request detail_keys[] = { REQ_STOP,      REQ_DOWN,    REQ_UP,    REQ_FIRST, REQ_LAST,
+                                            REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_UNDO,  REQ_REDO,  REQ_CLONE,
+                                            REQ_RUN,       REQ_TRASH,   REQ_WATCH, REQ_COPY,  REQ_NONE };
 
 const struct screen screen_detail = {
     .name = "detail",
     .about = "A run's page: what became of it, what it was trained with, and what it left.",
-    .keys = detail_keys, .under = &screen_runs, .back = detail_back,
-    .request = detail_request, .run = detail_run, .refresh = detail_refresh, .draw = detail_draw, .hint = detail_hint,
+    .keys = detail_keys,
+    .under = &screen_runs,
+    .back = detail_back,
+    .request = detail_request,
+    .run = detail_run,
+    .refresh = detail_refresh,
+    .draw = detail_draw,
+    .hint = detail_hint,
     .pictured = detail_pictured,
 };

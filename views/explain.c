@@ -19,13 +19,19 @@
 
 /* A member of the JSON form. */
 static const char *section_name(enum explain_section s) {
-    static const char *const names[EXPLAIN_SECTIONS] = { "about", "axes", "formula", "trains", "costs", "equals", "released" };
+    static const char *const names[EXPLAIN_SECTIONS] = { "about", "axes",   "formula", "trains",
+                                                         "costs", "equals", "released" };
     return names[s];
 }
 
 const char *explain_section_title(enum explain_section s) {
-    static const char *const titles[EXPLAIN_SECTIONS] = { "what it is",    "axes",             "formula", "what trains",
-                                                         "what it costs", "what equals what", "what the published code does otherwise" };
+    static const char *const titles[EXPLAIN_SECTIONS] = { "what it is",
+                                                          "axes",
+                                                          "formula",
+                                                          "what trains",
+                                                          "what it costs",
+                                                          "what equals what",
+                                                          "what the published code does otherwise" };
     return titles[s];
 }
 
@@ -38,7 +44,8 @@ static void add_line(struct explain_page *page, enum explain_section section, ch
 #define add(page, section, ...) add_line(page, section, xprintf(__VA_ARGS__))
 
 /* Takes `text`; nothing of NULL. */
-static void add_taken(struct explain_page *page, enum explain_section section, const char *label, char *text) {
+static void add_taken(struct explain_page *page, enum explain_section section, const char *label,
+                      char *text) {
     if (text) add(page, section, "%s%s", label, text);
     free(text);
 }
@@ -48,7 +55,8 @@ static void add_about(struct explain_page *page, const struct method *m, const s
     if (preset) add(page, EXPLAIN_ABOUT, "%s", preset->note);
     add(page, EXPLAIN_ABOUT, "written: %s", text);
     if (strcmp(text, spelled)) add(page, EXPLAIN_ABOUT, "module by module: %s", spelled);
-    if (preset && *preset->sizes) add(page, EXPLAIN_ABOUT, "usual sizes %s, learning rate %g with AdamW", preset->sizes, preset->lr);
+    if (preset && *preset->sizes)
+        add(page, EXPLAIN_ABOUT, "usual sizes %s, learning rate %g with AdamW", preset->sizes, preset->lr);
     if (preset && preset->regime) add(page, EXPLAIN_ABOUT, "learned: %s", preset->regime);
     free(text);
     free(spelled);
@@ -60,8 +68,9 @@ static void explain_add_axes(struct explain_page *page, const struct module *m, 
     struct buf b = BUF_INIT;
     char layers[KEY_TEXT], sizes[64];
     buf_printf(&b, "%d  %s", number, function_of(m)->title);
-    if (module_takes(m, TAKES_READ)) buf_printf(&b, " · reads %s, writes %s: %s", tap_name(m->read), tap_name(m->write),
-                                                module_insertion(m));
+    if (module_takes(m, TAKES_READ))
+        buf_printf(&b, " · reads %s, writes %s: %s", tap_name(m->read), tap_name(m->write),
+                   module_insertion(m));
     else if (m->write != TAP_NONE) buf_printf(&b, " · at %s", tap_name(m->write));
     else buf_printf(&b, " · %s", target_name(m->target));
     if (!module_in_weight(m)) {
@@ -104,18 +113,25 @@ static void add_formulas(struct explain_page *page, const struct method *m, cons
     }
     add_generators(page, m);
     if (m->retriever.on)
-        add(page, EXPLAIN_FORMULA, "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at temperature %g",
-            m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight, m->retriever.temperature);
+        add(page, EXPLAIN_FORMULA,
+            "retriever: %s of the mean h over a row's tokens; loss + %g·(losses between rows), at "
+            "temperature %g",
+            m->retriever.width ? "z = W_2 relu(W_1 h + b_1) + b_2" : "z = h", m->retriever.weight,
+            m->retriever.temperature);
     if (m->fusion.on) add_taken(page, EXPLAIN_FORMULA, "fusion: ", fusion_formula(m));
     if (m->attempt.on) add_taken(page, EXPLAIN_FORMULA, "attempt: ", attempt_formula(m));
     if (m->pruning.on && m->pruning.mask == MASK_LEARNED)
-        add(page, EXPLAIN_FORMULA, "z = min(1, max(0, 3s − 1.5)), s = σ(log u − log(1−u) + α); loss + %g·(expected number of z above 0)",
+        add(page, EXPLAIN_FORMULA,
+            "z = min(1, max(0, 3s − 1.5)), s = σ(log u − log(1−u) + α); loss + %g·(expected number of z "
+            "above 0)",
             m->pruning.weight);
-    if (fusion_has_identity(m)) add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all places", m->fusion.weight);
+    if (fusion_has_identity(m))
+        add(page, EXPLAIN_FORMULA, "loss + %g·Σ ‖I − V‖², over all places", m->fusion.weight);
     const struct classifier *c = &m->classifier;
     if (c->on)
-        add(page, EXPLAIN_FORMULA, "classifier: %s%s of %s", c->layers > 1 ? method_act_name(c->act) : "p W + b",
-            c->layers > 1 ? "(p W_1 + b_1) W + b" : "", c->pooler ? "the model's pooler p" : "the first token p of the encoder's output");
+        add(page, EXPLAIN_FORMULA, "classifier: %s%s of %s",
+            c->layers > 1 ? method_act_name(c->act) : "p W + b", c->layers > 1 ? "(p W_1 + b_1) W + b" : "",
+            c->pooler ? "the model's pooler p" : "the first token p of the encoder's output");
     if (!m->count) add(page, EXPLAIN_FORMULA, "none: nothing is added to the model");
 }
 
@@ -134,10 +150,13 @@ static void add_trains(struct explain_page *page, const struct plan *p, const st
     add_taken(page, EXPLAIN_TRAINS, "fusion: ", plan_network_arithmetic(p, "fusion"));
     add_taken(page, EXPLAIN_TRAINS, "attempt: ", plan_network_arithmetic(p, "attempt"));
     text_thousands((int64_t)p->head, shown);
-    if (p->head && p->method.head == METHOD_HEAD_TRAINED) add(page, EXPLAIN_TRAINS, "head%s: %s", p->tasks > 1 ? "s" : "", shown);
+    if (p->head && p->method.head == METHOD_HEAD_TRAINED)
+        add(page, EXPLAIN_TRAINS, "head%s: %s", p->tasks > 1 ? "s" : "", shown);
     text_thousands((int64_t)(p->trained_method - p->own), shown);
     text_thousands((int64_t)p->own, own);
-    if (p->tasks > 1) add(page, EXPLAIN_TRAINS, "of them %s are shared by %d tasks, %s are the tasks' own", shown, p->tasks, own);
+    if (p->tasks > 1)
+        add(page, EXPLAIN_TRAINS, "of them %s are shared by %d tasks, %s are the tasks' own", shown, p->tasks,
+            own);
 }
 
 static void add_costs(struct explain_page *page, const struct plan *p) {
@@ -148,12 +167,14 @@ static void add_costs(struct explain_page *page, const struct plan *p) {
     text_thousands((int64_t)p->trained_method, trained);
     text_thousands((int64_t)p->model, model);
     text_thousands((int64_t)p->kept_method, kept);
-    add(page, EXPLAIN_COSTS, "%s values trained, %.3f %% of the model's %s, without the head", trained, share, model);
+    add(page, EXPLAIN_COSTS, "%s values trained, %.3f %% of the model's %s, without the head", trained, share,
+        model);
     if (p->tasks > 1) add(page, EXPLAIN_COSTS, "%.3f %% a task, of %d", share / p->tasks, p->tasks);
     add(page, EXPLAIN_COSTS, "%s values kept after training", kept);
     add(page, EXPLAIN_COSTS, "%.1f MB for values, gradients and AdamW's moments while training",
         (double)(p->trained_method + p->head) * STATE * 1e-6);
-    if (attach_can_merge(p, &why)) add(page, EXPLAIN_COSTS, "folds into the model's weights: then it costs nothing in use");
+    if (attach_can_merge(p, &why))
+        add(page, EXPLAIN_COSTS, "folds into the model's weights: then it costs nothing in use");
     else add(page, EXPLAIN_COSTS, "does not fold into the model's weights: %s", why);
 }
 
@@ -170,26 +191,29 @@ static void add_findings(struct explain_page *page, const struct method *m, cons
 /* Whether a call of the preset has the scale of the method, whose sizes it takes. */
 static bool is_scaled_as(const struct preset *p, const struct method *m) {
     const struct module *x = &m->module[0];
-    return !m->count || x->comp != COMP_SCALED || fabs(preset_scale(p, x) - x->scale) <= 1e-9 * fabs(x->scale);
+    return !m->count || x->comp != COMP_SCALED ||
+           fabs(preset_scale(p, x) - x->scale) <= 1e-9 * fabs(x->scale);
 }
 
 /* Presets that are written as another one's call: the same point, or the same with another scale. */
-static void explain_add_words(struct explain_page *page, const struct method *m, const struct preset *named, const struct preset *is) {
+static void explain_add_words(struct explain_page *page, const struct method *m, const struct preset *named,
+                              const struct preset *is) {
     const struct preset *first = named && named->same_as ? preset_find(named->same_as) : NULL, *p;
     if (first && is_scaled_as(first, m)) add(page, EXPLAIN_EQUALS, "the same point as %s", first->name);
     else if (first)
-        add(page, EXPLAIN_EQUALS, "%s with s = %g in place of %g", first->name, m->module[0].scale, preset_scale(first, &m->module[0]));
+        add(page, EXPLAIN_EQUALS, "%s with s = %g in place of %g", first->name, m->module[0].scale,
+            preset_scale(first, &m->module[0]));
     for (int i = 0; is && (p = preset_at(i)); i++) {
         if (p == named || !p->same_as || strcmp(p->same_as, is->name)) continue;
         if (is_scaled_as(p, m)) add(page, EXPLAIN_EQUALS, "%s is another word for %s", p->name, is->name);
         else
-            add(page, EXPLAIN_EQUALS, "%s is %s with s = %g in place of %g", p->name, is->name, preset_scale(p, &m->module[0]),
-                m->module[0].scale);
+            add(page, EXPLAIN_EQUALS, "%s is %s with s = %g in place of %g", p->name, is->name,
+                preset_scale(p, &m->module[0]), m->module[0].scale);
     }
 }
 
-static void add_equals(struct explain_page *page, const struct method *m, const struct preset *preset, const struct preset *is,
-                       const struct arch *a) {
+static void add_equals(struct explain_page *page, const struct method *m, const struct preset *preset,
+                       const struct preset *is, const struct arch *a) {
     const struct equality *q;
     explain_add_words(page, m, preset, is);
     for (int i = 0; (q = equality_at(i)); i++)
@@ -200,7 +224,8 @@ static void add_equals(struct explain_page *page, const struct method *m, const 
         add_taken(page, EXPLAIN_EQUALS, from, method_apart(m, &near->method));
         free(from);
     }
-    add_taken(page, EXPLAIN_EQUALS, is ? "nearest to it among the others: " : "nearest published: ", method_nearest_but(m, is));
+    add_taken(page, EXPLAIN_EQUALS,
+              is ? "nearest to it among the others: " : "nearest published: ", method_nearest_but(m, is));
 }
 
 /* Of what is no preset itself, what is known of the nearest one. */
@@ -211,8 +236,8 @@ static void add_released(struct explain_page *page, const struct method *m, cons
     else add(page, EXPLAIN_RELEASED, "of %s, the nearest published: %s", of->name, of->released);
 }
 
-void explain_fill(struct explain_page *out, const struct method *given, const struct preset *named, const struct plan *p,
-                  const struct arch *a) {
+void explain_fill(struct explain_page *out, const struct method *given, const struct preset *named,
+                  const struct plan *p, const struct arch *a) {
     struct method m = *given;
     const struct preset *is = method_preset(&m), *preset = named ? named : is;
     *out = (struct explain_page){ 0 };

@@ -1,6 +1,6 @@
-/* What a method is, on a page: its axes, its formulas, what trains, what it costs on a model, what equals what, what
- * the published code does otherwise.  One page for the screen and for `petri explain`; no number is on it that was not
- * counted on the model.  explain.c makes it, explain_draw.c is the screen. */
+/* What a method is, on a page: its axes, its formulas, what trains, what it costs on a model, what equals
+ * what, what the published code does otherwise.  One page for the screen and for `petri explain`; no number
+ * is on it that was not counted on the model.  explain.c makes it, explain_draw.c is the screen. */
 #ifndef VIEWS_EXPLAIN_H
 #define VIEWS_EXPLAIN_H
 
@@ -30,10 +30,10 @@ struct explain_page {
     size_t count, room;
 };
 
-/* The page of a method.  `named`: the preset that it was asked for by, or NULL: the one that it is.  With p, its plan
- * on `a`, also what it costs; p NULL: what can be said without a model.  explain_release. */
-void explain_fill(struct explain_page *out, const struct method *m, const struct preset *named, const struct plan *p,
-                  const struct arch *a);
+/* The page of a method.  `named`: the preset that it was asked for by, or NULL: the one that it is.  With p,
+ * its plan on `a`, also what it costs; p NULL: what can be said without a model.  explain_release. */
+void explain_fill(struct explain_page *out, const struct method *m, const struct preset *named,
+                  const struct plan *p, const struct arch *a);
 void explain_release(struct explain_page *page);
 /* The page as a JSON object's members: "title", and an array of lines for each section. */
 void explain_json(const struct explain_page *page, struct buf *out);

@@ -16,7 +16,8 @@ static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r
     if (!page->title) return 0;
     for (size_t i = 0; i < page->count; i++) {
         const struct explain_line *l = &page->line[i];
-        if ((int)l->section != last) sheet_rule(&s, explain_section_title(l->section), last < 0 ? page->title : NULL);
+        if ((int)l->section != last)
+            sheet_rule(&s, explain_section_title(l->section), last < 0 ? page->title : NULL);
         last = (int)l->section;
         sheet_text(&s, 1, INK_TEXT, l->text);
     }
@@ -25,7 +26,8 @@ static int explain_draw_lay(const struct ui *ui, struct canvas *c, struct rect r
 
 static void draw_explain_screen(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_push_clip(c, r);
-    if (!explain_draw_lay(ui, c, r, ui->explain.top)) canvas_text(c, r.x + 1, r.y + 1, INK_DIM, "E on Compose explains its method");
+    if (!explain_draw_lay(ui, c, r, ui->explain.top))
+        canvas_text(c, r.x + 1, r.y + 1, INK_DIM, "E on Compose explains its method");
     canvas_pop_clip(c);
 }
 
@@ -69,9 +71,15 @@ static const enum request explain_draw_keys[] = {
 
 const struct screen screen_explain = {
     .name = "explain",
-    .about = "What the method on Compose is: its axes, its formulas, what trains, what it costs on this model, what "
-             "equals what, and what the published code does otherwise.",
-    .keys = explain_draw_keys, .under = &screen_compose, .shown = explain_draw_shown, .back = explain_draw_back,
+    .about = "What the method on Compose is: its axes, its formulas, what trains, what it costs on this "
+             "model, what equals what, and what the published code does otherwise.",
+    .keys = explain_draw_keys,
+    .under = &screen_compose,
+    .shown = explain_draw_shown,
+    .back = explain_draw_back,
     .release = explain_draw_release,
-    .request = explain_draw_request, .draw = draw_explain_screen, .readout = explain_draw_readout, .hint = explain_draw_hint,
+    .request = explain_draw_request,
+    .draw = draw_explain_screen,
+    .readout = explain_draw_readout,
+    .hint = explain_draw_hint,
 };

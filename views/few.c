@@ -12,7 +12,9 @@ enum { FEW_NAME = 30, FEW_TASK = 22 };
 
 /* h: the window's rows: a chart takes more where there are more. */
 static int chart_rows(int h) { return h >= 40 ? 14 : 9; }
-static struct style line_style(const struct canvas *c, int i) { return canvas_style(c, (enum ink)(INK_MODULE_1 + i % 3)); }
+static struct style line_style(const struct canvas *c, int i) {
+    return canvas_style(c, (enum ink)(INK_MODULE_1 + i % 3));
+}
 
 static void number_text(char out[16], double v) {
     if (isfinite(v)) snprintf(out, 16, "%.4f", v);
@@ -21,13 +23,17 @@ static void number_text(char out[16], double v) {
 
 /* ---- few shots ---- */
 
-int few_rows(const struct few_view *v, int h) { return v->lines ? chart_rows(h) + 1 + v->lines + (v->gains ? 2 + v->gains : 0) : 0; }
+int few_rows(const struct few_view *v, int h) {
+    return v->lines ? chart_rows(h) + 1 + v->lines + (v->gains ? 2 + v->gains : 0) : 0;
+}
 
 static void draw_scores(struct canvas *c, struct rect r, const struct few_view *v) {
     struct plot_errors *line = xcalloc((size_t)v->lines, sizeof *line);
     for (int i = 0; i < v->lines; i++)
-        line[i] = (struct plot_errors){ v->line[i].name, (uint32_t)('a' + i % 26), line_style(c, i), v->line[i].points,
-                                        v->line[i].k, v->line[i].mean, v->line[i].sd };
+        line[i] = (struct plot_errors){ v->line[i].name,  (uint32_t)('a' + i % 26),
+                                        line_style(c, i), v->line[i].points,
+                                        v->line[i].k,     v->line[i].mean,
+                                        v->line[i].sd };
     plot_errors(c, r, line, v->lines, true, "k");
     free(line);
 }
@@ -131,7 +137,8 @@ static void draw_loop(struct canvas *c, struct rect r, const struct episode_view
         number_text(query, v->query[i]);
         number_text(before, i < n ? v->before[i] : NAN);
         number_text(after, i ? v->after[i - 1] : NAN);
-        canvas_printf(c, r.x + 1, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i, query, before, after);
+        canvas_printf(c, r.x + 1, r.y + chart + 1 + i, INK_TEXT, "%5d  %9s  %17s  %17s", i, query, before,
+                      after);
     }
 }
 
@@ -142,7 +149,8 @@ static void draw_rates(struct canvas *c, struct rect r, const struct episode_vie
     for (int i = 0; i < v->rates; i++) {
         canvas_fit(c, r.x + 1, r.y + 1 + i, 14, INK_TEXT, v->rate_name[i]);
         canvas_printf(c, r.x + 16, r.y + 1 + i, INK_TEXT, "%10.4g", v->rate[i]);
-        if (r.w > 44 && most > 0) canvas_bar(c, r.x + 28, r.y + 1 + i, r.w > 84 ? 48 : r.w - 36, v->rate[i] / most);
+        if (r.w > 44 && most > 0)
+            canvas_bar(c, r.x + 28, r.y + 1 + i, r.w > 84 ? 48 : r.w - 36, v->rate[i] / most);
     }
 }
 

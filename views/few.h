@@ -1,5 +1,5 @@
-/* What the pages of runs of few shots and of runs over episodes have besides: scores against the rows of a draw and the
- * tasks by gain; the inner loop of an episode and its rates.  Filled by the app. */
+/* What the pages of runs of few shots and of runs over episodes have besides: scores against the rows of a
+ * draw and the tasks by gain; the inner loop of an episode and its rates.  Filled by the app. */
 #ifndef VIEWS_FEW_H
 #define VIEWS_FEW_H
 

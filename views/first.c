@@ -82,7 +82,8 @@ static void first_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     if (y + 3 < r.h) y += low ? 0 : 2;
     if (v->cores) y = first_machine(ui, c, r, y);
     if (y < r.h)
-        canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM, "models, tasks: hub cache, ./assets, $XDG_DATA_HOME/petri, PREFIX/share/petri");
+        canvas_fit(c, r.x + 3, r.y + y, r.w - 4, INK_DIM,
+                   "models, tasks: hub cache, ./assets, $XDG_DATA_HOME/petri, PREFIX/share/petri");
 }
 
 static void line_1(const struct ui *ui, struct canvas *c, struct rect r) {
@@ -102,7 +103,9 @@ static bool first_request(struct ui *ui, enum request r, struct effect *out) {
     }
     if (r != REQ_TRAIN) return false;
     if (v->model_ready && v->task_ready) out->kind = EFFECT_TRAIN_FIRST;
-    else ui_say(ui, SAY_WARNING, "nothing to train on yet; leave and run: %s", v->fetch ? v->fetch : "make fetch");
+    else
+        ui_say(ui, SAY_WARNING, "nothing to train on yet; leave and run: %s",
+               v->fetch ? v->fetch : "make fetch");
     return true;
 }
 

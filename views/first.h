@@ -14,7 +14,8 @@ struct first_view {
     const char *kernel;           /* "Zen", "SkylakeX" */
     double gflops;                /* of one core; 0 not known */
     int terminal_colours;         /* 256, 8, 0 */
-    const char *stand_in;         /* a sentence on petri's own model or task that stands in for what is fetched, or NULL */
+    const char
+        *stand_in; /* a sentence on petri's own model or task that stands in for what is fetched, or NULL */
 };
 
 #endif

@@ -20,27 +20,34 @@ void formula_delta(const struct module *m, const struct arch *a, const char *sub
 /* A bottleneck with norms or a residual of its own: "h ← LN(h + res + 2 Δh); ends so". */
 static void compose_ends(const struct module *m, const char *sub, char out[160]) {
     static const char *const ends[END_COUNT] = { "", ";  the sublayer ends so" };
-    const char *base = m->residual == RESIDUAL_READ ? input_of(m) : m->residual == RESIDUAL_STREAM ? "h + res" : "h";
+    const char *base = m->residual == RESIDUAL_READ     ? input_of(m)
+                       : m->residual == RESIDUAL_STREAM ? "h + res"
+                                                        : "h";
     char delta[64], factor[32] = "";
     if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);
     if (m->comp == COMP_LEARNED) snprintf(factor, sizeof factor, "s ");
     if (m->comp == COMP_GATE && m->scale == 1) snprintf(factor, sizeof factor, "g ");
     if (m->comp == COMP_GATE && m->scale != 1) snprintf(factor, sizeof factor, "%g g ", m->scale);
     if (m->norm == NORM_SCALED) snprintf(delta, sizeof delta, "LN_1(%s\u0394h%s)", factor, sub);
-    else if (m->norm == NORM_OWN || m->norm == NORM_SHARED) snprintf(delta, sizeof delta, "%sLN_1(\u0394h%s)", factor, sub);
+    else if (m->norm == NORM_OWN || m->norm == NORM_SHARED)
+        snprintf(delta, sizeof delta, "%sLN_1(\u0394h%s)", factor, sub);
     else snprintf(delta, sizeof delta, "%s\u0394h%s", factor, sub);
-    snprintf(out, 160, m->norm == NORM_SUM ? "h \u2190 LN_1(%s + %s)%s" : "h \u2190 %s + %s%s", base, delta, ends[m->ending]);
+    snprintf(out, 160, m->norm == NORM_SUM ? "h \u2190 LN_1(%s + %s)%s" : "h \u2190 %s + %s%s", base, delta,
+             ends[m->ending]);
 }
 
 static void formula_gate(const struct module *m, const char *sub, char out[160]) {
     bool keys = function_of(m)->form == FORM_KEYS, two = m->comp == COMP_GATES;
     char factor[32] = "";
     if (m->scale != 1) snprintf(factor, sizeof factor, "%g ", m->scale);
-    if (!keys) snprintf(out, 160, "h \u2190 h + %sg \u0394h%s, g = mean \u03C3(%s\u00B7w + b) over the row", factor, sub, input_of(m));
+    if (!keys)
+        snprintf(out, 160, "h \u2190 h + %sg \u0394h%s, g = mean \u03C3(%s\u00B7w + b) over the row", factor,
+                 sub, input_of(m));
     else
         snprintf(out, 160,
-                 "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h%s, P_k times g%s, P_v times g%s, g = mean \u03C3(x\u00B7w + b)", sub,
-                 two ? "\u2096" : "", two ? "\u1D65" : "");
+                 "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h%s, P_k times g%s, P_v times g%s, g = mean "
+                 "\u03C3(x\u00B7w + b)",
+                 sub, two ? "\u2096" : "", two ? "\u1D65" : "");
 }
 
 void formula_compose(const struct module *m, const char *sub, char out[160]) {
@@ -52,10 +59,12 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
     if (m->source == SOURCE_FUSION) {
         char factor[32] = "";
         if (m->comp == COMP_SCALED) snprintf(factor, sizeof factor, "%g ", m->scale);
-        snprintf(out, 160, "z%s = %s\u0394h%s, held still, for the fusion", sub, m->comp == COMP_LEARNED ? "s " : factor, sub);
+        snprintf(out, 160, "z%s = %s\u0394h%s, held still, for the fusion", sub,
+                 m->comp == COMP_LEARNED ? "s " : factor, sub);
         return;
     }
-    bool ends = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SCALED || m->norm == NORM_SUM;
+    bool ends = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SCALED ||
+                m->norm == NORM_SUM;
     if (ends) {
         compose_ends(m, sub, out);
         return;
@@ -74,7 +83,8 @@ void formula_compose(const struct module *m, const char *sub, char out[160]) {
         snprintf(out, 160, "h \u2190 h \u2299 %s%s", sign ? sign : "\u0394h", sub);
         break;
     case COMP_CONCAT:
-        snprintf(out, 160, m->place == PLACE_AFTER_BOS ? "X \u2190 [x_0; P%s; x_1 \u2026]" : "X \u2190 [P%s; X]", sub);
+        snprintf(out, 160,
+                 m->place == PLACE_AFTER_BOS ? "X \u2190 [x_0; P%s; x_1 \u2026]" : "X \u2190 [P%s; X]", sub);
         break;
     case COMP_IN_WEIGHT:
         snprintf(out, 160, "trained where they are");

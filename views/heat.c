@@ -256,9 +256,14 @@ void heat_draw(struct canvas *c, struct rect r, const struct heat_data *d, const
     canvas_push_clip(c, r);
     draw_columns(c, r, d, k, &p);
     step = rows_a_line(p.size);
-    zone_add(c, (struct zone){ .at = { r.x + p.label + 1, r.y + 1, p.columns * p.cell, (p.rows + step - 1) / step },
-                              .right = k->left - k->column, .down = k->top - k->row, .wide = p.cell, .rows = step, .part = k->part,
-                              .key = k->key });
+    zone_add(c, (struct zone){
+                    .at = { r.x + p.label + 1, r.y + 1, p.columns * p.cell, (p.rows + step - 1) / step },
+                    .right = k->left - k->column,
+                    .down = k->top - k->row,
+                    .wide = p.cell,
+                    .rows = step,
+                    .part = k->part,
+                    .key = k->key });
     for (int i = 0; i < p.rows; i += step) {
         int y = r.y + 1 + i / step, row = k->top + i;
         draw_row_name(c, r.x, y, d, k, &p, row);

@@ -73,7 +73,8 @@ static bool heatmap_order(struct ui *ui) {
         return true;
     }
     v->cluster = !v->cluster;
-    ui_say(ui, SAY_INFO, v->cluster ? "ordered by clustering (average linkage)" : "in the order of the names");
+    ui_say(ui, SAY_INFO,
+           v->cluster ? "ordered by clustering (average linkage)" : "in the order of the names");
     return true;
 }
 
@@ -143,8 +144,10 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
     const struct heat_matrix *m = heatmap_matrix(v);
     struct panes p = ui_panes(ui, SCREEN_HEATMAP);
     if (!m) {
-        ui_none(c, body, v->data.failed, v->data.busy ? v->data.busy
-                : "Similarities as a matrix: 3 lists the runs, 6 there compares the one under the cursor with the untouched model.");
+        ui_none(c, body, v->data.failed,
+                v->data.busy ? v->data.busy
+                             : "Similarities as a matrix: 3 lists the runs, 6 there compares the one under "
+                               "the cursor with the untouched model.");
         return;
     }
     struct heat_data d = heatmap_shown(v);
@@ -153,8 +156,9 @@ static void heatmap_draw(const struct ui *ui, struct canvas *c, struct rect body
         struct rect t = p.at[PANE_HEAT_TITLE];
         char right[200], task[120];
         inspect_task_words(v->data.run_task, v->data.run_task_at, v->data.run_tasks, task);
-        snprintf(right, sizeof right, "%s%s%d of %d \u00B7 %d\u00D7%d%s", task, *task ? " \u00B7 " : "", v->shown + 1,
-                 v->data.matrices, m->rows, m->columns, v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
+        snprintf(right, sizeof right, "%s%s%d of %d \u00B7 %d\u00D7%d%s", task, *task ? " \u00B7 " : "",
+                 v->shown + 1, v->data.matrices, m->rows, m->columns,
+                 v->cluster && m->row_cluster ? " \u00B7 by cluster" : "");
         canvas_title(c, t, m->title, right);
     }
     heat_draw(c, r, &d, &v->look);
@@ -205,16 +209,27 @@ static void heatmap_pictured(const struct ui *ui, struct buf *out) {
 }
 
 static const enum request heatmap_keys[] = {
-    REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
-    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_SORT, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,
-    REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
+    REQ_EARLIER, REQ_LATER,     REQ_NEXT_PART,  REQ_PREV_PART,  REQ_LEFT,       REQ_RIGHT,    REQ_DOWN,
+    REQ_UP,      REQ_FIRST,     REQ_LAST,       REQ_PAGE_DOWN,  REQ_PAGE_UP,    REQ_NEXT,     REQ_PREV,
+    REQ_SORT,    REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE,       REQ_LESS,       REQ_PAN_LEFT, REQ_PAN_RIGHT,
+    REQ_FIT,     REQ_TASKS,     REQ_UNSEEN,     REQ_LAYER_LESS, REQ_LAYER_MORE, REQ_NONE
 };
 
 const struct screen screen_heatmap = {
     .name = "heatmap",
     .about = "Heatmap shows similarities as matrices: of layers, classes, trained tensors and rows, and the "
              "attention of one row.",
-    .keys = heatmap_keys, .tab = "6 Heatmap", .to = REQ_TO_HEATMAP, .inside = true, .show = show_heatmap,
-    .init = heatmap_init, .changed = heatmap_settle, .request = heatmap_request,
-    .panes = layout_heatmap, .draw = heatmap_draw, .readout = heatmap_readout, .hint = heatmap_hint, .pictured = heatmap_pictured,
+    .keys = heatmap_keys,
+    .tab = "6 Heatmap",
+    .to = REQ_TO_HEATMAP,
+    .inside = true,
+    .show = show_heatmap,
+    .init = heatmap_init,
+    .changed = heatmap_settle,
+    .request = heatmap_request,
+    .panes = layout_heatmap,
+    .draw = heatmap_draw,
+    .readout = heatmap_readout,
+    .hint = heatmap_hint,
+    .pictured = heatmap_pictured,
 };

@@ -126,6 +126,14 @@ static const enum request help_keys[] = {
 };
 
 const struct screen screen_help = {
-    .name = "help", .keys = help_keys, .to = REQ_HELP, .show = help_show, .shown = help_shown, .back = help_back,
-    .request = help_request, .draw = help_draw, .readout = help_readout, .hint = help_hint,
+    .name = "help",
+    .keys = help_keys,
+    .to = REQ_HELP,
+    .show = help_show,
+    .shown = help_shown,
+    .back = help_back,
+    .request = help_request,
+    .draw = help_draw,
+    .readout = help_readout,
+    .hint = help_hint,
 };

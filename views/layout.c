@@ -48,7 +48,8 @@ static struct rect take_right(struct rect *rest, int columns) {
     return r;
 }
 
-void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out) {
     if (size == LAYOUT_PANE) {
         int list = most(2, body.h - 1 - need->axis);
         if (!need->options) out->at[PANE_METHOD] = take_top(&body, least(need->modules + 2, list));
@@ -73,7 +74,8 @@ void layout_compose(enum layout_size size, struct rect body, const struct layout
     if (rect_empty(out->at[PANE_AXIS])) out->at[PANE_AXIS] = (struct rect){ 0, 0, 0, 0 };
 }
 
-void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+void layout_train(enum layout_size size, struct rect body, const struct layout_need *need,
+                  struct panes *out) {
     if (size == LAYOUT_PANE) {
         if (body.h >= 6) out->at[PANE_JOBS] = take_bottom(&body, 1);
         out->at[need->texts ? PANE_TEXTS : PANE_LOSS] = body;
@@ -130,7 +132,8 @@ static void take_aside(enum layout_size size, struct rect *body, struct panes *o
 
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
     take_aside(size, &body, out);
-    if (body.h >= 6) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3);
+    if (body.h >= 6)
+        out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PANE ? 1 : size == LAYOUT_WIDE ? 2 : 3);
     if (need->panels > 1 && size != LAYOUT_PANE) {
         out->at[PANE_MAP_2] = take_right(&body, body.w / 2);
         out->at[PANE_MAP_2].x += 1;
@@ -139,7 +142,8 @@ void layout_map(enum layout_size size, struct rect body, const struct layout_nee
     out->at[PANE_MAP] = body;
 }
 
-void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out) {
     if (size == LAYOUT_PANE) {
         out->at[PANE_GROUPS] = body;
         return;
@@ -156,12 +160,14 @@ void layout_compare(enum layout_size size, struct rect body, const struct layout
         return;
     }
     out->at[PANE_GROUPS] = take_top(&body, least(need->groups + 2, most(body.h / 3, 5)));
-    if (need->differences && body.h >= 8) out->at[PANE_DIFFERS] = take_top(&body, least(need->differences + 1, most(3, body.h / 3)));
+    if (need->differences && body.h >= 8)
+        out->at[PANE_DIFFERS] = take_top(&body, least(need->differences + 1, most(3, body.h / 3)));
     if (body.h >= 5) out->at[PANE_METRIC] = body;
     else out->at[PANE_GROUPS].h += body.h;
 }
 
-void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need,
+                  struct panes *out) {
     if (size != LAYOUT_PANE) out->at[PANE_SWEEP_HEAD] = take_top(&body, 2);
     if (size != LAYOUT_WIDE || body.h < 24) {
         out->at[PANE_SWEEP + need->part] = body;
@@ -176,7 +182,8 @@ void layout_sweep(enum layout_size size, struct rect body, const struct layout_n
     out->at[PANE_SWEEP + 1] = right;
 }
 
-void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out) {
+void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out) {
     (void)need;
     take_aside(size, &body, out);
     if (body.h >= 5) out->at[PANE_FOOT] = take_bottom(&body, size == LAYOUT_PAGE ? 2 : 1);
@@ -184,8 +191,8 @@ void layout_heatmap(enum layout_size size, struct rect body, const struct layout
     out->at[PANE_MATRIX] = body;
 }
 
-void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body, const struct layout_need *need,
-                  struct panes *out) {
+void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body,
+                  const struct layout_need *need, struct panes *out) {
     *out = (struct panes){ .size = size, .body = body };
     if (rect_empty(body)) return;
     if (panes) panes(size, body, need, out);

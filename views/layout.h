@@ -53,15 +53,18 @@ struct panes {
 /* A screen's way of sharing out a body that is not empty; NULL: all of it is PANE_TEXT. */
 typedef void (*layout_panes_of)(enum layout_size size, struct rect body, const struct layout_need *need,
                                 struct panes *out);
-void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_compose(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out);
 void layout_train(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 void layout_runs(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
-void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_compare(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out);
 void layout_sweep(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
-void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
+void layout_heatmap(enum layout_size size, struct rect body, const struct layout_need *need,
+                    struct panes *out);
 void layout_map(enum layout_size size, struct rect body, const struct layout_need *need, struct panes *out);
 /* Shares out `body` (layout_frame's). */
-void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body, const struct layout_need *need,
-                  struct panes *out);
+void layout_panes(layout_panes_of panes, enum layout_size size, struct rect body,
+                  const struct layout_need *need, struct panes *out);
 
 #endif

@@ -28,7 +28,9 @@ void learn_place(const struct learn_view *v, int step, char out[32]) {
     snprintf(out, 32, "%d of %d", before, all);
 }
 
-const struct lesson_step *learn_step(const struct learn_view *v) { return v->lesson ? &v->lesson->step[v->progress->at] : NULL; }
+const struct lesson_step *learn_step(const struct learn_view *v) {
+    return v->lesson ? &v->lesson->step[v->progress->at] : NULL;
+}
 
 bool learn_passed(const struct learn_view *v) {
     for (int i = 0; i <= v->progress->at; i++)
@@ -48,7 +50,8 @@ static int runs_of_step(struct learn_view *v) {
     int n = 0;
     if (!s) return 0;
     for (int k = 0; k < (s->kind == LESSON_RUN ? 1 : s->shows); k++) {
-        const struct lesson_result *r = &v->progress->of[s->kind == LESSON_RUN ? v->progress->at : s->show[k]];
+        const struct lesson_result *r =
+            &v->progress->of[s->kind == LESSON_RUN ? v->progress->at : s->show[k]];
         for (int i = 0; i < r->runs; i++) v->run[n++] = r->run[i];
     }
     return n;
@@ -258,7 +261,8 @@ static void learn_changed(struct ui *ui) {
     struct learn_view *v = &ui->learn;
     v->cursor = ui_into(v->cursor, v->rows - 1);
     if (!v->lesson || v->notes) return;
-    while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v, v->progress->at)) v->progress->at++; /* a lesson begins so */
+    while (v->progress->at + 1 < v->lesson->steps && learn_is_silent(v, v->progress->at))
+        v->progress->at++; /* a lesson begins so */
     runs_of_step(v);
 }
 
@@ -295,15 +299,26 @@ static const char *learn_hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request learn_keys[] = {
-    REQ_OPEN, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_RUN, REQ_MORE, REQ_LESS, REQ_NONE
-};
+static const enum request learn_keys[] = { REQ_OPEN,  REQ_LEFT, REQ_RIGHT,     REQ_DOWN,    REQ_UP,
+                                           REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_RUN,
+                                           REQ_MORE,  REQ_LESS, REQ_NONE };
 
 const struct screen screen_learn = {
     .name = "learn",
-    .about = "Lessons, which run the real engine. Enter goes on step by step, a letter answers a question, h goes back a step. A "
-             "step that shows a screen stands beside it: 8 comes back. Esc leaves the lesson, which begins there again; + and - "
-             "are large type and small. What lessons train is in no list: petri purge --lessons deletes it.",
-    .keys = learn_keys, .tab = "8 Learn", .to = REQ_TO_LEARN, .show = learn_show, .shown = learn_shown, .changed = learn_changed,
-    .request = learn_request, .run = learn_run, .marked = learn_marked, .draw = learn_draw, .readout = learn_readout, .hint = learn_hint,
+    .about = "Lessons, which run the real engine. Enter goes on step by step, a letter answers a question, h "
+             "goes back a step. A step that shows a screen stands beside it: 8 comes back. Esc leaves the "
+             "lesson, which begins there again; + and - are large type and small. What lessons train is in "
+             "no list: petri purge --lessons deletes it.",
+    .keys = learn_keys,
+    .tab = "8 Learn",
+    .to = REQ_TO_LEARN,
+    .show = learn_show,
+    .shown = learn_shown,
+    .changed = learn_changed,
+    .request = learn_request,
+    .run = learn_run,
+    .marked = learn_marked,
+    .draw = learn_draw,
+    .readout = learn_readout,
+    .hint = learn_hint,
 };

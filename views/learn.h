@@ -1,7 +1,8 @@
-/* Learn: the lessons, and one of them step by step; while a lesson is open its step lies beside every other screen.
+/* Learn: the lessons, and one of them step by step; while a lesson is open its step lies beside every other
+ * screen.
  *
- * learn.c is what it does, learn_draw.c what it draws, learn_map.c its maps of points, learn_notes.c the notes to a
- * lesson that another petri leads. */
+ * learn.c is what it does, learn_draw.c what it draws, learn_map.c its maps of points, learn_notes.c the
+ * notes to a lesson that another petri leads. */
 #ifndef VIEWS_LEARN_H
 #define VIEWS_LEARN_H
 
@@ -23,7 +24,8 @@ struct learn_view {
     const struct lesson *lesson;      /* the open one; NULL: none */
     struct lesson_progress *progress; /* the screen's own: its place and answers change here */
     char failed[400];                 /* why a lesson could not be read */
-    char opening[LESSON_NAME * 4];    /* what is to be opened and not there yet; "": nothing.  The app takes it back */
+    char opening[LESSON_NAME *
+                 4]; /* what is to be opened and not there yet; "": nothing.  The app takes it back */
     /* the screen's */
     int cursor, top;
     int up;      /* rows that the text is scrolled back from its end */

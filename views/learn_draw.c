@@ -10,7 +10,13 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-enum { LARGE_W = 64, TEXT_W = 110 /* longer lines are hard to read */, BESIDE_W = 46, BESIDE_LEAST = 130, BELOW_H = 8 };
+enum {
+    LARGE_W = 64,
+    TEXT_W = 110 /* longer lines are hard to read */,
+    BESIDE_W = 46,
+    BESIDE_LEAST = 130,
+    BELOW_H = 8
+};
 
 /* Drawing, or with c NULL only measuring; rows before `skip` are above the rectangle. */
 struct learn_pen {
@@ -31,12 +37,16 @@ static enum ink pen_ink(const struct learn_pen *p, enum ink ink) { return p->pas
 /* A paragraph, indented. */
 static void pen_text(struct learn_pen *p, int indent, enum ink ink, const char *text) {
     int w = p->r.w - 2 - indent, rows = canvas_wrap_rows(&p->measure, w, text);
-    if (p->c) canvas_wrap(p->c, (struct rect){ p->r.x + 1 + indent, p->r.y + p->row - p->skip, w, rows }, pen_ink(p, ink), text);
+    if (p->c)
+        canvas_wrap(p->c, (struct rect){ p->r.x + 1 + indent, p->r.y + p->row - p->skip, w, rows },
+                    pen_ink(p, ink), text);
     p->row += rows;
 }
 
 static void pen_line(struct learn_pen *p, int indent, enum ink ink, const char *text) {
-    if (p->c) canvas_fit(p->c, p->r.x + 1 + indent, p->r.y + p->row - p->skip, p->r.w - 2 - indent, pen_ink(p, ink), text);
+    if (p->c)
+        canvas_fit(p->c, p->r.x + 1 + indent, p->r.y + p->row - p->skip, p->r.w - 2 - indent, pen_ink(p, ink),
+                   text);
     p->row++;
 }
 
@@ -91,7 +101,8 @@ static void draw_choices(struct learn_pen *p, int step) {
             int y = p->r.y + p->row - p->skip;
             if (here) canvas_text(p->c, p->r.x + 1, y, pen_ink(p, INK_ACCENT), "\u25B8");
             canvas_text(p->c, p->r.x + 3, y, pen_ink(p, INK_KEY), letter);
-            if (step == v->progress->at) zone_add(p->c, (struct zone){ .at = { p->r.x, y, p->r.w, 1 }, .key = (uint32_t)*letter });
+            if (step == v->progress->at)
+                zone_add(p->c, (struct zone){ .at = { p->r.x, y, p->r.w, 1 }, .key = (uint32_t)*letter });
         }
         pen_text(p, 4, here ? INK_ACCENT : INK_TEXT, text);
         free(text);
@@ -110,7 +121,8 @@ static void draw_answered(struct learn_pen *p, int step) {
     else if (r->chosen == right) n = snprintf(line, sizeof line, "\u2713 %c, as you said", right);
     else n = snprintf(line, sizeof line, "%c is right; you said %c", right, r->chosen);
     if (all > 1) n = text_more(line, sizeof line, n, "   of %d answers here so far:", all);
-    for (int i = 0; all > 1 && i < ask->choices; i++) n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
+    for (int i = 0; all > 1 && i < ask->choices; i++)
+        n = text_more(line, sizeof line, n, " %c %d", 'a' + i, r->given[i]);
     pen_text(p, 0, r->chosen == right ? INK_GOOD : INK_WARN, line);
     char *text = lesson_fill(v->lesson, v->progress, s->of, ask->choice[right - 'a'].text, false);
     pen_text(p, 2, INK_ACCENT, text);
@@ -135,15 +147,19 @@ static void learn_draw_run(struct learn_pen *p, int step) {
             if (p->ui->train.job[k].id == r->run[i]) job = &p->ui->train.job[k];
         if (job) show_value(job->loss, loss);
         if (job && r->state == LESSON_BUSY) {
-            int n = snprintf(line, sizeof line, "%s #%lld  step %lld of %lld", state_sign(job->state), (long long)r->run[i],
-                             (long long)job->step, (long long)job->steps);
-            if (job->to_score) text_more(line, sizeof line, (size_t)n, "  evaluating %lld/%lld", (long long)job->scored,
-                                         (long long)job->to_score);
+            int n = snprintf(line, sizeof line, "%s #%lld  step %lld of %lld", state_sign(job->state),
+                             (long long)r->run[i], (long long)job->step, (long long)job->steps);
+            if (job->to_score)
+                text_more(line, sizeof line, (size_t)n, "  evaluating %lld/%lld", (long long)job->scored,
+                          (long long)job->to_score);
             else if (job->step) text_more(line, sizeof line, (size_t)n, "  loss %s", loss);
-        } else snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026", (long long)r->run[i]);
+        } else
+            snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026",
+                     (long long)r->run[i]);
         pen_line(p, 0, r->state == LESSON_DONE ? INK_GOOD : INK_ACCENT, line);
         if (p->c && job && r->state == LESSON_BUSY && job->steps > 0 && p->r.w > 66)
-            canvas_bar(p->c, p->r.x + 50, p->r.y + p->row - 1 - p->skip, p->r.w - 52, (double)job->step / (double)job->steps);
+            canvas_bar(p->c, p->r.x + 50, p->r.y + p->row - 1 - p->skip, p->r.w - 52,
+                       (double)job->step / (double)job->steps);
     }
     if (r->note && r->state == LESSON_DONE) pen_text(p, 0, INK_WARN, r->note);
 }
@@ -175,7 +191,8 @@ static void draw_maps(struct learn_pen *p, int step) {
     int rows = learn_map_rows(s);
     p->row++;
     if (p->c && p->r.w > 12)
-        learn_draw_map(p->c, (struct rect){ p->r.x + 1, p->r.y + p->row - p->skip, p->r.w - 2, rows }, s, v->progress->of[step].map);
+        learn_draw_map(p->c, (struct rect){ p->r.x + 1, p->r.y + p->row - p->skip, p->r.w - 2, rows }, s,
+                       v->progress->of[step].map);
     p->row += rows;
 }
 
@@ -187,7 +204,8 @@ static void draw_step(struct learn_pen *p, int step, bool rule) {
     learn_place(v, step, place);
     if (rule) pen_rule(p, *title ? title : NULL, p->past ? NULL : place);
     if (s->kind == LESSON_CHECK || s->kind == LESSON_LET) draw_measured(p, step);
-    if ((s->kind == LESSON_ANSWER || s->kind == LESSON_MAP) && !lesson_passed(v->lesson, v->progress, step)) draw_measured(p, step);
+    if ((s->kind == LESSON_ANSWER || s->kind == LESSON_MAP) && !lesson_passed(v->lesson, v->progress, step))
+        draw_measured(p, step);
     if (lesson_computes(s) && v->progress->of[step].state != LESSON_DONE) return;
     if (s->kind == LESSON_ANSWER) draw_answered(p, step);
     draw_body(p, step);
@@ -245,7 +263,9 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
     canvas_rule(c, r.x, r.y, r.w, "Lessons", wide ? "reading  computing here         " : NULL);
     if (!v->rows) {
         canvas_wrap(c, (struct rect){ r.x + 2, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
-                    *v->failed ? v->failed : v->listed ? "no lesson lies in assets/lessons" : "looking for lessons \u2026");
+                    *v->failed  ? v->failed
+                    : v->listed ? "no lesson lies in assets/lessons"
+                                : "looking for lessons \u2026");
         return;
     }
     int about = learn_about_rows(ui), shown = r.h - 1 - about;
@@ -258,7 +278,8 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
         canvas_printf(c, r.x + r.w - 29, y, INK_DIM, "%2d min", row->minutes);
-        double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers, ui->compose.gflops);
+        double seconds = estimate_scaled(row->seconds, ui->compose.arch, ui->compose.workers,
+                                         ui->compose.gflops);
         if (seconds > 0) canvas_printf(c, r.x + r.w - 22, y, INK_DIM, "%4.0f s", ceil(seconds));
         canvas_fit(c, r.x + r.w - 15, y, 5, strcmp(row->done, "done") ? INK_WARN : INK_GOOD, row->done);
         canvas_fit(c, r.x + r.w - 9, y, 8, INK_DIM, row->needs);
@@ -298,19 +319,26 @@ void learn_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     if (!s) {
-        if (*v->opening) buf_printf(out, "opening %s \u2026", v->opening); /* behind a step that is computed still */
+        if (*v->opening)
+            buf_printf(out, "opening %s \u2026", v->opening); /* behind a step that is computed still */
         else if (*v->failed) buf_puts(out, v->failed);
         else if (v->cursor < v->rows)
-            buf_printf(out, "petri learn %s   on %s, %s", v->row[v->cursor].name, ui->compose.model ? ui->compose.model : "the usual model",
-                       *v->row[v->cursor].needs ? v->row[v->cursor].needs : ui->compose.task ? ui->compose.task : "its usual task");
+            buf_printf(out, "petri learn %s   on %s, %s", v->row[v->cursor].name,
+                       ui->compose.model ? ui->compose.model : "the usual model",
+                       *v->row[v->cursor].needs ? v->row[v->cursor].needs
+                       : ui->compose.task       ? ui->compose.task
+                                                : "its usual task");
         return;
     }
     buf_printf(out, "%s: ", v->lesson->title);
-    if (s->kind == LESSON_ASK && !v->progress->of[v->progress->at].chosen) buf_printf(out, "a\u2013%c answers", 'a' + s->choices - 1);
-    else if (s->kind == LESSON_SHOW) buf_printf(out, "Enter shows %s with this beside it; 8 comes back", s->head);
+    if (s->kind == LESSON_ASK && !v->progress->of[v->progress->at].chosen)
+        buf_printf(out, "a\u2013%c answers", 'a' + s->choices - 1);
+    else if (s->kind == LESSON_SHOW)
+        buf_printf(out, "Enter shows %s with this beside it; 8 comes back", s->head);
     else if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state == LESSON_BUSY)
         buf_puts(out, "it trains; 2 shows its curves, with this beside them");
-    else if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state != LESSON_DONE) buf_puts(out, "Enter trains it");
+    else if (s->kind == LESSON_RUN && v->progress->of[v->progress->at].state != LESSON_DONE)
+        buf_puts(out, "Enter trains it");
     else if (!learn_passed(v)) buf_puts(out, "computing \u2026");
     else if (v->progress->at + 1 == v->lesson->steps) buf_puts(out, "the end");
     else buf_puts(out, "Enter goes on");

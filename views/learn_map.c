@@ -13,12 +13,16 @@ int learn_map_rows(const struct lesson_step *s) { return 2 + (s->maps > 2 ? MAP_
 static void learn_map_legend(struct canvas *c, int x, int y, int end, const struct lesson_map *m) {
     for (int i = 0; i < m->classes && x + 2 < end; i++) {
         bool letters = scatter_letters(c, m->classes);
-        canvas_put(c, x, y, scatter_style(c, i), letters ? scatter_mark(c, m->classes, i) : c->glyphs == GLYPHS_ASCII ? '*' : 0x25CF);
+        canvas_put(c, x, y, scatter_style(c, i),
+                   letters                     ? scatter_mark(c, m->classes, i)
+                   : c->glyphs == GLYPHS_ASCII ? '*'
+                                               : 0x25CF);
         x += 4 + canvas_fit(c, x + 2, y, end - x - 2, INK_TEXT, m->class_name[i]);
     }
 }
 
-void learn_draw_map(struct canvas *c, struct rect r, const struct lesson_step *s, const struct lesson_map *m) {
+void learn_draw_map(struct canvas *c, struct rect r, const struct lesson_step *s,
+                    const struct lesson_map *m) {
     struct scatter_look look;
     int w = r.w / s->maps;
     scatter_look_init(&look);
@@ -26,7 +30,8 @@ void learn_draw_map(struct canvas *c, struct rect r, const struct lesson_step *s
         const struct scatter_data d = { m->n, m->xy[i], m->label, m->classes };
         char title[60];
         int used = snprintf(title, sizeof title, "perplexity %g", s->map[i].perplexity);
-        if (s->map[i].seed >= 0) text_more(title, sizeof title, (size_t)used, ", seed %lld", (long long)s->map[i].seed);
+        if (s->map[i].seed >= 0)
+            text_more(title, sizeof title, (size_t)used, ", seed %lld", (long long)s->map[i].seed);
         canvas_fit(c, r.x + i * w, r.y, w - 2, INK_TITLE, title);
         scatter_draw(c, (struct rect){ r.x + i * w, r.y + 1, w - 2, r.h - 2 }, &d, &look, -1, false);
     }

@@ -1,4 +1,5 @@
-/* The notes to the step of a lesson that another petri leads: for who presents it, on a terminal that the class does not see. */
+/* The notes to the step of a lesson that another petri leads: for who presents it, on a terminal that the
+ * class does not see. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,12 +33,15 @@ static void notes_question(struct notes_pen *p, const struct learn_view *v, int 
     int all = 0;
     for (int i = ask + 1; i < v->lesson->steps; i++) {
         const struct lesson_step *answer = &v->lesson->step[i];
-        char right = answer->kind == LESSON_ANSWER && answer->of == ask ? lesson_right(v->lesson, v->progress, i) : 0;
+        char right = answer->kind == LESSON_ANSWER && answer->of == ask
+                         ? lesson_right(v->lesson, v->progress, i)
+                         : 0;
         if (right) buf_printf(&b, "%c is right.", right);
     }
     for (int i = 0; i < s->choices; i++) all += v->progress->of[ask].given[i];
     if (all) buf_printf(&b, " Of %d %s so far:", all, all == 1 ? "answer" : "answers");
-    for (int i = 0; all && i < s->choices; i++) buf_printf(&b, " %c %d", s->choice[i].letter, v->progress->of[ask].given[i]);
+    for (int i = 0; all && i < s->choices; i++)
+        buf_printf(&b, " %c %d", s->choice[i].letter, v->progress->of[ask].given[i]);
     notes_text(p, INK_ACCENT, buf_text(&b));
     buf_release(&b);
     p->row++;
@@ -62,7 +66,10 @@ int learn_draw_notes(const struct ui *ui, struct canvas *c, struct rect r) {
     char title[160], place[32];
     if (!s) {
         notes_rule(&p, "Notes", NULL);
-        notes_text(&p, INK_DIM, *v->failed ? v->failed : v->listed ? "no lesson was begun in this history" : "looking for a lesson \u2026");
+        notes_text(&p, INK_DIM,
+                   *v->failed  ? v->failed
+                   : v->listed ? "no lesson was begun in this history"
+                               : "looking for a lesson \u2026");
         return p.row;
     }
     learn_step_title(s, title);

@@ -29,8 +29,8 @@ int learn_map_rows(const struct lesson_step *s);
 int learn_rows(const struct ui *ui, int w);
 int learn_about_rows(const struct ui *ui);
 
-/* Beside another screen: what is left of a window for that screen, and where the step goes; false: the window is too small
- * for both. */
+/* Beside another screen: what is left of a window for that screen, and where the step goes; false: the window
+ * is too small for both. */
 bool learn_share(int w, int h, struct rect *screen, struct rect *step);
 void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r);
 

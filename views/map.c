@@ -155,7 +155,8 @@ void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
     int all = v->data.run_tasks > ui->heatmap.data.run_tasks ? v->data.run_tasks : ui->heatmap.data.run_tasks;
     *out = (struct effect){ .kind = EFFECT_NONE };
     if (!screen_at(ui->screen)->inside || !v->subjects || v->sets || all < 2) {
-        ui_say(ui, SAY_ERROR, "unseen: on Map or Heatmap of a run with several tasks, as in  :unseen reviews,debates");
+        ui_say(ui, SAY_ERROR,
+               "unseen: on Map or Heatmap of a run with several tasks, as in  :unseen reviews,debates");
         return;
     }
     if (strlen(tasks) >= sizeof v->unseen) {

@@ -25,7 +25,8 @@ static void title_of(const struct map_view *v, int panel, char out[120]) {
     if (p->moments)
         snprintf(out, 120, "%.70s \u00B7 step %lld", p->title, (long long)p->moment[p->at].step);
     else if (p->retriever) snprintf(out, 120, "%.80s \u00B7 retriever", p->title);
-    else if (p->layers == p->layer && v->sets) snprintf(out, 120, "%.80s \u00B7 layer %d", p->title, p->layer);
+    else if (p->layers == p->layer && v->sets)
+        snprintf(out, 120, "%.80s \u00B7 layer %d", p->title, p->layer);
     else snprintf(out, 120, "%.80s \u00B7 layer %d of %d", p->title, p->layer, p->layers);
 }
 
@@ -57,7 +58,8 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     canvas_fit(c, r.x, r.y + 1, r.w, INK_TEXT, buf_text(&b));
     buf_release(&b);
     if (!p->xy) {
-        canvas_fit(c, v->pane[panel].x + 1, v->pane[panel].y + 1, r.w - 2, INK_DIM, "the layout is on its way");
+        canvas_fit(c, v->pane[panel].x + 1, v->pane[panel].y + 1, r.w - 2, INK_DIM,
+                   "the layout is on its way");
         return;
     }
     int32_t *labels = map_labels(v, panel);
@@ -66,7 +68,10 @@ static void draw_panel(const struct ui *ui, struct canvas *c, int panel, struct 
     free(labels);
     int x, y;
     scatter_cell(v->pane[panel], &v->look[panel], &x, &y);
-    zone_add(c, (struct zone){ .at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1 });
+    zone_add(
+        c,
+        (struct zone){
+            .at = v->pane[panel], .part = panel - v->part, .right = -x, .down = -y, .wide = 1, .rows = 1 });
 }
 
 static int count_of(const int32_t *labels, int n, int class) {
@@ -218,14 +223,15 @@ static int aside_moments(const struct map_view *v, struct canvas *c, struct rect
     bool by_task = v->colour == MAP_BY_TASK;
     if (rows < 1) return 0;
     canvas_title(c, r, "steps of training", NULL);
-    snprintf(text, sizeof text, "%7s %10s %6s %8.8s", "step", "silhouette", "purity", v->data.metric ? v->data.metric : "");
+    snprintf(text, sizeof text, "%7s %10s %6s %8.8s", "step", "silhouette", "purity",
+             v->data.metric ? v->data.metric : "");
     canvas_fit(c, r.x + 1, r.y + 1, r.w - 2, INK_DIM, text);
     for (int i = first; i < first + rows; i++) {
         const struct map_moment *k = &p->moment[i];
         char metric[16] = "";
         if (isfinite(k->metric)) snprintf(metric, sizeof metric, "%.4f", k->metric);
-        snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step, by_task ? k->task_silhouette : k->silhouette,
-                 map_draw_purity_of(k, by_task), metric);
+        snprintf(text, sizeof text, "%7lld %10.4f %6.4f %8s", (long long)k->step,
+                 by_task ? k->task_silhouette : k->silhouette, map_draw_purity_of(k, by_task), metric);
         canvas_fit(c, r.x + 1, r.y + 2 + i - first, r.w - 2, i == p->at ? INK_CURSOR : INK_TEXT, text);
     }
     return rows + 3;
@@ -261,11 +267,14 @@ static void draw_map_screen(const struct ui *ui, struct canvas *c, struct rect b
     const struct map_view *v = &ui->map;
     struct panes p = ui_panes(ui, SCREEN_MAP);
     if (!v->data.panels || !v->data.n) {
-        ui_none(c, body, v->data.failed, v->data.busy ? v->data.busy
-                : "Rows as points: 3 lists the runs, 7 there maps the one under the cursor beside the untouched model.");
+        ui_none(c, body, v->data.failed,
+                v->data.busy ? v->data.busy
+                             : "Rows as points: 3 lists the runs, 7 there maps the one under the cursor "
+                               "beside the untouched model.");
         return;
     }
-    if (!rect_empty(p.at[PANE_MAP])) draw_panel(ui, c, v->alone || p.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
+    if (!rect_empty(p.at[PANE_MAP]))
+        draw_panel(ui, c, v->alone || p.size == LAYOUT_PANE ? map_focus(v) : 0, p.at[PANE_MAP]);
     if (!rect_empty(p.at[PANE_MAP_2])) draw_panel(ui, c, 1, p.at[PANE_MAP_2]);
     if (!rect_empty(p.at[PANE_ASIDE])) draw_aside(v, c, p.at[PANE_ASIDE]);
     if (!rect_empty(p.at[PANE_FOOT])) draw_foot(v, c, p.at[PANE_FOOT], !rect_empty(p.at[PANE_ASIDE]));
@@ -324,19 +333,57 @@ static void map_draw_pictured(const struct ui *ui, struct buf *out) {
     if (ui->map.data.training) buf_puts(out, "training");
 }
 
-static const enum request map_draw_keys[] = {
-    REQ_OPEN, REQ_PAUSE, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP,
-    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_FAST_LEFT,
-    REQ_FAST_RIGHT, REQ_MORE, REQ_LESS, REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_TASKS, REQ_UNSEEN, REQ_STEP, REQ_REWIND,
-    REQ_COLOUR, REQ_TRAINING, REQ_BESIDE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_NONE
-};
+static const enum request map_draw_keys[] = { REQ_OPEN,
+                                              REQ_PAUSE,
+                                              REQ_EARLIER,
+                                              REQ_LATER,
+                                              REQ_NEXT_PART,
+                                              REQ_PREV_PART,
+                                              REQ_LEFT,
+                                              REQ_RIGHT,
+                                              REQ_DOWN,
+                                              REQ_UP,
+                                              REQ_PAGE_DOWN,
+                                              REQ_PAGE_UP,
+                                              REQ_NEXT,
+                                              REQ_PREV,
+                                              REQ_FILTER_CELL,
+                                              REQ_FILTER_CLEAR,
+                                              REQ_FAST_LEFT,
+                                              REQ_FAST_RIGHT,
+                                              REQ_MORE,
+                                              REQ_LESS,
+                                              REQ_PAN_LEFT,
+                                              REQ_PAN_RIGHT,
+                                              REQ_FIT,
+                                              REQ_TASKS,
+                                              REQ_UNSEEN,
+                                              REQ_STEP,
+                                              REQ_REWIND,
+                                              REQ_COLOUR,
+                                              REQ_TRAINING,
+                                              REQ_BESIDE,
+                                              REQ_PERPLEXITY_LESS,
+                                              REQ_PERPLEXITY_MORE,
+                                              REQ_NONE };
 
 const struct screen screen_map = {
     .name = "map",
-    .about = "Map lays rows out as points by their vectors, the untouched model beside the run that the cursor is "
-             "on in Runs, with scores of how the classes keep together.",
-    .keys = map_draw_keys, .tab = "7 Map", .to = REQ_TO_MAP, .inside = true, .show = map_draw_show,
-    .init = map_draw_init, .changed = map_place, .request = map_request,
-    .panes = layout_map, .need = map_draw_need, .draw = draw_map_screen, .readout = map_draw_readout, .hint = map_draw_hint,
+    .about =
+        "Map lays rows out as points by their vectors, the untouched model beside the run that the cursor is "
+        "on in Runs, with scores of how the classes keep together.",
+    .keys = map_draw_keys,
+    .tab = "7 Map",
+    .to = REQ_TO_MAP,
+    .inside = true,
+    .show = map_draw_show,
+    .init = map_draw_init,
+    .changed = map_place,
+    .request = map_request,
+    .panes = layout_map,
+    .need = map_draw_need,
+    .draw = draw_map_screen,
+    .readout = map_draw_readout,
+    .hint = map_draw_hint,
     .pictured = map_draw_pictured,
 };

@@ -8,7 +8,9 @@
 
 enum { PAGE_SHIFT = 8 }; /* columns a key moves */
 
-static bool page_fits(const struct page_view *v, int i) { return *v->search && strcasestr(v->line[i], v->search); }
+static bool page_fits(const struct page_view *v, int i) {
+    return *v->search && strcasestr(v->line[i], v->search);
+}
 
 static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct page_view *v = &ui->page;
@@ -24,10 +26,13 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     canvas_title(c, r, title, v->command ? how : NULL);
     canvas_push_clip(c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 });
     for (int i = v->top; i < v->lines && i - v->top < r.h - 1; i++)
-        canvas_text(c, r.x + 1 - v->left, r.y + 1 + i - v->top, page_fits(v, i) ? INK_ACCENT : INK_TEXT, v->line[i]);
+        canvas_text(c, r.x + 1 - v->left, r.y + 1 + i - v->top, page_fits(v, i) ? INK_ACCENT : INK_TEXT,
+                    v->line[i]);
     if (!v->lines)
         canvas_text(c, r.x + 3, r.y + 2, INK_DIM,
-                    !v->command ? ":doctor, for example, prints here" : v->going ? "…" : "it printed nothing");
+                    !v->command ? ":doctor, for example, prints here"
+                    : v->going  ? "…"
+                                : "it printed nothing");
     canvas_pop_clip(c);
 }
 
@@ -95,13 +100,17 @@ static const char *page_hint(const struct ui *ui, const struct key_entry *k) {
     }
 }
 
-static const enum request page_keys[] = {
-    REQ_DOWN, REQ_UP, REQ_LEFT, REQ_RIGHT, REQ_FIRST, REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_NEXT, REQ_PREV,
-    REQ_STOP, REQ_COPY, REQ_NONE
-};
+static const enum request page_keys[] = { REQ_DOWN, REQ_UP,        REQ_LEFT,    REQ_RIGHT,  REQ_FIRST,
+                                          REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_NEXT,
+                                          REQ_PREV, REQ_STOP,      REQ_COPY,    REQ_NONE };
 
 const struct screen screen_page = {
-    .name = "page", .about = "What a command of the ':' line printed. It is the command line's own verb on this database.",
-    .keys = page_keys, .back = page_back, .request = page_asked, .draw = page_draw, .readout = page_readout,
+    .name = "page",
+    .about = "What a command of the ':' line printed. It is the command line's own verb on this database.",
+    .keys = page_keys,
+    .back = page_back,
+    .request = page_asked,
+    .draw = page_draw,
+    .readout = page_readout,
     .hint = page_hint,
 };

@@ -1,4 +1,5 @@
-/* State of the page that a command of the ':' line prints on: what it printed, to be scrolled and searched. */
+/* State of the page that a command of the ':' line prints on: what it printed, to be scrolled and
+ * searched. */
 #ifndef VIEWS_PAGE_H
 #define VIEWS_PAGE_H
 

@@ -19,7 +19,9 @@ void palette_begin(struct palette *p, const char *line) {
 void palette_offer(struct palette *p, const char *word, const char *note) {
     if (!note) note = "";
     if (strlen(word) >= sizeof p->row->word) return;
-    int score = !*p->typed ? 0 : !strcmp(p->typed, word) ? 1 << 20 : prompt_match(p->typed, word); /* nothing typed: as they come */
+    int score = !*p->typed                ? 0
+                : !strcmp(p->typed, word) ? 1 << 20
+                                          : prompt_match(p->typed, word); /* nothing typed: as they come */
     if (score >= 0) score += 1000; /* before what fits by its note alone */
     else if (p->typed[0] && p->typed[1] && strcasestr(note, p->typed)) score = 0;
     else return;
@@ -54,7 +56,8 @@ void palette_draw(const struct palette *p, struct canvas *c, struct rect area) {
     if (p->all > rows) snprintf(many, sizeof many, "%d of %d", p->cursor + 1, p->all);
     canvas_title(c, box, NULL, *many ? many : NULL);
     if (*p->does) {
-        int used = canvas_fit(c, box.x, box.y, box.w - 4 - canvas_width(c, many), p->refused ? INK_WARN : INK_TITLE, p->does);
+        int used = canvas_fit(c, box.x, box.y, box.w - 4 - canvas_width(c, many),
+                              p->refused ? INK_WARN : INK_TITLE, p->does);
         canvas_text(c, box.x + used, box.y, INK_DIM, " ");
     }
     for (int i = top; i < top + rows; i++) {

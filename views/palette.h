@@ -1,4 +1,5 @@
-/* What the ':' line offers: words that fit what is typed, the best first, and what the line would do as it stands.
+/* What the ':' line offers: words that fit what is typed, the best first, and what the line would do as it
+ * stands.
  *
  * The part of the line behind its last blank is what a word is sought for. */
 #ifndef VIEWS_PALETTE_H

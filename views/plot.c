@@ -9,7 +9,9 @@
 
 static const struct {
     const char *name, *unit;
-} plot_xs[PLOT_XS] = { { "step", "step" }, { "tokens", "tokens" }, { "time", "seconds" }, { "epoch", "epoch" } };
+} plot_xs[PLOT_XS] = {
+    { "step", "step" }, { "tokens", "tokens" }, { "time", "seconds" }, { "epoch", "epoch" }
+};
 
 const char *plot_x_name(enum plot_x x) { return plot_xs[x].name; }
 const char *plot_x_unit(enum plot_x x) { return plot_xs[x].unit; }
@@ -93,7 +95,8 @@ struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_d
         free(mean);
         free(curve.bits);
     }
-    if (!smooth || look->raw) plot_outside(c, &f, d, begin, end, canvas_style(c, smooth ? INK_RAW : INK_CURVE));
+    if (!smooth || look->raw)
+        plot_outside(c, &f, d, begin, end, canvas_style(c, smooth ? INK_RAW : INK_CURVE));
     plot_lost(c, &f, d, begin, end);
     plot_stages(c, &f, look);
     if (cursor >= 0) plot_cursor(c, &f, cursor);

@@ -73,8 +73,9 @@ struct plot_span {
     double lo, hi;
     bool any, log; /* log: of the values above 0 */
 };
-/* Widens *s by what a chart draws of d in the look's window: the smoothed curve whole, and where raw points are drawn these
- * but for spikes (with look->whole all).  Of a log axis values above 0 alone, where any series has some. */
+/* Widens *s by what a chart draws of d in the look's window: the smoothed curve whole, and where raw points
+ * are drawn these but for spikes (with look->whole all).  Of a log axis values above 0 alone, where any
+ * series has some. */
 void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plot_look *look);
 /* The same of evaluations, all of them, and of their baseline (NaN: none). */
 void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline);

@@ -103,7 +103,8 @@ void axis_label(double value, double step, char out[16]) {
 int plot_column(const struct plot_frame *f, double step) {
     int last = f->inside.w * f->px - 1;
     if (f->to <= f->from) return 0;
-    double x = f->log_x ? log(step / f->from) / log(f->to / f->from) * last : (step - f->from) / (f->to - f->from) * last;
+    double x = f->log_x ? log(step / f->from) / log(f->to / f->from) * last
+                        : (step - f->from) / (f->to - f->from) * last;
     if (!(x > -1e6)) return -1000000;
     return x > 1e6 ? 1000000 : (int)floor(x + 0.5);
 }
@@ -175,7 +176,8 @@ struct x_labels {
     int free_from;
 };
 
-static void x_tick(struct canvas *c, const struct plot_frame *f, double at_x, double step, struct x_labels *l) {
+static void x_tick(struct canvas *c, const struct plot_frame *f, double at_x, double step,
+                   struct x_labels *l) {
     char label[16];
     int y = f->inside.y + f->inside.h, x = f->inside.x, at = plot_column(f, at_x) / f->px;
     if (at < 0 || at >= f->inside.w) return;
@@ -209,15 +211,16 @@ static void x_axis(struct canvas *c, const struct plot_frame *f) {
     if (whole && step < 1) step = 1;
     double first = ceil(f->from / step) * step;
     if (f->log_x) log_ticks(c, f, &l);
-    for (int i = 0; !f->log_x && first + i * step <= f->to * (1 + slack); i++) x_tick(c, f, first + i * step, step, &l);
+    for (int i = 0; !f->log_x && first + i * step <= f->to * (1 + slack); i++)
+        x_tick(c, f, first + i * step, step, &l);
     char unit[24];
     snprintf(unit, sizeof unit, " %s ", plot_x_unit(f->x));
     int end = f->inside.w - (int)strlen(unit);
     if (end > 8) canvas_text(c, x + end, y, INK_DIM, unit);
 }
 
-bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px, int py,
-                const struct plot_look *look, bool with_x, struct plot_frame *f) {
+bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px,
+                int py, const struct plot_look *look, bool with_x, struct plot_frame *f) {
     int below = with_x && r.h >= 5 ? 2 : 0;
     memset(f, 0, sizeof *f);
     f->inside = (struct rect){ r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below };

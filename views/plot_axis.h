@@ -16,10 +16,10 @@ struct plot_frame {
     bool log_x;          /* then from > 0 */
 };
 
-/* Draws the axes in r and fills *f; false when there is no room for a chart.  look: how x runs and what it is called,
- * NULL: steps. */
-bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px, int py,
-                const struct plot_look *look, bool with_x, struct plot_frame *f);
+/* Draws the axes in r and fills *f; false when there is no room for a chart.  look: how x runs and what it is
+ * called, NULL: steps. */
+bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px,
+                int py, const struct plot_look *look, bool with_x, struct plot_frame *f);
 /* Pixel column of a step and pixel row of a value, not bounded. */
 int plot_column(const struct plot_frame *f, double step);
 int plot_row(const struct plot_frame *f, double value);

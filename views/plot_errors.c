@@ -32,8 +32,8 @@ static struct errors_extent extent_of(const struct plot_errors *line, int lines,
 }
 
 /* A tick and its number at each place of the lines. */
-static void draw_places(struct canvas *c, const struct plot_frame *f, const struct plot_errors *line, int lines, bool log_x,
-                        const char *x_name) {
+static void draw_places(struct canvas *c, const struct plot_frame *f, const struct plot_errors *line,
+                        int lines, bool log_x, const char *x_name) {
     struct style dim = canvas_style(c, INK_DIM);
     int y = f->inside.y + f->inside.h, free_from = f->inside.x - 2;
     canvas_put(c, f->inside.x - 1, y, dim, 0x2514);
@@ -58,7 +58,8 @@ static void plot_errors_draw_line(struct canvas *c, const struct plot_frame *f, 
                                   int shift, bool log_x) {
     double cell = f->inside.w > 1 ? (f->to - f->from) / (f->inside.w - 1) : 0;
     size_t n = (size_t)l->points;
-    double *x = xmalloc((2 * n + 1) * sizeof *x), *bar = xmalloc((2 * n + 1) * sizeof *bar), *at = xmalloc((n + 1) * sizeof *at);
+    double *x = xmalloc((2 * n + 1) * sizeof *x), *bar = xmalloc((2 * n + 1) * sizeof *bar),
+           *at = xmalloc((n + 1) * sizeof *at);
     for (size_t i = 0; i < n; i++) {
         at[i] = x[2 * i] = x[2 * i + 1] = place_of(l->x[i], log_x) + shift * cell;
         bar[2 * i] = l->mean[i] - sd_at(l, (int)i);
@@ -72,7 +73,8 @@ static void plot_errors_draw_line(struct canvas *c, const struct plot_frame *f, 
     raster_show(c, f, &bars, l->style, '|');
     for (size_t i = 0; i < n; i++)
         if (isfinite(l->mean[i]))
-            canvas_put(c, f->inside.x + plot_column(f, at[i]) / f->px, f->inside.y + plot_row(f, l->mean[i]) / f->py, l->style, l->mark);
+            canvas_put(c, f->inside.x + plot_column(f, at[i]) / f->px,
+                       f->inside.y + plot_row(f, l->mean[i]) / f->py, l->style, l->mark);
     free(bars.bits);
     free(means.bits);
     free(x);
@@ -80,7 +82,8 @@ static void plot_errors_draw_line(struct canvas *c, const struct plot_frame *f, 
     free(at);
 }
 
-void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x, const char *x_name) {
+void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x,
+                 const char *x_name) {
     struct errors_extent e = extent_of(line, lines, log_x);
     struct axis_range y = { 0 };
     struct plot_frame f;

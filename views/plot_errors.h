@@ -1,5 +1,5 @@
-/* Values at a few places with their spread: a line each, a bar of ± sd at each place.  Pure functions over the caller's
- * arrays. */
+/* Values at a few places with their spread: a line each, a bar of ± sd at each place.  Pure functions over
+ * the caller's arrays. */
 #ifndef VIEWS_PLOT_ERRORS_H
 #define VIEWS_PLOT_ERRORS_H
 
@@ -13,7 +13,9 @@ struct plot_errors {
     const double *x, *mean; /* NaN: nothing there */
     const double *sd;       /* NaN or NULL: no bar */
 };
-/* The places' own numbers stand below the axis, named x_name; log_x: doubling is as far everywhere (x above 0). */
-void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x, const char *x_name);
+/* The places' own numbers stand below the axis, named x_name; log_x: doubling is as far everywhere (x above
+ * 0). */
+void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line, int lines, bool log_x,
+                 const char *x_name);
 
 #endif

@@ -15,7 +15,8 @@ struct figure {
     const struct figure_line *line;
     int lines;
 };
-/* On the whole canvas: of one curve with the raw points behind it, of several each with its mark, line and colour. */
+/* On the whole canvas: of one curve with the raw points behind it, of several each with its mark, line and
+ * colour. */
 void figure_draw(struct canvas *c, const struct figure *f);
 
 #endif

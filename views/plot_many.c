@@ -14,8 +14,8 @@ uint32_t plot_mark(int line) {
     return (uint32_t)(line < (int)sizeof marks - 1 ? marks[line] : '#');
 }
 
-static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line, int lines,
-                                            const struct plot_look *look) {
+static struct axis_range plot_many_range_of(const struct axis_range *set, const struct plot_line *line,
+                                            int lines, const struct plot_look *look) {
     struct axis_range y = *set;
     struct plot_span span = { .hi = 1 };
     if (y.set) return y;
@@ -27,7 +27,9 @@ static struct axis_range plot_many_range_of(const struct axis_range *set, const 
 static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l,
                                int x, int y) {
     canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
-    if (l->pick) zone_add(c, (struct zone){ .at = { f->inside.x + x / f->px, f->inside.y + y / f->py, 1, 1 }, .pick = l->pick });
+    if (l->pick)
+        zone_add(c, (struct zone){ .at = { f->inside.x + x / f->px, f->inside.y + y / f->py, 1, 1 },
+                                   .pick = l->pick });
 }
 
 /* What is drawn of a line: points begin … end-1 of its smoothed values. */
@@ -63,7 +65,8 @@ static void draw_raw(struct canvas *c, const struct plot_frame *f, const struct 
 }
 
 /* At the curve's end and every so many columns, each line's at another place. */
-static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int which, int lines) {
+static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int which,
+                             int lines) {
     const struct plot_line *l = d->line;
     int last = -MARK_EVERY, first = MARK_EVERY * (which + 1) / (lines + 1);
     bool few = (int)(d->end - d->begin) * 4 <= f->inside.w;
@@ -96,7 +99,8 @@ struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_l
     for (int i = 0; i < lines; i++) draw_curve(c, &f, &drawn[i]);
     for (int i = 0; i < lines; i++) { /* over all curves */
         if (!look->smooth || look->raw)
-            plot_outside(c, &f, &line[i].data, drawn[i].begin, drawn[i].end, look->smooth ? canvas_style(c, INK_RAW) : line[i].style);
+            plot_outside(c, &f, &line[i].data, drawn[i].begin, drawn[i].end,
+                         look->smooth ? canvas_style(c, INK_RAW) : line[i].style);
         draw_curve_marks(c, &f, &drawn[i], i, lines);
         free(drawn[i].mean);
     }
@@ -157,7 +161,8 @@ void plot_spark(struct canvas *c, int x, int y, int columns, const struct plot_d
     for (int i = 0; i < cells; i++) {
         double v = d->value[d->count * (size_t)(i + 1) / (size_t)cells - 1];
         if (!isfinite(v)) continue;
-        double share = (v / 2 - lo / 2) / (hi / 2 - lo / 2); /* halves: the greatest numbers have a difference too */
+        double share = (v / 2 - lo / 2) /
+                       (hi / 2 - lo / 2); /* halves: the greatest numbers have a difference too */
         int level = hi > lo && share >= 0 && share <= 1 ? (int)lround(7 * share) : 3;
         uint32_t cp = c->glyphs == GLYPHS_ASCII ? (uint32_t)ascii[level] : 0x2581 + (uint32_t)level;
         canvas_put(c, x + i, y, style, cp);

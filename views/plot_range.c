@@ -22,7 +22,8 @@ static double quantile(const double *sorted, size_t n, double share) {
     return sorted[(size_t)ceil(share * (double)n) - 1];
 }
 
-/* The least and greatest median of stretches of the series, which go with it where it falls and leave out spikes. */
+/* The least and greatest median of stretches of the series, which go with it where it falls and leave out
+ * spikes. */
 static void stretch_medians(const double *v, size_t n, double *lo, double *hi) {
     size_t size = n / STRETCHES < STRETCH ? STRETCH : n / STRETCHES;
     double *part = xmalloc(2 * size * sizeof *part);
@@ -37,8 +38,8 @@ static void stretch_medians(const double *v, size_t n, double *lo, double *hi) {
     free(part);
 }
 
-/* Narrows lo … hi, the extent of v's n values, to where they are but for spikes: to the medians of stretches and to half
- * the distance of the 5 % and 95 % quantiles beyond these. */
+/* Narrows lo … hi, the extent of v's n values, to where they are but for spikes: to the medians of stretches
+ * and to half the distance of the 5 % and 95 % quantiles beyond these. */
 static void leave_out_spikes(double *v, size_t n, double *lo, double *hi) {
     double low, high;
     if (n < FEW) return;
@@ -56,24 +57,28 @@ static void span_widen(struct plot_span *s, double lo, double hi) {
 }
 
 /* The range of the raw points begin … end-1 within lo … hi, their extent; on a log axis in logarithms. */
-static void points_range(const struct plot_data *d, size_t begin, size_t end, bool log_y, double *lo, double *hi) {
+static void points_range(const struct plot_data *d, size_t begin, size_t end, bool log_y, double *lo,
+                         double *hi) {
     size_t every = (end - begin) / LOOKED_AT + 1, n = 0;
     double *v = xmalloc(((end - begin) / every + 1) * sizeof *v);
     for (size_t i = begin; i < end; i += every)
-        if (isfinite(d->value[i]) && (!log_y || d->value[i] > 0)) v[n++] = log_y ? log(d->value[i]) : d->value[i];
+        if (isfinite(d->value[i]) && (!log_y || d->value[i] > 0))
+            v[n++] = log_y ? log(d->value[i]) : d->value[i];
     if (log_y) *lo = log(*lo), *hi = log(*hi);
     leave_out_spikes(v, n, lo, hi);
     if (log_y) *lo = exp(*lo), *hi = exp(*hi);
     free(v);
 }
 
-static void span_widen_by(struct plot_span *s, const struct plot_data *d, const struct plot_look *look, bool log_y) {
+static void span_widen_by(struct plot_span *s, const struct plot_data *d, const struct plot_look *look,
+                          bool log_y) {
     bool window = look->to > look->from;
     double from = window ? look->from : -INFINITY, to = window ? look->to : INFINITY, lo, hi;
     if (look->smooth > 0) {
         double *mean = xmalloc((d->count + 1) * sizeof *mean);
         plot_smooth(d->value, d->count, plot_smooth_weight(look->smooth), mean);
-        if (plot_extent(&(struct plot_data){ d->step, mean, d->count }, from, to, log_y, &lo, &hi)) span_widen(s, lo, hi);
+        if (plot_extent(&(struct plot_data){ d->step, mean, d->count }, from, to, log_y, &lo, &hi))
+            span_widen(s, lo, hi);
         free(mean);
     }
     if ((look->smooth > 0 && !look->raw) || !plot_extent(d, from, to, log_y, &lo, &hi)) return;

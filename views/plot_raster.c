@@ -79,14 +79,16 @@ void raster_trace(struct raster *r, const struct plot_frame *f, const struct plo
 }
 
 void raster_dash(struct raster *r, int dash) {
-    static const uint16_t on[] = { 0xFFFF, 0x0FFF, 0x3333, 0x33FF }; /* of sixteen pixel columns, from the right */
+    static const uint16_t on[] = { 0xFFFF, 0x0FFF, 0x3333,
+                                   0x33FF }; /* of sixteen pixel columns, from the right */
     uint16_t pattern = on[dash % 4];
     for (int x = 0; x < r->w * r->px; x++) {
         if (pattern >> (x % 16) & 1) continue;
         int set = 0;
         for (int pass = 0; pass < 2 && set <= 2; pass++)
             for (int y = 0; y < r->h * r->py; y++) {
-                uint8_t *bits = &r->bits[y / r->py * r->w + x / r->px], bit = (uint8_t)(1u << ((y % r->py) * r->px + x % r->px));
+                uint8_t *bits = &r->bits[y / r->py * r->w + x / r->px],
+                        bit = (uint8_t)(1u << ((y % r->py) * r->px + x % r->px));
                 if (!pass) set += (*bits & bit) != 0;
                 else *bits &= (uint8_t)~bit;
             }
@@ -111,7 +113,8 @@ static uint32_t glyph(const struct raster *r, uint8_t bits, char ascii) {
     return (uint32_t)ascii;
 }
 
-void raster_show(struct canvas *c, const struct plot_frame *f, const struct raster *r, struct style style, char ascii) {
+void raster_show(struct canvas *c, const struct plot_frame *f, const struct raster *r, struct style style,
+                 char ascii) {
     for (int y = 0; y < r->h; y++)
         for (int x = 0; x < r->w; x++) {
             uint8_t bits = r->bits[y * r->w + x];
@@ -123,7 +126,8 @@ void raster_show(struct canvas *c, const struct plot_frame *f, const struct rast
 void raster_lead(struct canvas *c, const struct plot_frame *f, const struct raster *r, int pick) {
     for (int y = 0; pick && c->zones && y < r->h; y++)
         for (int x = 0; x < r->w; x++)
-            if (r->bits[y * r->w + x]) zone_add(c, (struct zone){ .at = { f->inside.x + x, f->inside.y + y, 1, 1 }, .pick = pick });
+            if (r->bits[y * r->w + x])
+                zone_add(c, (struct zone){ .at = { f->inside.x + x, f->inside.y + y, 1, 1 }, .pick = pick });
 }
 
 void raster_pixels(const struct canvas *c, int *px, int *py) {
@@ -147,20 +151,22 @@ void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_d
     }
 }
 
-void plot_outside(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin, size_t end,
-                  struct style style) {
+void plot_outside(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin,
+                  size_t end, struct style style) {
     int last = f->inside.h * f->py - 1;
     for (size_t i = begin; i < end; i++) {
         double v = d->value[i];
         if (!isfinite(v) || (f->y.log && v <= 0)) continue;
         int row = plot_row(f, v), x = plot_column(f, d->step[i]) / f->px;
         if ((row >= 0 && row <= last) || x < 0 || x >= f->inside.w) continue;
-        canvas_put(c, f->inside.x + x, f->inside.y + (row < 0 ? 0 : f->inside.h - 1), style, row < 0 ? 0x25B4 : 0x25BE);
+        canvas_put(c, f->inside.x + x, f->inside.y + (row < 0 ? 0 : f->inside.h - 1), style,
+                   row < 0 ? 0x25B4 : 0x25BE);
     }
 }
 
 /* A line through what is blank at a step; its column. */
-static int plot_line_at(struct canvas *c, const struct plot_frame *f, double step, struct style style, uint32_t line) {
+static int plot_line_at(struct canvas *c, const struct plot_frame *f, double step, struct style style,
+                        uint32_t line) {
     int x = f->inside.x + plot_column(f, step) / f->px;
     for (int y = 0; y < f->inside.h; y++) {
         const struct cell *at = canvas_at(c, x, f->inside.y + y);
@@ -184,6 +190,7 @@ void plot_stages(struct canvas *c, const struct plot_frame *f, const struct plot
             const struct cell *at = canvas_at(c, x + 1 + n, f->inside.y);
             if (!at || at->cp != ' ') break;
         }
-        if (!label[n] && x + n < f->inside.x + f->inside.w) canvas_text(c, x + 1, f->inside.y, INK_DIM, label);
+        if (!label[n] && x + n < f->inside.x + f->inside.w)
+            canvas_text(c, x + 1, f->inside.y, INK_DIM, label);
     }
 }

@@ -67,7 +67,9 @@ const struct runs_form runs_forms[COL_COUNT] = {
     [COL_CURVE] = { 16, false, HOLDS_REAL, offsetof(struct run_row, final_loss) }, /* by which it is sorted */
 };
 
-static const void *held(const struct run_row *r, enum runs_column column) { return (const char *)r + runs_forms[column].offset; }
+static const void *held(const struct run_row *r, enum runs_column column) {
+    return (const char *)r + runs_forms[column].offset;
+}
 
 static int runs_compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
     const void *x = held(a, column), *y = held(b, column);
@@ -112,8 +114,9 @@ static int by_order(const void *pa, const void *pb, void *self) {
     return by ? by : b->id < a->id ? -1 : b->id > a->id;
 }
 
-const char *const runs_column_name[COL_COUNT] = { "id", "name", "state", "method",  "task", "best", "metric",
-                                                 "rows", "lr",    "trained", "time", "seed", "tags", "disk", "curve" };
+const char *const runs_column_name[COL_COUNT] = { "id",   "name",   "state", "method", "task",
+                                                  "best", "metric", "rows",  "lr",     "trained",
+                                                  "time", "seed",   "tags",  "disk",   "curve" };
 
 /* What a column holds, as a filter says it; false: nothing. */
 bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
@@ -168,14 +171,16 @@ static void choose_columns(struct runs_view *v) {
         v->visible[COL_ROWS] = many;
         v->visible[COL_NAME] = names;
         if (v->tasks) choose_beside_tasks(v);
-        for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
+        for (size_t i = 0;
+             i < COUNT_OF(dropped) && runs_rest(v) < RUNS_NAMES + (v->tasks ? RUNS_TASK_WIDTH : 0); i++)
             v->visible[dropped[i]] = false;
     }
     runs_order_columns(v);
     if ((int)v->sort >= COL_COUNT + v->tasks) v->sort = COL_ID;
     if ((int)v->column >= COL_COUNT + v->tasks) v->column = v->tasks ? COL_COUNT : COL_BEST;
     runs_place_tasks(v);
-    while ((int)v->column < COL_COUNT && v->column && !v->visible[v->column]) v->column = (enum runs_column)(v->column - 1);
+    while ((int)v->column < COL_COUNT && v->column && !v->visible[v->column])
+        v->column = (enum runs_column)(v->column - 1);
     if ((int)v->column < COL_COUNT && !v->visible[v->column]) v->column = v->place[0];
 }
 
@@ -270,12 +275,14 @@ int runs_choose(struct runs_view *v, bool marked, struct effect *out) {
     return n;
 }
 
-/* Appends a value as a filter reads it: in the quotes that it does not hold, in pieces where it holds both. */
+/* Appends a value as a filter reads it: in the quotes that it does not hold, in pieces where it holds
+ * both. */
 static void add_quoted(struct buf *b, const char *text) {
     if (!strpbrk(text, " '\"")) buf_puts(b, text);
     else
         while (*text) {
-            char quote = strchr(text, '"') && (*text == '"' || !strchr(text, '\'')) ? '\'' : '"', stop[] = { quote, '\0' };
+            char quote = strchr(text, '"') && (*text == '"' || !strchr(text, '\'')) ? '\'' : '"',
+                 stop[] = { quote, '\0' };
             size_t n = strcspn(text, stop);
             buf_printf(b, "%c%.*s%c", quote, (int)n, text, quote);
             text += n;
@@ -290,7 +297,8 @@ static void filter_cell(struct runs_view *v) {
     if (task) snprintf(text, sizeof text, "%s", v->task[(int)v->column - COL_COUNT]);
     else if (!runs_cell_value(row, v->column, text)) return;
     struct buf word = BUF_INIT;
-    buf_printf(&word, "%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column], task ? "~" : "=");
+    buf_printf(&word, "%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column],
+               task ? "~" : "=");
     add_quoted(&word, text);
     size_t n = strlen(v->filter);
     if (n + word.size < sizeof v->filter) memcpy(v->filter + n, word.data, word.size + 1);
@@ -335,7 +343,8 @@ void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *
 }
 
 void runs_sort(struct runs_view *v, int column) {
-    v->reverse = (int)v->sort == column ? !v->reverse : column >= COL_COUNT || column == COL_BEST || column == COL_ID;
+    v->reverse = (int)v->sort == column ? !v->reverse
+                                        : column >= COL_COUNT || column == COL_BEST || column == COL_ID;
     v->sort = (enum runs_column)column;
     runs_changed(v);
 }
@@ -411,7 +420,9 @@ static void to_best(struct ui *ui) {
     }
     if (best) runs_move_to(v, at);
     else ui_say(ui, SAY_INFO, "no finished run is measured as this one is");
-    if (best) ui_say(ui, SAY_INFO, "the best %s of %s: Z trains it again with another seed", best->metric, best->task);
+    if (best)
+        ui_say(ui, SAY_INFO, "the best %s of %s: Z trains it again with another seed", best->metric,
+               best->task);
 }
 
 bool runs_request(struct ui *ui, enum request r, struct effect *out) {

@@ -1,7 +1,8 @@
 /* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
  * to the app; order, filter, marks and cursor to the view.
  *
- * In runs.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and detail.c. */
+ * In runs.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and
+ * detail.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 
@@ -47,7 +48,8 @@ struct run_row {
     const struct task_row *task_result; /* of a run with several tasks, where they were asked for */
     int task_results;
     bool none_valid;          /* no answer of the last evaluation was one */
-    const char *decides, *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
+    const char *decides,
+        *rows_sha256; /* what best is of, "dev.accuracy", and of which rows; NULL: not known */
     bool tuning;              /* only looked for a learning rate: in no mean */
     const char *name;         /* what it is called; NULL: nothing */
     const char *tags, *note;  /* "a, b"; NULL: none */
@@ -55,20 +57,37 @@ struct run_row {
     int64_t disk;             /* bytes of its files, < 0: not known */
     const double *curve;      /* its loss in a few values; NULL: not asked for */
     int curve_points;
-    const char *evidence;     /* key of what it is evidence of (core/train/evidence.h); NULL: it repeats no other run */
+    const char
+        *evidence; /* key of what it is evidence of (core/train/evidence.h); NULL: it repeats no other run */
     const char *weights;      /* SHA-256 of the trained parameters; NULL: unknown */
     int64_t ended;            /* UTC milliseconds */
 };
 
-enum runs_column { COL_ID, COL_NAME, COL_STATE, COL_METHOD, COL_TASK, COL_BEST, COL_METRIC, COL_ROWS, COL_LR,
-                   COL_TRAINED, COL_TIME, COL_SEED, COL_TAGS, COL_DISK, COL_CURVE, COL_COUNT /* and on: a column a task */ };
+enum runs_column {
+    COL_ID,
+    COL_NAME,
+    COL_STATE,
+    COL_METHOD,
+    COL_TASK,
+    COL_BEST,
+    COL_METRIC,
+    COL_ROWS,
+    COL_LR,
+    COL_TRAINED,
+    COL_TIME,
+    COL_SEED,
+    COL_TAGS,
+    COL_DISK,
+    COL_CURVE,
+    COL_COUNT /* and on: a column a task */
+};
 enum { RUNS_TASKS = 64, RUNS_TASK_WIDTH = 9 };
 
 /* Runs that share a column's value, and what their best values are of. */
 struct runs_group {
     char value[64];
     int first, runs;          /* in member[] */
-    int n;                    /* finished with a value, not only to find a learning rate, and no repeat of another */
+    int n; /* finished with a value, not only to find a learning rate, and no repeat of another */
     int repeats;              /* that are left out of n since they repeat another */
     bool differs;             /* some of them with other weights */
     double mean, sd, best;    /* NaN: none */
@@ -93,7 +112,8 @@ struct runs_view {
     enum runs_column sort;
     bool reverse;
     bool visible[COL_COUNT];  /* columns that there is room and reason for */
-    enum runs_column picked[COL_COUNT], place[COL_COUNT]; /* those that the user chose; those visible: from left to right */
+    enum runs_column picked[COL_COUNT],
+        place[COL_COUNT]; /* those that the user chose; those visible: from left to right */
     int picks, places;        /* picks 0: what there is a reason for */
     const char *metric;       /* the one of all runs shown, or NULL */
     bool by_task;             /* a column a task; a change is an EFFECT_BY_TASK */
@@ -117,7 +137,8 @@ void runs_changed(struct runs_view *v);
 /* The row under the cursor, or NULL. */
 const struct run_row *runs_at_cursor(const struct runs_view *v);
 
-/* What deleting the runs of an EFFECT_PURGE_COUNT would delete: is asked, unless something else is meanwhile. */
+/* What deleting the runs of an EFFECT_PURGE_COUNT would delete: is asked, unless something else is
+ * meanwhile. */
 struct ui;
 /* The saved filters, to choose from; beside them the one in use, to be saved or forgotten. */
 void runs_saved(struct ui *ui, const char *const *filter, int filters);

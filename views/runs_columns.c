@@ -50,7 +50,8 @@ void runs_ask_columns(struct ui *ui) {
     buf_release(&label);
 }
 
-/* The columns of a line, each once, into `picked`; *unknown: the first word that is none, the caller's, or NULL. */
+/* The columns of a line, each once, into `picked`; *unknown: the first word that is none, the caller's, or
+ * NULL. */
 static int runs_columns_read(const char *text, enum runs_column picked[COL_COUNT], char **unknown) {
     bool has[COL_COUNT] = { false };
     char *copy = xstrdup(text), *rest = copy, *word;
@@ -83,7 +84,8 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
     int n = runs_columns_read(text, picked, &unknown);
     if (unknown) {
         const char *near = text_nearest(unknown, runs_column_name, COL_COUNT);
-        ui_say(ui, SAY_ERROR, "no column \"%.30s\"%s%s", unknown, near ? "; there is " : "", near ? near : "");
+        ui_say(ui, SAY_ERROR, "no column \"%.30s\"%s%s", unknown, near ? "; there is " : "",
+               near ? near : "");
         free(unknown);
         return;
     }

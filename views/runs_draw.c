@@ -45,7 +45,8 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
 static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
                            enum runs_column column, enum ink ink, const char *text) {
     if (!k->w[column]) return;
-    if ((int)column >= COL_COUNT || runs_forms[column].right) canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
+    if ((int)column >= COL_COUNT || runs_forms[column].right)
+        canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
     else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
 }
 
@@ -77,15 +78,16 @@ static void state_text(const struct run_row *r, char out[64]) {
     else snprintf(out, 64, "%s", run_state_name(r->state));
 }
 
-static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct rect r, const struct column_places *k, int y,
-                            const struct run_row *row, enum ink ink) {
+static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct rect r,
+                            const struct column_places *k, int y, const struct run_row *row, enum ink ink) {
     for (int i = 0; i < v->tasks; i++) {
         const struct task_row *t = runs_task_at(v, row, COL_COUNT + i);
         char text[32];
         if (!t) continue;
         show_value(t->value, text);
         bool poor = isfinite(t->majority) && t->value <= t->majority && !strcmp(t->metric, "accuracy");
-        runs_draw_cell(c, k, r.x, y, (enum runs_column)(COL_COUNT + i), poor ? INK_WARN : ink, t->undefined ? "undef." : text);
+        runs_draw_cell(c, k, r.x, y, (enum runs_column)(COL_COUNT + i), poor ? INK_WARN : ink,
+                       t->undefined ? "undef." : text);
     }
 }
 
@@ -130,7 +132,10 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     bool wrong = *flag && row->state != RUN_INTERRUPTED && row->state != RUN_FAILED;
     for (int p = 0; p < ui->runs.places; p++) {
         enum runs_column i = ui->runs.place[p];
-        enum ink own = i == COL_TAGS ? INK_DIM : i == COL_STATE ? state_ink(row->state) : i == COL_BEST && wrong ? INK_WARN : ink;
+        enum ink own = i == COL_TAGS            ? INK_DIM
+                       : i == COL_STATE         ? state_ink(row->state)
+                       : i == COL_BEST && wrong ? INK_WARN
+                                                : ink;
         cell_text(row, i, text);
         runs_draw_cell(c, k, r.x, y, i, own, text);
     }
@@ -139,10 +144,12 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     static const double places[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
     int points = row->curve_points > (int)COUNT_OF(places) ? (int)COUNT_OF(places) : row->curve_points;
     struct plot_data curve = { places, row->curve, (size_t)(row->curve && points > 0 ? points : 0) };
-    if (k->w[COL_CURVE] && curve.count) plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
+    if (k->w[COL_CURVE] && curve.count)
+        plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
     draw_task_cells(&ui->runs, c, r, k, y, row, ink);
     if (here) {
-        canvas_paint(c, (struct rect){ r.x + k->x[ui->runs.column], y, k->w[ui->runs.column], 1 }, canvas_style(c, INK_CURSOR));
+        canvas_paint(c, (struct rect){ r.x + k->x[ui->runs.column], y, k->w[ui->runs.column], 1 },
+                     canvas_style(c, INK_CURSOR));
     }
 }
 
@@ -223,7 +230,8 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
     }
     if (*flag) buf_printf(out, "\u2691 #%lld %s", (long long)row->id, flag);
     else if (row && !*v->filter && !v->marks) {
-        buf_printf(out, "#%lld  %s%s%s", (long long)row->id, row->name ? row->name : "", row->name ? "   " : "", row->method);
+        buf_printf(out, "#%lld  %s%s%s", (long long)row->id, row->name ? row->name : "",
+                   row->name ? "   " : "", row->method);
         if (row->tags) buf_printf(out, "   tags: %s", row->tags);
         if (row->note) buf_printf(out, "   %s", row->note);
     }
@@ -272,7 +280,8 @@ const char *runs_again_hint(const struct ui *ui, const struct run_row *row, cons
 }
 
 static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k) {
-    if (ui->runs.grouped) return k->request == REQ_OPEN ? "its runs" : k->request == REQ_SEARCH ? k->hint : NULL;
+    if (ui->runs.grouped)
+        return k->request == REQ_OPEN ? "its runs" : k->request == REQ_SEARCH ? k->hint : NULL;
     switch (k->request) {
     case REQ_STOP:
     case REQ_LEFT:
@@ -287,21 +296,35 @@ static const char *runs_draw_hint(const struct ui *ui, const struct key_entry *k
 }
 
 static const enum request runs_draw_keys[] = {
-    REQ_OPEN, REQ_MARK, REQ_MARK_ALL, REQ_STOP, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
-    REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_UNDO, REQ_REDO, REQ_SORT, REQ_SORT_REVERSE, REQ_FILTER_CELL,
-    REQ_FILTER_CLEAR, REQ_CLONE, REQ_RUN, REQ_TRASH, REQ_TRASH_VIEW, REQ_COPY, REQ_TASKS, REQ_GROUP,
-    REQ_BEST, REQ_RESEED, REQ_WATCH, REQ_TERMS, REQ_PIN, REQ_TAGS, REQ_NOTE, REQ_NAME, REQ_COLUMNS, REQ_PRESETS, REQ_NONE
+    REQ_OPEN,    REQ_MARK,       REQ_MARK_ALL,     REQ_STOP,        REQ_LEFT,         REQ_RIGHT,  REQ_DOWN,
+    REQ_UP,      REQ_FIRST,      REQ_LAST,         REQ_PAGE_DOWN,   REQ_PAGE_UP,      REQ_SEARCH, REQ_UNDO,
+    REQ_REDO,    REQ_SORT,       REQ_SORT_REVERSE, REQ_FILTER_CELL, REQ_FILTER_CLEAR, REQ_CLONE,  REQ_RUN,
+    REQ_TRASH,   REQ_TRASH_VIEW, REQ_COPY,         REQ_TASKS,       REQ_GROUP,        REQ_BEST,   REQ_RESEED,
+    REQ_WATCH,   REQ_TERMS,      REQ_PIN,          REQ_TAGS,        REQ_NOTE,         REQ_NAME,   REQ_COLUMNS,
+    REQ_PRESETS, REQ_NONE
 };
 
 const struct screen screen_runs = {
     .name = "runs",
-    .about = "Runs lists all runs of this database, also those of other processes. h and l walk the columns, s "
-             "sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); Enter opens a run's page, C takes "
-             "it to Compose, d puts it into the trash. J joins runs that share a column's value, with mean, deviation and "
-             "n; X then Z trains the best run of a task again with another seed.",
-    .keys = runs_draw_keys, .tab = "3 Runs", .to = REQ_TO_RUNS,
-    .init = runs_draw_init, .release = runs_draw_release, .changed = runs_draw_changed, .request = runs_request,
-    .run = runs_draw_run, .marked = marked,
-    .refresh = runs_draw_refresh, .panes = layout_runs, .draw = draw_runs_screen, .readout = runs_draw_readout, .hint = runs_draw_hint,
-    .pictured = runs_draw_pictured, .table = runs_draw_table,
+    .about =
+        "Runs lists all runs of this database, also those of other processes. h and l walk the columns, s "
+        "sorts, / filters as `petri runs` does (task=reviews lr<1e-3 lora); Enter opens a run's page, C "
+        "takes it to Compose, d puts it into the trash. J joins runs that share a column's value, with mean, "
+        "deviation and n; X then Z trains the best run of a task again with another seed.",
+    .keys = runs_draw_keys,
+    .tab = "3 Runs",
+    .to = REQ_TO_RUNS,
+    .init = runs_draw_init,
+    .release = runs_draw_release,
+    .changed = runs_draw_changed,
+    .request = runs_request,
+    .run = runs_draw_run,
+    .marked = marked,
+    .refresh = runs_draw_refresh,
+    .panes = layout_runs,
+    .draw = draw_runs_screen,
+    .readout = runs_draw_readout,
+    .hint = runs_draw_hint,
+    .pictured = runs_draw_pictured,
+    .table = runs_draw_table,
 };

@@ -1,5 +1,5 @@
-/* Runs by a column: mean and deviation of the best values of the finished ones, with n and the seeds.  Runs of other
- * tasks, metrics, splits or rows are groups of their own (runs.h). */
+/* Runs by a column: mean and deviation of the best values of the finished ones, with n and the seeds.  Runs
+ * of other tasks, metrics, splits or rows are groups of their own (runs.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,9 @@
 #include "views/ui.h"
 #include "views/ui_parts.h"
 
-static bool counts_in_group(const struct run_row *r) { return r->state == RUN_FINISHED && isfinite(r->best) && !r->tuning; }
+static bool counts_in_group(const struct run_row *r) {
+    return r->state == RUN_FINISHED && isfinite(r->best) && !r->tuning;
+}
 
 struct grouped_rows {
     const struct runs_view *v;
@@ -30,7 +32,9 @@ static int by_group(const void *pa, const void *pb, void *self) {
     return x != y ? (x < y ? -1 : 1) : a - b;
 }
 
-static const struct run_row *row_of(const struct runs_view *v, const struct runs_group *g) { return &v->row[v->member[g->first]]; }
+static const struct run_row *row_of(const struct runs_view *v, const struct runs_group *g) {
+    return &v->row[v->member[g->first]];
+}
 
 /* Kind by kind, the best mean first. */
 static int by_mean(const void *pa, const void *pb, void *self) {
@@ -49,7 +53,10 @@ static void count_group(struct runs_view *v, struct runs_group *g) {
     size_t n = 0;
     for (int i = 0; i < g->runs; i++) {
         const struct run_row *r = &v->row[v->member[g->first + i]];
-        if (counts_in_group(r)) of[n++] = (struct evidence){ .key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended };
+        if (counts_in_group(r))
+            of[n++] = (struct evidence){
+                .key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended
+            };
     }
     evidence_settle(of, n);
     n = 0;
@@ -98,7 +105,8 @@ void runs_find_groups(struct runs_view *v) {
     for (int i = 0; i < v->shown; i++) {
         struct runs_group *last = v->groups ? &v->group[v->groups - 1] : NULL;
         int row = v->member[i];
-        if (last && !runs_by_kind(&v->row[v->member[i - 1]], &v->row[row]) && !strcmp(g.text[v->member[i - 1]], g.text[row])) {
+        if (last && !runs_by_kind(&v->row[v->member[i - 1]], &v->row[row]) &&
+            !strcmp(g.text[v->member[i - 1]], g.text[row])) {
             last->runs++;
             continue;
         }
@@ -164,12 +172,19 @@ static void group_seeds(const struct runs_view *v, const struct runs_group *g, c
 void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r) {
     enum { VALUE = 9, RUNS = 6, COUNT = 4, METRIC = 10 };
     bool wide = r.w >= 100; /* else the best gives way */
-    int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC, name = rest * 2 / 3;
+    int list_w = wide ? 14 : 9, rest = r.w - 4 - (wide ? 3 : 2) * VALUE - RUNS - COUNT - list_w - METRIC,
+        name = rest * 2 / 3;
     if (name < 10) name = 10;
     const struct table_column column[] = {
-        { runs_column_name[v->group_by], name - 1, 1, false }, { "task", rest - name < 6 ? 5 : rest - name - 1, 1, false },
-        { "metric", METRIC - 1, 1, false }, { "runs", RUNS, 0, true }, { "n", COUNT, 1, true }, { "seeds", list_w - 1, 1, false },
-        { "mean", VALUE, 0, true }, { "sd", VALUE, 0, true }, { "best", wide ? VALUE : 0, 0, true },
+        { runs_column_name[v->group_by], name - 1, 1, false },
+        { "task", rest - name < 6 ? 5 : rest - name - 1, 1, false },
+        { "metric", METRIC - 1, 1, false },
+        { "runs", RUNS, 0, true },
+        { "n", COUNT, 1, true },
+        { "seeds", list_w - 1, 1, false },
+        { "mean", VALUE, 0, true },
+        { "sd", VALUE, 0, true },
+        { "best", wide ? VALUE : 0, 0, true },
     };
     struct table t = { c, column, r.x + 3, r.y };
     table_heads(t, COUNT_OF(column));
@@ -206,9 +221,11 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
         buf_puts(out, ": no finished run with a value");
         return;
     }
-    buf_printf(out, ": mean %s of %d run%s, seed%s %s", mean, g->n, g->n == 1 ? "" : "s", g->n == 1 ? "" : "s", list);
+    buf_printf(out, ": mean %s of %d run%s, seed%s %s", mean, g->n, g->n == 1 ? "" : "s",
+               g->n == 1 ? "" : "s", list);
     if (g->repeats)
         buf_printf(out, " (%d repeated run%s not counted%s)", g->repeats, g->repeats == 1 ? "" : "s",
                    g->differs ? ": weights differ, the newest counts" : "");
-    buf_printf(out, ", %s of %s, %lld rows", row->decides ? row->decides : row->metric, row->task, (long long)row->rows);
+    buf_printf(out, ", %s of %s, %lld rows", row->decides ? row->decides : row->metric, row->task,
+               (long long)row->rows);
 }

@@ -75,7 +75,9 @@ void runs_saved(struct ui *ui, const char *const *filter, int filters) {
         saved = saved || !strcmp(filter[i], now);
         picker_add(&ui->picker, filter[i], strcmp(filter[i], now) ? "" : "in use", false)->tag = SAVED_TAKE;
     }
-    if (*now) picker_add(&ui->picker, now, saved ? "forget it" : "save it", false)->tag = saved ? SAVED_FORGET : SAVED_SAVE;
+    if (*now)
+        picker_add(&ui->picker, now, saved ? "forget it" : "save it", false)->tag = saved ? SAVED_FORGET
+                                                                                          : SAVED_SAVE;
 }
 
 void runs_saved_picked(struct ui *ui, struct effect *out) {
@@ -94,7 +96,9 @@ void runs_saved_picked(struct ui *ui, struct effect *out) {
 void runs_purge(struct ui *ui, struct effect *out) {
     struct runs_view *v = &ui->runs;
     if (ui->screen != SCREEN_RUNS || !v->trash) {
-        ui_say(ui, SAY_INFO, "only what lies in the trash is deleted for good: V on Runs shows it, Space marks, :purge deletes");
+        ui_say(ui, SAY_INFO,
+               "only what lies in the trash is deleted for good: V on Runs shows it, Space marks, :purge "
+               "deletes");
         return;
     }
     int n = v->marks ? v->marks : v->shown;

@@ -1,7 +1,8 @@
 /* A screen is one table: what it is called, its keys, what it draws of its state, what it does when asked.
  *
- * The state is ui.NAME (ui.h).  Drawing reads state alone; a request changes it and may ask the app for something
- * through *out.  What may be NULL says so: then nothing is done, or what stands behind the colon. */
+ * The state is ui.NAME (ui.h).  Drawing reads state alone; a request changes it and may ask the app for
+ * something through *out.  What may be NULL says so: then nothing is done, or what stands behind the
+ * colon. */
 #ifndef VIEWS_SCREEN_H
 #define VIEWS_SCREEN_H
 
@@ -29,24 +30,29 @@ struct screen {
     void (*release)(struct ui *ui); /* may be NULL */
     void (*changed)(struct ui *ui); /* the window's size or the app's data are others; may be NULL */
     bool (*request)(struct ui *ui, enum request r, struct effect *out); /* false: it means nothing here */
-    int64_t (*run)(const struct ui *ui);                     /* the run its cursor is on, 0: none; may be NULL */
+    int64_t (*run)(const struct ui *ui); /* the run its cursor is on, 0: none; may be NULL */
     int (*marked)(const struct ui *ui, const int64_t **run); /* runs that are marked; may be NULL */
-    /* A click on what no zone (views/zone.h) was drawn for; false: nothing is there.  And on a zone with a pick.  Both may be
-     * NULL. */
+    /* A click on what no zone (views/zone.h) was drawn for; false: nothing is there.  And on a zone with a
+     * pick.  Both may be NULL. */
     bool (*point)(struct ui *ui, int x, int y, struct effect *out);
     void (*pick)(struct ui *ui, int pick, struct effect *out);
-    /* Asks for what is shown anew, after the history has changed; may be NULL.  false: it cannot be other than it is. */
+    /* Asks for what is shown anew, after the history has changed; may be NULL.  false: it cannot be other
+     * than it is. */
     bool (*refresh)(struct ui *ui, struct effect *out);
     /* ---- what is drawn ---- */
     layout_panes_of panes;      /* may be NULL: one pane, PANE_TEXT */
-    void (*need)(const struct ui *ui, const struct layout_frame *f, struct layout_need *need); /* may be NULL */
+    void (*need)(const struct ui *ui, const struct layout_frame *f,
+                 struct layout_need *need); /* may be NULL */
     void (*line)(const struct ui *ui, struct canvas *c, struct rect area); /* line 1; may be NULL: the tabs */
     void (*draw)(const struct ui *ui, struct canvas *c, struct rect area);
-    void (*readout)(const struct ui *ui, struct buf *out);   /* above the hints: what the cursor is on; may be NULL */
+    void (*readout)(const struct ui *ui,
+                    struct buf *out); /* above the hints: what the cursor is on; may be NULL */
     /* What a key's hint says here and now; NULL: not shown.  May be NULL: what the table of keys says. */
     const char *(*hint)(const struct ui *ui, const struct key_entry *k);
-    void (*pictured)(const struct ui *ui, struct buf *out); /* what is on it, in the names of files of it; may be NULL */
-    void (*table)(const struct ui *ui, char out[120]); /* what its table is of, "the 12 runs shown"; "": none; may be NULL */
+    void (*pictured)(const struct ui *ui,
+                     struct buf *out); /* what is on it, in the names of files of it; may be NULL */
+    void (*table)(const struct ui *ui,
+                  char out[120]); /* what its table is of, "the 12 runs shown"; "": none; may be NULL */
 };
 
 #define SCREEN_TABLE(NAME, name) extern const struct screen screen_##name;

@@ -1,7 +1,7 @@
 /* A page of rules and paragraphs that is read by scrolling.
  *
- * It is drawn from a line above its top, and what lies outside is clipped; without a canvas it is measured alone.  So one
- * routine draws a page, and tells how many rows it has. */
+ * It is drawn from a line above its top, and what lies outside is clipped; without a canvas it is measured
+ * alone.  So one routine draws a page, and tells how many rows it has. */
 #ifndef VIEWS_SHEET_H
 #define VIEWS_SHEET_H
 

@@ -9,8 +9,9 @@
 enum { CELL_W = 8, CELL_H = 16 };
 
 void svg_colour(int index, char out[8]) {
-    static const int system[16] = { 0x000000, 0xa00000, 0x007000, 0x806000, 0x0040b0, 0x900090, 0x007080, 0xb0b0b0,
-                                   0x606060, 0xe02020, 0x20a020, 0xb09000, 0x3070f0, 0xc030c0, 0x20a0b0, 0xffffff };
+    static const int system[16] = { 0x000000, 0xa00000, 0x007000, 0x806000, 0x0040b0, 0x900090,
+                                    0x007080, 0xb0b0b0, 0x606060, 0xe02020, 0x20a020, 0xb09000,
+                                    0x3070f0, 0xc030c0, 0x20a0b0, 0xffffff };
     int rgb = 0;
     if (index < 16) {
         rgb = system[index < 0 ? 0 : index];
@@ -58,7 +59,8 @@ static void svg_block(struct buf *out, int x, int y, uint32_t cp, const char *in
     static const uint8_t quadrant[10] = { 4, 8, 1, 13, 9, 7, 11, 2, 6, 14 };
     if (cp == 0x2580) rectangle(out, x, y, CELL_W, CELL_H / 2, ink);
     else if (cp >= 0x2581 && cp <= 0x2588)
-        rectangle(out, x, y + CELL_H * (0x2588 - (double)cp) / 8, CELL_W, CELL_H * ((double)cp - 0x2580) / 8, ink);
+        rectangle(out, x, y + CELL_H * (0x2588 - (double)cp) / 8, CELL_W, CELL_H * ((double)cp - 0x2580) / 8,
+                  ink);
     else if (cp >= 0x2589 && cp <= 0x258F)
         rectangle(out, x, y, CELL_W * (0x2590 - (double)cp) / 8, CELL_H, ink);
     else if (cp == 0x2590) rectangle(out, x + CELL_W / 2, y, CELL_W / 2, CELL_H, ink);
@@ -67,8 +69,9 @@ static void svg_block(struct buf *out, int x, int y, uint32_t cp, const char *in
             if (quadrant[cp - 0x2596] >> i & 1)
                 rectangle(out, x + i % 2 * CELL_W / 2, y + i / 2 * CELL_H / 2, CELL_W / 2, CELL_H / 2, ink);
     } else {
-        buf_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" fill-opacity=\"%g\"/>\n", x,
-                   y, CELL_W, CELL_H, ink, 0.25 * (double)(cp - 0x2590));
+        buf_printf(out,
+                   "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" fill-opacity=\"%g\"/>\n",
+                   x, y, CELL_W, CELL_H, ink, 0.25 * (double)(cp - 0x2590));
     }
 }
 
@@ -92,7 +95,8 @@ static bool is_shape(uint32_t cp) {
 static int svg_text(struct buf *out, const struct canvas *c, int x, int y, const char *ink) {
     const struct cell *row = &c->cell[y * c->w];
     int end = x, columns = 0;
-    while (end < c->w && !is_shape(row[end].cp) && row[end].cp != ' ' && svg_same(row[end].style, row[x].style))
+    while (end < c->w && !is_shape(row[end].cp) && row[end].cp != ' ' &&
+           svg_same(row[end].style, row[x].style))
         end++;
     buf_printf(out, "<text y=\"%d\" fill=\"%s\"%s%s x=\"", y * CELL_H + 12, ink,
                row[x].style.attr & ATTR_BOLD ? " font-weight=\"bold\"" : "",

@@ -43,7 +43,8 @@ static void axes_of(const struct sweep_view *v, int *row, int *column) {
 static bool same_slice(const struct sweep_page *p, int a, int b, int row, int column) {
     for (int k = 0; k < p->shown_axes; k++) {
         int axis = p->shown_axis[k];
-        if (axis != row && axis != column && strcmp(sweep_value_at(p, a, axis), sweep_value_at(p, b, axis))) return false;
+        if (axis != row && axis != column && strcmp(sweep_value_at(p, a, axis), sweep_value_at(p, b, axis)))
+            return false;
     }
     return true;
 }
@@ -62,7 +63,8 @@ static int slices_of(const struct sweep_page *p, int row, int column, int *first
 /* Colours are of one kind: that of the cell under the cursor, else of the first with a value. */
 static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, int rows, int columns) {
     const struct sweep_tile *tile = v->page.tile;
-    bool inside = v->look.row >= 0 && v->look.row < rows && v->look.column >= 0 && v->look.column < columns; /* not yet, after a move */
+    bool inside = v->look.row >= 0 && v->look.row < rows && v->look.column >= 0 &&
+                  v->look.column < columns; /* not yet, after a move */
     int at = inside ? g->tile[v->look.row * columns + v->look.column] : -1;
     int kind = at < 0 ? -1 : tile[at].kind;
     for (int i = 0; i < rows * columns; i++) {
@@ -78,9 +80,11 @@ static void sweep_fill_values(const struct sweep_view *v, struct sweep_grid *g, 
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     const struct sweep_page *p = &v->page;
     size_t room = (size_t)p->tiles + 1;
-    *g = (struct sweep_grid){ .row = xcalloc(room, sizeof *g->row), .column = xcalloc(room, sizeof *g->column) };
+    *g = (struct sweep_grid){ .row = xcalloc(room, sizeof *g->row),
+                              .column = xcalloc(room, sizeof *g->column) };
     axes_of(v, &g->row_axis, &g->column_axis);
-    int *first = xcalloc(room, sizeof *first), *row = xcalloc(room, sizeof *row), *column = xcalloc(room, sizeof *column);
+    int *first = xcalloc(room, sizeof *first), *row = xcalloc(room, sizeof *row),
+        *column = xcalloc(room, sizeof *column);
     int columns = 0, rows = 1;
     struct buf others = BUF_INIT;
     if (g->column_axis >= 0) columns = sweep_levels(p, g->column_axis, g->column, column);
@@ -94,18 +98,24 @@ void sweep_grid(const struct sweep_view *v, struct sweep_grid *g) {
     g->tile = xcalloc(cells + 1, sizeof *g->tile);
     for (size_t i = 0; i < cells; i++) g->value[i] = NAN, g->tile[i] = -1;
     for (int i = 0; i < p->tiles; i++)
-        if (same_slice(p, first[slice], i, g->row_axis, g->column_axis)) g->tile[row[i] * columns + column[i]] = i;
+        if (same_slice(p, first[slice], i, g->row_axis, g->column_axis))
+            g->tile[row[i] * columns + column[i]] = i;
     sweep_fill_values(v, g, rows, columns);
     for (int k = 0; k < p->shown_axes && p->tiles; k++) {
         int axis = p->shown_axis[k];
-        if (axis != g->row_axis && axis != g->column_axis) buf_part(&others, "%s=%s", p->axis[axis], sweep_value_at(p, first[slice], axis));
+        if (axis != g->row_axis && axis != g->column_axis)
+            buf_part(&others, "%s=%s", p->axis[axis], sweep_value_at(p, first[slice], axis));
     }
     g->others = others.size ? buf_take(&others) : xstrdup("");
-    g->data = (struct heat_data){ .rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column };
+    g->data = (struct heat_data){
+        .rows = rows, .columns = columns, .value = g->value, .row_name = g->row, .column_name = g->column
+    };
     free(first), free(row), free(column);
 }
 
-void sweep_grid_release(struct sweep_grid *g) { free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others); }
+void sweep_grid_release(struct sweep_grid *g) {
+    free(g->value), free(g->row), free(g->column), free(g->tile), free(g->others);
+}
 
 /* Those whose cost is not known come last. */
 static int by_cost(const void *pa, const void *pb, void *self) {
@@ -209,18 +219,23 @@ static bool list_request(struct ui *ui, enum request r, struct effect *out) {
 static void sweep_to_runs(struct ui *ui, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
     int tile = sweep_at_cursor(v), n = 0;
-    const struct sweep_worth *w = v->part == PART_WORTH && v->worth < v->page.worths ? &v->page.worth[v->worth] : NULL;
+    const struct sweep_worth *w = v->part == PART_WORTH && v->worth < v->page.worths
+                                      ? &v->page.worth[v->worth]
+                                      : NULL;
     int64_t *run = NULL;
     for (int i = 0; i < v->page.tiles; i++) {
         const struct sweep_tile *t = &v->page.tile[i];
-        bool mine = w ? !w->level || !strcmp(t->axis[w->axis_at] ? t->axis[w->axis_at] : "none", w->level) : i == tile;
+        bool mine = w ? !w->level || !strcmp(t->axis[w->axis_at] ? t->axis[w->axis_at] : "none", w->level)
+                      : i == tile;
         if (!mine || !t->runs) continue;
         run = xrealloc(run, (size_t)n + (size_t)t->runs, sizeof *run);
         memcpy(run + n, t->run, (size_t)t->runs * sizeof *run);
         n += t->runs;
     }
     if (n) runs_show_only(ui, run, n, out);
-    else ui_say(ui, SAY_INFO, "%s", tile >= 0 && v->page.tile[tile].reason ? v->page.tile[tile].reason : "no run is there yet");
+    else
+        ui_say(ui, SAY_INFO, "%s",
+               tile >= 0 && v->page.tile[tile].reason ? v->page.tile[tile].reason : "no run is there yet");
     free(run);
 }
 
@@ -276,11 +291,14 @@ static bool page_request(struct ui *ui, enum request r, struct effect *out) {
     return true;
 }
 
-const char *sweep_options(const char *text) { return text_starts(text, "petri sweep ") ? text + strlen("petri sweep ") : text; }
+const char *sweep_options(const char *text) {
+    return text_starts(text, "petri sweep ") ? text + strlen("petri sweep ") : text;
+}
 
 void sweep_prompt(struct ui *ui, const char *label, const char *text, enum prompt_use use) {
     if (strlen(text) >= PROMPT_ROOM) {
-        ui_say(ui, SAY_WARNING, "this sweep's line is too long to be edited here: petri sweep takes it, or a file");
+        ui_say(ui, SAY_WARNING,
+               "this sweep's line is too long to be edited here: petri sweep takes it, or a file");
         return;
     }
     prompt_open(&ui->prompt, label, text, false);
@@ -303,7 +321,8 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
         return true;
     case REQ_STOP:
         if (id)
-            ui_ask(ui, ASK_SWEEP_STOP, id, "stop all who work on sweep %lld?   y each run keeps a checkpoint   Esc go on",
+            ui_ask(ui, ASK_SWEEP_STOP, id,
+                   "stop all who work on sweep %lld?   y each run keeps a checkpoint   Esc go on",
                    (long long)id);
         return true;
     case REQ_MORE:
@@ -322,7 +341,9 @@ static bool sweep_request(struct ui *ui, enum request r, struct effect *out) {
     return v->open ? page_request(ui, r, out) : list_request(ui, r, out);
 }
 
-void sweep_show_list(struct ui *ui, struct effect *out) { sweep_ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out); }
+void sweep_show_list(struct ui *ui, struct effect *out) {
+    sweep_ask(&ui->sweep, EFFECT_SWEEPS, ui->sweep.open, out);
+}
 
 void sweep_typed(struct ui *ui, const char *text, bool more, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
@@ -373,18 +394,33 @@ static void table(const struct ui *ui, char out[120]) {
     if (n) snprintf(out, 120, n == 1 ? "the cell" : "the %d cells", n);
 }
 
-static const enum request keys[] = {
-    REQ_OPEN, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_NEXT_PART, REQ_PREV_PART, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST,
-    REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT, REQ_PREV, REQ_BESIDE, REQ_SWEEP, REQ_CLONE, REQ_RUN, REQ_MORE, REQ_NONE
-};
+static const enum request keys[] = { REQ_OPEN,      REQ_STOP,   REQ_EARLIER,   REQ_LATER,   REQ_NEXT_PART,
+                                     REQ_PREV_PART, REQ_LEFT,   REQ_RIGHT,     REQ_DOWN,    REQ_UP,
+                                     REQ_FIRST,     REQ_LAST,   REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_NEXT,
+                                     REQ_PREV,      REQ_BESIDE, REQ_SWEEP,     REQ_CLONE,   REQ_RUN,
+                                     REQ_MORE,      REQ_NONE };
 
 const struct screen screen_sweep = {
     .name = "sweep",
-    .about = "Sweep lists runs over lists of values, and shows one of them: a grid of two axes (< and > choose them, n goes "
-             "through the others' values), what each axis is worth, what is good at its size (x: at its time, its memory), and "
-             "all cells as lines over the axes. Enter goes to a cell's runs; A begins one of what Space marked in Compose.",
-    .keys = keys, .tab = "5 Sweep", .to = REQ_TO_SWEEP, .show = show,
-    .init = init, .changed = settle, .request = sweep_request, .pick = sweep_pick, .run = run, .refresh = refresh,
-    .panes = layout_sweep, .need = sweep_need, .draw = sweep_draw, .readout = sweep_readout, .hint = hint, .pictured = pictured,
+    .about = "Sweep lists runs over lists of values, and shows one of them: a grid of two axes (< and > "
+             "choose them, n goes through the others' values), what each axis is worth, what is good at its "
+             "size (x: at its time, its memory), and all cells as lines over the axes. Enter goes to a "
+             "cell's runs; A begins one of what Space marked in Compose.",
+    .keys = keys,
+    .tab = "5 Sweep",
+    .to = REQ_TO_SWEEP,
+    .show = show,
+    .init = init,
+    .changed = settle,
+    .request = sweep_request,
+    .pick = sweep_pick,
+    .run = run,
+    .refresh = refresh,
+    .panes = layout_sweep,
+    .need = sweep_need,
+    .draw = sweep_draw,
+    .readout = sweep_readout,
+    .hint = hint,
+    .pictured = pictured,
     .table = table,
 };

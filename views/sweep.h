@@ -1,5 +1,6 @@
-/* State of Sweep: the sweeps of the history, and one of them as a grid of two axes, what each axis is worth, the front of
- * small and good, and parallel coordinates.  Data and strings belong to the app; what is shown of them to the view.
+/* State of Sweep: the sweeps of the history, and one of them as a grid of two axes, what each axis is worth,
+ * the front of small and good, and parallel coordinates.  Data and strings belong to the app; what is shown
+ * of them to the view.
  *
  * In sweep.c; drawn in sweep_draw.c and sweep_charts.c. */
 #ifndef VIEWS_SWEEP_H
@@ -47,14 +48,16 @@ struct sweep_page {
     const char *const *axis;
     const int *shown_axis; /* those that a reader chooses from: no part of another */
     int axes, shown_axes;
-    int rungs;            /* where its cells stop and the best go on, the last is the end; 0: they go through */
+    int rungs; /* where its cells stop and the best go on, the last is the end; 0: they go through */
     const struct sweep_tile *tile;
     int tiles;
     const struct sweep_worth *worth;
     int worths;
-    const char *no_cost[SWEEP_COSTS]; /* why cells are not compared by it (runs of several machines, say); NULL: they are */
+    const char *no_cost[SWEEP_COSTS]; /* why cells are not compared by it (runs of several machines, say);
+                                         NULL: they are */
     const char *worth_of, *no_worth; /* what the effects are of, why there are none; NULL */
-    int wanted, over, live, failed;  /* runs: asked for, done with, waiting or training, failed among those done with */
+    int wanted, over, live,
+        failed; /* runs: asked for, done with, waiting or training, failed among those done with */
     double seconds_left;  /* NaN: not known */
     bool working;         /* this process works on it */
 };
@@ -81,12 +84,12 @@ struct sweep_view {
 };
 /* The page of another sweep, from its start, once the app has filled it. */
 void sweep_open(struct sweep_view *v, int64_t id);
-/* The value that a cell has on an axis, "–": none; the distinct ones in the order of the cells and of each cell which
- * (how many; both have room for all cells). */
+/* The value that a cell has on an axis, "–": none; the distinct ones in the order of the cells and of each
+ * cell which (how many; both have room for all cells). */
 const char *sweep_value_at(const struct sweep_page *p, int tile, int axis);
 int sweep_levels(const struct sweep_page *p, int axis, const char **name, int *level);
-/* The grid as it is shown.  value: rows × columns, NaN where there is none; tile: of each its cell, -1: none.  All owned:
- * sweep_grid_release. */
+/* The grid as it is shown.  value: rows × columns, NaN where there is none; tile: of each its cell, -1: none.
+ * All owned: sweep_grid_release. */
 struct sweep_grid {
     int row_axis, column_axis; /* -1: one row */
     int slices;
@@ -98,7 +101,8 @@ struct sweep_grid {
 };
 void sweep_grid(const struct sweep_view *v, struct sweep_grid *out);
 void sweep_grid_release(struct sweep_grid *g);
-/* The cells in the order of what they cost, or as they are where that is not compared, in *out, which the caller frees; how many. */
+/* The cells in the order of what they cost, or as they are where that is not compared, in *out, which the
+ * caller frees; how many. */
 int sweep_front(const struct sweep_view *v, int **out);
 const char *sweep_cost_name(enum sweep_cost c); /* "trained values", "time", "memory" */
 /* The cell under the cursor of the part shown, -1: none. */

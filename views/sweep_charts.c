@@ -1,4 +1,5 @@
-/* Sweep, drawn: what each axis is worth with its error bars, what is good at its size, all cells as lines over the axes. */
+/* Sweep, drawn: what each axis is worth with its error bars, what is good at its size, all cells as lines
+ * over the axes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,12 +35,13 @@ static int column(const struct bar_scale *s, double v, int w) {
 }
 
 /* "├───●───┤": the value and its interval. */
-static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_scale *s, double value, double low, double high,
-                     enum ink ink, const char *mark) {
+static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_scale *s, double value,
+                     double low, double high, enum ink ink, const char *mark) {
     if (w < 3 || !isfinite(value)) return;
     if (isfinite(low) && isfinite(high)) {
         int from = column(s, low, w), to = column(s, high, w);
-        for (int i = from; i <= to; i++) canvas_text(c, x + i, y, INK_DIM, i == from ? "\u251C" : i == to ? "\u2524" : "\u2500");
+        for (int i = from; i <= to; i++)
+            canvas_text(c, x + i, y, INK_DIM, i == from ? "\u251C" : i == to ? "\u2524" : "\u2500");
     }
     canvas_text(c, x + column(s, value, w), y, ink, mark);
 }
@@ -56,22 +58,31 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
     struct bar_scale s = { 0, 0, false };
     char text[32], range[80] = "";
     for (int i = 0; i < p->worths; i++)
-        if (p->worth[i].level) sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low), sweep_widen(&s, p->worth[i].high);
+        if (p->worth[i].level)
+            sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low),
+                sweep_widen(&s, p->worth[i].high);
     if (s.set) scale_title(p, &s, range);
     canvas_title(c, r, "what each axis is worth", range);
     if (p->no_worth || !p->worths) {
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM, p->no_worth ? p->no_worth : "no finished runs yet");
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
+                    p->no_worth ? p->no_worth : "no finished runs yet");
         return;
     }
-    int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1, w = r.x + r.w - x - 1;
-    const struct table_column column[] = { { "", name - 1, 1, false }, { "n", COUNT_WIDTH, 0, true }, { "mean", VALUE_WIDTH, 1, true } };
+    int name = r.w / 3 > 36 ? 36 : r.w / 3, x = r.x + 3 + name + COUNT_WIDTH + VALUE_WIDTH + 1,
+        w = r.x + r.w - x - 1;
+    const struct table_column column[] = { { "", name - 1, 1, false },
+                                           { "n", COUNT_WIDTH, 0, true },
+                                           { "mean", VALUE_WIDTH, 1, true } };
     table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, INK_DIM, p->worth_of ? p->worth_of : "");
     for (int i = 0; i < r.h - 2 && v->worth_top + i < p->worths; i++) {
         const struct sweep_worth *e = &p->worth[v->worth_top + i];
         int y = r.y + 2 + i;
         struct table t = { c, column, r.x + 3, y };
-        enum ink ink = ui_part_row(c, r, y, PART_WORTH - (int)v->part, v->worth_top + i - v->worth, PRESS_ENTER) ? INK_TITLE : INK_TEXT;
+        enum ink ink = ui_part_row(c, r, y, PART_WORTH - (int)v->part, v->worth_top + i - v->worth,
+                                   PRESS_ENTER)
+                           ? INK_TITLE
+                           : INK_TEXT;
         table_cell(&t, ink, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
         table_cell(&t, INK_DIM, "%d", e->n);
         if (e->aliased) {
@@ -84,7 +95,8 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         if (e->level) draw_bar(c, x, y, w, &s, e->value, e->low, e->high, INK_ACCENT, "\u25CF");
         else if (isfinite(e->low)) {
             char high[32];
-            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", sweep_value(p, e->low, text), sweep_value(p, e->high, high));
+            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", sweep_value(p, e->low, text),
+                          sweep_value(p, e->high, high));
         }
     }
 }
@@ -107,8 +119,9 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     int *order, n = sweep_front(v, &order);
     static const char *const title[] = { "small and good", "quick and good", "small in memory and good" };
     static const char *const head[] = { "trained", "time", "memory" };
-    static const char *const less[] = { "\u25CF nothing as good is smaller", "\u25CF nothing as good is quicker",
-                                       "\u25CF nothing as good takes less" };
+    static const char *const less[] = { "\u25CF nothing as good is smaller",
+                                        "\u25CF nothing as good is quicker",
+                                        "\u25CF nothing as good takes less" };
     const char *no_front = p->no_cost[v->cost];
     char text[32], range[80] = "", about[80];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
@@ -117,8 +130,11 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     canvas_title(c, r, about, range);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
-    const struct table_column column[] = { { "", name - 1, 1, false }, { head[v->cost], 10, 0, true }, { "mean", VALUE_WIDTH, 0, true },
-                                    { "sd", 9, 0, true }, { "n", COUNT_WIDTH, 0, true } };
+    const struct table_column column[] = { { "", name - 1, 1, false },
+                                           { head[v->cost], 10, 0, true },
+                                           { "mean", VALUE_WIDTH, 0, true },
+                                           { "sd", 9, 0, true },
+                                           { "n", COUNT_WIDTH, 0, true } };
     table_heads((struct table){ c, column, r.x + 3, r.y + 1 }, COUNT_OF(column));
     canvas_fit(c, x, r.y + 1, w, no_front ? INK_WARN : INK_DIM, no_front ? "no front" : less[v->cost]);
     for (int i = 0; i < r.h - 2 && v->tile_top + i < n; i++) {
@@ -142,7 +158,8 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
         else canvas_fit(c, x, y, w, INK_DIM, t->state);
     }
     int below = r.y + 3 + n - v->tile_top;
-    if (no_front) canvas_wrap(c, (struct rect){ r.x + 3, below, r.w - 4, r.y + r.h - below }, INK_WARN, no_front);
+    if (no_front)
+        canvas_wrap(c, (struct rect){ r.x + 3, below, r.w - 4, r.y + r.h - below }, INK_WARN, no_front);
     free(order);
 }
 
@@ -158,17 +175,21 @@ static double value_there(const struct sweep_page *p, int tile, int at) {
 
 /* Where the cells stand on the axes, 0 … 1 from below, cells × (axes + values); NaN: none. */
 static double *sweep_charts_places(const struct sweep_page *p, const struct bar_scale *s) {
-    int values = sweep_charts_values(p), n = p->shown_axes + values, *level = xcalloc((size_t)p->tiles + 1, sizeof *level);
+    int values = sweep_charts_values(p), n = p->shown_axes + values,
+        *level = xcalloc((size_t)p->tiles + 1, sizeof *level);
     const char **name = xcalloc((size_t)p->tiles + 1, sizeof *name);
     double *place = xcalloc((size_t)p->tiles * (size_t)n + 1, sizeof *place);
     for (int k = 0; k < p->shown_axes; k++) {
         int levels = sweep_levels(p, p->shown_axis[k], name, level);
-        for (int i = 0; i < p->tiles; i++) place[i * n + k] = levels > 1 ? (double)level[i] / (levels - 1) : 0.5;
+        for (int i = 0; i < p->tiles; i++)
+            place[i * n + k] = levels > 1 ? (double)level[i] / (levels - 1) : 0.5;
     }
     for (int i = 0; i < p->tiles; i++) {
         for (int k = 0; k < values; k++) {
             double v = value_there(p, i, k);
-            place[i * n + p->shown_axes + k] = !isfinite(v) ? NAN : s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo) : 0.5;
+            place[i * n + p->shown_axes + k] = !isfinite(v)    ? NAN
+                                               : s->hi > s->lo ? (v - s->lo) / (s->hi - s->lo)
+                                                               : 0.5;
         }
     }
     free(level), free(name);
@@ -176,7 +197,8 @@ static double *sweep_charts_places(const struct sweep_page *p, const struct bar_
 }
 
 /* A cell's line over n places. */
-static void trace(struct canvas *c, const struct plot_frame *f, const double *place, int n, struct style style, int pick) {
+static void trace(struct canvas *c, const struct plot_frame *f, const double *place, int n,
+                  struct style style, int pick) {
     double *step = xcalloc((size_t)n, sizeof *step);
     for (int k = 0; k < n; k++) step[k] = k;
     struct raster curve = raster_new(f);
@@ -188,8 +210,8 @@ static void trace(struct canvas *c, const struct plot_frame *f, const double *pl
 }
 
 /* The values of an axis beside it. */
-static void draw_levels(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f, const double *place, int at,
-                        int x, int room) {
+static void draw_levels(const struct sweep_page *p, struct canvas *c, const struct plot_frame *f,
+                        const double *place, int at, int x, int room) {
     const char *before = NULL;
     int n = p->shown_axes + sweep_charts_values(p);
     for (int i = 0; i < p->tiles; i++) {
@@ -206,11 +228,14 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
     char text[32];
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
-    canvas_title(c, r, p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
+    canvas_title(c, r,
+                 p->rungs ? "each cell a line over the axes and the rungs" : "each cell a line over the axes",
                  p->mixed ? "values of several kinds: not drawn" : p->metric);
     int axes = p->shown_axes, n = axes + sweep_charts_values(p), label = 12;
-    struct plot_frame f = { .inside = { r.x + 2, r.y + 2, r.w - label - 4, r.h - 3 }, .from = 0, .to = n > 1 ? n - 1 : 1,
-                           .y = { 0, 1, 1, false, true } };
+    struct plot_frame f = { .inside = { r.x + 2, r.y + 2, r.w - label - 4, r.h - 3 },
+                            .from = 0,
+                            .to = n > 1 ? n - 1 : 1,
+                            .y = { 0, 1, 1, false, true } };
     if (f.inside.w < 8 || f.inside.h < 2 || p->mixed) return;
     raster_pixels(c, &f.px, &f.py);
     int chosen = v->part == PART_LINES || v->part == PART_FRONT ? sweep_at_cursor(v) : -1;
@@ -227,12 +252,16 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
         for (int y = 0; y < f.inside.h; y++) canvas_text(c, x, f.inside.y + y, INK_DIM, "\u2502");
         char rung[32];
         snprintf(rung, sizeof rung, "rung %d", k - axes + 1);
-        const char *head = k < axes ? p->axis[p->shown_axis[k]] : k + 1 < n ? rung : p->metric ? p->metric : "value";
+        const char *head = k < axes    ? p->axis[p->shown_axis[k]]
+                           : k + 1 < n ? rung
+                           : p->metric ? p->metric
+                                       : "value";
         canvas_fit(c, x, r.y + 1, room, k < axes ? INK_DIM : INK_TITLE, head);
         if (k < axes) draw_levels(p, c, &f, place, k, x + 1, room);
     }
     free(place);
     if (!s.set) return;
     canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, sweep_value(p, s.hi, text));
-    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y + f.inside.h - 1, label, INK_TEXT, sweep_value(p, s.lo, text));
+    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y + f.inside.h - 1, label, INK_TEXT,
+               sweep_value(p, s.lo, text));
 }

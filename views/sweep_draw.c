@@ -15,19 +15,24 @@ void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout
     need->part = (int)ui->sweep.part;
 }
 
-const char *sweep_value(const struct sweep_page *p, double x, char out[32]) { return show_points(x, p->points, out); }
+const char *sweep_value(const struct sweep_page *p, double x, char out[32]) {
+    return show_points(x, p->points, out);
+}
 
 /* ---- the list ---- */
 
 static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect r) {
-    static const struct table_column column[] = { { "", 4, 1, true }, { "", 10, 1, true }, { "", 1, 1, false } };
+    static const struct table_column column[] = { { "", 4, 1, true },
+                                                  { "", 10, 1, true },
+                                                  { "", 1, 1, false } };
     char title[64];
     snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
     canvas_title(c, r, title, NULL);
     if (!v->items) {
-        ui_none(c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, *v->failed ? v->failed : NULL,
-                "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
-                "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.");
+        ui_none(
+            c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, *v->failed ? v->failed : NULL,
+            "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
+            "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.");
         return;
     }
     for (int i = 0; i < r.h - 1 && v->top + i < v->items; i++) {
@@ -51,7 +56,8 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
     if (p->live) n = text_more(right, sizeof right, n, " \u00B7 %d in work", p->live);
     if (p->over < p->wanted && isfinite(p->seconds_left))
         n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left, left));
-    if (p->over < p->wanted && !p->live && !p->working) text_more(right, sizeof right, n, " \u00B7 R goes on");
+    if (p->over < p->wanted && !p->live && !p->working)
+        text_more(right, sizeof right, n, " \u00B7 R goes on");
     snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
     canvas_title(c, r, title, right);
     if (r.h < 2) return;
@@ -71,8 +77,8 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
     sweep_grid(v, &g);
     snprintf(title, sizeof title, "%s \u00D7 %s%s%s", g.row_axis < 0 ? "cells" : p->axis[g.row_axis],
              g.column_axis < 0 ? "one" : p->axis[g.column_axis], *g.others ? " \u00B7 " : "", g.others);
-    snprintf(right, sizeof right, "%s%s%s", p->metric ? p->metric : "no value yet", p->points ? " \u00D7100, mean" : ", mean",
-             g.slices > 1 ? " \u00B7 n others" : "");
+    snprintf(right, sizeof right, "%s%s%s", p->metric ? p->metric : "no value yet",
+             p->points ? " \u00D7100, mean" : ", mean", g.slices > 1 ? " \u00B7 n others" : "");
     canvas_title(c, r, title, right);
     struct rect in = { r.x + 1, r.y + 1, r.w - 2, r.h - 2 };
     if (g.data.rows && g.data.columns && in.h > 0) {
@@ -83,7 +89,8 @@ static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     double lo, hi;
     int undefined;
-    if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined)) heat_legend(c, r.x + 1, r.y + r.h - 1, r.w - 2, &g.data);
+    if (r.h > 4 && heat_scale(&g.data, &lo, &hi, &undefined))
+        heat_legend(c, r.x + 1, r.y + r.h - 1, r.w - 2, &g.data);
     sweep_grid_release(&g);
 }
 
@@ -131,7 +138,9 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     else if (t->n) {
         buf_puts(out, sweep_value(p, t->mean, low));
         if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sweep_value(p, t->sd, low));
-        if (isfinite(t->low)) buf_printf(out, ", 95%% [%s, %s]", sweep_value(p, t->low, low), sweep_value(p, t->high, high));
-        buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds, t->front[v->cost] ? ", on the front" : "");
+        if (isfinite(t->low))
+            buf_printf(out, ", 95%% [%s, %s]", sweep_value(p, t->low, low), sweep_value(p, t->high, high));
+        buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds,
+                   t->front[v->cost] ? ", on the front" : "");
     } else buf_puts(out, t->state);
 }

@@ -126,10 +126,20 @@ static void know_keys(void) {
         const char *bytes;
         uint32_t code;
     } key[] = {
-        { key_up, PRESS_UP },          { key_down, PRESS_DOWN },  { key_left, PRESS_LEFT },   { key_right, PRESS_RIGHT },
-        { key_home, PRESS_HOME },      { key_end, PRESS_END },    { key_ppage, PRESS_PAGE_UP }, { key_npage, PRESS_PAGE_DOWN },
-        { key_dc, PRESS_DELETE },      { key_ic, PRESS_INSERT },  { key_btab, PRESS_BACKTAB }, { key_f1, PRESS_F1 },
-        { key_backspace, PRESS_BACKSPACE }, { key_enter, PRESS_ENTER },
+        { key_up, PRESS_UP },
+        { key_down, PRESS_DOWN },
+        { key_left, PRESS_LEFT },
+        { key_right, PRESS_RIGHT },
+        { key_home, PRESS_HOME },
+        { key_end, PRESS_END },
+        { key_ppage, PRESS_PAGE_UP },
+        { key_npage, PRESS_PAGE_DOWN },
+        { key_dc, PRESS_DELETE },
+        { key_ic, PRESS_INSERT },
+        { key_btab, PRESS_BACKTAB },
+        { key_f1, PRESS_F1 },
+        { key_backspace, PRESS_BACKSPACE },
+        { key_enter, PRESS_ENTER },
     };
     for (size_t i = 0; i < COUNT_OF(key); i++) term_decoder_key(&term.decoder, key[i].bytes, key[i].code);
 }
@@ -195,15 +205,17 @@ int term_fd(void) { return STDIN_FILENO; }
 
 /* ---- input ---- */
 
-/* Reads a byte, waiting for it at most so long, so that what is typed ahead of leaving remains the shell's; of a paste all
- * that there is.  False when nothing came. */
+/* Reads a byte, waiting for it at most so long, so that what is typed ahead of leaving remains the shell's;
+ * of a paste all that there is.  False when nothing came. */
 static bool read_bytes(int wait_ms) {
     struct pollfd p = { STDIN_FILENO, POLLIN, 0 };
     char bytes[4096];
     size_t all = 0;
     while (all < READ_AHEAD && (!all || term.decoder.pasting)) {
         int ready = poll(&p, 1, all ? 0 : wait_ms);
-        ssize_t n = ready > 0 && p.revents & POLLIN ? read(STDIN_FILENO, bytes, term.decoder.pasting ? sizeof bytes : 1) : 0;
+        ssize_t n = ready > 0 && p.revents & POLLIN
+                        ? read(STDIN_FILENO, bytes, term.decoder.pasting ? sizeof bytes : 1)
+                        : 0;
         if ((ready < 0 || n < 0) && errno == EINTR) continue;
         if (n <= 0) break;
         term_decoder_feed(&term.decoder, bytes, (size_t)n, clock_ms());
@@ -297,8 +309,8 @@ static void put_cell(int y, int x, const struct cell *at, int w) {
 }
 
 static bool term_same_cell(const struct cell *a, const struct cell *b) {
-    return a->cp == b->cp && a->mark[0] == b->mark[0] && a->mark[1] == b->mark[1] && a->style.fg == b->style.fg &&
-           a->style.bg == b->style.bg && a->style.attr == b->style.attr;
+    return a->cp == b->cp && a->mark[0] == b->mark[0] && a->mark[1] == b->mark[1] &&
+           a->style.fg == b->style.fg && a->style.bg == b->style.bg && a->style.attr == b->style.attr;
 }
 
 void term_show(const struct canvas *c, int cursor_x, int cursor_y) {

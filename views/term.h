@@ -65,7 +65,8 @@ void term_show(const struct canvas *c, int cursor_x, int cursor_y);
 void term_redraw(void);
 /* Gives the terminal back, stops the process (SIGTSTP), takes it again. */
 void term_suspend(void);
-/* Whether the terminal reports the mouse (it does not at first): while it does, it selects no text by itself. */
+/* Whether the terminal reports the mouse (it does not at first): while it does, it selects no text by
+ * itself. */
 void term_mouse(bool on);
 /* OSC 52; true when it was sent. */
 bool term_copy(const char *text);

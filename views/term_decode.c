@@ -6,7 +6,15 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum { ESC = 0x1B, BEL = 0x07, QUIET_MS = 1000, PASTE_LIMIT = 65536, OLD_MOUSE_BYTES = 3, WHEEL = 64, REPLACED = 0xFFFD };
+enum {
+    ESC = 0x1B,
+    BEL = 0x07,
+    QUIET_MS = 1000,
+    PASTE_LIMIT = 65536,
+    OLD_MOUSE_BYTES = 3,
+    WHEEL = 64,
+    REPLACED = 0xFFFD
+};
 
 static const char paste_begin[] = "\033[200~", paste_end[] = "\033[201~";
 
@@ -64,23 +72,27 @@ static uint32_t character_key(uint32_t cp) {
 /* What the sequence is to terminfo; PRESS_NONE when nothing. */
 static uint32_t named_key(const struct term_decoder *d) {
     for (int i = 0; i < d->keys; i++)
-        if (d->size == strlen(d->key[i].bytes) && d->size < sizeof d->sequence && !memcmp(d->sequence, d->key[i].bytes, d->size))
+        if (d->size == strlen(d->key[i].bytes) && d->size < sizeof d->sequence &&
+            !memcmp(d->sequence, d->key[i].bytes, d->size))
             return d->key[i].code;
     return PRESS_NONE;
 }
 
-/* Keys that terminals agree on, by the final byte of SS3 or CSI (the number then being 1 or absent), and by the number before '~'. */
+/* Keys that terminals agree on, by the final byte of SS3 or CSI (the number then being 1 or absent), and by
+ * the number before '~'. */
 static uint32_t numbered_key(char introducer, long number, char final) {
     static const struct {
         char final;
         long number;
         uint32_t code;
     } key[] = {
-        { 'A', 1, PRESS_UP },      { 'B', 1, PRESS_DOWN },      { 'C', 1, PRESS_RIGHT },  { 'D', 1, PRESS_LEFT },
-        { 'E', 1, PRESS_OTHER },   { 'F', 1, PRESS_END },       { 'H', 1, PRESS_HOME },   { 'P', 1, PRESS_F1 },
-        { 'Q', 1, PRESS_OTHER },   { 'S', 1, PRESS_OTHER },     { 'Z', 1, PRESS_BACKTAB }, { '~', 1, PRESS_HOME },
-        { '~', 2, PRESS_INSERT },  { '~', 3, PRESS_DELETE },    { '~', 4, PRESS_END },    { '~', 5, PRESS_PAGE_UP },
-        { '~', 6, PRESS_PAGE_DOWN }, { '~', 7, PRESS_HOME },    { '~', 8, PRESS_END },    { '~', 11, PRESS_F1 },
+        { 'A', 1, PRESS_UP },      { 'B', 1, PRESS_DOWN },      { 'C', 1, PRESS_RIGHT },
+        { 'D', 1, PRESS_LEFT },    { 'E', 1, PRESS_OTHER },     { 'F', 1, PRESS_END },
+        { 'H', 1, PRESS_HOME },    { 'P', 1, PRESS_F1 },        { 'Q', 1, PRESS_OTHER },
+        { 'S', 1, PRESS_OTHER },   { 'Z', 1, PRESS_BACKTAB },   { '~', 1, PRESS_HOME },
+        { '~', 2, PRESS_INSERT },  { '~', 3, PRESS_DELETE },    { '~', 4, PRESS_END },
+        { '~', 5, PRESS_PAGE_UP }, { '~', 6, PRESS_PAGE_DOWN }, { '~', 7, PRESS_HOME },
+        { '~', 8, PRESS_END },     { '~', 11, PRESS_F1 },
     };
     for (size_t i = 0; i < COUNT_OF(key); i++)
         if (key[i].final == final && key[i].number == number) return key[i].code;
@@ -94,19 +106,24 @@ static uint32_t numbered_key(char introducer, long number, char final) {
 /* "<button;column;row" and M: pressed. */
 static bool decode_mouse(struct term_decoder *d, struct term_input *out) {
     char *at = d->sequence + 3;
-    long button = strtol(at, &at, 10), x = *at == ';' ? strtol(at + 1, &at, 10) : 0, y = *at == ';' ? strtol(at + 1, &at, 10) : 0;
-    bool wheel = button >= WHEEL && button < WHEEL + 4, left = button >= 0 && (button & ~28L) == 0; /* with any of Shift, Alt, Ctrl */
-    if (*at != 'M' || (!wheel && !left) || x < 1 || y < 1 || x > CANVAS_SIDE || y > CANVAS_SIDE || d->pasting) return false;
+    long button = strtol(at, &at, 10), x = *at == ';' ? strtol(at + 1, &at, 10) : 0,
+         y = *at == ';' ? strtol(at + 1, &at, 10) : 0;
+    bool wheel = button >= WHEEL && button < WHEEL + 4,
+         left = button >= 0 && (button & ~28L) == 0; /* with any of Shift, Alt, Ctrl */
+    if (*at != 'M' || (!wheel && !left) || x < 1 || y < 1 || x > CANVAS_SIDE || y > CANVAS_SIDE || d->pasting)
+        return false;
     out->kind = INPUT_MOUSE;
-    out->mouse = (struct mouse){ wheel ? button & 1 ? MOUSE_DOWN : MOUSE_UP : MOUSE_CLICK, (int)x - 1, (int)y - 1, d->ms };
+    out->mouse = (struct mouse){ wheel ? button & 1 ? MOUSE_DOWN : MOUSE_UP : MOUSE_CLICK, (int)x - 1,
+                                 (int)y - 1, d->ms };
     return true;
 }
 
-/* The end mark of a paste.  A paste may hold an end mark of its own: what is before a later one among the bytes that
- * came with it is still pasted. */
+/* The end mark of a paste.  A paste may hold an end mark of its own: what is before a later one among the
+ * bytes that came with it is still pasted. */
 static bool end_paste(struct term_decoder *d, struct term_input *out) {
     size_t left = d->input.size - d->at;
-    if (!d->pasting || (left && memmem(d->input.data + d->at, left, paste_end, sizeof paste_end - 1))) return false;
+    if (!d->pasting || (left && memmem(d->input.data + d->at, left, paste_end, sizeof paste_end - 1)))
+        return false;
     d->pasting = false;
     out->kind = INPUT_PASTE;
     out->text = buf_text(&d->paste);
@@ -128,7 +145,8 @@ static bool decode_control(struct term_decoder *d, struct term_input *out) {
         return false;
     }
     if (csi && d->sequence[2] == '<') return decode_mouse(d, out);
-    if (strspn(d->sequence + 2, "0123456789;") != d->size - 3) return false; /* private, or with intermediate bytes */
+    if (strspn(d->sequence + 2, "0123456789;") != d->size - 3)
+        return false; /* private, or with intermediate bytes */
     long number = strtol(d->sequence + 2, &at, 10), modifiers = *at == ';' ? strtol(at + 1, &at, 10) : 1;
     if (at != d->sequence + d->size - 1) return false; /* more parameters than a key has */
     if (!strcmp(d->sequence, paste_begin)) {
@@ -139,7 +157,8 @@ static bool decode_control(struct term_decoder *d, struct term_input *out) {
     if (!strcmp(d->sequence, paste_end)) return end_paste(d, out);
     uint32_t code = numbered_key(d->sequence[1], number ? number : 1, final);
     bool alt = modifiers == 3;
-    if (code != PRESS_NONE && modifiers > 1 && !alt) code = PRESS_OTHER; /* with Shift or Ctrl it is another key */
+    if (code != PRESS_NONE && modifiers > 1 && !alt)
+        code = PRESS_OTHER; /* with Shift or Ctrl it is another key */
     return code != PRESS_NONE && decoded(d, code, alt, out);
 }
 
@@ -173,7 +192,8 @@ static bool decode_escape(struct term_decoder *d, uint32_t cp, struct term_input
     return false;
 }
 
-/* One character; true when it completes an event.  *again: it ended what was before it and is still to be decoded. */
+/* One character; true when it completes an event.  *again: it ended what was before it and is still to be
+ * decoded. */
 static bool decode(struct term_decoder *d, uint32_t cp, struct term_input *out, bool *again) {
     uint32_t named;
     bool ends = cp < 0x20 || cp == 0x7F; /* it belongs to no sequence */
@@ -185,7 +205,8 @@ static bool decode(struct term_decoder *d, uint32_t cp, struct term_input *out, 
         }
         if (cp == REPLACED && !d->pasting) return false;
         if (cp < 0x80 || cp >= 0xA0) return decoded(d, character_key(cp), false, out);
-        if (!strchr("[O]P_^X", (int)cp - 0x40)) return false; /* a control of 8 bits is Escape and the one of 7 */
+        if (!strchr("[O]P_^X", (int)cp - 0x40))
+            return false; /* a control of 8 bits is Escape and the one of 7 */
         begin_sequence(d);
         return decode_escape(d, cp - 0x40, out, again);
     case DECODE_ESCAPE: return decode_escape(d, cp, out, again);
@@ -243,7 +264,8 @@ static bool decode_byte(struct term_decoder *d, struct term_input *out) {
         return false;
     }
     size_t n = mbrtowc(&c, d->input.data + d->at, 1, &d->shift);
-    bool valid = n != (size_t)-1 && (uint32_t)c < PRESS_ENTER; /* the C library knows characters of 5 bytes, too */
+    bool valid = n != (size_t)-1 &&
+                 (uint32_t)c < PRESS_ENTER; /* the C library knows characters of 5 bytes, too */
     if (valid || !inside) d->at++; /* else a character was cut short, and this byte begins another */
     if (n == (size_t)-2) return false;
     if (!valid) {

@@ -27,7 +27,8 @@ static const struct style looks[INK_COUNT][3] = {
     [INK_MODULE_3] = { { 169, -1, ATTR_BOLD }, { 5, -1, ATTR_BOLD }, { -1, -1, ATTR_BOLD } },
 };
 
-/* What a dark and a light ground ask for in place of that: of 256 colours, and of 8 on a light one; 0: nothing. */
+/* What a dark and a light ground ask for in place of that: of 256 colours, and of 8 on a light one; 0:
+ * nothing. */
 static const struct {
     int16_t dark, light, light_8;
 } theme_grounds[INK_COUNT] = {

@@ -97,7 +97,8 @@ static void overlay_all(struct ui *ui, struct effect *out) {
     int n = 0;
     for (int i = 0; i < v->jobs && n < TRAIN_BESIDE; i++)
         if (v->job[i].step > 0 || v->job[i].id == v->focus) run[n++] = v->job[i].id;
-    if (!v->besides && n < 2) ui_say(ui, SAY_INFO, "one run: in Runs, Space marks some and o lays them over one another");
+    if (!v->besides && n < 2)
+        ui_say(ui, SAY_INFO, "one run: in Runs, Space marks some and o lays them over one another");
     else train_overlay(ui, run, v->besides ? 0 : n, out);
 }
 
@@ -164,7 +165,8 @@ static bool text_request(struct ui *ui, enum request r) {
     case REQ_TEXTS:
         v->texts = !v->texts;
         if (v->texts && last < 0)
-            ui_say(ui, SAY_INFO, "no texts: a run of an encoder\u2013decoder model gives them while it trains");
+            ui_say(ui, SAY_INFO,
+                   "no texts: a run of an encoder\u2013decoder model gives them while it trains");
         return true;
     case REQ_NEXT:
         if (v->text_top < last) v->text_top++;
@@ -243,7 +245,8 @@ static bool chart_request(struct train_view *v, enum request r) {
 bool train_request(struct ui *ui, enum request r, struct effect *out) {
     if (r == REQ_UP || r == REQ_DOWN) return focus_by(ui, r == REQ_UP ? -1 : 1, out);
     if (r == REQ_TASKS && !ui->train.series.tasks)
-        ui_say(ui, SAY_INFO, "one task: a run of several (petri train --tasks, or tasks in Compose) is shown by task");
+        ui_say(ui, SAY_INFO,
+               "one task: a run of several (petri train --tasks, or tasks in Compose) is shown by task");
     if (r == REQ_TERMS && !ui->train.series.terms)
         ui_say(ui, SAY_INFO, "this loss has one part: a method with a retriever (pha) has more");
     if (r == REQ_BESIDE) {

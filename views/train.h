@@ -2,7 +2,8 @@
  * app, which replaces them between two draws; the cursor and what the chart shows belong
  * to the view.
  *
- * In train.c, train_axis.c, train_beside.c, train_tasks.c, train_terms.c and train_texts.c; drawn in train_draw.c. */
+ * In train.c, train_axis.c, train_beside.c, train_tasks.c, train_terms.c and train_texts.c; drawn in
+ * train_draw.c. */
 #ifndef VIEWS_TRAIN_H
 #define VIEWS_TRAIN_H
 
@@ -68,7 +69,7 @@ struct series {
     size_t count;
     const double *step, *loss, *lr, *grad_norm;
     const double *tokens, *seconds; /* until and with the step, in sum; NaN: not kept */
-    double epoch;          /* steps that take as many rows as there are; 0: not known, or there is no such thing */
+    double epoch; /* steps that take as many rows as there are; 0: not known, or there is no such thing */
     size_t evals;
     const double *eval_step, *eval_value; /* of `metric`; NaN: undefined */
     const char *metric;    /* "accuracy"; NULL before the first evaluation */
@@ -90,9 +91,10 @@ struct series {
 const char *series_lacks(const struct series *s, enum plot_x x);
 /* Where a step lies on it: what it took until then.  Of a series that has it. */
 double series_x(const struct series *s, enum plot_x x, double step);
-/* The same of an array of steps of this series; the answer is steps itself, one of the series' arrays, or *own, which the
- * caller frees (NULL otherwise). */
-const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count, double **own);
+/* The same of an array of steps of this series; the answer is steps itself, one of the series' arrays, or
+ * *own, which the caller frees (NULL otherwise). */
+const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count,
+                        double **own);
 
 /* A run that is overlaid with others. */
 struct train_run {
@@ -110,7 +112,8 @@ struct train_view {
     const struct job_row *job;
     int jobs;              /* running first, then queued in their order, then those ended in this session */
     struct series series;
-    const struct train_run *beside; /* overlaid, in place of the one in focus alone; asked for with EFFECT_BESIDE */
+    const struct train_run
+        *beside; /* overlaid, in place of the one in focus alone; asked for with EFFECT_BESIDE */
     int besides;
     /* the view's own */
     int64_t focus;         /* run id; the app may set it to a run just started */
@@ -123,7 +126,7 @@ struct train_view {
     bool texts;            /* texts in place of the metric where there is no room for both */
     int text_top;          /* the first text shown of its set */
     int shown_task;        /* of several: 0 what they have together, 1 … tasks one, tasks + 1 all at once */
-    int shown_term;        /* of its loss as a whole: 0 all of it, 1 … terms one part, terms + 1 all parts at once */
+    int shown_term; /* of its loss as a whole: 0 all of it, 1 … terms one part, terms + 1 all parts at once */
     int64_t chosen[1];     /* the run an effect is about */
 };
 

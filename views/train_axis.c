@@ -1,4 +1,5 @@
-/* What a run's points may be drawn over: steps, tokens, seconds of training, passes over the rows (train.h). */
+/* What a run's points may be drawn over: steps, tokens, seconds of training, passes over the rows
+ * (train.h). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,7 +36,8 @@ double series_x(const struct series *s, enum plot_x x, double step) {
     return at ? of[at - 1] : 0; /* evaluated before the first step, or where no point was kept */
 }
 
-const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count, double **own) {
+const double *series_xs(const struct series *s, enum plot_x x, const double *step, size_t count,
+                        double **own) {
     *own = NULL;
     if (x == PLOT_X_STEP) return step;
     if (step == s->step && x == PLOT_X_TOKENS) return s->tokens;
@@ -67,7 +69,9 @@ struct plot_data train_over(const struct train_view *v, struct plot_data d, doub
     return d;
 }
 
-double train_cursor_x(const struct train_view *v) { return v->cursor < 0 ? -1 : series_x(&v->series, v->look.x, (double)v->cursor); }
+double train_cursor_x(const struct train_view *v) {
+    return v->cursor < 0 ? -1 : series_x(&v->series, v->look.x, (double)v->cursor);
+}
 
 /* Where the curves end. */
 static double end_of(const struct train_view *v) {
@@ -125,7 +129,8 @@ bool train_point(struct ui *ui, int x, int y, struct effect *out) {
         int w = r.w - AXIS_GUTTER - 1, at = x - r.x - AXIS_GUTTER;
         if (!chart || rect_empty(r) || y < r.y || y >= r.y + r.h || at < 0 || at >= w || w < 2) continue;
         if (v->look.log_x && !(from > 0)) from = d.step[0] > 0 ? d.step[0] : to / 1000;
-        double share = at / (double)(w - 1), want = v->look.log_x ? from * pow(to / from, share) : from + share * (to - from);
+        double share = at / (double)(w - 1),
+               want = v->look.log_x ? from * pow(to / from, share) : from + share * (to - from);
         v->cursor = (int64_t)train_loss(v).step[plot_nearest(&d, want)];
         v->look.follow = false;
         found = true;
@@ -137,7 +142,8 @@ bool train_point(struct ui *ui, int x, int y, struct effect *out) {
 void train_zoom(struct train_view *v, double by) {
     struct plot_data d = train_loss(v);
     if (!d.count) return;
-    double from, to, end = end_of(v), least = end * 8 / fmax(d.step[d.count - 1], 8); /* what eight steps take, about */
+    double from, to, end = end_of(v),
+                     least = end * 8 / fmax(d.step[d.count - 1], 8); /* what eight steps take, about */
     train_window(v, &from, &to);
     double middle = v->cursor >= 0 ? train_cursor_x(v) : v->look.follow ? to : (from + to) / 2;
     double span = fmax((to - from) * by, least);
@@ -181,5 +187,6 @@ void train_next_x(struct ui *ui) {
     } while (x != v->look.x);
     v->look.x = x;
     v->look.from = v->look.to = 0;
-    ui_say(ui, lacks ? SAY_WARNING : SAY_INFO, lacks ? "over %s; %s" : "over %s", x == PLOT_X_STEP ? "steps" : plot_x_unit(x), lacks);
+    ui_say(ui, lacks ? SAY_WARNING : SAY_INFO, lacks ? "over %s; %s" : "over %s",
+           x == PLOT_X_STEP ? "steps" : plot_x_unit(x), lacks);
 }

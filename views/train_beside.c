@@ -1,4 +1,5 @@
-/* Several curves in one chart of Train; and of runs overlaid a line of words for each in place of the jobs. */
+/* Several curves in one chart of Train; and of runs overlaid a line of words for each in place of the
+ * jobs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ double train_beside_end(const struct train_view *v) {
     double end = 0;
     for (int i = 0; i < v->besides; i++) {
         const struct series *s = series_of(v, i);
-        if (s->count && !series_lacks(s, v->look.x)) end = fmax(end, series_x(s, v->look.x, s->step[s->count - 1]));
+        if (s->count && !series_lacks(s, v->look.x))
+            end = fmax(end, series_x(s, v->look.x, s->step[s->count - 1]));
     }
     return end;
 }
@@ -74,13 +76,15 @@ void train_fit_many(struct train_view *v) {
     train_fit(v, &losses, &metrics);
 }
 
-void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r, struct plot_look look, bool metric) {
+void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r, struct plot_look look,
+                     bool metric) {
     int all = curves(v), n = 0;
     struct plot_line *line = xcalloc((size_t)all + 1, sizeof *line);
     double **own = xcalloc((size_t)all + 1, sizeof *own), cursor = train_cursor_x(v);
     for (int i = 0; i < all; i++) {
         struct plot_data d;
-        if (curve_of(v, i, metric, &d, &own[n])) line[n++] = (struct plot_line){ d, plot_mark(i), scatter_style(c, i), i, 0 };
+        if (curve_of(v, i, metric, &d, &own[n]))
+            line[n++] = (struct plot_line){ d, plot_mark(i), scatter_style(c, i), i, 0 };
     }
     if (metric && v->besides) { /* few points, each with its mark, joined */
         look.y = look.metric_y;

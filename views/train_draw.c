@@ -10,7 +10,8 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-/* The window that all charts share: while a run goes, the steps to come.  `mark`: room for the stages' beginnings. */
+/* The window that all charts share: while a run goes, the steps to come.  `mark`: room for the stages'
+ * beginnings. */
 static struct plot_look look_of(const struct train_view *v, double mark[SERIES_MARKS]) {
     struct plot_look look = train_chart_look(v);
     const struct series *s = &v->series;
@@ -21,7 +22,8 @@ static struct plot_look look_of(const struct train_view *v, double mark[SERIES_M
     const struct job_row *job = train_focused(v);
     double from, end;
     train_window(v, &from, &end);
-    bool planned = look.x == PLOT_X_STEP || look.x == PLOT_X_EPOCH; /* what the steps to come take is not known of others */
+    bool planned = look.x == PLOT_X_STEP ||
+                   look.x == PLOT_X_EPOCH; /* what the steps to come take is not known of others */
     if (planned && job && job->id == s->run && job->state <= RUN_PAUSED && job->steps > 0)
         end = fmax(end, series_x(s, look.x, (double)job->steps));
     look.from = 0;
@@ -60,8 +62,11 @@ static void loss_title(const struct train_view *v, char out[120]) {
         buf_release(&b);
         return;
     }
-    snprintf(out, 120, "loss%s%.40s%s%s", task ? " of " : train_all_tasks(v) ? " by task" : "", task ? task->name : "",
-             task ? " rows" : "", v->look.log ? " (log)" : "");
+    snprintf(out, 120, "loss%s%.40s%s%s",
+             task                 ? " of "
+             : train_all_tasks(v) ? " by task"
+                                  : "",
+             task ? task->name : "", task ? " rows" : "", v->look.log ? " (log)" : "");
 }
 
 /* The method, behind the name of a run that has one. */
@@ -76,8 +81,8 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
     char title[300] = "", called[200];
     if (job) {
         job_called(job, called);
-        snprintf(title, sizeof title, "#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, called, job->task,
-                 (unsigned long long)job->seed);
+        snprintf(title, sizeof title, "#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, called,
+                 job->task, (unsigned long long)job->seed);
     }
     char left[120];
     loss_title(v, left);
@@ -93,10 +98,14 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
         return;
     }
     if (!s->count) {
-        const char *says = !kept ? "No run yet. 1 composes one, Enter there trains it."
-                                 : "No run in sight. 3 lists those of this history, and W there shows one's curves here, "
-                                   "whoever trained it; 1 composes one.";
-        if (job) says = job->reason ? job->reason : job->state == RUN_QUEUED ? "waits for its turn" : "the first step is on its way";
+        const char *says =
+            !kept ? "No run yet. 1 composes one, Enter there trains it."
+                  : "No run in sight. 3 lists those of this history, and W there shows one's curves here, "
+                    "whoever trained it; 1 composes one.";
+        if (job)
+            says = job->reason                ? job->reason
+                   : job->state == RUN_QUEUED ? "waits for its turn"
+                                              : "the first step is on its way";
         canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 },
                     job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
         return;
@@ -156,7 +165,8 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
     bool all = train_all_tasks(v);
     double mark[SERIES_MARKS], *own;
     metric_notes(&m, right);
-    snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
+    snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "",
+             m.name ? m.name : "dev");
     const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
     canvas_title(c, r, all ? "each task's metric" : left, about);
     struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
@@ -209,7 +219,10 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text);
     x += method + 1;
     if (j->state == RUN_QUEUED) {
-        snprintf(text, sizeof text, j->place > 1 ? "queued, %d before it" : j->place ? "queued, next" : "queued",
+        snprintf(text, sizeof text,
+                 j->place > 1 ? "queued, %d before it"
+                 : j->place   ? "queued, next"
+                              : "queued",
                  j->place - 1);
         canvas_fit(c, x, y, r.x + r.w - x - 1, INK_DIM, text);
         return;
@@ -273,9 +286,11 @@ static void draw_train_screen(const struct ui *ui, struct canvas *c, struct rect
     /* what the large chart shows is not shown again */
     bool rate = v->chart == CHART_RATE, norm = v->chart == CHART_NORM;
     if (!rect_empty(p.at[PANE_RATE]))
-        draw_small(v, c, p.at[PANE_RATE], rate ? "loss" : "learning rate", rate ? v->series.loss : v->series.lr);
+        draw_small(v, c, p.at[PANE_RATE], rate ? "loss" : "learning rate",
+                   rate ? v->series.loss : v->series.lr);
     if (!rect_empty(p.at[PANE_NORM]))
-        draw_small(v, c, p.at[PANE_NORM], norm ? "loss" : "gradient norm", norm ? v->series.loss : v->series.grad_norm);
+        draw_small(v, c, p.at[PANE_NORM], norm ? "loss" : "gradient norm",
+                   norm ? v->series.loss : v->series.grad_norm);
     if (!rect_empty(p.at[PANE_TASKS])) train_draw_tasks(v, c, p.at[PANE_TASKS]);
     struct rect jobs = p.at[PANE_JOBS];
     if (rect_empty(jobs)) return;
@@ -313,7 +328,8 @@ static void summary(const struct train_view *v, const struct job_row *job, struc
 /* "step 187", with what it is on another axis. */
 static void put_step(const struct train_view *v, double step, struct buf *out) {
     buf_printf(out, "step %.0f", step);
-    if (v->look.x != PLOT_X_STEP) buf_printf(out, " (%.5g %s)", series_x(&v->series, v->look.x, step), plot_x_unit(v->look.x));
+    if (v->look.x != PLOT_X_STEP)
+        buf_printf(out, " (%.5g %s)", series_x(&v->series, v->look.x, step), plot_x_unit(v->look.x));
 }
 
 /* The step under the cursor, or the last: its loss, and the smoothed one. */
@@ -390,8 +406,10 @@ static void train_draw_changed(struct ui *ui) {
 static void train_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct train_view *v = &ui->train;
     (void)f;
-    *out = (struct layout_need){ .jobs = v->besides ? v->besides : v->jobs, .texts = v->texts, .tasks = v->series.tasks,
-                                .given = v->series.samples > 0 };
+    *out = (struct layout_need){ .jobs = v->besides ? v->besides : v->jobs,
+                                 .texts = v->texts,
+                                 .tasks = v->series.tasks,
+                                 .given = v->series.samples > 0 };
 }
 
 static int64_t train_draw_run(const struct ui *ui) { return ui->train.focus; }
@@ -426,19 +444,34 @@ static const char *train_draw_hint(const struct ui *ui, const struct key_entry *
 }
 
 static const enum request train_draw_keys[] = {
-    REQ_OPEN, REQ_PAUSE, REQ_STOP, REQ_EARLIER, REQ_LATER, REQ_LEFT, REQ_RIGHT, REQ_DOWN, REQ_UP, REQ_FIRST, REQ_LAST,
-    REQ_NEXT, REQ_PREV, REQ_CLONE, REQ_RUN, REQ_COPY, REQ_FAST_LEFT, REQ_FAST_RIGHT, REQ_MORE, REQ_LESS,
-    REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_LOG, REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW, REQ_TEXTS, REQ_TASKS,
-    REQ_TERMS, REQ_FOLLOW, REQ_BESIDE, REQ_LOG_X, REQ_NEXT_PART, REQ_PREV_PART, REQ_MARK_ALL, REQ_NONE
+    REQ_OPEN,      REQ_PAUSE, REQ_STOP,      REQ_EARLIER,     REQ_LATER,       REQ_LEFT,      REQ_RIGHT,
+    REQ_DOWN,      REQ_UP,    REQ_FIRST,     REQ_LAST,        REQ_NEXT,        REQ_PREV,      REQ_CLONE,
+    REQ_RUN,       REQ_COPY,  REQ_FAST_LEFT, REQ_FAST_RIGHT,  REQ_MORE,        REQ_LESS,      REQ_PAN_LEFT,
+    REQ_PAN_RIGHT, REQ_FIT,   REQ_LOG,       REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_RAW,       REQ_TEXTS,
+    REQ_TASKS,     REQ_TERMS, REQ_FOLLOW,    REQ_BESIDE,      REQ_LOG_X,       REQ_NEXT_PART, REQ_PREV_PART,
+    REQ_MARK_ALL,  REQ_NONE
 };
 
 const struct screen screen_train = {
     .name = "train",
-    .about = "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
-             "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of runs that go.",
-    .keys = train_draw_keys, .tab = "2 Train", .to = REQ_TO_TRAIN,
-    .init = train_draw_init, .release = train_draw_release, .changed = train_draw_changed,
-    .point = train_point, .pick = train_pick, .request = train_request, .run = train_draw_run,
-    .panes = layout_train, .need = train_draw_need, .draw = draw_train_screen, .readout = train_draw_readout, .hint = train_draw_hint,
+    .about =
+        "Train shows the run in focus while it trains: its loss, what it reaches on the dev rows, and the "
+        "runs of this process and of others. The cursor reads a step; q leaves, and asks what becomes of "
+        "runs that go.",
+    .keys = train_draw_keys,
+    .tab = "2 Train",
+    .to = REQ_TO_TRAIN,
+    .init = train_draw_init,
+    .release = train_draw_release,
+    .changed = train_draw_changed,
+    .point = train_point,
+    .pick = train_pick,
+    .request = train_request,
+    .run = train_draw_run,
+    .panes = layout_train,
+    .need = train_draw_need,
+    .draw = draw_train_screen,
+    .readout = train_draw_readout,
+    .hint = train_draw_hint,
     .pictured = train_draw_pictured,
 };

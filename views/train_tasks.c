@@ -46,17 +46,22 @@ void train_next_task(struct train_view *v) {
 
 const char *train_tasks_hint(const struct train_view *v) {
     if (!v->series.tasks) return NULL;
-    return v->shown_task < v->series.tasks ? "next task" : v->shown_task == v->series.tasks ? "all tasks" : "average";
+    return v->shown_task < v->series.tasks    ? "next task"
+           : v->shown_task == v->series.tasks ? "all tasks"
+                                              : "average";
 }
 
 /* ---- a line each ---- */
 
 enum { NAME, METRIC, CURVE, LATEST, MAJORITY, SHARE, ROWS, COLUMNS };
 
-static void place(const struct train_view *v, const struct canvas *c, struct rect r, struct table_column k[COLUMNS]) {
+static void place(const struct train_view *v, const struct canvas *c, struct rect r,
+                  struct table_column k[COLUMNS]) {
     static const struct table_column all[COLUMNS] = {
-        { "", 4, 1, false }, { " metric ", 6, 1, false }, { " curve ", 10, 1, false }, { " latest ", 7, 1, true }, { "majority ", 8, 1, true },
-        { "of batch ", 8, 1, true }, { " rows ", 0, 0, false } };
+        { "", 4, 1, false },        { " metric ", 6, 1, false }, { " curve ", 10, 1, false },
+        { " latest ", 7, 1, true }, { "majority ", 8, 1, true }, { "of batch ", 8, 1, true },
+        { " rows ", 0, 0, false }
+    };
     memcpy(k, all, sizeof all);
     for (int i = 0; i < v->series.tasks; i++) {
         int name = canvas_width(c, v->series.task[i].name);
@@ -107,12 +112,14 @@ void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect 
     char title[32] = "tasks";
     if (n > rows) snprintf(title, sizeof title, "%d\u2013%d/%d", top + 1, top + rows < n ? top + rows : n, n);
     canvas_title(c, r, title, NULL);
-    for (const struct table_column *k = column; k < column + COLUMNS; x += k->w + k->gap, k++) { /* on the rule itself */
+    for (const struct table_column *k = column; k < column + COLUMNS;
+         x += k->w + k->gap, k++) { /* on the rule itself */
         if (k->right) canvas_right(c, x, r.y, k->w + 1, INK_DIM, k->head);
         else if (k->w) canvas_text(c, x - 1, r.y, INK_DIM, k->head);
     }
     canvas_push_clip(c, r);
-    for (int i = 0; i < rows && top + i < n; i++) draw_task(v, (struct table){ c, column, r.x + 3, r.y + 1 + i }, top + i);
+    for (int i = 0; i < rows && top + i < n; i++)
+        draw_task(v, (struct table){ c, column, r.x + 3, r.y + 1 + i }, top + i);
     canvas_pop_clip(c);
 }
 

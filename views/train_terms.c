@@ -14,7 +14,9 @@ static const char *short_name(const struct series_term *t) {
     return dot ? dot + 1 : t->name;
 }
 
-struct plot_data train_term_data(const struct series_term *t) { return (struct plot_data){ t->step, t->loss, t->count }; }
+struct plot_data train_term_data(const struct series_term *t) {
+    return (struct plot_data){ t->step, t->loss, t->count };
+}
 
 const struct series_term *train_term(const struct train_view *v) {
     bool one = !v->shown_task && v->shown_term >= 1 && v->shown_term <= v->series.terms;
@@ -50,7 +52,8 @@ void train_terms_readout(const struct train_view *v, double step, struct buf *ou
         struct plot_data d = train_term_data(&v->series.term[i]);
         char value[32] = "\u2013";
         size_t at = d.count ? plot_nearest(&d, step) : 0;
-        if (d.count && d.step[at] == step && isfinite(d.value[at])) snprintf(value, sizeof value, "%.4f", d.value[at]);
+        if (d.count && d.step[at] == step && isfinite(d.value[at]))
+            snprintf(value, sizeof value, "%.4f", d.value[at]);
         buf_printf(out, "   %c %s %s", (int)plot_mark(i), short_name(&v->series.term[i]), value);
     }
 }

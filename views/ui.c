@@ -112,11 +112,15 @@ void ui_watch(struct ui *ui, struct effect *out) {
 }
 
 void ui_ask_stop(struct ui *ui, int64_t run, enum run_state state) {
-    if (state > RUN_PAUSED) ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run, run_state_name(state));
-    else ui_ask(ui, ASK_STOP, run, "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on", (long long)run);
+    if (state > RUN_PAUSED)
+        ui_say(ui, SAY_INFO, "#%lld is %s already", (long long)run, run_state_name(state));
+    else
+        ui_ask(ui, ASK_STOP, run,
+               "stop #%lld?   y keep a checkpoint   x keep nothing (asks again)   Esc go on", (long long)run);
 }
 
-bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method, struct effect *out) {
+bool ui_run_request(struct ui *ui, enum request r, enum run_state state, const char *method,
+                    struct effect *out) {
     switch (r) {
     case REQ_OPEN:
         out->kind = EFFECT_OPEN_RUN;
@@ -311,7 +315,8 @@ static void prompt_feed(struct ui *ui, const struct press *p, struct effect *out
         sweep_typed(ui, ui->prompt.text, ui->use == USE_MORE, out);
     } else if (ui->use == USE_NOTE) {
         snprintf(ui->compose.run_note, sizeof ui->compose.run_note, "%.199s", ui->prompt.text);
-        ui_say(ui, SAY_INFO, *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
+        ui_say(ui, SAY_INFO,
+               *ui->compose.run_note ? "runs to come are kept with this note" : "runs to come have no note");
     } else if (ui->use == USE_NEXT_NAME) {
         out->kind = EFFECT_NAME;
         snprintf(out->text, sizeof out->text, "%s", ui->prompt.text);
@@ -406,7 +411,8 @@ void ui_press(struct ui *ui, const struct press *p, struct effect *out) {
     }
     if (learn_press(ui, p, out)) return;
     enum request move = keys_request(SCREEN_RUNS, p);
-    if (offered && (move == REQ_UNDO || move == REQ_REDO)) { /* also where the screen has something else to undo, or nothing */
+    if (offered && (move == REQ_UNDO ||
+                    move == REQ_REDO)) { /* also where the screen has something else to undo, or nothing */
         out->kind = move == REQ_UNDO ? EFFECT_UNDO : EFFECT_REDO;
         ui->offers_undo = true;
         return;

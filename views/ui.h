@@ -36,16 +36,29 @@ struct ask {
     int64_t run[1];
 };
 
-enum prompt_use { USE_FILTER, USE_COMMAND, USE_NUMBER, USE_SEARCH, USE_SWEEP, USE_MORE, USE_FILES, USE_NOTE, USE_TAGS, USE_RUN_NOTE,
-                  USE_RUN_NAME, USE_NEXT_NAME,
-                  USE_PURGE, USE_COLUMNS };
+enum prompt_use {
+    USE_FILTER,
+    USE_COMMAND,
+    USE_NUMBER,
+    USE_SEARCH,
+    USE_SWEEP,
+    USE_MORE,
+    USE_FILES,
+    USE_NOTE,
+    USE_TAGS,
+    USE_RUN_NOTE,
+    USE_RUN_NAME,
+    USE_NEXT_NAME,
+    USE_PURGE,
+    USE_COLUMNS
+};
 
 struct ui;
 /* What the app knows of the command line. */
 struct ui_words {
     void *self;
-    /* Offers words for the end of a line that is no command of the screens, or whose first word is typed, to ui->palette,
-     * and says there what the line does. */
+    /* Offers words for the end of a line that is no command of the screens, or whose first word is typed, to
+     * ui->palette, and says there what the line does. */
     void (*offer)(void *self, struct ui *ui, const char *line);
 };
 
@@ -105,8 +118,8 @@ void ui_say(struct ui *ui, enum say say, const char *format, ...)
 /* The canvas is brought to the interface's size and drawn whole. */
 void ui_draw(const struct ui *ui, struct canvas *c);
 
-/* Words for a ':' line, for the app too: runs by their numbers, columns of runs with `after` behind each ("=" for a filter),
- * what a column holds behind "COLUMN=". */
+/* Words for a ':' line, for the app too: runs by their numbers, columns of runs with `after` behind each ("="
+ * for a filter), what a column holds behind "COLUMN=". */
 void ui_offer_runs(struct ui *ui);
 void ui_offer_columns(struct ui *ui, const char *after);
 void ui_offer_sweeps(struct ui *ui);

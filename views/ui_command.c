@@ -10,12 +10,38 @@
 #include "views/ui_parts.h"
 #include "views/write.h"
 
-enum command { CMD_TRAIN, CMD_METHOD, CMD_METHODS, CMD_MODELS, CMD_TASKS, CMD_RUNS, CMD_SHOW, CMD_WATCH, CMD_COMPARE, CMD_SWEEP,
-               CMD_STOP, CMD_RESUME, CMD_CLONE, CMD_TRASH, CMD_RESTORE, CMD_PURGE, CMD_EXPORT, CMD_MAP, CMD_UNSEEN, CMD_SORT, CMD_GO,
-               CMD_PAGE, CMD_SET, CMD_SAVE_SETTINGS, CMD_HELP, CMD_QUIT, CMD_COUNT };
+enum command {
+    CMD_TRAIN,
+    CMD_METHOD,
+    CMD_METHODS,
+    CMD_MODELS,
+    CMD_TASKS,
+    CMD_RUNS,
+    CMD_SHOW,
+    CMD_WATCH,
+    CMD_COMPARE,
+    CMD_SWEEP,
+    CMD_STOP,
+    CMD_RESUME,
+    CMD_CLONE,
+    CMD_TRASH,
+    CMD_RESTORE,
+    CMD_PURGE,
+    CMD_EXPORT,
+    CMD_MAP,
+    CMD_UNSEEN,
+    CMD_SORT,
+    CMD_GO,
+    CMD_PAGE,
+    CMD_SET,
+    CMD_SAVE_SETTINGS,
+    CMD_HELP,
+    CMD_QUIT,
+    CMD_COUNT
+};
 
-/* Verbs of the command line that the screens do themselves, and a few of the screens' own.  With more words than `most` or with
- * options a line is the command line's, which prints on a page or trains as a job. */
+/* Verbs of the command line that the screens do themselves, and a few of the screens' own.  With more words
+ * than `most` or with options a line is the command line's, which prints on a page or trains as a job. */
 enum { ANY_WORDS = 1000 };
 static const struct ui_command {
     const char *name;
@@ -23,32 +49,42 @@ static const struct ui_command {
     int most;
     const char *help;
 } ui_commands[CMD_COUNT] = {
-    [CMD_TRAIN] = { "train", TAKES_NOTHING, 0, "train what Compose holds; with options a run of its own, as on the command line" },
+    [CMD_TRAIN] = { "train", TAKES_NOTHING, 0,
+                    "train what Compose holds; with options a run of its own, as on the command line" },
     [CMD_METHOD] = { "method", TAKES_METHOD, ANY_WORDS, "a method into Compose: its name or text" },
     [CMD_METHODS] = { "methods", TAKES_NOTHING, ANY_WORDS,
-                     "the published methods, to choose from; save NAME, forget NAME, export FILE, import FILE: your own" },
+                      "the published methods, to choose from; save NAME, forget NAME, export FILE, import "
+                      "FILE: your own" },
     [CMD_MODELS] = { "models", TAKES_MODEL, 1, "another model: a name or folder; alone the list" },
-    [CMD_TASKS] = { "tasks", TAKES_TASK, 1, "another task: a name or folder, or several as A,B; alone the list" },
+    [CMD_TASKS] = { "tasks", TAKES_TASK, 1,
+                    "another task: a name or folder, or several as A,B; alone the list" },
     [CMD_RUNS] = { "runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter" },
     [CMD_SHOW] = { "show", TAKES_RUN, 1, "a run's page" },
     [CMD_WATCH] = { "watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it" },
     [CMD_COMPARE] = { "compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side" },
-    [CMD_SWEEP] = { "sweep", TAKES_SWEEP, 1, "Sweep: one of them by its number, or the list; with options a new one" },
+    [CMD_SWEEP] = { "sweep", TAKES_SWEEP, 1,
+                    "Sweep: one of them by its number, or the list; with options a new one" },
     [CMD_STOP] = { "stop", TAKES_RUN, 1, "stop a run: asks first" },
     [CMD_RESUME] = { "resume", TAKES_RUN, 1, "go on with a run where it stopped" },
     [CMD_CLONE] = { "clone", TAKES_RUN, 1, "a run's method and options into Compose" },
-    [CMD_TRASH] = { "trash", TAKES_RUN, 1, "a run into the trash (u undoes); alone: view the trash, or leave it" },
+    [CMD_TRASH] = { "trash", TAKES_RUN, 1,
+                    "a run into the trash (u undoes); alone: view the trash, or leave it" },
     [CMD_RESTORE] = { "restore", TAKES_RUN, 1, "a run out of the trash" },
-    [CMD_PURGE] = { "purge", TAKES_NOTHING, 0, "delete what is marked in the trash, or all of it, for good: asks twice" },
+    [CMD_PURGE] = { "purge", TAKES_NOTHING, 0,
+                    "delete what is marked in the trash, or all of it, for good: asks twice" },
     [CMD_EXPORT] = { "export", TAKES_FORM, 1,
-                    "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, png, text or ansi" },
+                     "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, "
+                     "png, text or ansi" },
     [CMD_MAP] = { "map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets" },
-    [CMD_UNSEEN] = { "unseen", TAKES_TASK, 1, "Map: rows of tasks that the run was not trained on beside its own" },
+    [CMD_UNSEEN] = { "unseen", TAKES_TASK, 1,
+                     "Map: rows of tasks that the run was not trained on beside its own" },
     [CMD_SORT] = { "sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round" },
     [CMD_GO] = { "go", TAKES_SCREEN, 1, "to a screen by its name" },
     [CMD_PAGE] = { "page", TAKES_NOTHING, 0, "what the last command printed" },
-    [CMD_SET] = { "set", TAKES_SETTING, ANY_WORDS, "a setting for now: theme, glyphs, mouse; :save-settings keeps them" },
-    [CMD_SAVE_SETTINGS] = { "save-settings", TAKES_NOTHING, 0, "write all settings to their file, each with a comment" },
+    [CMD_SET] = { "set", TAKES_SETTING, ANY_WORDS,
+                  "a setting for now: theme, glyphs, mouse; :save-settings keeps them" },
+    [CMD_SAVE_SETTINGS] = { "save-settings", TAKES_NOTHING, 0,
+                            "write all settings to their file, each with a comment" },
     [CMD_HELP] = { "help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options" },
     [CMD_QUIT] = { "quit", TAKES_NOTHING, 0, "leave" },
 };
@@ -70,7 +106,8 @@ static enum command command_of(const char *line) {
         const struct ui_command *k = &ui_commands[i];
         if (strlen(k->name) != n || memcmp(line, k->name, n)) continue;
         bool options = strstr(line, " --") != NULL;
-        return words_of(line + n) <= k->most && (!options || k->takes == TAKES_METHOD) ? (enum command)i : CMD_COUNT;
+        return words_of(line + n) <= k->most && (!options || k->takes == TAKES_METHOD) ? (enum command)i
+                                                                                       : CMD_COUNT;
     }
     return CMD_COUNT;
 }
@@ -123,8 +160,8 @@ static void stop_run(struct ui *ui, int64_t run) {
 static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: which run? give its number or name, as in  :%s 3", ui_commands[command].name,
-               ui_commands[command].name);
+        ui_say(ui, SAY_ERROR, "%s: which run? give its number or name, as in  :%s 3",
+               ui_commands[command].name, ui_commands[command].name);
         return;
     }
     ui->ask.run[0] = run;
@@ -151,7 +188,8 @@ static int numbers_of(const char *rest, int64_t *number, int most) {
     char word[32];
     for (const char *at = rest; *at; at += strspn(at, " ")) {
         size_t size = strcspn(at, " ");
-        snprintf(word, sizeof word, "%.*s", size < sizeof word ? (int)size : 0, at + (*at == '#' && size > 1));
+        snprintf(word, sizeof word, "%.*s", size < sizeof word ? (int)size : 0,
+                 at + (*at == '#' && size > 1));
         if (n == most || !text_to_int(word, &number[n]) || number[n] < 1) return -1;
         n++;
         at += size;
@@ -175,7 +213,9 @@ static void compare_named(struct ui *ui, const char *rest, struct effect *out) {
     int n = numbers_of(rest, run, MOST);
     if (n > 0) compare_runs(ui, run, n, out);
     else if (!n) screen_compare.show(ui, out);
-    else ui_say(ui, SAY_ERROR, "compare: numbers of at most %d runs, as in  :compare 3 5   (alone: what is marked)", MOST);
+    else
+        ui_say(ui, SAY_ERROR,
+               "compare: numbers of at most %d runs, as in  :compare 3 5   (alone: what is marked)", MOST);
 }
 
 /* ":runs task=reviews" filters as the command line does; alone it shows them all. */
@@ -198,7 +238,8 @@ static void sort_runs(struct ui *ui, const char *rest) {
         return;
     }
     const char *near = text_nearest(rest, runs_column_name, COL_COUNT);
-    ui_say(ui, SAY_ERROR, "sort: by a column%s%s", near ? ", as in  :sort " : ": id, state, method, task, best, …", near ? near : "");
+    ui_say(ui, SAY_ERROR, "sort: by a column%s%s",
+           near ? ", as in  :sort " : ": id, state, method, task, best, …", near ? near : "");
 }
 
 static void go_to(struct ui *ui, const char *rest, struct effect *out) {
@@ -209,14 +250,19 @@ static void go_to(struct ui *ui, const char *rest, struct effect *out) {
     else ui_show(ui, id);
 }
 
-/* What a sweep's line asks of the screens; false: the command line's own (a plan, results as a table, a file). */
+/* What a sweep's line asks of the screens; false: the command line's own (a plan, results as a table, a
+ * file). */
 static bool sweep_line(struct ui *ui, const char *rest, struct effect *out) {
-    static const char *const printed[] = { " --dry-run", " --slurm", " --json", " --csv", " --markdown", " --help", " --at-once",
-                                          " --workers", " --by", " --value", " --cost", " --margin", " --sbatch", " --max-array", " --db" };
+    static const char *const printed[] = { " --dry-run",  " --slurm",     " --json",    " --csv",
+                                           " --markdown", " --help",      " --at-once", " --workers",
+                                           " --by",       " --value",     " --cost",    " --margin",
+                                           " --sbatch",   " --max-array", " --db" };
     static const struct {
         const char *word;
         enum effect_kind kind;
-    } subs[] = { { "resume ", EFFECT_SWEEP_GO }, { "stop ", EFFECT_SWEEP_STOP }, { "extend ", EFFECT_SWEEP_EXTEND } };
+    } subs[] = { { "resume ", EFFECT_SWEEP_GO },
+                 { "stop ", EFFECT_SWEEP_STOP },
+                 { "extend ", EFFECT_SWEEP_EXTEND } };
     char whole[PROMPT_ROOM + 1];
     snprintf(whole, sizeof whole, " %s", rest);
     for (size_t i = 0; i < COUNT_OF(printed); i++)
@@ -263,8 +309,10 @@ static void own_methods_command(struct ui *ui, const char *line, const char *res
         const char *word;
         enum effect_kind kind;
         int by;
-    } words[] = { { "save", EFFECT_METHOD_KEEP, 0 }, { "forget", EFFECT_METHOD_KEEP, -1 }, { "export", EFFECT_METHODS_OUT, 0 },
-                 { "import", EFFECT_METHODS_IN, 0 } };
+    } words[] = { { "save", EFFECT_METHOD_KEEP, 0 },
+                  { "forget", EFFECT_METHOD_KEEP, -1 },
+                  { "export", EFFECT_METHODS_OUT, 0 },
+                  { "import", EFFECT_METHODS_IN, 0 } };
     size_t n = strcspn(rest, " ");
     const char *what = rest + n + strspn(rest + n, " ");
     if (!*rest) {

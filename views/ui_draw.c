@@ -119,7 +119,8 @@ void ui_none(struct canvas *c, struct rect body, const char *failed, const char 
 
 bool ui_lines_seen(int top, int rows, int lines, const char *after, struct buf *out) {
     int last = top + rows;
-    if (lines > rows) buf_printf(out, "lines %d\u2013%d of %d%s", top + 1, last < lines ? last : lines, lines, after);
+    if (lines > rows)
+        buf_printf(out, "lines %d\u2013%d of %d%s", top + 1, last < lines ? last : lines, lines, after);
     return lines > rows;
 }
 
@@ -178,9 +179,10 @@ static int draw_hint(struct canvas *c, int x, int y, const char *name, const cha
 static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     static const char *const list[] = { "Enter", "take", "j/k", "choice", "Esc", "back", NULL };
     static const char *const line[] = { "Enter", "take", "Esc", "cancel", NULL };
-    static const char *const files[] = { "Enter", "open", "Up Down", "choice", "letters", "narrow", "Left Right", "folders", "Esc",
-                                        "back", NULL };
-    static const char *const command[] = { "Enter", "do", "Tab", "complete", "Up/Down", "choice", "Esc", "cancel", NULL };
+    static const char *const files[] = { "Enter",      "open",    "Up Down", "choice", "letters", "narrow",
+                                         "Left Right", "folders", "Esc",     "back",   NULL };
+    static const char *const command[] = { "Enter",  "do",  "Tab",    "complete", "Up/Down",
+                                           "choice", "Esc", "cancel", NULL };
     static const char *const ask[] = { "Esc", "no", NULL };
     const char *const *own = ui->ask.kind                                   ? ask
                              : ui->prompt.open && ui->use == USE_COMMAND ? command
@@ -190,7 +192,10 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
                                                                              : NULL;
     if (!own) return false;
     for (int x = r.x + 1; *own; own += 2) {
-        uint32_t key = !strcmp(own[0], "Enter") ? PRESS_ENTER : !strcmp(own[0], "Tab") ? PRESS_TAB : !strcmp(own[0], "Esc") ? PRESS_ESC : 0;
+        uint32_t key = !strcmp(own[0], "Enter") ? PRESS_ENTER
+                       : !strcmp(own[0], "Tab") ? PRESS_TAB
+                       : !strcmp(own[0], "Esc") ? PRESS_ESC
+                                                : 0;
         x += draw_hint(c, x, r.y, own[0], own[1], key);
     }
     return true;
@@ -198,7 +203,8 @@ static bool draw_own_hints(const struct ui *ui, struct canvas *c, struct rect r)
 
 /* By rank, as many as fit; help, taken first, is shown last.  Returns how many. */
 enum { HINTS = 64 };
-static int choose_hints(const struct ui *ui, const struct canvas *c, int w, const struct key_entry *shown[HINTS]) {
+static int choose_hints(const struct ui *ui, const struct canvas *c, int w,
+                        const struct key_entry *shown[HINTS]) {
     const struct key_entry *taken[HINTS];
     int count = 0, room = w - 1;
     for (int rank = 10; rank >= 1; rank--) {
@@ -229,8 +235,8 @@ static void draw_hints(const struct ui *ui, struct canvas *c, struct rect r) {
     }
 }
 
-/* The last action as a command line, beside what is said, as far as there is room: Y shows and copies all of it.
- * It takes no row of a screen: the one above may be all that a run has. */
+/* The last action as a command line, beside what is said, as far as there is room: Y shows and copies all of
+ * it. It takes no row of a screen: the one above may be all that a run has. */
 static void draw_line_of(const struct ui *ui, struct canvas *c, struct rect r, int used, int rows) {
     enum { LEAST = 16 }; /* columns that tell the verb and of what */
     int wide = canvas_width(c, ui->line), room = r.w - used - 5;
@@ -301,7 +307,8 @@ void ui_draw(const struct ui *ui, struct canvas *c) {
     c->theme = ui->theme;
     canvas_resize(c, ui->window_w, ui->window_h);
     struct rect screen, step;
-    if (ui->learn.beside && learn_share(ui->window_w, ui->window_h, &screen, &step)) learn_draw_beside(ui, c, step);
+    if (ui->learn.beside && learn_share(ui->window_w, ui->window_h, &screen, &step))
+        learn_draw_beside(ui, c, step);
     struct layout_frame f;
     layout_frame(ui->w, ui->h, &f);
     if (f.size == LAYOUT_LINE) {

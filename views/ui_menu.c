@@ -36,7 +36,8 @@ void ui_menu_open(struct ui *ui) {
             if (keys_at(i)->rank == rank && menu_has(ui, keys_at(i))) menu_add(ui, i);
     for (int all = 0; all < 2; all++)
         for (int i = 0; i < keys_count(); i++)
-            if (!keys_at(i)->rank && keys_at(i)->everywhere == (all == 1) && menu_has(ui, keys_at(i))) menu_add(ui, i);
+            if (!keys_at(i)->rank && keys_at(i)->everywhere == (all == 1) && menu_has(ui, keys_at(i)))
+                menu_add(ui, i);
 }
 
 void ui_menu_take(struct ui *ui, struct effect *out) {
@@ -50,15 +51,34 @@ void ui_answer(struct ui *ui, const struct press *p, enum request r) {
     bool named = p->code != PRESS_NONE && p->code != PRESS_OTHER && (p->code < 0xD800 || p->code > 0xDFFF);
     if (named) press_name(p->code, name);
     if (p->code >= 0x7F && p->code < 0xA0) snprintf(name, sizeof name, "that key");
-    ui_say(ui, SAY_INFO, "%s%s does nothing %s; ? lists keys and , what works now", p->alt ? "Alt-" : "", name,
-           r == REQ_NONE ? "here" : "here and now");
+    ui_say(ui, SAY_INFO, "%s%s does nothing %s; ? lists keys and , what works now", p->alt ? "Alt-" : "",
+           name, r == REQ_NONE ? "here" : "here and now");
 }
 
 bool ui_moves(enum request r) {
-    static const enum request silent[] = {
-        REQ_LEFT, REQ_RIGHT, REQ_UP, REQ_DOWN, REQ_FIRST, REQ_LAST, REQ_PAGE_UP, REQ_PAGE_DOWN, REQ_FAST_LEFT, REQ_FAST_RIGHT,
-        REQ_PAN_LEFT, REQ_PAN_RIGHT, REQ_FIT, REQ_BACK, REQ_FOLLOW, REQ_NEXT_PART, REQ_PREV_PART, REQ_SMOOTH_LESS,
-        REQ_SMOOTH_MORE, REQ_PERPLEXITY_LESS, REQ_PERPLEXITY_MORE, REQ_LAYER_LESS, REQ_LAYER_MORE };
+    static const enum request silent[] = { REQ_LEFT,
+                                           REQ_RIGHT,
+                                           REQ_UP,
+                                           REQ_DOWN,
+                                           REQ_FIRST,
+                                           REQ_LAST,
+                                           REQ_PAGE_UP,
+                                           REQ_PAGE_DOWN,
+                                           REQ_FAST_LEFT,
+                                           REQ_FAST_RIGHT,
+                                           REQ_PAN_LEFT,
+                                           REQ_PAN_RIGHT,
+                                           REQ_FIT,
+                                           REQ_BACK,
+                                           REQ_FOLLOW,
+                                           REQ_NEXT_PART,
+                                           REQ_PREV_PART,
+                                           REQ_SMOOTH_LESS,
+                                           REQ_SMOOTH_MORE,
+                                           REQ_PERPLEXITY_LESS,
+                                           REQ_PERPLEXITY_MORE,
+                                           REQ_LAYER_LESS,
+                                           REQ_LAYER_MORE };
     for (size_t i = 0; i < COUNT_OF(silent); i++)
         if (silent[i] == r) return true;
     return false;

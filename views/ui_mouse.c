@@ -1,4 +1,5 @@
-/* The mouse: tabs, hints, and what the screens' drawing notes as zones (views/zone.h); the wheel is j and k. */
+/* The mouse: tabs, hints, and what the screens' drawing notes as zones (views/zone.h); the wheel is j and
+ * k. */
 #include <stdlib.h>
 
 #include "core/base/mem.h"
@@ -12,11 +13,14 @@ static void mouse_press(struct ui *ui, uint32_t key, int64_t ms, struct effect *
 }
 
 /* So many presses of one key or its opposite, until one asks for something. */
-static void mouse_presses(struct ui *ui, int times, uint32_t more, uint32_t less, int64_t ms, struct effect *out) {
-    for (int i = 0; i < (times < 0 ? -times : times) && out->kind == EFFECT_NONE; i++) mouse_press(ui, times < 0 ? less : more, ms, out);
+static void mouse_presses(struct ui *ui, int times, uint32_t more, uint32_t less, int64_t ms,
+                          struct effect *out) {
+    for (int i = 0; i < (times < 0 ? -times : times) && out->kind == EFFECT_NONE; i++)
+        mouse_press(ui, times < 0 ? less : more, ms, out);
 }
 
-/* The cursor to what is drawn there; where it is already, a list's entry is taken.  False: nothing is there. */
+/* The cursor to what is drawn there; where it is already, a list's entry is taken.  False: nothing is
+ * there. */
 static bool click_zone(struct ui *ui, const struct mouse *m, struct effect *out) {
     struct zones *all = xcalloc(1, sizeof *all);
     struct canvas c;

@@ -14,8 +14,8 @@ void ui_offer_runs(struct ui *ui) {
         char word[24], note[200], best[32];
         show_value(r->best, best);
         snprintf(word, sizeof word, "%lld", (long long)r->id);
-        snprintf(note, sizeof note, "%.60s%s%.80s · %.40s · %s %s", r->name ? r->name : "", r->name ? " · " : "", r->method, r->task,
-                 run_state_name(r->state), best);
+        snprintf(note, sizeof note, "%.60s%s%.80s · %.40s · %s %s", r->name ? r->name : "",
+                 r->name ? " · " : "", r->method, r->task, run_state_name(r->state), best);
         palette_offer(&ui->palette, word, note);
     }
 }
@@ -50,18 +50,22 @@ void ui_offer_filter(struct ui *ui) {
     const char *typed = ui->palette.typed, *equals = strchr(typed, '=');
     for (int i = 0; equals && i < COL_COUNT; i++) {
         size_t n = (size_t)(equals - typed);
-        if (strlen(runs_column_name[i]) == n && !memcmp(typed, runs_column_name[i], n)) offer_values(ui, (enum runs_column)i);
+        if (strlen(runs_column_name[i]) == n && !memcmp(typed, runs_column_name[i], n))
+            offer_values(ui, (enum runs_column)i);
     }
     if (!equals) ui_offer_columns(ui, "=");
 }
 
 static void offer_methods(struct ui *ui) {
-    for (int i = 0; i < preset_count(); i++) palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
+    for (int i = 0; i < preset_count(); i++)
+        palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
 }
 
 static void offer_screens(struct ui *ui) {
     for (int i = 0; i < SCREEN_COUNT; i++)
-        if (i != SCREEN_DETAIL) palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, screen_at((enum screen_id)i)->about);
+        if (i != SCREEN_DETAIL)
+            palette_offer(&ui->palette, screen_at((enum screen_id)i)->name,
+                          screen_at((enum screen_id)i)->about);
 }
 
 static void offer_for(struct ui *ui, enum command_takes takes) {
@@ -72,7 +76,8 @@ static void offer_for(struct ui *ui, enum command_takes takes) {
     case TAKES_RUNS: ui_offer_runs(ui); break;
     case TAKES_SWEEP: ui_offer_sweeps(ui); break;
     case TAKES_FORM:
-        for (size_t i = 0; write_form(i); i++) palette_offer(&ui->palette, write_form(i), "of what is shown, or the run under the cursor");
+        for (size_t i = 0; write_form(i); i++)
+            palette_offer(&ui->palette, write_form(i), "of what is shown, or the run under the cursor");
         break;
     case TAKES_COLUMN: ui_offer_columns(ui, ""); break;
     case TAKES_SCREEN: offer_screens(ui); break;

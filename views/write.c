@@ -65,7 +65,9 @@ static void write_ask(struct ui *ui, size_t form, struct effect *out) {
     out->runs = 1;
 }
 
-void write_picked(struct ui *ui, struct effect *out) { write_ask(ui, (size_t)ui->picker.item[ui->picker.cursor].tag, out); }
+void write_picked(struct ui *ui, struct effect *out) {
+    write_ask(ui, (size_t)ui->picker.item[ui->picker.cursor].tag, out);
+}
 
 const char *write_form(size_t i) { return i < COUNT_OF(write_forms) ? write_forms[i].form : NULL; }
 
@@ -81,6 +83,8 @@ bool write_named(struct ui *ui, const char *form, struct effect *out) {
         return true;
     }
     if (known) ui_say(ui, SAY_ERROR, "export: this screen has nothing to write as %.20s", form);
-    else ui_say(ui, SAY_ERROR, "export: csv, json, markdown, hf, svg, png, text or ansi, of what is shown; e lists them");
+    else
+        ui_say(ui, SAY_ERROR,
+               "export: csv, json, markdown, hf, svg, png, text or ansi, of what is shown; e lists them");
     return false;
 }

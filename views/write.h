@@ -1,5 +1,5 @@
-/* What can be written of a screen, as a list to choose from: itself as a picture or text, its table, the run that its
- * cursor is on.
+/* What can be written of a screen, as a list to choose from: itself as a picture or text, its table, the run
+ * that its cursor is on.
  *
  * In write.c. */
 #ifndef VIEWS_WRITE_H

@@ -10,7 +10,8 @@ void zone_add(struct canvas *c, struct zone z) {
     z.down += (seen.y - whole.y) * z.rows;
     z.at = seen;
     struct zone *last = c->zones->count ? &c->zones->of[c->zones->count - 1] : NULL;
-    bool behind = last && last->at.y == seen.y && last->at.x + last->at.w == seen.x && last->at.h == 1 && seen.h == 1;
+    bool behind = last && last->at.y == seen.y && last->at.x + last->at.w == seen.x && last->at.h == 1 &&
+                  seen.h == 1;
     if (behind && z.pick && last->pick == z.pick) {
         last->at.w += seen.w; /* a curve goes on */
         return;

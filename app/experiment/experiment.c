@@ -14,7 +14,8 @@ enum { FILE_MOST = 1 << 20 };
 /* ---- the file ---- */
 
 /* A text member; NULL in *out when it is absent.  Two of them must be there. */
-static int take_text(const json_t *o, const char *file, const char *key, bool needed, char **out, struct err *e) {
+static int take_text(const json_t *o, const char *file, const char *key, bool needed, char **out,
+                     struct err *e) {
     const char *s = NULL;
     e->code = 0;
     if (json_get_string(o, file, key, &s, e)) *out = xstrdup(s);
@@ -23,7 +24,8 @@ static int take_text(const json_t *o, const char *file, const char *key, bool ne
     return 0;
 }
 
-static int take_number(const json_t *o, const char *file, const char *key, double usual, double *out, struct err *e) {
+static int take_number(const json_t *o, const char *file, const char *key, double usual, double *out,
+                       struct err *e) {
     e->code = 0;
     *out = usual;
     json_get_double(o, file, key, out, e);
@@ -40,8 +42,8 @@ static int experiment_known_keys(const json_t *o, const char *file, const char *
         for (size_t i = 0; i < n; i++) found |= !strcmp(key, known[i]);
         if (found) continue;
         const char *near = text_nearest(key, known, n);
-        return err_set(e, ERR_INPUT, "%s: unknown key \"%s\"%s%s%s", file, key, near ? ", is \"" : "", near ? near : "",
-                       near ? "\" meant?" : "");
+        return err_set(e, ERR_INPUT, "%s: unknown key \"%s\"%s%s%s", file, key, near ? ", is \"" : "",
+                       near ? near : "", near ? "\" meant?" : "");
     }
     return 0;
 }
@@ -49,11 +51,13 @@ static int experiment_known_keys(const json_t *o, const char *file, const char *
 static int find_cell(const struct experiment *x, const char *file, const char *id, int *at, struct err *e) {
     for (*at = 0; *at < x->cells; ++*at)
         if (!strcmp(x->cell[*at].id, id)) return 0;
-    return err_set(e, ERR_INPUT, "%s: no cell is called \"%s\" (a cell stands before what uses it)", file, id);
+    return err_set(e, ERR_INPUT, "%s: no cell is called \"%s\" (a cell stands before what uses it)", file,
+                   id);
 }
 
 static int experiment_read_cell(struct experiment *x, const json_t *o, const char *file, struct err *e) {
-    static const char *const known[] = { "id", "text", "verb", "of", "path", "scale", "published", "status", "source", "skip" };
+    static const char *const known[] = { "id",    "text",      "verb",   "of",     "path",
+                                         "scale", "published", "status", "source", "skip" };
     struct experiment_cell *c = &x->cell[x->cells];
     *c = (struct experiment_cell){ .of = -1, .published = NAN };
     x->cells++;
@@ -65,9 +69,11 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
     if (!rc) rc = take_text(o, file, "verb", false, &c->verb, e);
     if (!rc) rc = take_text(o, file, "path", of && !c->verb, &c->path, e);
     if (!rc && c->verb && strcmp(c->verb, "fewshot") != 0)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"verb\" is fewshot, or left out for train", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": \"verb\" is fewshot, or left out for train", file,
+                     c->id);
     if (!rc && c->verb && c->path)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": a run has no \"path\": its value is its best", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\": a run has no \"path\": its value is its best", file,
+                     c->id);
     if (!rc) rc = take_text(o, file, "status", false, &c->status, e);
     if (!rc) rc = take_text(o, file, "source", false, &c->source, e);
     if (!rc) rc = take_number(o, file, "scale", c->path ? 1 : 100, &c->scale, e);
@@ -75,21 +81,27 @@ static int experiment_read_cell(struct experiment *x, const json_t *o, const cha
     e->code = rc;
     if (!rc) json_get_bool(o, file, "skip", &c->skip, e), rc = e->code;
     for (int i = 0; !rc && i < x->cells - 1; i++)
-        if (!strcmp(x->cell[i].id, c->id)) rc = err_set(e, ERR_INPUT, "%s: two cells are called \"%s\"", file, c->id);
-    if (!rc && c->path && !of) rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" has a \"path\", but no \"of\"", file, c->id);
+        if (!strcmp(x->cell[i].id, c->id))
+            rc = err_set(e, ERR_INPUT, "%s: two cells are called \"%s\"", file, c->id);
+    if (!rc && c->path && !of)
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" has a \"path\", but no \"of\"", file, c->id);
     if (!rc && of) rc = find_cell(x, file, of, &c->of, e);
     if (!rc && of && x->cell[c->of].path)
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is no run but a measure itself", file, c->id, of);
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures \"%s\", which is no run but a measure itself",
+                     file, c->id, of);
     if (!rc && of && !strstr(c->text, "{run}"))
-        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but {run} does not stand in its text", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: cell \"%s\" measures a run, but {run} does not stand in its text",
+                     file, c->id);
     free(of);
     return rc;
 }
 
-static int read_term(struct experiment *x, const json_t *o, const char *file, struct experiment_contrast *c, struct err *e) {
+static int read_term(struct experiment *x, const json_t *o, const char *file, struct experiment_contrast *c,
+                     struct err *e) {
     char *a = NULL, *b = NULL;
     int at = c->terms, rc = 0;
-    if (at == EXPERIMENT_TERMS) return err_set(e, ERR_INPUT, "%s: more than %d terms", file, EXPERIMENT_TERMS);
+    if (at == EXPERIMENT_TERMS)
+        return err_set(e, ERR_INPUT, "%s: more than %d terms", file, EXPERIMENT_TERMS);
     c->term[at].b = -1;
     rc = take_text(o, file, "a", true, &a, e);
     if (!rc) rc = take_text(o, file, "b", false, &b, e);
@@ -103,7 +115,8 @@ static int read_term(struct experiment *x, const json_t *o, const char *file, st
 }
 
 static int read_contrast(struct experiment *x, const json_t *o, const char *file, struct err *e) {
-    static const char *const known[] = { "id", "a", "b", "terms", "over", "direction", "margin", "published", "source" };
+    static const char *const known[] = { "id",        "a",      "b",         "terms", "over",
+                                         "direction", "margin", "published", "source" };
     struct experiment_contrast *c = &x->contrast[x->contrasts++];
     *c = (struct experiment_contrast){ .published = NAN };
     char *direction = NULL, *over = NULL;
@@ -119,16 +132,19 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
     if (!rc) rc = take_number(o, file, "margin", 0, &c->margin, e);
     if (!rc) rc = take_number(o, file, "published", NAN, &c->published, e);
     if (!rc && strcmp(direction, ">") && strcmp(direction, "<") && strcmp(direction, "="))
-        rc = err_set(e, ERR_INPUT, "%s: \"direction\" is \">\", \"<\" or \"=\", not \"%.20s\"", file, direction);
+        rc = err_set(e, ERR_INPUT, "%s: \"direction\" is \">\", \"<\" or \"=\", not \"%.20s\"", file,
+                     direction);
     if (!rc) c->direction = *direction == '>' ? 1 : *direction == '<' ? -1 : 0;
     if (!rc && !c->direction && (!(c->margin > 0) || c->over_tasks))
-        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": equality is within a \"margin\" above 0, over seeds", file, c->id);
+        rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": equality is within a \"margin\" above 0, over seeds",
+                     file, c->id);
     const json_t *terms = json_object_get(o, "terms");
     if (!rc && !terms) rc = read_term(x, o, file, c, e);
     for (size_t i = 0; !rc && i < json_array_size(terms); i++) {
         rc = read_term(x, json_array_get(terms, i), file, c, e);
         if (!rc && !(c->term[i].x > 0))
-            rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": each term of a slope needs an \"x\" above 0", file, c->id);
+            rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": each term of a slope needs an \"x\" above 0",
+                         file, c->id);
     }
     if (!rc && c->over_tasks && (terms || c->term[0].b < 0))
         rc = err_set(e, ERR_INPUT, "%s: contrast \"%s\": over tasks it is \"a\" less \"b\"", file, c->id);
@@ -141,7 +157,8 @@ static int read_contrast(struct experiment *x, const json_t *o, const char *file
 static int experiment_read_seeds(struct experiment *x, const json_t *v, const char *file, struct err *e) {
     size_t n = json_array_size(v);
     if (!n || n > EXPERIMENT_SEEDS)
-        return err_set(e, ERR_INPUT, "%s: \"seeds\" is a list of 1 to %d whole numbers", file, EXPERIMENT_SEEDS);
+        return err_set(e, ERR_INPUT, "%s: \"seeds\" is a list of 1 to %d whole numbers", file,
+                       EXPERIMENT_SEEDS);
     for (size_t i = 0; i < n; i++) {
         const json_t *s = json_array_get(v, i);
         if (!json_is_integer(s) || json_integer_value(s) < 0)
@@ -168,11 +185,13 @@ static int add_reported_row(struct buf *b, const json_t *o, size_t columns, cons
     if (!rc) rc = take_text(o, file, "status", true, &status, e);
     if (!rc) rc = take_number(o, file, "printed", NAN, &printed, e);
     if (!rc && json_array_size(values) != columns)
-        rc = err_set(e, ERR_INPUT, "%s: \"%s\" has %zu values for %zu columns", file, name, json_array_size(values), columns);
+        rc = err_set(e, ERR_INPUT, "%s: \"%s\" has %zu values for %zu columns", file, name,
+                     json_array_size(values), columns);
     if (!rc) buf_printf(b, "| %s |", name);
     for (size_t i = 0; !rc && i < columns; i++) {
         const json_t *v = json_array_get(values, i);
-        if (!json_is_number(v)) rc = err_set(e, ERR_INPUT, "%s: \"%s\" holds something that is no number", file, name);
+        if (!json_is_number(v))
+            rc = err_set(e, ERR_INPUT, "%s: \"%s\" holds something that is no number", file, name);
         buf_printf(b, " %g |", json_number_value(v));
         sum += json_number_value(v);
     }
@@ -202,7 +221,8 @@ static int read_reported(struct experiment *x, const json_t *o, const char *file
     buf_puts(&b, " their mean | printed | status |\n|---|");
     for (size_t i = 0; i < n + 3; i++) buf_puts(&b, "---|");
     buf_putc(&b, '\n');
-    for (size_t i = 0; !rc && i < json_array_size(rows); i++) rc = add_reported_row(&b, json_array_get(rows, i), n, file, e);
+    for (size_t i = 0; !rc && i < json_array_size(rows); i++)
+        rc = add_reported_row(&b, json_array_get(rows, i), n, file, e);
     free(title);
     free(x->reported);
     x->reported = buf_take(&b);
@@ -214,7 +234,8 @@ static int experiment_read_list(struct experiment *x, const json_t *root, const 
                                 reader *read, struct err *e) {
     const json_t *list = json_object_get(root, key);
     size_t n = json_array_size(list);
-    if (n > EXPERIMENT_CELLS) return err_set(e, ERR_INPUT, "%s: more than %d %s", file, EXPERIMENT_CELLS, key);
+    if (n > EXPERIMENT_CELLS)
+        return err_set(e, ERR_INPUT, "%s: more than %d %s", file, EXPERIMENT_CELLS, key);
     for (size_t i = 0; i < n; i++) {
         int rc = read(x, json_array_get(list, i), file, e);
         if (rc) return rc;
@@ -223,8 +244,8 @@ static int experiment_read_list(struct experiment *x, const json_t *root, const 
 }
 
 int experiment_read(struct experiment *x, const char *path, struct err *e) {
-    static const char *const known[] = { "version", "paper", "table", "claim", "about", "base", "seeds", "cells", "contrasts",
-                                         "reported" };
+    static const char *const known[] = { "version", "paper", "table", "claim",     "about",
+                                         "base",    "seeds", "cells", "contrasts", "reported" };
     memset(x, 0, sizeof *x);
     json_t *root = json_read(path, FILE_MOST, e);
     if (!root) return e->code;
@@ -233,7 +254,8 @@ int experiment_read(struct experiment *x, const char *path, struct err *e) {
     if (!rc) rc = experiment_known_keys(root, path, known, COUNT_OF(known), e);
     e->code = rc;
     if (!rc) json_get_int(root, path, "version", &version, e), rc = e->code;
-    if (!rc && version != 1) rc = err_set(e, ERR_INPUT, "%s: \"version\" is 1, not %lld", path, (long long)version);
+    if (!rc && version != 1)
+        rc = err_set(e, ERR_INPUT, "%s: \"version\" is 1, not %lld", path, (long long)version);
     if (!rc) rc = take_text(root, path, "paper", true, &x->paper, e);
     if (!rc) rc = take_text(root, path, "table", false, &x->table, e);
     if (!rc) rc = take_text(root, path, "claim", true, &x->claim, e);
@@ -260,6 +282,7 @@ void experiment_release(struct experiment *x) {
         free(c->id), free(c->text), free(c->verb), free(c->path), free(c->status), free(c->source);
     }
     for (int i = 0; i < x->contrasts; i++) free(x->contrast[i].id), free(x->contrast[i].source);
-    free(x->name), free(x->paper), free(x->table), free(x->claim), free(x->about), free(x->base), free(x->reported);
+    free(x->name), free(x->paper), free(x->table), free(x->claim), free(x->about), free(x->base),
+        free(x->reported);
     memset(x, 0, sizeof *x);
 }

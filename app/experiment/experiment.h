@@ -1,6 +1,6 @@
-/* An experiment of a paper as a file: cells, which are command lines, with the number published for each, and what
- * is claimed between them (docs/replicate.md has the form).  Reading it, in experiment.c, and what
- * came of it, in result.c. */
+/* An experiment of a paper as a file: cells, which are command lines, with the number published for each, and
+ * what is claimed between them (docs/replicate.md has the form).  Reading it, in experiment.c, and what came
+ * of it, in result.c. */
 #ifndef APP_EXPERIMENT_EXPERIMENT_H
 #define APP_EXPERIMENT_EXPERIMENT_H
 
@@ -57,7 +57,8 @@ void experiment_release(struct experiment *x);
 struct experiment_result {
     double value[EXPERIMENT_CELLS][EXPERIMENT_SEEDS]; /* scaled */
     int64_t run[EXPERIMENT_CELLS][EXPERIMENT_SEEDS];  /* 0: none */
-    struct experiment_tasks { /* of a run of few shots, each task's own value at the largest k, scaled; owned */
+    struct experiment_tasks { /* of a run of few shots, each task's own value at the largest k, scaled; owned
+                               */
         int count;
         char **name;
         double *value;
@@ -74,9 +75,10 @@ struct experiment_shown {
     struct spread spread;
     size_t up, down; /* of tasks: above and below the margin */
 };
-struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r, int contrast);
-/* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, with fewer than two seeds not at
- * all; over tasks where the sign test's p is at most 0.05.  Static text. */
+struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r,
+                                               int contrast);
+/* "as claimed", "the other way", "not shown", "not run": by the 95 % interval, with fewer than two seeds not
+ * at all; over tasks where the sign test's p is at most 0.05.  Static text. */
 const char *experiment_verdict(const struct experiment_contrast *c, const struct experiment_shown *s);
 
 /* A cell for a table, and a contrast for a table or JSON; up, down and sign_p are NaN but over tasks. */
@@ -93,14 +95,17 @@ struct experiment_contrast_line {
     double published, up, down, sign_p;
 };
 extern const struct report_column experiment_contrast_columns[];
-struct experiment_contrast_line experiment_contrast_line(const struct experiment *x, const struct experiment_result *r, int i);
+struct experiment_contrast_line experiment_contrast_line(const struct experiment *x,
+                                                         const struct experiment_result *r, int i);
 
 /* {"experiment","seeds","cells":[{"id","published","status","source","values","runs","n","mean","sd"}],"contrasts":
  * [{"id","n","mean","low","high","verdict","published"}]}, and back: values and runs, by cell id and seed. */
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out);
-int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e);
-#define EXPERIMENT_PAGE                                                                                            \
-    "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number of ours was typed.  " \
+int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r,
+                           struct err *e);
+#define EXPERIMENT_PAGE                                                                                      \
+    "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number of ours "  \
+    "was typed.  "                                                                                           \
     "Values are in points (×100) where a metric is a share.\n"
 /* The same as Markdown, a section of a page that begins with that. */
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);

@@ -20,14 +20,16 @@ enum { WORDS = 256 };
 
 /* ---- lines ---- */
 
-/* The line with {data} and {run} put in; caller frees.  NULL with ERR_USAGE where nothing stands for {data}. */
+/* The line with {data} and {run} put in; caller frees.  NULL with ERR_USAGE where nothing stands for
+ * {data}. */
 static char *filled(const struct replicate *how, const char *line, int64_t run, struct err *e) {
     struct buf b = BUF_INIT;
     while (*line) {
         if (text_starts(line, "{data}")) {
             if (!how->data) {
                 buf_release(&b);
-                err_set(e, ERR_USAGE, "the experiment's rows lie in {data}: say with --data FOLDER where that is");
+                err_set(e, ERR_USAGE,
+                        "the experiment's rows lie in {data}: say with --data FOLDER where that is");
                 return NULL;
             }
             buf_puts(&b, how->data);
@@ -90,7 +92,8 @@ static void listen_to(const struct replicate *how, pid_t pid, int from, struct b
 }
 
 /* Runs it to its end; *status is its exit code. */
-static int run_petri(const struct replicate *how, const struct spoken *w, struct buf *out, int *status, struct err *e) {
+static int run_petri(const struct replicate *how, const struct spoken *w, struct buf *out, int *status,
+                     struct err *e) {
     int ends[2], state;
     pid_t pid;
     extern char **environ;
@@ -114,8 +117,8 @@ static int run_petri(const struct replicate *how, const struct spoken *w, struct
 
 /* ---- runs ---- */
 
-/* The stored cell by which a run is found again: the line as the file has it, so that a folder that moved makes no other
- * run.  The run's note begins as the same text; editing it changes nothing. */
+/* The stored cell by which a run is found again: the line as the file has it, so that a folder that moved
+ * makes no other run.  The run's note begins as the same text; editing it changes nothing. */
 static char *cell_of(const struct experiment *x, int cell, int s) {
     const struct experiment_cell *c = &x->cell[cell];
     unsigned long long seed = (unsigned long long)x->seed[s];
@@ -124,7 +127,8 @@ static char *cell_of(const struct experiment *x, int cell, int s) {
 }
 
 struct found {
-    int64_t finished, startable; /* of those that finished the one that counts, of others the newest; 0: none */
+    int64_t finished,
+        startable; /* of those that finished the one that counts, of others the newest; 0: none */
     bool differs;                /* some that finished have different weights */
     struct evidence *of;         /* those that finished */
     size_t count, room;
@@ -135,7 +139,9 @@ static int found_row(void *self, int count, const struct store_cell *cells) {
     (void)count;
     if (!strcmp(state, "finished")) {
         GROW(f->of, f->room, f->count + 1);
-        f->of[f->count++] = (struct evidence){ .key = "the cell", .run = cells[0].integer, .ended = cells[2].integer,
+        f->of[f->count++] = (struct evidence){ .key = "the cell",
+                                               .run = cells[0].integer,
+                                               .ended = cells[2].integer,
                                                .weights = cells[3].text ? xstrdup(cells[3].text) : NULL };
     } else if (strcmp(state, "failed")) {
         f->startable = cells[0].integer;
@@ -146,7 +152,9 @@ static int found_row(void *self, int count, const struct store_cell *cells) {
 static int find_run(const struct replicate *how, const char *cell, struct found *f, struct err *e) {
     *f = (struct found){ 0 };
     struct buf sql = BUF_INIT;
-    buf_puts(&sql, "SELECT id, state, coalesce(ended, 0), weights_sha256 FROM run WHERE trashed IS NULL AND cell = '");
+    buf_puts(
+        &sql,
+        "SELECT id, state, coalesce(ended, 0), weights_sha256 FROM run WHERE trashed IS NULL AND cell = '");
     for (const char *c = cell; *c; c++) {
         if (*c == '\'') buf_putc(&sql, '\'');
         buf_putc(&sql, *c);
@@ -162,7 +170,8 @@ static int find_run(const struct replicate *how, const char *cell, struct found 
     return rc;
 }
 
-/* Of a run of few shots of several tasks, which decides by "tasks/kK.METRIC": each task's "TASK/kK.METRIC". */
+/* Of a run of few shots of several tasks, which decides by "tasks/kK.METRIC": each task's
+ * "TASK/kK.METRIC". */
 static void values_of_tasks(const struct store_run *run, double scale, struct experiment_tasks *out) {
     const char *k = strchr(run->decides, '/');
     size_t n = k ? strcspn(k, ".") + 1 : 0;
@@ -170,7 +179,9 @@ static void values_of_tasks(const struct store_run *run, double scale, struct ex
     for (size_t i = 0; i < run->value_count; i++) {
         const struct store_named_value *v = &run->value[i];
         const char *at = strchr(v->name, '/');
-        if (!at || strncmp(at, k, n) != 0 || text_starts(v->name, "tasks/") || !v->last.measured || v->last.undefined) continue;
+        if (!at || strncmp(at, k, n) != 0 || text_starts(v->name, "tasks/") || !v->last.measured ||
+            v->last.undefined)
+            continue;
         if (!strcmp(at + n, "sd") || !strcmp(at + n, "majority")) continue;
         char *task = xstrndup(v->name, (size_t)(at - v->name));
         experiment_add_task(out, task, v->last.v * scale);
@@ -178,8 +189,8 @@ static void values_of_tasks(const struct store_run *run, double scale, struct ex
     }
 }
 
-static int value_of_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
-                        int64_t id, struct err *e) {
+static int value_of_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
+                        int cell, int s, int64_t id, struct err *e) {
     struct store_run run;
     int rc = store_run(how->store, id, &run, e);
     if (rc) return rc;
@@ -201,8 +212,8 @@ static void end_line(const struct replicate *how, struct spoken *w) {
 }
 
 /* The words of the run for the cell and seed, or of `petri resume`.  of: the run that stands for {run}. */
-static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s, const char *name, int64_t of,
-                     int64_t begun, struct spoken *w, struct err *e) {
+static int run_words(const struct replicate *how, const struct experiment *x, int cell, int s,
+                     const char *name, int64_t of, int64_t begun, struct spoken *w, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
     char number[32], workers[16];
     int n = snprintf(workers, sizeof workers, "%d", how->workers);
@@ -210,7 +221,8 @@ static int run_words(const struct replicate *how, const struct experiment *x, in
         start_line(w, "resume");
         add_word(w, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)begun));
     } else {
-        char *line = c->verb ? xstrdup(c->text) : xprintf("%s %s", x->base, c->text), *full = filled(how, line, of, e);
+        char *line = c->verb ? xstrdup(c->text) : xprintf("%s %s", x->base, c->text),
+             *full = filled(how, line, of, e);
         free(line);
         if (!full) return e->code;
         start_line(w, c->verb ? c->verb : "train");
@@ -230,8 +242,8 @@ static int run_words(const struct replicate *how, const struct experiment *x, in
     return 0;
 }
 
-static int do_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
-                  int *lacking, struct err *e) {
+static int do_run(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
+                  int cell, int s, int *lacking, struct err *e) {
     struct found f;
     struct spoken w = { 0 };
     struct buf out = BUF_INIT;
@@ -250,8 +262,8 @@ static int do_run(const struct replicate *how, const struct experiment *x, struc
             rc = err_set(e, ERR_FAILED, "%s: petri ended with %d", name, status);
     }
     if (!rc && f.differs) {
-        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts", name, f.count,
-                             (long long)f.finished);
+        char *said = xprintf("%s: its %zu runs have different weights; only the newest, run %lld, counts",
+                             name, f.count, (long long)f.finished);
         how->tell(said);
         free(said);
     }
@@ -276,17 +288,21 @@ static int number_at(const char *json, size_t n, const char *path, double *out, 
         else at = json_object_get(at, part);
     }
     free(copy);
-    int rc = json_is_number(at) ? 0 : err_set(e, ERR_INPUT, "the measure's JSON has no number at \"%s\"", path);
+    int rc = json_is_number(at) ? 0
+                                : err_set(e, ERR_INPUT, "the measure's JSON has no number at \"%s\"", path);
     if (!rc) *out = json_number_value(at);
     json_decref(root);
     return rc;
 }
 
 /* A measure is a point of the run at its last step, under this name.  Caller frees. */
-static char *measure_name(const struct experiment_cell *c) { return xprintf("measure %s at %s", c->text, c->path); }
+static char *measure_name(const struct experiment_cell *c) {
+    return xprintf("measure %s at %s", c->text, c->path);
+}
 
 /* What was measured before with the same line; *out stays where nothing was. */
-static int measured(const struct replicate *how, int64_t id, const struct experiment_cell *c, double *out, struct err *e) {
+static int measured(const struct replicate *how, int64_t id, const struct experiment_cell *c, double *out,
+                    struct err *e) {
     struct store_run run;
     int rc = store_run(how->store, id, &run, e);
     if (rc) return rc;
@@ -298,16 +314,16 @@ static int measured(const struct replicate *how, int64_t id, const struct experi
     return 0;
 }
 
-static int keep_measure(const struct replicate *how, int64_t run, const struct experiment_cell *c, double value,
-                        struct err *e) {
+static int keep_measure(const struct replicate *how, int64_t run, const struct experiment_cell *c,
+                        double value, struct err *e) {
     char *name = measure_name(c);
     int rc = store_measure(how->store, run, name, value, e);
     free(name);
     return rc;
 }
 
-static int do_measure(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int cell, int s,
-                      int *lacking, struct err *e) {
+static int do_measure(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
+                      int cell, int s, int *lacking, struct err *e) {
     const struct experiment_cell *c = &x->cell[cell];
     int64_t run = r->run[c->of][s];
     double value = NAN;
@@ -336,8 +352,8 @@ static int do_measure(const struct replicate *how, const struct experiment *x, s
     return rc;
 }
 
-int replicate(const struct replicate *how, const struct experiment *x, struct experiment_result *r, int *lacking,
-              struct err *e) {
+int replicate(const struct replicate *how, const struct experiment *x, struct experiment_result *r,
+              int *lacking, struct err *e) {
     struct replicate reading = *how;
     reading.dry = true;
     experiment_result_init(r);
@@ -347,7 +363,8 @@ int replicate(const struct replicate *how, const struct experiment *x, struct ex
         for (int i = 0; i < x->cells; i++) {
             const struct replicate *by = x->cell[i].skip && !how->all ? &reading : how;
             int before = *lacking;
-            int rc = !x->cell[i].path ? do_run(by, x, r, i, s, lacking, e) : do_measure(by, x, r, i, s, lacking, e);
+            int rc = !x->cell[i].path ? do_run(by, x, r, i, s, lacking, e)
+                                      : do_measure(by, x, r, i, s, lacking, e);
             if (rc) return rc;
             if (by != how) *lacking = before;
         }

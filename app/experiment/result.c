@@ -33,7 +33,8 @@ void experiment_result_init(struct experiment_result *r) {
         for (int s = 0; s < EXPERIMENT_SEEDS; s++) r->value[i][s] = NAN, r->run[i][s] = 0;
 }
 
-struct spread experiment_cell_spread(const struct experiment *x, const struct experiment_result *r, int cell) {
+struct spread experiment_cell_spread(const struct experiment *x, const struct experiment_result *r,
+                                     int cell) {
     double v[EXPERIMENT_SEEDS];
     size_t n = 0;
     for (int s = 0; s < x->seeds; s++)
@@ -42,7 +43,8 @@ struct spread experiment_cell_spread(const struct experiment *x, const struct ex
 }
 
 /* Of one seed: the difference, or the least-squares slope of the differences against ln x. */
-static double contrast_of_seed(const struct experiment_contrast *c, const struct experiment_result *r, int s) {
+static double contrast_of_seed(const struct experiment_contrast *c, const struct experiment_result *r,
+                               int s) {
     double d[EXPERIMENT_TERMS], at[EXPERIMENT_TERMS], mean_d = 0, mean_at = 0, up = 0, down = 0;
     for (int i = 0; i < c->terms; i++) {
         d[i] = r->value[c->term[i].a][s] - (c->term[i].b < 0 ? 0 : r->value[c->term[i].b][s]);
@@ -51,7 +53,8 @@ static double contrast_of_seed(const struct experiment_contrast *c, const struct
         mean_at += at[i] / c->terms;
     }
     if (c->terms == 1) return d[0];
-    for (int i = 0; i < c->terms; i++) up += (at[i] - mean_at) * (d[i] - mean_d), down += (at[i] - mean_at) * (at[i] - mean_at);
+    for (int i = 0; i < c->terms; i++)
+        up += (at[i] - mean_at) * (d[i] - mean_d), down += (at[i] - mean_at) * (at[i] - mean_at);
     return up / down;
 }
 
@@ -62,12 +65,13 @@ static double value_of_task(const struct experiment_tasks *t, const char *name) 
 }
 
 /* Of one task: the mean over the seeds that have it in both; NaN without. */
-static double contrast_of_task(const struct experiment *x, const struct experiment_contrast *c, const struct experiment_result *r,
-                               const char *task) {
+static double contrast_of_task(const struct experiment *x, const struct experiment_contrast *c,
+                               const struct experiment_result *r, const char *task) {
     double sum = 0;
     int n = 0;
     for (int s = 0; s < x->seeds; s++) {
-        double d = value_of_task(&r->of_task[c->term[0].a][s], task) - value_of_task(&r->of_task[c->term[0].b][s], task);
+        double d = value_of_task(&r->of_task[c->term[0].a][s], task) -
+                   value_of_task(&r->of_task[c->term[0].b][s], task);
         if (!isfinite(d)) continue;
         sum += d;
         n++;
@@ -76,7 +80,8 @@ static double contrast_of_task(const struct experiment *x, const struct experime
 }
 
 /* Over the tasks of the first seed that has some. */
-static struct experiment_shown contrast_over_tasks(const struct experiment *x, const struct experiment_contrast *c,
+static struct experiment_shown contrast_over_tasks(const struct experiment *x,
+                                                   const struct experiment_contrast *c,
                                                    const struct experiment_result *r) {
     struct experiment_shown out = { 0 };
     const struct experiment_tasks *t = NULL;
@@ -96,7 +101,8 @@ static struct experiment_shown contrast_over_tasks(const struct experiment *x, c
     return out;
 }
 
-struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r, int contrast) {
+struct experiment_shown experiment_contrast_of(const struct experiment *x, const struct experiment_result *r,
+                                               int contrast) {
     const struct experiment_contrast *c = &x->contrast[contrast];
     if (c->over_tasks) return contrast_over_tasks(x, c, r);
     double v[EXPERIMENT_SEEDS];
@@ -158,7 +164,8 @@ static void result_cell_json(const struct experiment *x, const struct experiment
 const struct report_column experiment_cell_columns[] = {
     { "cell", REPORT_TEXT, .offset = offsetof(struct experiment_cell_line, id) },
     { "published", REPORT_DOUBLE, .offset = offsetof(struct experiment_cell_line, published) },
-    { "mean", REPORT_DOUBLE, offsetof(struct experiment_cell_line, of.mean), .decimals = 2, .none = "not run" },
+    { "mean", REPORT_DOUBLE, offsetof(struct experiment_cell_line, of.mean), .decimals = 2,
+      .none = "not run" },
     { "sd", REPORT_DOUBLE, offsetof(struct experiment_cell_line, of.sd), .decimals = 2, .none = "" },
     { "n", REPORT_SIZE, .offset = offsetof(struct experiment_cell_line, of.n) },
     { 0 },
@@ -174,18 +181,27 @@ const struct report_column experiment_contrast_columns[] = {
     { "high", REPORT_SIGNED, offsetof(struct experiment_contrast_line, interval.high), .decimals = 2 },
     { "up", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, up), .optional = true },
     { "down", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, down), .optional = true },
-    { "sign_p", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, sign_p), .decimals = 3, .optional = true },
+    { "sign_p", REPORT_DOUBLE, offsetof(struct experiment_contrast_line, sign_p), .decimals = 3,
+      .optional = true },
     { "verdict", REPORT_TEXT, .offset = offsetof(struct experiment_contrast_line, verdict) },
     { 0 },
 };
 
-struct experiment_contrast_line experiment_contrast_line(const struct experiment *x, const struct experiment_result *r, int i) {
+struct experiment_contrast_line experiment_contrast_line(const struct experiment *x,
+                                                         const struct experiment_result *r, int i) {
     const struct experiment_contrast *c = &x->contrast[i];
     struct experiment_shown shown = experiment_contrast_of(x, r, i);
     return (struct experiment_contrast_line){
-        .id = c->id, .direction = c->direction > 0 ? ">" : c->direction < 0 ? "<" : "=", .published = c->published,
-        .of = shown.spread, .interval = spread_interval(shown.spread, 0.95), .verdict = experiment_verdict(c, &shown),
-        .up = c->over_tasks ? (double)shown.up : NAN, .down = c->over_tasks ? (double)shown.down : NAN,
+        .id = c->id,
+        .direction = c->direction > 0   ? ">"
+                     : c->direction < 0 ? "<"
+                                        : "=",
+        .published = c->published,
+        .of = shown.spread,
+        .interval = spread_interval(shown.spread, 0.95),
+        .verdict = experiment_verdict(c, &shown),
+        .up = c->over_tasks ? (double)shown.up : NAN,
+        .down = c->over_tasks ? (double)shown.down : NAN,
         .sign_p = c->over_tasks ? sign_test(shown.up, shown.down) : NAN,
     };
 }
@@ -223,7 +239,8 @@ static void read_tasks_of(json_t *o, struct experiment_tasks *t) {
     }
 }
 
-int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r, struct err *e) {
+int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r,
+                           struct err *e) {
     experiment_result_init(r);
     json_t *root = json_read(path, 1 << 22, e);
     if (!root) return e->code;
@@ -245,8 +262,10 @@ int experiment_result_read(const struct experiment *x, const char *path, struct 
                     const json_t *v = json_array_get(json_object_get(cell, "values"), (size_t)s);
                     if (at[s] < 0 || !json_is_number(v)) continue;
                     r->value[c][at[s]] = json_number_value(v);
-                    r->run[c][at[s]] = json_integer_value(json_array_get(json_object_get(cell, "runs"), (size_t)s));
-                    read_tasks_of(json_array_get(json_object_get(cell, "tasks"), (size_t)s), &r->of_task[c][at[s]]);
+                    r->run[c][at[s]] = json_integer_value(
+                        json_array_get(json_object_get(cell, "runs"), (size_t)s));
+                    read_tasks_of(json_array_get(json_object_get(cell, "tasks"), (size_t)s),
+                                  &r->of_task[c][at[s]]);
                 }
             }
         }
@@ -284,7 +303,8 @@ static void page_cells(const struct experiment *x, const struct experiment_resul
 
 static void page_contrasts(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
     if (!x->contrasts) return;
-    buf_puts(out, "\n| contrast | claimed | published | ours: mean [95 % interval], pairs | verdict |\n|---|---|---|---|---|\n");
+    buf_puts(out, "\n| contrast | claimed | published | ours: mean [95 % interval], pairs | verdict "
+                  "|\n|---|---|---|---|---|\n");
     for (int i = 0; i < x->contrasts; i++) {
         const struct experiment_contrast *c = &x->contrast[i];
         struct experiment_shown shown = experiment_contrast_of(x, r, i);
@@ -300,17 +320,20 @@ static void page_contrasts(const struct experiment *x, const struct experiment_r
         else if (c->over_tasks)
             buf_printf(out, " | %+.2f, %zu of %zu tasks above, sign test p %.3f | ", s.mean, shown.up, s.n,
                        sign_test(shown.up, shown.down));
-        else if (isfinite(v.low)) buf_printf(out, " | %+.2f [%+.2f, %+.2f], %zu | ", s.mean, v.low, v.high, s.n);
+        else if (isfinite(v.low))
+            buf_printf(out, " | %+.2f [%+.2f, %+.2f], %zu | ", s.mean, v.low, v.high, s.n);
         else buf_printf(out, " | %+.2f, no interval, %zu | ", s.mean, s.n);
         buf_printf(out, "%s |\n", experiment_verdict(c, &shown));
     }
 }
 
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
-    buf_printf(out, "\n## %s\n\n%s%s%s: %s\n", x->name, x->paper, x->table ? ", " : "", x->table ? x->table : "", x->claim);
+    buf_printf(out, "\n## %s\n\n%s%s%s: %s\n", x->name, x->paper, x->table ? ", " : "",
+               x->table ? x->table : "", x->claim);
     if (x->about) buf_printf(out, "\n%s\n", x->about);
     buf_printf(out, "\nEvery run: `petri train %s`, seeds", x->base);
-    for (int k = 0; k < x->seeds; k++) buf_printf(out, "%s %llu", k ? "," : "", (unsigned long long)x->seed[k]);
+    for (int k = 0; k < x->seeds; k++)
+        buf_printf(out, "%s %llu", k ? "," : "", (unsigned long long)x->seed[k]);
     buf_puts(out, ".\n\n");
     page_cells(x, r, out);
     page_contrasts(x, r, out);

@@ -111,7 +111,8 @@ static bool holds_database(const char *path) {
     char first[sizeof magic];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return false;
-    bool found = read(fd, first, sizeof first) == (ssize_t)sizeof first && !memcmp(first, magic, sizeof first);
+    bool found = read(fd, first, sizeof first) == (ssize_t)sizeof first &&
+                 !memcmp(first, magic, sizeof first);
     close(fd);
     return found;
 }
@@ -120,8 +121,10 @@ static int check_existing(const struct outfile_guard *g, const char *path, const
                           struct err *e) {
     if (S_ISDIR(st->st_mode)) return err_set(e, ERR_USAGE, "%s: is a folder; name a file", path);
     if (!S_ISREG(st->st_mode)) return err_set(e, ERR_USAGE, "%s: is no regular file; name a new one", path);
-    if (is_read(g, st)) return err_set(e, ERR_USAGE, "%s: is a file that is read, and is not written over", path);
-    if (holds_database(path)) return err_set(e, ERR_USAGE, "%s: is a database, and is not written over", path);
+    if (is_read(g, st))
+        return err_set(e, ERR_USAGE, "%s: is a file that is read, and is not written over", path);
+    if (holds_database(path))
+        return err_set(e, ERR_USAGE, "%s: is a database, and is not written over", path);
     if (!g->overwrite) return err_set(e, ERR_USAGE, "%s: exists; --overwrite writes over it", path);
     return 0;
 }
@@ -133,8 +136,8 @@ int outfile_check_folder(const struct outfile_guard *g, const char *path, struct
     char *target = resolved(path);
     bool taken = is_database(g, target, there ? &st : NULL);
     free(target);
-    return taken ? err_set(e, ERR_USAGE, "%s: belongs to the history %s, and nothing else is written there", path,
-                           g->database)
+    return taken ? err_set(e, ERR_USAGE, "%s: belongs to the history %s, and nothing else is written there",
+                           path, g->database)
                  : 0;
 }
 
@@ -145,8 +148,8 @@ static int outfile_check_place(const char *path, struct err *e) {
     const char *folder = slash ? target : ".";
     int rc = 0;
     if (!file_is_folder(folder)) rc = err_set(e, ERR_NOT_FOUND, "%s: there is no folder %s", path, folder);
-    else if (access(folder, W_OK)) rc = err_set(e, ERR_SYSTEM, "%s: nothing can be written into its folder: %s", path,
-                                                strerror(errno));
+    else if (access(folder, W_OK))
+        rc = err_set(e, ERR_SYSTEM, "%s: nothing can be written into its folder: %s", path, strerror(errno));
     free(target);
     return rc;
 }

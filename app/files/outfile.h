@@ -35,9 +35,11 @@ int outfile_check_folder(const struct outfile_guard *g, const char *path, struct
 /* Checks and opens; add, commit and abandon as of file_aside.  A file that appears in the meantime is
  * left alone and commit fails, unless the guard lets files be written over. */
 int outfile_open(struct file_aside *f, const struct outfile_guard *g, const char *path, struct err *e);
-/* Commits what was added; where rc says that it is not whole, nothing of it stays.  rc, or what the commit came to. */
+/* Commits what was added; where rc says that it is not whole, nothing of it stays.  rc, or what the commit
+ * came to. */
 int outfile_end(struct file_aside *f, int rc, struct err *e);
-/* An open file that text goes to bit by bit: outfile_sink_add is the `write` of a store_sink whose `self` is this. */
+/* An open file that text goes to bit by bit: outfile_sink_add is the `write` of a store_sink whose `self` is
+ * this. */
 struct outfile_sink {
     struct file_aside file;
     struct err *e; /* of what goes wrong in adding */

@@ -38,13 +38,17 @@ static bool own_line(const char *line, size_t n, char **name, char **text) {
 static int own_check(const char *name, const char *text, struct err *e) {
     struct method m;
     bool good = *name && strlen(name) <= NAME_BYTES && utf8_valid(name, strlen(name));
-    for (const char *s = name; *s && good; s++) good = (unsigned char)*s > ' ' && *s != 127 && !strchr("=+(),;#'\"", *s);
+    for (const char *s = name; *s && good; s++)
+        good = (unsigned char)*s > ' ' && *s != 127 && !strchr("=+(),;#'\"", *s);
     char *shown = text_visible(name, strlen(name));
     int rc = 0;
     if (!good)
-        rc = err_set(e, ERR_USAGE, "\"%.80s\" is no name for a method: up to %d bytes without blanks and = + ( ) , ; # and quotes", shown,
-                     NAME_BYTES);
-    else if (preset_find(name)) rc = err_set(e, ERR_USAGE, "%s is a published method; another name is wanted", shown);
+        rc = err_set(
+            e, ERR_USAGE,
+            "\"%.80s\" is no name for a method: up to %d bytes without blanks and = + ( ) , ; # and quotes",
+            shown, NAME_BYTES);
+    else if (preset_find(name))
+        rc = err_set(e, ERR_USAGE, "%s is a published method; another name is wanted", shown);
     else if (method_parse(text, &m, e)) rc = err_prefix(e, "method %s", shown);
     free(shown);
     return rc;
@@ -122,7 +126,8 @@ static int own_change(const char *path, const struct own_method *of, int count, 
         buf_release(&file);
         file = next;
     }
-    if (!rc && !of[0].text && !*found) rc = err_set(e, ERR_NOT_FOUND, "no method of your own is called %s", of[0].name);
+    if (!rc && !of[0].text && !*found)
+        rc = err_set(e, ERR_NOT_FOUND, "no method of your own is called %s", of[0].name);
     else if (!rc) rc = file_write(path, buf_text(&file), file.size, e);
     if (fd >= 0) file_unlock(fd);
     buf_release(&file);

@@ -62,8 +62,12 @@ static bool have_task(const char *name) {
     return have;
 }
 
-const char *paths_model(void) { return !have_model(DEFAULT_MODEL) && have_model(OWN_MODEL) ? OWN_MODEL : DEFAULT_MODEL; }
-const char *paths_task(void) { return !have_task(DEFAULT_TASK) && have_task(OWN_TASK) ? OWN_TASK : DEFAULT_TASK; }
+const char *paths_model(void) {
+    return !have_model(DEFAULT_MODEL) && have_model(OWN_MODEL) ? OWN_MODEL : DEFAULT_MODEL;
+}
+const char *paths_task(void) {
+    return !have_task(DEFAULT_TASK) && have_task(OWN_TASK) ? OWN_TASK : DEFAULT_TASK;
+}
 const char *paths_first_task(void) { return have_task(OWN_TASK) ? OWN_TASK : paths_task(); }
 
 char *paths_stand_in(const char *model, const char *task) {
@@ -71,7 +75,8 @@ char *paths_stand_in(const char *model, const char *task) {
     bool own_task = task && !strcmp(task, OWN_TASK) && !have_task(DEFAULT_TASK);
     if (own_model && own_task)
         return xprintf("%s and %s are petri's own; `%s` brings more", OWN_MODEL, OWN_TASK, paths_fetch());
-    return own_model || own_task ? xprintf("%s is petri's own; `%s` brings a larger one", own_model ? OWN_MODEL : OWN_TASK, paths_fetch())
+    return own_model || own_task ? xprintf("%s is petri's own; `%s` brings a larger one",
+                                           own_model ? OWN_MODEL : OWN_TASK, paths_fetch())
                                  : NULL;
 }
 

@@ -12,14 +12,15 @@
 #define OWN_MODEL "petri-mini"
 #define OWN_TASK "sections"
 
-/* The name that stands where nobody says another: the fetched one's, or petri's own where that is not here; the fetched one's
- * again where neither is, so that what is missing is named. */
+/* The name that stands where nobody says another: the fetched one's, or petri's own where that is not here;
+ * the fetched one's again where neither is, so that what is missing is named. */
 const char *paths_model(void);
 const char *paths_task(void);
-/* Returns the task of the first page: petri's own, which a first run learns in seconds; where that is missing, paths_task(). */
+/* Returns the task of the first page: petri's own, which a first run learns in seconds; where that is
+ * missing, paths_task(). */
 const char *paths_first_task(void);
-/* "petri-mini and sections are petri's own; `make fetch` brings more": of a model and a task (NULL: none) those that
- * stand in for what is not fetched.  NULL when neither does; caller frees. */
+/* "petri-mini and sections are petri's own; `make fetch` brings more": of a model and a task (NULL: none)
+ * those that stand in for what is not fetched.  NULL when neither does; caller frees. */
 char *paths_stand_in(const char *model, const char *task);
 
 /* $XDG_DATA_HOME/petri/petri.db, or ~/.local/share/petri/petri.db; names that are not absolute are

@@ -34,8 +34,10 @@ static char *png_maker(void) {
 }
 
 static int png_absent(struct err *e) {
-    return err_set(e, ERR_NOT_FOUND, "no PNG without %s: install Debian's package librsvg2-bin, or write a .svg, which "
-                   "browsers show", PNG_MAKER);
+    return err_set(e, ERR_NOT_FOUND,
+                   "no PNG without %s: install Debian's package librsvg2-bin, or write a .svg, which "
+                   "browsers show",
+                   PNG_MAKER);
 }
 
 int png_ready(struct err *e) {
@@ -109,7 +111,8 @@ static bool png_wait(pid_t pid, int *status) {
 static bool png_whole(const struct buf *b) {
     static const char head[] = "\x89PNG\r\n\x1a\n", tail[] = "IEND\xae\x42\x60\x82";
     enum { ENDS = 8 };
-    return b->size > 2 * ENDS && !memcmp(b->data, head, ENDS) && !memcmp(b->data + b->size - ENDS, tail, ENDS);
+    return b->size > 2 * ENDS && !memcmp(b->data, head, ENDS) &&
+           !memcmp(b->data + b->size - ENDS, tail, ENDS);
 }
 
 static int png_take(const struct png_streams *s, bool in_time, int status, struct buf *out, struct err *e) {

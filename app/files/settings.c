@@ -14,15 +14,20 @@ static const struct {
     const char *name, *values, *usual, *help;
 } settings_table[SETTING_COUNT] = {
     [SETTING_THEME] = { "theme", "safe|dark|light|mono", "safe",
-                        "colours: safe for all kinds of colour blindness on any ground, brighter for dark grounds, deeper for light ones, "
-                        "none" },
+                        "colours: safe for all kinds of colour blindness on any ground, brighter for dark "
+                        "grounds, deeper for light ones, none" },
     [SETTING_GLYPHS] = { "glyphs", "braille|blocks|ascii", "braille", "marks of the charts; B tries them" },
-    [SETTING_MOUSE] = { "mouse", "on|off", "on", "clicks and the wheel work; off: the terminal selects text with it (& changes it)" },
+    [SETTING_MOUSE] = { "mouse", "on|off", "on",
+                        "clicks and the wheel work; off: the terminal selects text with it (& changes it)" },
     [SETTING_HANGUP] = { "hangup", "finish|stop", "finish",
-                         "runs when the terminal is closed or lost: they go on without a screen, or stop with a checkpoint" },
-    [SETTING_READONLY] = { "readonly", "on|off", "off", "only look: nothing is begun or changed, as with --readonly" },
-    [SETTING_MODEL] = { "model", "DIR|NAME|auto", "auto", "the model to begin with; auto: the default one, or what is here" },
-    [SETTING_TASK] = { "task", "NAME|FOLDER|auto", "auto", "the task to begin with; auto: the default one, or what is here" },
+                         "runs when the terminal is closed or lost: they go on without a screen, or stop "
+                         "with a checkpoint" },
+    [SETTING_READONLY] = { "readonly", "on|off", "off",
+                           "only look: nothing is begun or changed, as with --readonly" },
+    [SETTING_MODEL] = { "model", "DIR|NAME|auto", "auto",
+                        "the model to begin with; auto: the default one, or what is here" },
+    [SETTING_TASK] = { "task", "NAME|FOLDER|auto", "auto",
+                       "the task to begin with; auto: the default one, or what is here" },
     [SETTING_WORKERS] = { "workers", "N", "cores", "worker threads, 1 to 64; cores: as many as there are" },
 };
 
@@ -37,7 +42,8 @@ enum setting setting_find(const char *name) {
 }
 
 void settings_init(struct settings *s) {
-    for (int i = 0; i < SETTING_COUNT; i++) snprintf(s->value[i], SETTING_ROOM, "%s", settings_table[i].usual);
+    for (int i = 0; i < SETTING_COUNT; i++)
+        snprintf(s->value[i], SETTING_ROOM, "%s", settings_table[i].usual);
 }
 
 char *settings_path(void) {
@@ -68,15 +74,17 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
     for (int i = 0; i < SETTING_COUNT; i++) names[i] = settings_table[i].name;
     if (k == SETTING_COUNT) {
         const char *near = text_nearest(name, names, SETTING_COUNT);
-        return err_set(e, ERR_USAGE, "no setting \"%.60s\"%s%s", name, near ? "; did you mean " : ": petri settings lists them",
-                       near ? near : "");
+        return err_set(e, ERR_USAGE, "no setting \"%.60s\"%s%s", name,
+                       near ? "; did you mean " : ": petri settings lists them", near ? near : "");
     }
-    if (!settings_fits(k, value)) return err_set(e, ERR_USAGE, "%s is %s, not \"%.60s\"", name, settings_table[k].values, value);
+    if (!settings_fits(k, value))
+        return err_set(e, ERR_USAGE, "%s is %s, not \"%.60s\"", name, settings_table[k].values, value);
     snprintf(s->value[k], SETTING_ROOM, "%s", value);
     return 0;
 }
 
-/* A line's name and value without the blanks around them; false: it is empty or a comment.  No '=': name alone. */
+/* A line's name and value without the blanks around them; false: it is empty or a comment.  No '=': name
+ * alone. */
 static bool split_line(const char *line, size_t n, char name[SETTING_ROOM], char value[SETTING_ROOM]) {
     size_t from = 0, end = n, at;
     while (from < end && (line[from] == ' ' || line[from] == '\t')) from++;
@@ -86,8 +94,10 @@ static bool split_line(const char *line, size_t n, char name[SETTING_ROOM], char
     size_t stop = at, begin = at < end ? at + 1 : end;
     while (stop > from && (line[stop - 1] == ' ' || line[stop - 1] == '\t')) stop--;
     while (begin < end && (line[begin] == ' ' || line[begin] == '\t')) begin++;
-    snprintf(name, SETTING_ROOM, "%.*s", (int)(stop - from < SETTING_ROOM ? stop - from : SETTING_ROOM - 1), line + from);
-    snprintf(value, SETTING_ROOM, "%.*s", (int)(end - begin < SETTING_ROOM ? end - begin : SETTING_ROOM - 1), line + begin);
+    snprintf(name, SETTING_ROOM, "%.*s", (int)(stop - from < SETTING_ROOM ? stop - from : SETTING_ROOM - 1),
+             line + from);
+    snprintf(value, SETTING_ROOM, "%.*s", (int)(end - begin < SETTING_ROOM ? end - begin : SETTING_ROOM - 1),
+             line + begin);
     return true;
 }
 
@@ -115,13 +125,14 @@ void settings_read(struct settings *s, const char *path, struct buf *said) {
 }
 
 static void settings_add(const struct settings *s, enum setting k, struct buf *out) {
-    buf_printf(out, "\n# %s (%s; usual: %s)\n%s = %s\n", settings_table[k].help, settings_table[k].values, settings_table[k].usual,
-               settings_table[k].name, s->value[k]);
+    buf_printf(out, "\n# %s (%s; usual: %s)\n%s = %s\n", settings_table[k].help, settings_table[k].values,
+               settings_table[k].usual, settings_table[k].name, s->value[k]);
 }
 
 void settings_text(const struct settings *s, const char *old, struct buf *out) {
     bool there[SETTING_COUNT] = { false };
-    if (!old) buf_puts(out, "# petri's settings: name = value. Options of the command line go before them.\n");
+    if (!old)
+        buf_puts(out, "# petri's settings: name = value. Options of the command line go before them.\n");
     for (const char *at = old ? old : ""; *at;) {
         char name[SETTING_ROOM], value[SETTING_ROOM];
         size_t n = strcspn(at, "\n");

@@ -15,11 +15,12 @@ static struct model *given(const struct run_config *c, const char *where, struct
     struct model *m = model_share(where, e);
     if (!m) return NULL;
     if (is_runs(c, m)) {
-        if (strcmp(m->folder, c->model_folder)) text_line(said, "model: %s, whose weights are the run's", m->folder);
+        if (strcmp(m->folder, c->model_folder))
+            text_line(said, "model: %s, whose weights are the run's", m->folder);
         return m;
     }
-    err_set(e, ERR_INPUT, "%s: is another model (its weights' SHA-256 is %.12s…) than the run was trained on, %s "
-                          "(%.12s…)",
+    err_set(e, ERR_INPUT,
+            "%s: is another model (its weights' SHA-256 is %.12s…) than the run was trained on, %s (%.12s…)",
             m->folder, m->sha256, c->model_folder, c->model_sha256 ? c->model_sha256 : "not known");
     model_release(m);
     return NULL;
@@ -33,7 +34,8 @@ static struct model *backbone_by_name(const struct run_config *c, const char *na
     if (m && is_runs(c, m)) return m;
     if (m) buf_printf(looked, "; %s has other weights", m->folder);
     else if (why.code != ERR_NOT_FOUND) buf_printf(looked, "; %s", why.text);
-    else if (name != c->model_folder && !strchr(name, '/')) buf_printf(looked, "; its name, %s, leads nowhere", name);
+    else if (name != c->model_folder && !strchr(name, '/'))
+        buf_printf(looked, "; its name, %s, leads nowhere", name);
     if (m) model_release(m);
     return NULL;
 }
@@ -52,7 +54,8 @@ struct model *backbone_open(const struct run_config *c, const struct backbone_hi
         if (!i || !name[i] || !c->model || strcmp(name[i], c->model))
             m = backbone_by_name(c, name[i], &looked);
     if (m)
-        text_line(said, "model: %s is gone; %s, whose weights are the run's, is taken", c->model_folder, m->folder);
+        text_line(said, "model: %s is gone; %s, whose weights are the run's, is taken", c->model_folder,
+                  m->folder);
     else
         err_set(e, ERR_NOT_FOUND,
                 "%s: the run's model folder is gone%s; --model DIR beside the run names its new place",

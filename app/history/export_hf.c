@@ -6,8 +6,8 @@
 #include "app/history/opened.h"
 #include "core/train/complete.h"
 
-int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder, bool half,
-              struct crew *crew, double *worst, struct buf *said, struct err *e) {
+int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
+              bool half, struct crew *crew, double *worst, struct buf *said, struct err *e) {
     enum { PROBE = 20 };
     struct opened o = { 0 };
     *worst = NAN;

@@ -28,14 +28,19 @@ static int fused_add_prompt(const struct run_config *c, int run, struct method *
     struct module *m = &out->module[out->count];
     int prompts = 0;
     for (int i = 0; i < c->method.count; i++) {
-        if (function_of(&c->method.module[i])->form != FORM_ROWS || c->method.module[i].source == SOURCE_FUSION) continue;
+        if (function_of(&c->method.module[i])->form != FORM_ROWS ||
+            c->method.module[i].source == SOURCE_FUSION)
+            continue;
         *m = c->method.module[i];
         prompts++;
     }
     if (!prompts || c->method.count > 1 || c->method.attempt.on)
-        return err_set(e, ERR_USAGE, "attempt: run %d did not train a prompt and nothing else beside its head", run);
+        return err_set(e, ERR_USAGE,
+                       "attempt: run %d did not train a prompt and nothing else beside its head", run);
     if (c->tasks || m->source == SOURCE_TASK || m->source == SOURCE_PRODUCT)
-        return err_set(e, ERR_USAGE, "attempt: run %d has a prompt for each of its tasks: take runs of one task with one prompt", run);
+        return err_set(
+            e, ERR_USAGE,
+            "attempt: run %d has a prompt for each of its tasks: take runs of one task with one prompt", run);
     m->source = SOURCE_FUSION; /* its rows as they came to be */
     m->mid = 0;
     m->rows = ROWS_ACTING;
@@ -58,8 +63,10 @@ static int fused_add_run(const struct run_config *c, int run, struct buf *b, str
             continue;
         }
         char *text = method_text(&c->method);
-        err_set(e, ERR_USAGE, "fusion: run %d trained %s, of which module %d is no adapter (a bottleneck of its own), and what it has "
-                              "learned would be left out", run, text, i + 1);
+        err_set(e, ERR_USAGE,
+                "fusion: run %d trained %s, of which module %d is no adapter (a bottleneck of its own), and "
+                "what it has learned would be left out",
+                run, text, i + 1);
         free(text);
         return e->code;
     }
@@ -71,7 +78,8 @@ static int fused_add_run(const struct run_config *c, int run, struct buf *b, str
 }
 
 /* What one run brings, in the text's order. */
-static int fused_add(bool prompts, struct store *s, int run, struct method *found, struct buf *b, struct err *e) {
+static int fused_add(bool prompts, struct store *s, int run, struct method *found, struct buf *b,
+                     struct err *e) {
     struct run_config c;
     int rc = record_config(s, run, &c, e);
     if (rc) return rc;
@@ -91,7 +99,8 @@ static int fused_close_prompts(struct method *found, const char *rest, struct bu
     int rc = method_parse(text, &own, e);
     free(text);
     bool has = false;
-    for (int i = 0; !rc && i < own.count; i++) has |= own.module[i].fn == FN_PROMPT && own.module[i].source != SOURCE_FUSION;
+    for (int i = 0; !rc && i < own.count; i++)
+        has |= own.module[i].fn == FN_PROMPT && own.module[i].source != SOURCE_FUSION;
     if (rc || has) return rc;
     struct method one = { .count = 1, .module = { found->module[0] } };
     one.module[0].source = SOURCE_FREE;

@@ -11,10 +11,12 @@ enum { BASES = 4 };
 
 static bool is_it(const char *path, const char *sha256) {
     char hash[65];
-    return file_exists(path) && !file_is_folder(path) && !file_sha256(path, hash, NULL) && !strcmp(hash, sha256);
+    return file_exists(path) && !file_is_folder(path) && !file_sha256(path, hash, NULL) &&
+           !strcmp(hash, sha256);
 }
 
-/* The file below one of the bases; of a/b/c/rows.tsv the longest end that is there.  Caller frees; or NULL. */
+/* The file below one of the bases; of a/b/c/rows.tsv the longest end that is there.  Caller frees; or
+ * NULL. */
 static char *moved_find(const char *old, const char *sha256, char *const base[BASES]) {
     for (const char *end = old; end; end = strchr(end, '/')) {
         end += *end == '/';
@@ -62,7 +64,8 @@ static void moved_model(struct run_config *c, const char *rows_before, struct bu
 
 void moved_rows(struct run_config *c, const char *history, struct buf *said) {
     char *program = file_program_folder();
-    char *base[BASES] = { xstrdup("."), moved_folder_of(history), program, program ? file_join(program, "..") : NULL };
+    char *base[BASES] = { xstrdup("."), moved_folder_of(history), program,
+                          program ? file_join(program, "..") : NULL };
     for (int i = 0; i < config_task_count(c); i++) {
         struct run_config *of = config_rows(c, i);
         char *was = of->train_file ? xstrdup(of->train_file) : NULL;

@@ -47,13 +47,16 @@ char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t 
     struct err missing = ERR_INIT;
     bool is_there = !store_run(s, run, &row, &missing);
     if (is_there) store_run_release(&row);
-    err_set(e, ERR_NOT_FOUND, is_there ? "run %lld has no checkpoint" : "run %lld does not exist", (long long)run);
+    err_set(e, ERR_NOT_FOUND, is_there ? "run %lld has no checkpoint" : "run %lld does not exist",
+            (long long)run);
     return NULL;
 }
 
 char *opened_facts_unknown(int64_t run) {
-    return xprintf("run %lld was begun when runs knew their model by the hash of its weights alone: its config.json "
-                   "and its tokenizer are taken as they are now", (long long)run);
+    return xprintf(
+        "run %lld was begun when runs knew their model by the hash of its weights alone: its config.json and "
+        "its tokenizer are taken as they are now",
+        (long long)run);
 }
 
 /* Which of a run's tasks is meant, and the config as of that alone.  *name: NULL for a run of one. */
@@ -76,7 +79,8 @@ static int opened_choose_task(struct opened *o, struct run_config *c, const char
     return 0;
 }
 
-static int opened_read_config(struct opened *o, struct store *s, int64_t id, struct run_config *c, struct buf *said, struct err *e) {
+static int opened_read_config(struct opened *o, struct store *s, int64_t id, struct run_config *c,
+                              struct buf *said, struct err *e) {
     struct run_record r;
     if (record_open(s, id, &r, e)) return e->code;
     o->called = run_table_called(&r.row);
@@ -107,8 +111,8 @@ static int open_weights(struct opened *o, struct store *s, const char *task, con
     return o->predictor ? 0 : e->code;
 }
 
-int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
-               struct buf *said, struct err *e) {
+int opened_run(struct opened *o, struct store *s, int64_t id, const char *task,
+               const struct backbone_hint *hint, struct buf *said, struct err *e) {
     struct run_config config;
     char *name;
     int rc = opened_read_config(o, s, id, &config, said, e);
@@ -123,15 +127,16 @@ int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, 
     return rc;
 }
 
-int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
-                   struct err *e) {
+int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e) {
     int rc = opened_read_config(o, s, id, &o->config, said, e);
     if (rc) return rc;
     o->run = id;
     o->several = o->config.tasks > 0;
     o->all = true;
     if (o->several && o->config.best_of == BEST_PER_TASK)
-        text_line(said, "run %lld kept the best values of each task: all its tasks together are those of its end",
+        text_line(said,
+                  "run %lld kept the best values of each task: all its tasks together are those of its end",
                   (long long)id);
     return open_weights(o, s, NULL, hint, said, e);
 }

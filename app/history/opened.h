@@ -1,4 +1,5 @@
-/* A run of the history, or a model, opened for use: its checkpoint on its model, and what it was made with. */
+/* A run of the history, or a model, opened for use: its checkpoint on its model, and what it was made
+ * with. */
 #ifndef APP_HISTORY_OPENED_H
 #define APP_HISTORY_OPENED_H
 
@@ -12,31 +13,32 @@
 struct opened {
     struct model *model;
     struct predictor *predictor;
-    struct run_config config; /* of the run, of several tasks as if it had the one in use; zeroed for a model's
-                               * own head */
+    struct run_config config; /* of the run, of several tasks as if it had the one in use; zeroed for a
+                               * model's own head */
     bool several;             /* the run has more than one task */
-    struct run_config whole;  /* where one of several is in use, the run's with all of them; zeroed otherwise */
+    struct run_config
+        whole; /* where one of several is in use, the run's with all of them; zeroed otherwise */
     bool all;                 /* and all of them are here: `config` is the run's own */
     char *method;             /* of the run, as text; NULL without one */
-    char *called, *title;     /* "#3", "#3 the best"; and with its method behind: "#3 lora", "#3 the best: lora"; NULL without one */
+    char *called, *title; /* "#3", "#3 the best"; and with its method behind: "#3 lora", "#3 the best: lora";
+                             NULL without one */
     int64_t run;              /* 0: a model */
     int64_t step;             /* of the run's checkpoint */
     const char **name;        /* labels in the order of the outputs */
     int names;
 };
 
-/* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  `task`: which of
- * its tasks, by name; NULL: the only one (ERR_USAGE lists several).  What is
- * worth saying about the model goes to `said` (may be NULL), a line each.  On failure opened_release
- * frees. */
-int opened_run(struct opened *o, struct store *s, int64_t id, const char *task, const struct backbone_hint *hint,
-               struct buf *said, struct err *e);
-/* The same with all tasks of the run (predictor_open_all); where each task has a best checkpoint of its own that is
- * said, and the last one taken. */
-int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint, struct buf *said,
-                   struct err *e);
-/* The best checkpoint's path, of the task where it has one of its own, or the last when no best one was kept; caller
- * frees.  *step (may be NULL): its own, or 0.  NULL and *e when there is none. */
+/* The run's best checkpoint on its model, looked for as backbone_open does; names stay empty.  `task`: which
+ * of its tasks, by name; NULL: the only one (ERR_USAGE lists several).  What is worth saying about the model
+ * goes to `said` (may be NULL), a line each.  On failure opened_release frees. */
+int opened_run(struct opened *o, struct store *s, int64_t id, const char *task,
+               const struct backbone_hint *hint, struct buf *said, struct err *e);
+/* The same with all tasks of the run (predictor_open_all); where each task has a best checkpoint of its own
+ * that is said, and the last one taken. */
+int opened_run_all(struct opened *o, struct store *s, int64_t id, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e);
+/* The best checkpoint's path, of the task where it has one of its own, or the last when no best one was kept;
+ * caller frees.  *step (may be NULL): its own, or 0.  NULL and *e when there is none. */
 char *opened_checkpoint(struct store *s, int64_t run, const char *task, int64_t *step, struct err *e);
 /* What is said of a run that knows no facts of its model (core/model/facts.h).  Caller frees. */
 char *opened_facts_unknown(int64_t run);

@@ -49,7 +49,8 @@ int purge_count(struct store *s, const int64_t *runs, size_t n, struct purge_sum
     return rc;
 }
 
-int purge_runs(struct store *s, const int64_t *runs, size_t n, int64_t typed, struct purge_sum *out, struct err *e) {
+int purge_runs(struct store *s, const int64_t *runs, size_t n, int64_t typed, struct purge_sum *out,
+               struct err *e) {
     *out = (struct purge_sum){ 0 };
     struct store_paths paths;
     int rc = store_purge(s, runs, n, typed, &paths, e);

@@ -37,14 +37,17 @@ static void keep_evaluation(struct store *s, int64_t id, const struct curve_entr
     struct store_metric metric[CURVE_VALUES];
     for (int i = 0; i < x->count; i++) {
         int known = metric_find(x->name[i]);
-        metric[i] = (struct store_metric){ x->name[i], x->value[i], NULL, known < 0 ? 0 : metric_direction((enum metric_id)known) };
+        metric[i] = (struct store_metric){ x->name[i], x->value[i], NULL,
+                                           known < 0 ? 0 : metric_direction((enum metric_id)known) };
     }
-    store_evaluation(s, &(struct store_evaluation){ .run = id, .step = x->step, .rows = "of the Trainer", .count = x->count,
-                                                    .metric = metric });
+    store_evaluation(
+        s, &(struct store_evaluation){
+               .run = id, .step = x->step, .rows = "of the Trainer", .count = x->count, .metric = metric });
 }
 
 static void keep_curve(struct store *s, int64_t id, const struct curve *c) {
-    for (size_t i = 0; i < c->count; i++) (c->entry[i].evaluation ? keep_evaluation : keep_step)(s, id, &c->entry[i]);
+    for (size_t i = 0; i < c->count; i++)
+        (c->entry[i].evaluation ? keep_evaluation : keep_step)(s, id, &c->entry[i]);
 }
 
 /* Its values, in the folder of a run that has its row. */
@@ -54,8 +57,12 @@ static int keep_values(struct store *s, int64_t id, const struct imported *x, st
     if (x->origin) predictor_set_origin(x->predictor, x->origin);
     int rc = predictor_save(x->predictor, &x->config, path, sha256, e);
     if (!rc)
-        rc = store_artifact(s, &(struct store_artifact){ .run = id, .kind = "best", .path = path, .sha256 = sha256,
-                                                         .bytes = stat(path, &st) ? 0 : (int64_t)st.st_size });
+        rc = store_artifact(s,
+                            &(struct store_artifact){ .run = id,
+                                                      .kind = "best",
+                                                      .path = path,
+                                                      .sha256 = sha256,
+                                                      .bytes = stat(path, &st) ? 0 : (int64_t)st.st_size });
     struct store_change change = { .run = id, .seconds = 0, .state = rc ? STORE_FAILED : STORE_FINISHED,
                                    .reason = rc ? e->text : NULL, .weights_sha256 = rc ? NULL : sha256 };
     int changed = store_change(s, &change);
@@ -65,7 +72,8 @@ static int keep_values(struct store *s, int64_t id, const struct imported *x, st
     return rc;
 }
 
-int ready_run(struct store *s, struct imported *x, const struct history_row *more, int64_t *id, struct err *e) {
+int ready_run(struct store *s, struct imported *x, const struct history_row *more, int64_t *id,
+              struct err *e) {
     name_model(x);
     char *imported = import_json(x);
     struct history_row row = *more;
@@ -85,7 +93,8 @@ int ready_run(struct store *s, struct imported *x, const struct history_row *mor
     return rc;
 }
 
-int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hint *hint, const char *const *name, int n, struct err *e) {
+int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hint *hint,
+                           const char *const *name, int n, struct err *e) {
     struct store_run record;
     struct opened o = { 0 };
     char sha256[65], *path = NULL;
@@ -93,7 +102,9 @@ int ready_run_name_classes(struct store *s, int64_t id, const struct backbone_hi
     if (rc) return rc;
     bool made = record.imported != NULL;
     store_run_release(&record);
-    if (!made) return err_set(e, ERR_USAGE, "run %lld was trained here: its classes are those of its task", (long long)id);
+    if (!made)
+        return err_set(e, ERR_USAGE, "run %lld was trained here: its classes are those of its task",
+                       (long long)id);
     rc = opened_run(&o, s, id, NULL, hint, NULL, e);
     if (!rc) rc = predictor_name_classes(o.predictor, name, n, e);
     if (!rc && !(path = opened_checkpoint(s, id, NULL, NULL, e))) rc = e->code;

@@ -1,5 +1,5 @@
-/* A stored run, opened: its row and the config that it was made with.  The one place above core where a stored config is
- * read. */
+/* A stored run, opened: its row and the config that it was made with.  The one place above core where a
+ * stored config is read. */
 #ifndef APP_HISTORY_RECORD_H
 #define APP_HISTORY_RECORD_H
 
@@ -10,7 +10,8 @@ struct run_record {
     struct store_run row; /* whole */
     struct run_config config;
 };
-/* Opens a run; record_release.  On failure nothing is held: ERR_NOT_FOUND, or ERR_INPUT for a config that cannot be read. */
+/* Opens a run; record_release.  On failure nothing is held: ERR_NOT_FOUND, or ERR_INPUT for a config that
+ * cannot be read. */
 int record_open(struct store *s, int64_t run, struct run_record *out, struct err *e);
 void record_release(struct run_record *r);
 

@@ -138,7 +138,8 @@ static int rowset_task_of(struct rowset *r, const char *name) {
     return r->tasks++;
 }
 
-int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n, const char *task, struct err *e) {
+int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n, const char *task,
+                struct err *e) {
     *r = (struct rowset){ 0 };
     *predicted = NULL;
     json_t *list = json_parse("items", items, strlen(items), e);
@@ -152,7 +153,8 @@ int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n,
     rowset_make_room(r, n);
     for (int i = 0; i < n; i++) {
         const json_t *o = json_array_get(list, (size_t)i);
-        const char *own = rowset_text_of(o, "task"), *label = rowset_text_of(o, "label"), *prediction = rowset_text_of(o, "prediction");
+        const char *own = rowset_text_of(o, "task"), *label = rowset_text_of(o, "label"),
+                   *prediction = rowset_text_of(o, "prediction");
         const char *a = rowset_text_of(o, "text"), *b = rowset_text_of(o, "text_b");
         int t = rowset_task_of(r, own ? own : task);
         r->n++;
@@ -182,8 +184,10 @@ static bool rowset_same_text(const char *a, const char *b) {
 int rowset_same(const struct rowset *a, const struct rowset *b, struct err *e) {
     for (int i = 0; i < a->n && i < b->n; i++) {
         if (a->row[i] != b->row[i])
-            return err_set(e, ERR_USAGE, "the two sides have different rows: number %d is row %lld of one, row %lld of "
-                           "the other; give --task", i + 1, (long long)a->row[i], (long long)b->row[i]);
+            return err_set(e, ERR_USAGE,
+                           "the two sides have different rows: number %d is row %lld of one, row %lld of the "
+                           "other; give --task",
+                           i + 1, (long long)a->row[i], (long long)b->row[i]);
         if (!rowset_same_text(a->a[i], b->a[i]) || !rowset_same_text(a->b[i], b->b[i]))
             return err_set(e, ERR_USAGE, "the two sides have different texts in row %lld; give --task",
                            (long long)a->row[i]);

@@ -33,7 +33,8 @@ void rowset_release(struct rowset *r);
 void rowset_items(const struct rowset *r, const int32_t *predicted, struct buf *out);
 /* Back from it: *predicted (n, or NULL when no row has one) is the caller's.  `task`: of rows that
  * name none.  ERR_DATABASE when it is not of n rows. */
-int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n, const char *task, struct err *e);
+int rowset_read(struct rowset *r, int32_t **predicted, const char *items, int n, const char *task,
+                struct err *e);
 
 /* The class of a task by its label's name, or -1. */
 int rowset_class(const struct rowset *r, int task, const char *label);

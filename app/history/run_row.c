@@ -83,7 +83,8 @@ static char **reports_of(const struct run_config *c, const struct run_tasks *t, 
     return report;
 }
 
-static char *beside_estimate(double measured, double estimated, void (*text)(double v, bool estimated, char out[32])) {
+static char *beside_estimate(double measured, double estimated,
+                             void (*text)(double v, bool estimated, char out[32])) {
     char took[32] = "", of[32] = "";
     if (measured > 0) text(measured, false, took);
     if (!(estimated > 0)) return *took ? xstrdup(took) : NULL;
@@ -101,7 +102,9 @@ static void bytes_text(double bytes, bool estimated, char out[32]) {
     snprintf(out, 32, "%.*f MB", bytes < 9.95e6, bytes / 1e6);
 }
 
-char *run_row_took(const struct store_run *r) { return beside_estimate(r->seconds, r->estimated_seconds, time_text); }
+char *run_row_took(const struct store_run *r) {
+    return beside_estimate(r->seconds, r->estimated_seconds, time_text);
+}
 
 char *run_row_memory(const struct store_run *r) {
     return beside_estimate((double)r->peak, (double)r->estimated_bytes, bytes_text);
@@ -112,30 +115,59 @@ char *run_row_kernel(void) {
     return xprintf("%s; %s; %s", facts->kernel, facts->version, facts->processor);
 }
 
-int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
-                   int64_t *id, struct err *e) {
+int run_row_create(struct store *s, const struct run_config *c, const struct plan *p,
+                   const struct history_row *x, int64_t *id, struct err *e) {
     const struct method *method = &c->method;
     struct store_module row[METHOD_MODULES];
     char layers[METHOD_MODULES][32], *text[METHOD_MODULES];
     for (int i = 0; i < method->count; i++) fill_module(&row[i], method, i, p, layers[i], &text[i]);
-    char *config = whole_config(c, x->more), *text_form = method_text(method), *canonical = method_canonical(method);
+    char *config = whole_config(c, x->more), *text_form = method_text(method),
+         *canonical = method_canonical(method);
     char *json = method_json(method, p->decoder), *regime = config_regime_text(c);
     const struct preset *preset = method_preset(method);
     char *kernel = run_row_kernel();
     int reports;
     char **report = reports_of(c, x->tasks, &reports);
     const struct store_new_run n = {
-        .config = config, .method = text_form, .canonical = canonical, .method_json = json,
-        .preset = preset ? preset->name : NULL, .model = c->model, .model_folder = c->model_folder,
-        .model_sha256 = c->model_sha256, .task = c->task, .task_folder = c->task_folder,
-        .train_file = c->train_file, .dev_file = c->dev_file, .train_sha256 = c->train_sha256,
-        .dev_sha256 = c->dev_sha256, .metric = c->metric, .direction = direction_of(c), .split = x->split,
-        .seed = c->seed, .trained = (int64_t)p->trained_method, .kept = (int64_t)p->kept_method,
-        .head = (int64_t)p->head, .model_values = (int64_t)p->model, .steps = x->steps,
-        .estimated_seconds = x->estimated_seconds, .estimated_bytes = x->estimated_bytes,
-        .regime = regime, .version = paths_version(), .kernel = kernel, .parent = x->parent, .sweep = x->sweep, .modules = row,
-        .module_count = method->count, .note = x->note, .name = x->name, .cell = x->cell, .tag = x->tag,
-        .report = (const char *const *)report, .reports = reports, .imported = x->imported,
+        .config = config,
+        .method = text_form,
+        .canonical = canonical,
+        .method_json = json,
+        .preset = preset ? preset->name : NULL,
+        .model = c->model,
+        .model_folder = c->model_folder,
+        .model_sha256 = c->model_sha256,
+        .task = c->task,
+        .task_folder = c->task_folder,
+        .train_file = c->train_file,
+        .dev_file = c->dev_file,
+        .train_sha256 = c->train_sha256,
+        .dev_sha256 = c->dev_sha256,
+        .metric = c->metric,
+        .direction = direction_of(c),
+        .split = x->split,
+        .seed = c->seed,
+        .trained = (int64_t)p->trained_method,
+        .kept = (int64_t)p->kept_method,
+        .head = (int64_t)p->head,
+        .model_values = (int64_t)p->model,
+        .steps = x->steps,
+        .estimated_seconds = x->estimated_seconds,
+        .estimated_bytes = x->estimated_bytes,
+        .regime = regime,
+        .version = paths_version(),
+        .kernel = kernel,
+        .parent = x->parent,
+        .sweep = x->sweep,
+        .modules = row,
+        .module_count = method->count,
+        .note = x->note,
+        .name = x->name,
+        .cell = x->cell,
+        .tag = x->tag,
+        .report = (const char *const *)report,
+        .reports = reports,
+        .imported = x->imported,
     };
     int rc = store_create_run(s, &n, id, e);
     for (int i = 0; i < reports; i++) free(report[i]);

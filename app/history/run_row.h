@@ -22,18 +22,19 @@ struct history_row {
     const char *tag;      /* NULL: none */
     const char *imported; /* as of struct store_new_run */
 };
-/* Adds it with a row for each module, queued; its number is *id and its lock the store's (store_create_run).  `p`:
- * the run's plan. */
-int run_row_create(struct store *s, const struct run_config *c, const struct plan *p, const struct history_row *x,
-                   int64_t *id, struct err *e);
+/* Adds it with a row for each module, queued; its number is *id and its lock the store's (store_create_run).
+ * `p`: the run's plan. */
+int run_row_create(struct store *s, const struct run_config *c, const struct plan *p,
+                   const struct history_row *x, int64_t *id, struct err *e);
 
-/* Returns the training time and the memory that a run took, each with what was estimated at its start: "14.2 s (estimated
- * 15 s)", "39 MB (estimated 37 MB)"; of a run without a measurement the estimate alone.  NULL where there is neither.  Caller
- * frees. */
+/* Returns the training time and the memory that a run took, each with what was estimated at its start: "14.2
+ * s (estimated 15 s)", "39 MB (estimated 37 MB)"; of a run without a measurement the estimate alone.  NULL
+ * where there is neither.  Caller frees. */
 char *run_row_took(const struct store_run *r);
 char *run_row_memory(const struct store_run *r);
 
-/* What the row says of this machine: the kernel and version of the matrix library, and the processor.  Caller frees. */
+/* What the row says of this machine: the kernel and version of the matrix library, and the processor.  Caller
+ * frees. */
 char *run_row_kernel(void);
 
 #endif

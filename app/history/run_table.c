@@ -43,8 +43,10 @@ char *run_table_title(const struct store_run *r) {
 }
 
 enum { RUN_TABLE_NAME = 12, RUN_TABLE_COLUMNS = 14 };
-static const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",   "state", "method", "task",    "metric", "best", "rows",
-                                                           "step", "lr",    "trained", "time s", "seed",   "name",    "" };
+static const char *const run_table_heading[RUN_TABLE_COLUMNS] = { "id",     "state",   "method", "task",
+                                                                  "metric", "best",    "rows",   "step",
+                                                                  "lr",     "trained", "time s", "seed",
+                                                                  "name",   "" };
 
 /* What a line of the list says beside its numbers: why it ended, as a copy's runs do, or what its best is not
  * worth. */
@@ -66,8 +68,20 @@ struct run_table_cells {
 };
 static void run_table_cells(const struct store_run *r, struct run_table_cells *out) {
     char(*t)[48] = out->text, number[32];
-    const char *cell[RUN_TABLE_COLUMNS] = { t[0], store_state_name(r->state), r->method, r->task, r->metric, t[5], t[6], t[7],
-                                            t[8], t[9], t[10], t[11], r->name ? r->name : "", run_table_remark(r) };
+    const char *cell[RUN_TABLE_COLUMNS] = { t[0],
+                                            store_state_name(r->state),
+                                            r->method,
+                                            r->task,
+                                            r->metric,
+                                            t[5],
+                                            t[6],
+                                            t[7],
+                                            t[8],
+                                            t[9],
+                                            t[10],
+                                            t[11],
+                                            r->name ? r->name : "",
+                                            run_table_remark(r) };
     memcpy(out->cell, cell, sizeof cell);
     snprintf(t[0], 48, "%lld", (long long)r->id);
     run_table_best(&r->best, t[5]);
@@ -112,8 +126,8 @@ static int markdown(struct store *s, const int64_t *id, size_t runs, struct stor
     return n < runs ? e->code : rc;
 }
 
-int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
-                    struct err *e) {
+int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form,
+                    struct store_sink sink, struct err *e) {
     if (form == STORE_CSV) return store_export(s, STORE_EXPORT_RUNS, STORE_CSV, run, runs, sink, e);
     if (form == STORE_MARKDOWN) return markdown(s, run, runs, sink, e);
     struct buf b = BUF_INIT;

@@ -11,13 +11,14 @@ const char *run_table_end(enum store_format form);
 bool run_table_form(const char *word, enum store_format *form);
 
 /* CSV and JSON (one array) have every column, Markdown those that `petri runs` prints. */
-int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form, struct store_sink sink,
-                    struct err *e);
+int run_table_write(struct store *s, const int64_t *run, size_t runs, enum store_format form,
+                    struct store_sink sink, struct err *e);
 /* "#3", of one that is called something "#3 the best"; caller frees. */
 char *run_table_called(const struct store_run *r);
 /* "#3 lora(r=8)", "#4 the best: lora(r=8)"; caller frees. */
 char *run_table_short(const struct store_run *r);
-/* "#3 lora(r=8) · reviews · seed 1", of one that is called something "#4 the best: lora(r=8) · …"; caller frees. */
+/* "#3 lora(r=8) · reviews · seed 1", of one that is called something "#4 the best: lora(r=8) · …"; caller
+ * frees. */
 char *run_table_title(const struct store_run *r);
 /* Adds the runs as `petri runs` prints them, with their names where there are any, or as Markdown. */
 void run_table_report(const struct store_run *run, size_t n, enum report_form form, struct buf *b);

@@ -89,7 +89,8 @@ void series_point(struct run_series *s, const struct series_step *x) {
     struct series *v = &s->view;
     size_t n = v->count;
     if (n && (double)x->step <= s->step[n - 1]) return;
-    series_grow((double **[]){ &s->step, &s->loss, &s->lr, &s->norm, &s->tokens, &s->seconds }, 6, &s->room, n);
+    series_grow((double **[]){ &s->step, &s->loss, &s->lr, &s->norm, &s->tokens, &s->seconds }, 6, &s->room,
+                n);
     s->step[n] = (double)x->step;
     s->loss[n] = x->loss;
     s->lr[n] = x->lr;
@@ -186,7 +187,8 @@ static void task_evaluation(struct run_series *s, int at, const struct evaluatio
     v->best_step = x->step;
 }
 
-/* The examples' own loss is the first component, the others follow by name: the same order live and stored. */
+/* The examples' own loss is the first component, the others follow by name: the same order live and
+ * stored. */
 static int term_order(const char *a, const char *b) {
     bool first = !strcmp(a, LOSS_OF_TASKS), second = !strcmp(b, LOSS_OF_TASKS);
     return first || second ? second - first : strcmp(a, b);
@@ -245,8 +247,8 @@ static const char *name_of(const struct run_series *s, const struct store_eval_r
 }
 
 /* Of the run: what its primary metric, "dev.accuracy", has beside it. */
-static bool whole_evaluation(const struct run_series *s, const struct store_eval_row *r, const char *majority, const char *loss,
-                             struct evaluation *x) {
+static bool whole_evaluation(const struct run_series *s, const struct store_eval_row *r, const char *majority,
+                             const char *loss, struct evaluation *x) {
     const char *name = name_of(s, r);
     if (!strcmp(name, majority)) x->majority = r->value.v;
     if (!strcmp(name, loss)) x->loss = r->value.v;
@@ -318,7 +320,8 @@ static void take_task(struct run_series *s, const struct series_task *x) {
     for (size_t k = series_new_from(v->eval_step, v->evals, x->eval_step, x->evals); k < x->evals; k++) {
         int64_t step = (int64_t)x->eval_step[k];
         bool best = !isnan(x->best) && x->best_step == step;
-        task_evaluation(s, at, &(struct evaluation){ step, x->rows, x->eval_value[k], NAN, x->majority, best });
+        task_evaluation(s, at,
+                        &(struct evaluation){ step, x->rows, x->eval_value[k], NAN, x->majority, best });
     }
 }
 
@@ -330,7 +333,8 @@ static void take_points(struct run_series *s, const struct run_series *from) {
     for (size_t k = series_new_from(s->eval_step, v->evals, x->eval_step, x->evals); k < x->evals; k++) {
         int64_t step = (int64_t)x->eval_step[k];
         bool best = !isnan(x->best) && x->best_step == step;
-        take_evaluation(s, &(struct evaluation){ step, x->eval_rows, x->eval_value[k], from->eval_loss[k], x->majority, best });
+        take_evaluation(s, &(struct evaluation){ step, x->eval_rows, x->eval_value[k], from->eval_loss[k],
+                                                 x->majority, best });
     }
 }
 
@@ -384,11 +388,13 @@ static int read_points(struct run_series *s, struct store *store, struct err *e)
     size_t at[COUNT_OF(name)] = { 0 };
     int64_t from = s->view.count ? (int64_t)s->step[s->view.count - 1] + 1 : 0;
     int rc = 0;
-    for (size_t i = 0; !rc && i < COUNT_OF(name); i++) rc = store_points(store, s->view.run, name[i], from, &p[i], e);
+    for (size_t i = 0; !rc && i < COUNT_OF(name); i++)
+        rc = store_points(store, s->view.run, name[i], from, &p[i], e);
     for (size_t i = 0; !rc && i < p[0].count; i++) {
         int64_t step = p[0].step[i];
-        series_point(s, &(struct series_step){ step, p[0].value[i], series_at(&p[1], &at[1], step), series_at(&p[2], &at[2], step),
-                                               series_at(&p[3], &at[3], step), series_at(&p[4], &at[4], step) });
+        series_point(s, &(struct series_step){ step, p[0].value[i], series_at(&p[1], &at[1], step),
+                                               series_at(&p[2], &at[2], step), series_at(&p[3], &at[3], step),
+                                               series_at(&p[4], &at[4], step) });
     }
     for (size_t i = 0; i < COUNT_OF(name); i++) store_points_release(&p[i]);
     return rc;
@@ -452,7 +458,8 @@ void series_begin(struct run_series *s, const struct store_run *run) {
 }
 
 /* The further values of steps. */
-static int read_values(struct run_series *s, struct store *store, const struct store_run *run, struct err *e) {
+static int read_values(struct run_series *s, struct store *store, const struct store_run *run,
+                       struct err *e) {
     int rc = 0;
     for (size_t i = 0; !rc && i < run->value_count; i++) {
         const char *name = run->value[i].name;

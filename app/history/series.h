@@ -30,8 +30,9 @@ struct run_series {
 struct run_series *series_new(int64_t run);
 void series_free(struct run_series *s); /* NULL is no work */
 
-/* Takes from a run (whole, store.h) what its curves are of: the primary metric, its tasks and their expected shares of a
- * batch, where its stages begin, the steps of an epoch; the metric alone where its config cannot be read. */
+/* Takes from a run (whole, store.h) what its curves are of: the primary metric, its tasks and their expected
+ * shares of a batch, where its stages begin, the steps of an epoch; the metric alone where its config cannot
+ * be read. */
 void series_begin(struct run_series *s, const struct store_run *run);
 /* tokens: of the step alone; seconds: of training until then.  NaN: not kept. */
 struct series_step {
@@ -39,8 +40,8 @@ struct series_step {
     double loss, lr, norm, tokens, seconds;
 };
 void series_point(struct run_series *s, const struct series_step *x);
-/* A further value of a step under the name that the history has it by: the loss of a task, "TASK/loss", or a component of
- * the loss, "loss.task".  Other names are metrics of the step, and passed over. */
+/* A further value of a step under the name that the history has it by: the loss of a task, "TASK/loss", or a
+ * component of the loss, "loss.task".  Other names are metrics of the step, and passed over. */
 void series_value(struct run_series *s, const char *name, int64_t step, double value);
 /* Results, those of a step one after another: of the run, and of its tasks. */
 void series_evaluations(struct run_series *s, const struct store_evals *v);

@@ -49,7 +49,10 @@ static int spot_take_runs(struct spot_said *x, const char *value, struct err *e)
         int64_t v = 0;
         bool good = text_to_int(one, &v) && v > 0 && v <= INT32_MAX && x->runs < SPOT_RUNS;
         free(one);
-        if (!good) return err_set(e, ERR_USAGE, "spot: runs=%s: numbers of runs stand there (at most %d), as runs=3|5", value, SPOT_RUNS);
+        if (!good)
+            return err_set(e, ERR_USAGE,
+                           "spot: runs=%s: numbers of runs stand there (at most %d), as runs=3|5", value,
+                           SPOT_RUNS);
         for (int i = 0; i < x->runs; i++)
             if (x->run[i] == v) return err_set(e, ERR_USAGE, "spot: run %lld is named twice", (long long)v);
         x->run[x->runs++] = (int)v;
@@ -61,10 +64,13 @@ static int spot_take_key(struct spot_said *x, const char *key, const char *value
     int64_t v = 0;
     if (!strcmp(key, "runs")) return spot_take_runs(x, value, e);
     if (!strcmp(key, "by") && !strcmp(value, spot_ways[1])) x->tokens = true;
-    else if (!strcmp(key, "by") && strcmp(value, spot_ways[0])) return err_set(e, ERR_USAGE, "spot: by=%s: is mean or tokens", value);
+    else if (!strcmp(key, "by") && strcmp(value, spot_ways[0]))
+        return err_set(e, ERR_USAGE, "spot: by=%s: is mean or tokens", value);
     else if (!strcmp(key, "run") && text_to_int(value, &v) && v > 0 && v <= INT32_MAX) x->own = (int)v;
-    else if (!strcmp(key, "run")) return err_set(e, ERR_USAGE, "spot: run=%s: a run's number stands there", value);
-    else if (strcmp(key, "by")) return err_set(e, ERR_USAGE, "spot has no '%s' (it takes runs, run, by)", key);
+    else if (!strcmp(key, "run"))
+        return err_set(e, ERR_USAGE, "spot: run=%s: a run's number stands there", value);
+    else if (strcmp(key, "by"))
+        return err_set(e, ERR_USAGE, "spot has no '%s' (it takes runs, run, by)", key);
     return 0;
 }
 
@@ -82,10 +88,14 @@ static int spot_parse(const char *text, struct spot_said *x, struct err *e) {
         if (got != 2 || spot_take_key(x, key, value, e)) return e->code;
         at += n + (at[n] != ')');
     }
-    if (!x->runs) return err_set(e, ERR_USAGE, "spot: runs= is missing: the runs whose prompts may begin it, as runs=3|5");
+    if (!x->runs)
+        return err_set(e, ERR_USAGE,
+                       "spot: runs= is missing: the runs whose prompts may begin it, as runs=3|5");
     if (x->runs > 1 && !x->own)
-        return err_set(e, ERR_USAGE, "spot: run= is missing: of several prompts the most like one of the task itself is taken; train "
-                                     "that a little first, and say its run");
+        return err_set(
+            e, ERR_USAGE,
+            "spot: run= is missing: of several prompts the most like one of the task itself is taken; train "
+            "that a little first, and say its run");
     return 0;
 }
 
@@ -108,7 +118,8 @@ static int spot_open(struct store *s, int run, struct spot_prompt *out, struct e
     if (!f) return e->code;
     bool several = out->module.source == SOURCE_TASK || out->module.source == SOURCE_PRODUCT;
     if (several || !t || t->rank != 2 || t->shape[0] < (size_t)out->module.size) {
-        rc = err_set(e, ERR_USAGE, "spot: run %d has no one prompt: source=%s", run, source_name(out->module.source));
+        rc = err_set(e, ERR_USAGE, "spot: run %d has no one prompt: source=%s", run,
+                     source_name(out->module.source));
     } else {
         out->rows = xcalloc(t->count, sizeof *out->rows);
         out->count = (size_t)out->module.size;
@@ -148,30 +159,35 @@ static double spot_alike(const struct spot_prompt *a, const struct spot_prompt *
 }
 
 /* The place of the most alike; says how alike all are. */
-static int spot_choose(const struct spot_said *x, const struct spot_prompt *prompt, const struct spot_prompt *own, struct buf *said) {
+static int spot_choose(const struct spot_said *x, const struct spot_prompt *prompt,
+                       const struct spot_prompt *own, struct buf *said) {
     int best = 0;
     double alike[SPOT_RUNS] = { 0 };
     for (int i = 0; i < x->runs; i++) {
         alike[i] = spot_alike(&prompt[i], own, x->tokens);
         if (alike[i] > alike[best]) best = i;
     }
-    buf_printf(said, "spot: the prompt begins as that of run %d, which is most like run %d's, by the cosine of %s: %.4f", x->run[best],
-               x->own, x->tokens ? "all pairs of rows" : "their mean rows", alike[best]);
+    buf_printf(
+        said,
+        "spot: the prompt begins as that of run %d, which is most like run %d's, by the cosine of %s: %.4f",
+        x->run[best], x->own, x->tokens ? "all pairs of rows" : "their mean rows", alike[best]);
     for (int i = 0, n = 0; i < x->runs; i++)
         if (i != best) buf_printf(said, "%srun %d %.4f", n++ ? ", " : " (", x->run[i], alike[i]);
     buf_puts(said, x->runs > 1 ? ")\n" : "\n");
     return best;
 }
 
-static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot_prompt *prompt, struct buf *said, struct err *e) {
+static int spot_retrieve(struct store *s, const struct spot_said *x, struct spot_prompt *prompt,
+                         struct buf *said, struct err *e) {
     struct spot_prompt own = { .rows = NULL };
     int rc = 0, best = 0;
     for (int i = 0; !rc && i < x->runs; i++) rc = spot_open(s, x->run[i], &prompt[i], e);
     if (!rc && x->own) rc = spot_open(s, x->own, &own, e);
     for (int i = 0; !rc && x->own && i < x->runs; i++)
         if (prompt[i].width != own.width)
-            rc = err_set(e, ERR_USAGE, "spot: run %d's prompt is %zu wide, run %d's %zu: they are of other models", x->run[i],
-                         prompt[i].width, x->own, own.width);
+            rc = err_set(e, ERR_USAGE,
+                         "spot: run %d's prompt is %zu wide, run %d's %zu: they are of other models",
+                         x->run[i], prompt[i].width, x->own, own.width);
     if (!rc && x->own) best = spot_choose(x, prompt, &own, said);
     free(own.rows);
     return rc ? rc : best;
@@ -186,7 +202,8 @@ char *spot_text(struct store *s, const char *text, struct buf *said, struct err 
     int best = spot_retrieve(s, &x, prompt, said, e);
     if (best >= 0) {
         struct method one = { .count = 1, .module = { prompt[best].module } };
-        if (source_width(one.module[0].source)) one.module[0].source = SOURCE_FREE; /* its rows as they came to be */
+        if (source_width(one.module[0].source))
+            one.module[0].source = SOURCE_FREE; /* its rows as they came to be */
         one.module[0].from_run = x.run[best];
         char *module = method_text(&one);
         out = xprintf("%.*s%s%s", (int)(x.from - text), text, module, x.to);

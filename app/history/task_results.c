@@ -30,7 +30,9 @@ void task_results_copy(struct task_results *to, const struct task_results *from)
     }
 }
 
-bool task_results_several(const struct store_run *run) { return text_starts(run->decides, ALL_TASKS_SPLIT "."); }
+bool task_results_several(const struct store_run *run) {
+    return text_starts(run->decides, ALL_TASKS_SPLIT ".");
+}
 
 /* In whichever split. */
 static bool task_results_is_of(const char *name, const char *task, const char *metric) {
@@ -61,11 +63,13 @@ static void task_results_fill(struct task_result *t, const struct store_evals *v
     t->value = r->value.v;
     if (r->value.undefined) t->undefined = xstrdup(r->value.undefined);
     for (size_t i = 0; i < v->count; i++)
-        if (v->row[i].step == r->step && isnan(t->majority) && task_results_is_of(v->row[i].name, t->task, "majority"))
+        if (v->row[i].step == r->step && isnan(t->majority) &&
+            task_results_is_of(v->row[i].name, t->task, "majority"))
             t->majority = v->row[i].value.v;
 }
 
-static int read_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e) {
+static int read_results(struct store *s, const struct store_run *run, struct task_results *out,
+                        struct err *e) {
     struct run_config c;
     struct store_evals v;
     int rc = record_config_of(run, &c, e);

@@ -10,7 +10,7 @@
 
 struct task_result {
     char *task, *metric; /* the deciding one */
-    double value;        /* of the kept checkpoint: at the run's best step, or at the task's own; NaN without */
+    double value; /* of the kept checkpoint: at the run's best step, or at the task's own; NaN without */
     char *undefined;     /* why there is no value; NULL otherwise */
     int64_t step;
     double majority;     /* NaN: the task has none */
@@ -22,8 +22,8 @@ struct task_results {
 };
 /* Whether the run has more than one task. */
 bool task_results_several(const struct store_run *run);
-/* Of a run, whole or of a list, which is then read whole; nothing for one with one task.  ERR_INPUT for a config
- * that cannot be read. */
+/* Of a run, whole or of a list, which is then read whole; nothing for one with one task.  ERR_INPUT for a
+ * config that cannot be read. */
 int task_results(struct store *s, const struct store_run *run, struct task_results *out, struct err *e);
 void task_results_copy(struct task_results *to, const struct task_results *from);
 void task_results_release(struct task_results *r);

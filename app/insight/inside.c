@@ -28,14 +28,18 @@ static int inside_choose_task(struct inside *s, const struct insight_subject *wh
     if (!u) return 0;
     s->run_tasks = u->config.tasks;
     bool apart = predictor_retrieved(u->predictor) > 0;
-    s->run_task_at = what->task_at != INSPECT_USUAL ? what->task_at % (s->run_tasks + 1) : apart ? s->run_tasks : 0;
+    s->run_task_at = what->task_at != INSPECT_USUAL ? what->task_at % (s->run_tasks + 1)
+                     : apart                        ? s->run_tasks
+                                                    : 0;
     if (what->run_task)
-        s->run_task_at = !strcmp(what->run_task, "all") ? s->run_tasks : config_task_find(&u->config, what->run_task, e);
+        s->run_task_at = !strcmp(what->run_task, "all") ? s->run_tasks
+                                                        : config_task_find(&u->config, what->run_task, e);
     if (s->run_task_at < 0) return e->code;
     bool all = s->run_task_at == s->run_tasks;
     s->run_task = xstrdup(all ? "all tasks" : config_task_name(&u->config, s->run_task_at));
     for (int i = 0; i < s->run_tasks; i++)
-        if (all || i == s->run_task_at) s->task_name[s->task_names++] = xstrdup(config_task_name(&u->config, i));
+        if (all || i == s->run_task_at)
+            s->task_name[s->task_names++] = xstrdup(config_task_name(&u->config, i));
     return 0;
 }
 
@@ -67,7 +71,8 @@ static int inside_comparable(const struct inside *s, const struct opened *a, con
         for (int i = 0; same && n > 1 && i < n; i++)
             same = !strcmp(predictor_label(a->predictor, i), predictor_label(b->predictor, i));
         if (!same)
-            return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run, (long long)b->run);
+            return err_set(e, ERR_USAGE, "runs #%lld and #%lld have different labels", (long long)a->run,
+                           (long long)b->run);
     }
     return 0;
 }
@@ -100,19 +105,22 @@ static bool have_dev(const struct opened *u, const struct own_tasks *t) {
     return t->count || config_has_dev(&u->config);
 }
 
-/* Whether rows of other tasks have a vector at the run's retriever, but none above, where modules are each task's. */
+/* Whether rows of other tasks have a vector at the run's retriever, but none above, where modules are each
+ * task's. */
 static bool is_retrieved_alone(const struct opened *run) {
     const struct plan *p = predictor_plan(run->predictor);
     return predictor_retrieved(run->predictor) > 0 && plan_encodes_by_task(p) && !plan_retrieves_by_task(p);
 }
 
-/* Rows of other tasks beside those of all of a run's: into the draw, whose names are *names (to be freed), or for later. */
-static int add_unseen(struct inside *s, const struct opened *run, const char *unseen, struct task_source *source,
-                      struct probe_draw *draw, char **names, struct err *e) {
+/* Rows of other tasks beside those of all of a run's: into the draw, whose names are *names (to be freed), or
+ * for later. */
+static int add_unseen(struct inside *s, const struct opened *run, const char *unseen,
+                      struct task_source *source, struct probe_draw *draw, char **names, struct err *e) {
     *names = NULL;
     if (!unseen) return 0;
     if (s->task_names < 2)
-        return err_set(e, ERR_USAGE, "unseen tasks stand beside all tasks of a run with several: b goes on to all of them");
+        return err_set(e, ERR_USAGE,
+                       "unseen tasks stand beside all tasks of a run with several: b goes on to all of them");
     if (is_retrieved_alone(run)) {
         s->unseen = xstrdup(unseen);
         return 0;
@@ -136,7 +144,8 @@ static int inside_draw_sides(struct inside *s, const struct insight_subject *wha
         draw.own = run;
         draw.task = own.task;
         draw.tasks = own.count;
-        if (predictor_max_len(run->predictor) < draw.max_len) draw.max_len = predictor_max_len(run->predictor);
+        if (predictor_max_len(run->predictor) < draw.max_len)
+            draw.max_len = predictor_max_len(run->predictor);
         if (!rc && !have_dev(run, &own)) draw.split = "train";
     }
     for (int i = 0; !rc && i < s->sides; i++) rc = probe_rows(&s->probe[i], &source, run ? 0 : 1, &draw, e);
@@ -150,13 +159,19 @@ static int inside_draw_sides(struct inside *s, const struct insight_subject *wha
 
 int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, struct err *e) {
     struct task_source unseen[ROWSET_TASKS];
-    struct probe_draw draw = { .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .unseen = unseen, .retrieved = true };
-    const struct probe_look look = { .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED };
+    struct probe_draw draw = {
+        .most = INSIGHT_ROWS, .seed = INSIGHT_SEED, .unseen = unseen, .retrieved = true
+    };
+    const struct probe_look look = {
+        .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED
+    };
     char *names = NULL;
     int rc = probe_open_all(p, s->store, run, NULL, NULL, e);
-    if (!rc) rc = probe_sources("unseen", s->unseen, &(struct task_source){ 0 }, unseen, &draw.unseens, &names, e);
+    if (!rc)
+        rc = probe_sources("unseen", s->unseen, &(struct task_source){ 0 }, unseen, &draw.unseens, &names, e);
     if (!rc) {
-        int tasks = predictor_tasks(p->opened.predictor) + draw.unseens, longest = predictor_max_len(p->opened.predictor);
+        int tasks = predictor_tasks(p->opened.predictor) + draw.unseens,
+            longest = predictor_max_len(p->opened.predictor);
         draw.max_len = longest < PROBE_MODEL_LEN ? longest : PROBE_MODEL_LEN;
         if (draw.most < INSIGHT_TASK_ROWS * tasks) draw.most = INSIGHT_TASK_ROWS * tasks;
         if (!strcmp(s->probe[s->sides - 1].split, "train")) draw.split = "train";
@@ -191,9 +206,15 @@ bool inside_beside(struct inside *s) {
     return true;
 }
 
-static int open_layers(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
-    struct probe_look look = { .mean = true, .crew = s->crew, .store = s->store, .keep = s->keep, .seed = INSIGHT_SEED,
-                               .busy = by->busy, .self = by->self };
+static int open_layers(struct inside *s, const struct inside_means *by, const struct insight_subject *what,
+                       struct err *e) {
+    struct probe_look look = { .mean = true,
+                               .crew = s->crew,
+                               .store = s->store,
+                               .keep = s->keep,
+                               .seed = INSIGHT_SEED,
+                               .busy = by->busy,
+                               .self = by->self };
     int rc = inside_open_sides(s, what, e);
     if (!rc && !by->busy(by->self, "reading rows")) rc = err_set(e, ERR_INTERRUPTED, "given up");
     if (!rc) rc = inside_draw_sides(s, what, e);
@@ -220,14 +241,18 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
         struct moments *m = &s->moments[i];
         rc = moments_open_set(m, s->store, what->set[i], s->crew, e);
         if (rc) break;
-        s->live[i] = (struct inside_panel){ .rows = &m->rows, .layer = m->layer, .layers = m->layer, .width = m->width,
-                                            .moments = m, .predicted = m->moment[0].predicted,
+        s->live[i] = (struct inside_panel){ .rows = &m->rows,
+                                            .layer = m->layer,
+                                            .layers = m->layer,
+                                            .width = m->width,
+                                            .moments = m,
+                                            .predicted = m->moment[0].predicted,
                                             .title = xstrdup(m->title) };
         s->panels++;
         if (i) rc = rowset_same(&s->moments[0].rows, &m->rows, e);
         if (m->rows.n > TSNE_MOST)
-            rc = err_set(e, ERR_USAGE, "set %lld has %d rows; a map takes %d", (long long)what->set[i], m->rows.n,
-                         TSNE_MOST);
+            rc = err_set(e, ERR_USAGE, "set %lld has %d rows; a map takes %d", (long long)what->set[i],
+                         m->rows.n, TSNE_MOST);
     }
     if (!rc) s->drawn = xprintf("%d %s rows", s->moments[0].rows.n, s->moments[0].split);
     return rc;
@@ -236,12 +261,17 @@ static int open_sets(struct inside *s, const struct insight_subject *what, struc
 /* Nothing opened yet. */
 static void inside_begin(struct inside *s, const struct inside_means *by,
                          const struct insight_subject *what) {
-    *s = (struct inside){ .store = by->store, .keep = by->keep, .crew = by->crew, .perplexity = 30, .runs = what->sets ? 0 : what->runs };
+    *s = (struct inside){ .store = by->store,
+                          .keep = by->keep,
+                          .crew = by->crew,
+                          .perplexity = 30,
+                          .runs = what->sets ? 0 : what->runs };
     s->panel = s->live;
     for (int i = 0; i < s->runs; i++) s->run[i] = what->run[i];
 }
 
-int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e) {
+int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what,
+                struct err *e) {
     inside_begin(s, by, what);
     int rc = by->busy(by->self, "opening the model") ? 0 : err_set(e, ERR_INTERRUPTED, "given up");
     if (!rc) rc = what->sets ? open_sets(s, what, e) : open_layers(s, by, what, e);
@@ -303,7 +333,8 @@ static void look_near(void *self) {
         return;
     }
     ratings_of(&p->ratings, l->x, n, p->width, p->rows->label, p->rows->classes, p->rows->row);
-    if (p->rows->tasks > 1) ratings_of(&p->by_task, l->x, n, p->width, p->rows->of_task, p->rows->tasks, p->rows->row);
+    if (p->rows->tasks > 1)
+        ratings_of(&p->by_task, l->x, n, p->width, p->rows->of_task, p->rows->tasks, p->rows->row);
 }
 
 int inside_look(struct inside *s, int panel, struct err *e) {

@@ -106,15 +106,23 @@ static void insight_drop(struct insight *in) {
 static void do_open(struct insight *in, const struct orders *o) {
     struct err e = ERR_INIT;
     insight_drop(in);
-    /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the database. */
+    /* What the screen has said already, a stopped run's checkpoint too, may still be on its way to the
+     * database. */
     (void)store_flush(in->store, &(struct err)ERR_INIT);
-    const struct insight_subject what = { .model = o->model, .task = o->task, .run = o->run, .set = o->set, .runs = o->runs,
-                                          .sets = o->sets, .task_at = o->task_at, .unseen = o->unseen };
+    const struct insight_subject what = { .model = o->model,
+                                          .task = o->task,
+                                          .run = o->run,
+                                          .set = o->set,
+                                          .runs = o->runs,
+                                          .sets = o->sets,
+                                          .task_at = o->task_at,
+                                          .unseen = o->unseen };
     const struct inside_means by = { in->store, in->keep, in->crew, tell_busy, in };
     int rc = inside_open(&in->inside, &by, &what, &e);
     if (rc == ERR_INTERRUPTED) return;
     /* a run that has no checkpoint yet may have kept vectors */
-    if (rc == ERR_NOT_FOUND && in->inside.runs && !inside_training(&in->inside, true, &(struct err)ERR_INIT)) rc = 0;
+    if (rc == ERR_NOT_FOUND && in->inside.runs && !inside_training(&in->inside, true, &(struct err)ERR_INIT))
+        rc = 0;
     if (rc) {
         insight_show(in, NULL, e.text);
         publish_heat(in, heat_says(NULL, e.text));
@@ -284,8 +292,8 @@ static bool any(const struct orders *o) {
     return o->open || o->matrices || o->rewind || o->play || o->steps || o->perplexity || layer || training;
 }
 
-/* A frame of the layout: so many iterations, or as many as its time allows.  Where the workers kept it waiting
- * for their units in hand, it makes up for that. */
+/* A frame of the layout: so many iterations, or as many as its time allows.  Where the workers kept it
+ * waiting for their units in hand, it makes up for that. */
 static void frame(struct insight *in) {
     if (in->inside.training) {
         go_to_moment(in, moment_of(&in->inside) + 1);

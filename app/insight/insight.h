@@ -2,8 +2,9 @@
  *
  * It sends rows of a task through the untouched model and one or two trained runs, or reads their
  * vectors where they are kept, lays them out a few iterations at a time, and gives copied pictures to the
- * screen's thread, at most ten a second.  The thread itself computes nothing: it asks the crew that trains and
- * waits, which comes before the runs (core/base/crew.h), so that no more threads compute than there are workers. */
+ * screen's thread, at most ten a second.  The thread itself computes nothing: it asks the crew that trains
+ * and waits, which comes before the runs (core/base/crew.h), so that no more threads compute than there are
+ * workers. */
 #ifndef APP_INSIGHT_INSIGHT_H
 #define APP_INSIGHT_INSIGHT_H
 
@@ -16,8 +17,8 @@
 struct insight;
 
 /* `wake` is called from the insight's thread when a new picture is there.  keep: vectors and matrices
- * that were computed go into the store, which must be open for writing.  The crew computes (NULL: the insight's
- * thread) and must outlive it. */
+ * that were computed go into the store, which must be open for writing.  The crew computes (NULL: the
+ * insight's thread) and must outlive it. */
 struct insight *insight_new(struct store *s, bool keep, struct crew *crew, void (*wake)(void *), void *self);
 void insight_free(struct insight *in);
 
@@ -28,8 +29,9 @@ struct insight_subject {
     const int64_t *run, *set;
     int runs, sets;
     const char *run_task; /* of runs with several tasks: whose rows, by name, or "all"; NULL: by task_at */
-    int task_at; /* of runs with several tasks: whose rows, from 0; behind the last: of all; then again from 0.
-                  * INSPECT_USUAL: of all where the run has a retriever, which parts them, else of the first */
+    int task_at; /* of runs with several tasks: whose rows, from 0; behind the last: of all; then again from
+                  * 0. INSPECT_USUAL: of all where the run has a retriever, which parts them, else of the
+                  * first */
     const char *unseen; /* and rows of tasks that it was not trained on, names with commas; NULL */
 };
 /* What was looked at before is dropped. */
@@ -67,9 +69,9 @@ struct insight_heat *insight_take_heat(struct insight *in);
 void insight_map_free(struct insight_map *m);
 void insight_heat_free(struct insight_heat *h);
 
-/* The same without a thread, on the caller's, the layout run to its end (of `training`: the last moment), nothing
- * kept: for `petri render`.  Either of map and heat may be NULL.  A picture is there even on
- * failure, and says why. */
+/* The same without a thread, on the caller's, the layout run to its end (of `training`: the last moment),
+ * nothing kept: for `petri render`.  Either of map and heat may be NULL.  A picture is there even on failure,
+ * and says why. */
 int insight_now(struct store *s, const struct insight_subject *what, bool training, struct insight_map **map,
                 struct insight_heat **heat, struct err *e);
 /* A kept matrix alone, for `petri render`. */

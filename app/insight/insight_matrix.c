@@ -98,8 +98,10 @@ static int insight_matrix_layer_of(const struct inside_panel *panel, const struc
 static int insight_matrix_add_rows(struct inside *s, struct matrix_list *a, const struct probe *side,
                                    int layer, struct err *e) {
     const struct rowset *r = &side->rows;
-    int *pick = xcalloc((size_t)r->n + 1, sizeof *pick), *order = xcalloc((size_t)r->n + 1, sizeof *order), at = 0;
-    int n = sample_evenly(r->label, r->n, r->classes, r->n < SHOWN_ROWS ? r->n : SHOWN_ROWS, INSIGHT_SEED, pick);
+    int *pick = xcalloc((size_t)r->n + 1, sizeof *pick), *order = xcalloc((size_t)r->n + 1, sizeof *order),
+        at = 0;
+    int n = sample_evenly(r->label, r->n, r->classes, r->n < SHOWN_ROWS ? r->n : SHOWN_ROWS, INSIGHT_SEED,
+                          pick);
     for (int k = -1; k < r->classes; k++)
         for (int i = 0; i < n; i++)
             if (r->label[pick[i]] == k) order[at++] = pick[i];
@@ -158,7 +160,9 @@ static int add_of_run(struct inside *s, struct matrix_list *a, const struct prob
 static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e) {
     const struct probe *side[MAP_PANELS] = { &s->probe[0], &s->probe[1] }, *run[MAP_PANELS];
     const struct inside_panel *last = &s->live[s->panels - 1];
-    struct comparison classes = { .of = OF_CLASSES, .side = side, .sides = s->sides, .layer = side[0]->layers };
+    struct comparison classes = {
+        .of = OF_CLASSES, .side = side, .sides = s->sides, .layer = side[0]->layers
+    };
     int runs = 0, rc = 0;
     if (s->live[0].layer < classes.layer) classes.layer = s->live[0].layer;
     for (int i = 0; i < s->sides; i++)
@@ -168,7 +172,8 @@ static int fill_matrices(struct inside *s, struct matrix_list *a, struct err *e)
                                                                 .sides = s->sides }, e);
     if (!rc) rc = insight_matrix_add(s, a, &classes, e);
     if (!rc && runs)
-        rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs }, e);
+        rc = insight_matrix_add(s, a, &(struct comparison){ .of = OF_TENSORS, .side = run, .sides = runs },
+                                e);
     for (int i = 0; !rc && i < s->sides; i++)
         rc = insight_matrix_add_rows(s, a, side[i],
                                      insight_matrix_layer_of(side[i] == last->probe ? last : &s->live[0],
@@ -196,8 +201,9 @@ static int fill_attention(struct inside *s, struct matrix_list *a, struct err *e
 int inside_matrices(struct inside *s, struct err *e) {
     int rc = 0;
     if (!s->live[0].probe)
-        return err_set(e, ERR_USAGE, "a kept set has no layers to compare: 3 lists the runs, 6 there compares one with "
-                       "the model");
+        return err_set(e, ERR_USAGE,
+                       "a kept set has no layers to compare: 3 lists the runs, 6 there compares one with the "
+                       "model");
     if (!s->matrices) {
         s->matrices = matrix_list_new();
         rc = fill_matrices(s, s->matrices, e);
@@ -237,12 +243,18 @@ void inside_attention_row(struct inside *s, int chosen) {
 }
 
 static struct heat_matrix insight_matrix_page_of(const struct matrix *m) {
-    return (struct heat_matrix){ .title = m->title, .what = m->what, .undefined = m->undefined, .rows = m->rows,
-                                 .beside = m->beside, .row_note = (const char *const *)m->row_note,
-                                 .columns = m->columns, .value = m->value,
+    return (struct heat_matrix){ .title = m->title,
+                                 .what = m->what,
+                                 .undefined = m->undefined,
+                                 .rows = m->rows,
+                                 .beside = m->beside,
+                                 .row_note = (const char *const *)m->row_note,
+                                 .columns = m->columns,
+                                 .value = m->value,
                                  .row_name = (const char *const *)m->row_name,
                                  .column_name = (const char *const *)m->column_name,
-                                 .row_cluster = m->order, .column_cluster = m->order };
+                                 .row_cluster = m->order,
+                                 .column_cluster = m->order };
 }
 
 /* A picture that holds the two lists with others; attention may be NULL. */
@@ -253,10 +265,12 @@ static struct insight_heat *heat_of(struct matrix_list *matrices, struct matrix_
     h->memory = own;
     own->matrices = matrices;
     own->attention = attention;
-    own->matrix = xcalloc((size_t)(matrices->count + (attention ? attention->count : 0)) + 1, sizeof *own->matrix);
+    own->matrix = xcalloc((size_t)(matrices->count + (attention ? attention->count : 0)) + 1,
+                          sizeof *own->matrix);
     for (int k = 0; k < 2 && part[k]; k++) {
         atomic_fetch_add(&part[k]->refs, 1);
-        for (int i = 0; i < part[k]->count; i++) own->matrix[h->data.matrices++] = insight_matrix_page_of(&part[k]->matrix[i]);
+        for (int i = 0; i < part[k]->count; i++)
+            own->matrix[h->data.matrices++] = insight_matrix_page_of(&part[k]->matrix[i]);
     }
     h->data.matrix = own->matrix;
     h->data.attention = matrices->count;

@@ -61,7 +61,8 @@ struct shared_rows *shared_rows_of(const struct inside *in) {
     for (int i = 0; i < s->n; i++) s->text[i] = rowset_text(r, i);
     for (int i = 0; i < s->classes; i++) s->class_name[i] = xstrdup(r->class_name[i]);
     for (int i = 0; i < s->tasks; i++) s->task[i] = xstrdup(r->task[i]);
-    s->drawn = in->training ? xprintf("%d rows of %s", s->n, in->panel[0].moments->split) : xstrdup(in->drawn);
+    s->drawn = in->training ? xprintf("%d rows of %s", s->n, in->panel[0].moments->split)
+                            : xstrdup(in->drawn);
     return s;
 }
 
@@ -126,8 +127,8 @@ static struct map_moment *moments_of(const struct moments *m) {
     struct map_moment *out = xcalloc((size_t)m->count + 1, sizeof *out);
     for (int i = 0; i < m->count; i++) {
         const struct moment *k = &m->moment[i];
-        out[i] = (struct map_moment){ k->step, k->ratings.silhouette.value, k->ratings.purity.value, k->metric,
-                                      k->by_task.silhouette.value, k->by_task.purity.value };
+        out[i] = (struct map_moment){ k->step,   k->ratings.silhouette.value, k->ratings.purity.value,
+                                      k->metric, k->by_task.silhouette.value, k->by_task.purity.value };
     }
     return out;
 }
@@ -155,7 +156,8 @@ static void picture_panel(struct insight_map *m, struct picture *p, struct insid
                               .task_silhouette = insight_picture_shown(&p->by_task[i].silhouette),
                               .task_purity = insight_picture_shown(&p->by_task[i].purity),
                               .purity_k = p->ratings[i].near, .kl = NAN, .kept = NAN };
-    to->retriever = from->probe ? from->layer > from->probe->layers : !strcmp(from->moments->pool, "retriever");
+    to->retriever = from->probe ? from->layer > from->probe->layers
+                                : !strcmp(from->moments->pool, "retriever");
     m->data.retriever |= to->retriever;
     if (in->training) {
         const struct moment *k = &from->moments->moment[from->at];

@@ -1,7 +1,8 @@
 /* What the insight's files share: the rows looked at, what each layer or moment of training makes
  * of them, and the matrices.
  *
- * In insight.c (the thread), inside.c (what is fetched), insight_picture.c (Map) and insight_matrix.c (Heatmap). */
+ * In insight.c (the thread), inside.c (what is fetched), insight_picture.c (Map) and insight_matrix.c
+ * (Heatmap). */
 #ifndef APP_INSIGHT_INSIGHT_PRIVATE_H
 #define APP_INSIGHT_INSIGHT_PRIVATE_H
 
@@ -26,7 +27,7 @@ struct inside_panel {
     char *title;
     const struct rowset *rows;
     const int32_t *predicted;  /* rows; NULL without a head */
-    int layer, layers, width;  /* layers: the greatest layer's number; behind the model's last the retriever */
+    int layer, layers, width; /* layers: the greatest layer's number; behind the model's last the retriever */
     struct probe *probe;       /* its layers; or… */
     struct moments *moments;   /* …its sets, of which `at` is shown */
     int at;
@@ -55,7 +56,7 @@ struct inside {
     double perplexity;         /* asked for */
     char *task_name[ROWSET_TASKS]; /* of them those that are looked at */
     int task_names;
-    char *unseen;              /* tasks whose rows have a retriever's vector alone: they stand by the prototypes */
+    char *unseen; /* tasks whose rows have a retriever's vector alone: they stand by the prototypes */
     int sides;                 /* probes that are open */
     int panels, shown, plays;  /* panels of `live`; of what is shown; of `play` */
     struct inside_panel live[MAP_PANELS], play[MAP_PANELS];
@@ -76,11 +77,13 @@ struct inside_means {
 };
 /* Opens task, model and runs, or kept sets, and fills *s, layers at the last one.  After a failure only the
  * runs' moments of training can be looked at. */
-int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what, struct err *e);
+int inside_open(struct inside *s, const struct inside_means *by, const struct insight_subject *what,
+                struct err *e);
 void inside_release(struct inside *s);
 /* Neighbours and scores of what a panel shows, and a fresh layout but where moments are played. */
 int inside_look(struct inside *s, int panel, struct err *e);
-/* Of one run with a retriever: beside its vectors the run's pooled ones, or the model's again.  False: it has none. */
+/* Of one run with a retriever: beside its vectors the run's pooled ones, or the model's again.  False: it has
+ * none. */
 bool inside_beside(struct inside *s);
 /* Turns to the moments of training that the runs kept, or back. */
 int inside_training(struct inside *s, bool on, struct err *e);
@@ -90,8 +93,8 @@ int inside_moments(const struct inside *s); /* of the longest panel; 0 when none
 /* Another perplexity: everything is laid out anew. */
 int inside_perplexity(struct inside *s, double perplexity, struct err *e);
 
-/* All of a run's tasks with the unseen ones, and the retriever's vectors of their rows.  probe_release, also after a
- * failure. */
+/* All of a run's tasks with the unseen ones, and the retriever's vectors of their rows.  probe_release, also
+ * after a failure. */
 int inside_open_unseen(const struct inside *s, int64_t run, struct probe *p, struct err *e);
 /* Fills matrices and attention where they are not there. */
 int inside_matrices(struct inside *s, struct err *e);

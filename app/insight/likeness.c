@@ -33,11 +33,13 @@ static void tensor_pieces_release(struct tensor_pieces *s) {
 /* The tensor PREFIX.W_u that goes with PREFIX.W_d of a linear module, or NULL. */
 static const struct plan_tensor *partner(const struct plan *p, const struct plan_tensor *t) {
     size_t n = strlen(t->name);
-    if (t->kind != PLAN_OWN || !function_of(&p->method.module[t->module])->linear || n < 4 || strcmp(t->name + n - 4, ".W_d"))
+    if (t->kind != PLAN_OWN || !function_of(&p->method.module[t->module])->linear || n < 4 ||
+        strcmp(t->name + n - 4, ".W_d"))
         return NULL;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *u = &p->tensor[i];
-        if (!strncmp(u->name, t->name, n - 3) && !strcmp(u->name + n - 3, "W_u") && u->cols == t->rows) return u;
+        if (!strncmp(u->name, t->name, n - 3) && !strcmp(u->name + n - 3, "W_u") && u->cols == t->rows)
+            return u;
     }
     return NULL;
 }

@@ -89,7 +89,8 @@ static int matrix_comparable(const struct probe *const *side, int sides, int lay
     if (layer == PROBE_RETRIEVER && (!side[0]->retrieved || side[0]->retrieved != side[1]->retrieved))
         return err_set(e, ERR_USAGE, "the two sides have no retrievers of one width");
     if (layer >= 0 && (side[0]->width != side[1]->width || at > side[1]->layers))
-        return err_set(e, ERR_USAGE, "the two models differ in width or depth: only --of layers compares them");
+        return err_set(e, ERR_USAGE,
+                       "the two models differ in width or depth: only --of layers compares them");
     return rowset_same(&side[0]->rows, &side[1]->rows, e);
 }
 
@@ -103,7 +104,8 @@ static void centroids(const struct probe *p, int layer, real *out) {
     double *sum = xcalloc(k * w + 1, sizeof *sum);
     for (int i = 0; i < p->rows.n; i++) {
         int32_t c = p->rows.label[i];
-        for (size_t j = 0; c >= 0 && j < w; j++) sum[(size_t)c * w + j] += (double)p->layer[at][(size_t)i * w + j];
+        for (size_t j = 0; c >= 0 && j < w; j++)
+            sum[(size_t)c * w + j] += (double)p->layer[at][(size_t)i * w + j];
     }
     for (size_t i = 0; i < k * w; i++) out[i] = (real)(sum[i] / p->rows.n); /* cosine sees no scale */
     free(sum);
@@ -118,7 +120,8 @@ int matrix_classes(struct matrix *m, const struct probe *const *side, int sides,
     matrix_new(m, OF_CLASSES, "cosine", sides * k, sides * k);
     real *x = xcalloc((size_t)(sides * k) * (size_t)w + 1, sizeof *x);
     for (int s = 0; s < sides; s++) {
-        char *name = side[s]->opened.run ? xprintf("#%lld", (long long)side[s]->opened.run) : xstrdup("model");
+        char *name = side[s]->opened.run ? xprintf("#%lld", (long long)side[s]->opened.run)
+                                         : xstrdup("model");
         centroids(side[s], layer, x + (size_t)(s * k) * (size_t)w);
         for (int c = 0; c < k; c++) {
             const char *class = side[0]->rows.class_name[c];
@@ -155,8 +158,8 @@ static real *matrix_picked(const struct probe *p, int layer, const int *pick, in
     return x;
 }
 
-int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, const int *pick, int picks,
-                struct err *e) {
+int matrix_rows(struct matrix *m, const struct probe *const *side, int sides, int layer, const int *pick,
+                int picks, struct err *e) {
     const struct probe *a = side[0], *b = side[sides - 1];
     const struct rowset *r = &a->rows;
     int rc = matrix_comparable(side, sides, layer, e), n = pick ? picks : r->n;
@@ -189,22 +192,25 @@ static void caution_of_cka(struct matrix *m, int width, int rows) {
     double noise = similarity_cka_noise(width, rows);
     m->width = width;
     if (!strcmp(m->measure, debiased_cka)) {
-        if (rows < 30) m->caution = xprintf("only %d rows: the estimate is unbiased, but scatters widely", rows);
+        if (rows < 30)
+            m->caution = xprintf("only %d rows: the estimate is unbiased, but scatters widely", rows);
     } else if (noise >= 0.05) {
         m->caution = xprintf("%d rows of width %d: linear CKA of unrelated vectors would be about %.2f here; "
-                             "--rows N takes more rows, --measure %s takes this off", rows, width, noise, debiased_cka);
+                             "--rows N takes more rows, --measure %s takes this off",
+                             rows, width, noise, debiased_cka);
     }
 }
 
-int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, bool debiased, struct err *e) {
+int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, bool debiased,
+                  struct err *e) {
     const struct probe *a = side[0], *b = side[sides - 1];
     int rc = matrix_comparable(side, sides, -1, e);
     if (rc) return rc;
     matrix_new(m, OF_LAYERS, debiased ? debiased_cka : "cka", a->layers + 1, b->layers + 1);
     for (int i = 0; i <= a->layers; i++) {
         for (int j = 0; j <= b->layers; j++)
-            m->value[i * m->columns + j] =
-                (debiased ? similarity_cka_debiased : similarity_cka)(a->layer[i], a->width, b->layer[j], b->width, a->rows.n);
+            m->value[i * m->columns + j] = (debiased ? similarity_cka_debiased : similarity_cka)(
+                a->layer[i], a->width, b->layer[j], b->width, a->rows.n);
         m->row_name[i] = layer_name(i);
     }
     for (int j = 0; j <= b->layers; j++) m->column_name[j] = layer_name(j);
@@ -215,11 +221,13 @@ int matrix_layers(struct matrix *m, const struct probe *const *side, int sides, 
     const char *name = debiased ? "debiased linear CKA" : "linear CKA";
     m->title = xprintf("layers: %s by %s, %s", x, y, name);
     double noise = similarity_cka_noise(a->width, a->rows.n);
-    m->what = debiased || noise < 0.05
-                  ? xprintf("%s over %d rows; 1: the same up to rotation and scale", name, a->rows.n)
-                  : xprintf("%s over %d rows; 1: the same up to rotation and scale; noise of width %d: about %.2f", name,
-                            a->rows.n, a->width, noise);
-    m->undefined = debiased ? "fewer than 4 rows, or all have the same vector there" : "all rows have the same vector there";
+    m->what =
+        debiased || noise < 0.05
+            ? xprintf("%s over %d rows; 1: the same up to rotation and scale", name, a->rows.n)
+            : xprintf("%s over %d rows; 1: the same up to rotation and scale; noise of width %d: about %.2f",
+                      name, a->rows.n, a->width, noise);
+    m->undefined = debiased ? "fewer than 4 rows, or all have the same vector there"
+                            : "all rows have the same vector there";
     caution_of_cka(m, a->width, a->rows.n);
     return 0;
 }
@@ -254,8 +262,10 @@ static const struct dataset *matrix_place_of(const struct probe *p, int row, siz
 }
 
 /* Numbered, since a word may stand twice; a prompt's rows for themselves. */
-static char *token_name(const struct probe *p, const struct dataset *d, size_t row, const struct attention_map *map, int token) {
-    if (token >= map->joined_at && token < map->joined_at + map->joined) return xprintf("prompt %d", token - map->joined_at + 1);
+static char *token_name(const struct probe *p, const struct dataset *d, size_t row,
+                        const struct attention_map *map, int token) {
+    if (token >= map->joined_at && token < map->joined_at + map->joined)
+        return xprintf("prompt %d", token - map->joined_at + 1);
     if (token >= map->joined_at + map->joined) token -= map->joined;
     const char *text = tokenizer_token(p->opened.model->tokenizer, d->ids[d->start[row] + (size_t)token]);
     return xprintf("%d %s", token + 1, text ? text : "?");
@@ -264,7 +274,8 @@ static char *token_name(const struct probe *p, const struct dataset *d, size_t r
 int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer, int head, struct err *e) {
     const struct model *model = p->opened.model;
     size_t at;
-    if (row < 0 || row >= p->rows.n) return err_set(e, ERR_USAGE, "there is no drawn row %d of %d", row + 1, p->rows.n);
+    if (row < 0 || row >= p->rows.n)
+        return err_set(e, ERR_USAGE, "there is no drawn row %d of %d", row + 1, p->rows.n);
     if (layer < 1 || layer > p->layers)
         return err_set(e, ERR_USAGE, "attention is in layers 1 to %d, not in %d", p->layers, layer);
     if (head != ATTENTION_FIRST && (head < 0 || head >= model->arch.heads))
@@ -278,12 +289,15 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     int own = map.joined && !map.joined_at ? map.joined : 0; /* the text's first token */
     matrix_new(m, OF_ATTENTION, "share", lines, columns);
     for (int i = 0; i < lines; i++) {
-        size_t from = head == ATTENTION_FIRST ? (size_t)(i * map.tokens + own) : (size_t)(head * map.tokens + i);
-        memcpy(m->value + (size_t)i * (size_t)columns, map.p + from * (size_t)columns, (size_t)columns * sizeof *map.p);
+        size_t from = head == ATTENTION_FIRST ? (size_t)(i * map.tokens + own)
+                                              : (size_t)(head * map.tokens + i);
+        memcpy(m->value + (size_t)i * (size_t)columns, map.p + from * (size_t)columns,
+               (size_t)columns * sizeof *map.p);
         m->row_name[i] = head == ATTENTION_FIRST ? xprintf("head %d", i + 1) : token_name(p, d, at, &map, i);
     }
     for (int j = 0; j < columns; j++)
-        m->column_name[j] = j < map.extra ? xprintf("prefix %d", j + 1) : token_name(p, d, at, &map, j - map.extra);
+        m->column_name[j] = j < map.extra ? xprintf("prefix %d", j + 1)
+                                          : token_name(p, d, at, &map, j - map.extra);
     attention_map_release(&map);
     struct buf about = BUF_INIT;
     matrix_describe(m, &p, 1, layer, &about);
@@ -293,9 +307,11 @@ int matrix_attention(struct matrix *m, const struct probe *p, int row, int layer
     matrix_end_description(m, &about);
     const char *name = matrix_side_name(p);
     char *which = head == ATTENTION_FIRST ? xstrdup("by head") : xprintf("head %d", head + 1);
-    m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer, which);
-    m->what = xstrdup(head == ATTENTION_FIRST ? "share of the first token's look that goes to each token; each line's sum is 1"
-                                              : "share of a row's look that goes to each column; each line's sum is 1");
+    m->title = xprintf("attention: %s, row %lld, layer %d, %s", name, (long long)p->rows.row[row], layer,
+                       which);
+    m->what = xstrdup(head == ATTENTION_FIRST
+                          ? "share of the first token's look that goes to each token; each line's sum is 1"
+                          : "share of a row's look that goes to each column; each line's sum is 1");
     free(which);
     return 0;
 }
@@ -323,7 +339,8 @@ void matrix_reorder(struct matrix *m) {
     char **row = xmalloc((n + 1) * sizeof *row), **column = xmalloc((n + 1) * sizeof *column);
     BUG_IF(!m->order);
     for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < n; j++) value[i * n + j] = m->value[(size_t)m->order[i] * n + (size_t)m->order[j]];
+        for (size_t j = 0; j < n; j++)
+            value[i * n + j] = m->value[(size_t)m->order[i] * n + (size_t)m->order[j]];
         row[i] = m->row_name[m->order[i]];
         column[i] = m->column_name[m->order[i]];
     }
@@ -376,8 +393,9 @@ int matrix_read(struct matrix *m, struct store *s, int64_t id, struct err *e) {
     if (rc) return rc;
     enum matrix_of of = OF_CLASSES;
     while (of < OF_COUNT - 1 && strcmp(k.name, matrix_of_names[of])) of++;
-    static const char *const measure[OF_COUNT] = { "cosine", "cosine", "cka", "principal angles, cosine", "share",
-                                                   "cosine", "cosine", "cosine", "share" };
+    static const char *const measure[OF_COUNT] = { "cosine", "cosine", "cka",    "principal angles, cosine",
+                                                   "share",  "cosine", "cosine", "cosine",
+                                                   "share" };
     bool debiased = of == OF_LAYERS && strstr(k.about, "\"measure\":\"debiased-cka\"");
     matrix_new(m, of, debiased ? debiased_cka : measure[of], k.rows, k.columns);
     rc = matrix_read_names(m->row_name, k.rows, k.row_names, e);
@@ -414,8 +432,13 @@ int matrix_keep(struct matrix *m, struct store *s, bool keep, struct err *e) {
     float *data = xmalloc((all + 1) * sizeof *data);
     for (size_t i = 0; i < all; i++) data[i] = (float)m->value[i];
     char *rows = names_json(m->row_name, m->rows), *columns = names_json(m->column_name, m->columns);
-    struct store_matrix k = { .run = m->run, .name = (char *)(uintptr_t)matrix_of_names[m->of], .about = m->about,
-                              .rows = m->rows, .columns = m->columns, .row_names = rows, .column_names = columns,
+    struct store_matrix k = { .run = m->run,
+                              .name = (char *)(uintptr_t)matrix_of_names[m->of],
+                              .about = m->about,
+                              .rows = m->rows,
+                              .columns = m->columns,
+                              .row_names = rows,
+                              .column_names = columns,
                               .data = data };
     rc = store_matrix_add(s, &k, &m->id, e);
     free(data);

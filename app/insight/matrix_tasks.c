@@ -1,5 +1,5 @@
-/* Matrices of a run's tasks (matrix.h): prototypes, task embeddings, each task's own weights, and what is looked at of a
- * prefix. */
+/* Matrices of a run's tasks (matrix.h): prototypes, task embeddings, each task's own weights, and what is
+ * looked at of a prefix. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,11 +19,17 @@ static const struct plan *plan_of(const struct probe *p) { return predictor_plan
 static int has_prototypes(const struct probe *p, struct err *e) {
     const struct plan_tensor *k = plan_prototypes(plan_of(p));
     if (!p->retrieved)
-        return err_set(e, ERR_USAGE, "%s has no retriever, so that no row has a vector to compare: --of tasks compares "
-                       "task embeddings", p->opened.method);
-    if (!k) return err_set(e, ERR_USAGE, "%s has no prototypes: they are the task embeddings of a generator", p->opened.method);
+        return err_set(e, ERR_USAGE,
+                       "%s has no retriever, so that no row has a vector to compare: --of tasks compares "
+                       "task embeddings",
+                       p->opened.method);
+    if (!k)
+        return err_set(e, ERR_USAGE, "%s has no prototypes: they are the task embeddings of a generator",
+                       p->opened.method);
     if (k->cols == p->retrieved) return 0;
-    return err_set(e, ERR_USAGE, "%s: its retriever's vectors have %d values, its prototypes %" PRId64 ": they do not compare",
+    return err_set(e, ERR_USAGE,
+                   "%s: its retriever's vectors have %d values, its prototypes %" PRId64
+                   ": they do not compare",
                    p->opened.method, p->retrieved, k->cols);
 }
 
@@ -34,7 +40,8 @@ static int has_own_weights(const struct probe *p, struct err *e) {
         if (plan->made_tensor[i].blocks > 1) return 0;
     for (int i = 0; i < plan->tensors; i++)
         if (plan->tensor[i].kind == PLAN_OWN && plan->tensor[i].blocks > 1) return 0;
-    return err_set(e, ERR_USAGE, "%s has no weights of each task: nothing of it is a task's own", p->opened.method);
+    return err_set(e, ERR_USAGE, "%s has no weights of each task: nothing of it is a task's own",
+                   p->opened.method);
 }
 
 static int has_prefix(const struct probe *p, struct err *e) {
@@ -62,10 +69,13 @@ int matrix_possible(const struct probe *p, enum matrix_of of, struct err *e) {
     if (of == OF_WEIGHTS) return has_own_weights(p, e);
     if (plan_prototypes(plan_of(p))) return 0;
     return err_set(e, ERR_USAGE, "%s has no task embeddings: %s", p->opened.method,
-                   method_has_generator(&plan_of(p)->method) ? "its generator reads no task" : "it has no generator");
+                   method_has_generator(&plan_of(p)->method) ? "its generator reads no task"
+                                                             : "it has no generator");
 }
 
-static char *task_name(const struct probe *p, int task) { return xstrdup(predictor_task(p->opened.predictor, task)); }
+static char *task_name(const struct probe *p, int task) {
+    return xstrdup(predictor_task(p->opened.predictor, task));
+}
 
 /* Title "WHAT of #3"; and what follows from the description. */
 static void matrix_tasks_finish(struct matrix *m, const struct probe *p, const char *what) {
@@ -113,13 +123,16 @@ static char *matrix_tasks_note_of(const struct probe *p, const struct prototype_
     if (!x->rows) return xstrdup("no rows");
     int best = nearest_of(p, x);
     double sd = margin_deviation(x->rows, x->sum, x->squares);
-    if (seen) return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows, x->sum / x->rows, sd);
-    return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows, predictor_task(p->opened.predictor, best),
-                   x->sum / x->rows, sd);
+    if (seen)
+        return xprintf("%d of %d rows to its own, margin %.2f \u00b1 %.2f sd", x->right, x->rows,
+                       x->sum / x->rows, sd);
+    return xprintf("%d of %d rows to %s, margin %.2f \u00b1 %.2f sd", x->vote[best], x->rows,
+                   predictor_task(p->opened.predictor, best), x->sum / x->rows, sd);
 }
 
 /* Cosines of all drawn rows with all prototypes into m, and what is nearest into near (one a task). */
-static int compare_rows(struct matrix *m, const struct probe *p, const real *k, struct prototype_votes *near, struct err *e) {
+static int compare_rows(struct matrix *m, const struct probe *p, const real *k, struct prototype_votes *near,
+                        struct err *e) {
     const struct rowset *r = &p->rows;
     int n = m->columns;
     double *cosine = xmalloc(((size_t)r->n * (size_t)n + 1) * sizeof *cosine);
@@ -130,8 +143,8 @@ static int compare_rows(struct matrix *m, const struct probe *p, const real *k, 
         for (int j = 0; j < n; j++) {
             double v = cosine[(size_t)i * (size_t)n + (size_t)j];
             if (isnan(v))
-                rc = err_set(e, ERR_FAILED, "%s: row %lld, or the prototype of %s, is a zero vector", r->task[t],
-                             (long long)r->row[i], predictor_task(p->opened.predictor, j));
+                rc = err_set(e, ERR_FAILED, "%s: row %lld, or the prototype of %s, is a zero vector",
+                             r->task[t], (long long)r->row[i], predictor_task(p->opened.predictor, j));
             m->value[t * n + j] += v;
         }
         if (!rc) take_row(&near[t], cosine + (size_t)i * (size_t)n, n, p->task[t].of_run);
@@ -143,7 +156,8 @@ static int compare_rows(struct matrix *m, const struct probe *p, const real *k, 
 }
 
 /* Of the run's own tasks together. */
-static struct prototype_votes votes_of_all(const struct probe *p, const struct prototype_votes *near, int tasks) {
+static struct prototype_votes votes_of_all(const struct probe *p, const struct prototype_votes *near,
+                                           int tasks) {
     struct prototype_votes all = { 0 };
     for (int t = 0; t < tasks; t++) {
         if (p->task[t].of_run < 0) continue;
@@ -166,7 +180,8 @@ static void tell_near(struct matrix *m, const struct probe *p, const struct prot
     }
     if (!all.rows) return;
     m->beside = xprintf("row argmax right %d of %d (%.3f)   margin %.2f \u00b1 %.2f sd", all.right, all.rows,
-                        (double)all.right / all.rows, all.sum / all.rows, margin_deviation(all.rows, all.sum, all.squares));
+                        (double)all.right / all.rows, all.sum / all.rows,
+                        margin_deviation(all.rows, all.sum, all.squares));
 }
 
 /* The same as numbers, of all and of each task. */
@@ -207,7 +222,8 @@ int matrix_prototypes(struct matrix *m, const struct probe *p, struct err *e) {
         add_near(&about, p, near, tasks);
         matrix_end_description(m, &about);
         m->title = xprintf("rows by prototypes of %s, cosine", matrix_side_name(p));
-        m->what = xprintf("each task's mean cosine of retrieved vectors with the tasks' prototypes, %d rows", p->rows.n);
+        m->what = xprintf("each task's mean cosine of retrieved vectors with the tasks' prototypes, %d rows",
+                          p->rows.n);
         m->undefined = "a task without rows";
     }
     for (int t = 0; t < tasks; t++) free(near[t].vote);
@@ -349,13 +365,17 @@ int matrix_weights(struct matrix *m, const struct probe *p, struct crew *crew, s
         char *word = layer_word(here);
         m->row_name[i] = xprintf("%s %s", word, m->column_name[i % tasks]);
         free(word);
-        for (int t = 0; t < tasks; t++) m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
+        for (int t = 0; t < tasks; t++)
+            m->value[i * tasks + t] = blocks_alike(list, n, here->stack, here->layer, i % tasks, t);
     }
     matrix_tasks_finish(m, p, "weights of each task, by layer,");
-    m->what = rows ? xprintf("cosine of all values that two tasks have in a layer; of what is made for each row the mean over "
-                             "the task's, %d rows in all", p->rows.n)
-                   : xstrdup("cosine of all values that two tasks have in a layer, made by a generator or trained one a task");
-    m->undefined = rows ? "a task without rows, or its values there are all 0" : "a task's values there are all 0";
+    m->what = rows ? xprintf("cosine of all values that two tasks have in a layer; of what is made for each "
+                             "row the mean over the task's, %d rows in all",
+                             p->rows.n)
+                   : xstrdup("cosine of all values that two tasks have in a layer, made by a generator or "
+                             "trained one a task");
+    m->undefined = rows ? "a task without rows, or its values there are all 0"
+                        : "a task's values there are all 0";
     free(rows);
     free(at);
     free(list);
@@ -372,7 +392,8 @@ static char *mass_word(const struct mass_place *at, bool stacks) {
 }
 
 /* Rows of m for one task: a line a layer, all heads and each. */
-static void take_mass(struct matrix *m, int first, const char *task, const struct attention_mass *x, bool stacks) {
+static void take_mass(struct matrix *m, int first, const char *task, const struct attention_mass *x,
+                      bool stacks) {
     for (int l = 0; l < x->places; l++) {
         double *line = m->value + (size_t)(first + l) * (size_t)m->columns, sum = 0;
         char *word = mass_word(&x->at[l], stacks);
@@ -394,7 +415,8 @@ int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, stru
     }
     if (!rc) {
         matrix_new(m, OF_MASS, "share", rows, a->heads + 1);
-        for (int h = 0; h <= a->heads; h++) m->column_name[h] = h ? xprintf("head %d", h) : xstrdup("all heads");
+        for (int h = 0; h <= a->heads; h++)
+            m->column_name[h] = h ? xprintf("head %d", h) : xstrdup("all heads");
     }
     for (int t = 0, first = 0; !rc && t < p->tasks; first += of[t++].places)
         take_mass(m, first, p->tasks > 1 ? p->rows.task[t] : NULL, &of[t], a->decoder_layers > 0);
@@ -402,7 +424,8 @@ int matrix_mass(struct matrix *m, const struct probe *p, struct crew *crew, stru
     free(of);
     if (rc) return rc;
     matrix_tasks_finish(m, p, "softmax mass on the prefix");
-    m->what = xprintf("share of attention that goes to the prefix's keys, mean over tokens and %d rows", p->rows.n);
+    m->what = xprintf("share of attention that goes to the prefix's keys, mean over tokens and %d rows",
+                      p->rows.n);
     m->undefined = "this layer has no keys of a prefix";
     return 0;
 }

@@ -10,7 +10,8 @@
 
 /* Whether b belongs to the series of a. */
 static bool same_series(const struct store_embedding *a, const struct store_embedding *b) {
-    if (a->layer != b->layer || a->rows != b->rows || a->columns != b->columns || a->seed != b->seed) return false;
+    if (a->layer != b->layer || a->rows != b->rows || a->columns != b->columns || a->seed != b->seed)
+        return false;
     if (strcmp(a->pool, b->pool) || strcmp(a->split, b->split) || strcmp(a->task, b->task)) return false;
     if (!a->rows_sha256 || !b->rows_sha256) return true; /* their rows are compared when read */
     return !strcmp(a->rows_sha256, b->rows_sha256);
@@ -53,7 +54,8 @@ static int moments_choose(struct moments *m, struct store *s, bool retriever, st
         if (i + 1 == m->count || m->moment[i + 1].step != m->moment[i].step) m->moment[kept++] = m->moment[i];
     m->count = kept;
     if (m->count > 1) return 0;
-    return err_set(e, ERR_NOT_FOUND, "run %lld kept no vectors%s while it trained: train with --embed-every N",
+    return err_set(e, ERR_NOT_FOUND,
+                   "run %lld kept no vectors%s while it trained: train with --embed-every N",
                    (long long)m->run, retriever ? " of a retriever" : "");
 }
 
@@ -67,7 +69,8 @@ static void rate_vectors(void *self) {
     const struct rowset *r = &x->m->rows;
     make_unit(x->k->vector, r->n, x->m->width);
     ratings_of(&x->k->ratings, x->k->vector, r->n, x->m->width, r->label, r->classes, r->row);
-    if (r->tasks > 1) ratings_of(&x->k->by_task, x->k->vector, r->n, x->m->width, r->of_task, r->tasks, r->row);
+    if (r->tasks > 1)
+        ratings_of(&x->k->by_task, x->k->vector, r->n, x->m->width, r->of_task, r->tasks, r->row);
 }
 
 static void rate_map(void *self) {
@@ -121,7 +124,8 @@ static int read_metric(struct moments *m, struct store *s, struct err *e) {
     for (size_t k = 0; k < v.count; k++) {
         const struct store_eval_row *row = &v.row[k];
         const char *dot = strrchr(row->name, '.');
-        bool own = dot && !strcmp(dot + 1, m->metric) && !strncmp(row->name, m->split, (size_t)(dot - row->name));
+        bool own = dot && !strcmp(dot + 1, m->metric) &&
+                   !strncmp(row->name, m->split, (size_t)(dot - row->name));
         if (!(m->rows.tasks > 1 ? !strcmp(row->name, run.decides) : own)) continue;
         for (int i = 0; i < m->count; i++)
             if (m->moment[i].step == row->step && !row->value.undefined) m->moment[i].metric = row->value.v;
@@ -131,12 +135,14 @@ static int read_metric(struct moments *m, struct store *s, struct err *e) {
     return rc;
 }
 
-int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew, struct err *e) {
+int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew,
+                 struct err *e) {
     *m = (struct moments){ .run = run, .perplexity = 30, .crew = crew };
     int rc = moments_choose(m, s, retriever, e);
     for (int i = 0; !rc && i < m->count; i++) {
         rc = read_moment(m, s, &m->moment[i], e);
-        if (rc) err_prefix(e, "set %lld of step %lld", (long long)m->moment[i].set, (long long)m->moment[i].step);
+        if (rc)
+            err_prefix(e, "set %lld of step %lld", (long long)m->moment[i].set, (long long)m->moment[i].step);
     }
     if (!rc) rc = read_metric(m, s, e);
     if (rc) moments_release(m);

@@ -35,8 +35,10 @@ struct moments {
 };
 
 /* The run's longest series of sets of the same rows, layer and pooling, or of its retriever's vectors.
- * ERR_NOT_FOUND when it kept none while it trained, ERR_USAGE when sets of one series differ in their rows. */
-int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew, struct err *e);
+ * ERR_NOT_FOUND when it kept none while it trained, ERR_USAGE when sets of one series differ in their
+ * rows. */
+int moments_open(struct moments *m, struct store *s, int64_t run, bool retriever, struct crew *crew,
+                 struct err *e);
 /* One kept set alone, as the only moment. */
 int moments_open_set(struct moments *m, struct store *s, int64_t set, struct crew *crew, struct err *e);
 /* The map of moment i; those before must be there.  The same points, perplexity and seed give the

@@ -30,15 +30,15 @@ void probe_use(const struct probe *p, int task) {
     if (p->opened.all) predictor_use(p->opened.predictor, own < 0 ? 0 : own);
 }
 
-int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
-                   struct buf *said, struct err *e) {
+int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task,
+                   const struct backbone_hint *hint, struct buf *said, struct err *e) {
     *p = (struct probe){ 0 };
     int rc = opened_run(&p->opened, s, run, task, hint, said, e);
     return rc ? rc : check_model(p, e);
 }
 
-int probe_open_all(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint, struct buf *said,
-                   struct err *e) {
+int probe_open_all(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint,
+                   struct buf *said, struct err *e) {
     *p = (struct probe){ 0 };
     int rc = opened_run_all(&p->opened, s, run, hint, said, e);
     return rc ? rc : check_model(p, e);
@@ -52,8 +52,8 @@ int probe_open_model(struct probe *p, const char *model, struct err *e) {
 
 /* ---- rows ---- */
 
-int probe_sources(const char *option, const char *typed, const struct task_source *like, struct task_source out[ROWSET_TASKS],
-                  int *count, char **names, struct err *e) {
+int probe_sources(const char *option, const char *typed, const struct task_source *like,
+                  struct task_source out[ROWSET_TASKS], int *count, char **names, struct err *e) {
     *names = xstrdup(typed);
     char *rest = file_exists(typed) ? NULL : *names, *part;
     out[0] = *like;
@@ -61,7 +61,8 @@ int probe_sources(const char *option, const char *typed, const struct task_sourc
     *count = 1;
     for (int i = 0; (part = text_item(&rest)); i++) {
         if (i == ROWSET_TASKS || !*part)
-            return err_set(e, ERR_USAGE, "%s takes up to %d names with commas, not \"%s\"", option, ROWSET_TASKS, typed);
+            return err_set(e, ERR_USAGE, "%s takes up to %d names with commas, not \"%s\"", option,
+                           ROWSET_TASKS, typed);
         out[i] = *like;
         out[i].where = part;
         *count = i + 1;
@@ -122,7 +123,8 @@ static int open_own(struct probe *p, int task, const struct probe_draw *how, str
         s.names = name;
         s.names_from = "the run";
     }
-    int rc = open_task(p, &s, task, run->all && run->several ? config_task_name(&run->config, task) : NULL, how, e);
+    int rc = open_task(p, &s, task, run->all && run->several ? config_task_name(&run->config, task) : NULL,
+                       how, e);
     free(name);
     config_release(&c);
     return rc;
@@ -142,8 +144,10 @@ static int open_unseen(struct probe *p, const struct probe_draw *how, struct err
     const struct plan *plan = how->unseens && run->predictor ? predictor_plan(run->predictor) : NULL;
     int rc = 0;
     if (plan && (how->retrieved ? plan_retrieves_by_task(plan) : plan_encodes_by_task(plan)))
-        return err_set(e, ERR_USAGE, "run %lld: modules of its encoder are each task's own, so that rows of another task "
-                       "have no vector in it", (long long)run->run);
+        return err_set(e, ERR_USAGE,
+                       "run %lld: modules of its encoder are each task's own, so that rows of another task "
+                       "have no vector in it",
+                       (long long)run->run);
     if (p->tasks + how->unseens > ROWSET_TASKS)
         return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
     for (int i = 0; !rc && i < how->unseens; i++) rc = open_task(p, &how->unseen[i], -1, NULL, how, e);
@@ -152,7 +156,9 @@ static int open_unseen(struct probe *p, const struct probe_draw *how, struct err
 
 /* Puts the task into the form that the model reads, and keeps the rows as they were. */
 static int put_as_read(struct probe *p, struct probe_task *k, const struct probe_draw *how, struct err *e) {
-    const struct predictor *run = p->opened.predictor ? p->opened.predictor : how->own ? how->own->predictor : NULL;
+    const struct predictor *run = p->opened.predictor ? p->opened.predictor
+                                  : how->own          ? how->own->predictor
+                                                      : NULL;
     enum data_kind was = k->t.kind;
     size_t before = k->t.report.size;
     k->given = xmalloc(k->d->rows * sizeof *k->given);
@@ -204,15 +210,19 @@ static int insight_probe_draw(struct probe *p, int share, struct probe_task *k,
     int rc = put_as_read(p, k, how, e);
     /* a decoder that is looked at reads them */
     const struct opened *config = how->own ? how->own : &p->opened;
-    int target = k->t.kind != DATA_TEXT ? 0 : config->run ? config->config.max_target : arch_longest(&m->arch);
-    return rc ? rc : dataset_encode(k->d, m->tokenizer, (size_t)longest, (size_t)target, m->arch.vocabulary, e);
+    int target = k->t.kind != DATA_TEXT ? 0
+                 : config->run          ? config->config.max_target
+                                        : arch_longest(&m->arch);
+    return rc ? rc
+              : dataset_encode(k->d, m->tokenizer, (size_t)longest, (size_t)target, m->arch.vocabulary, e);
 }
 
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e) {
     size_t rows[ROWSET_TASKS], share[ROWSET_TASKS];
     int rc = 0;
-    if (sources > ROWSET_TASKS) return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
+    if (sources > ROWSET_TASKS)
+        return err_set(e, ERR_USAGE, "at most %d tasks can be embedded together", ROWSET_TASKS);
     if (!sources) rc = open_all(p, how, e);
     for (int i = 0; !rc && i < sources; i++) rc = open_task(p, &source[i], -1, NULL, how, e);
     if (!rc) rc = open_unseen(p, how, e);
@@ -258,8 +268,9 @@ static int probe_read_kept(struct probe *p, int layer, const struct probe_look *
         for (size_t i = 0; i < (size_t)m.rows * (size_t)m.columns; i++) p->layer[layer][i] = (real)m.data[i];
         if (predicted && !p->predicted) p->predicted = xcalloc((size_t)m.rows + 1, sizeof *p->predicted);
         for (int i = 0; predicted && i < m.rows; i++)
-            p->predicted[i] =
-                predicted[i] < 0 ? -1 : rowset_class(&p->rows, rows.of_task[i], rows.label_name[predicted[i]]);
+            p->predicted[i] = predicted[i] < 0
+                                  ? -1
+                                  : rowset_class(&p->rows, rows.of_task[i], rows.label_name[predicted[i]]);
         *found = true;
     }
     rowset_release(&rows);
@@ -272,8 +283,10 @@ static int probe_read_kept(struct probe *p, int layer, const struct probe_look *
 static bool head_is_of(const struct probe *p, int task) {
     const struct predictor *u = p->opened.predictor;
     const struct dataset *d = p->task[task].d;
-    if (p->opened.all && p->opened.several && p->task[task].of_run < 0) return false; /* another task's is in use */
-    if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes) return false;
+    if (p->opened.all && p->opened.several && p->task[task].of_run < 0)
+        return false; /* another task's is in use */
+    if (!u || predictor_is_regression(u) || predictor_classes(u) < 2 || predictor_classes(u) != d->classes)
+        return false;
     for (int i = 0; i < d->classes; i++)
         if (rowset_class(&p->rows, task, predictor_label(u, i)) < 0) return false;
     return true;
@@ -302,7 +315,8 @@ struct embedding {
 static bool probe_tell_rows(void *self, size_t rows) {
     const struct embedding *x = self;
     const struct probe *p = x->p;
-    char *what = xprintf("rows through %s: %d of %d", p->opened.run ? p->opened.method : "the model", x->first + (int)rows, p->rows.n);
+    char *what = xprintf("rows through %s: %d of %d", p->opened.run ? p->opened.method : "the model",
+                         x->first + (int)rows, p->rows.n);
     bool on = x->how->busy(x->how->self, what);
     free(what);
     return on;
@@ -320,7 +334,8 @@ static int embed_task(struct probe *p, int task, int first, real *const *to, con
                                     &x };
     if (how->busy && !probe_tell_rows(&x, 0)) return err_set(e, ERR_INTERRUPTED, "given up");
     real **at = xcalloc((size_t)p->layers + 1, sizeof *at);
-    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share) : NULL;
+    double *share = head ? xcalloc(d->rows * (size_t)predictor_classes(p->opened.predictor), sizeof *share)
+                         : NULL;
     for (int l = 0; l <= p->layers; l++) at[l] = to[l] ? to[l] + (size_t)first * (size_t)p->width : NULL;
     int rc;
     if (p->opened.predictor) rc = predictor_embed(p->opened.predictor, d, &terms, at, share, e);

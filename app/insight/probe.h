@@ -29,7 +29,7 @@ struct probe {
     size_t all;            /* rows of the splits */
     struct rowset rows;    /* what was drawn */
     int layers, width;     /* layers: the greatest layer's number */
-    int retrieved;         /* columns of the retriever's vectors, which stand behind the layers; 0: it has none */
+    int retrieved; /* columns of the retriever's vectors, which stand behind the layers; 0: it has none */
     real **layer;          /* layers+2: rows×width, or NULL where not embedded; the last: rows×retrieved */
     int64_t *set;          /* layers+2: the kept set of a layer, 0: not kept */
     int made;              /* layers that were computed, not read */
@@ -63,17 +63,17 @@ struct probe_look {
     void *self;
 };
 
-/* "A,B" as `option` was given it: each name into out, read as `like` says; a file's name may hold commas.  *names (to
- * be freed) holds them. */
-int probe_sources(const char *option, const char *typed, const struct task_source *like, struct task_source out[ROWSET_TASKS],
-                  int *count, char **names, struct err *e);
+/* "A,B" as `option` was given it: each name into out, read as `like` says; a file's name may hold commas.
+ * *names (to be freed) holds them. */
+int probe_sources(const char *option, const char *typed, const struct task_source *like,
+                  struct task_source out[ROWSET_TASKS], int *count, char **names, struct err *e);
 
 /* A run's best weights, or the model that `model` names.  probe_release frees, also after a
  * failure.  `task` as opened_run takes it; probe_open_all: with all of the run's. */
-int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task, const struct backbone_hint *hint,
+int probe_open_run(struct probe *p, struct store *s, int64_t run, const char *task,
+                   const struct backbone_hint *hint, struct buf *said, struct err *e);
+int probe_open_all(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint,
                    struct buf *said, struct err *e);
-int probe_open_all(struct probe *p, struct store *s, int64_t run, const struct backbone_hint *hint, struct buf *said,
-                   struct err *e);
 int probe_open_model(struct probe *p, const char *model, struct err *e);
 /* Opens the sources (none: the own tasks of a run), takes the split of each and draws at most `most`
  * rows evenly over the tasks, and over the classes of each; encodes them in the form that the run
@@ -81,11 +81,11 @@ int probe_open_model(struct probe *p, const char *model, struct err *e);
  * keeps the texts as given.  ERR_USAGE for unseen tasks where the encoder's modules are one a task. */
 int probe_rows(struct probe *p, const struct task_source *source, int sources, const struct probe_draw *how,
                struct err *e);
-/* The vectors at `layer`, at all layers with PROBE_ALL_LAYERS, or the retriever's (ERR_USAGE without one), and what
- * a run predicts; rows go through the run with their own task's modules. */
+/* The vectors at `layer`, at all layers with PROBE_ALL_LAYERS, or the retriever's (ERR_USAGE without one),
+ * and what a run predicts; rows go through the run with their own task's modules. */
 int probe_embed(struct probe *p, int layer, const struct probe_look *how, struct err *e);
-/* A drawn task's modules are in use from here on, of a run with all of its tasks; of one that it does not know the
- * first's, which stand in for them. */
+/* A drawn task's modules are in use from here on, of a run with all of its tasks; of one that it does not
+ * know the first's, which stand in for them. */
 void probe_use(const struct probe *p, int task);
 /* Where p->layer has a layer, and how many columns: PROBE_RETRIEVER stands behind the last. */
 int probe_place(const struct probe *p, int layer);

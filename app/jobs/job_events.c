@@ -13,8 +13,8 @@
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
 
-/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; of a stage before the last under its own
- * name, "stage1/SPLIT", so that "best" is the last one's.  Caller frees. */
+/* "TASK/SPLIT", the split of a run with one task, or what stands for all tasks; of a stage before the last
+ * under its own name, "stage1/SPLIT", so that "best" is the last one's.  Caller frees. */
 static char *split_name(const struct event *e) {
     const char *split = e->split ? e->split : ALL_TASKS_SPLIT, *task = e->split && e->task ? e->task : "";
     char stage[24] = "";
@@ -54,7 +54,8 @@ static void on_point(struct job_record *job, const struct event *e) {
     for (int i = 0; i < KEYS; i++) step.key[i] = j->key[i];
     store_step(j->store, &step);
     pthread_mutex_lock(&j->lock);
-    series_point(job->series, &(struct series_step){ e->step, e->loss, e->lr, e->grad_norm, e->tokens, e->seconds });
+    series_point(job->series,
+                 &(struct series_step){ e->step, e->loss, e->lr, e->grad_norm, e->tokens, e->seconds });
     pthread_mutex_unlock(&j->lock);
     keep_terms(job, e);
 }
@@ -126,7 +127,8 @@ static int32_t *predictions_of(const struct event_embedding *v, const struct row
     return out;
 }
 
-static void keep_set(struct job_record *job, struct store_embedding *m, const char *pool, const real *vector, int columns) {
+static void keep_set(struct job_record *job, struct store_embedding *m, const char *pool, const real *vector,
+                     int columns) {
     size_t values = (size_t)m->rows * (size_t)columns;
     m->pool = (char *)(uintptr_t)pool;
     m->columns = columns;
@@ -146,12 +148,18 @@ static void on_embedding(struct job_record *job, const struct event *e) {
     rowset_of(&rows, v->of, name, v->tasks);
     int32_t *said = predictions_of(v, &rows);
     rowset_items(&rows, said, &items);
-    struct store_embedding m = { .run = job->id, .step = e->step, .model = c->model,
-                                .task = job_events_joined(name, v->tasks),
+    struct store_embedding m = { .run = job->id,
+                                 .step = e->step,
+                                 .model = c->model,
+                                 .task = job_events_joined(name, v->tasks),
                                  .split = (char *)(uintptr_t)e->split,
-                                 .model_sha256 = job->model->sha256, .model_fingerprint = job->model->fingerprint,
+                                 .model_sha256 = job->model->sha256,
+                                 .model_fingerprint = job->model->fingerprint,
                                  .rows_sha256 = rows.sha256,
-                                 .layer = v->layer, .seed = v->seed, .rows = (int)v->rows, .items = buf_take(&items) };
+                                 .layer = v->layer,
+                                 .seed = v->seed,
+                                 .rows = (int)v->rows,
+                                 .items = buf_take(&items) };
     keep_set(job, &m, "mean", v->vector, v->columns);
     if (v->retrieved) keep_set(job, &m, "retriever", v->retrieved, v->retrieved_columns);
     free(m.task);
@@ -176,7 +184,8 @@ static void on_samples(struct job_record *job, const struct event *e) {
     pthread_mutex_lock(&job->jobs->lock);
     for (int i = 0; i < v->count; i++) {
         const struct event_sample *x = &v->sample[i];
-        series_sample(job->series, &(struct train_sample){ e->step, x->source, x->target, x->generated, x->valid });
+        series_sample(job->series,
+                      &(struct train_sample){ e->step, x->source, x->target, x->generated, x->valid });
     }
     pthread_mutex_unlock(&job->jobs->lock);
 }
@@ -218,7 +227,9 @@ void jobs__event(void *self, const struct event *e) {
     case EVENT_SAMPLE: on_samples(job, e); break;
     case EVENT_EMBEDDING: on_embedding(job, e); break;
     case EVENT_MESSAGE: store_message(job->jobs->store, job->id, e->step, e->text); break;
-    case EVENT_SAVING: store_flush(job->jobs->store, NULL); return; /* a full disk is told elsewhere, and lets none be written */
+    case EVENT_SAVING:
+        store_flush(job->jobs->store, NULL);
+        return; /* a full disk is told elsewhere, and lets none be written */
     }
     struct jobs_hook *hook = &job->jobs->hook;
     if (hook->event) hook->event(hook->self, e);

@@ -54,7 +54,8 @@ struct job_teachers {
 };
 
 /* Who teaches it, as a member of its description. */
-static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, struct buf *b, struct err *e) {
+static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, struct buf *b,
+                                  struct err *e) {
     int rc = 0;
     buf_printf(b, "%s\"taught_by\":[", b->size ? "," : "");
     for (int i = 0; !rc && i < s->count; i++) {
@@ -65,10 +66,11 @@ static int job_start_say_teachers(struct jobs *j, const struct job_teachers *s, 
     return rc;
 }
 
-/* What the run is likely to take, for its row.  The speed of the machine is measured only for a run that would take a second
- * or more at a common one. */
-static void estimate_costs(struct jobs *j, const struct run_config *c, const struct plan *p, const struct model *m,
-                           const struct job_tasks *t, int workers, struct history_row *row) {
+/* What the run is likely to take, for its row.  The speed of the machine is measured only for a run that
+ * would take a second or more at a common one. */
+static void estimate_costs(struct jobs *j, const struct run_config *c, const struct plan *p,
+                           const struct model *m, const struct job_tasks *t, int workers,
+                           struct history_row *row) {
     static const double common_rate = 100;
     struct estimate_of x = { .c = c, .p = p, .a = &m->arch, .gflops = common_rate,
                              .workers = workers > 0 ? workers : crew_width(jobs_crew(j)) };
@@ -89,12 +91,20 @@ static void estimate_costs(struct jobs *j, const struct run_config *c, const str
     if (estimate_run(&x, &cost) && cost.seconds > 0) row->estimated_seconds = cost.seconds;
 }
 
-static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s, const struct job_teachers *h,
-                                const struct run_config *c, const struct plan *p, const struct model *m, const struct job_tasks *t,
+static int job_start_create_row(struct jobs *j, const struct job_request *r, const struct job_starts *s,
+                                const struct job_teachers *h, const struct run_config *c,
+                                const struct plan *p, const struct model *m, const struct job_tasks *t,
                                 int64_t *id, struct err *e) {
     const struct run_tasks tasks = job_tasks_of(t);
-    struct history_row row = { .split = job_tasks_split(t), .steps = c->steps, .parent = r->parent, .sweep = r->sweep,
-                               .note = r->note, .name = r->name, .cell = r->cell, .tag = r->tag, .tasks = &tasks };
+    struct history_row row = { .split = job_tasks_split(t),
+                               .steps = c->steps,
+                               .parent = r->parent,
+                               .sweep = r->sweep,
+                               .note = r->note,
+                               .name = r->name,
+                               .cell = r->cell,
+                               .tag = r->tag,
+                               .tasks = &tasks };
     struct buf more = BUF_INIT;
     int rc = s->count ? job_starts_say(s, j->store, &more, e) : 0;
     if (!rc && h->count) rc = job_start_say_teachers(j, h, &more, e);
@@ -133,7 +143,8 @@ static void job_start_describe(struct job_record *job, const struct run_config *
 }
 
 /* What was read and, where the folder has a head, what becomes of it: that is said on the screen too. */
-static void tell_report(struct jobs *j, const struct model *m, const struct run_config *c, const struct job_tasks *t) {
+static void tell_report(struct jobs *j, const struct model *m, const struct run_config *c,
+                        const struct job_tasks *t) {
     struct buf report = BUF_INIT, head = BUF_INIT;
     buf_puts(&report, buf_text(&m->report));
     for (int i = 0; i < t->count; i++) {
@@ -152,7 +163,8 @@ static void tell_report(struct jobs *j, const struct model *m, const struct run_
         return;
     }
     if (!job_tasks_split(t))
-        buf_puts(&head, "no dev rows: nothing measures this run while it trains; the option split holds some out\n");
+        buf_puts(&head,
+                 "no dev rows: nothing measures this run while it trains; the option split holds some out\n");
     if (head.size) {
         head.data[head.size - 1] = '\0'; /* its line end */
         jobs__say(j, head.data);
@@ -207,8 +219,9 @@ int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct
 }
 
 /* A teacher is of the same task, so far as names say, and answers the same. */
-static int check_teacher(struct job_record *job, int64_t run, const char *path, const struct run_config *c, int task, struct model *m,
-                         const struct plan *p, const struct job_tasks *t, struct err *e) {
+static int check_teacher(struct job_record *job, int64_t run, const char *path, const struct run_config *c,
+                         int task, struct model *m, const struct plan *p, const struct job_tasks *t,
+                         struct err *e) {
     struct store_run record;
     struct predictor *x = predictor_open(path, NULL, m, e);
     if (!x) return e->code;
@@ -218,14 +231,16 @@ static int check_teacher(struct job_record *job, int64_t run, const char *path, 
     if (rc) return rc;
     const char *own = config_rows_of(c, task)->task;
     if (record.task && own && strcmp(record.task, own))
-        rc = err_set(e, ERR_USAGE, "--teachers: run %lld was trained on %s, and task %d of this run is %s: teachers stand in the order of "
-                                   "the tasks", (long long)run, record.task, task + 1, own);
+        rc = err_set(e, ERR_USAGE,
+                     "--teachers: run %lld was trained on %s, and task %d of this run is %s: teachers stand "
+                     "in the order of the tasks",
+                     (long long)run, record.task, task + 1, own);
     store_run_release(&record);
     return rc;
 }
 
-static int open_teachers(struct job_record *job, struct job_teachers *s, const struct run_config *c, struct model *m, const struct plan *p,
-                         const struct job_tasks *t, struct err *e) {
+static int open_teachers(struct job_record *job, struct job_teachers *s, const struct run_config *c,
+                         struct model *m, const struct plan *p, const struct job_tasks *t, struct err *e) {
     int n = c->teachers ? distil_runs(c->teachers, s->run, e) : 0, rc = n < 0 ? n : 0;
     for (int i = 0; !rc && i < n; i++) {
         char *path = opened_checkpoint(job->jobs->store, s->run[i], NULL, NULL, e);
@@ -237,19 +252,21 @@ static int open_teachers(struct job_record *job, struct job_teachers *s, const s
 }
 
 /* Copies of all that the run uses of others, in its folder. */
-static int keep_starts(struct job_record *job, const struct job_starts *s, const struct job_teachers *h, const struct run_config *c,
-                       int64_t id, struct err *e) {
+static int keep_starts(struct job_record *job, const struct job_starts *s, const struct job_teachers *h,
+                       const struct run_config *c, int64_t id, struct err *e) {
     char *folder = store_run_folder(job->jobs->store, id);
     int rc = job_starts_keep(s, c, folder, e);
     for (int i = 0; !rc && i < h->count; i++) rc = distil_keep(h->path[i], folder, h->run[i], e);
     free(folder);
     if (!rc) return 0;
-    store_change(job->jobs->store, &(struct store_change){ .run = id, .state = STORE_FAILED, .reason = e->text });
+    store_change(job->jobs->store,
+                 &(struct store_change){ .run = id, .state = STORE_FAILED, .reason = e->text });
     store_disown(job->jobs->store, id, NULL);
     return rc;
 }
 
-/* The runs that the method's modules begin with, of which the first is then the parent, or the parent that was asked for. */
+/* The runs that the method's modules begin with, of which the first is then the parent, or the parent that
+ * was asked for. */
 static int take_starts(struct job_request *r, struct job_starts *s, struct err *e) {
     job_starts_of(&r->config.method, s);
     if (s->said && r->from_parent && (s->count > 1 || r->parent != s->run[0]))
@@ -278,7 +295,8 @@ static int freeze(struct job_record *job, struct model *m, const struct job_task
     int64_t id;
     int rc = job_starts_open(&starts, job->jobs->store, m, p, e);
     if (!rc) rc = open_teachers(job, &teachers, c, m, p, t, e);
-    if (!rc && job_taken_back(job)) rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
+    if (!rc && job_taken_back(job))
+        rc = err_set(e, ERR_INTERRUPTED, "the run was taken back before it was made");
     else if (!rc) rc = job_start_create_row(j, job->request, &starts, &teachers, c, p, m, t, &id, e);
     plan_free(p);
     if (!rc && (starts.count || teachers.count)) rc = keep_starts(job, &starts, &teachers, c, id, e);
@@ -319,7 +337,8 @@ static struct model *find_model(struct job_record *job, struct err *e) {
 static int job_start_look(struct job_record *job, struct err *e) {
     struct jobs *j = job->jobs;
     struct run_config *c = &job->request->config;
-    struct model *m = job->resumed ? find_model(job, e) : model_share(c->model_folder ? c->model_folder : c->model, e);
+    struct model *m = job->resumed ? find_model(job, e)
+                                   : model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     struct job_tasks tasks;
     int rc = job_tasks_take(j, m, c, &tasks, e);
@@ -337,9 +356,12 @@ static int job_start_look(struct job_record *job, struct err *e) {
 static int job_start_check_resumable(const struct store_run *stored, struct err *e) {
     if (stored->state != STORE_FINISHED) return 0;
     if (stored->imported)
-        return err_set(e, ERR_USAGE, "run %lld was %s: there is no training of it to go on with; petri train --from %lld "
-                       "begins a run with its values", (long long)stored->id,
-                       strstr(stored->imported, "\"format\":\"joined\"") ? "joined of others" : "imported", (long long)stored->id);
+        return err_set(e, ERR_USAGE,
+                       "run %lld was %s: there is no training of it to go on with; petri train --from %lld "
+                       "begins a run with its values",
+                       (long long)stored->id,
+                       strstr(stored->imported, "\"format\":\"joined\"") ? "joined of others" : "imported",
+                       (long long)stored->id);
     return err_set(e, ERR_USAGE, "run %lld is finished: nothing is left to train", (long long)stored->id);
 }
 

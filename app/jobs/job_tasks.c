@@ -43,7 +43,8 @@ static bool is_right(const struct shared_task *t, const char *key) {
     return same;
 }
 
-static struct shared_task *take_task(struct jobs *j, struct model *m, const struct run_config *c, struct err *e) {
+static struct shared_task *take_task(struct jobs *j, struct model *m, const struct run_config *c,
+                                     struct err *e) {
     const struct task_source s = config_source(c, NULL);
     char *key = rows_key(m, c);
     pthread_mutex_lock(&j->lock);
@@ -115,7 +116,8 @@ static void know(struct jobs *j, struct shared_task *t, const struct model *m, c
 
 /* ---- all tasks of a run ---- */
 
-int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, struct job_tasks *out, struct err *e) {
+int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, struct job_tasks *out,
+                   struct err *e) {
     int n = config_task_count(c);
     *out = (struct job_tasks){ 0 };
     out->of = xcalloc((size_t)n + 1, sizeof *out->of);
@@ -145,7 +147,8 @@ void job_tasks_done(struct jobs *j, struct job_tasks *tasks) {
     *tasks = (struct job_tasks){ 0 };
 }
 
-void job_tasks_know(struct jobs *j, const struct job_tasks *tasks, const struct model *m, const struct run_config *c) {
+void job_tasks_know(struct jobs *j, const struct job_tasks *tasks, const struct model *m,
+                    const struct run_config *c) {
     for (int i = 0; i < tasks->count; i++) {
         struct run_config one;
         config_of_task(c, i, &one);

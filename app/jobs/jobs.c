@@ -81,7 +81,8 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook) {
     clock_cond_init(&j->changed);
     j->pool = pool_new(workers);
     pool_tell(j->pool, on_left, j);
-    if (pthread_create(&j->supervisor, NULL, jobs__supervise, j) || pthread_create(&j->starter, NULL, jobs__start, j))
+    if (pthread_create(&j->supervisor, NULL, jobs__supervise, j) ||
+        pthread_create(&j->starter, NULL, jobs__start, j))
         BUG("no threads for the jobs");
     return j;
 }
@@ -243,7 +244,8 @@ static struct job_record *neighbour(struct jobs *j, const struct job_record *of,
 void jobs_move(struct jobs *j, int64_t id, int by) {
     pthread_mutex_lock(&j->lock);
     struct job_record *job = jobs__find(j, id), *other;
-    for (int left = abs(by); left && job && job->stage == JOB_QUEUED && (other = neighbour(j, job, by < 0)); left--) {
+    for (int left = abs(by); left && job && job->stage == JOB_QUEUED && (other = neighbour(j, job, by < 0));
+         left--) {
         uint64_t turn = other->turn;
         other->turn = job->turn;
         job->turn = turn;
@@ -308,7 +310,8 @@ size_t jobs_ids(struct jobs *j, int64_t **ids) {
 
 static int jobs_place_of(struct jobs *j, const struct job_record *job) {
     int place = 1;
-    for (const struct job_record *x = j->first; x; x = x->next) place += x->stage == JOB_QUEUED && x->turn < job->turn;
+    for (const struct job_record *x = j->first; x; x = x->next)
+        place += x->stage == JOB_QUEUED && x->turn < job->turn;
     return place;
 }
 

@@ -42,8 +42,8 @@ struct jobs *jobs_new(struct store *s, int workers, struct jobs_hook hook);
 void jobs_free(struct jobs *j, bool finish);
 /* The crew, for whatever else is computed while runs train. */
 struct crew *jobs_crew(struct jobs *j);
-/* Returns the speed of one of its workers in GF/s (estimate_rate), measured when it is asked for first; 0 unless `measure`
- * where it is not measured yet. */
+/* Returns the speed of one of its workers in GF/s (estimate_rate), measured when it is asked for first; 0
+ * unless `measure` where it is not measured yet. */
 double jobs_rate(struct jobs *j, bool measure);
 
 /* What is to be trained.  Strings are copied. */
@@ -62,8 +62,8 @@ struct job_request {
 
 /* Checks, freezes the config, creates the run and queues it; on the caller's thread.  *id is its number. */
 int jobs_start(struct jobs *j, const struct job_request *r, int64_t *id, struct err *e);
-/* Completes the config as jobs_start would, and makes nothing: what is wrong with it is in *e, what it trains in
- * *trained (without the head). */
+/* Completes the config as jobs_start would, and makes nothing: what is wrong with it is in *e, what it trains
+ * in *trained (without the head). */
 int jobs_complete(struct jobs *j, struct run_config *c, int64_t *trained, struct err *e);
 /* jobs_start on the starter's thread: returns at once; a failure is told by jobs_message. */
 void jobs_start_later(struct jobs *j, const struct job_request *r);

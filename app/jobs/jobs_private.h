@@ -104,8 +104,8 @@ void jobs__await(struct jobs *j, uint64_t seen, double seconds);
 /* job_start.c */
 struct job_record *job_new(struct jobs *j);
 void job_free(struct job_record *job);
-/* Looks at what was asked.  A new run: checks it, freezes its config and gives it a row and a number.  A stored
- * one (resumed, with its number): takes it over. */
+/* Looks at what was asked.  A new run: checks it, freezes its config and gives it a row and a number.  A
+ * stored one (resumed, with its number): takes it over. */
 int job_look(struct job_record *job, struct err *e);
 /* Lists a job that was looked at; it waits for its turn. */
 void job_queue(struct job_record *job);
@@ -116,10 +116,12 @@ void job_drop_request(struct job_record *job);
 /* job_tasks.c */
 void jobs__task_free(struct shared_task *t);
 /* Reads and encodes the tasks of a config, or finds them read; on failure *out is empty. */
-int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, struct job_tasks *out, struct err *e);
+int job_tasks_take(struct jobs *j, struct model *m, const struct run_config *c, struct job_tasks *out,
+                   struct err *e);
 void job_tasks_done(struct jobs *j, struct job_tasks *tasks);
 /* Rows that were asked for by a name are found again by what the name stood for in the frozen config. */
-void job_tasks_know(struct jobs *j, const struct job_tasks *tasks, const struct model *m, const struct run_config *c);
+void job_tasks_know(struct jobs *j, const struct job_tasks *tasks, const struct model *m,
+                    const struct run_config *c);
 struct run_tasks job_tasks_of(const struct job_tasks *tasks);
 /* The split whose metric decides "best"; NULL: there is none. */
 const char *job_tasks_split(const struct job_tasks *tasks);

@@ -28,9 +28,13 @@ static void keep_file(void *self, const struct fewshot_file *f) {
     char *kind = !f->first      ? xprintf("draw.%s.k%d.d%d", task, f->k, f->draw)
                  : x->tasks > 1 ? xprintf("best.%s", task)
                                 : xstrdup("best");
-    store_artifact(x->store, &(struct store_artifact){ .run = x->id, .step = f->step, .kind = kind, .path = f->path,
-                                                       .sha256 = f->sha256,
-                                                       .bytes = !stat(f->path, &st) ? (int64_t)st.st_size : 0 });
+    store_artifact(x->store,
+                   &(struct store_artifact){ .run = x->id,
+                                             .step = f->step,
+                                             .kind = kind,
+                                             .path = f->path,
+                                             .sha256 = f->sha256,
+                                             .bytes = !stat(f->path, &st) ? (int64_t)st.st_size : 0 });
     free(kind);
     if (f->first && !x->at) snprintf(x->weights, sizeof x->weights, "%s", f->sha256);
 }
@@ -45,8 +49,15 @@ static void shots_keep_scores(struct shots *x, const struct fewshot_result *of,
         metric[i] = (struct store_metric){ m->name, m->value, *m->undefined ? m->undefined : NULL,
                                            id >= 0 ? metric_direction((enum metric_id)id) : 0 };
     }
-    struct store_evaluation v = { .run = x->id, .step = step, .split = split, .rows = of->rows, .constant = s->constant,
-                                  .none_valid = s->none_valid, .seconds = x->seconds, .count = s->count, .metric = metric };
+    struct store_evaluation v = { .run = x->id,
+                                  .step = step,
+                                  .split = split,
+                                  .rows = of->rows,
+                                  .constant = s->constant,
+                                  .none_valid = s->none_valid,
+                                  .seconds = x->seconds,
+                                  .count = s->count,
+                                  .metric = metric };
     if (s->count) store_evaluation(x->store, &v);
     free(split);
 }
@@ -57,8 +68,8 @@ static int done_of(const struct shots *x, const char *task, int k) {
     return done;
 }
 
-static void keep_summary(struct shots *x, const char *name, int k, const char *metric_said, const struct fewshot_summary *s,
-                         const char *rows) {
+static void keep_summary(struct shots *x, const char *name, int k, const char *metric_said,
+                         const struct fewshot_summary *s, const char *rows) {
     struct store_metric metric[3];
     int n = 0, id = metric_find(metric_said);
     char *split = xprintf("%s/k%d", name, k);
@@ -66,8 +77,14 @@ static void keep_summary(struct shots *x, const char *name, int k, const char *m
                                          id >= 0 ? metric_direction((enum metric_id)id) : 1 };
     if (s->n > 1) metric[n++] = (struct store_metric){ "sd", s->sd, NULL, 0 };
     if (!isnan(s->majority)) metric[n++] = (struct store_metric){ "majority", s->majority, NULL, 0 };
-    struct store_evaluation v = { .run = x->id, .step = x->how.draws, .split = split, .rows = rows, .best = true,
-                                  .seconds = x->seconds, .count = n, .metric = metric };
+    struct store_evaluation v = { .run = x->id,
+                                  .step = x->how.draws,
+                                  .split = split,
+                                  .rows = rows,
+                                  .best = true,
+                                  .seconds = x->seconds,
+                                  .count = n,
+                                  .metric = metric };
     store_evaluation(x->store, &v);
     free(split);
 }
@@ -109,7 +126,8 @@ static void keep_result(struct shots *x, const struct fewshot_result *of) {
     shots_keep_scores(x, of, &of->zero, 0);
     shots_keep_scores(x, of, &of->scores, of->steps);
     keep_mean(x, of, shots_metric_of(x, of->task));
-    store_step(x->store, &(struct store_step){ .run = x->id, .step = x->results.count, .seconds = x->seconds });
+    store_step(x->store,
+               &(struct store_step){ .run = x->id, .step = x->results.count, .seconds = x->seconds });
 }
 
 static void draw_done(void *self, const struct fewshot_result *of) {
@@ -128,7 +146,8 @@ static bool wants_stop(void *self) {
     if (x->stopped || now - x->asked < 250) return x->stopped;
     x->asked = now;
     int n = store_requests(x->store, request, COUNT_OF(request), &e);
-    for (int i = 0; i < n; i++) x->stopped = x->stopped || (request[i].run == x->id && request[i].what == STORE_STOP);
+    for (int i = 0; i < n; i++)
+        x->stopped = x->stopped || (request[i].run == x->id && request[i].what == STORE_STOP);
     return x->stopped;
 }
 
@@ -152,9 +171,22 @@ static int shots_take_up(struct shots *x, struct err *e) {
 static int train_task(struct shots *x, struct pool *pool, int i, struct err *e) {
     struct shots_task *t = &x->of[i];
     char *folder = x->tasks > 1 ? file_join(x->folder, t->name) : xstrdup(x->folder);
-    struct fewshot_work w = { .run = x->id, .how = &x->how, .task_name = t->name, .c = &t->c, .m = x->model, .task = &t->task,
-                              .rows = x->how.files ? shots__draw : NULL, .from = x->from, .meta = x->meta, .record = x->record,
-                              .folder = folder, .copies = x->folder, .pool = pool, .self = x, .file = keep_file, .done = draw_done,
+    struct fewshot_work w = { .run = x->id,
+                              .how = &x->how,
+                              .task_name = t->name,
+                              .c = &t->c,
+                              .m = x->model,
+                              .task = &t->task,
+                              .rows = x->how.files ? shots__draw : NULL,
+                              .from = x->from,
+                              .meta = x->meta,
+                              .record = x->record,
+                              .folder = folder,
+                              .copies = x->folder,
+                              .pool = pool,
+                              .self = x,
+                              .file = keep_file,
+                              .done = draw_done,
                               .stop = wants_stop };
     x->at = i;
     int rc = fewshot_run(&w, &x->results, e);
@@ -171,8 +203,8 @@ int shots_train(struct shots *x, int workers, struct err *e) {
     shots_change(x, !rc ? STORE_FINISHED : rc == ERR_INTERRUPTED ? STORE_STOPPED : STORE_FAILED,
                  rc && rc != ERR_INTERRUPTED ? e->text : NULL);
     if (rc == ERR_INTERRUPTED)
-        err_set(e, rc, "stopped with %d of %d draws; `petri resume %lld` goes on from there", x->results.count,
-                all_draws(x), (long long)x->id);
+        err_set(e, rc, "stopped with %d of %d draws; `petri resume %lld` goes on from there",
+                x->results.count, all_draws(x), (long long)x->id);
     struct err flushing = ERR_INIT;
     if (store_flush(x->store, &flushing) && !rc) {
         *e = flushing;

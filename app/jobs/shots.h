@@ -1,6 +1,7 @@
-/* Few-shot runs joined to the store (core/train/fewshot.h computes): one run for all draws, whose row is there before
- * the first is trained; each draw's scores are stored when it is done, under TASK/kK/dD, and each k's mean and standard
- * deviation under TASK/kK.  A run that was stopped or interrupted goes on with the draws that its record lacks. */
+/* Few-shot runs joined to the store (core/train/fewshot.h computes): one run for all draws, whose row is
+ * there before the first is trained; each draw's scores are stored when it is done, under TASK/kK/dD, and
+ * each k's mean and standard deviation under TASK/kK.  A run that was stopped or interrupted goes on with the
+ * draws that its record lacks. */
 #ifndef APP_JOBS_SHOTS_H
 #define APP_JOBS_SHOTS_H
 
@@ -17,7 +18,8 @@ struct shots_request {
     const char *model;            /* where its model lies now, by the user; or NULL */
     const struct run_config *rows; /* of one task: the members that say which rows */
     const char *tasks;            /* or a table of tasks: folders, names, a list file; NULL: of rows alone */
-    const struct run_config *base; /* without a parent, or with a method of its own: method, model and options */
+    const struct run_config
+        *base; /* without a parent, or with a method of its own: method, model and options */
     bool method_said;             /* with a parent: base's method, which begins with what both have */
     struct fewshot how;
     bool tune_said;
@@ -36,14 +38,17 @@ struct shots_hook {
 };
 
 /* Reads model, rows and the parent and refuses what cannot be done, before anything is stored. */
-int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
-/* Makes the run's row, with the request's note and name.  with: the first run of those that were asked for together; 0: it
- * is that one, or alone. */
+int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out,
+                  struct err *e);
+/* Makes the run's row, with the request's note and name.  with: the first run of those that were asked for
+ * together; 0: it is that one, or alone. */
 int shots_begin(struct shots *x, const struct shots_request *r, int64_t with, struct err *e);
 /* Both, alone. */
-int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e);
+int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out,
+              struct err *e);
 /* Takes up a stopped or interrupted one.  `model` as above. */
-int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e);
+int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out,
+                 struct err *e);
 /* Trains what is missing.  ERR_INTERRUPTED when stopped: the run is then resumable. */
 int shots_train(struct shots *x, int workers, struct err *e);
 void shots_free(struct shots *x);
@@ -51,7 +56,8 @@ int64_t shots_id(const struct shots *x);
 
 /* Whether a stored run is of few shots. */
 bool shots_is(const struct store_run *run);
-/* What a stored few-shot run came to so far, read from its record: for `petri show` and the verbs' results. */
+/* What a stored few-shot run came to so far, read from its record: for `petri show` and the verbs'
+ * results. */
 struct shots_result_task {
     char *task, *metric;
 };
@@ -74,7 +80,8 @@ struct shots_results {
 int shots_results(struct store *s, const struct store_run *run, struct shots_results *out, struct err *e);
 void shots_results_release(struct shots_results *r);
 bool shots_results_have_k(const struct shots_results *r, int k);
-const struct shots_result_task *shots_results_find(const struct shots_results *r, const char *task); /* NULL: none of its */
+const struct shots_result_task *shots_results_find(const struct shots_results *r,
+                                                   const char *task); /* NULL: none of its */
 /* The list of what each task's each k came to (core/train/fewshot.h), one run's after the other's. */
 void shots_results_list(const struct shots_results *r, int runs, struct buf *b);
 

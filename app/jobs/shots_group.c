@@ -13,17 +13,23 @@
 /* ---- which runs ---- */
 
 /* *of: what tells whether it counts; its key and weights are the caller's. */
-static int open_results(struct store *s, int64_t id, struct shots_results *out, struct evidence *of, struct err *e) {
+static int open_results(struct store *s, int64_t id, struct shots_results *out, struct evidence *of,
+                        struct err *e) {
     struct store_run run;
     char key[65];
     int rc = store_run(s, id, &run, e);
     if (rc) return rc;
-    if (!shots_is(&run)) rc = err_set(e, ERR_USAGE, "run %lld is not of few shots: petri fewshot and petri adapt make such", (long long)id);
+    if (!shots_is(&run))
+        rc = err_set(e, ERR_USAGE, "run %lld is not of few shots: petri fewshot and petri adapt make such",
+                     (long long)id);
     if (!rc) rc = evidence_key(run.config, run.parent, EVIDENCE_RUN, key, e);
     if (!rc) rc = shots_results(s, &run, out, e);
     bool finished = run.state == STORE_FINISHED;
-    if (!rc) *of = (struct evidence){ .key = finished ? xstrdup(key) : NULL, .weights = xcopy(run.weights_sha256), .run = id,
-                                      .ended = run.ended };
+    if (!rc)
+        *of = (struct evidence){ .key = finished ? xstrdup(key) : NULL,
+                                 .weights = xcopy(run.weights_sha256),
+                                 .run = id,
+                                 .ended = run.ended };
     store_run_release(&run);
     return rc;
 }
@@ -42,8 +48,8 @@ static void leave_repeats_out(struct shots_group *g, struct evidence *of) {
         }
         shots_results_release(&g->of[i]);
         if (!twice)
-            buf_printf(&said, "%srun %lld repeats run %lld (same description, seed and data%s)", said.size ? "; " : "",
-                       (long long)of[i].run, (long long)of[i].counted,
+            buf_printf(&said, "%srun %lld repeats run %lld (same description, seed and data%s)",
+                       said.size ? "; " : "", (long long)of[i].run, (long long)of[i].counted,
                        of[i].differs ? "; different weights, so only the newest counts" : "");
     }
     g->runs = kept;
@@ -148,7 +154,9 @@ static int largest_common_k(const struct shots_group *g) {
 
 /* False where one of the runs has no value of the task. */
 static bool fill_gain(const struct shots_group *g, int k, const char *task, struct shots_gain *x) {
-    *x = (struct shots_gain){ .task = task, .value = xcalloc((size_t)g->runs, sizeof *x->value), .majority = NAN };
+    *x = (struct shots_gain){ .task = task,
+                              .value = xcalloc((size_t)g->runs, sizeof *x->value),
+                              .majority = NAN };
     bool all = true;
     for (int r = 0; r < g->runs; r++) {
         const struct shots_result_task *t = shots_results_find(&g->of[r], task);

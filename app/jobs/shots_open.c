@@ -1,4 +1,5 @@
-/* Making a run of few shots, or taking one up again: model, rows, the run that its draws begin from, its row. */
+/* Making a run of few shots, or taking one up again: model, rows, the run that its draws begin from, its
+ * row. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,8 @@ static int shots_open_complete_task(struct shots *x, int i, struct err *e) {
     struct task *task = &t->task;
     const struct run_tasks one = { 1, &task };
     char *called = x->how.files ? xstrdup(*name ? name : t->c.task) : NULL; /* a draw's file is no name */
-    config_settle(&t->c, t->c.form == FORM_TEXT || (t->c.form == FORM_AUTO && arch_generates(&x->model->arch)));
+    config_settle(&t->c,
+                  t->c.form == FORM_TEXT || (t->c.form == FORM_AUTO && arch_generates(&x->model->arch)));
     int rc = config_complete(&t->c, x->model, &one, e);
     if (!rc && !by_rule(x)) rc = run_check(&t->c, x->model, &one, e);
     if (called) xreplace(&t->c.task, called);
@@ -175,17 +177,22 @@ static int check_common(struct shots *x, const struct plan *p, struct err *e) {
     if (!x->how.other) return 0;
     const struct plan *from = x->meta ? fewshot_meta_plan(x->meta) : predictor_plan(x->from);
     real *values = xcalloc(p->trained + 1, sizeof *values);
-    size_t taken = plan_carry_common(p, values, from, x->meta ? fewshot_meta_params(x->meta) : predictor_params(x->from), 0);
+    size_t taken = plan_carry_common(p, values, from,
+                                     x->meta ? fewshot_meta_params(x->meta) : predictor_params(x->from), 0);
     free(values);
     if (taken) return 0;
-    return err_set(e, ERR_USAGE, "--from %lld: that run's method has nothing that this one could begin with: no module of both "
-                                 "is the same", (long long)x->parent);
+    return err_set(
+        e, ERR_USAGE,
+        "--from %lld: that run's method has nothing that this one could begin with: no module of both is the "
+        "same",
+        (long long)x->parent);
 }
 
 static void add_known(const struct shots *x, struct buf *b) {
     const struct plan *from = x->from ? predictor_plan(x->from) : NULL;
     json_open(b, "known", '[');
-    for (int i = 0; from && i < from->tasks && from->tasks > 1; i++) json_member_string(b, NULL, from->task[i]);
+    for (int i = 0; from && i < from->tasks && from->tasks > 1; i++)
+        json_member_string(b, NULL, from->task[i]);
     buf_putc(b, ']');
 }
 
@@ -213,8 +220,12 @@ static int shots_open_create_row(struct shots *x, const struct shots_request *r,
     struct task *task[RUN_TASKS];
     for (int i = 0; i < x->tasks; i++) task[i] = &x->of[i].task;
     const struct run_tasks all = { x->tasks, task };
-    struct history_row row = { .tasks = &all, .steps = (int64_t)x->tasks * x->how.ks * x->how.draws, .parent = x->parent,
-                               .note = r->note, .name = r->name, .cell = r->cell };
+    struct history_row row = { .tasks = &all,
+                               .steps = (int64_t)x->tasks * x->how.ks * x->how.draws,
+                               .parent = x->parent,
+                               .note = r->note,
+                               .name = r->name,
+                               .cell = r->cell };
     struct plan *own = by_rule(x) ? NULL : draw_plan(x, e);
     if (!own && !by_rule(x)) return e->code;
     buf_puts(&more, "\"fewshot\":{");
@@ -259,30 +270,33 @@ static int check_rule(const struct shots *x, const struct shots_request *r, stru
     if (!by_rule(x)) return 0;
     const char *idle = r->lr > 0 ? "lr" : r->tune_said ? "tune" : r->start_said ? "start" : NULL;
     if (idle)
-        return err_set(e, ERR_USAGE, "--%s: run %lld was learned over episodes: its inner loop decides that", idle,
-                       (long long)x->parent);
+        return err_set(e, ERR_USAGE, "--%s: run %lld was learned over episodes: its inner loop decides that",
+                       idle, (long long)x->parent);
     const char *unkept = fewshot_meta_unkept(x->meta);
-    if (r->how.keep && unkept) return err_set(e, ERR_USAGE, "--keep: no tensors of draws are kept: %s", unkept);
+    if (r->how.keep && unkept)
+        return err_set(e, ERR_USAGE, "--keep: no tensors of draws are kept: %s", unkept);
     struct buf said = BUF_INIT;
     if (unkept) text_line(&said, "no tensors of draws are kept: %s", unkept);
     shots__say(x, &said);
     if (r->steps > FEWSHOT_META_STEPS)
-        return err_set(e, ERR_USAGE, "--steps %lld: of a run that was learned over episodes %d at most", (long long)r->steps,
-                       FEWSHOT_META_STEPS);
+        return err_set(e, ERR_USAGE, "--steps %lld: of a run that was learned over episodes %d at most",
+                       (long long)r->steps, FEWSHOT_META_STEPS);
     return 0;
 }
 
 /* A draw is one classifier's training: what makes heads of episodes is learned before. */
 static int check_head(const struct shots *x, struct err *e) {
     if (by_rule(x) || !x->c.method.generated.on) return 0;
-    return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode, which a run learns first: "
-                                 "petri train --regime meta with this method, then petri fewshot --from RUN; or leave + "
-                                 "generated-head out");
+    return err_set(
+        e, ERR_USAGE,
+        "--method: its generated head is made for the classes of an episode, which a run learns first: petri "
+        "train --regime meta with this method, then petri fewshot --from RUN; or leave + generated-head out");
 }
 
 static int shots_open_make(struct shots *x, const struct shots_request *r, struct err *e) {
     if (begin_config(x, r, e) || check_rule(x, r, e) || check_head(x, e)) return e->code;
-    if (x->from && !r->start_said) x->how.start = retrieve_has_prototypes(x->from) ? FEWSHOT_VOTE : FEWSHOT_LOWEST;
+    if (x->from && !r->start_said)
+        x->how.start = retrieve_has_prototypes(x->from) ? FEWSHOT_VOTE : FEWSHOT_LOWEST;
     set_options(x, r);
     if (find_rows(x, r, e)) return e->code;
     for (int i = 0; i < x->tasks; i++)
@@ -298,7 +312,8 @@ static void set_paths(struct shots *x) {
     x->record = fewshot_record_path(x->folder);
 }
 
-int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
+int shots_prepare(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out,
+                  struct err *e) {
     struct shots *x = xcalloc(1, sizeof *x);
     *out = NULL;
     x->store = s;
@@ -321,11 +336,14 @@ int shots_begin(struct shots *x, const struct shots_request *r, int64_t with, st
     if (rc) return rc;
     set_paths(x);
     rc = job_starts_keep(&x->starts, &x->of[0].c, x->folder, e);
-    if (rc) store_change(x->store, &(struct store_change){ .run = x->id, .state = STORE_FAILED, .reason = e->text });
+    if (rc)
+        store_change(x->store,
+                     &(struct store_change){ .run = x->id, .state = STORE_FAILED, .reason = e->text });
     return rc;
 }
 
-int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out, struct err *e) {
+int shots_new(struct store *s, const struct shots_request *r, struct shots_hook hook, struct shots **out,
+              struct err *e) {
     int rc = shots_prepare(s, r, hook, out, e);
     if (!rc) rc = shots_begin(*out, r, 0, e);
     if (!rc) return 0;
@@ -343,7 +361,8 @@ int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **a
     if (!*all) return e->code;
     const json_t *o = json_object_get(*all, "fewshot");
     int rc = o ? fewshot_from_json(o, how, e)
-               : err_set(e, ERR_INPUT, "run %lld: its config does not say how its draws are made", (long long)run->id);
+               : err_set(e, ERR_INPUT, "run %lld: its config does not say how its draws are made",
+                         (long long)run->id);
     if (!rc) return 0;
     json_decref(*all);
     return rc;
@@ -351,7 +370,8 @@ int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **a
 
 static int shots_open_same_file(const char *was, const char *now, const char *path, struct err *e) {
     if (!was || !now || !strcmp(was, now)) return 0;
-    return err_set(e, ERR_INPUT, "%s: changed since this run was begun; resume with the file as it was", path);
+    return err_set(e, ERR_INPUT, "%s: changed since this run was begun; resume with the file as it was",
+                   path);
 }
 
 static int shots_open_check_rows(const struct shots_task *t, struct err *e) {
@@ -400,7 +420,8 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     return recall_tasks(x, e);
 }
 
-int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out, struct err *e) {
+int shots_resume(struct store *s, int64_t run, const char *model, struct shots_hook hook, struct shots **out,
+                 struct err *e) {
     struct shots *x = xcalloc(1, sizeof *x);
     struct store_run stored;
     *out = NULL;

@@ -47,12 +47,14 @@ struct shots {
 void shots__key_name(const char *task, char out[PLAN_TASK]);
 /* Says the lines, and releases them. */
 void shots__say(const struct shots *x, struct buf *lines);
-/* What a stored run's config says beside a config's members; json_decref(*all), of which "fewshot" is a member. */
+/* What a stored run's config says beside a config's members; json_decref(*all), of which "fewshot" is a
+ * member. */
 int shots__read_how(const struct store_run *run, struct fewshot *how, json_t **all, struct err *e);
 
 /* shots_rows.c */
-/* The tasks of --tasks into x->of, their rows described but not read: a folder of LEOPARD's layout, or of such, or any
- * list.  Those of the layout that have no eval file, or one below 100 rows, are left out and said. */
+/* The tasks of --tasks into x->of, their rows described but not read: a folder of LEOPARD's layout, or of
+ * such, or any list.  Those of the layout that have no eval file, or one below 100 rows, are left out and
+ * said. */
 int shots__find_tasks(struct shots *x, const char *what, struct err *e);
 /* Reads and prepares a task whose config is known; one of the layout by the draws that it asks for. */
 int shots__open_task(struct shots *x, struct shots_task *t, struct err *e);

@@ -23,7 +23,8 @@ static void take_left_out(const json_t *list, struct shots_results *out) {
     json_array_foreach(list, i, item) {
         const char *task = json_string_value(json_object_get(item, "task")),
                    *why = json_string_value(json_object_get(item, "why"));
-        out->left_out[out->left_outs++] = (struct shots_left_out){ xstrdup(task ? task : ""), xstrdup(why ? why : "") };
+        out->left_out[out->left_outs++] = (struct shots_left_out){ xstrdup(task ? task : ""),
+                                                                   xstrdup(why ? why : "") };
     }
 }
 
@@ -102,8 +103,12 @@ void shots_results_list(const struct shots_results *r, int runs, struct buf *b) 
     buf_putc(b, '[');
     for (int i = 0; i < runs; i++)
         for (int k = 0; k < r[i].tasks; k++) {
-            const struct fewshot_table t = { r[i].of[k].task, r[i].of[k].metric, r[i].table || runs > 1 ? r[i].method : NULL,
-                                             (const char *const *)r[i].known_name, runs > 1 ? r[i].run : 0, r[i].from };
+            const struct fewshot_table t = { r[i].of[k].task,
+                                             r[i].of[k].metric,
+                                             r[i].table || runs > 1 ? r[i].method : NULL,
+                                             (const char *const *)r[i].known_name,
+                                             runs > 1 ? r[i].run : 0,
+                                             r[i].from };
             fewshot_results_json(&r[i].results, &r[i].how, &t, b);
         }
     buf_putc(b, ']');

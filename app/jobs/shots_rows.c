@@ -90,8 +90,8 @@ static int describe_files(const struct shots *x, const struct leopard_task *l, c
                           struct run_config *rows, struct err *e) {
     for (int i = 0; i < x->how.ks; i++)
         if (!has_draws(x, l->prefix, x->how.k[i]))
-            return err_set(e, ERR_NOT_FOUND, "%s: has no draw of %d rows a class (%s_train_D_%d.json)", l->name, x->how.k[i],
-                           l->prefix, x->how.k[i]);
+            return err_set(e, ERR_NOT_FOUND, "%s: has no draw of %d rows a class (%s_train_D_%d.json)",
+                           l->name, x->how.k[i], l->prefix, x->how.k[i]);
     config_init(rows);
     rows->train_file = some_draw(x, l->prefix);
     rows->dev_file = leopard_eval(l->prefix);
@@ -133,7 +133,8 @@ static int find_leopards(struct shots *x, const char *what, bool *found, struct 
     }
     free(copy);
     if (!rc && of_layout && of_layout < parts)
-        rc = err_set(e, ERR_USAGE, "--tasks %s: folders of draws and other tasks do not go into one table", what);
+        rc = err_set(e, ERR_USAGE, "--tasks %s: folders of draws and other tasks do not go into one table",
+                     what);
     *found = of_layout > 0;
     if (!rc && *found && !x->tasks) rc = err_set(e, ERR_INPUT, "--tasks %s: no task is left", what);
     return rc;
@@ -187,7 +188,8 @@ static void of_files(const struct shots_task *t, struct task_source *s) {
 int shots__open_task(struct shots *x, struct shots_task *t, struct err *e) {
     struct task_source s = config_source(&t->c, NULL);
     if (!x->model->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
+        return err_set(e, ERR_INPUT,
+                       "%s: has no tokenizer (tokenizer.json or vocab.txt), so no text can be read",
                        x->model->folder);
     if (x->how.files && find_classes(t, e)) return e->code;
     if (x->how.files) of_files(t, &s);
@@ -213,7 +215,10 @@ int shots__draw(void *self, int k, int draw, struct task *out, char why[200], st
     struct shots_task *t = &x->of[x->at];
     struct err own = ERR_INIT;
     char *path = leopard_draw(t->prefix, draw, k);
-    struct task_source s = { .train = path, .text = "sentence1", .text_b = t->pair ? "sentence2" : NULL, .label = "label",
+    struct task_source s = { .train = path,
+                             .text = "sentence1",
+                             .text_b = t->pair ? "sentence2" : NULL,
+                             .label = "label",
                              .kind = DATA_KIND_CLASSES };
     of_files(t, &s);
     int rc = 0;

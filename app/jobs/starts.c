@@ -37,13 +37,14 @@ int job_starts_say(const struct job_starts *s, struct store *store, struct buf *
 }
 
 /* The values of one of them; NULL with *e where they are none for it. */
-static struct predictor *open_start(struct store *store, int64_t run, bool said, struct model *m, const struct plan *p,
-                                    struct err *e) {
+static struct predictor *open_start(struct store *store, int64_t run, bool said, struct model *m,
+                                    const struct plan *p, struct err *e) {
     int lacking = -1;
     char *path = opened_checkpoint(store, run, NULL, NULL, e);
     if (!path && said && e->code == ERR_NOT_FOUND) {
         char *why = xstrdup(e->text);
-        err_set(e, ERR_NOT_FOUND, "%s; a run that began with its values keeps a copy: petri train --from that one", why);
+        err_set(e, ERR_NOT_FOUND,
+                "%s; a run that began with its values keeps a copy: petri train --from that one", why);
         free(why);
     }
     struct predictor *from = path ? predictor_open(path, NULL, m, e) : NULL;
@@ -51,26 +52,34 @@ static struct predictor *open_start(struct store *store, int64_t run, bool said,
     if (from && p->tasks > 1)
         err_set(e, ERR_USAGE, "--from: a run of several tasks cannot begin with another's values");
     else if (from && !predictor_make_plain(from, e) && !start_values(p, said ? (int)run : 0, from, &lacking))
-        err_set(e, ERR_USAGE, "%s: run %lld has no values for module %d of this method: no module of it is the same",
+        err_set(e, ERR_USAGE,
+                "%s: run %lld has no values for module %d of this method: no module of it is the same",
                 lacking >= 0 ? "init" : "--from", (long long)run, lacking >= 0 ? lacking + 1 : 1);
     if (!from || !e->code) return from;
     predictor_free(from);
     return NULL;
 }
 
-int job_starts_open(struct job_starts *s, struct store *store, struct model *m, const struct plan *p, struct err *e) {
+int job_starts_open(struct job_starts *s, struct store *store, struct model *m, const struct plan *p,
+                    struct err *e) {
     for (int i = 0; i < s->count; i++)
         if (!(s->from[i] = open_start(store, s->run[i], s->said, m, p, e))) return e->code;
     if (!s->count && p->method.fusion.on)
-        return err_set(e, ERR_USAGE, "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
+        return err_set(
+            e, ERR_USAGE,
+            "V75: fused adapters are other runs': say fusion(runs=3|5), or init=run(N) of each of them");
     if (!s->count && p->method.attempt.on)
-        return err_set(e, ERR_USAGE, "V78: the prompts that attempt joins are other runs': say attempt(runs=3|5), or init=run(N) of each");
+        return err_set(e, ERR_USAGE,
+                       "V78: the prompts that attempt joins are other runs': say attempt(runs=3|5), or "
+                       "init=run(N) of each");
     return 0;
 }
 
-int job_starts_keep(const struct job_starts *s, const struct run_config *c, const char *folder, struct err *e) {
+int job_starts_keep(const struct job_starts *s, const struct run_config *c, const char *folder,
+                    struct err *e) {
     int rc = 0;
-    for (int i = 0; !rc && i < s->count; i++) rc = start_keep(s->from[i], c, folder, i ? (int)s->run[i] : 0, e);
+    for (int i = 0; !rc && i < s->count; i++)
+        rc = start_keep(s->from[i], c, folder, i ? (int)s->run[i] : 0, e);
     return rc;
 }
 

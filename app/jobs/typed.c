@@ -20,7 +20,8 @@ static bool typed_is_first(const struct typed_option *o) {
 }
 
 /* The run's method is its last stage's: a method beside them must be that. */
-static int check_stages_method(const struct typed_option *o, int n, const struct run_config *c, struct err *e) {
+static int check_stages_method(const struct typed_option *o, int n, const struct run_config *c,
+                               struct err *e) {
     struct stages *s = is_given(o, n, "method") ? config_stages(c) : NULL;
     int rc = 0;
     if (s && !stages_has_method(s, &c->method)) {
@@ -37,7 +38,8 @@ static int check_spellings(const struct typed_option *o, int n, struct err *e) {
         const char *name = config_option_name(o[i].spelling);
         for (int k = 0; name && k < i; k++)
             if (!strcmp(name, config_option_name(o[k].spelling)))
-                return err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", o[k].spelling, o[i].spelling);
+                return err_set(e, ERR_USAGE, "--%s and --%s are the same option; give one", o[k].spelling,
+                               o[i].spelling);
     }
     return 0;
 }
@@ -54,22 +56,26 @@ static int put_in_place(const char *name, const char *value, struct run_config *
     return 0;
 }
 
-/* `onto` what another run was made with: what takes the place of something first, then what stages say of the run, then
- * the rest. */
+/* `onto` what another run was made with: what takes the place of something first, then what stages say of the
+ * run, then the rest. */
 static int set_all(const struct typed_option *o, int n, bool onto, struct run_config *c, struct err *e) {
     if (check_spellings(o, n, e)) return e->code;
     for (int turn = 0; turn < 3; turn++)
         for (int i = 0; i < n; i++) {
             const char *name = config_option_name(o[i].spelling);
             int of = onto && typed_takes_place(name) ? 0 : typed_is_first(&o[i]) ? 1 : 2;
-            if (of == turn && (turn ? config_set(c, o[i].spelling, o[i].value, e) : put_in_place(name, o[i].value, c, e))) return e->code;
+            if (of == turn &&
+                (turn ? config_set(c, o[i].spelling, o[i].value, e) : put_in_place(name, o[i].value, c, e)))
+                return e->code;
         }
     return check_stages_method(o, n, c, e);
 }
 
 /* Options of which one makes the other pointless. */
 static int check_pairs(const struct typed_option *o, int n, struct err *e) {
-    static const char *const pair[][2] = { { "steps", "epochs" }, { "header", "no-header" }, { "dev", "no-dev" } };
+    static const char *const pair[][2] = { { "steps", "epochs" },
+                                           { "header", "no-header" },
+                                           { "dev", "no-dev" } };
     for (size_t i = 0; i < COUNT_OF(pair); i++)
         if (is_given(o, n, pair[i][0]) && is_given(o, n, pair[i][1]))
             return err_set(e, ERR_USAGE, "give --%s or --%s, not both", pair[i][0], pair[i][1]);
@@ -79,15 +85,19 @@ static int check_pairs(const struct typed_option *o, int n, struct err *e) {
 int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
     if (set_all(o, n, false, c, e)) return e->code;
     if (regime_is_fewshot(c->regime))
-        return err_set(e, ERR_USAGE, "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are "
-                                     "its regimes", c->regime);
+        return err_set(
+            e, ERR_USAGE,
+            "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are its "
+            "regimes",
+            c->regime);
     if (!c->model) config_take_model(c, paths_model());
     if (check_pairs(o, n, e)) return e->code;
     if (c->train_file && c->task)
         return err_set(e, ERR_USAGE, "give --task, or --train with --dev, not both");
     if (c->dev_file && !c->train_file) return err_set(e, ERR_USAGE, "--dev needs --train with it");
     if (c->tasks_given && (c->train_file || c->task))
-        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both", c->task ? "--task" : "--train with --dev");
+        return err_set(e, ERR_USAGE, "give --tasks, or %s, not both",
+                       c->task ? "--task" : "--train with --dev");
     if (c->tasks_given) return config_set_tasks(c, c->tasks_given, e);
     if (!c->train_file && !c->task && !c->episodes) return config_set(c, "task", paths_task(), e);
     return 0;
@@ -96,7 +106,8 @@ int typed_config(const struct typed_option *o, int n, struct run_config *c, stru
 int typed_onto(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
     int rows = is_given(o, n, "task") + is_given(o, n, "train") + is_given(o, n, "tasks");
     if (check_spellings(o, n, e)) return e->code;
-    if (rows > 1) return err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
+    if (rows > 1)
+        return err_set(e, ERR_USAGE, "give --task, --tasks, or --train with --dev, not two of them");
     if (check_pairs(o, n, e)) return e->code;
     if (is_given(o, n, "train")) {
         config_take_task(c, "");

@@ -50,7 +50,8 @@ static int open_started(struct lesson_play *p, const char *method, struct probe 
     struct probe_draw draw = lesson_draw;
     draw.max_len = TOKENS;
     int rc = lesson_config(p, &o, 1, 0, &c, e);
-    if (!rc && config_task_count(&c) != 1) rc = err_set(e, ERR_USAGE, "a method at its start is looked at on one task");
+    if (!rc && config_task_count(&c) != 1)
+        rc = err_set(e, ERR_USAGE, "a method at its start is looked at on one task");
     if (!rc) rc = probe_open_model(probe, c.model, e);
     if (!rc) {
         const struct task_source source = config_source(&c, NULL);
@@ -58,8 +59,9 @@ static int open_started(struct lesson_play *p, const char *method, struct probe 
     }
     if (!rc) {
         const struct dataset *d = probe->task[0].d;
-        const struct predictor_parts parts = { .m = probe->opened.model, .c = &c, .gold = d->kind, .labels = d->classes,
-                                               .label = d->class_name };
+        const struct predictor_parts parts = {
+            .m = probe->opened.model, .c = &c, .gold = d->kind, .labels = d->classes, .label = d->class_name
+        };
         probe->opened.predictor = predictor_new(&parts, e);
         rc = probe->opened.predictor ? 0 : e->code;
     }
@@ -72,14 +74,15 @@ static int open_trained(struct lesson_play *p, int64_t run, struct probe *probe,
     return rc ? rc : probe_rows(probe, NULL, 0, &lesson_draw, e);
 }
 
-int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a, const struct lesson_result **r,
-                           struct err *e) {
+int lesson_measure_runs_of(const struct lesson_play *p, const struct expression_argument *a,
+                           const struct lesson_result **r, struct err *e) {
     *r = &p->progress->of[a->run];
     if ((*r)->state == LESSON_DONE && (*r)->runs) return 0;
     return err_set(e, ERR_USAGE, "\"%s\" has not been run", p->lesson->step[a->run].name);
 }
 
-static int subject_of(struct lesson_play *p, const struct expression_argument *a, struct lesson_subject **out, struct err *e) {
+static int subject_of(struct lesson_play *p, const struct expression_argument *a, struct lesson_subject **out,
+                      struct err *e) {
     const struct lesson_result *r = NULL;
     if (a->takes == QUANTITY_RUN && lesson_measure_runs_of(p, a, &r, e)) return e->code;
     int64_t run = r ? r->run[0] : 0;
@@ -99,7 +102,8 @@ static int subject_of(struct lesson_play *p, const struct expression_argument *a
     return 0;
 }
 
-int lesson_measure_probe(struct lesson_play *p, const struct expression_argument *a, const struct probe **out, struct err *e) {
+int lesson_measure_probe(struct lesson_play *p, const struct expression_argument *a, const struct probe **out,
+                         struct err *e) {
     struct lesson_subject *s;
     int rc = subject_of(p, a, &s, e);
     if (!rc) *out = &s->probe;
@@ -107,19 +111,22 @@ int lesson_measure_probe(struct lesson_play *p, const struct expression_argument
 }
 
 static int layer_of(double v, int layers, int *out, struct err *e) {
-    if (v != floor(v) || v < 1 || v > layers) return err_set(e, ERR_USAGE, "layer %g: the encoder's layers are 1 to %d", v, layers);
+    if (v != floor(v) || v < 1 || v > layers)
+        return err_set(e, ERR_USAGE, "layer %g: the encoder's layers are 1 to %d", v, layers);
     *out = (int)v;
     return 0;
 }
 
 /* ---- inside ---- */
 
-static int added_value(struct lesson_play *p, const struct expression_argument *a, double at, bool share, double *out, struct err *e) {
+static int added_value(struct lesson_play *p, const struct expression_argument *a, double at, bool share,
+                       double *out, struct err *e) {
     struct lesson_subject *s;
     int layer = 1, rc = subject_of(p, a, &s, e);
     if (!rc) rc = layer_of(at, s->probe.layers, &layer, e);
     if (!rc && !s->has_added)
-        rc = tap_added(s->probe.opened.model, s->probe.opened.predictor, s->probe.task[0].d, jobs_crew(p->jobs), &s->added, e);
+        rc = tap_added(s->probe.opened.model, s->probe.opened.predictor, s->probe.task[0].d,
+                       jobs_crew(p->jobs), &s->added, e);
     if (rc) return rc;
     s->has_added = true;
     const struct tap_added_layer *l = &s->added.layer[layer - 1];
@@ -127,8 +134,10 @@ static int added_value(struct lesson_play *p, const struct expression_argument *
     return 0;
 }
 
-/* What folding adds to the first matrix that it changes in a layer: rows × cols, the caller's; NULL with *e. */
-static double *folded_change(struct lesson_play *p, const struct expression_argument *a, double at, int *rows, int *cols, struct err *e) {
+/* What folding adds to the first matrix that it changes in a layer: rows × cols, the caller's; NULL with
+ * *e. */
+static double *folded_change(struct lesson_play *p, const struct expression_argument *a, double at, int *rows,
+                             int *cols, struct err *e) {
     struct lesson_subject *s;
     int layer = 1, rc = subject_of(p, a, &s, e);
     if (!rc) rc = layer_of(at, s->probe.layers, &layer, e);
@@ -158,7 +167,8 @@ static double lesson_measure_norm_of(const double *v, size_t n) {
     return sqrt(sum);
 }
 
-/* Independent rows by Gram-Schmidt with the longest remaining row first, down to `part` of the first; v is used up. */
+/* Independent rows by Gram-Schmidt with the longest remaining row first, down to `part` of the first; v is
+ * used up. */
 static int rank_of(double *v, int rows, int cols, double part) {
     double first = 0;
     for (int rank = 0; rank < rows; rank++) {
@@ -182,7 +192,8 @@ static int rank_of(double *v, int rows, int cols, double part) {
     return rows;
 }
 
-static int change_value(struct lesson_play *p, const struct expression_argument *a, double at, bool rank, double *out, struct err *e) {
+static int change_value(struct lesson_play *p, const struct expression_argument *a, double at, bool rank,
+                        double *out, struct err *e) {
     static const double part = 1e-3;
     int rows = 0, cols = 0;
     double *v = folded_change(p, a, at, &rows, &cols, e);
@@ -193,14 +204,18 @@ static int change_value(struct lesson_play *p, const struct expression_argument 
 }
 
 /* The pair NAME.W_d, NAME.W_u of a layer, the first of the plan. */
-static bool lesson_measure_find_pair(const struct plan *p, int layer, const struct plan_tensor **down, const struct plan_tensor **up) {
+static bool lesson_measure_find_pair(const struct plan *p, int layer, const struct plan_tensor **down,
+                                     const struct plan_tensor **up) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *d = &p->tensor[i];
         size_t n = strlen(d->name);
-        if (d->kind != PLAN_OWN || d->stack != STACK_ENCODER || d->layer != layer || !text_ends(d->name, ".W_d")) continue;
+        if (d->kind != PLAN_OWN || d->stack != STACK_ENCODER || d->layer != layer ||
+            !text_ends(d->name, ".W_d"))
+            continue;
         for (int k = 0; k < p->tensors; k++) {
             const struct plan_tensor *u = &p->tensor[k];
-            if (strncmp(u->name, d->name, n - 3) || strcmp(u->name + n - 3, "W_u") || u->cols != d->rows) continue;
+            if (strncmp(u->name, d->name, n - 3) || strcmp(u->name + n - 3, "W_u") || u->cols != d->rows)
+                continue;
             *down = d;
             *up = u;
             return true;
@@ -209,16 +224,16 @@ static bool lesson_measure_find_pair(const struct plan *p, int layer, const stru
     return false;
 }
 
-static int product_norm(struct lesson_play *p, const struct expression_argument *a, double at, double *out, struct err *e) {
+static int product_norm(struct lesson_play *p, const struct expression_argument *a, double at, double *out,
+                        struct err *e) {
     struct lesson_subject *s;
     const struct plan_tensor *d, *u;
     int layer = 1, rc = subject_of(p, a, &s, e);
     if (!rc) rc = layer_of(at, s->probe.layers, &layer, e);
     if (rc) return rc;
     const struct predictor *of = s->probe.opened.predictor;
-    if (!lesson_measure_find_pair(predictor_plan(of), layer - 1, &d, &u)) return err_set(e, ERR_USAGE,
-                                                                                         "no two matrices W_d and W_u in layer %d",
-                                                                                                 layer);
+    if (!lesson_measure_find_pair(predictor_plan(of), layer - 1, &d, &u))
+        return err_set(e, ERR_USAGE, "no two matrices W_d and W_u in layer %d", layer);
     const real *vd = predictor_params(of) + d->offset, *vu = predictor_params(of) + u->offset;
     double sum = 0;
     for (int i = 0; i < u->rows; i++)
@@ -233,7 +248,8 @@ static int product_norm(struct lesson_play *p, const struct expression_argument 
 
 /* ---- folding ---- */
 
-static int folded_gap(struct lesson_play *p, const struct expression_argument *a, double *out, struct err *e) {
+static int folded_gap(struct lesson_play *p, const struct expression_argument *a, double *out,
+                      struct err *e) {
     const struct lesson_result *r;
     if (lesson_measure_runs_of(p, a, &r, e)) return e->code;
     struct scratch at;
@@ -249,18 +265,20 @@ static int folded_gap(struct lesson_play *p, const struct expression_argument *a
 
 /* As it is trained on so many tasks of two classes each. */
 static struct plan *plan_of_tasks(const struct method *m, const struct arch *a, double tasks, struct err *e) {
-    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p" };
+    static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h",
+                                         "i", "j", "k", "l", "m", "n", "o", "p" };
     int outputs[COUNT_OF(names)], n = (int)tasks;
     if (tasks != n || n < 1 || n > (int)COUNT_OF(names)) {
         err_set(e, ERR_USAGE, "%g tasks: 1 to %d can be counted", tasks, (int)COUNT_OF(names));
         return NULL;
     }
     for (int i = 0; i < n; i++) outputs[i] = arch_generates(a) ? 0 : 2;
-    return n > 1 ? plan_new_tasks(m, a, &(struct plan_tasks){ n, names, outputs, NULL }, e) : plan_new(m, a, outputs[0], e);
+    return n > 1 ? plan_new_tasks(m, a, &(struct plan_tasks){ n, names, outputs, NULL }, e)
+                 : plan_new(m, a, outputs[0], e);
 }
 
-static int count_values(struct lesson_play *p, const char *method, double tasks, bool model, const struct arch **arch, struct model **m,
-                        double *out, struct err *e) {
+static int count_values(struct lesson_play *p, const char *method, double tasks, bool model,
+                        const struct arch **arch, struct model **m, double *out, struct err *e) {
     struct run_config c;
     const struct typed_option o = { "method", method };
     int rc = lesson_config(p, &o, 1, 0, &c, e);
@@ -277,7 +295,8 @@ static int count_values(struct lesson_play *p, const char *method, double tasks,
     return rc;
 }
 
-static int model_value(struct lesson_play *p, enum quantity q, const char *method, double tasks, double *out, struct err *e) {
+static int model_value(struct lesson_play *p, enum quantity q, const char *method, double tasks, double *out,
+                       struct err *e) {
     const struct arch *a = NULL;
     struct model *m = NULL;
     int rc = count_values(p, method, tasks, q == QUANTITY_VALUES, &a, &m, out, e);
@@ -305,7 +324,8 @@ static int loss_mean(struct lesson_play *p, int64_t run, double from, double to,
     return rc;
 }
 
-static int recorded_at(struct lesson_play *p, int64_t run, const char *name, double step, double *out, struct err *e) {
+static int recorded_at(struct lesson_play *p, int64_t run, const char *name, double step, double *out,
+                       struct err *e) {
     struct store_points points = { 0 };
     int rc = store_points(p->store, run, name, 0, &points, e);
     bool found = false;
@@ -324,8 +344,8 @@ static int recorded(const struct store_run *run, const char *name, double *out, 
     int rc = 0;
     if (i == run->value_count) {
         const char *near = text_nearest(name, names, run->value_count);
-        rc = err_set(e, ERR_USAGE, "\"%s\" is not in the record of run %lld%s%s%s", name, (long long)run->id, near ? "; is \"" : "",
-                     near ? near : "", near ? "\" meant?" : "");
+        rc = err_set(e, ERR_USAGE, "\"%s\" is not in the record of run %lld%s%s%s", name, (long long)run->id,
+                     near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
     } else {
         *out = run->value[i].last.v;
     }
@@ -345,7 +365,8 @@ static int mean_of_best(struct lesson_play *p, const struct lesson_result *r, do
     return 0;
 }
 
-static int same_bits(struct lesson_play *p, int64_t one, const struct expression_argument *other, double *out, struct err *e) {
+static int same_bits(struct lesson_play *p, int64_t one, const struct expression_argument *other, double *out,
+                     struct err *e) {
     const struct lesson_result *r;
     struct store_run a, b;
     if (lesson_measure_runs_of(p, other, &r, e) || store_run(p->store, one, &a, e)) return e->code;
@@ -358,8 +379,8 @@ static int same_bits(struct lesson_play *p, int64_t one, const struct expression
     return rc;
 }
 
-static int record_value(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, int count,
-                        double *out, struct err *e) {
+static int record_value(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
+                        const double *number, int count, double *out, struct err *e) {
     const struct lesson_result *r;
     struct store_run run;
     if (lesson_measure_runs_of(p, a, &r, e)) return e->code;
@@ -376,8 +397,8 @@ static int record_value(struct lesson_play *p, enum quantity q, const struct exp
     return rc;
 }
 
-int lesson_quantity(void *self, enum quantity q, const struct expression_argument *argument, const double *number, int count,
-                    double *out, struct err *e) {
+int lesson_quantity(void *self, enum quantity q, const struct expression_argument *argument,
+                    const double *number, int count, double *out, struct err *e) {
     struct lesson_play *p = self;
     switch (q) {
     case QUANTITY_WIDTH:
@@ -395,12 +416,14 @@ int lesson_quantity(void *self, enum quantity q, const struct expression_argumen
     case QUANTITY_SAME: return record_value(p, q, argument, number, count, out, e);
     case QUANTITY_WHY: return lesson_measure_why(p, argument, out, e);
     case QUANTITY_LOWEST:
-    case QUANTITY_HIGHEST: return lesson_measure_seeds(p, q, argument, count > 1 ? number[1] : INFINITY, out, e);
+    case QUANTITY_HIGHEST:
+        return lesson_measure_seeds(p, q, argument, count > 1 ? number[1] : INFINITY, out, e);
     case QUANTITY_WINS:
     case QUANTITY_GAP:
     case QUANTITY_GAP_LOW:
     case QUANTITY_GAP_HIGH:
-    case QUANTITY_GAP_WIDTH: return lesson_measure_seeds(p, q, argument, count > 2 ? number[2] : INFINITY, out, e);
+    case QUANTITY_GAP_WIDTH:
+        return lesson_measure_seeds(p, q, argument, count > 2 ? number[2] : INFINITY, out, e);
     case QUANTITY_PURITY:
     case QUANTITY_SILHOUETTE:
     case QUANTITY_RETRIEVED_PURITY:

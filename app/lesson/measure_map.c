@@ -54,7 +54,8 @@ static int map_lay(struct map_points *m, double perplexity, double seed, struct 
 }
 
 /* The points of a file beside the lesson; perplexity 0: as they are.  seed NaN: the usual start. */
-static int map_open(const struct lesson_play *p, const char *file, double perplexity, double seed, struct map_points *m, struct err *e) {
+static int map_open(const struct lesson_play *p, const char *file, double perplexity, double seed,
+                    struct map_points *m, struct err *e) {
     const char *path = p->lesson->path, *slash = strrchr(path, '/');
     char *whole = xprintf("%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, file);
     *m = (struct map_points){ .kl = NAN };
@@ -77,7 +78,8 @@ static int map_middle(const struct map_points *m, const char *name, int *class, 
     for (int k = 0; k < m->columns; k++) out[k] = 0;
     for (int i = 0; i < m->v.n; i++) n += m->v.label[i] == c;
     for (int i = 0; i < m->v.n; i++)
-        for (int k = 0; k < m->columns && m->v.label[i] == c; k++) out[k] += (double)m->at[i * m->columns + k] / n;
+        for (int k = 0; k < m->columns && m->v.label[i] == c; k++)
+            out[k] += (double)m->at[i * m->columns + k] / n;
     *class = c;
     return 0;
 }
@@ -98,8 +100,10 @@ static int map_size(const struct map_points *m, const char *name, double *out, s
     return rc;
 }
 
-static int map_gap(const struct map_points *m, const char *one, const char *other, double *out, struct err *e) {
-    double *a = xmalloc((size_t)m->columns * sizeof *a), *b = xmalloc((size_t)m->columns * sizeof *b), sum = 0;
+static int map_gap(const struct map_points *m, const char *one, const char *other, double *out,
+                   struct err *e) {
+    double *a = xmalloc((size_t)m->columns * sizeof *a), *b = xmalloc((size_t)m->columns * sizeof *b),
+           sum = 0;
     int c, rc = map_middle(m, one, &c, a, e);
     if (!rc) rc = map_middle(m, other, &c, b, e);
     for (int k = 0; !rc && k < m->columns; k++) sum += (a[k] - b[k]) * (a[k] - b[k]);
@@ -109,8 +113,8 @@ static int map_gap(const struct map_points *m, const char *one, const char *othe
     return rc;
 }
 
-int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expression_argument *a, const double *number, int count,
-                       double *out, struct err *e) {
+int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
+                       const double *number, int count, double *out, struct err *e) {
     int at = q == QUANTITY_MAP_GAP ? 3 : q == QUANTITY_MAP_SIZE ? 2 : 1;
     bool whole = q == QUANTITY_MAP_KEPT || q == QUANTITY_MAP_KL;
     double perplexity = number[at], seed = count > at + 1 ? number[at + 1] : NAN;
@@ -120,24 +124,27 @@ int lesson_measure_map(struct lesson_play *p, enum quantity q, const struct expr
     int rc = map_open(p, a[0].text, perplexity, seed, &m, e);
     if (!rc && q == QUANTITY_MAP_SIZE) rc = map_size(&m, a[1].text, out, e);
     else if (!rc && q == QUANTITY_MAP_GAP) rc = map_gap(&m, a[1].text, a[2].text, out, e);
-    else if (!rc) *out = q == QUANTITY_MAP_KL ? m.kl : score_preservation(m.v.x, m.v.d, m.at, m.v.n, RATINGS_NEAR);
+    else if (!rc)
+        *out = q == QUANTITY_MAP_KL ? m.kl : score_preservation(m.v.x, m.v.d, m.at, m.v.n, RATINGS_NEAR);
     map_points_release(&m);
     return rc;
 }
 
 /* One map of the step, into its place. */
-static int map_layout(const struct lesson_play *p, const struct lesson_step *s, int at, struct lesson_map *out, struct err *e) {
+static int map_layout(const struct lesson_play *p, const struct lesson_step *s, int at,
+                      struct lesson_map *out, struct err *e) {
     struct map_points m;
     double seed = s->map[at].seed < 0 ? NAN : (double)s->map[at].seed;
     int rc = map_open(p, s->head, s->map[at].perplexity, seed, &m, e);
     if (!rc && (m.v.n > LESSON_POINTS || m.v.classes > LESSON_CLASSES))
-        rc = err_set(e, ERR_USAGE, "%s: %d points in %d classes; a lesson maps at most %d in %d", s->head, m.v.n, m.v.classes,
-                     LESSON_POINTS, LESSON_CLASSES);
+        rc = err_set(e, ERR_USAGE, "%s: %d points in %d classes; a lesson maps at most %d in %d", s->head,
+                     m.v.n, m.v.classes, LESSON_POINTS, LESSON_CLASSES);
     out->n = rc ? 0 : m.v.n;
     out->classes = rc ? 0 : m.v.classes;
     for (int i = 0; i < out->n; i++) out->label[i] = m.v.label[i];
     for (int i = 0; i < 2 * out->n; i++) out->xy[at][i] = (double)m.at[i];
-    for (int i = 0; i < out->classes; i++) snprintf(out->class_name[i], sizeof out->class_name[i], "%.31s", m.v.class_name[i]);
+    for (int i = 0; i < out->classes; i++)
+        snprintf(out->class_name[i], sizeof out->class_name[i], "%.31s", m.v.class_name[i]);
     map_points_release(&m);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* Quantities of a run's seeds, and of two runs over the seeds that both have, as app/sweep compares them; and what app/why
- * says of a run. */
+/* Quantities of a run's seeds, and of two runs over the seeds that both have, as app/sweep compares them; and
+ * what app/why says of a run. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "app/why/why.h"
 
 /* Adds the step's seeds first … first + most - 1, counted from 0, as a further group. */
-static int seeds_group(struct lesson_play *p, const struct expression_argument *a, int first, double most, struct side_by_side *c,
-                       struct err *e) {
+static int seeds_group(struct lesson_play *p, const struct expression_argument *a, int first, double most,
+                       struct side_by_side *c, struct err *e) {
     const struct lesson_result *r;
     int rc = lesson_measure_runs_of(p, a, &r, e);
     if (rc) return rc;
@@ -44,8 +44,11 @@ static double seeds_wins(const struct side_by_side *c) {
     int n = 0;
     for (int i = 0; i < a->runs; i++)
         for (int k = 0; k < b->runs; k++)
-            if (a->run[i].seed == b->run[k].seed && comparison_counts(c, &a->run[i]) && comparison_counts(c, &b->run[k]))
-                n += c->kind[a->kind].direction * (comparison_value(c, &a->run[i]) - comparison_value(c, &b->run[k])) > 0;
+            if (a->run[i].seed == b->run[k].seed && comparison_counts(c, &a->run[i]) &&
+                comparison_counts(c, &b->run[k]))
+                n += c->kind[a->kind].direction *
+                         (comparison_value(c, &a->run[i]) - comparison_value(c, &b->run[k])) >
+                     0;
     return n;
 }
 
@@ -53,8 +56,8 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
     struct compared_pair *pair;
     if (!comparison_pairs(c, 0, &pair)) {
         free(pair);
-        return err_set(e, ERR_USAGE, "\"%s\" and \"%s\" have no seed in common whose values may be compared", c->group[0].name,
-                       c->group[1].name);
+        return err_set(e, ERR_USAGE, "\"%s\" and \"%s\" have no seed in common whose values may be compared",
+                       c->group[0].name, c->group[1].name);
     }
     const struct spread s = pair[0].s;
     const struct interval i = spread_interval(s, 0.95);
@@ -62,13 +65,16 @@ static int seeds_apart(const struct side_by_side *c, enum quantity q, double *ou
     free(pair);
     if (q == QUANTITY_WINS) *out = seeds_wins(c);
     else if (q == QUANTITY_GAP) *out = direction * s.mean;
-    else if (isnan(i.low)) return err_set(e, ERR_USAGE, "no interval of %zu pair%s of runs without any spread", s.n, s.n == 1 ? "" : "s");
+    else if (isnan(i.low))
+        return err_set(e, ERR_USAGE, "no interval of %zu pair%s of runs without any spread", s.n,
+                       s.n == 1 ? "" : "s");
     else *out = direction * ((q == QUANTITY_GAP_LOW) == (direction > 0) ? i.low : i.high);
     return 0;
 }
 
 /* The mean width of the interval over groups of `most` seeds; those that are left over are in none. */
-static int seeds_width(struct lesson_play *p, const struct expression_argument *a, double most, double *out, struct err *e) {
+static int seeds_width(struct lesson_play *p, const struct expression_argument *a, double most, double *out,
+                       struct err *e) {
     const struct lesson_result *r;
     int rc = lesson_measure_runs_of(p, &a[0], &r, e), groups = 0;
     *out = 0;
@@ -87,8 +93,8 @@ static int seeds_width(struct lesson_play *p, const struct expression_argument *
     return rc;
 }
 
-int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double most, double *out,
-                         struct err *e) {
+int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
+                         double most, double *out, struct err *e) {
     struct side_by_side c = { 0 };
     bool one = q == QUANTITY_LOWEST || q == QUANTITY_HIGHEST;
     if (most < 1) return err_set(e, ERR_USAGE, "%g seeds: at least one", most);
@@ -101,7 +107,8 @@ int lesson_measure_seeds(struct lesson_play *p, enum quantity q, const struct ex
     return rc;
 }
 
-int lesson_measure_why(struct lesson_play *p, const struct expression_argument *a, double *out, struct err *e) {
+int lesson_measure_why(struct lesson_play *p, const struct expression_argument *a, double *out,
+                       struct err *e) {
     const struct lesson_result *r;
     struct store_run run;
     struct why w;

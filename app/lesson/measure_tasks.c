@@ -1,5 +1,5 @@
-/* Quantities of how a run's rows lie in a layer or behind its retriever, and of what its tasks have, as Map and Heatmap
- * compute them. */
+/* Quantities of how a run's rows lie in a layer or behind its retriever, and of what its tasks have, as Map
+ * and Heatmap compute them. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static int rows_rated(const struct probe *p, int layer, bool purity, double *out
     real *x = xmalloc((all + 1) * sizeof *x);
     struct ratings ratings;
     for (size_t i = 0; i < all; i++) x[i] = p->layer[place][i];
-    ratings_of(&ratings, x, r->n, columns, tasks ? r->of_task : r->label, tasks ? r->tasks : r->classes, r->row);
+    ratings_of(&ratings, x, r->n, columns, tasks ? r->of_task : r->label, tasks ? r->tasks : r->classes,
+               r->row);
     free(x);
     const struct rating *rating = purity ? &ratings.purity : &ratings.silhouette;
     if (*rating->why) return err_set(e, ERR_USAGE, "%s", rating->why);
@@ -63,8 +64,8 @@ static int rows_retriever_layer(const struct probe *p, double *out, struct err *
     return 0;
 }
 
-int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct expression_argument *a, double layer, double *out,
-                        struct err *e) {
+int lesson_measure_rows(struct lesson_play *p, enum quantity q, const struct expression_argument *a,
+                        double layer, double *out, struct err *e) {
     bool own = q == QUANTITY_OWN_PROTOTYPE, alike = q == QUANTITY_ALIKE;
     bool retrieved = own || q == QUANTITY_RETRIEVED_PURITY || q == QUANTITY_RETRIEVED_SILHOUETTE;
     const struct probe_look look = { .mean = true, .crew = jobs_crew(p->jobs) };

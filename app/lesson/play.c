@@ -41,18 +41,23 @@ static int take_words(struct lesson_words *w, const char *line, struct err *e) {
 }
 
 /* "--lr 0.1 --method x" and "--lr=0.1" as options; a switch has "on". */
-static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n, const char **seeds, struct err *e) {
+static int typed_of(const struct lesson_words *w, struct typed_option *o, int *n, const char **seeds,
+                    struct err *e) {
     *n = 0;
     for (int i = 0; i < w->count; i++) {
         char *word = w->word[i], *equals = strchr(word, '=');
-        if (!text_starts(word, "--")) return err_set(e, ERR_USAGE, "\"%s\" is no option of petri train", word);
+        if (!text_starts(word, "--"))
+            return err_set(e, ERR_USAGE, "\"%s\" is no option of petri train", word);
         if (equals) *equals = '\0';
         bool many = !strcmp(word + 2, "seeds");
         const char *name = many ? "seeds" : config_option_name(word + 2);
         if (!name) return err_set(e, ERR_USAGE, "\"%s\" is no option of petri train", word);
         bool takes = many;
         takes = many || option_find(name)->values;
-        const char *value = equals ? equals + 1 : takes && i + 1 < w->count ? w->word[++i] : takes ? NULL : "on";
+        const char *value = equals                      ? equals + 1
+                            : takes && i + 1 < w->count ? w->word[++i]
+                            : takes                     ? NULL
+                                                        : "on";
         if (!value) return err_set(e, ERR_USAGE, "\"%s\" is followed by its value", word);
         if (many) *seeds = value;
         else if (*n == OPTIONS) return err_set(e, ERR_USAGE, "more than %d options", OPTIONS);
@@ -73,11 +78,13 @@ static int config_like(const struct lesson_play *p, int64_t like, struct run_con
 
 static bool says(const struct typed_option *o, int n, const char *name) {
     for (int i = 0; i < n; i++)
-        if (config_option_name(o[i].spelling) && !strcmp(config_option_name(o[i].spelling), name)) return true;
+        if (config_option_name(o[i].spelling) && !strcmp(config_option_name(o[i].spelling), name))
+            return true;
     return false;
 }
 
-int lesson_config(const struct lesson_play *p, const struct typed_option *o, int n, int64_t like, struct run_config *c, struct err *e) {
+int lesson_config(const struct lesson_play *p, const struct typed_option *o, int n, int64_t like,
+                  struct run_config *c, struct err *e) {
     struct typed_option all[OPTIONS + 2];
     const char *model = p->model ? p->model : p->lesson->model, *task = p->task ? p->task : p->lesson->task;
     int count = 0;
@@ -87,13 +94,20 @@ int lesson_config(const struct lesson_play *p, const struct typed_option *o, int
         return rc ? rc : typed_onto(o, n, c, e);
     }
     if (model && !says(o, n, "model")) all[count++] = (struct typed_option){ "model", model };
-    if (task && !says(o, n, "task") && !says(o, n, "tasks") && !says(o, n, "train")) all[count++] = (struct typed_option){ "task", task };
+    if (task && !says(o, n, "task") && !says(o, n, "tasks") && !says(o, n, "train"))
+        all[count++] = (struct typed_option){ "task", task };
     memcpy(all + count, o, (size_t)n * sizeof *o);
     return typed_config(all, count + n, c, e);
 }
 
 void lesson_play_on(const struct lesson *l, struct lesson_progress *p, const char *model, const char *task) {
-    lesson_progress_on(p, model ? model : l->model ? l->model : paths_model(), task ? task : l->task ? l->task : paths_task());
+    lesson_progress_on(p,
+                       model      ? model
+                       : l->model ? l->model
+                                  : paths_model(),
+                       task      ? task
+                       : l->task ? l->task
+                                 : paths_task());
 }
 
 /* ---- runs ---- */
@@ -118,7 +132,8 @@ static char *with_runs(const struct lesson_play *p, int step, const char *text) 
     return out;
 }
 
-static int begin_seeds(struct lesson_play *p, int step, struct run_config *c, const char *seeds, struct err *e) {
+static int begin_seeds(struct lesson_play *p, int step, struct run_config *c, const char *seeds,
+                       struct err *e) {
     struct lesson_result *r = &p->progress->of[step];
     uint64_t seed[LESSON_SEEDS] = { c->seed };
     int n = seeds ? config_parse_seeds(seeds, seed, LESSON_SEEDS, e) : 1, rc = n < 0 ? n : 0;
@@ -147,7 +162,8 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
     int rc = take_words(&words, line, e);
     if (!rc) rc = typed_of(&words, o, &n, &seeds, e);
     int64_t like = s->of >= 0 && p->progress->of[s->of].runs ? p->progress->of[s->of].run[0] : 0;
-    if (!rc && s->of >= 0 && !like) rc = err_set(e, ERR_USAGE, "\"%s\" has not been run", p->lesson->step[s->of].name);
+    if (!rc && s->of >= 0 && !like)
+        rc = err_set(e, ERR_USAGE, "\"%s\" has not been run", p->lesson->step[s->of].name);
     if (!rc) {
         rc = lesson_config(p, o, n, like, &c, e);
         if (!rc) rc = begin_seeds(p, step, &c, seeds, e);
@@ -162,7 +178,8 @@ int lesson_begin(struct lesson_play *p, int step, struct err *e) {
     return rc;
 }
 
-/* Notes the runs of a step that end no better than the most frequent class; of a run on several tasks nothing is said. */
+/* Notes the runs of a step that end no better than the most frequent class; of a run on several tasks nothing
+ * is said. */
 static void note_majority(struct lesson_result *r, const struct store_run *run, int *flat) {
     double majority = NAN;
     char *name = store_name_beside(run->decides, "majority");
@@ -173,11 +190,13 @@ static void note_majority(struct lesson_result *r, const struct store_run *run, 
     ++*flat;
     free(r->note);
     if (r->runs > 1)
-        r->note = xprintf("%d of %d runs are not above the majority baseline of %.3f: they have learned nothing yet", *flat, r->runs,
-                          majority);
+        r->note = xprintf(
+            "%d of %d runs are not above the majority baseline of %.3f: they have learned nothing yet", *flat,
+            r->runs, majority);
     else
-        r->note = xprintf("accuracy %.3f is not above the majority baseline of %.3f: the run has learned nothing yet", run->best.v,
-                          majority);
+        r->note = xprintf(
+            "accuracy %.3f is not above the majority baseline of %.3f: the run has learned nothing yet",
+            run->best.v, majority);
 }
 
 /* A run that ended otherwise than finished has no place in a lesson. */
@@ -196,8 +215,8 @@ static void judge_runs(struct lesson_play *p, int step) {
             return;
         }
         if (run.state != STORE_FINISHED) {
-            char *why = xprintf("run %lld is %s%s%s", (long long)run.id, store_state_name(run.state), run.reason ? ": " : "",
-                                run.reason ? run.reason : "");
+            char *why = xprintf("run %lld is %s%s%s", (long long)run.id, store_state_name(run.state),
+                                run.reason ? ": " : "", run.reason ? run.reason : "");
             lesson_set_failed(p->progress, step, why);
             free(why);
         }
@@ -220,7 +239,8 @@ bool lesson_over(struct lesson_play *p, int step, double seconds) {
 static int value_of_step(void *self, int step, double *out, struct err *e) {
     const struct lesson_play *p = self;
     const struct lesson_result *r = &p->progress->of[step];
-    if (r->state != LESSON_DONE) return err_set(e, ERR_FAILED, "\"%s\" has not been computed", p->lesson->step[step].name);
+    if (r->state != LESSON_DONE)
+        return err_set(e, ERR_FAILED, "\"%s\" has not been computed", p->lesson->step[step].name);
     *out = r->value;
     return 0;
 }
@@ -247,7 +267,9 @@ int lesson_measure(struct lesson_play *p, int step, struct err *e) {
 
 enum { KEPT_BYTES = 1 << 22 };
 
-static char *lesson_play_kept_path(const char *database) { return xprintf("%s-files/lessons.json", database); }
+static char *lesson_play_kept_path(const char *database) {
+    return xprintf("%s-files/lessons.json", database);
+}
 
 int lesson_keep_read(struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e) {
     char *path = lesson_play_kept_path(database);
@@ -280,8 +302,10 @@ bool lesson_keep_changed(const char *database, struct buf *stamp) {
     return changed;
 }
 
-int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, const char *database, struct err *e) {
-    char *path = lesson_play_kept_path(database), *lock = xprintf("%s-lock", path), *folder = xprintf("%s-files", database);
+int lesson_keep_write(const struct lesson_progress *p, const struct lesson *l, const char *database,
+                      struct err *e) {
+    char *path = lesson_play_kept_path(database), *lock = xprintf("%s-lock", path),
+         *folder = xprintf("%s-files", database);
     struct buf all = BUF_INIT, now = BUF_INIT;
     int fd = -1, rc = file_make_folder(folder, e);
     if (!rc) rc = file_lock(lock, true, &fd, e); /* another petri may keep another lesson's */

@@ -24,8 +24,9 @@ struct order {
     struct background_order what;
 };
 
-/* Orders that are done one after the other.  A lesson's step trains and measures for seconds, and so long may a model or a
- * file take, so these have threads of their own and the screens' lists and pages do not wait for them. */
+/* Orders that are done one after the other.  A lesson's step trains and measures for seconds, and so long may
+ * a model or a file take, so these have threads of their own and the screens' lists and pages do not wait for
+ * them. */
 enum { LANE_SCREENS, LANE_FILES, LANE_LESSONS, LANES };
 struct background_lane {
     struct background *of;
@@ -72,7 +73,8 @@ void background__say(struct background_answer *a, enum say how, const char *form
 }
 
 /* Sweeps that this process works on. */
-static int sweep_order(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int sweep_order(struct background *d, const struct background_order *o, struct background_answer *a,
+                       struct err *e) {
     int rc = 0;
     char *said = NULL;
     if (o->kind == BACKGROUND_SWEEP_NEW) rc = sweeping_begin(d->sweeping, o->text, &a->sweep, e);
@@ -80,10 +82,14 @@ static int sweep_order(struct background *d, const struct background_order *o, s
     else if (o->kind == BACKGROUND_SWEEP_EXTEND) rc = sweeping_go(d->sweeping, o->run[0], o->text, e);
     else if (o->kind == BACKGROUND_SWEEP_STOP) rc = sweeping_stop(d->sweeping, o->run[0], e);
     if (!rc && o->kind == BACKGROUND_SWEEP_NEW)
-        background__say(a, SAY_GOOD, "sweep %lld is kept, and begun: R goes on, K stops", (long long)a->sweep);
+        background__say(a, SAY_GOOD, "sweep %lld is kept, and begun: R goes on, K stops",
+                        (long long)a->sweep);
     else if (!rc && o->kind == BACKGROUND_SWEEP_STOP)
-        background__say(a, SAY_INFO, "all who work on sweep %lld are asked to stop; each run keeps a checkpoint", (long long)o->run[0]);
-    else if (!rc && o->kind != BACKGROUND_SWEEP_STEP) background__say(a, SAY_INFO, "sweep %lld goes on", (long long)o->run[0]);
+        background__say(a, SAY_INFO,
+                        "all who work on sweep %lld are asked to stop; each run keeps a checkpoint",
+                        (long long)o->run[0]);
+    else if (!rc && o->kind != BACKGROUND_SWEEP_STEP)
+        background__say(a, SAY_INFO, "sweep %lld goes on", (long long)o->run[0]);
     struct err step = ERR_INIT;
     int rc2 = sweeping_step(d->sweeping, &a->working, &said, rc ? &step : e);
     if (!rc && !rc2 && said) background__say(a, SAY_ERROR, "%s", said);
@@ -111,17 +117,21 @@ static int background_why(struct background *d, int64_t id, struct background_an
     return 0;
 }
 
-static int train_line(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int train_line(struct background *d, const struct background_order *o, struct background_answer *a,
+                      struct err *e) {
     struct line_meaning m;
     int runs, rc = d->verbs->mean(o->text, store_path(d->store), &m, e);
     if (rc) return rc;
     rc = d->verbs->train(&m, o->config, d->jobs, &runs, e);
     line_meaning_release(&m);
-    if (!rc) background__say(a, SAY_INFO, "preparing %d %s: reading model and rows", runs, runs == 1 ? "run" : "runs");
+    if (!rc)
+        background__say(a, SAY_INFO, "preparing %d %s: reading model and rows", runs,
+                        runs == 1 ? "run" : "runs");
     return rc;
 }
 
-static int background_start(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int background_start(struct background *d, const struct background_order *o,
+                            struct background_answer *a, struct err *e) {
     struct start_effect x;
     char words[240];
     a->method = xstrdup(o->text);
@@ -133,7 +143,8 @@ static int background_start(struct background *d, const struct background_order 
     return 0;
 }
 
-static int serve(struct background *d, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int serve(struct background *d, const struct background_order *o, struct background_answer *a,
+                 struct err *e) {
     struct store_run run;
     int rc;
     switch (o->kind) {
@@ -141,7 +152,8 @@ static int serve(struct background *d, const struct background_order *o, struct 
         rc = background__runs(d->store, o->trash, o->text, o->by_task ? &d->tasks : NULL, &a->runs, e);
         if (!rc) rc = run_keys_fill(&d->keys, d->store, &a->runs->stored, a->runs->row, &a->runs->keys, e);
         if (!rc && (o->disk || o->curve))
-            row_extras_fill(&d->extras, d->store, &a->runs->stored, a->runs->row, o->disk, o->curve, &a->runs->curves);
+            row_extras_fill(&d->extras, d->store, &a->runs->stored, a->runs->row, o->disk, o->curve,
+                            &a->runs->curves);
         return rc;
     case BACKGROUND_PAGE: return background__page(d->store, o->run[0], &a->detail, e);
     case BACKGROUND_SERIES:
@@ -163,7 +175,8 @@ static int serve(struct background *d, const struct background_order *o, struct 
         return other_runs_read(d->store, o->run, o->run[OTHERS_ASKED], &a->others, e);
     case BACKGROUND_BESIDE: return beside_read(d->store, o->run, o->runs, &a->beside, e);
     case BACKGROUND_WHY: return background_why(d, o->run[0], a, e);
-    case BACKGROUND_COMPARE: return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
+    case BACKGROUND_COMPARE:
+        return compared_page_read(d->store, o->run, o->runs, o->text, o->trash, &a->compared, e);
     case BACKGROUND_SWEEPS: return swept_page_read(d->store, o->run[0], d->sweeping, &a->swept, e);
     case BACKGROUND_SWEEP_NEW:
     case BACKGROUND_SWEEP_GO:
@@ -172,9 +185,11 @@ static int serve(struct background *d, const struct background_order *o, struct 
     case BACKGROUND_SWEEP_STEP: return sweep_order(d, o, a, e);
     case BACKGROUND_LESSONS: return learning_list(d->learning, &a->shelf, e);
     case BACKGROUND_LESSON:
-        return learning_open(d->learning, o->text, o->config ? o->config->model : NULL, o->config ? o->config->task : NULL, &a->lesson, e);
+        return learning_open(d->learning, o->text, o->config ? o->config->model : NULL,
+                             o->config ? o->config->task : NULL, &a->lesson, e);
     case BACKGROUND_LESSON_FOLLOW: return learning_follow(d->learning, &a->lesson, e);
-    case BACKGROUND_LESSON_STEP: return learning_step(d->learning, o->step, o->train, o->progress, &a->news, e);
+    case BACKGROUND_LESSON_STEP:
+        return learning_step(d->learning, o->step, o->train, o->progress, &a->news, e);
     case BACKGROUND_CLONE:
     case BACKGROUND_AGAIN:
     case BACKGROUND_RESUME:
@@ -233,7 +248,8 @@ static int lane_of(enum background_kind k) {
 static bool asks_the_same(const struct background_order *a, const struct background_order *b) {
     if (a->kind != b->kind) return false;
     if (a->kind == BACKGROUND_RUNS)
-        return a->trash == b->trash && a->by_task == b->by_task && a->disk == b->disk && a->curve == b->curve && !strcmp(a->text, b->text);
+        return a->trash == b->trash && a->by_task == b->by_task && a->disk == b->disk &&
+               a->curve == b->curve && !strcmp(a->text, b->text);
     bool again = a->kind == BACKGROUND_PAGE || a->kind == BACKGROUND_SWEEPS;
     return again && a->run[0] == b->run[0];
 }
@@ -277,7 +293,8 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
     for (int i = 0; i < LANES; i++) {
         d->lane[i].of = d;
         clock_cond_init(&d->lane[i].asked);
-        if (pthread_create(&d->lane[i].thread, NULL, background_work, &d->lane[i])) BUG("no background thread");
+        if (pthread_create(&d->lane[i].thread, NULL, background_work, &d->lane[i]))
+            BUG("no background thread");
     }
     return d;
 }

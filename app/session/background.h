@@ -1,7 +1,7 @@
 /* Background work: threads that fetch for the screen what takes longer than a frame (rows of
- * the history, a run's page, a model's shape, writing a file), so that no key ever waits: one for lessons, one for models
- * and files, one for the history, each in the order in which it was asked.  What is to be computed they leave to the jobs'
- * crew.
+ * the history, a run's page, a model's shape, writing a file), so that no key ever waits: one for lessons,
+ * one for models and files, one for the history, each in the order in which it was asked.  What is to be
+ * computed they leave to the jobs' crew.
  *
  * The screen's thread asks and, when woken, takes the answers; each is owned by the taker. */
 #ifndef APP_SESSION_BACKGROUND_H
@@ -24,43 +24,55 @@ struct background *background_new(struct store *s, struct jobs *j, void (*wake)(
 void background_free(struct background *d);
 
 enum background_kind {
-    BACKGROUND_RUNS,    /* rows of the history, or of the trash; text: the filter that tells which fit */
-    BACKGROUND_PAGE,  /* one run's page */
-    BACKGROUND_SERIES,  /* one run's series, from the store */
-    BACKGROUND_CLONE,   /* one run's config */
-    BACKGROUND_AGAIN,   /* resume, or train the same config anew; answers with a message */
-    BACKGROUND_RESEED,  /* the same config with the next seed; answers with a message */
-    BACKGROUND_RESUME,  /* resume, and nothing else; answers with a message */
-    BACKGROUND_STOP,    /* ask the process that trains the run to stop it; answers with a message */
-    BACKGROUND_TRASH, BACKGROUND_RESTORE, /* text: the key that takes it back */
-    BACKGROUND_EXPORT,  /* text: csv, json, markdown (points), hf; answers with a message */
-    BACKGROUND_TABLE,   /* these runs as a table; text: the file's name, its end says the form; answers with a message */
-    BACKGROUND_PNG,     /* text: an SVG; name: the stem of the file that it becomes; answers with a message */
-    BACKGROUND_SAVED,   /* the saved filters */
+    BACKGROUND_RUNS, /* rows of the history, or of the trash; text: the filter that tells which fit */
+    BACKGROUND_PAGE, /* one run's page */
+    BACKGROUND_SERIES, /* one run's series, from the store */
+    BACKGROUND_CLONE, /* one run's config */
+    BACKGROUND_AGAIN, /* resume, or train the same config anew; answers with a message */
+    BACKGROUND_RESEED, /* the same config with the next seed; answers with a message */
+    BACKGROUND_RESUME, /* resume, and nothing else; answers with a message */
+    BACKGROUND_STOP, /* ask the process that trains the run to stop it; answers with a message */
+    BACKGROUND_TRASH,
+    BACKGROUND_RESTORE, /* text: the key that takes it back */
+    BACKGROUND_EXPORT, /* text: csv, json, markdown (points), hf; answers with a message */
+    BACKGROUND_TABLE, /* these runs as a table; text: the file's name, its end says the form; answers with a
+                         message */
+    BACKGROUND_PNG, /* text: an SVG; name: the stem of the file that it becomes; answers with a message */
+    BACKGROUND_SAVED, /* the saved filters */
     BACKGROUND_COLUMNS, /* the columns that were kept */
     BACKGROUND_KEEP_COLUMNS, /* text */
-    BACKGROUND_SAVE,    /* text is saved (`trash`: forgotten); answers with a message */
-    BACKGROUND_PIN, BACKGROUND_TAGS, BACKGROUND_NOTE, /* kept.h; text: what was typed; answered with a message */
-    BACKGROUND_NAME,    /* run[0] is called `name`; text: the key that takes it back; answers with a message, `was` and `name` */
+    BACKGROUND_SAVE, /* text is saved (`trash`: forgotten); answers with a message */
+    BACKGROUND_PIN,
+    BACKGROUND_TAGS,
+    BACKGROUND_NOTE, /* kept.h; text: what was typed; answered with a message */
+    BACKGROUND_NAME, /* run[0] is called `name`; text: the key that takes it back; answers with a message,
+                        `was` and `name` */
     BACKGROUND_PURGE_COUNT, /* what purging these would delete: answered in `message`, and `moved` how many */
-    BACKGROUND_PURGE,   /* these; typed: how many; answers with a message */
-    BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other rows too */
-    BACKGROUND_SWEEPS,  /* the list of sweeps, and run[0]'s page (0: none) */
-    BACKGROUND_SWEEP_NEW, BACKGROUND_SWEEP_GO, BACKGROUND_SWEEP_STOP, BACKGROUND_SWEEP_EXTEND, /* as the effects */
+    BACKGROUND_PURGE, /* these; typed: how many; answers with a message */
+    BACKGROUND_COMPARE, /* runs side by side; text: by this metric, "": what decided each; trash: on other
+                           rows too */
+    BACKGROUND_SWEEPS, /* the list of sweeps, and run[0]'s page (0: none) */
+    BACKGROUND_SWEEP_NEW,
+    BACKGROUND_SWEEP_GO,
+    BACKGROUND_SWEEP_STOP,
+    BACKGROUND_SWEEP_EXTEND, /* as the effects */
     BACKGROUND_SWEEP_STEP, /* what is worked on goes on */
-    BACKGROUND_LESSONS, BACKGROUND_LESSON, BACKGROUND_LESSON_STEP, /* as the effects; text: of LESSON */
+    BACKGROUND_LESSONS,
+    BACKGROUND_LESSON,
+    BACKGROUND_LESSON_STEP, /* as the effects; text: of LESSON */
     BACKGROUND_LESSON_FOLLOW, /* the lesson that another petri leads, where it is */
-    BACKGROUND_OTHERS,  /* runs that others train, and run[0], run[1] (0: none); names from run[2] on */
-    BACKGROUND_BESIDE,  /* runs for Train to lay over one another */
-    BACKGROUND_WHY,     /* what looks wrong with a run that has just ended: a message, or nothing */
-    BACKGROUND_SOURCE,  /* a config's model and rows: shape, classes, numbers of rows */
-    BACKGROUND_FOLDER,  /* text: a folder; what is in it */
-    BACKGROUND_LOOK,    /* text: a file, a task's folder or a list; config: how its first line is read, or NULL; a folder that is
-                         * no task is listed */
-    BACKGROUND_IMPORT,  /* config: its rows, read as training would read them; run[0]: handed back with the answer */
-    BACKGROUND_LINE,    /* text: a line of the command line that trains; config: what holds where it says nothing else; its runs
-                         * become jobs; answers with a message */
-    BACKGROUND_START,   /* config: what its method does at step 0; text: the method, handed back */
+    BACKGROUND_OTHERS, /* runs that others train, and run[0], run[1] (0: none); names from run[2] on */
+    BACKGROUND_BESIDE, /* runs for Train to lay over one another */
+    BACKGROUND_WHY, /* what looks wrong with a run that has just ended: a message, or nothing */
+    BACKGROUND_SOURCE, /* a config's model and rows: shape, classes, numbers of rows */
+    BACKGROUND_FOLDER, /* text: a folder; what is in it */
+    BACKGROUND_LOOK, /* text: a file, a task's folder or a list; config: how its first line is read, or NULL;
+                      * a folder that is no task is listed */
+    BACKGROUND_IMPORT, /* config: its rows, read as training would read them; run[0]: handed back with the
+                          answer */
+    BACKGROUND_LINE, /* text: a line of the command line that trains; config: what holds where it says nothing
+                      * else; its runs become jobs; answers with a message */
+    BACKGROUND_START, /* config: what its method does at step 0; text: the method, handed back */
     BACKGROUND_MACHINE, /* kernel and GF/s of a core */
 };
 
@@ -169,7 +181,8 @@ struct background_answer {
     struct source_facts *source;
     struct compared_page *compared; /* BACKGROUND_COMPARE; NULL where it cannot be */
     struct learn_shelf *shelf; /* BACKGROUND_LESSONS */
-    struct learn_page *lesson; /* BACKGROUND_LESSON; NULL where it could not be read; _FOLLOW: or nothing is new */
+    struct learn_page
+        *lesson; /* BACKGROUND_LESSON; NULL where it could not be read; _FOLLOW: or nothing is new */
     struct learn_news *news;   /* BACKGROUND_LESSON_STEP; NULL: none */
     struct swept_page *swept;  /* BACKGROUND_SWEEPS; NULL where it could not be read */
     int64_t sweep;             /* BACKGROUND_SWEEP_NEW: its number */
@@ -179,9 +192,9 @@ struct background_answer {
     struct own_folder *folder; /* BACKGROUND_FOLDER */
     struct own_look *look;     /* BACKGROUND_LOOK */
     struct own_read *read;     /* BACKGROUND_IMPORT */
-    int64_t *run;              /* BACKGROUND_TRASH, BACKGROUND_RESTORE, BACKGROUND_NAME: what was moved or named */
+    int64_t *run; /* BACKGROUND_TRASH, BACKGROUND_RESTORE, BACKGROUND_NAME: what was moved or named */
     int moved;
-    uint64_t seed;             /* BACKGROUND_RESEED: the seed that was found for run[0]'s config, where moved is 1 */
+    uint64_t seed; /* BACKGROUND_RESEED: the seed that was found for run[0]'s config, where moved is 1 */
     char *was, *name;          /* BACKGROUND_NAME: before and now; "": none */
     double gflops;
     int workers;

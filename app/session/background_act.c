@@ -15,7 +15,8 @@
 #include "core/base/text.h"
 #include "core/train/complete.h"
 
-static int stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state, struct err *e) {
+static int stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
+                         struct err *e) {
     struct run_record r;
     if (record_open(s, id, &r, e)) return e->code;
     if (state) *state = r.row.state;
@@ -25,8 +26,8 @@ static int stored_config(struct store *s, int64_t id, struct run_config *c, enum
     return 0;
 }
 
-static int act_take_config(const struct background_place *p, const struct background_order *o, struct background_answer *a,
-                           struct err *e) {
+static int act_take_config(const struct background_place *p, const struct background_order *o,
+                           struct background_answer *a, struct err *e) {
     a->config = xcalloc(1, sizeof *a->config);
     int rc = stored_config(p->store, o->run[0], a->config, NULL, e);
     if (rc) {
@@ -42,7 +43,8 @@ static int act_take_config(const struct background_place *p, const struct backgr
 
 /* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
  * once more. */
-static int act_go_on(const struct background_place *p, int64_t id, bool anew, struct background_answer *a, struct err *e) {
+static int act_go_on(const struct background_place *p, int64_t id, bool anew, struct background_answer *a,
+                     struct err *e) {
     struct job_request r = { 0 };
     enum store_state state;
     int rc = stored_config(p->store, id, &r.config, &state, e);
@@ -53,7 +55,8 @@ static int act_go_on(const struct background_place *p, int64_t id, bool anew, st
         jobs_resume_later(p->jobs, id);
         background__say(a, SAY_INFO, "run #%lld goes on", (long long)id);
     } else if (!anew) {
-        rc = err_set(e, ERR_USAGE, "run #%lld is %s: nothing is left to resume; R trains its config once more",
+        rc = err_set(e, ERR_USAGE,
+                     "run #%lld is %s: nothing is left to resume; R trains its config once more",
                      (long long)id, store_state_name(state));
     } else {
         config_reuse(&r.config);
@@ -85,16 +88,17 @@ static int seed_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int act_reseed(const struct background_place *p, const struct background_order *o, struct background_answer *a,
-                      struct err *e) {
+static int act_reseed(const struct background_place *p, const struct background_order *o,
+                      struct background_answer *a, struct err *e) {
     struct job_request r = { .parent = o->run[0] };
     int rc = stored_config(p->store, o->run[0], &r.config, NULL, e);
     if (rc) return rc;
     struct seed_search found = { .most = r.config.seed };
     r.config.seed = 0;
     config_key(&r.config, found.key);
-    char *sql = xprintf("SELECT config FROM run WHERE trashed IS NULL AND method = (SELECT method FROM run WHERE id = %lld)",
-                        (long long)o->run[0]);
+    char *sql = xprintf(
+        "SELECT config FROM run WHERE trashed IS NULL AND method = (SELECT method FROM run WHERE id = %lld)",
+        (long long)o->run[0]);
     rc = store_sql(p->store, sql, (struct store_rows){ .self = &found, .row = seed_row }, e);
     free(sql);
     if (!rc) {
@@ -113,8 +117,8 @@ static int act_reseed(const struct background_place *p, const struct background_
 }
 
 /* All that were marked; one that cannot go on does not keep the others. */
-static int act_again(const struct background_place *p, const struct background_order *o, struct background_answer *a,
-                     struct err *e) {
+static int act_again(const struct background_place *p, const struct background_order *o,
+                     struct background_answer *a, struct err *e) {
     int rc = 0, begun = 0;
     for (int i = 0; i < o->runs; i++) {
         struct err why = ERR_INIT;
@@ -130,17 +134,18 @@ static int act_again(const struct background_place *p, const struct background_o
 }
 
 /* The owner looks every quarter of a second and ends at a step with a checkpoint. */
-static int act_stop(const struct background_place *p, const struct background_order *o, struct background_answer *a,
-                    struct err *e) {
+static int act_stop(const struct background_place *p, const struct background_order *o,
+                    struct background_answer *a, struct err *e) {
     int rc = store_request(p->store, o->run[0], STORE_STOP, e);
     if (!rc)
-        background__say(a, SAY_INFO, "run #%lld trains in another process, which is asked to stop it with a checkpoint",
+        background__say(a, SAY_INFO,
+                        "run #%lld trains in another process, which is asked to stop it with a checkpoint",
                         (long long)o->run[0]);
     return rc;
 }
 
-static int act_move(const struct background_place *p, const struct background_order *o, struct background_answer *a,
-                    struct err *e) {
+static int act_move(const struct background_place *p, const struct background_order *o,
+                    struct background_answer *a, struct err *e) {
     bool trash = o->kind == BACKGROUND_TRASH;
     int rc = (trash ? store_trash : store_restore)(p->store, o->run, (size_t)o->runs, e);
     if (rc) return rc;
@@ -150,18 +155,23 @@ static int act_move(const struct background_place *p, const struct background_or
     char what[48];
     if (o->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)o->run[0]);
     else snprintf(what, sizeof what, "%d runs", o->runs);
-    background__say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back", what, o->text);
+    background__say(a, SAY_GOOD, trash ? "%s in the trash; %s brings back" : "%s restored; %s puts back",
+                    what, o->text);
     return 0;
 }
 
-static int act_save_filter(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int act_save_filter(const struct background_place *p, const struct background_order *o,
+                           struct background_answer *a, struct err *e) {
     int rc = store_save_filter(p->store, o->text, !o->trash, e);
-    if (!rc) background__say(a, SAY_GOOD, o->trash ? "forgotten: %s" : "saved: %s   (P lists the saved ones)", o->text);
+    if (!rc)
+        background__say(a, SAY_GOOD, o->trash ? "forgotten: %s" : "saved: %s   (P lists the saved ones)",
+                        o->text);
     return rc;
 }
 
 /* Pins, tags, notes. */
-static int act_keep(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int act_keep(const struct background_place *p, const struct background_order *o,
+                    struct background_answer *a, struct err *e) {
     size_t n = (size_t)o->runs;
     const char *said = "";
     int rc;
@@ -176,7 +186,8 @@ static int act_keep(const struct background_place *p, const struct background_or
     return 0;
 }
 
-static int act_name(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int act_name(const struct background_place *p, const struct background_order *o,
+                    struct background_answer *a, struct err *e) {
     int rc = store_rename(p->store, o->run[0], o->name, &a->was, e);
     if (rc) return rc;
     a->name = xstrdup(o->name);
@@ -184,19 +195,23 @@ static int act_name(const struct background_place *p, const struct background_or
     a->run[0] = o->run[0];
     a->moved = 1;
     const char *back = !strcmp(a->was, a->name) ? "" : o->text;
-    if (*a->name) background__say(a, SAY_GOOD, "#%lld is called %s%s%s%s", (long long)o->run[0], a->name, *back ? " (" : "", back,
-                                  *back ? " takes it back)" : "");
-    else background__say(a, SAY_GOOD, "#%lld has no name%s%s%s", (long long)o->run[0], *back ? " (" : "", back,
-                         *back ? " brings it back)" : "");
+    if (*a->name)
+        background__say(a, SAY_GOOD, "#%lld is called %s%s%s%s", (long long)o->run[0], a->name,
+                        *back ? " (" : "", back, *back ? " takes it back)" : "");
+    else
+        background__say(a, SAY_GOOD, "#%lld has no name%s%s%s", (long long)o->run[0], *back ? " (" : "", back,
+                        *back ? " brings it back)" : "");
     return 0;
 }
 
-static int act_purge(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int act_purge(const struct background_place *p, const struct background_order *o,
+                     struct background_answer *a, struct err *e) {
     struct purge_sum sum;
     char what[128];
     bool count = o->kind == BACKGROUND_PURGE_COUNT;
     size_t n = (size_t)o->runs;
-    int rc = count ? purge_count(p->store, o->run, n, &sum, e) : purge_runs(p->store, o->run, n, o->typed, &sum, e);
+    int rc = count ? purge_count(p->store, o->run, n, &sum, e)
+                   : purge_runs(p->store, o->run, n, o->typed, &sum, e);
     if (rc) return rc;
     kept_sum_words(n, &sum, what);
     background__say(a, count ? SAY_WARNING : SAY_GOOD, count ? "%s" : "%s deleted", what);
@@ -205,26 +220,29 @@ static int act_purge(const struct background_place *p, const struct background_o
 }
 
 /* A run's model as a new folder. */
-static int act_export_folder(const struct background_place *p, int64_t run, const struct outfile_guard *g, const char *path,
-                             struct err *e) {
+static int act_export_folder(const struct background_place *p, int64_t run, const struct outfile_guard *g,
+                             const char *path, struct err *e) {
     double worst;
     int rc = outfile_check_folder(g, path, e);
     return rc ? rc : export_hf(p->store, run, NULL, NULL, path, false, jobs_crew(p->jobs), &worst, NULL, e);
 }
 
 /* Points, or runs as a table, into a new file. */
-static int act_export_text(const struct background_place *p, const struct background_order *o, enum store_format form,
-                           const struct outfile_guard *g, const char *path, struct err *e) {
+static int act_export_text(const struct background_place *p, const struct background_order *o,
+                           enum store_format form, const struct outfile_guard *g, const char *path,
+                           struct err *e) {
     struct outfile_sink f = { .e = e };
     const struct store_sink sink = { &f, outfile_sink_add };
     int rc = outfile_open(&f.file, g, path, e);
     if (rc) return rc;
-    rc = o->kind == BACKGROUND_TABLE ? run_table_write(p->store, o->run, (size_t)o->runs, form, sink, e)
-                                     : store_export(p->store, STORE_EXPORT_POINTS, form, o->run, (size_t)o->runs, sink, e);
+    rc = o->kind == BACKGROUND_TABLE
+             ? run_table_write(p->store, o->run, (size_t)o->runs, form, sink, e)
+             : store_export(p->store, STORE_EXPORT_POINTS, form, o->run, (size_t)o->runs, sink, e);
     return outfile_end(&f.file, rc, e);
 }
 
-static int act_export(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int act_export(const struct background_place *p, const struct background_order *o,
+                      struct background_answer *a, struct err *e) {
     bool table = o->kind == BACKGROUND_TABLE, folder = !table && !strcmp(o->text, "hf");
     enum store_format form = STORE_CSV;
     for (int i = STORE_CSV; i <= STORE_MARKDOWN && table; i++)
@@ -245,7 +263,8 @@ static int act_export(const struct background_place *p, const struct background_
 }
 
 /* A picture into a new file. */
-static int act_png(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+static int act_png(const struct background_place *p, const struct background_order *o,
+                   struct background_answer *a, struct err *e) {
     const struct buf svg = { .data = (char *)(uintptr_t)o->text, .size = strlen(o->text) };
     struct buf png = BUF_INIT;
     int rc = png_of_svg(&svg, &png, e);
@@ -261,7 +280,8 @@ static int act_png(const struct background_place *p, const struct background_ord
     return rc;
 }
 
-int background__act(const struct background_place *p, const struct background_order *o, struct background_answer *a, struct err *e) {
+int background__act(const struct background_place *p, const struct background_order *o,
+                    struct background_answer *a, struct err *e) {
     switch (o->kind) {
     case BACKGROUND_CLONE: return act_take_config(p, o, a, e);
     case BACKGROUND_AGAIN:

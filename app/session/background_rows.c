@@ -29,24 +29,48 @@ static char *local_time(int64_t ms) {
 static struct run_row background_rows_row_of(const struct store_run *r, const char *started) {
     bool over = r->state == STORE_STOPPED || r->state == STORE_INTERRUPTED;
     return (struct run_row){
-        .id = r->id, .state = (enum run_state)r->state, .step = r->step, .steps = r->steps,
-        .method = r->method, .task = r->task, .model = r->model,
-        .metric = r->best.measured ? r->metric : NULL, .smaller_better = r->direction < 0,
-        .best = r->best.v, .best_step = r->best.step, .majority = NAN,
-        .final_loss = r->loss.v, .trained = r->trained, .seconds = r->seconds,
-        .seed = r->seed, .started = started, .reason = r->reason, .constant = r->constant,
-        .none_valid = r->none_valid, .tuning = tune_is_tagged(r->tags),
-        .resumable = over, .rows = r->rows, .lr = r->lr, .unfit = r->unfit, .decides = r->decides, .rows_sha256 = r->dev_sha256,
-        .name = r->name, .tags = r->tags && *r->tags ? r->tags : NULL, .note = r->note && *r->note ? r->note : NULL,
-        .weights = r->weights_sha256, .ended = r->ended,
-        .pinned = kept_has_tag(r->tags, KEPT_PIN), .disk = -1,
+        .id = r->id,
+        .state = (enum run_state)r->state,
+        .step = r->step,
+        .steps = r->steps,
+        .method = r->method,
+        .task = r->task,
+        .model = r->model,
+        .metric = r->best.measured ? r->metric : NULL,
+        .smaller_better = r->direction < 0,
+        .best = r->best.v,
+        .best_step = r->best.step,
+        .majority = NAN,
+        .final_loss = r->loss.v,
+        .trained = r->trained,
+        .seconds = r->seconds,
+        .seed = r->seed,
+        .started = started,
+        .reason = r->reason,
+        .constant = r->constant,
+        .none_valid = r->none_valid,
+        .tuning = tune_is_tagged(r->tags),
+        .resumable = over,
+        .rows = r->rows,
+        .lr = r->lr,
+        .unfit = r->unfit,
+        .decides = r->decides,
+        .rows_sha256 = r->dev_sha256,
+        .name = r->name,
+        .tags = r->tags && *r->tags ? r->tags : NULL,
+        .note = r->note && *r->note ? r->note : NULL,
+        .weights = r->weights_sha256,
+        .ended = r->ended,
+        .pinned = kept_has_tag(r->tags, KEPT_PIN),
+        .disk = -1,
     };
 }
 
 /* All runs, marked by the filter.  One that cannot be read lets all pass, and is told. */
 static int background_rows_list_rows(struct store *s, struct history_rows *d, struct err *e) {
     struct err why = ERR_INIT;
-    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter, .mark = true }, &d->stored, &why);
+    int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter, .mark = true },
+                        &d->stored, &why);
     if (rc != ERR_USAGE) {
         if (rc) *e = why;
         return rc;
@@ -71,8 +95,8 @@ static int background_rows_add_tasks(struct store *s, struct history_rows *d, st
     return rc;
 }
 
-int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks, struct history_rows **out,
-                     struct err *e) {
+int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks,
+                     struct history_rows **out, struct err *e) {
     struct history_rows *d = xcalloc(1, sizeof *d);
     d->trash = trash;
     d->filter = xstrdup(filter ? filter : "");
@@ -137,7 +161,8 @@ static char *background_rows_thousands(int64_t v) {
 
 static char *member_text(const json_t *v) {
     if (json_is_string(v)) return xstrdup(json_string_value(v));
-    char *text = json_is_null(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_is_null(v) ? NULL
+                                 : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
     char *own = xstrdup(text ? text : "\u2013");
     free(text);
     return own;
@@ -212,8 +237,8 @@ static void fill_disk(struct run_page *d, struct store *s) {
 }
 
 /* Everything frozen with the run, then its counts, then its files. */
-static int fill_pairs(struct run_page *d, struct store *s, const struct store_run *r, const struct store_files *files,
-                      struct err *e) {
+static int fill_pairs(struct run_page *d, struct store *s, const struct store_run *r,
+                      const struct store_files *files, struct err *e) {
     int rc = fill_config(d, r, e);
     fill_record(d, r);
     int counts = d->pairs;
@@ -266,7 +291,8 @@ static void fill_detail_evals(struct run_page *d) {
     const struct series *from = &d->series->view;
     d->eval = xcalloc(from->evals, sizeof *d->eval);
     for (size_t i = 0; i < from->evals; i++)
-        d->eval[i] = (struct detail_eval){ .step = (int64_t)from->eval_step[i], .loss = d->series->eval_loss[i],
+        d->eval[i] = (struct detail_eval){ .step = (int64_t)from->eval_step[i],
+                                           .loss = d->series->eval_loss[i],
                                            .value = from->eval_value[i],
                                            .best = from->best_step == (int64_t)from->eval_step[i] };
     d->view.eval = d->eval;
@@ -277,7 +303,8 @@ static void fill_detail_tests(struct run_page *d) {
     d->tests = xcalloc((size_t)d->test.count + 1, sizeof *d->tests);
     for (int i = 0; i < d->test.count; i++) {
         const struct test_result *t = &d->test.of[i];
-        d->tests[i] = (struct detail_test){ t->task, t->metric, t->rows, t->value, t->loss, t->majority, t->undefined };
+        d->tests[i] = (struct detail_test){ t->task, t->metric,   t->rows,     t->value,
+                                            t->loss, t->majority, t->undefined };
     }
     d->view.test = d->tests;
     d->view.tests = d->test.count;
@@ -296,7 +323,8 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
     if (!rc) rc = store_artifacts(s, run, &files, e);
     if (!rc) rc = task_results(s, &d->stored, &d->results, e);
     if (!rc) rc = test_results(s, &d->stored, &d->test, e);
-    struct err lost = ERR_INIT; /* where a record cannot be read, the rest of the page is shown all the same */
+    struct err lost =
+        ERR_INIT; /* where a record cannot be read, the rest of the page is shown all the same */
     if (!rc) page_few_read(s, &d->stored, &d->few, &lost);
     if (!rc) {
         char *started = local_time(d->stored.created);

@@ -9,7 +9,8 @@
 #include "core/train/complete.h"
 
 /* How long its rows are, by some of them, evenly over the file; of several tasks by the first. */
-static void source_tokens(struct source_facts *s, const struct run_config *c, const struct tokenizer *words, const struct task *t) {
+static void source_tokens(struct source_facts *s, const struct run_config *c, const struct tokenizer *words,
+                          const struct task *t) {
     enum { LOOKED = 200 };
     const struct dataset *d = &t->train;
     size_t every = d->rows / LOOKED + 1, rows = 0, tokens = 0, targets = 0;
@@ -18,11 +19,14 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
         const struct dataset_row *r = &d->row[i];
         struct encoded x;
         struct err ignored = ERR_INIT;
-        if (tokenizer_encode(words, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, (size_t)c->max_len, &x, &ignored)) return;
+        if (tokenizer_encode(words, r->a, r->a_size, d->pair ? r->b : NULL, r->b_size, (size_t)c->max_len, &x,
+                             &ignored))
+            return;
         tokens += x.n;
         encoded_release(&x);
-        if (!r->target_text || tokenizer_encode(words, r->target_text, r->target_size, NULL, 0, (size_t)c->max_target, &x,
-                                                &ignored)) continue;
+        if (!r->target_text || tokenizer_encode(words, r->target_text, r->target_size, NULL, 0,
+                                                (size_t)c->max_target, &x, &ignored))
+            continue;
         targets += x.n;
         encoded_release(&x);
     }
@@ -33,7 +37,8 @@ static void source_tokens(struct source_facts *s, const struct run_config *c, co
 }
 
 /* Rows, classes and name of one of the config's tasks. */
-static int source_add_rows(struct source_facts *s, const struct run_config *c, int i, const struct tokenizer *words, struct err *e) {
+static int source_add_rows(struct source_facts *s, const struct run_config *c, int i,
+                           const struct tokenizer *words, struct err *e) {
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
@@ -86,7 +91,8 @@ int background__source(const struct background_order *o, struct background_answe
     int task_rc = 0;
     s->taken = o->taken;
     struct tokenizer *words = source_words(s->ok ? model : NULL);
-    for (int i = 0; i < config_task_count(c) && !task_rc; i++) task_rc = source_add_rows(s, c, i, words, &why);
+    for (int i = 0; i < config_task_count(c) && !task_rc; i++)
+        task_rc = source_add_rows(s, c, i, words, &why);
     tokenizer_free(words);
     s->rows = !task_rc;
     if (task_rc) {

@@ -1,5 +1,5 @@
-/* A verb of the command line, run as a process of its own, so that the screen goes on whatever it does: what it prints is
- * collected in lines that can be shown.
+/* A verb of the command line, run as a process of its own, so that the screen goes on whatever it does: what
+ * it prints is collected in lines that can be shown.
  *
  * One thread; that thread polls child_fd and calls child_read. */
 #ifndef APP_SESSION_CHILD_H
@@ -14,8 +14,8 @@ enum { CHILD_LINES = 100000 };
 
 struct child;
 
-/* This program with these words behind its name; standard input is empty, standard output and error are one.  NULL and *e
- * where it cannot be begun.  child_free. */
+/* This program with these words behind its name; standard input is empty, standard output and error are one.
+ * NULL and *e where it cannot be begun.  child_free. */
 struct child *child_new(char *const *word, size_t words, struct err *e);
 /* The same on this terminal, waited for; ^C is for it alone.  *code: its exit code. */
 int child_run(char *const *word, size_t words, int *code, struct err *e);

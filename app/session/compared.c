@@ -40,12 +40,23 @@ static void fill_group(struct compared_page *p, int i) {
     char *repeats = comparison_repeats(g);
     char *claim = c->groups <= COMPARISON_PAIRS_OF ? claim_of(c, i) : NULL;
     p->group[i] = (struct compare_group){
-        .name = g->name, .state = comparison_state(g), .seeds = compared_keep(p, xstrdup(seeds)),
+        .name = g->name,
+        .state = comparison_state(g),
+        .seeds = compared_keep(p, xstrdup(seeds)),
         .repeats = repeats ? compared_keep(p, repeats) : NULL,
-        .claim = claim ? compared_keep(p, claim) : NULL, .kind = g->kind, .other_rows = g->other_rows,
-        .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd,
-        .low = v.low, .high = v.high, .rank = comparison_rank(c, i), .seconds = comparison_seconds(g), .trained = g->trained,
-        .run = p->run[i], .runs = g->runs,
+        .claim = claim ? compared_keep(p, claim) : NULL,
+        .kind = g->kind,
+        .other_rows = g->other_rows,
+        .n = (int)g->value.n,
+        .mean = g->value.mean,
+        .sd = g->value.sd,
+        .low = v.low,
+        .high = v.high,
+        .rank = comparison_rank(c, i),
+        .seconds = comparison_seconds(g),
+        .trained = g->trained,
+        .run = p->run[i],
+        .runs = g->runs,
     };
 }
 
@@ -101,11 +112,13 @@ static void compared_fill(struct compared_page *p) {
     p->group = xcalloc(groups + 1, sizeof *p->group);
     p->run = xcalloc(groups + 1, sizeof *p->run);
     for (int i = 0; i < c->kinds; i++)
-        p->kind[i] = (struct compare_kind){ c->kind[i].metric, c->kind[i].task, c->kind[i].rows, comparison_in_points(c, i) };
+        p->kind[i] = (struct compare_kind){ c->kind[i].metric, c->kind[i].task, c->kind[i].rows,
+                                            comparison_in_points(c, i) };
     for (int i = 0; i < c->groups; i++) fill_group(p, i);
     d->differences = (int)grouping_differences(&p->groups, &p->differs);
     p->difference = xcalloc((size_t)d->differences + 1, sizeof *p->difference);
-    for (int i = 0; i < d->differences; i++) p->difference[i] = (struct compare_difference){ p->differs[i].key, p->differs[i].value };
+    for (int i = 0; i < d->differences; i++)
+        p->difference[i] = (struct compare_difference){ p->differs[i].key, p->differs[i].value };
     p->metric = xcalloc(json_object_size(p->groups.metrics) + 1, sizeof *p->metric);
     const char *name;
     json_t *v;
@@ -149,7 +162,8 @@ void compared_page_free(struct compared_page *p) {
     for (int i = 0; i < p->data.differences; i++) free(p->differs[i].value);
     for (int i = 0; i < COMPARE_CURVES; i++) series_free(p->series[i]);
     for (int i = 0; i < p->texts; i++) free(p->text[i]);
-    free(p->run), free(p->differs), free(p->difference), free(p->series), free(p->curve), free(p->text), free(p->metric);
+    free(p->run), free(p->differs), free(p->difference), free(p->series), free(p->curve), free(p->text),
+        free(p->metric);
     free(p->kind), free(p->group);
     grouping_release(&p->groups);
     free(p);

@@ -41,7 +41,8 @@ static void follow_child(pid_t pid) {
 
 static void keep(pid_t pid, int told, const sigset_t *signals) {
     signal(SIGCHLD, SIG_DFL); /* it may have been ignored */
-    struct pollfd fd[] = { { .fd = signalfd(-1, signals, SFD_CLOEXEC), .events = POLLIN }, { .fd = told, .events = POLLIN } };
+    struct pollfd fd[] = { { .fd = signalfd(-1, signals, SFD_CLOEXEC), .events = POLLIN },
+                           { .fd = told, .events = POLLIN } };
     for (;;) {
         struct signalfd_siginfo one;
         char byte;

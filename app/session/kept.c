@@ -73,7 +73,8 @@ static int kept_take_others(struct store *s, int64_t run, const struct kept_list
     struct kept_list has;
     int rc = tags_of(s, run, &has, e);
     for (size_t i = 0; i < has.count && !rc; i++)
-        if (!kept_list_has(wanted, has.tag[i])) rc = store_tag(s, &run, 1, (const char *const *)&has.tag[i], 1, false, e);
+        if (!kept_list_has(wanted, has.tag[i]))
+            rc = store_tag(s, &run, 1, (const char *const *)&has.tag[i], 1, false, e);
     kept_list_free(&has);
     return rc;
 }
@@ -92,5 +93,6 @@ void kept_sum_words(size_t runs, const struct purge_sum *sum, char out[128]) {
     char files[32], bytes[32];
     text_thousands(sum->files, files);
     text_thousands(sum->bytes, bytes);
-    snprintf(out, 128, "%zu %s, %s %s, %s bytes", runs, runs == 1 ? "run" : "runs", files, sum->files == 1 ? "file" : "files", bytes);
+    snprintf(out, 128, "%zu %s, %s %s, %s bytes", runs, runs == 1 ? "run" : "runs", files,
+             sum->files == 1 ? "file" : "files", bytes);
 }

@@ -1,5 +1,5 @@
-/* What a user keeps of runs beside what they are: tags, pins and notes; and deleting them for good.  Done in the background,
- * answered with a sentence. */
+/* What a user keeps of runs beside what they are: tags, pins and notes; and deleting them for good.  Done in
+ * the background, answered with a sentence. */
 #ifndef APP_SESSION_KEPT_H
 #define APP_SESSION_KEPT_H
 

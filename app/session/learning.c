@@ -60,9 +60,15 @@ int learning_list(struct learning *l, struct learn_shelf **out, struct err *e) {
     s->needs = xcalloc((size_t)s->rows + 1, sizeof *s->needs);
     for (int i = 0; i < s->rows; i++) {
         const struct lesson *x = &s->lesson[i];
-        s->needs[i] = xprintf("%s%s%s", x->model ? x->model : "", x->model && x->task ? ", " : "", x->task ? x->task : "");
-        s->row[i] = (struct learn_row){ .name = x->name, .title = x->title, .about = x->about, .needs = s->needs[i],
-                                        .done = how_far(l, x), .minutes = x->minutes, .seconds = x->seconds };
+        s->needs[i] = xprintf("%s%s%s", x->model ? x->model : "", x->model && x->task ? ", " : "",
+                              x->task ? x->task : "");
+        s->row[i] = (struct learn_row){ .name = x->name,
+                                        .title = x->title,
+                                        .about = x->about,
+                                        .needs = s->needs[i],
+                                        .done = how_far(l, x),
+                                        .minutes = x->minutes,
+                                        .seconds = x->seconds };
     }
     *out = s;
     return e->code; /* of one that cannot be read: the others are there */
@@ -80,7 +86,8 @@ void learn_shelf_free(struct learn_shelf *s) {
 /* ---- a lesson ---- */
 
 /* Runs that were purged since leave the lesson where it trained them. */
-static void forget_lost_runs(const struct learning *l, const struct lesson *lesson, struct lesson_progress *p) {
+static void forget_lost_runs(const struct learning *l, const struct lesson *lesson,
+                             struct lesson_progress *p) {
     for (int i = 0; i < lesson->steps; i++) {
         bool lost = false;
         for (int k = 0; k < p->of[i].runs; k++) {
@@ -95,14 +102,16 @@ static void forget_lost_runs(const struct learning *l, const struct lesson *less
     }
 }
 
-int learning_open(struct learning *l, const char *name, const char *model, const char *task, struct learn_page **out, struct err *e) {
+int learning_open(struct learning *l, const char *name, const char *model, const char *task,
+                  struct learn_page **out, struct err *e) {
     struct learn_page *page = xcalloc(1, sizeof *page);
     char *path = lesson_file(name, e);
     int rc = path ? lesson_read(&page->lesson, path, e) : e->code;
     if (!rc) {
         struct err ignored = ERR_INIT;
         lesson_progress_init(&page->progress, &page->lesson);
-        lesson_play_on(&page->lesson, &page->progress, page->lesson.model ? NULL : model, page->lesson.task ? NULL : task);
+        lesson_play_on(&page->lesson, &page->progress, page->lesson.model ? NULL : model,
+                       page->lesson.task ? NULL : task);
         lesson_keep_read(&page->progress, &page->lesson, store_path(l->store), &ignored);
         forget_lost_runs(l, &page->lesson, &page->progress);
         learning_close(l);
@@ -115,8 +124,12 @@ int learning_open(struct learning *l, const char *name, const char *model, const
         lesson_progress_copy(&l->progress, &page->progress);
         l->model = l->lesson.model ? NULL : xcopy(model);
         l->task = l->lesson.task ? NULL : xcopy(task);
-        l->play = (struct lesson_play){ .lesson = &l->lesson, .progress = &l->progress, .store = l->store, .jobs = l->jobs,
-                                        .model = l->model, .task = l->task };
+        l->play = (struct lesson_play){ .lesson = &l->lesson,
+                                        .progress = &l->progress,
+                                        .store = l->store,
+                                        .jobs = l->jobs,
+                                        .model = l->model,
+                                        .task = l->task };
         *out = page;
     } else {
         learn_page_free(page);
@@ -170,14 +183,16 @@ static void do_values(struct learning *l, int step) {
 static int learning_do_run(struct learning *l, int step, bool train) {
     struct err ignored = ERR_INIT;
     int busy = -1;
-    if (train && step >= 0 && l->lesson.step[step].kind == LESSON_RUN && l->progress.of[step].state != LESSON_BUSY)
+    if (train && step >= 0 && l->lesson.step[step].kind == LESSON_RUN &&
+        l->progress.of[step].state != LESSON_BUSY)
         lesson_begin(&l->play, step, &ignored);
     for (int i = 0; i < l->lesson.steps; i++)
         if (l->progress.of[i].state == LESSON_BUSY && !lesson_over(&l->play, i, 0)) busy = i;
     return busy;
 }
 
-int learning_step(struct learning *l, int step, bool train, const struct lesson_progress *screen, struct learn_news **out, struct err *e) {
+int learning_step(struct learning *l, int step, bool train, const struct lesson_progress *screen,
+                  struct learn_news **out, struct err *e) {
     if (!l->open || screen->steps != l->lesson.steps) return 0;
     if (step < 0) {
         lesson_progress_restart(&l->progress);
@@ -186,7 +201,8 @@ int learning_step(struct learning *l, int step, bool train, const struct lesson_
     bool moved = l->progress.at != screen->at;
     lesson_progress_place(&l->progress, screen);
     if (moved && !store_is_readonly(l->store)) {
-        struct err later = ERR_INIT; /* notes on another terminal go on before anything is computed; told below */
+        struct err later =
+            ERR_INIT; /* notes on another terminal go on before anything is computed; told below */
         lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), &later);
     }
     int busy = learning_do_run(l, step, train);
@@ -196,7 +212,8 @@ int learning_step(struct learning *l, int step, bool train, const struct lesson_
     lesson_progress_init(&copy, &l->lesson);
     lesson_progress_copy(&copy, &l->progress);
     *n = (struct learn_news){ copy.steps, busy, copy.of };
-    return store_is_readonly(l->store) ? 0 : lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), e);
+    return store_is_readonly(l->store) ? 0
+                                       : lesson_keep_write(&l->progress, &l->lesson, store_path(l->store), e);
 }
 
 void learn_news_free(struct learn_news *n) {

@@ -19,10 +19,21 @@ static int others_take_id(void *self, int count, const struct store_cell *cell) 
 
 static struct job_row others_row(const struct store_run *r) {
     return (struct job_row){
-        .id = r->id, .state = (enum run_state)r->state, .name = r->name, .method = r->method, .task = r->task, .seed = r->seed,
-        .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best.measured ? r->best.v : NAN,
-        .loss = r->loss.measured ? r->loss.v : NAN, .reason = r->reason, .constant = r->constant,
-        .none_valid = r->none_valid, .elsewhere = true,
+        .id = r->id,
+        .state = (enum run_state)r->state,
+        .name = r->name,
+        .method = r->method,
+        .task = r->task,
+        .seed = r->seed,
+        .step = r->step,
+        .steps = r->steps,
+        .seconds_left = -1,
+        .best = r->best.measured ? r->best.v : NAN,
+        .loss = r->loss.measured ? r->loss.v : NAN,
+        .reason = r->reason,
+        .constant = r->constant,
+        .none_valid = r->none_valid,
+        .elsewhere = true,
     };
 }
 
@@ -41,16 +52,19 @@ static int others_take_name(void *self, int count, const struct store_cell *cell
 }
 
 static int others_read_names(struct store *s, int64_t from, struct other_runs *o, struct err *e) {
-    char *sql = xprintf("SELECT id, name FROM v_runs WHERE name IS NOT NULL AND id >= %lld ORDER BY id", (long long)from);
+    char *sql = xprintf("SELECT id, name FROM v_runs WHERE name IS NOT NULL AND id >= %lld ORDER BY id",
+                        (long long)from);
     int rc = from ? store_sql(s, sql, (struct store_rows){ .self = o, .row = others_take_name }, e) : 0;
     free(sql);
     return rc;
 }
 
-int other_runs_read(struct store *s, const int64_t asked[OTHERS_ASKED], int64_t from, struct other_runs **out, struct err *e) {
+int other_runs_read(struct store *s, const int64_t asked[OTHERS_ASKED], int64_t from, struct other_runs **out,
+                    struct err *e) {
     struct living f = { 0 };
     int64_t version = store_version(s);
-    int rc = store_sql(s, "SELECT id FROM v_runs WHERE state IN ('queued','running','paused') ORDER BY id DESC",
+    int rc = store_sql(s,
+                       "SELECT id FROM v_runs WHERE state IN ('queued','running','paused') ORDER BY id DESC",
                        (struct store_rows){ .self = &f, .row = others_take_id }, e);
     if (rc) return rc;
     for (int a = 0; asked && a < OTHERS_ASKED; a++) {
@@ -90,7 +104,8 @@ static int others_by_run(const void *key, const void *at) {
 }
 
 const char *other_runs_name(const struct other_runs *o, int64_t run) {
-    const struct other_name *n = o && o->names ? bsearch(&run, o->name, (size_t)o->names, sizeof *o->name, others_by_run) : NULL;
+    const struct other_name *n =
+        o && o->names ? bsearch(&run, o->name, (size_t)o->names, sizeof *o->name, others_by_run) : NULL;
     return n ? n->name : NULL;
 }
 

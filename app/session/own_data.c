@@ -31,7 +31,8 @@ static int by_kind_and_name(const void *a, const void *b) {
 /* "~" is home; absolute, without "..", where there is such a file. */
 static char *own_data_full(const char *path) {
     const char *home = getenv("HOME");
-    char *said = *path == '~' && (!path[1] || path[1] == '/') && home ? xprintf("%s%s", home, path + 1) : xstrdup(*path ? path : ".");
+    char *said = *path == '~' && (!path[1] || path[1] == '/') && home ? xprintf("%s%s", home, path + 1)
+                                                                      : xstrdup(*path ? path : ".");
     char *full = realpath(said, NULL);
     if (!full) return said;
     free(said);
@@ -45,7 +46,9 @@ static bool own_data_entry(const char *folder, const char *name, struct data_ent
     char *path = file_join(folder, name), *train = NULL;
     bool shown = *name != '.' && !stat(path, &st) && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
     if (shown) {
-        *out = (struct data_entry){ .name = xstrdup(name), .folder = S_ISDIR(st.st_mode), .bytes = (int64_t)st.st_size };
+        *out = (struct data_entry){ .name = xstrdup(name),
+                                    .folder = S_ISDIR(st.st_mode),
+                                    .bytes = (int64_t)st.st_size };
         out->read = !out->folder && peek_reads(name);
         if (out->folder) train = peek_train_file(path, &known);
         out->task = train != NULL;
@@ -115,7 +118,9 @@ static void find_beside(struct own_look *k) {
     for (int likely = 1; likely >= 0; likely--)
         for (int i = 0; i < f->view.entries && k->view.besides < BESIDE_MOST; i++) {
             const struct data_entry *e = &f->entry[i];
-            if (!e->read || !ending || !text_ends(e->name, ending) || !strcmp(e->name, own) || is_dev_name(e->name) != likely) continue;
+            if (!e->read || !ending || !text_ends(e->name, ending) || !strcmp(e->name, own) ||
+                is_dev_name(e->name) != likely)
+                continue;
             k->beside[k->view.besides++] = file_join(f->view.path, e->name);
             k->view.likely += likely;
         }
@@ -126,7 +131,9 @@ static void find_beside(struct own_look *k) {
 }
 
 static bool has_dev(const char *folder) {
-    static const char *const stem[] = { "dev", "val", "validation", "dev_matched" }, *const ending[] = { "tsv", "csv", "jsonl" };
+    static const char *const stem[] = { "dev", "val", "validation", "dev_matched" }, *const ending[] = {
+        "tsv", "csv", "jsonl"
+    };
     bool found = false;
     for (size_t i = 0; i < COUNT_OF(stem) * COUNT_OF(ending) && !found; i++) {
         char *path = xprintf("%s/%s.%s", folder, stem[i / COUNT_OF(ending)], ending[i % COUNT_OF(ending)]);
@@ -157,7 +164,9 @@ struct own_look *own_look_at(const char *path, const struct run_config *how) {
     if (k->view.folder) {
         file = peek_train_file(full, &k->view.known);
         k->view.own_dev = has_dev(full);
-        if (!file) err_set(&e, ERR_NOT_FOUND, "%s: has no train.tsv, train.csv or train.jsonl, so it is no task", full);
+        if (!file)
+            err_set(&e, ERR_NOT_FOUND, "%s: has no train.tsv, train.csv or train.jsonl, so it is no task",
+                    full);
     } else if (k->view.list) {
         struct run_config c;
         config_init(&c);
@@ -209,7 +218,8 @@ static void own_data_model_release(struct model *m) {
     free(m->name);
 }
 
-static int own_data_task(const struct run_config *c, const struct model *m, int i, struct buf *report, struct err *e) {
+static int own_data_task(const struct run_config *c, const struct model *m, int i, struct buf *report,
+                         struct err *e) {
     struct run_config one;
     struct task t;
     config_of_task(c, i, &one);
@@ -232,7 +242,8 @@ struct own_read *own_read_rows(const struct run_config *c, int64_t asked) {
     struct model m;
     size_t room = 0;
     int no_model = own_data_model(&m, c->model_folder ? c->model_folder : c->model, &why), rc = 0;
-    for (int i = 0; i < config_task_count(c) && !rc; i++) rc = own_data_task(c, no_model ? NULL : &m, i, &report, &e);
+    for (int i = 0; i < config_task_count(c) && !rc; i++)
+        rc = own_data_task(c, no_model ? NULL : &m, i, &report, &e);
     if (rc) {
         buf_release(&report);
         text_line(&report, "%s", e.text);

@@ -1,5 +1,5 @@
-/* Own data for the screen: what is in a folder, what a file holds, how its rows read.  On the background's thread;
- * failures are part of what is shown. */
+/* Own data for the screen: what is in a folder, what a file holds, how its rows read.  On the background's
+ * thread; failures are part of what is shown. */
 #ifndef APP_SESSION_OWN_DATA_H
 #define APP_SESSION_OWN_DATA_H
 
@@ -22,7 +22,8 @@ struct own_read {
     char **line;
 };
 
-/* A folder's entries, folders first, each kind by name; hidden ones are left out.  "": where the program is. */
+/* A folder's entries, folders first, each kind by name; hidden ones are left out.  "": where the program
+ * is. */
 struct own_folder *own_folder_list(const char *path);
 /* A file, a folder that is a task, or a list of tasks.  `how`: what was set of its first line and
  * delimiter, NULL: nothing. */

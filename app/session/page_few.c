@@ -14,7 +14,9 @@ static void *page_keep(struct page_few *p, void *memory) {
     return p->memory[p->pieces++] = memory;
 }
 
-static double *page_numbers(struct page_few *p, size_t n) { return page_keep(p, xcalloc(n + 1, sizeof(double))); }
+static double *page_numbers(struct page_few *p, size_t n) {
+    return page_keep(p, xcalloc(n + 1, sizeof(double)));
+}
 
 void page_few_release(struct page_few *p) {
     for (size_t i = 0; i < p->pieces; i++) free(p->memory[i]);
@@ -29,7 +31,9 @@ static struct few_line line_of_run(struct page_few *p, const struct shots_result
     size_t ks = (size_t)r->how.ks;
     double *k = page_numbers(p, ks), *mean = page_numbers(p, ks), *sd = page_numbers(p, ks);
     int *draws = page_keep(p, xcalloc(ks + 1, sizeof *draws));
-    struct few_line l = { .name = page_keep(p, shots_label(r)), .k = k, .mean = mean, .sd = sd, .draws = draws };
+    struct few_line l = {
+        .name = page_keep(p, shots_label(r)), .k = k, .mean = mean, .sd = sd, .draws = draws
+    };
     for (int i = 0; i < r->how.ks; i++) {
         struct shots_point v = shots_point(r, r->how.k[i]);
         if (!v.tasks) continue;
@@ -48,13 +52,15 @@ static void fill_gains(struct page_few *p, const struct shots_group *g) {
     for (int i = 0; i < x.count; i++) {
         double *value = page_numbers(p, (size_t)g->runs);
         memcpy(value, x.of[i].value, (size_t)g->runs * sizeof *value);
-        gain[i] = (struct few_gain){ page_keep(p, xstrdup(x.of[i].task)), value, x.of[i].majority, x.of[i].gain };
+        gain[i] = (struct few_gain){ page_keep(p, xstrdup(x.of[i].task)), value, x.of[i].majority,
+                                     x.of[i].gain };
     }
     p->few.gain = gain;
     p->few.gains = x.count;
     p->few.k = x.k;
-    p->few.less = page_keep(p, g->runs > 1 ? xprintf("%s less %s", p->few.line[g->runs - 1].name, p->few.line[0].name)
-                                           : xprintf("%s less the majority's share", p->few.line[0].name));
+    p->few.less = page_keep(p, g->runs > 1
+                                   ? xprintf("%s less %s", p->few.line[g->runs - 1].name, p->few.line[0].name)
+                                   : xprintf("%s less the majority's share", p->few.line[0].name));
     shots_gains_release(&x);
 }
 
@@ -74,7 +80,8 @@ static int read_few(struct store *s, const struct store_run *run, struct page_fe
 /* ---- episodes ---- */
 
 /* "inner.query_3" of the evaluations of a step, among count rows; NaN where there is none. */
-static double inner_value(const struct store_eval_row *row, size_t count, const char *what, int number, const char *end) {
+static double inner_value(const struct store_eval_row *row, size_t count, const char *what, int number,
+                          const char *end) {
     char *name = xprintf("inner.%s_%d%s", what, number, end);
     double v = NAN;
     for (size_t i = 0; i < count; i++)

@@ -1,4 +1,5 @@
-/* The parts of a run's page that only runs of few shots and over episodes have (views/few.h), out of the history. */
+/* The parts of a run's page that only runs of few shots and over episodes have (views/few.h), out of the
+ * history. */
 #ifndef APP_SESSION_PAGE_FEW_H
 #define APP_SESSION_PAGE_FEW_H
 

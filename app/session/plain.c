@@ -15,9 +15,12 @@
 /* ---- the prompt ---- */
 
 static void say_what_there_is(void) {
-    puts("Each line is a command, as after ':' on the screens: petri's verbs (help lists them, help VERB tells of one),\n"
-         "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] a line a point,\n"
-         "clone RUN trains with its options again; quit leaves.  ^C stops a command, and what trains keeps a checkpoint.");
+    puts("Each line is a command, as after ':' on the screens: petri's verbs (help lists them, help VERB "
+         "tells of one),\n"
+         "go SCREEN prints a screen (compose, train, runs, compare, sweep, heatmap, map), watch [RUN] a line "
+         "a point,\n"
+         "clone RUN trains with its options again; quit leaves.  ^C stops a command, and what trains keeps a "
+         "checkpoint.");
 }
 
 /* The screens' own commands that are no lines here, with what does the same. */
@@ -35,7 +38,8 @@ static const struct {
     { "set", false, "settings are of the screens; settings NAME=VALUE --write keeps one" },
 };
 
-/* What the screens' own commands are here, written as the command line's: a line, or NULL; *said: it was answered. */
+/* What the screens' own commands are here, written as the command line's: a line, or NULL; *said: it was
+ * answered. */
 static char *plain_line(const char *line, bool *said) {
     const char *at = line;
     char *first = text_word(&at), *rest = xstrdup(at + strspn(at, " ")), *out = NULL;
@@ -47,7 +51,8 @@ static char *plain_line(const char *line, bool *said) {
     else if (!strcmp(first, "save-settings")) out = xstrdup("settings --write");
     else *said = false;
     for (size_t i = 0; i < COUNT_OF(plain_others) && !out; i++) {
-        if (strcmp(first, plain_others[i].name) || (plain_others[i].alone && (!*rest || *rest == '-'))) continue;
+        if (strcmp(first, plain_others[i].name) || (plain_others[i].alone && (!*rest || *rest == '-')))
+            continue;
         printf("%s: %s\n", first, plain_others[i].says);
         *said = true;
     }
@@ -57,7 +62,8 @@ static char *plain_line(const char *line, bool *said) {
     return out;
 }
 
-static void plain_do(const struct session_verbs *verbs, const char *line, const char *database, bool look_only) {
+static void plain_do(const struct session_verbs *verbs, const char *line, const char *database,
+                     bool look_only) {
     struct err e = ERR_INIT;
     struct line_meaning m;
     bool said;
@@ -71,7 +77,8 @@ static void plain_do(const struct session_verbs *verbs, const char *line, const 
         return;
     }
     bool watches = !strcmp(m.word[0], "watch");
-    if (look_only && !watches && m.kind != LINE_READS) puts("this petri only looks: nothing is begun or changed here");
+    if (look_only && !watches && m.kind != LINE_READS)
+        puts("this petri only looks: nothing is begun or changed here");
     else if (child_run(m.word, m.words, &code, &e)) printf("%s\n", e.text);
     else if (code) printf("(exit code %d)\n", code);
     line_meaning_release(&m);
@@ -82,7 +89,8 @@ int plain_run(const struct session_verbs *verbs, const char *database, bool look
     size_t room = 0;
     ssize_t n;
     (void)e;
-    puts("This terminal cannot place a cursor, so petri draws no screens on it: it takes commands, one a line (help tells which).");
+    puts("This terminal cannot place a cursor, so petri draws no screens on it: it takes commands, one a "
+         "line (help tells which).");
     for (;;) {
         fputs("petri> ", stdout);
         fflush(stdout);
@@ -146,7 +154,9 @@ int plain_watch(struct store *s, int64_t run, struct err *e) {
         over = !store_state_is_live(r.state);
         rc = series_read(series, s, &r, e);
         if (!rc) print_points(&series->view, &points, &evals);
-        if (!rc && over) printf("run %lld is %s at step %lld\n", (long long)run, store_state_name(r.state), (long long)r.step);
+        if (!rc && over)
+            printf("run %lld is %s at step %lld\n", (long long)run, store_state_name(r.state),
+                   (long long)r.step);
         store_run_release(&r);
         if (!over) clock_sleep_ms(LOOK_MS);
     }

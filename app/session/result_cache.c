@@ -7,7 +7,7 @@
 
 struct kept_results {
     int64_t run, step, best; /* step and best step as they were: another one, and it is read anew */
-    enum store_state state;  /* and so it is once the run is over: its last evaluation moves neither of them */
+    enum store_state state; /* and so it is once the run is over: its last evaluation moves neither of them */
     struct task_results of;
 };
 
@@ -33,8 +33,8 @@ static struct kept_results *result_cache_place_of(struct result_cache *t, int64_
     return &t->kept[at];
 }
 
-int result_cache_of(struct result_cache *t, struct store *s, const struct store_run *row, struct task_results *out,
-                    struct err *e) {
+int result_cache_of(struct result_cache *t, struct store *s, const struct store_run *row,
+                    struct task_results *out, struct err *e) {
     *out = (struct task_results){ 0 };
     if (!task_results_several(row)) return 0;
     struct kept_results *k = result_cache_place_of(t, row->id);

@@ -12,7 +12,8 @@ static int extras_by_id(const void *a, const void *b) {
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The run's place, found by halving or added at the end, sorted in by the caller; known is false where it has gone on. */
+/* The run's place, found by halving or added at the end, sorted in by the caller; known is false where it has
+ * gone on. */
 static struct row_extra *extra_of(struct row_extras *x, size_t sorted, const struct store_run *r) {
     struct row_extra key = { .id = r->id };
     struct row_extra *at = sorted ? bsearch(&key, x->of, sorted, sizeof key, extras_by_id) : NULL;
@@ -53,8 +54,8 @@ static void read_disk(struct row_extra *x, struct store *s) {
     x->disk = purge_count(s, &x->id, 1, &sum, &ignored) ? -1 : sum.bytes;
 }
 
-void row_extras_fill(struct row_extras *x, struct store *s, const struct store_runs *stored, struct run_row *row, bool disk,
-                     bool curve, double **curves) {
+void row_extras_fill(struct row_extras *x, struct store *s, const struct store_runs *stored,
+                     struct run_row *row, bool disk, bool curve, double **curves) {
     size_t sorted = x->count;
     *curves = curve ? xcalloc(stored->count + 1, ROW_CURVE * sizeof **curves) : NULL;
     for (size_t i = 0; i < stored->count; i++) {

@@ -1,5 +1,5 @@
-/* What of a run's row takes a look at its files or points: asked for only where a column shows it, and kept until the run
- * has gone on. */
+/* What of a run's row takes a look at its files or points: asked for only where a column shows it, and kept
+ * until the run has gone on. */
 #ifndef APP_SESSION_ROW_EXTRAS_H
 #define APP_SESSION_ROW_EXTRAS_H
 
@@ -18,10 +18,10 @@ struct row_extras {
     struct row_extra *of;  /* by id */
     size_t count, room;
 };
-/* Fills disk, or curve with what points into *curves (caller frees, NULL without), of the rows; what cannot be read is left
- * out. */
-void row_extras_fill(struct row_extras *x, struct store *s, const struct store_runs *stored, struct run_row *row, bool disk,
-                     bool curve, double **curves);
+/* Fills disk, or curve with what points into *curves (caller frees, NULL without), of the rows; what cannot
+ * be read is left out. */
+void row_extras_fill(struct row_extras *x, struct store *s, const struct store_runs *stored,
+                     struct run_row *row, bool disk, bool curve, double **curves);
 void row_extras_release(struct row_extras *x);
 
 #endif

@@ -46,7 +46,9 @@ static const char *key_of_run(struct run_keys *k, struct store *s, int64_t run, 
 /* ---- the rows that need one ---- */
 
 static int order_texts(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : ""); }
-static int order_numbers(double a, double b) { return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b); }
+static int order_numbers(double a, double b) {
+    return isnan(a) || isnan(b) ? isnan(a) - isnan(b) : (a > b) - (a < b);
+}
 
 /* Runs of one key agree in all of these. */
 static int by_listed(const void *pa, const void *pb, void *self) {
@@ -60,8 +62,8 @@ static int by_listed(const void *pa, const void *pb, void *self) {
     return by ? by : order_texts(a->dev_sha256, b->dev_sha256);
 }
 
-int run_keys_fill(struct run_keys *k, struct store *s, const struct store_runs *runs, struct run_row *row, char (**keys)[65],
-                  struct err *e) {
+int run_keys_fill(struct run_keys *k, struct store *s, const struct store_runs *runs, struct run_row *row,
+                  char (**keys)[65], struct err *e) {
     size_t *at = xcalloc(runs->count + 1, sizeof *at), n = 0;
     int rc = 0;
     *keys = xcalloc(runs->count + 1, sizeof **keys);

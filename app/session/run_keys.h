@@ -1,4 +1,5 @@
-/* Keys of evidence (core/train/evidence.h) for the rows of Runs, so that a group counts a repeated run once. */
+/* Keys of evidence (core/train/evidence.h) for the rows of Runs, so that a group counts a repeated run
+ * once. */
 #ifndef APP_SESSION_RUN_KEYS_H
 #define APP_SESSION_RUN_KEYS_H
 
@@ -14,9 +15,9 @@ struct run_keys {
     size_t count, room;
 };
 void run_keys_release(struct run_keys *k);
-/* Sets `evidence` of those rows that may repeat another, as far as the list shows; row[i] is runs->run[i].  *keys is their
- * memory, which the caller frees, also after a failure. */
-int run_keys_fill(struct run_keys *k, struct store *s, const struct store_runs *runs, struct run_row *row, char (**keys)[65],
-                  struct err *e);
+/* Sets `evidence` of those rows that may repeat another, as far as the list shows; row[i] is runs->run[i].
+ * *keys is their memory, which the caller frees, also after a failure. */
+int run_keys_fill(struct run_keys *k, struct store *s, const struct store_runs *runs, struct run_row *row,
+                  char (**keys)[65], struct err *e);
 
 #endif

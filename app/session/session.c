@@ -92,8 +92,8 @@ static void discard(struct session *s) {
     s->discard = 0;
 }
 
-/* The one place that polls the history for what any process has changed in it: what others train, on every screen, and what
- * is on this one, where anything is new.  Reading it takes a fourth of the time at most. */
+/* The one place that polls the history for what any process has changed in it: what others train, on every
+ * screen, and what is on this one, where anything is new.  Reading it takes a fourth of the time at most. */
 static void follow_history(struct session *s, int64_t now, int *wait) {
     const struct screen *shown = screen_at(s->ui.screen);
     struct effect anew = { .kind = EFFECT_NONE };
@@ -160,9 +160,11 @@ static void loop(struct session *s) {
 static void say_elsewhere(struct session *s) {
     struct store_runs runs;
     struct err ignored = ERR_INIT;
-    if (store_list(s->store, &(struct store_list){ .filter = "state=running", .limit = 1 }, &runs, &ignored)) return;
+    if (store_list(s->store, &(struct store_list){ .filter = "state=running", .limit = 1 }, &runs, &ignored))
+        return;
     if (runs.total)
-        ui_say(&s->ui, SAY_INFO, "run #%lld%s in another petri, which may have lost its terminal: 2 shows it, K there stops it",
+        ui_say(&s->ui, SAY_INFO,
+               "run #%lld%s in another petri, which may have lost its terminal: 2 shows it, K there stops it",
                (long long)runs.run[0].id, runs.total > 1 ? " and others train" : " trains");
     store_runs_release(&runs);
 }
@@ -173,15 +175,18 @@ static void say_lost(struct session *s) {
     size_t n = store_lost(s->store, &first, 1);
     if (!n) say_elsewhere(s);
     if (n == 1)
-        ui_say(&s->ui, SAY_WARNING, "run #%lld was interrupted while nobody looked: 3 lists it, R there resumes it", (long long)first);
+        ui_say(&s->ui, SAY_WARNING,
+               "run #%lld was interrupted while nobody looked: 3 lists it, R there resumes it",
+               (long long)first);
     else if (n)
         ui_say(&s->ui, SAY_WARNING,
-               "%zu runs were interrupted while nobody looked (#%lld and others): 3 lists them, R there resumes one", n,
-               (long long)first);
+               "%zu runs were interrupted while nobody looked (#%lld and others): 3 lists them, R there "
+               "resumes one",
+               n, (long long)first);
 }
 
-/* Shows the first screen: the lesson, the watched run or the notes that were asked for; otherwise Compose, or the first page while
- * the history is empty. */
+/* Shows the first screen: the lesson, the watched run or the notes that were asked for; otherwise Compose, or
+ * the first page while the history is empty. */
 static void session_begin(struct session *s, const struct session_start *with) {
     const char *lesson = with->lesson;
     struct first_view *f = &s->ui.first;
@@ -198,7 +203,8 @@ static void session_begin(struct session *s, const struct session_start *with) {
         store_runs_release(&runs);
     }
     config_take_model(&s->ui.compose.config, with->model);
-    config_take_task(&s->ui.compose.config, with->first_task && !s->ui.total_runs ? with->first_task : with->task);
+    config_take_task(&s->ui.compose.config,
+                     with->first_task && !s->ui.total_runs ? with->first_task : with->task);
     session__ask_facts(s);
     background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_MACHINE });
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
@@ -279,8 +285,8 @@ static void catch_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* Whether runs and sweeps are to go on behind the screen: as asked on leaving, or as the setting has it when the terminal is
- * gone. */
+/* Whether runs and sweeps are to go on behind the screen: as asked on leaving, or as the setting has it when
+ * the terminal is gone. */
 static bool goes_on(const struct session *s) {
     bool lost = session_hung_up && !strcmp(s->settings.value[SETTING_HANGUP], "finish");
     return (s->finish || lost) && !told_to_end;
@@ -290,9 +296,12 @@ static void say_goes_on(const struct session *s, int live) {
     struct buf database = BUF_INIT, what = BUF_INIT;
     if (s->named) buf_puts(&database, " --db ");
     if (s->named) text_shell_word(&database, s->named);
-    if (live || !s->sweeps) buf_printf(&what, "%d %s%s", live, live == 1 ? "run" : "runs", s->sweeps ? " and " : "");
+    if (live || !s->sweeps)
+        buf_printf(&what, "%d %s%s", live, live == 1 ? "run" : "runs", s->sweeps ? " and " : "");
     if (s->sweeps) buf_puts(&what, "the rest of the sweep");
-    fprintf(stderr, "petri: training continues in the background: %s\n       list runs: petri runs%s   stop one: petri stop ID%s\n",
+    fprintf(stderr,
+            "petri: training continues in the background: %s\n       list runs: petri runs%s   stop one: "
+            "petri stop ID%s\n",
             buf_text(&what), buf_text(&database), buf_text(&database));
     buf_release(&database);
     buf_release(&what);
@@ -366,6 +375,7 @@ int session_run(const struct session_start *with, struct err *e) {
     jobs_free(s.jobs, goes_on(&s));
     rc = store_close(s.store, e);
     session_release(&s);
-    if (!rc && told_to_end) rc = err_set(e, ERR_INTERRUPTED, "ended by a signal; runs were stopped with a checkpoint");
+    if (!rc && told_to_end)
+        rc = err_set(e, ERR_INTERRUPTED, "ended by a signal; runs were stopped with a checkpoint");
     return rc;
 }

@@ -30,7 +30,8 @@ static void session_effects_train(struct session *s) {
     ui_show(&s->ui, SCREEN_TRAIN);
 }
 
-/* Describes the first page's run on the model and task of Compose: it takes seconds and learns something; config_release. */
+/* Describes the first page's run on the model and task of Compose: it takes seconds and learns something;
+ * config_release. */
 static void first_config(const struct session *s, struct run_config *c) {
     config_init(c);
     c->batch = 16;
@@ -96,7 +97,8 @@ static void session_effects_name_next(struct session *s, const char *name) {
 static void session_effects_stop(struct session *s, int64_t id, bool keep) {
     struct err e = ERR_INIT;
     if (!is_ours(s, id)) { /* another process trains it: it is asked, and keeps a checkpoint */
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_STOP, .run = &id, .runs = 1 });
+        background_ask(s->background,
+                       &(struct background_order){ .kind = BACKGROUND_STOP, .run = &id, .runs = 1 });
         return;
     }
     int rc = jobs_stop(s->jobs, id, &e);
@@ -129,7 +131,8 @@ void move_free(struct move *m) {
 static void wish(struct session *s, int kind, const int64_t *run, int runs, bool trash, const char *name) {
     struct wish *w = xcalloc(1, sizeof *w), **end = &s->wishes;
     w->kind = kind;
-    w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs, NULL, xcopy(name) };
+    w->move = (struct move){ trash, runs ? xcalloc((size_t)runs, sizeof *run) : NULL, runs, NULL,
+                             xcopy(name) };
     if (runs) memcpy(w->move.run, run, (size_t)runs * sizeof *run);
     while (*end) end = &(*end)->next;
     *end = w;
@@ -138,7 +141,8 @@ static void wish(struct session *s, int kind, const int64_t *run, int runs, bool
 static void ask_move(struct session *s, bool trash, int64_t *run, int runs, const char *back) {
     s->moving = true;
     enum background_kind kind = trash ? BACKGROUND_TRASH : BACKGROUND_RESTORE;
-    background_ask(s->background, &(struct background_order){ .kind = kind, .run = run, .runs = runs, .text = back });
+    background_ask(s->background,
+                   &(struct background_order){ .kind = kind, .run = run, .runs = runs, .text = back });
 }
 
 void session__move(struct session *s, bool trash, const int64_t *run, int runs) {
@@ -148,8 +152,9 @@ void session__move(struct session *s, bool trash, const int64_t *run, int runs) 
 
 static void session_effects_ask_name(struct session *s, int64_t run, const char *name, const char *back) {
     s->moving = true;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_NAME, .run = &run, .runs = 1, .text = back,
-                                                              .name = name });
+    background_ask(s->background,
+                   &(struct background_order){
+                       .kind = BACKGROUND_NAME, .run = &run, .runs = 1, .text = back, .name = name });
 }
 
 /* the same of a name */
@@ -233,7 +238,9 @@ static void list_tasks(struct session *s) {
 }
 
 /* Several, as petri train --tasks takes them; a folder that is there is one. */
-static bool names_tasks(const char *task) { return (strchr(task, ',') || text_ends(task, ".json")) && !file_is_folder(task); }
+static bool names_tasks(const char *task) {
+    return (strchr(task, ',') || text_ends(task, ".json")) && !file_is_folder(task);
+}
 
 static void session_effects_choose(struct session *s, const char *model, const char *task) {
     struct run_config c;
@@ -262,7 +269,8 @@ static void method_text_typed(struct session *s, const char *text) {
     struct method m;
     struct err e = ERR_INIT;
     struct buf said = BUF_INIT;
-    char *fused = fused_text(s->store, text, &e), *whole = fused ? spot_text(s->store, fused, &said, &e) : NULL;
+    char *fused = fused_text(s->store, text, &e),
+         *whole = fused ? spot_text(s->store, fused, &said, &e) : NULL;
     int rc = whole ? method_parse(whole, &m, &e) : e.code;
     free(fused);
     free(whole);
@@ -304,7 +312,9 @@ static void session_effects_keep(struct session *s, const struct effect *x) {
                                   : own_methods_save(path, x->text, s->ui.compose.facts.text, &replaced, &e);
     say_error(s, rc, &e);
     if (!rc && x->by < 0) ui_say(&s->ui, SAY_GOOD, "%.100s is forgotten", x->text);
-    else if (!rc) ui_say(&s->ui, SAY_GOOD, "%.100s is kept%s: P lists it", x->text, replaced ? ", in place of what had the name" : "");
+    else if (!rc)
+        ui_say(&s->ui, SAY_GOOD, "%.100s is kept%s: P lists it", x->text,
+               replaced ? ", in place of what had the name" : "");
     free(path);
     session__list_own(s);
 }
@@ -336,12 +346,17 @@ static void session_effects_methods_in(struct session *s, const char *from) {
 }
 
 static void session_effects_sweep(struct session *s, enum background_kind kind, const struct effect *x) {
-    background_ask(s->background, &(struct background_order){ .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text });
+    background_ask(s->background,
+                   &(struct background_order){
+                       .kind = kind, .run = (int64_t *)x->run, .runs = x->runs, .text = x->text });
 }
 
 static void session_effects_compare(struct session *s, const struct effect *x) {
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COMPARE, .run = (int64_t *)x->run,
-                                                              .runs = x->runs, .text = x->text, .trash = x->keep });
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COMPARE,
+                                                              .run = (int64_t *)x->run,
+                                                              .runs = x->runs,
+                                                              .text = x->text,
+                                                              .trash = x->keep });
 }
 
 static void look_inside(struct session *s, const struct effect *x) {
@@ -457,7 +472,9 @@ static void session_effects_watch(struct session *s, const struct effect *x) {
 }
 
 void session__only_looks(struct session *s) {
-    ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
+    ui_say(
+        &s->ui, SAY_INFO,
+        "this petri only looks: nothing is begun or changed here (petri without watch and --readonly does)");
 }
 
 /* None: the run in focus alone again. */
@@ -488,9 +505,12 @@ void session__do(struct session *s, const struct effect *x) {
     case EFFECT_QUEUE: jobs_move(s->jobs, x->run[0], x->by); break;
     case EFFECT_TRASH: order_runs(s, BACKGROUND_TRASH, x); break;
     case EFFECT_RESTORE: order_runs(s, BACKGROUND_RESTORE, x); break;
-    case EFFECT_SAVED: background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SAVED }); break;
+    case EFFECT_SAVED:
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SAVED });
+        break;
     case EFFECT_SAVE:
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SAVE, .text = x->text, .trash = !x->keep });
+        background_ask(s->background, &(struct background_order){
+                                          .kind = BACKGROUND_SAVE, .text = x->text, .trash = !x->keep });
         break;
     case EFFECT_PIN: order_runs(s, BACKGROUND_PIN, x); break;
     case EFFECT_TAGS: order_runs(s, BACKGROUND_TAGS, x); break;
@@ -501,7 +521,9 @@ void session__do(struct session *s, const struct effect *x) {
         break;
     case EFFECT_PURGE_COUNT: order_runs(s, BACKGROUND_PURGE_COUNT, x); break;
     case EFFECT_PURGE:
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PURGE, .run = (int64_t *)x->run, .runs = x->runs,
+        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PURGE,
+                                                                  .run = (int64_t *)x->run,
+                                                                  .runs = x->runs,
                                                                   .typed = x->by });
         break;
     case EFFECT_UNDO: undo(s, false); break;
@@ -521,14 +543,18 @@ void session__do(struct session *s, const struct effect *x) {
     case EFFECT_COLUMNS:
         session__ask_runs(s); /* some take a look at files or points */
         if (!store_is_readonly(s->store))
-            background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_KEEP_COLUMNS, .text = x->text });
+            background_ask(s->background,
+                           &(struct background_order){ .kind = BACKGROUND_KEEP_COLUMNS, .text = x->text });
         break;
     case EFFECT_FOLDER:
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_FOLDER, .text = x->text });
+        background_ask(s->background,
+                       &(struct background_order){ .kind = BACKGROUND_FOLDER, .text = x->text });
         break;
     case EFFECT_LOOK:
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LOOK, .text = x->text,
-                                                                  .config = s->ui.data.again ? &s->ui.data.config : NULL });
+        background_ask(s->background,
+                       &(struct background_order){ .kind = BACKGROUND_LOOK,
+                                                   .text = x->text,
+                                                   .config = s->ui.data.again ? &s->ui.data.config : NULL });
         break;
     case EFFECT_IMPORT: session__ask_import(s); break;
     case EFFECT_OWN_ROWS: session_effects_own_rows(s); break;

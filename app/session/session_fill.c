@@ -27,10 +27,23 @@ static int by_rank(const void *a, const void *b) {
 static struct job_row job_of(const struct job_view *v) {
     const struct run_progress *p = &v->progress;
     return (struct job_row){
-        .id = v->id, .state = p->state, .method = v->method, .task = v->task, .seed = v->seed, .step = p->step,
-        .steps = p->steps, .tokens_per_s = p->tokens_per_second, .seconds_left = p->seconds_left, .best = v->best,
-        .loss = p->loss, .reason = v->reason, .constant = v->constant, .none_valid = v->none_valid, .place = v->place,
-        .scored = p->scored, .to_score = p->to_score,
+        .id = v->id,
+        .state = p->state,
+        .method = v->method,
+        .task = v->task,
+        .seed = v->seed,
+        .step = p->step,
+        .steps = p->steps,
+        .tokens_per_s = p->tokens_per_second,
+        .seconds_left = p->seconds_left,
+        .best = v->best,
+        .loss = p->loss,
+        .reason = v->reason,
+        .constant = v->constant,
+        .none_valid = v->none_valid,
+        .place = v->place,
+        .scored = p->scored,
+        .to_score = p->to_score,
     };
 }
 
@@ -42,7 +55,8 @@ static void clear_jobs(struct session *s) {
 }
 
 /* The focused run's series grow by what has come since the last frame.  What came before this process took
- * the run up is read once from the store; those of a run that another process trains, whenever its history has grown. */
+ * the run up is read once from the store; those of a run that another process trains, whenever its history
+ * has grown. */
 static void fill_series(struct session *s) {
     int64_t focus = s->ui.train.focus;
     if (!s->series || s->series->view.run != focus) {
@@ -50,7 +64,8 @@ static void fill_series(struct session *s) {
         s->series = series_new(focus);
         s->stored = SERIES_HERE;
     }
-    bool before = focus != 0, elsewhere = focus != 0; /* a run that is not of this process is in the store alone */
+    bool before = focus != 0,
+         elsewhere = focus != 0; /* a run that is not of this process is in the store alone */
     for (size_t i = 0; i < s->view_count; i++) {
         if (s->view[i].id != focus) continue;
         before = s->view[i].resumed;
@@ -62,7 +77,8 @@ static void fill_series(struct session *s) {
         s->stored = SERIES_ASKED;
         s->read_step = row ? row->step : -1;
         if (row) s->read_state = row->state;
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &focus, .runs = 1 });
+        background_ask(s->background,
+                       &(struct background_order){ .kind = BACKGROUND_SERIES, .run = &focus, .runs = 1 });
     }
     if (s->stored != SERIES_ASKED) jobs_series(s->jobs, focus, s->series);
     s->ui.train.series = s->series->view;
@@ -82,7 +98,9 @@ static void take_series(struct session *s, struct background_answer *a) {
 static void started(struct session *s, const struct job_row *j) {
     s->last_id = j->id;
     s->ui.train.focus = j->id;
-    const char *where = s->ui.screen == SCREEN_LEARN ? ":runs tag=lesson lists it" /* no list shows it unasked */ : "3 lists all runs";
+    const char *where = s->ui.screen == SCREEN_LEARN
+                            ? ":runs tag=lesson lists it" /* no list shows it unasked */
+                            : "3 lists all runs";
     ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: %s", (long long)j->id, where);
     session__ask_runs(s);
 }
@@ -101,8 +119,8 @@ static bool is_of_lesson(const struct session *s, int64_t run) {
 /* Says how a run ended, once, when its row turns from live to over. */
 static void ended(struct session *s, const struct job_row *j, enum run_state before) {
     if (j->elsewhere) {
-        if (before <= RUN_PAUSED && state_rank(j->state) == 2) ui_say(&s->ui, SAY_INFO, "run #%lld is %s", (long long)j->id,
-                                                                      run_state_name(j->state));
+        if (before <= RUN_PAUSED && state_rank(j->state) == 2)
+            ui_say(&s->ui, SAY_INFO, "run #%lld is %s", (long long)j->id, run_state_name(j->state));
         return;
     }
     bool was_live = before == RUN_RUNNING || before == RUN_QUEUED || before == RUN_PAUSED;
@@ -181,9 +199,12 @@ void session__fill_jobs(struct session *s) {
 
 void session__ask_runs(struct session *s) {
     const struct runs_view *v = &s->ui.runs;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_RUNS, .trash = v->trash,
-                                                              .by_task = v->by_task, .disk = v->visible[COL_DISK],
-                                                              .curve = v->visible[COL_CURVE], .text = v->filter });
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_RUNS,
+                                                              .trash = v->trash,
+                                                              .by_task = v->by_task,
+                                                              .disk = v->visible[COL_DISK],
+                                                              .curve = v->visible[COL_CURVE],
+                                                              .text = v->filter });
 }
 
 void session__ask_others(struct session *s, bool poll) {
@@ -194,18 +215,22 @@ void session__ask_others(struct session *s, bool poll) {
         if (!*first || s->view[i].id < *first) *first = s->view[i].id;
     }
     int64_t version = poll && s->others && !other_runs_living(s->others) ? s->others->version : 0;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS, .run = asked, .runs = OTHERS_ASKED + 1,
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_OTHERS,
+                                                              .run = asked,
+                                                              .runs = OTHERS_ASKED + 1,
                                                               .version = version });
 }
 
 void session__ask_beside(struct session *s) {
     if (s->overlay_asked) return;
     s->overlay_asked = true;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_BESIDE, .run = s->overlay, .runs = s->overlays });
+    background_ask(s->background, &(struct background_order){
+                                      .kind = BACKGROUND_BESIDE, .run = s->overlay, .runs = s->overlays });
 }
 
 void session__ask_sweeps(struct session *s) {
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEPS, .run = &s->ui.sweep.open, .runs = 1 });
+    background_ask(s->background, &(struct background_order){
+                                      .kind = BACKGROUND_SWEEPS, .run = &s->ui.sweep.open, .runs = 1 });
 }
 
 void session__ask_source(struct session *s, const struct run_config *c) {
@@ -223,7 +248,8 @@ static void take_runs(struct session *s, struct background_answer *a) {
         (v->by_task && !a->runs->results)) return; /* asked anew since */
     bool news = strcmp(v->filter_error, a->runs->error) != 0;
     memcpy(v->filter_error, a->runs->error, sizeof v->filter_error);
-    if (news && *v->filter_error && !s->ui.prompt.open) ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);
+    if (news && *v->filter_error && !s->ui.prompt.open)
+        ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);
     history_rows_free(s->runs);
     s->runs = a->runs;
     a->runs = NULL;
@@ -237,7 +263,9 @@ static void take_source(struct session *s, struct background_answer *a) {
     struct compose_view *v = &s->ui.compose;
     a->source = NULL;
     bool unread = !new->ok && s->source && s->source->ok;
-    if (!new->taken) unread = unread || !new->rows || (!new->ok && !option_same(&new->config, &v->config, option_find("model")));
+    if (!new->taken)
+        unread = unread || !new->rows ||
+                 (!new->ok && !option_same(&new->config, &v->config, option_find("model")));
     if (unread) { /* keep what works; what was asked for and cannot be read changes nothing */
         source_facts_free(new);
         return;
@@ -352,7 +380,8 @@ static void take_others(struct session *s, struct background_answer *a) {
         v->focus = s->watched = newest->id; /* it stays when it is over */
         ui_say(&s->ui, SAY_INFO, "watching run #%lld", (long long)newest->id);
     }
-    if (s->following && !newest && !v->focus) ui_say(&s->ui, SAY_INFO, "no run is living: waiting for one to begin (q leaves)");
+    if (s->following && !newest && !v->focus)
+        ui_say(&s->ui, SAY_INFO, "no run is living: waiting for one to begin (q leaves)");
     session__fill_jobs(s);
     other_runs_free(before);
 }
@@ -387,15 +416,17 @@ static void take_own(struct session *s, struct background_answer *a) {
 void session__ask_import(struct session *s) {
     struct data_view *v = &s->ui.data;
     if (v->look.failed) return;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_IMPORT, .config = &v->config, .run = &v->asked,
-                                                              .runs = 1 });
+    background_ask(s->background,
+                   &(struct background_order){
+                       .kind = BACKGROUND_IMPORT, .config = &v->config, .run = &v->asked, .runs = 1 });
 }
 
 /* What is answered to an earlier question is dropped. */
 static void take_beside(struct session *s, struct background_answer *a) {
     bool asked = s->overlay_asked;
     s->overlay_asked = false;
-    if (!asked || !a->beside || !s->overlays || (a->beside->rows && a->beside->row[0].id != s->overlay[0])) return;
+    if (!asked || !a->beside || !s->overlays || (a->beside->rows && a->beside->row[0].id != s->overlay[0]))
+        return;
     beside_free(s->beside);
     s->beside = a->beside;
     a->beside = NULL;
@@ -433,13 +464,15 @@ static void take_answer(struct session *s, struct background_answer *a) {
     if (a->kind == BACKGROUND_CLONE && a->config) session_fill_take_config(s, a->config);
     if (a->kind == BACKGROUND_OTHERS && a->others) take_others(s, a);
     if (a->kind >= BACKGROUND_PIN && a->kind <= BACKGROUND_NOTE) session__ask_runs(s);
-    if (a->kind == BACKGROUND_SAVED) runs_saved(&s->ui, (const char *const *)a->saved.filter, (int)a->saved.count);
+    if (a->kind == BACKGROUND_SAVED)
+        runs_saved(&s->ui, (const char *const *)a->saved.filter, (int)a->saved.count);
     if (a->kind == BACKGROUND_COLUMNS && a->columns && *a->columns) {
         runs_columns_kept(&s->ui, a->columns);
         session__ask_runs(s);
     }
     if (a->kind == BACKGROUND_PURGE) session__ask_runs(s);
-    if (a->kind == BACKGROUND_RESEED && a->moved) session__show_line(s, session__line_reseeded(s, a->run[0], a->seed));
+    if (a->kind == BACKGROUND_RESEED && a->moved)
+        session__show_line(s, session__line_reseeded(s, a->run[0], a->seed));
     if (a->kind == BACKGROUND_PURGE_COUNT && a->moved) runs_purge_ask(&s->ui, a->moved, a->message);
     if (a->kind == BACKGROUND_BESIDE) take_beside(s, a);
     if (a->kind == BACKGROUND_SERIES) take_series(s, a);

@@ -11,7 +11,9 @@ enum { LOOK_AGAIN_MS = 300, AHEAD = 6 /* steps */ };
 static void ask_step(struct session *s, int step, bool train) {
     if (!s->lesson) return;
     s->lesson_asked = true;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON_STEP, .step = step, .train = train,
+    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON_STEP,
+                                                              .step = step,
+                                                              .train = train,
                                                               .progress = &s->lesson->progress });
 }
 
@@ -32,12 +34,14 @@ static void close_lesson(struct session *s) {
 void session__lesson(struct session *s, const struct effect *x) {
     if (x->kind == EFFECT_LESSON) {
         const struct run_config *c = &s->ui.compose.config;
-        background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON, .text = x->text, .config = c });
+        background_ask(s->background,
+                       &(struct background_order){ .kind = BACKGROUND_LESSON, .text = x->text, .config = c });
     } else if (x->kind == EFFECT_LESSON_CLOSE) {
         if (s->lesson) close_lesson(s);
     } else if (x->kind == EFFECT_LESSON_STEP && x->keep && s->look_only) {
         s->lesson->progress.of[x->by].state = LESSON_OPEN;
-        ui_say(&s->ui, SAY_INFO, "this petri only looks: nothing is trained here (petri without watch and --readonly does)");
+        ui_say(&s->ui, SAY_INFO,
+               "this petri only looks: nothing is trained here (petri without watch and --readonly does)");
     } else if (x->kind == EFFECT_LESSON_STEP) {
         ask_step(s, x->by, x->keep);
     } else {

@@ -194,11 +194,13 @@ static void add_shown(const struct session *s, struct buf *b) {
         session_line_option(b, "filter", ui->runs.filter);
         if (ui->runs.trash) buf_puts(b, " --trash");
     } else if (ui->screen == SCREEN_COMPARE) {
-        for (int i = 0; i < ui->compare.runs; i++) buf_printf(b, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
+        for (int i = 0; i < ui->compare.runs; i++)
+            buf_printf(b, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
     } else if (ui->screen == SCREEN_SWEEP) {
         if (ui->sweep.open) buf_printf(b, " --sweep %lld", (long long)ui->sweep.open);
     } else if (shown->inside) {
-        for (int i = 0; i < v->subjects && v->sets; i++) buf_printf(b, "%s%lld", i ? "," : " --set ", (long long)v->subject[i]);
+        for (int i = 0; i < v->subjects && v->sets; i++)
+            buf_printf(b, "%s%lld", i ? "," : " --set ", (long long)v->subject[i]);
         if (v->subjects && !v->sets) buf_printf(b, " --run %lld", (long long)v->subject[0]);
         if (!v->subjects) session_line_option(b, "model", ui->compose.config.model);
         if (!v->subjects) session_line_option(b, "task", ui->compose.config.task);
@@ -211,7 +213,8 @@ static void add_shown(const struct session *s, struct buf *b) {
 static void add_picture(const struct session *s, struct buf *b, const char *word) {
     const struct ui *ui = &s->ui;
     enum render_form form;
-    if (ui->screen == SCREEN_PAGE || ui->screen == SCREEN_LEARN || !render_form_named(word, &form)) return; /* no verb draws them */
+    if (ui->screen == SCREEN_PAGE || ui->screen == SCREEN_LEARN || !render_form_named(word, &form))
+        return; /* no verb draws them */
     session_line_verb(s, b, "render --screen ");
     buf_printf(b, "%s --size %dx%d", screen_at(ui->screen)->name, ui->w, ui->h);
     add_shown(s, b);

@@ -1,5 +1,5 @@
-/* What session.c, session_effects.c, session_fill.c, session_learn.c, session_line.c, session_settings.c, session_verbs.c and
- * written.c share. */
+/* What session.c, session_effects.c, session_fill.c, session_learn.c, session_line.c, session_settings.c,
+ * session_verbs.c and written.c share. */
 #ifndef APP_SESSION_SESSION_PRIVATE_H
 #define APP_SESSION_SESSION_PRIVATE_H
 
@@ -28,7 +28,8 @@ struct move {
 };
 void move_free(struct move *m);
 
-/* What was asked for while another move was under way: a move, or an undo or redo of what is then the last. */
+/* What was asked for while another move was under way: a move, or an undo or redo of what is then the
+ * last. */
 struct wish {
     enum { WISH_MOVE, WISH_UNDO, WISH_REDO } kind;
     struct move move; /* WISH_MOVE */
@@ -88,7 +89,11 @@ struct session {
     } filled[SCREEN_COUNT];
     bool look_only;        /* the history was opened for reading: nothing is begun or changed */
     bool following;        /* the newest living run is in focus, until another is chosen */
-    enum { SERIES_HERE, SERIES_ASKED, SERIES_READ } stored; /* whether the store was asked for what came before */
+    enum {
+        SERIES_HERE,
+        SERIES_ASKED,
+        SERIES_READ
+    } stored; /* whether the store was asked for what came before */
     int64_t read_step;     /* and of a run that another process trains, how far it was then */
     enum run_state read_state;
     int64_t last_id;       /* newest run of this process already focused */
@@ -128,8 +133,8 @@ void session__ask_facts(struct session *s);
 void session__list_own(struct session *s);
 /* Reads the rows of ui.data's config. */
 void session__ask_import(struct session *s);
-/* session_learn.c: what the lessons ask for, their answers, and a run of a lesson that goes; *wait: milliseconds until it is
- * looked at again, where that is sooner. */
+/* session_learn.c: what the lessons ask for, their answers, and a run of a lesson that goes; *wait:
+ * milliseconds until it is looked at again, where that is sooner. */
 void session__lesson(struct session *s, const struct effect *x);
 /* Learn is the notes to the lesson that another petri leads, from now on. */
 void session__follow_lesson(struct session *s);
@@ -155,7 +160,8 @@ char *session__line(const struct session *s, const struct effect *x);
 char *session__line_reseeded(const struct session *s, int64_t run, uint64_t seed);
 /* The line is shown beside what is said, and is what Y copies; frees it; NULL is no work. */
 void session__show_line(struct session *s, char *line);
-/* session_settings.c: what of the settings the screen shows; one of them by "name value"; all to their file. */
+/* session_settings.c: what of the settings the screen shows; one of them by "name value"; all to their
+ * file. */
 void session__apply_settings(struct session *s);
 void session__set(struct session *s, const char *text);
 /* The value that a setting was given here, by whatever means; NULL: none. */

@@ -11,7 +11,8 @@ void session__apply_settings(struct session *s) {
     for (int i = 0; i < THEME_COUNT; i++)
         if (!strcmp(theme_name((enum theme)i), s->settings.value[SETTING_THEME])) ui->theme = (enum theme)i;
     for (int i = 0; i < GLYPHS_COUNT && !ui->ascii_only; i++)
-        if (!strcmp(glyphs_name((enum glyphs)i), s->settings.value[SETTING_GLYPHS])) ui->glyphs = (enum glyphs)i;
+        if (!strcmp(glyphs_name((enum glyphs)i), s->settings.value[SETTING_GLYPHS]))
+            ui->glyphs = (enum glyphs)i;
     ui->mouse = !strcmp(s->settings.value[SETTING_MOUSE], "on");
     term_mouse(ui->mouse);
     ui_changed(ui);
@@ -23,15 +24,16 @@ void session__set(struct session *s, const char *text) {
     char *name = text_word(&at), *value = name ? text_word(&at) : NULL;
     enum setting k = name ? setting_find(name) : SETTING_COUNT;
     if (!value) {
-        ui_say(&s->ui, SAY_INFO, "set: a setting and its value, as in  :set theme light%s%s", k < SETTING_COUNT ? "; now " : "",
-               k < SETTING_COUNT ? s->settings.value[k] : "");
+        ui_say(&s->ui, SAY_INFO, "set: a setting and its value, as in  :set theme light%s%s",
+               k < SETTING_COUNT ? "; now " : "", k < SETTING_COUNT ? s->settings.value[k] : "");
     } else if (settings_set(&s->settings, name, value, &e)) {
         ui_say(&s->ui, SAY_ERROR, "%s", e.text);
     } else {
         s->set[k] = true;
         session__apply_settings(s);
         ui_say(&s->ui, SAY_INFO, "%s %s%s", name, value,
-               k > SETTING_HANGUP ? ": from the next start on, once :save-settings has written it" : "; :save-settings keeps it");
+               k > SETTING_HANGUP ? ": from the next start on, once :save-settings has written it"
+                                  : "; :save-settings keeps it");
     }
     free(name);
     free(value);

@@ -37,7 +37,8 @@ static void session_verbs_fill(struct session *s) {
 /* Its line is shown, and copied where the terminal can. */
 static void session_verbs_refuse(struct session *s, const struct line_meaning *m) {
     char *line = session_verbs_line(m->word, m->words);
-    ui_say(&s->ui, SAY_WARNING, "not inside the screens (%s). %s: %s", m->why, term_copy(line) ? "copied" : "to copy", line);
+    ui_say(&s->ui, SAY_WARNING, "not inside the screens (%s). %s: %s", m->why,
+           term_copy(line) ? "copied" : "to copy", line);
     free(line);
 }
 
@@ -59,7 +60,8 @@ static void begin(struct session *s, const struct line_meaning *m) {
     s->ui.page.top = s->ui.page.left = 0;
     *s->ui.page.search = 0;
     session_verbs_fill(s);
-    snprintf(s->ui.line, sizeof s->ui.line, "%s", strlen(s->child_line) < sizeof s->ui.line ? s->child_line : "");
+    snprintf(s->ui.line, sizeof s->ui.line, "%s",
+             strlen(s->child_line) < sizeof s->ui.line ? s->child_line : "");
     ui_show(&s->ui, SCREEN_PAGE);
 }
 
@@ -69,14 +71,16 @@ static void train(struct session *s, const char *line, const struct line_meaning
     struct buf b = BUF_INIT;
     bool own = s->ui.compose.seeds < 2;
     for (size_t i = 0; i < m->words; i++)
-        own = own || text_starts(m->word[i], "--seed") || text_starts(m->word[i], "--like") || text_starts(m->word[i], "--from");
+        own = own || text_starts(m->word[i], "--seed") || text_starts(m->word[i], "--like") ||
+              text_starts(m->word[i], "--from");
     buf_puts(&b, line);
     if (!own) {
         buf_putc(&b, ' ');
         compose_put_seeds(&s->ui.compose, &b);
     }
     compose_config(&s->ui.compose, &c);
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LINE, .text = buf_text(&b), .config = &c });
+    background_ask(s->background,
+                   &(struct background_order){ .kind = BACKGROUND_LINE, .text = buf_text(&b), .config = &c });
     config_release(&c);
     buf_release(&b);
     ui_show(&s->ui, SCREEN_TRAIN);
@@ -106,7 +110,8 @@ void session__verb_news(struct session *s) {
     session_verbs_fill(s);
     ui_changed(&s->ui);
     if (!over) return;
-    if (s->ui.screen != SCREEN_PAGE) ui_say(&s->ui, SAY_INFO, "%.300s: done; :page shows what it printed", s->child_line);
+    if (s->ui.screen != SCREEN_PAGE)
+        ui_say(&s->ui, SAY_INFO, "%.300s: done; :page shows what it printed", s->child_line);
     if (!s->child_changes) return;
     session__ask_runs(s);
     session__ask_sweeps(s);

@@ -14,7 +14,8 @@
 static const double no_change = 1e-6; /* what another order of sums may come to */
 
 /* The rows: a fixed draw of the task's, dev rows where it has some. */
-static int start_rows(const struct run_config *c, const struct model *m, struct task *t, struct dataset **rows, struct err *e) {
+static int start_rows(const struct run_config *c, const struct model *m, struct task *t,
+                      struct dataset **rows, struct err *e) {
     struct task_source s = config_source(c, NULL);
     s.limit = 0;
     s.dev_rows = START_ROWS;
@@ -34,8 +35,9 @@ static double start_distance(const real *with, const real *without, int width) {
     return size > 0 ? sqrt(apart / size) : 0;
 }
 
-static int start_measure(struct model *m, const struct run_config *c, const struct task *t, const struct dataset *rows, struct crew *crew,
-                         struct start_effect *out, struct err *e) {
+static int start_measure(struct model *m, const struct run_config *c, const struct task *t,
+                         const struct dataset *rows, struct crew *crew, struct start_effect *out,
+                         struct err *e) {
     struct run_config own;
     config_copy(&own, c);
     own.form = arch_generates(&m->arch) ? FORM_TEXT : FORM_CLASSES;
@@ -43,7 +45,8 @@ static int start_measure(struct model *m, const struct run_config *c, const stru
     const struct predictor_parts parts = { m, &own, t->gold, t->classes, t->class_name };
     struct predictor *p = predictor_new(&parts, e);
     int layers = m->arch.encoder_layers, width = m->arch.width, rc = p ? 0 : e->code;
-    real *with = xcalloc(rows->rows * (size_t)width, sizeof *with), *without = xcalloc(rows->rows * (size_t)width, sizeof *without);
+    real *with = xcalloc(rows->rows * (size_t)width, sizeof *with),
+         *without = xcalloc(rows->rows * (size_t)width, sizeof *without);
     real **layer = xcalloc((size_t)layers + 1, sizeof *layer);
     const struct embed_how how = { .mean = true, .crew = crew };
     layer[layers] = with;
@@ -52,7 +55,8 @@ static int start_measure(struct model *m, const struct run_config *c, const stru
     if (!rc) rc = model_embed(m, rows, &how, layer, e);
     *out = (struct start_effect){ .rows = (int)rows->rows };
     for (size_t i = 0; i < rows->rows && !rc; i++)
-        out->change += start_distance(with + i * (size_t)width, without + i * (size_t)width, width) / (double)rows->rows;
+        out->change += start_distance(with + i * (size_t)width, without + i * (size_t)width, width) /
+                       (double)rows->rows;
     predictor_free(p);
     config_release(&own);
     free(with), free(without), free(layer);
@@ -65,11 +69,13 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
     struct dataset *rows = NULL;
     int run[METHOD_MODULES];
     if (c->method.fusion.on || method_runs(&c->method, run))
-        return err_set(e, ERR_USAGE, "it begins with what other runs learned: their numbers say what that does");
+        return err_set(e, ERR_USAGE,
+                       "it begins with what other runs learned: their numbers say what that does");
     struct model *m = model_share(c->model_folder ? c->model_folder : c->model, e);
     if (!m) return e->code;
     config_of_task(c, 0, &one);
-    int rc = m->tokenizer ? start_rows(&one, m, &t, &rows, e) : err_set(e, ERR_INPUT, "%s: has no tokenizer", m->folder);
+    int rc = m->tokenizer ? start_rows(&one, m, &t, &rows, e)
+                          : err_set(e, ERR_INPUT, "%s: has no tokenizer", m->folder);
     if (!rc) rc = start_measure(m, &one, &t, rows, crew, out, e);
     task_release(&t);
     config_release(&one);
@@ -79,9 +85,13 @@ int start_effect(const struct run_config *c, struct crew *crew, struct start_eff
 
 void start_effect_words(const struct start_effect *x, char out[240]) {
     if (x->change <= no_change)
-        snprintf(out, 240, "at step 0 it changes nothing until it is trained: %d rows' last vectors of the encoder are the model's "
-                 "(apart by %.0e)", x->rows, x->change);
+        snprintf(out, 240,
+                 "at step 0 it changes nothing until it is trained: %d rows' last vectors of the encoder are "
+                 "the model's (apart by %.0e)",
+                 x->rows, x->change);
     else
-        snprintf(out, 240, "at step 0 it adds noise of %.2g %%: so far %d rows' last vectors of the encoder lie from the model's",
+        snprintf(out, 240,
+                 "at step 0 it adds noise of %.2g %%: so far %d rows' last vectors of the encoder lie from "
+                 "the model's",
                  100 * x->change, x->rows);
 }

@@ -1,5 +1,5 @@
-/* What a method does to the model before it has learned anything, measured: four rows through the model as it is and
- * with the method at its start, and how far the vectors of the encoder's last layer lie apart. */
+/* What a method does to the model before it has learned anything, measured: four rows through the model as it
+ * is and with the method at its start, and how far the vectors of the encoder's last layer lie apart. */
 #ifndef APP_SESSION_START_EFFECT_H
 #define APP_SESSION_START_EFFECT_H
 

@@ -32,19 +32,22 @@ static int swept_list_row(void *self, int count, const struct store_cell *cells)
     struct swept_page *p = self;
     (void)count;
     p->item = xrealloc(p->item, (size_t)p->items + 1, sizeof *p->item);
-    p->item[p->items++] = (struct sweep_item){ cells[0].integer, swept_keep(p, xstrdup(cells[1].text ? cells[1].text : "")),
+    p->item[p->items++] = (struct sweep_item){ cells[0].integer,
+                                               swept_keep(p, xstrdup(cells[1].text ? cells[1].text : "")),
                                                cells[2].integer, cells[3].integer };
     return 0;
 }
 
 static int read_list(struct swept_page *p, struct store *s, struct err *e) {
-    return store_sql(s,
-                     "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0) FROM sweep s"
-                     " LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL GROUP BY s.id ORDER BY s.id DESC",
-                     (struct store_rows){ .self = p, .row = swept_list_row }, e);
+    return store_sql(
+        s,
+        "SELECT s.id, s.name, count(r.id), coalesce(sum(r.state IN ('queued','running','paused')),0) FROM "
+        "sweep s LEFT JOIN run r ON r.sweep = s.id AND r.trashed IS NULL GROUP BY s.id ORDER BY s.id DESC",
+        (struct store_rows){ .self = p, .row = swept_list_row }, e);
 }
 
-_Static_assert((int)SWEEP_SECONDS == (int)COST_SECONDS && (int)SWEEP_COSTS == (int)COST_MEMORY + 1, "costs in one order");
+_Static_assert((int)SWEEP_SECONDS == (int)COST_SECONDS && (int)SWEEP_COSTS == (int)COST_MEMORY + 1,
+               "costs in one order");
 
 static void fill_tile(struct swept_page *p, int i) {
     const struct side_by_side *c = &p->cells;
@@ -54,11 +57,22 @@ static void fill_tile(struct swept_page *p, int i) {
     comparison_seeds(c, g, seeds, sizeof seeds);
     p->run[i] = comparison_run_ids(g);
     p->tile[i] = (struct sweep_tile){
-        .name = g->name, .state = comparison_state(g), .seeds = swept_keep(p, xstrdup(seeds)), .reason = g->reason,
-        .axis = (const char *const *)g->axis, .valid = g->valid, .kind = g->kind,
-        .n = (int)g->value.n, .mean = g->value.mean, .sd = g->value.sd, .low = v.low, .high = v.high,
-        .cost = { (double)g->trained, comparison_seconds(g), comparison_memory(g) }, .rank = comparison_rank(c, i),
-        .run = p->run[i], .runs = g->runs,
+        .name = g->name,
+        .state = comparison_state(g),
+        .seeds = swept_keep(p, xstrdup(seeds)),
+        .reason = g->reason,
+        .axis = (const char *const *)g->axis,
+        .valid = g->valid,
+        .kind = g->kind,
+        .n = (int)g->value.n,
+        .mean = g->value.mean,
+        .sd = g->value.sd,
+        .low = v.low,
+        .high = v.high,
+        .cost = { (double)g->trained, comparison_seconds(g), comparison_memory(g) },
+        .rank = comparison_rank(c, i),
+        .run = p->run[i],
+        .runs = g->runs,
         .rung = g->rungs ? g->rung : NULL,
     };
     for (int k = 0; k < SWEEP_COSTS; k++)
@@ -93,8 +107,8 @@ static void fill_worth(struct swept_page *p) {
     for (int i = 0; i < p->effects.count; i++) {
         const struct compared_effect *x = &p->effects.effect[i];
         if (x->axis2 >= 0) continue; /* pairs are told by petri sweep ID --json */
-        p->worth[page->worths++] = (struct sweep_worth){ c->axis[x->axis], x->level, x->aliased, x->axis, (int)x->n,
-                                                         x->value, x->low, x->high };
+        p->worth[page->worths++] = (struct sweep_worth){ c->axis[x->axis], x->level, x->aliased, x->axis,
+                                                         (int)x->n,        x->value, x->low,     x->high };
     }
     page->worth = p->worth;
     page->worth_of = p->effects.about;
@@ -131,7 +145,8 @@ static void fill_page(struct swept_page *p, const struct sweep_plan *plan, const
     for (int i = 0; work && i < work->count; i++) page->working |= work->of[i].plan->id == c->id;
 }
 
-int swept_page_read(struct store *s, int64_t id, const struct sweeping *work, struct swept_page **out, struct err *e) {
+int swept_page_read(struct store *s, int64_t id, const struct sweeping *work, struct swept_page **out,
+                    struct err *e) {
     struct swept_page *p = xcalloc(1, sizeof *p);
     struct sweep_plan plan = { 0 };
     int rc = read_list(p, s, e);
@@ -210,7 +225,9 @@ static void typed_line_free(struct typed_line *l) {
 static int take_option(struct typed_line *l, char *word, const char **at, struct err *e) {
     char *equals = strchr(word, '='), *value = NULL;
     if (word[0] != '-' || word[1] != '-')
-        return err_set(e, ERR_USAGE, "\"%s\": options of petri sweep begin with -- (lists in braces with blanks need quotes)", word);
+        return err_set(
+            e, ERR_USAGE,
+            "\"%s\": options of petri sweep begin with -- (lists in braces with blanks need quotes)", word);
     if (equals) *equals = 0;
     bool has_value = !sweep_is_flag(word + 2);
     const struct option *o = option_find(word + 2);
@@ -282,7 +299,8 @@ int sweeping_go(struct sweeping *w, int64_t id, const char *more, struct err *e)
     if (settle_done(w, e)) return e->code;
     for (int i = 0; i < w->count; i++)
         if (w->of[i].plan->id == id)
-            return err_set(e, ERR_USAGE, "sweep %lld is worked on here already: K stops it first", (long long)id);
+            return err_set(e, ERR_USAGE, "sweep %lld is worked on here already: K stops it first",
+                           (long long)id);
     int rc = sweep_plan_open(&p, w->store, id, e);
     if (!rc && more) rc = sweeping_extend(w, &p, more, e);
     if (!rc) return work_on(w, &p, e);

@@ -1,4 +1,5 @@
-/* Files of what is on the screen: a picture or text of it, its table.  Each is new, and named after what is in it. */
+/* Files of what is on the screen: a picture or text of it, its table.  Each is new, and named after what is
+ * in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 
 enum { STEM_ROOM = 80 }; /* of what a screen says is on it */
 
-/* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine", "petri-runs-task-reviews": screen, what of, which. */
+/* "petri-map-run3-run5", "petri-heatmap-run3-class-centroids-cosine", "petri-runs-task-reviews": screen, what
+ * of, which. */
 static char *written_stem(const struct session *s) {
     const struct map_view *v = &s->ui.map;
     const struct screen *shown = screen_at(s->ui.screen);
@@ -50,7 +52,8 @@ static void put(struct session *s, const char *end, const struct buf *bytes) {
 /* Another program makes it, which takes its time. */
 static void ask_png(struct session *s, const char *svg) {
     char *stem = written_stem(s);
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_PNG, .text = svg, .name = stem });
+    background_ask(s->background,
+                   &(struct background_order){ .kind = BACKGROUND_PNG, .text = svg, .name = stem });
     free(stem);
 }
 
@@ -78,7 +81,8 @@ static void ask_runs_table(struct session *s, enum store_format form) {
     char *stem = written_stem(s), *name = xprintf("%s%s", stem, run_table_end(form));
     int64_t *run = xcalloc((size_t)v->shown + 1, sizeof *run);
     for (int i = 0; i < v->shown; i++) run[i] = v->row[v->order[i]].id;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_TABLE, .run = run, .runs = v->shown, .text = name });
+    background_ask(s->background, &(struct background_order){
+                                      .kind = BACKGROUND_TABLE, .run = run, .runs = v->shown, .text = name });
     free(run);
     free(name);
     free(stem);
@@ -89,7 +93,8 @@ void session__table(struct session *s, const char *word) {
     struct buf text = BUF_INIT;
     if (!run_table_form(word, &form)) return;
     if (s->ui.screen == SCREEN_RUNS) ask_runs_table(s, form);
-    else if (s->ui.screen == SCREEN_COMPARE && s->compared) comparison_as(&s->compared->groups.of, form, &text);
+    else if (s->ui.screen == SCREEN_COMPARE && s->compared)
+        comparison_as(&s->compared->groups.of, form, &text);
     else if (s->ui.screen == SCREEN_SWEEP && s->swept) comparison_as(&s->swept->cells, form, &text);
     if (text.size) put(s, run_table_end(form), &text);
     buf_release(&text);

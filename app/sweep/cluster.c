@@ -68,39 +68,46 @@ static void set_word(struct buf *b, const char *name, const char *word) {
 
 static void job_script(const struct cluster *c, const struct cluster_request *r, struct buf *b) {
     begin_script(r, "sweep", b);
-    buf_printf(b, "#SBATCH --array=0-%d%%%d\n#SBATCH --cpus-per-task=%d\n", c->tasks - 1, r->at_once ? r->at_once : c->tasks,
-               c->workers);
+    buf_printf(b, "#SBATCH --array=0-%d%%%d\n#SBATCH --cpus-per-task=%d\n", c->tasks - 1,
+               r->at_once ? r->at_once : c->tasks, c->workers);
     buf_printf(b, "#SBATCH --output=\"%s/logs/%%a.log\"\n#SBATCH --open-mode=append\n", c->folder);
-    buf_puts(b, "#SBATCH --signal=B:TERM@60\n#SBATCH --requeue\n\n"
-                "# `sh job.sh` submits the tasks, and the merge for when all are over.  By hand, without Slurm:\n"
-                "# petri sweep task FOLDER INDEX\n");
+    buf_puts(
+        b, "#SBATCH --signal=B:TERM@60\n#SBATCH --requeue\n\n"
+           "# `sh job.sh` submits the tasks, and the merge for when all are over.  By hand, without Slurm:\n"
+           "# petri sweep task FOLDER INDEX\n");
     set_word(b, "folder", c->folder);
     set_word(b, "petri", r->program);
-    buf_printf(b,
-               "if [ -z \"$SLURM_ARRAY_TASK_ID\" ]; then\n"
-               "  job=$(sbatch --parsable \"$folder/job.sh\") || exit\n"
-               "  echo \"tasks: job ${job%%%%;*}\"\n"
-               "  exec sbatch --dependency=\"afterany:${job%%%%;*}\" \"$folder/merge.sh\"\n"
-               "fi\n\n"
-               "# Slurm tells this shell, which tells petri: it keeps a checkpoint, and the task goes on from there later.\n"
-               "task=\n"
-               "trap '[ -z \"$task\" ] || kill -TERM \"$task\"' TERM\n"
-               "\"$petri\" sweep task \"$folder\" \"$SLURM_ARRAY_TASK_ID\" --workers \"${SLURM_CPUS_PER_TASK:-%d}\" &\n"
-               "task=$!\n"
-               "wait \"$task\"\n"
-               "status=$?\n"
-               "while kill -0 \"$task\" 2>/dev/null; do\n"
-               "  wait \"$task\"\n"
-               "  status=$?\n"
-               "done\n"
-               "[ \"$status\" != 130 ] || exec scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\n"
-               "exit \"$status\"\n",
-               c->workers);
+    buf_printf(
+        b,
+        "if [ -z \"$SLURM_ARRAY_TASK_ID\" ]; then\n"
+        "  job=$(sbatch --parsable \"$folder/job.sh\") || exit\n"
+        "  echo \"tasks: job ${job%%%%;*}\"\n"
+        "  exec sbatch --dependency=\"afterany:${job%%%%;*}\" \"$folder/merge.sh\"\n"
+        "fi\n\n"
+        "# Slurm tells this shell, which tells petri: it keeps a checkpoint, and the task goes on from there "
+        "later.\n"
+        "task=\n"
+        "trap '[ -z \"$task\" ] || kill -TERM \"$task\"' TERM\n"
+        "\"$petri\" sweep task \"$folder\" \"$SLURM_ARRAY_TASK_ID\" --workers \"${SLURM_CPUS_PER_TASK:-%d}\" "
+        "&\n"
+        "task=$!\n"
+        "wait \"$task\"\n"
+        "status=$?\n"
+        "while kill -0 \"$task\" 2>/dev/null; do\n"
+        "  wait \"$task\"\n"
+        "  status=$?\n"
+        "done\n"
+        "[ \"$status\" != 130 ] || exec scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"\n"
+        "exit \"$status\"\n",
+        c->workers);
 }
 
 static void merge_script(const struct cluster *c, const struct cluster_request *r, struct buf *b) {
     begin_script(r, "merge", b);
-    buf_printf(b, "#SBATCH --cpus-per-task=1\n#SBATCH --output=\"%s/logs/merge.log\"\n#SBATCH --open-mode=append\n\n", c->folder);
+    buf_printf(
+        b,
+        "#SBATCH --cpus-per-task=1\n#SBATCH --output=\"%s/logs/merge.log\"\n#SBATCH --open-mode=append\n\n",
+        c->folder);
     set_word(b, "folder", c->folder);
     set_word(b, "petri", r->program);
     set_word(b, "database", c->database);
@@ -137,30 +144,38 @@ static int cluster_write_folder(const struct sweep_plan *p, const struct cluster
 static int check_request(const struct cluster_request *r, const char *folder, struct err *e) {
     if (!*folder) return err_set(e, ERR_USAGE, "--slurm: names no folder");
     if (strpbrk(folder, "%\"\\\n"))
-        return err_set(e, ERR_USAGE, "--slurm %s: a folder whose path has %%, \", \\ or a line end cannot be named to Slurm", folder);
+        return err_set(
+            e, ERR_USAGE,
+            "--slurm %s: a folder whose path has %%, \", \\ or a line end cannot be named to Slurm", folder);
     if (r->sbatch && strpbrk(r->sbatch, "\n\r"))
         return err_set(e, ERR_USAGE, "--sbatch takes options in one line");
     return 0;
 }
 
-int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_request *r, int *tasks, int *runs,
-                  struct err *e) {
+int cluster_write(struct sweep_plan *p, struct store *s, const struct cluster_request *r, int *tasks,
+                  int *runs, struct err *e) {
     struct cluster c = { .workers = r->workers, .database = xstrdup(r->database) };
     struct uid_row row = { NULL };
     *runs = sweep_plan_lacking(p);
-    int rc = *runs ? 0 : err_set(e, ERR_USAGE, "--slurm: nothing is left to do; `petri sweep %lld` shows it", (long long)p->id);
+    int rc = *runs ? 0
+                   : err_set(e, ERR_USAGE, "--slurm: nothing is left to do; `petri sweep %lld` shows it",
+                             (long long)p->id);
     if (!rc) rc = check_request(r, r->folder, e);
     bool there = file_exists(r->folder);
     if (!rc && there && !file_is_empty_folder(r->folder))
-        rc = err_set(e, ERR_USAGE, "--slurm %s: is there already; name a folder that is not, or is empty", r->folder);
+        rc = err_set(e, ERR_USAGE, "--slurm %s: is there already; name a folder that is not, or is empty",
+                     r->folder);
     for (int i = 0; !rc && i < p->cells.count; i++)
         if (p->entry[i].tune && p->entry[i].valid)
-            rc = err_set(e, ERR_USAGE, "--slurm: tasks know nothing of one another, so a rate cannot be found by them; "
-                                       "find it here with --lr auto, and name it");
+            rc = err_set(e, ERR_USAGE,
+                         "--slurm: tasks know nothing of one another, so a rate cannot be found by them; "
+                         "find it here with --lr auto, and name it");
     if (!rc) rc = file_make_folder(r->folder, e);
-    if (!rc && !(c.folder = realpath(r->folder, NULL))) rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", r->folder);
+    if (!rc && !(c.folder = realpath(r->folder, NULL)))
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", r->folder);
     if (!rc) rc = check_request(r, c.folder, e);
-    if (!rc && !(c.working = getcwd(NULL, 0))) rc = err_set(e, ERR_SYSTEM, "the working folder is not known: %m");
+    if (!rc && !(c.working = getcwd(NULL, 0)))
+        rc = err_set(e, ERR_SYSTEM, "the working folder is not known: %m");
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
     char *sql = xprintf("SELECT uid FROM sweep WHERE id = %lld", (long long)p->id);
     if (!rc) rc = store_sql(s, sql, (struct store_rows){ .self = &row, .row = take_uid }, e);
@@ -190,9 +205,10 @@ static int cluster_read_task(const struct cluster *c, const char *path, const js
     t->run = xcalloc(json_array_size(list) + 1, sizeof *t->run);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *pair = json_array_get(list, i);
-        json_int_t cell = json_integer_value(json_array_get(pair, 0)), seed = json_integer_value(json_array_get(pair, 1));
-        if (json_array_size(pair) != 2 || cell < 0 || cell >= c->plan.cells.count || seed < 0 || seed >= c->plan.spec.seeds ||
-            !c->plan.entry[cell].valid)
+        json_int_t cell = json_integer_value(json_array_get(pair, 0)),
+                   seed = json_integer_value(json_array_get(pair, 1));
+        if (json_array_size(pair) != 2 || cell < 0 || cell >= c->plan.cells.count || seed < 0 ||
+            seed >= c->plan.spec.seeds || !c->plan.entry[cell].valid)
             return err_set(e, ERR_INPUT, "%s: a task names a run that the sweep does not have", path);
         t->run[t->runs++] = (struct cluster_run){ (int)cell, (int)seed };
     }
@@ -210,7 +226,9 @@ static int cluster_read_spec(struct cluster *c, const char *path, const json_t *
     json_get_string(root, path, "working", &working, e);
     if (e->code) return e->code;
     if (version != VERSION || !uid || !database || !working || !json_is_array(tasks))
-        return err_set(e, ERR_INPUT, "%s: is no sweep's folder of version %d, as `petri sweep … --slurm DIR` writes it", path, VERSION);
+        return err_set(e, ERR_INPUT,
+                       "%s: is no sweep's folder of version %d, as `petri sweep … --slurm DIR` writes it",
+                       path, VERSION);
     c->uid = xstrdup(uid), c->database = xstrdup(database), c->working = xstrdup(working);
     c->workers = workers < 1 ? 1 : workers > 64 ? 64 : (int)workers;
     int rc = sweep_plan_read(&c->plan, path, json_object_get(root, "record"), e);
@@ -223,16 +241,22 @@ static int cluster_read_spec(struct cluster *c, const char *path, const json_t *
 int cluster_read(const char *folder, struct cluster *c, struct err *e) {
     *c = (struct cluster){ 0 };
     char *path = file_join(folder, "spec.json");
-    int rc = file_exists(path) ? 0 : err_set(e, ERR_NOT_FOUND, "%s: there is no such file; `petri sweep … --slurm DIR` makes it", path);
+    int rc = file_exists(path)
+                 ? 0
+                 : err_set(e, ERR_NOT_FOUND,
+                           "%s: there is no such file; `petri sweep … --slurm DIR` makes it", path);
     json_t *root = rc ? NULL : json_read(path, SPEC_MOST, e);
-    if (!rc && !(c->folder = realpath(folder, NULL))) rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", folder);
+    if (!rc && !(c->folder = realpath(folder, NULL)))
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be found: %m", folder);
     if (!rc) rc = root ? cluster_read_spec(c, path, root, e) : e->code;
     json_decref(root);
     free(path);
     return rc;
 }
 
-char *cluster_database(const struct cluster *c, int task) { return xprintf("%s/tasks/%d.db", c->folder, task); }
+char *cluster_database(const struct cluster *c, int task) {
+    return xprintf("%s/tasks/%d.db", c->folder, task);
+}
 
 /* ---- how it stands ---- */
 
@@ -275,11 +299,14 @@ static int cluster_look_at(struct task_look *l, const char *path, struct err *e)
         if (!id) continue;
         rc = store_run(s, id, &run, e);
         if (rc) break;
-        l->at[i] = (struct standing){ store_state_name(run.state), xcopy(run.reason), run.id, run.step, run.steps, run.seconds };
+        l->at[i] = (struct standing){
+            store_state_name(run.state), xcopy(run.reason), run.id, run.step, run.steps, run.seconds
+        };
         store_run_release(&run);
     }
     if (!rc)
-        rc = store_sql(s, "SELECT key, reason FROM sweep_failure", (struct store_rows){ .self = l, .row = take_failure }, e);
+        rc = store_sql(s, "SELECT key, reason FROM sweep_failure",
+                       (struct store_rows){ .self = l, .row = take_failure }, e);
     struct err ignored = ERR_INIT;
     store_close(s, &ignored);
     return rc;
@@ -294,8 +321,8 @@ static void task_json(const struct task_look *l, int index, struct buf *b) {
     for (int i = 0; i < l->task->runs; i++) {
         const struct standing *x = &l->at[i];
         json_put(b, "{cell:%d,seed:%ju,state:%s,step:%jd,steps:%jd,seconds:%g,reason:%s}",
-                 l->task->run[i].cell, l->c->plan.spec.seed[l->task->run[i].seed], x->state, x->step, x->steps,
-                 x->seconds, x->reason);
+                 l->task->run[i].cell, l->c->plan.spec.seed[l->task->run[i].seed], x->state, x->step,
+                 x->steps, x->seconds, x->reason);
     }
     buf_puts(b, "]}");
 }

@@ -21,8 +21,10 @@ static void group_release(struct compared_group *g, int axes) {
 void comparison_release(struct side_by_side *c) {
     for (int i = 0; i < c->groups; i++) group_release(&c->group[i], c->axes);
     for (int i = 0; i < c->axes; i++) free(c->axis[i]);
-    for (int i = 0; i < c->kinds; i++) free(c->kind[i].metric), free(c->kind[i].split), free(c->kind[i].task), free(c->kind[i].rows);
-    free(c->group), free(c->axis), free(c->log), free(c->inner), free(c->kind), free(c->title), free(c->asked), free(c->mixed);
+    for (int i = 0; i < c->kinds; i++)
+        free(c->kind[i].metric), free(c->kind[i].split), free(c->kind[i].task), free(c->kind[i].rows);
+    free(c->group), free(c->axis), free(c->log), free(c->inner), free(c->kind), free(c->title),
+        free(c->asked), free(c->mixed);
     *c = (struct side_by_side){ 0 };
 }
 
@@ -71,8 +73,8 @@ static char *comparison_rows_of(const struct store_run *r, const char *split, co
 
 /* In a line what differs between the first kind and another. */
 static char *why_mixed(const struct compared_kind *a, const struct compared_kind *b) {
-    return xprintf("no rank, difference or mean over these: run %lld is measured by %s, run %lld by %s", (long long)b->first,
-                   b->rows, (long long)a->first, a->rows);
+    return xprintf("no rank, difference or mean over these: run %lld is measured by %s, run %lld by %s",
+                   (long long)b->first, b->rows, (long long)a->first, a->rows);
 }
 
 /* The kind of that metric of the run; a new one where there is none. */
@@ -91,7 +93,8 @@ static int comparison_kind_of(struct side_by_side *c, const struct store_run *r,
         return at;
     }
     c->kind = xrealloc(c->kind, (size_t)c->kinds + 1, sizeof *c->kind);
-    c->kind[c->kinds++] = (struct compared_kind){ xstrdup(metric), split, xstrdup(r->task), rows, direction, r->id };
+    c->kind[c->kinds++] = (struct compared_kind){ xstrdup(metric), split, xstrdup(r->task), rows,
+                                                  direction,       r->id };
     if (at && !c->mixed) c->mixed = why_mixed(&c->kind[0], &c->kind[at]);
     return at;
 }
@@ -100,7 +103,8 @@ char *comparison_no_blocks(const struct side_by_side *c) {
     for (int i = 1; i < c->kinds; i++) {
         for (int k = 0; k < i; k++) {
             const struct compared_kind *a = &c->kind[k], *b = &c->kind[i];
-            if (strcmp(a->metric, b->metric) || strcmp(a->split, b->split) || !strcmp(a->task, b->task)) return why_mixed(a, b);
+            if (strcmp(a->metric, b->metric) || strcmp(a->split, b->split) || !strcmp(a->task, b->task))
+                return why_mixed(a, b);
         }
     }
     return NULL;
@@ -108,7 +112,8 @@ char *comparison_no_blocks(const struct side_by_side *c) {
 
 /* ---- runs ---- */
 
-static int last_value(struct store *s, const struct store_run *r, const char *name, double *out, struct err *e) {
+static int last_value(struct store *s, const struct store_run *r, const char *name, double *out,
+                      struct err *e) {
     struct store_points p;
     *out = NAN;
     int rc = store_points(s, r->id, name, 0, &p, e);
@@ -119,8 +124,8 @@ static int last_value(struct store *s, const struct store_run *r, const char *na
 }
 
 /* The metric asked for, of the run's deciding split. */
-static int asked_value(const struct side_by_side *c, const struct store_run *r, const char *name, double *best,
-                       struct err *e) {
+static int asked_value(const struct side_by_side *c, const struct store_run *r, const char *name,
+                       double *best, struct err *e) {
     struct buf has = BUF_INIT;
     bool found = false;
     *best = NAN;
@@ -132,16 +137,23 @@ static int asked_value(const struct side_by_side *c, const struct store_run *r, 
         if (v->best.measured && !v->best.undefined) *best = v->best.v;
     }
     int rc = found ? 0
-                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; it has %s", c->asked, (long long)r->id, name,
-                             has.size ? buf_text(&has) : "no evaluation");
+                   : err_set(e, ERR_NOT_FOUND, "--metric %s: run %lld has no %s; it has %s", c->asked,
+                             (long long)r->id, name, has.size ? buf_text(&has) : "no evaluation");
     buf_release(&has);
     return rc;
 }
 
-int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run, struct compared_run *out,
-                    int *kind, struct err *e) {
-    *out = (struct compared_run){ .id = run->id, .trained = run->trained, .seed = run->seed, .value = NAN, .final = NAN,
-                                  .seconds = run->seconds, .peak = run->peak, .state = run->state, .ended = run->ended };
+int comparison_read(struct side_by_side *c, struct store *s, const struct store_run *run,
+                    struct compared_run *out, int *kind, struct err *e) {
+    *out = (struct compared_run){ .id = run->id,
+                                  .trained = run->trained,
+                                  .seed = run->seed,
+                                  .value = NAN,
+                                  .final = NAN,
+                                  .seconds = run->seconds,
+                                  .peak = run->peak,
+                                  .state = run->state,
+                                  .ended = run->ended };
     *kind = KIND_NONE;
     bool evaluated = *run->decides && run->best.measured && !tune_is_tagged(run->tags);
     if (!evaluated) { /* an import, or one that has not come so far: no value */
@@ -151,8 +163,11 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
     if (evidence_key(run->config, run->parent, EVIDENCE_RUN, out->evidence, e)) return e->code;
     int id = c->asked ? metric_find(c->asked) : -1;
     const char *metric = id >= 0 ? metric_name((enum metric_id)id) : c->asked ? c->asked : run->metric;
-    char *split = split_of(run->decides), *name = c->asked ? xprintf("%s.%s", split, metric) : xstrdup(run->decides);
-    int direction = c->asked && strcmp(metric, run->metric) ? id >= 0 ? metric_direction((enum metric_id)id) : 1 : run->direction;
+    char *split = split_of(run->decides),
+         *name = c->asked ? xprintf("%s.%s", split, metric) : xstrdup(run->decides);
+    int direction = c->asked && strcmp(metric, run->metric)
+                        ? id >= 0 ? metric_direction((enum metric_id)id) : 1
+                        : run->direction;
     int rc = 0;
     if (c->asked) rc = asked_value(c, run, name, &out->value, e);
     else if (!run->best.undefined) out->value = run->best.v;
@@ -168,7 +183,9 @@ int comparison_read(struct side_by_side *c, struct store *s, const struct store_
     return rc;
 }
 
-double comparison_value(const struct side_by_side *c, const struct compared_run *r) { return c->final ? r->final : r->value; }
+double comparison_value(const struct side_by_side *c, const struct compared_run *r) {
+    return c->final ? r->final : r->value;
+}
 
 static bool is_evidence(const struct side_by_side *c, const struct compared_run *r) {
     return r->state == STORE_FINISHED && isfinite(comparison_value(c, r));
@@ -188,14 +205,17 @@ static void comparison_settle(const struct side_by_side *c, struct compared_grou
         const struct compared_run *r = &g->run[i];
         if (!is_evidence(c, r) || strcmp(r->evidence, last->evidence)) continue;
         at[n] = i;
-        of[n++] = (struct evidence){ .key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended };
+        of[n++] =
+            (struct evidence){ .key = r->evidence, .weights = r->weights, .run = r->id, .ended = r->ended };
     }
     evidence_settle(of, n);
-    for (size_t i = 0; i < n; i++) g->run[at[i]].counted = of[i].counted, g->run[at[i]].differs = of[i].differs;
+    for (size_t i = 0; i < n; i++)
+        g->run[at[i]].counted = of[i].counted, g->run[at[i]].differs = of[i].differs;
     free(of), free(at);
 }
 
-static struct spread spread_of_runs(const struct side_by_side *c, const struct compared_group *g, bool final) {
+static struct spread spread_of_runs(const struct side_by_side *c, const struct compared_group *g,
+                                    bool final) {
     double *v = xmalloc(((size_t)g->runs + 1) * sizeof *v);
     size_t n = 0;
     for (int i = 0; i < g->runs && g->kind != KIND_SEVERAL; i++) {
@@ -208,13 +228,14 @@ static struct spread spread_of_runs(const struct side_by_side *c, const struct c
 }
 
 void comparison_failed(struct compared_group *g, uint64_t seed, const char *reason) {
-    char *text = xprintf("%s%sseed %llu: %s", g->reason ? g->reason : "", g->reason ? "; " : "", (unsigned long long)seed,
-                         reason ? reason : "failed");
+    char *text = xprintf("%s%sseed %llu: %s", g->reason ? g->reason : "", g->reason ? "; " : "",
+                         (unsigned long long)seed, reason ? reason : "failed");
     free(g->reason);
     g->reason = text;
 }
 
-void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run, int kind) {
+void comparison_take(struct side_by_side *c, struct compared_group *g, const struct compared_run *run,
+                     int kind) {
     if (kind != KIND_NONE) g->kind = g->kind == KIND_NONE || g->kind == kind ? kind : KIND_SEVERAL;
     g->trained = run->trained;
     g->other_rows |= run->other_rows;
@@ -252,7 +273,9 @@ static double memory_of(const struct compared_run *r) { return r->peak ? (double
 double comparison_seconds(const struct compared_group *g) { return mean_cost(g, seconds_of); }
 double comparison_memory(const struct compared_group *g) { return mean_cost(g, memory_of); }
 
-bool comparison_in_points(const struct side_by_side *c, int kind) { return kind >= 0 && metric_in_points(c->kind[kind].metric); }
+bool comparison_in_points(const struct side_by_side *c, int kind) {
+    return kind >= 0 && metric_in_points(c->kind[kind].metric);
+}
 
 /* ---- pairs ---- */
 
@@ -277,7 +300,8 @@ bool comparison_counts_seed(const struct side_by_side *c, const struct compared_
 /* Over the seeds that both have. */
 static struct spread comparison_pair(const struct side_by_side *c, const struct compared_group *a,
                                      const struct compared_group *b) {
-    double *of_a = xmalloc(((size_t)a->runs + 1) * sizeof *of_a), *of_b = xmalloc(((size_t)a->runs + 1) * sizeof *of_b);
+    double *of_a = xmalloc(((size_t)a->runs + 1) * sizeof *of_a),
+           *of_b = xmalloc(((size_t)a->runs + 1) * sizeof *of_b);
     size_t n = 0;
     for (int i = 0; i < a->runs && a->kind >= 0 && a->kind == b->kind; i++) {
         if (!comparison_counts_seed(c, a, i)) continue;
@@ -289,7 +313,8 @@ static struct spread comparison_pair(const struct side_by_side *c, const struct 
     return s;
 }
 
-static bool is_better(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
+static bool is_better(const struct side_by_side *c, const struct compared_group *a,
+                      const struct compared_group *b) {
     return c->kind[a->kind].direction * value_order(a->value.mean, b->value.mean) > 0;
 }
 
@@ -337,9 +362,12 @@ size_t comparison_pairs(const struct side_by_side *c, double margin, struct comp
 /* "adjusted p 0.012 (Holm, 3 comparisons)", or why there is none. */
 static char *adjusted_p(const struct compared_pair *p, size_t k, bool of_equality) {
     double value = of_equality ? p->p_equal : p->p;
-    if (isnan(value)) return xprintf("no test, as %s", p->s.n < 2 ? "there is one difference" : "the differences are equal");
+    if (isnan(value))
+        return xprintf("no test, as %s",
+                       p->s.n < 2 ? "there is one difference" : "the differences are equal");
     char *text = value < 0.0001 ? xstrdup("below 0.0001") : xprintf("%.2g", value);
-    char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k, of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",
+    char *out = xprintf("adjusted p %s (Holm, %zu %s%s%s)", text, k,
+                        of_equality ? "equality test" : "comparison", k == 1 ? "" : "s",
                         of_equality ? " as a family of their own" : "");
     free(text);
     return out;
@@ -350,16 +378,18 @@ char *comparison_claim(const struct side_by_side *c, const struct compared_pair 
     bool points = comparison_in_points(c, a->kind), better = c->kind[a->kind].direction * p->s.mean > 0;
     double by = points ? 100 : 1;
     struct interval i = spread_interval(p->s, 0.95);
-    const char *unit = points ? " percentage points" : "", *seeds = p->s.n == 1 ? "shared seed" : "shared seeds";
+    const char *unit = points ? " percentage points" : "",
+               *seeds = p->s.n == 1 ? "shared seed" : "shared seeds";
     bool equal = p->equal && !p->differs;
     char *tested = adjusted_p(p, k, equal), *out;
     if (p->differs)
-        out = xprintf("%s > %s: %+.2f%s, 95%% interval [%.2f, %.2f], not adjusted, %zu %s; %s", better ? a->name : b->name,
-                      better ? b->name : a->name, by * (better ? p->s.mean : -p->s.mean), unit, by * (better ? i.low : -i.high),
+        out = xprintf("%s > %s: %+.2f%s, 95%% interval [%.2f, %.2f], not adjusted, %zu %s; %s",
+                      better ? a->name : b->name, better ? b->name : a->name,
+                      by * (better ? p->s.mean : -p->s.mean), unit, by * (better ? i.low : -i.high),
                       by * (better ? i.high : -i.low), p->s.n, seeds, tested);
     else if (equal)
-        out = xprintf("%s and %s are equal within %g%s, %zu %s; %s", a->name, b->name, by * margin, unit, p->s.n,
-                      seeds, tested);
+        out = xprintf("%s and %s are equal within %g%s, %zu %s; %s", a->name, b->name, by * margin, unit,
+                      p->s.n, seeds, tested);
     else out = xprintf("%s and %s: no difference shown, %zu %s; %s", a->name, b->name, p->s.n, seeds, tested);
     free(tested);
     return out;
@@ -390,11 +420,12 @@ char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) 
     for (int i = 0; cost != COST_TRAINED && i < c->groups; i++) {
         const struct compared_group *g = &c->group[i];
         if (!g->value.n) continue;
-        if (!*kernel_of(g)) return xprintf("the runs of %s were not all made on one known machine and kernel", g->name);
+        if (!*kernel_of(g))
+            return xprintf("the runs of %s were not all made on one known machine and kernel", g->name);
         if (!first) first = g;
         if (strcmp(kernel_of(g), kernel_of(first)))
-            return xprintf("%s ran on \"%s\", %s on \"%s\": their %s is not compared", first->name, kernel_of(first),
-                           g->name, kernel_of(g), cost == COST_MEMORY ? "memory" : "time");
+            return xprintf("%s ran on \"%s\", %s on \"%s\": their %s is not compared", first->name,
+                           kernel_of(first), g->name, kernel_of(g), cost == COST_MEMORY ? "memory" : "time");
         if (cost == COST_MEMORY && isnan(comparison_memory(g)))
             return xprintf("the peak memory of the runs of %s is not known", g->name);
     }
@@ -402,7 +433,9 @@ char *comparison_no_cost(const struct side_by_side *c, enum compared_cost cost) 
 }
 
 static double cost_of(const struct compared_group *g, enum compared_cost cost) {
-    return cost == COST_TRAINED ? (double)g->trained : cost == COST_MEMORY ? comparison_memory(g) : comparison_seconds(g);
+    return cost == COST_TRAINED  ? (double)g->trained
+           : cost == COST_MEMORY ? comparison_memory(g)
+                                 : comparison_seconds(g);
 }
 
 bool comparison_on_front(const struct side_by_side *c, int at, enum compared_cost cost) {
@@ -411,7 +444,8 @@ bool comparison_on_front(const struct side_by_side *c, int at, enum compared_cos
         const struct compared_group *g = &c->group[i];
         if (i == at || !are_alike(g, me)) continue;
         bool better = is_better(c, g, me), as_good = better || !is_better(c, me, g);
-        bool cheaper = cost_of(g, cost) < cost_of(me, cost), as_cheap = cheaper || cost_of(g, cost) == cost_of(me, cost);
+        bool cheaper = cost_of(g, cost) < cost_of(me, cost),
+             as_cheap = cheaper || cost_of(g, cost) == cost_of(me, cost);
         if (as_good && as_cheap && (better || cheaper)) return false;
     }
     return me->kind >= 0 && me->value.n > 0;
@@ -429,7 +463,8 @@ double comparison_rank(const struct side_by_side *c, int at) {
 }
 
 /* Whether they agree in every axis but the task. */
-static bool same_treatment(const struct side_by_side *c, const struct compared_group *a, const struct compared_group *b) {
+static bool same_treatment(const struct side_by_side *c, const struct compared_group *a,
+                           const struct compared_group *b) {
     for (int i = 0; i < c->axes; i++) {
         if (comparison_is_of_tasks(c, i)) continue;
         if (strcmp(a->axis[i] ? a->axis[i] : "", b->axis[i] ? b->axis[i] : "")) return false;
@@ -445,7 +480,9 @@ double comparison_rank_of_tasks(const struct side_by_side *c, int at, bool *firs
     for (int k = 0; k < c->kinds && !why; k++) {
         int found = 0;
         for (int i = 0; i < c->groups; i++) {
-            if (c->group[i].kind != k || !c->group[i].value.n || !same_treatment(c, &c->group[i], &c->group[at])) continue;
+            if (c->group[i].kind != k || !c->group[i].value.n ||
+                !same_treatment(c, &c->group[i], &c->group[at]))
+                continue;
             if (!found++) sum += comparison_rank(c, i);
             if (i < at) *first = false;
         }

@@ -1,9 +1,10 @@
 /* What each axis of a comparison is worth: its runs as the rows of a linear model (comparison.h,
  * core/analysis/axis_effects.h).
  *
- * Rows are finished runs.  Tasks are blocks, and so is each seed with a run in every group that has one; seeds that lack
- * a group share a level.  An axis with more than five values, all numbers, is a line, in its log where its values are
- * even in the log.  One that is a part of another's values (lora(r={r}) of method) is told by that. */
+ * Rows are finished runs.  Tasks are blocks, and so is each seed with a run in every group that has one;
+ * seeds that lack a group share a level.  An axis with more than five values, all numbers, is a line, in its
+ * log where its values are even in the log.  One that is a part of another's values (lora(r={r}) of method)
+ * is told by that. */
 #include "app/sweep/comparison.h"
 
 #include <math.h>
@@ -80,7 +81,8 @@ static void comparison_effects_add_row(const struct side_by_side *c, struct effe
     r->seed[r->rows] = at;
     r->task[r->rows] = g->kind;
     for (int i = 0; i < c->axes; i++)
-        r->level[(size_t)i * r->room + r->rows] = level_of(&r->name[i], &r->levels[i], g->axis[i] ? g->axis[i] : "none");
+        r->level[(size_t)i * r->room + r->rows] = level_of(&r->name[i], &r->levels[i],
+                                                           g->axis[i] ? g->axis[i] : "none");
     r->y[r->rows++] = comparison_value(c, run);
 }
 
@@ -95,7 +97,8 @@ static void comparison_effects_add_factor(const struct side_by_side *c, struct e
     }
     if (!line && r->levels[axis] < 2) return; /* all runs have the same */
     r->axis[r->factors] = axis;
-    r->factor[r->factors++] = (struct effects_factor){ c->axis[axis], line ? 0 : r->levels[axis], r->level + from, r->x + from };
+    r->factor[r->factors++] = (struct effects_factor){ c->axis[axis], line ? 0 : r->levels[axis],
+                                                       r->level + from, r->x + from };
 }
 
 static void comparison_effects_gather(const struct side_by_side *c, struct effect_rows *r,
@@ -121,9 +124,11 @@ static void comparison_effects_gather(const struct side_by_side *c, struct effec
         r->block[r->blocks++] = (struct effects_factor){ "task", c->kinds, r->task, NULL };
         buf_printf(about, "; %d tasks as blocks", c->kinds);
     }
-    if (seeds + others > 1) r->block[r->blocks++] = (struct effects_factor){ "seed", seeds + others, r->seed, NULL };
+    if (seeds + others > 1)
+        r->block[r->blocks++] = (struct effects_factor){ "seed", seeds + others, r->seed, NULL };
     const char *before = seeds + others > 1 ? "; as blocks seeds " : "; seed ";
-    for (int i = 0; i < seeds; i++) buf_printf(about, "%s%llu", i ? ", " : before, (unsigned long long)seed[i]);
+    for (int i = 0; i < seeds; i++)
+        buf_printf(about, "%s%llu", i ? ", " : before, (unsigned long long)seed[i]);
     if (others) buf_puts(about, seeds ? " and the incomplete ones together" : "; no seed is complete");
 }
 
@@ -139,8 +144,15 @@ static void comparison_effects_tell(const struct side_by_side *c, const struct e
         const struct axis_effect *x = &f->effect[i];
         int a = r->axis[x->factor], b = x->other < 0 ? -1 : r->axis[x->other];
         out->effect[out->count++] = (struct compared_effect){
-            .axis = a, .axis2 = b, .n = x->n, .value = x->value, .low = x->low, .high = x->high, .open = x->open,
-            .level = x->level < 0 ? NULL : r->name[a][x->level], .level2 = b < 0 ? NULL : r->name[b][x->level2],
+            .axis = a,
+            .axis2 = b,
+            .n = x->n,
+            .value = x->value,
+            .low = x->low,
+            .high = x->high,
+            .open = x->open,
+            .level = x->level < 0 ? NULL : r->name[a][x->level],
+            .level2 = b < 0 ? NULL : r->name[b][x->level2],
             .log = x->level < 0 && c->log[a],
             .aliased = x->open ? xstrdup(f->alias[x->factor] ? f->alias[x->factor] : "other levels") : NULL,
         };
@@ -150,7 +162,8 @@ static void comparison_effects_tell(const struct side_by_side *c, const struct e
 
 void comparison_effects(const struct side_by_side *c, struct compared_effects *out) {
     *out = (struct compared_effects){ .why = comparison_no_blocks(c) };
-    if (!out->why && c->axes > EFFECT_AXES) out->why = xprintf("there are %d axes; %d are the most", c->axes, EFFECT_AXES);
+    if (!out->why && c->axes > EFFECT_AXES)
+        out->why = xprintf("there are %d axes; %d are the most", c->axes, EFFECT_AXES);
     if (out->why) return;
     struct effect_rows *r = xcalloc(1, sizeof *r);
     struct axis_effects f = { 0 };

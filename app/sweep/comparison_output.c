@@ -1,4 +1,5 @@
-/* A comparison as JSON, CSV and Markdown: cells, pairs, effects, the front of the cheap and good (comparison.h). */
+/* A comparison as JSON, CSV and Markdown: cells, pairs, effects, the front of the cheap and good
+ * (comparison.h). */
 #include "app/sweep/comparison.h"
 
 #include <math.h>
@@ -29,13 +30,15 @@ static bool is_new_seed(const struct compared_group *g, int run) {
 /* "runs 1, 3 repeat run 4 (…)" of a run that others repeat; nothing of another. */
 static void repeats_of(const struct compared_group *g, const struct compared_run *counted, struct buf *b) {
     int n = 0;
-    for (int i = 0; i < g->runs; i++) n += comparison_repeated(&g->run[i]) && g->run[i].counted == counted->id;
+    for (int i = 0; i < g->runs; i++)
+        n += comparison_repeated(&g->run[i]) && g->run[i].counted == counted->id;
     if (!n) return;
     buf_printf(b, "%srun%s", b->size ? "; " : "", n > 1 ? "s" : "");
     for (int i = 0, k = 0; i < g->runs; i++)
         if (comparison_repeated(&g->run[i]) && g->run[i].counted == counted->id)
             buf_printf(b, "%s %lld", k++ ? "," : "", (long long)g->run[i].id);
-    buf_printf(b, " repeat%s run %lld (same description, seed and data; %s)", n > 1 ? "" : "s", (long long)counted->id,
+    buf_printf(b, " repeat%s run %lld (same description, seed and data; %s)", n > 1 ? "" : "s",
+               (long long)counted->id,
                counted->differs ? "different weights, so only the newest counts" : "counted once");
 }
 
@@ -128,7 +131,12 @@ static void effect_json(const struct side_by_side *c, const struct compared_effe
         json_put(b, "axis2:%s,level2:%s", c->axis[x->axis2], x->level2);
     }
     json_member_int(b, "n", x->n);
-    json_member_measured(b, x->axis2 >= 0 ? "beyond" : x->level ? "mean" : x->log ? "slope_of_log" : "slope", x->value);
+    json_member_measured(b,
+                         x->axis2 >= 0 ? "beyond"
+                         : x->level    ? "mean"
+                         : x->log      ? "slope_of_log"
+                                       : "slope",
+                         x->value);
     json_put(b, "low:%g,high:%g", x->low, x->high);
     if (x->open) json_member_string(b, "aliased", x->aliased);
     buf_putc(b, '}');
@@ -228,7 +236,8 @@ void comparison_csv(const struct side_by_side *c, struct buf *out) {
         for (int k = 0; k < g->runs; k++) buf_printf(out, "%s%lld", k ? " " : "", (long long)g->run[k].id);
         buf_putc(out, ',');
         for (int k = 0; k < g->runs; k++)
-            if (is_new_seed(g, k)) buf_printf(out, "%s%llu", k ? " " : "", (unsigned long long)g->run[k].seed);
+            if (is_new_seed(g, k))
+                buf_printf(out, "%s%llu", k ? " " : "", (unsigned long long)g->run[k].seed);
         buf_printf(out, ",%zu", g->value.n);
         for (size_t k = 0; k < COUNT_OF(values); k++) {
             char text[32] = "";
@@ -251,7 +260,8 @@ static void comparison_output_number(char out[32], double v, bool points) {
 /* What the values of a kind are: "Best accuracy (×100), chosen on the same rows: dev.accuracy of …". */
 static void about_kind(const struct side_by_side *c, int kind, struct buf *out) {
     const struct compared_kind *k = &c->kind[kind];
-    buf_printf(out, "%s %s%s%s: %s.\n\n", c->final ? "Last" : "Best", k->metric, comparison_in_points(c, kind) ? " (\u00D7100)" : "",
+    buf_printf(out, "%s %s%s%s: %s.\n\n", c->final ? "Last" : "Best", k->metric,
+               comparison_in_points(c, kind) ? " (\u00D7100)" : "",
                c->final ? "" : ", chosen on the same rows", k->rows);
 }
 
@@ -275,7 +285,8 @@ static void comparison_output_line(const struct side_by_side *c, int at, const s
     comparison_seeds(c, g, seeds, sizeof seeds);
     buf_puts(out, "| ");
     text_markdown(out, g->name);
-    buf_printf(out, "%s%s |", costs && comparison_on_front(c, at, o->cost) ? " *" : "", g->other_rows ? " \u2260" : "");
+    buf_printf(out, "%s%s |", costs && comparison_on_front(c, at, o->cost) ? " *" : "",
+               g->other_rows ? " \u2260" : "");
     for (int k = 0; k < c->axes; k++) text_markdown_cell(out, g->axis[k] ? g->axis[k] : "\u2013");
     text_markdown_cell(out, g->valid ? comparison_state(g) : g->reason);
     buf_printf(out, " %zu | %s | %s | %s | %s%s%s | %s |", g->value.n,
@@ -290,7 +301,8 @@ static void comparison_output_table(const struct side_by_side *c, int kind,
                                     const struct compared_options *o, bool costs, struct buf *out) {
     int n = 0;
     bool rows = false;
-    for (int i = 0; i < c->groups; i++) n += c->group[i].kind == kind || (kind == KIND_NONE && c->group[i].kind < 0);
+    for (int i = 0; i < c->groups; i++)
+        n += c->group[i].kind == kind || (kind == KIND_NONE && c->group[i].kind < 0);
     if (!n) return;
     if (kind >= 0) about_kind(c, kind, out);
     else if (c->kinds) buf_puts(out, "Without a value:\n\n");
@@ -339,7 +351,8 @@ static void effects(const struct side_by_side *c, struct buf *out) {
     struct compared_effects f;
     comparison_effects(c, &f);
     bool points = c->kinds && comparison_in_points(c, 0);
-    if (f.count) buf_printf(out, "\nWhat each axis is worth (%s; %.0f degrees of freedom left):\n\n", f.about, f.df);
+    if (f.count)
+        buf_printf(out, "\nWhat each axis is worth (%s; %.0f degrees of freedom left):\n\n", f.about, f.df);
     const char *unit = points ? " (\u00D7100)" : "";
     if (f.count) buf_printf(out, "| axis | level | n | mean%s | 95 %% |\n|---|---|---|---|---|\n", unit);
     for (int i = 0; i < f.count; i++) {
@@ -352,8 +365,8 @@ static void effects(const struct side_by_side *c, struct buf *out) {
         const char *level = x->level ? x->level : x->log ? "slope, of its log" : "slope";
         buf_printf(out, "| %s |", c->axis[x->axis]);
         text_markdown_cell(out, level);
-        buf_printf(out, " %zu | %s%s | %s%s%s |\n", x->n, x->open ? "aliased with " : value, x->open ? x->aliased : "", low,
-                   *low ? " \u2026 " : "", high);
+        buf_printf(out, " %zu | %s%s | %s%s%s |\n", x->n, x->open ? "aliased with " : value,
+                   x->open ? x->aliased : "", low, *low ? " \u2026 " : "", high);
     }
     comparison_effects_release(&f);
 }

@@ -13,11 +13,13 @@
 /* What the time of a step depends on, but for the method. */
 static char *conditions_of(const struct run_config *c) {
     struct buf b = BUF_INIT;
-    buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "", c->regime ? c->regime : "", c->batch, c->accumulate,
-               c->max_len, c->max_target, c->eval_every, c->eval_rows);
+    buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
+               c->regime ? c->regime : "", c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
+               c->eval_rows);
     for (int i = 0; i < config_task_count(c); i++) {
         const struct run_config *rows = config_rows_of(c, i);
-        buf_printf(&b, " %s %s", rows->train_sha256 ? rows->train_sha256 : "", rows->dev_sha256 ? rows->dev_sha256 : "");
+        buf_printf(&b, " %s %s", rows->train_sha256 ? rows->train_sha256 : "",
+                   rows->dev_sha256 ? rows->dev_sha256 : "");
     }
     return buf_take(&b);
 }
@@ -84,8 +86,9 @@ static double expected_steps(const struct sweep_plan *p, int cell, double share)
 
 int expected_time(const struct sweep_plan *p, struct store *s, struct expected_time *out, struct err *e) {
     struct rates_read r = { p, run_row_kernel(), xcalloc((size_t)p->cells.count + 1, sizeof *r.of), 0 };
-    static const char sql[] = "SELECT config, method, seconds / step, kernel FROM run WHERE state = 'finished' AND trashed IS NULL"
-                              " AND step > 0 AND seconds > 0 AND imported IS NULL";
+    static const char sql[] =
+        "SELECT config, method, seconds / step, kernel FROM run WHERE state = 'finished' AND trashed IS NULL "
+        "AND step > 0 AND seconds > 0 AND imported IS NULL";
     *out = (struct expected_time){ 0 };
     int rc = store_sql(s, sql, (struct store_rows){ .self = &r, .row = expected_row }, e);
     double share = halving_share_of_steps(p);
@@ -94,8 +97,9 @@ int expected_time(const struct sweep_plan *p, struct store *s, struct expected_t
         double rate = expected_rate(&r.of[i]);
         out->seconds += rate * expected_steps(p, i, share);
         if (isnan(rate) && !out->why)
-            out->why = xprintf("cell %d: the history has no finished run on its model and rows with its batch, lengths and evaluations, "
-                               "made on this machine", i + 1);
+            out->why = xprintf("cell %d: the history has no finished run on its model and rows with its "
+                               "batch, lengths and evaluations, made on this machine",
+                               i + 1);
     }
     out->runs = r.runs;
     free(r.of), free(r.kernel);
@@ -116,6 +120,7 @@ void expected_json(const struct expected_time *t, struct buf *out) {
 void expected_line(const struct expected_time *t, struct buf *out) {
     if (t->why) buf_printf(out, "how long they take is not known: %s\n", t->why);
     else if (t->seconds > 0)
-        buf_printf(out, "about %.0f s of training, all runs together, by what %d finished run%s took a step\n", ceil(t->seconds), t->runs,
-                   t->runs == 1 ? "" : "s");
+        buf_printf(out,
+                   "about %.0f s of training, all runs together, by what %d finished run%s took a step\n",
+                   ceil(t->seconds), t->runs, t->runs == 1 ? "" : "s");
 }

@@ -11,8 +11,8 @@ struct expected_time {
 };
 /* Notes of a completed cell what a step of it costs by. */
 void expected_note(struct sweep_entry *x, const struct run_config *c);
-/* After sweep_plan_make and sweep_plan_find.  Rates are those of finished runs of the same model, rows, batch, lengths and
- * evaluations on this machine and kernel: of the cell's method, else of all methods. */
+/* After sweep_plan_make and sweep_plan_find.  Rates are those of finished runs of the same model, rows,
+ * batch, lengths and evaluations on this machine and kernel: of the cell's method, else of all methods. */
 int expected_time(const struct sweep_plan *p, struct store *s, struct expected_time *out, struct err *e);
 void expected_release(struct expected_time *t);
 /* As members "seconds", and "seconds_of" or "no_seconds"; as a line. */

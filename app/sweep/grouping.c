@@ -13,8 +13,9 @@
 #include "core/train/evidence.h"
 
 static const char *const run_columns[] = { "method", "task", "model", "preset", "regime", "tags" };
-static const char *const module_columns[] = { "fn", "act", "read", "write", "insertion", "comp", "composition", "source", "heads",
-                                              "init", "target", "layers", "size", "mid", "scale" };
+static const char *const module_columns[] = { "fn",     "act",         "read",   "write", "insertion",
+                                              "comp",   "composition", "source", "heads", "init",
+                                              "target", "layers",      "size",   "mid",   "scale" };
 
 /* ---- columns ---- */
 
@@ -25,10 +26,11 @@ static int place_in(const char *const *names, size_t n, const char *name) {
 }
 
 static void module_value(const struct store_module *m, int column, char out[64]) {
-    const char *const text[] = { m->fn, m->act, m->read, m->write, m->insertion, m->composition, m->composition,
-                                 m->source, m->heads, m->init, m->target, m->layers };
+    const char *const text[] = { m->fn,          m->act,    m->read,  m->write, m->insertion, m->composition,
+                                 m->composition, m->source, m->heads, m->init,  m->target,    m->layers };
     if (column < (int)COUNT_OF(text)) snprintf(out, 64, "%s", text[column] ? text[column] : "");
-    else if (column < (int)COUNT_OF(text) + 2) snprintf(out, 64, "%lld", (long long)(column == (int)COUNT_OF(text) ? m->size : m->mid));
+    else if (column < (int)COUNT_OF(text) + 2)
+        snprintf(out, 64, "%lld", (long long)(column == (int)COUNT_OF(text) ? m->size : m->mid));
     else if (m->has_scale) text_from_double(m->scale, out);
     else *out = 0;
 }
@@ -67,15 +69,17 @@ static char *column_value(const struct store_run *r, const char *column) {
 }
 
 static int check_column(const char *by, const char *column, struct err *e) {
-    if (place_in(run_columns, COUNT_OF(run_columns), column) >= 0 || place_in(module_columns, COUNT_OF(module_columns), column) >= 0)
+    if (place_in(run_columns, COUNT_OF(run_columns), column) >= 0 ||
+        place_in(module_columns, COUNT_OF(module_columns), column) >= 0)
         return 0;
     const char *option = config_option_name(column);
-    return option && !strcmp(option, column)
-               ? 0
-               : err_set(e, ERR_USAGE,
-                         "--by %s: \"%s\" is no column: method, task, model, preset, regime, tags, of a method's modules fn, act, "
-                         "read, write, insertion, comp, source, heads, init, target, layers, size, mid, scale, or an option (lr)",
-                         by, column);
+    return option && !strcmp(option, column) ? 0
+                                             : err_set(e, ERR_USAGE,
+                                                       "--by %s: \"%s\" is no column: method, task, model, "
+                                                       "preset, regime, tags, of a method's modules fn, act, "
+                                                       "read, write, insertion, comp, source, heads, init, "
+                                                       "target, layers, size, mid, scale, or an option (lr)",
+                                                       by, column);
 }
 
 /* Adds the columns as axes. */
@@ -147,7 +151,9 @@ static void put_text(json_t *all, const char *key, const char *text) {
 }
 
 static void put_value(json_t *all, const char *key, const json_t *v) {
-    char *text = json_is_string(v) || json_is_null(v) ? NULL : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    char *text = json_is_string(v) || json_is_null(v)
+                     ? NULL
+                     : json_dumps(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9));
     put_text(all, key, text ? text : json_is_null(v) ? "\u2013" : json_string_value(v));
     free(text);
 }
@@ -176,7 +182,8 @@ static int put_options(json_t *all, const struct store_run *r, struct err *e) {
     }
     json_decref(o);
     for (size_t k = 0; k < COUNT_OF(module_columns); k++) {
-        char *value = strcmp(module_columns[k], "comp") ? modules_value(r, (int)k) : NULL; /* a short name of the next */
+        char *value = strcmp(module_columns[k], "comp") ? modules_value(r, (int)k)
+                                                        : NULL; /* a short name of the next */
         char *name = xprintf("axis %s", module_columns[k]);
         if (value) put_text(all, name, value);
         free(name);
@@ -195,7 +202,8 @@ static void keep_metrics(struct grouping *g, const struct store_run *r) {
         const char *name = r->value[i].name;
         size_t n = (size_t)(dot - r->decides) + 1;
         if (strncmp(name, r->decides, n) || strchr(name + n, '.')) continue;
-        if (!g->metrics || json_object_get(g->metrics, name + n)) json_object_set_new(mine, name + n, json_true());
+        if (!g->metrics || json_object_get(g->metrics, name + n))
+            json_object_set_new(mine, name + n, json_true());
     }
     if (dot && r->best.measured) {
         json_decref(g->metrics);
@@ -262,7 +270,8 @@ int grouping_add(struct grouping *g, struct store *s, int64_t id, struct err *e)
     return rc;
 }
 
-int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left, struct err *e) {
+int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left,
+                    struct err *e) {
     struct store_runs runs;
     const struct store_list l = { .filter = filter, .sort = "id", .limit = most };
     int rc = store_list(s, &l, &runs, e);
@@ -304,7 +313,8 @@ size_t grouping_differences(const struct grouping *g, struct grouping_difference
             json_object_set_new(seen, key, json_true());
             if (!differs(g, key)) continue;
             GROW(*out, room, n + 1);
-            (*out)[n] = (struct grouping_difference){ key, xcalloc((size_t)g->of.groups, sizeof *(*out)->value) };
+            (*out)[n] = (struct grouping_difference){ key,
+                                                      xcalloc((size_t)g->of.groups, sizeof *(*out)->value) };
             for (int k = 0; k < g->of.groups; k++) (*out)[n].value[k] = option_of(g, k, key);
             n++;
         }

@@ -1,4 +1,5 @@
-/* Runs of the history in groups, side by side: by everything but the seed, or by columns that are asked for. */
+/* Runs of the history in groups, side by side: by everything but the seed, or by columns that are asked
+ * for. */
 #ifndef APP_SWEEP_GROUPING_H
 #define APP_SWEEP_GROUPING_H
 
@@ -12,17 +13,21 @@ struct grouping {
     int runs;
     bool *called;     /* of each group, whether a name that somebody gave is in its own */
     char **key;       /* of each group, what makes a run one of it */
-    json_t *metrics;  /* names of those that all evaluated runs have on their deciding split; NULL: none is evaluated */
-    json_t **options; /* of each group what its runs were made with, an object of texts; "several" where they differ */
+    json_t *metrics; /* names of those that all evaluated runs have on their deciding split; NULL: none is
+                        evaluated */
+    json_t **options; /* of each group what its runs were made with, an object of texts; "several" where they
+                         differ */
 };
-/* `by`: "fn,write,lr": columns of a run (method, task, model, preset, regime, tags), of its modules (fn, act, read, write,
- * insertion, comp, source, heads, init, target, layers, size, mid, scale) or options; NULL: everything but the seed.
- * ERR_USAGE names what is none.  grouping_release, also after a failure. */
+/* `by`: "fn,write,lr": columns of a run (method, task, model, preset, regime, tags), of its modules (fn, act,
+ * read, write, insertion, comp, source, heads, init, target, layers, size, mid, scale) or options; NULL:
+ * everything but the seed. ERR_USAGE names what is none.  grouping_release, also after a failure. */
 int grouping_begin(struct grouping *g, const char *by, struct err *e);
 void grouping_release(struct grouping *g);
 int grouping_add(struct grouping *g, struct store *s, int64_t run, struct err *e);
-/* All that pass the filter, by number, at most `most` (0: all); *left: how many more there were.  ERR_NOT_FOUND: none. */
-int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left, struct err *e);
+/* All that pass the filter, by number, at most `most` (0: all); *left: how many more there were.
+ * ERR_NOT_FOUND: none. */
+int grouping_filter(struct grouping *g, struct store *s, const char *filter, int64_t most, int64_t *left,
+                    struct err *e);
 
 /* What the groups were made with and differ in. */
 struct grouping_difference {

@@ -14,8 +14,11 @@
 int halving_check(const struct sweep_spec *s, struct err *e) {
     for (int i = 0; s->halving && i < SWEEP_BUDGETS; i++)
         if (i != BUDGET_TRAINED && s->budget[i] > 0)
-            return err_set(e, ERR_USAGE, "--halving with --budget %s: a rung waits for all cells, some of which such a budget "
-                                         "leaves out; leave one of the two out (--budget trained=N goes)", SWEEP_BUDGET[i]);
+            return err_set(
+                e, ERR_USAGE,
+                "--halving with --budget %s: a rung waits for all cells, some of which such a budget leaves "
+                "out; leave one of the two out (--budget trained=N goes)",
+                SWEEP_BUDGET[i]);
     return 0;
 }
 
@@ -28,12 +31,13 @@ static int64_t rung_step(int64_t steps, int64_t every, int part) {
 /* What a run's values are of. */
 static char *compared_by(const struct run_config *c) {
     struct buf b = BUF_INIT;
-    buf_printf(&b, "%s %d %g %llu %s", c->metric ? c->metric : "", c->eval_rows, c->split, (unsigned long long)c->split_seed,
-               c->episodes_sha256 ? c->episodes_sha256 : "");
+    buf_printf(&b, "%s %d %g %llu %s", c->metric ? c->metric : "", c->eval_rows, c->split,
+               (unsigned long long)c->split_seed, c->episodes_sha256 ? c->episodes_sha256 : "");
     for (int i = 0; i < config_task_count(c); i++) {
         const struct run_config *rows = config_rows_of(c, i);
         buf_printf(&b, " %s %s %s %s", rows->task ? rows->task : "", rows->metric ? rows->metric : "",
-                   rows->dev_sha256 ? rows->dev_sha256 : "", rows->split > 0 && rows->train_sha256 ? rows->train_sha256 : "");
+                   rows->dev_sha256 ? rows->dev_sha256 : "",
+                   rows->split > 0 && rows->train_sha256 ? rows->train_sha256 : "");
     }
     return buf_take(&b);
 }
@@ -60,12 +64,16 @@ int halving_prepare(struct sweep_plan *p, int cell, const struct run_config *c, 
     if (!c->episodes && !config_is_meta(c) && !config_has_dev(c))
         return err_set(e, ERR_USAGE, "--halving compares cells by their dev rows, and this run has none");
     if (c->eval_every < 1)
-        return err_set(e, ERR_USAGE, "--halving compares cells after 1/9 and 1/3 of their %lld steps: say --eval-every N, at most %lld",
+        return err_set(e, ERR_USAGE,
+                       "--halving compares cells after 1/9 and 1/3 of their %lld steps: say --eval-every N, "
+                       "at most %lld",
                        (long long)c->steps, (long long)((c->steps + 8) / 9));
     int64_t first = rung_step(c->steps, c->eval_every, 9), second = rung_step(c->steps, c->eval_every, 3);
     if (first >= second || second >= c->steps)
-        return err_set(e, ERR_USAGE, "--halving: evaluations every %d of %lld steps are too few for rungs at 1/9 and 1/3 of them%s",
-                       c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; give a smaller --eval-every");
+        return err_set(
+            e, ERR_USAGE,
+            "--halving: evaluations every %d of %lld steps are too few for rungs at 1/9 and 1/3 of them%s",
+            c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; give a smaller --eval-every");
     char *compared = compared_by(c);
     int kind = find_kind(p, compared);
     struct sweep_rungs *r = p->entry[cell].rungs = make_rungs(p);
@@ -135,7 +143,8 @@ static void mark_best(struct ranked *r, size_t n) {
 /* ---- what the history says ---- */
 
 /* The run's values at the rungs that it has come to. */
-static int look_at_run(const struct sweep_rungs *r, struct store *s, struct halved_run *h, bool over, struct err *e) {
+static int look_at_run(const struct sweep_rungs *r, struct store *s, struct halved_run *h, bool over,
+                       struct err *e) {
     struct store_run run;
     struct store_points points = { 0 };
     int rc = store_run(s, h->run, &run, e);
@@ -177,7 +186,8 @@ static int missing_row(void *self, int count, const struct store_cell *cells) {
     (void)count;
     for (size_t i = 0; i < p->places; i++) {
         const struct sweep_place *at = &p->place[i];
-        if (!p->entry[at->cell].found[at->seed].run && p->entry[at->cell].rungs && !strcmp(at->key, cells[0].text))
+        if (!p->entry[at->cell].found[at->seed].run && p->entry[at->cell].rungs &&
+            !strcmp(at->key, cells[0].text))
             p->entry[at->cell].rungs->of[at->seed].missing = true;
     }
     return 0;
@@ -248,14 +258,18 @@ int halving_settle(struct sweep_plan *p, struct store *s, struct err *e) {
 
 /* ---- what is to be done ---- */
 
-int halving_level(const struct sweep_plan *p, int cell) { return p->entry[cell].rungs ? p->entry[cell].rungs->level : 0; }
+int halving_level(const struct sweep_plan *p, int cell) {
+    return p->entry[cell].rungs ? p->entry[cell].rungs->level : 0;
+}
 
 int64_t halving_stop_at(const struct sweep_plan *p, int cell) {
     const struct sweep_rungs *r = p->entry[cell].rungs;
     return r && r->level < HALVING_RUNGS - 1 ? r->step[r->level] : 0;
 }
 
-bool halving_is_out(const struct sweep_plan *p, int cell) { return p->entry[cell].rungs && p->entry[cell].rungs->out; }
+bool halving_is_out(const struct sweep_plan *p, int cell) {
+    return p->entry[cell].rungs && p->entry[cell].rungs->out;
+}
 
 bool halving_is_paused(const struct sweep_plan *p, int cell, int seed) {
     const struct sweep_entry *x = &p->entry[cell];
@@ -270,7 +284,8 @@ bool halving_is_open(const struct sweep_plan *p, int cell, int seed) {
     const struct sweep_rungs *r = x->rungs;
     if (!r || !x->found[seed].run) return !r || !r->out;
     if (halving_is_paused(p, cell, seed)) return r->level >= r->of[seed].reached;
-    /* one that was ended at its rung has no checkpoint of it; one that went beyond before others came stays there */
+    /* one that was ended at its rung has no checkpoint of it; one that went beyond before others came stays
+     * there */
     return !r->out || x->found[seed].step <= r->step[r->level];
 }
 
@@ -285,7 +300,8 @@ static struct spread values_at(const struct sweep_plan *p, const struct sweep_ru
     return spread_of(v, n);
 }
 
-void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_side *c, struct compared_group *g) {
+void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_side *c,
+                  struct compared_group *g) {
     const struct sweep_rungs *r = p->entry[cell].rungs;
     struct buf b = BUF_INIT, line = BUF_INIT;
     int least = HALVING_RUNGS;
@@ -295,7 +311,8 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
         if (r->of[k].reached < least) least = r->of[k].reached;
         paused &= halving_is_paused(p, cell, k);
     }
-    if (r->out || paused) g->stands = xprintf("stopped at rung %d of %d", r->out ? r->level + 1 : least, HALVING_RUNGS);
+    if (r->out || paused)
+        g->stands = xprintf("stopped at rung %d of %d", r->out ? r->level + 1 : least, HALVING_RUNGS);
     buf_putc(&b, '[');
     for (int rung = 0; rung < HALVING_RUNGS; rung++) {
         struct spread s = values_at(p, r, rung);
@@ -303,7 +320,8 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
         json_put(&b, "{step:%jd,n:%zu,mean:%g}", r->step[rung], s.n, g->rung[rung]);
         if (s.n)
             buf_printf(&line, "%smean %.2f at rung %d (step %lld, n %zu)", line.size ? ", " : "",
-                       comparison_in_points(c, g->kind) ? 100 * s.mean : s.mean, rung + 1, (long long)r->step[rung], s.n);
+                       comparison_in_points(c, g->kind) ? 100 * s.mean : s.mean, rung + 1,
+                       (long long)r->step[rung], s.n);
     }
     buf_putc(&b, ']');
     g->rungs = buf_take(&b);
@@ -311,8 +329,8 @@ void halving_tell(const struct sweep_plan *p, int cell, const struct side_by_sid
     buf_release(&line);
 }
 
-/* Cells that train up to a rung and their steps up to it; where cells are of unequal length, the longest that may be
- * left. */
+/* Cells that train up to a rung and their steps up to it; where cells are of unequal length, the longest that
+ * may be left. */
 struct rung_plan {
     int cells;
     int64_t steps;
@@ -321,7 +339,8 @@ static void plan_rungs(const struct sweep_plan *p, struct rung_plan out[HALVING_
     struct ranked *r = xcalloc((size_t)p->cells.count + 1, sizeof *r);
     size_t n = 0;
     for (int i = 0; i < p->cells.count; i++)
-        if (takes_part(p, i)) r[n++] = (struct ranked){ .kind = p->entry[i].rungs->kind, .cell = i, .on = true };
+        if (takes_part(p, i))
+            r[n++] = (struct ranked){ .kind = p->entry[i].rungs->kind, .cell = i, .on = true };
     for (int k = 0; k < HALVING_RUNGS; k++) {
         out[k] = (struct rung_plan){ 0 };
         for (size_t i = 0; i < n; i++) {
@@ -373,9 +392,9 @@ void halving_plan_lines(const struct sweep_plan *p, struct buf *out) {
     if (!p->spec.halving) return;
     plan_rungs(p, plan);
     for (int k = 0; k < HALVING_RUNGS; k++) {
-        buf_printf(out, "rung %d of %d, %s: %d cell%s, %d run%s, %lld steps\n", k + 1, HALVING_RUNGS, share[k], plan[k].cells,
-                   plan[k].cells == 1 ? "" : "s", plan[k].cells * p->spec.seeds, plan[k].cells * p->spec.seeds == 1 ? "" : "s",
-                   (long long)plan[k].steps);
+        buf_printf(out, "rung %d of %d, %s: %d cell%s, %d run%s, %lld steps\n", k + 1, HALVING_RUNGS,
+                   share[k], plan[k].cells, plan[k].cells == 1 ? "" : "s", plan[k].cells * p->spec.seeds,
+                   plan[k].cells * p->spec.seeds == 1 ? "" : "s", (long long)plan[k].steps);
         steps += plan[k].steps;
     }
     buf_printf(out, "%lld steps in all at most\n", (long long)steps);

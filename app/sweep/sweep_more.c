@@ -27,11 +27,15 @@ static int check_cells(const struct sweep_plan *p, const struct sweep_plan *now,
         const struct sweep_entry *x = &now->entry[same_cell(p, i, now)];
         if (x->twin) continue; /* its runs are another cell's too */
         if (!x->valid)
-            return err_set(e, ERR_USAGE, "cell %d of sweep %lld is no run any more, so the sweep cannot be extended: %s", i + 1,
-                           (long long)p->id, x->reason);
+            return err_set(e, ERR_USAGE,
+                           "cell %d of sweep %lld is no run any more, so the sweep cannot be extended: %s",
+                           i + 1, (long long)p->id, x->reason);
         if (!sweep_entry_same(&p->entry[i], x))
-            return err_set(e, ERR_USAGE, "cell %d of sweep %lld would be other runs than those that it has: its rows, its model or "
-                                         "what they are completed by changed since; begin a sweep of its own", i + 1, (long long)p->id);
+            return err_set(
+                e, ERR_USAGE,
+                "cell %d of sweep %lld would be other runs than those that it has: its rows, its model or "
+                "what they are completed by changed since; begin a sweep of its own",
+                i + 1, (long long)p->id);
     }
     return 0;
 }
@@ -45,7 +49,8 @@ static int copy_spec(const struct sweep_plan *p, struct sweep_spec *out, struct 
     return rc;
 }
 
-int sweep_plan_extend(struct sweep_plan *p, const struct sweep_more *more, int n, struct jobs *j, struct err *e) {
+int sweep_plan_extend(struct sweep_plan *p, const struct sweep_more *more, int n, struct jobs *j,
+                      struct err *e) {
     struct sweep_spec spec;
     struct sweep_plan now = { 0 };
     int rc = copy_spec(p, &spec, e);

@@ -20,7 +20,8 @@ static const double SIZE_NEAR = 3;
 
 /* ---- cells ---- */
 
-int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c, struct err *e) {
+int sweep_plan_config(const struct sweep_plan *p, int cell, uint64_t seed, struct run_config *c,
+                      struct err *e) {
     struct typed_option typed[SWEEP_OPTIONS];
     int n = 0;
     for (int i = 0; i < p->spec.options; i++)
@@ -78,8 +79,9 @@ static void sweep_runs_add_near(const struct sweep_entry *x, struct buf *b) {
 char *sweep_plan_size(const struct sweep_plan *p, int cell) {
     const struct sweep_entry *x = &p->entry[cell];
     if (!x->method || !x->valid) return NULL;
-    return xprintf("%s keeps %lld values, %+.1f %% beside the %lld of %s%s", x->method, (long long)x->kept, size_beside(x),
-                   (long long)x->wanted, p->spec.size_of, fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": NO EQUAL SIZE");
+    return xprintf("%s keeps %lld values, %+.1f %% beside the %lld of %s%s", x->method, (long long)x->kept,
+                   size_beside(x), (long long)x->wanted, p->spec.size_of,
+                   fabs(size_beside(x)) <= SIZE_NEAR ? "" : ": NO EQUAL SIZE");
 }
 
 static void sweep_runs_tell_size(const struct sweep_plan *p, int cell, struct compared_group *g) {
@@ -149,8 +151,9 @@ int sweep_plan_make(struct sweep_plan *p, struct sweep_spec *spec, struct jobs *
             *e = one;
     }
     if (valid) return e->code = 0;
-    return p->cells.count > 1 ? err_prefix(e, "none of %d cells is a run, the first for this reason", p->cells.count)
-                              : e->code;
+    return p->cells.count > 1
+               ? err_prefix(e, "none of %d cells is a run, the first for this reason", p->cells.count)
+               : e->code;
 }
 
 void sweep_plan_release(struct sweep_plan *p) {
@@ -176,7 +179,8 @@ void sweep_plan_record(const struct sweep_plan *p, struct buf *b) {
     for (int i = 0; i < p->cells.count; i++) {
         const struct sweep_entry *x = &p->entry[i];
         json_put(b, "{valid:%i,reason:%s,trained:%jd,keys:[", x->valid, x->reason, x->trained);
-        for (int k = 0; x->valid && !x->tune && k < p->spec.seeds; k++) json_member_string(b, NULL, x->key[k]);
+        for (int k = 0; x->valid && !x->tune && k < p->spec.seeds; k++)
+            json_member_string(b, NULL, x->key[k]);
         buf_putc(b, ']');
         sweep_runs_add_size(x, b);
         tune_record(x->tune, b);
@@ -198,7 +202,9 @@ int sweep_plan_keep_as(struct sweep_plan *p, struct store *s, const char *uid, s
     return rc;
 }
 
-int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) { return sweep_plan_keep_as(p, s, NULL, e); }
+int sweep_plan_keep(struct sweep_plan *p, struct store *s, struct err *e) {
+    return sweep_plan_keep_as(p, s, NULL, e);
+}
 
 struct spec_row {
     char *text;
@@ -213,8 +219,8 @@ static int take_spec(void *self, int count, const struct store_cell *cells) {
 static int sweep_runs_read_entries(const char *name, struct sweep_plan *p, const json_t *cells,
                                    struct err *e) {
     if ((int)json_array_size(cells) != p->cells.count)
-        return err_set(e, ERR_INPUT, "%s: its record has %zu cells, its lists cross to %d", name, json_array_size(cells),
-                       p->cells.count);
+        return err_set(e, ERR_INPUT, "%s: its record has %zu cells, its lists cross to %d", name,
+                       json_array_size(cells), p->cells.count);
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
         const json_t *o = json_array_get(cells, (size_t)i), *keys = json_object_get(o, "keys");
@@ -343,7 +349,8 @@ static void settle_known(struct sweep_plan *p) {
     for (size_t i = 0; i < p->known_count; i++) {
         const struct sweep_known *k = &p->known[i];
         if (k->there && k->state == STORE_FINISHED)
-            of[n++] = (struct evidence){ k->key, *k->weights ? k->weights : NULL, k->run, k->ended, 0, false };
+            of[n++] =
+                (struct evidence){ k->key, *k->weights ? k->weights : NULL, k->run, k->ended, 0, false };
     }
     evidence_settle(of, n);
     for (size_t i = 0, at = 0; i < p->known_count; i++) {
@@ -387,7 +394,8 @@ int sweep_plan_find(struct sweep_plan *p, struct store *s, struct err *e) {
     int rc = store_sql(s, sql, (struct store_rows){ .self = p, .row = learn_row }, e);
     free(sql);
     if (!rc)
-        rc = store_sql(s, "SELECT id, state, sweep, step, ended, weights_sha256 FROM run WHERE trashed IS NULL",
+        rc = store_sql(s,
+                       "SELECT id, state, sweep, step, ended, weights_sha256 FROM run WHERE trashed IS NULL",
                        (struct store_rows){ .self = p, .row = state_row }, e);
     bool news = false;
     if (!rc) settle_known(p);
@@ -405,7 +413,9 @@ static int sweep_runs_spent_row(void *self, int count, const struct store_cell *
     static const enum sweep_budget column[] = { BUDGET_RUNS, BUDGET_STEPS, BUDGET_MINUTES, BUDGET_TOKENS };
     struct spent *x = self;
     for (int i = 0; i < count; i++)
-        x->of[column[i]] = cells[i].type == STORE_REAL ? cells[i].real : cells[i].type == STORE_INTEGER ? (double)cells[i].integer : 0;
+        x->of[column[i]] = cells[i].type == STORE_REAL      ? cells[i].real
+                           : cells[i].type == STORE_INTEGER ? (double)cells[i].integer
+                                                            : 0;
     return 0;
 }
 
@@ -415,9 +425,11 @@ int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, st
     bool any = false;
     for (int i = 0; i < SWEEP_BUDGETS; i++) any |= i != BUDGET_TRAINED && p->spec.budget[i] > 0;
     if (!any) return 0;
-    char *sql = xprintf("SELECT count(*), sum(steps), sum(seconds) / 60.0, (SELECT sum(m.value) FROM metric m JOIN key k ON"
-                        " k.id = m.key JOIN run t ON t.id = m.run WHERE t.sweep = %lld AND k.name = 'tokens')"
-                        " FROM run WHERE sweep = %lld", (long long)p->id, (long long)p->id);
+    char *sql = xprintf(
+        "SELECT count(*), sum(steps), sum(seconds) / 60.0, (SELECT sum(m.value) FROM metric m JOIN key k ON "
+        "k.id = m.key JOIN run t ON t.id = m.run WHERE t.sweep = %lld AND k.name = 'tokens') FROM run WHERE "
+        "sweep = %lld",
+        (long long)p->id, (long long)p->id);
     int rc = store_sql(s, sql, (struct store_rows){ .self = &spent, .row = sweep_runs_spent_row }, e);
     free(sql);
     for (int i = 0; !rc && !*why && i < SWEEP_BUDGETS; i++)
@@ -430,13 +442,15 @@ int sweep_plan_spent(const struct sweep_plan *p, struct store *s, char **why, st
 int sweep_plan_lacking(const struct sweep_plan *p) {
     int n = 0;
     for (int i = 0; i < p->cells.count; i++)
-        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++) n += !p->entry[i].found[k].over && !halving_is_out(p, i);
+        for (int k = 0; p->entry[i].valid && k < p->spec.seeds; k++)
+            n += !p->entry[i].found[k].over && !halving_is_out(p, i);
     return n;
 }
 
 /* ---- what is told ---- */
 
-void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct expected_time *t, struct buf *out) {
+void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct expected_time *t,
+                     struct buf *out) {
     int runs = 0;
     buf_putc(out, '{');
     json_open(out, "cells", '[');
@@ -445,7 +459,8 @@ void sweep_plan_json(const struct sweep_plan *p, const char *taken, const struct
         json_open(out, NULL, '{');
         json_open(out, "axes", '{');
         for (int a = 0; a < p->cells.axes; a++)
-            if (p->cells.cell[i].value[a]) json_member_string(out, p->spec.axis[a].key, p->cells.cell[i].value[a]);
+            if (p->cells.cell[i].value[a])
+                json_member_string(out, p->spec.axis[a].key, p->cells.cell[i].value[a]);
         buf_putc(out, '}');
         json_put(out, "valid:%i,reason:%s,runs:%d,trained:%jd", x->valid, x->reason,
                  x->valid ? p->spec.seeds : 0, x->trained);
@@ -472,15 +487,18 @@ static int taken_row(void *self, int count, const struct store_cell *cells) {
     int64_t runs = cells[2].integer;
     (void)count;
     json_put(t->json, "{version:%s,kernel:%s,runs:%jd}", version, kernel, runs);
-    buf_printf(t->lines, "%lld run%s taken from the history, made by %s, kernel %s\n", (long long)runs, runs == 1 ? " is" : "s are",
-               version ? version : "a petri of a version not known", kernel ? kernel : "not known");
+    buf_printf(t->lines, "%lld run%s taken from the history, made by %s, kernel %s\n", (long long)runs,
+               runs == 1 ? " is" : "s are", version ? version : "a petri of a version not known",
+               kernel ? kernel : "not known");
     return 0;
 }
 
-int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *json, struct buf *lines, struct err *e) {
+int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *json, struct buf *lines,
+                     struct err *e) {
     struct buf sql = BUF_INIT;
     bool any = false;
-    buf_printf(&sql, "SELECT version, kernel, count(*) FROM run WHERE sweep IS NOT %lld AND id IN (", (long long)p->id);
+    buf_printf(&sql, "SELECT version, kernel, count(*) FROM run WHERE sweep IS NOT %lld AND id IN (",
+               (long long)p->id);
     for (int i = 0; i < p->cells.count; i++) {
         for (int k = 0; k < p->spec.seeds; k++) {
             if (!p->entry[i].found[k].run) continue;
@@ -492,12 +510,16 @@ int sweep_plan_taken(const struct sweep_plan *p, struct store *s, struct buf *js
         const struct sweep_known *k = &p->known[i];
         size_t at = first_place(p, k->key);
         if (k->differs && !k->repeat && at < p->places && !strcmp(p->place[at].key, k->key))
-            buf_printf(lines, "run %lld counts for its cell and seed: runs of them have different weights, and it is the newest\n",
+            buf_printf(lines,
+                       "run %lld counts for its cell and seed: runs of them have different weights, and it "
+                       "is the newest\n",
                        (long long)k->run);
     }
     buf_puts(&sql, ") GROUP BY 1, 2 ORDER BY 1, 2");
     buf_putc(json, '[');
-    int rc = store_sql(s, buf_text(&sql), (struct store_rows){ .self = &(struct taken_report){ json, lines }, .row = taken_row }, e);
+    int rc = store_sql(s, buf_text(&sql),
+                       (struct store_rows){ .self = &(struct taken_report){ json, lines }, .row = taken_row },
+                       e);
     buf_putc(json, ']');
     buf_release(&sql);
     return rc;
@@ -513,7 +535,8 @@ static int failure_row(void *self, int count, const struct store_cell *cells) {
     const struct failures *f = self;
     struct sweep_plan *p = f->plan;
     (void)count;
-    for (size_t at = first_place(p, cells[0].text); at < p->places && !strcmp(p->place[at].key, cells[0].text); at++) {
+    for (size_t at = first_place(p, cells[0].text);
+         at < p->places && !strcmp(p->place[at].key, cells[0].text); at++) {
         const struct sweep_place *x = &p->place[at];
         if (!p->entry[x->cell].found[x->seed].over)
             comparison_failed(&f->out->group[x->cell], p->spec.seed[x->seed], cells[1].text);
@@ -523,7 +546,8 @@ static int failure_row(void *self, int count, const struct store_cell *cells) {
 
 static int take_failures(struct sweep_plan *p, struct store *s, struct side_by_side *c, struct err *e) {
     char *sql = xprintf("SELECT key, reason FROM sweep_failure WHERE sweep = %lld", (long long)p->id);
-    int rc = store_sql(s, sql, (struct store_rows){ .self = &(struct failures){ p, c }, .row = failure_row }, e);
+    int rc = store_sql(s, sql, (struct store_rows){ .self = &(struct failures){ p, c }, .row = failure_row },
+                       e);
     free(sql);
     return rc;
 }

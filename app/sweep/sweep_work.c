@@ -32,7 +32,8 @@ struct sweep_work {
     int live_count;
     /* of each cell and seed */
     int *tried;      /* begun here before: with which rung before it, and one more */
-    bool *resumable; /* what stands there as stopped was so before this began: what is stopped since stays so */
+    bool *
+        resumable; /* what stands there as stopped was so before this began: what is stopped since stays so */
     int64_t asked;   /* when all were asked to stop, before this began */
     int64_t look_at; /* when to look for what others did, clock_ms */
     bool stopping;
@@ -41,7 +42,9 @@ struct sweep_work {
     size_t tried_rates, tried_room;
 };
 
-static int sweep_work_at(const struct sweep_work *w, int cell, int seed) { return cell * w->plan->spec.seeds + seed; }
+static int sweep_work_at(const struct sweep_work *w, int cell, int seed) {
+    return cell * w->plan->spec.seeds + seed;
+}
 
 static bool was_tried(const struct sweep_work *w, const struct unit_of_work *u) {
     if (u->rate < 0) return w->tried[sweep_work_at(w, u->cell, u->seed)] > halving_level(w->plan, u->cell);
@@ -61,7 +64,9 @@ static void try_now(struct sweep_work *w, const struct unit_of_work *u) {
 
 static struct unit_of_work unit(const struct sweep_work *w, int cell, int seed, int rate) {
     const struct sweep_entry *x = &w->plan->entry[cell];
-    struct unit_of_work u = { .cell = cell, .seed = seed, .rate = rate, .lr = rate >= 0 ? x->tune->rate[rate].rate : 0 };
+    struct unit_of_work u = {
+        .cell = cell, .seed = seed, .rate = rate, .lr = rate >= 0 ? x->tune->rate[rate].rate : 0
+    };
     memcpy(u.key, rate >= 0 ? x->tune->rate[rate].key : x->key[seed], sizeof u.key);
     return u;
 }
@@ -71,8 +76,8 @@ static struct sweep_found found(const struct sweep_work *w, const struct unit_of
     return u->rate >= 0 ? x->tune->rate[u->rate].found : x->found[u->seed];
 }
 
-struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j, const struct sweep_worker *how,
-                                  struct err *e) {
+struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j,
+                                  const struct sweep_worker *how, struct err *e) {
     int64_t asked;
     if (sweep_plan_find(p, s, e) || store_sweep_stopped(s, p->id, &asked, e)) return NULL;
     struct sweep_work *w = xcalloc(1, sizeof *w);
@@ -83,7 +88,8 @@ struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct 
     w->resumable = xcalloc(n, sizeof *w->resumable);
     for (int i = 0; i < p->cells.count; i++)
         for (int k = 0; k < p->spec.seeds; k++)
-            w->resumable[sweep_work_at(w, i, k)] = p->entry[i].found[k].run && p->entry[i].found[k].state == STORE_STOPPED;
+            w->resumable[sweep_work_at(w, i, k)] = p->entry[i].found[k].run &&
+                                                   p->entry[i].found[k].state == STORE_STOPPED;
     return w;
 }
 
@@ -110,7 +116,8 @@ int64_t sweep_work_run(const struct sweep_work *w) { return w->live_count ? w->l
 /* ---- runs of this process ---- */
 
 /* The reason stays with the cell. */
-static int keep_failure(struct sweep_work *w, const struct unit_of_work *u, const struct err *why, struct err *e) {
+static int keep_failure(struct sweep_work *w, const struct unit_of_work *u, const struct err *why,
+                        struct err *e) {
     char *what = u->rate >= 0 ? xprintf("rate %g", u->lr)
                               : xprintf("seed %llu", (unsigned long long)w->plan->spec.seed[u->seed]);
     char *line = xprintf("cell %d, %s: %s", u->cell + 1, what, why->text);
@@ -139,8 +146,12 @@ static int sweep_work_put_away(struct sweep_work *w, bool *any, struct err *e) {
     return rc;
 }
 
-static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_at, int64_t *run, struct err *e) {
-    struct job_request r = { .sweep = w->plan->id, .note = w->plan->spec.note, .tag = u->rate >= 0 ? TUNE_TAG : NULL, .stop_at = stop_at };
+static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_at, int64_t *run,
+               struct err *e) {
+    struct job_request r = { .sweep = w->plan->id,
+                             .note = w->plan->spec.note,
+                             .tag = u->rate >= 0 ? TUNE_TAG : NULL,
+                             .stop_at = stop_at };
     int rc = u->rate >= 0 ? tune_config(w->plan, u->cell, u->rate, &r.config, e)
                           : sweep_plan_config(w->plan, u->cell, w->plan->spec.seed[u->seed], &r.config, e);
     if (!rc) rc = jobs_start(w->jobs, &r, run, e);
@@ -148,8 +159,8 @@ static int ask(struct sweep_work *w, const struct unit_of_work *u, int64_t stop_
     return rc;
 }
 
-/* The hold is ours, and what the history has is known: begins the run, or goes on with it.  *begun false: another
- * process has it in work. */
+/* The hold is ours, and what the history has is known: begins the run, or goes on with it.  *begun false:
+ * another process has it in work. */
 static int sweep_work_begin(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
     struct err why = ERR_INIT;
     int64_t run = found(w, u).run;
@@ -190,15 +201,17 @@ static bool is_open(const struct sweep_work *w, const struct unit_of_work *u) {
     return *u->key && mine && !f.over && !stopped && !was_tried(w, u) && !is_held_here(w, u->key);
 }
 
-/* Looks after the budget, and begins a run only while nobody else does either, so that two do not spend the same. */
+/* Looks after the budget, and begins a run only while nobody else does either, so that two do not spend the
+ * same. */
 static int begin_within(struct sweep_work *w, const struct unit_of_work *u, bool *begun, struct err *e) {
     char *why = NULL, *name = xprintf("b%015llx", (unsigned long long)w->plan->id);
     bool fresh = !found(w, u).run, held = !fresh;
     int rc = fresh ? store_hold(w->store, name, &held, e) : 0;
     if (!rc && held && fresh) rc = sweep_plan_spent(w->plan, w->store, &why, e);
     if (why && !w->spent) {
-        char *line = xprintf("the budget is used up: %s; `petri sweep resume %lld --budget …` goes on with another", why,
-                             (long long)w->plan->id);
+        char *line = xprintf(
+            "the budget is used up: %s; `petri sweep resume %lld --budget …` goes on with another", why,
+            (long long)w->plan->id);
         w->how.say(w->how.self, line);
         free(line);
     }
@@ -226,12 +239,13 @@ static int try_one(struct sweep_work *w, const struct unit_of_work *u, struct er
     return rc;
 }
 
-/* The next that is open from *step on, counted through: rates first, then seed by seed, so that whole pairs are there
- * early. */
+/* The next that is open from *step on, counted through: rates first, then seed by seed, so that whole pairs
+ * are there early. */
 static bool next_open(const struct sweep_work *w, int *step, struct unit_of_work *u) {
     int cells = w->plan->cells.count, rates = cells * TUNE_RATES, all = rates + cells * w->plan->spec.seeds;
     while (*step < all) {
-        int i = (*step)++, cell = i < rates ? i / TUNE_RATES : (i - rates) % cells, rate = i < rates ? i % TUNE_RATES : -1;
+        int i = (*step)++, cell = i < rates ? i / TUNE_RATES : (i - rates) % cells,
+            rate = i < rates ? i % TUNE_RATES : -1;
         const struct sweep_entry *x = &w->plan->entry[cell];
         if (!x->valid || (rate >= 0 && (!tune_leads(w->plan, cell) || rate >= x->tune->rates))) continue;
         *u = unit(w, cell, rate >= 0 ? -1 : (i - rates) / cells, rate);

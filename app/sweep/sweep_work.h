@@ -1,7 +1,7 @@
-/* Working on a sweep: what its cells lack is begun or gone on with, a few runs at a time, until nothing is left that this
- * process could do.  Several processes may work on one sweep, and on sweeps with equal cells: a run is begun by who has
- * the hold of its key (store_hold), and looked for anew before that.  A run that cannot be begun keeps its reason and
- * stops no other. */
+/* Working on a sweep: what its cells lack is begun or gone on with, a few runs at a time, until nothing is
+ * left that this process could do.  Several processes may work on one sweep, and on sweeps with equal cells:
+ * a run is begun by who has the hold of its key (store_hold), and looked for anew before that.  A run that
+ * cannot be begun keeps its reason and stops no other. */
 #ifndef APP_SWEEP_SWEEP_WORK_H
 #define APP_SWEEP_SWEEP_WORK_H
 
@@ -10,7 +10,8 @@
 struct sweep_work;
 
 struct sweep_worker {
-    int at_once; /* runs begun and not over, at most; one more than train keeps model and rows from being read anew */
+    int at_once; /* runs begun and not over, at most; one more than train keeps model and rows from being read
+                    anew */
     /* Only these cells' runs (cell, seed by index); NULL: all. */
     bool (*mine)(void *self, int cell, int seed);
     /* A line for the user: a run that could not be begun. */
@@ -18,10 +19,10 @@ struct sweep_worker {
     void *self;
 };
 /* The plan is in the history; plan, store and jobs are borrowed. */
-struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j, const struct sweep_worker *how,
-                                  struct err *e);
-/* Begins what there is room for and puts away what is over; returns at once.  *left: something is still to be done, here
- * or by another process.  An error ends the work (sweep_work_stop). */
+struct sweep_work *sweep_work_new(struct sweep_plan *p, struct store *s, struct jobs *j,
+                                  const struct sweep_worker *how, struct err *e);
+/* Begins what there is room for and puts away what is over; returns at once.  *left: something is still to be
+ * done, here or by another process.  An error ends the work (sweep_work_stop). */
 int sweep_work_step(struct sweep_work *w, bool *left, struct err *e);
 /* Stops the runs of this process, each with a checkpoint; steps go on until nothing is left. */
 void sweep_work_stop(struct sweep_work *w);

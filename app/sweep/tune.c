@@ -68,10 +68,12 @@ static int make_held(const struct sweep_plan *p, int cell, struct run_config *c,
     int rc = sweep_plan_config(p, cell, seed_of(p), c, e);
     if (rc) return rc;
     if (c->split > 0 || c->split_validation)
-        return err_set(e, ERR_USAGE, "--lr auto: judges by train rows that it holds out itself; leave --split and "
-                                     "--split-validation out, or name the rate");
+        return err_set(e, ERR_USAGE,
+                       "--lr auto: judges by train rows that it holds out itself; leave --split and "
+                       "--split-validation out, or name the rate");
     if (c->episodes || config_is_meta(c))
-        return err_set(e, ERR_USAGE, "--lr auto: is for runs on a task's rows, not over episodes; name the rate");
+        return err_set(e, ERR_USAGE,
+                       "--lr auto: is for runs on a task's rows, not over episodes; name the rate");
     for (int i = 0; i < config_task_count(c); i++) tune_hold_out(config_rows(c, i));
     tune_hold_out(c);
     return 0;
@@ -113,8 +115,9 @@ static void begin_rates(const struct sweep_plan *p, struct sweep_tune *t) {
 /* Method, model and task: what has one rate. */
 static char *group_of(const struct run_config *c) {
     char *method = method_text(&c->method);
-    char *text = xprintf("%s %s %s %s %s", method, c->model_sha256 ? c->model_sha256 : "", c->task ? c->task : "",
-                         c->train_sha256 ? c->train_sha256 : "", c->regime ? c->regime : "");
+    char *text = xprintf("%s %s %s %s %s", method, c->model_sha256 ? c->model_sha256 : "",
+                         c->task ? c->task : "", c->train_sha256 ? c->train_sha256 : "",
+                         c->regime ? c->regime : "");
     free(method);
     return text;
 }
@@ -171,7 +174,9 @@ struct sweep_tune *tune_read(const struct sweep_plan *p, int cell, const json_t 
     const char *config = json_string_value(json_object_get(record, "config")),
                *held = json_string_value(json_object_get(record, "held"));
     json_int_t leader = json_integer_value(json_object_get(record, "leader"));
-    if (!config || leader < 0 || leader > cell || (leader == cell && !held) || (leader < cell && !p->entry[leader].tune)) return NULL;
+    if (!config || leader < 0 || leader > cell || (leader == cell && !held) ||
+        (leader < cell && !p->entry[leader].tune))
+        return NULL;
     struct sweep_tune *t = xcalloc(1, sizeof *t);
     t->leader = (int)leader;
     t->usual = json_number_value(json_object_get(record, "usual"));
@@ -183,7 +188,8 @@ struct sweep_tune *tune_read(const struct sweep_plan *p, int cell, const json_t 
 
 /* ---- what the history says ---- */
 
-static int look_at_rates(const struct sweep_plan *p, struct store *s, struct sweep_tune *t, bool *all, struct err *e) {
+static int look_at_rates(const struct sweep_plan *p, struct store *s, struct sweep_tune *t, bool *all,
+                         struct err *e) {
     *all = true;
     for (int i = 0; i < t->rates; i++) {
         struct tune_rate *r = &t->rate[i];
@@ -206,7 +212,8 @@ static int best_rate(const struct sweep_tune *t) {
     for (int i = 0; i < t->rates; i++) {
         double v = t->rate[i].value;
         if (!isfinite(v)) continue;
-        double far = fabs(log(t->rate[i].rate / t->usual)), of_best = best < 0 ? 0 : fabs(log(t->rate[best].rate / t->usual));
+        double far = fabs(log(t->rate[i].rate / t->usual)),
+               of_best = best < 0 ? 0 : fabs(log(t->rate[best].rate / t->usual));
         double more = best < 0 ? 1 : t->direction * (v - t->rate[best].value);
         if (more > 0 || (more == 0 && far < of_best)) best = i;
     }
@@ -238,10 +245,12 @@ static int settle_one(struct sweep_plan *p, struct store *s, struct sweep_tune *
 int tune_settle(struct sweep_plan *p, struct store *s, bool *news, struct err *e) {
     for (int i = 0; i < p->cells.count; i++) {
         struct sweep_entry *x = &p->entry[i];
-        if (tune_leads(p, i) && x->tune->chosen < 0 && !x->tune->none && settle_one(p, s, x->tune, e)) return e->code;
+        if (tune_leads(p, i) && x->tune->chosen < 0 && !x->tune->none && settle_one(p, s, x->tune, e))
+            return e->code;
         const struct sweep_tune *t = leader_of(p, i);
         if (!t || !x->valid || t->chosen < 0 || *x->key[0]) continue;
-        for (int k = 0; k < p->spec.seeds; k++) key_at(x->tune->config, t->rate[t->chosen].rate, p->spec.seed[k], x->key[k]);
+        for (int k = 0; k < p->spec.seeds; k++)
+            key_at(x->tune->config, t->rate[t->chosen].rate, p->spec.seed[k], x->key[k]);
         *news = true;
     }
     return 0;
@@ -278,7 +287,8 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
     }
     buf_puts(&b, "]}");
     if (t->chosen >= 0)
-        buf_printf(&line, "lr %g of %d rates (usual %g), %.1f s of tuning runs", t->rate[t->chosen].rate, t->rates, t->usual, seconds);
+        buf_printf(&line, "lr %g of %d rates (usual %g), %.1f s of tuning runs", t->rate[t->chosen].rate,
+                   t->rates, t->usual, seconds);
     else
         buf_puts(&line, t->none ? "no rate gave a value" : "the rate is not known yet");
     if (t->none && !g->reason) g->reason = xstrdup("--lr auto: no rate gave a value");

@@ -1,9 +1,10 @@
 /* --lr auto: the rate of a method on a task is found by runs of their own.
  *
- * The first cell of a method, model and task is trained at 1/9, 1/3, 1, 3 and 9 times the method's usual rate, in full
- * length, with a seed that is none of the sweep's, on nine tenths of the train rows; the tenth that is held out by seed
- * judges, never the dev rows.  A best rate at the edge adds two beyond it, twice at most.  Which rate that is follows
- * from the history alone, so every process comes to the same.  The runs are tagged "tune" and enter no mean. */
+ * The first cell of a method, model and task is trained at 1/9, 1/3, 1, 3 and 9 times the method's usual
+ * rate, in full length, with a seed that is none of the sweep's, on nine tenths of the train rows; the tenth
+ * that is held out by seed judges, never the dev rows.  A best rate at the edge adds two beyond it, twice at
+ * most.  Which rate that is follows from the history alone, so every process comes to the same.  The runs are
+ * tagged "tune" and enter no mean. */
 #ifndef APP_SWEEP_TUNE_H
 #define APP_SWEEP_TUNE_H
 

@@ -29,7 +29,8 @@ static const struct option_spec COMMON[] = {
     { NULL },
 };
 
-/* What several verbs take; a row of FILLS_SHARED has its own placeholder or help, or none, and the rest from here. */
+/* What several verbs take; a row of FILLS_SHARED has its own placeholder or help, or none, and the rest from
+ * here. */
 static const struct option_spec SHARED[] = {
     { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ", else " OWN_MODEL ")",
       GROUP_METHOD, AT(model) },
@@ -37,8 +38,8 @@ static const struct option_spec SHARED[] = {
     { "method", NULL, NULL, GROUP_METHOD, AT(method) },
     { "regime", "TEXT", "how it is learned, where that counts: meta", GROUP_METHOD, AT(regime) },
     { "classes", "A,B,\u2026|FILE|TASK",
-      "class names in the order of the outputs: a list, a file with one a line, or a task's",
-      GROUP_METHOD, AT(classes) },
+      "class names in the order of the outputs: a list, a file with one a line, or a task's", GROUP_METHOD,
+      AT(classes) },
     { "from", NULL, NULL, GROUP_METHOD, AT(from) },
     { "task", "NAME", "of a run of several tasks: which one", GROUP_DATA, AT(task) },
     { "text", "COLUMN", "the text's column", GROUP_DATA, AT(text) },
@@ -52,17 +53,17 @@ static const struct option_spec SHARED[] = {
       GROUP_DATA, AT(delimiter) },
     { "file", NULL, NULL, GROUP_DATA, AT(file) },
     { "column", NULL, NULL, GROUP_DATA, AT(column) },
-    { "split", "dev|train|NAME", "dev (default), train, or a dev split's name",
-      GROUP_DATA, AT(split) },
+    { "split", "dev|train|NAME", "dev (default), train, or a dev split's name", GROUP_DATA, AT(split) },
     { "unseen", "NAME|FOLDER,\u2026", "and rows of tasks that a run of several tasks was not trained on",
       GROUP_DATA, AT(unseen) },
     { "metric", NULL, NULL, GROUP_EVALUATION, AT(metric) },
     { "name", "TEXT", "what the run is called (petri name)", GROUP_OUTPUT, AT(name) },
     { "note", "TEXT", "kept with the run", GROUP_OUTPUT, AT(note) },
-    { "cell", "TEXT", "the cell and seed of an experiment that the run is trained for (set by petri replicate)",
-      GROUP_OUTPUT, AT(cell) },
-    { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output",
-      GROUP_OUTPUT, AT(out) },
+    { "cell", "TEXT",
+      "the cell and seed of an experiment that the run is trained for (set by petri replicate)", GROUP_OUTPUT,
+      AT(cell) },
+    { "out", "FILE", "to FILE.txt, .ans (ANSI), .svg or .png in place of standard output", GROUP_OUTPUT,
+      AT(out) },
     { "size", "WxH", "columns and rows (default 80x24)", GROUP_OUTPUT, AT(size) },
     { "by", "AXIS[,AXIS\u2026]",
       "the columns that make a group and are axes of effects: method, task, model, fn, write, comp, "
@@ -70,8 +71,8 @@ static const struct option_spec SHARED[] = {
       GROUP_OUTPUT, AT(by) },
     { "header", NULL, "a table's first line names the columns, also where all are chosen by number",
       GROUP_DATA, AT(header) },
-    { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026",
-      GROUP_DATA, AT(no_header) },
+    { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026", GROUP_DATA,
+      AT(no_header) },
     { "official-dev", NULL, "dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
     { "csv", NULL, "the cells as CSV", GROUP_OUTPUT, AT(csv) },
     { "markdown", NULL, "the results as Markdown", GROUP_OUTPUT, AT(markdown) },
@@ -81,24 +82,24 @@ static const struct option_spec SHARED[] = {
     { "svg", NULL, "as an SVG picture", GROUP_OUTPUT, AT(svg) },
     { "ascii", NULL, "only ASCII", GROUP_OUTPUT, AT(ascii) },
     { "no-color", NULL, "no colours (NO_COLOR does the same)", GROUP_OUTPUT, AT(no_color) },
-    { "kind", "classes|scores", "what the label is (default: decided and said)",
-      GROUP_DATA, AT(kind), FILLS_WORD, .first = DATA_KIND_CLASSES },
-    { "dtype", "f32|f16", "how the weights are stored (default f32)",
-      GROUP_CHECKPOINTS, AT(half), FILLS_WORD, .usual = -1 },
-    { "workers", "N", "worker threads (default: the cores)",
-      GROUP_PERFORMANCE, AT(workers), FILLS_INTEGER, 1, 64 },
-    { "cost", "trained|time|memory", "what the front of cheap and good is by",
-      GROUP_EVALUATION, AT(cost), FILLS_WORD },
-    { "value", "best|final", "a run's value; best is chosen on the same rows",
-      GROUP_EVALUATION, AT(final), FILLS_WORD },
-    { "margin", "X", "also claim what is equal within X, in the metric's own unit",
-      GROUP_EVALUATION, AT(margin), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
-    { "rows", "N", "at most, drawn evenly over tasks and classes",
-      GROUP_DATA, AT(rows), FILLS_INTEGER, 1, 1 << 20, PROBE_ROWS },
-    { "layer", NULL,
-      NULL, GROUP_METHOD, AT(layer), FILLS_INTEGER, 0, OPTION_MOST, PROBE_ALL_LAYERS, PROBE_RETRIEVER },
-    { "pool", "cls|mean", "first token, or mean over all",
-      GROUP_METHOD, AT(pool), FILLS_WORD, .usual = OVER_MEAN },
+    { "kind", "classes|scores", "what the label is (default: decided and said)", GROUP_DATA, AT(kind),
+      FILLS_WORD, .first = DATA_KIND_CLASSES },
+    { "dtype", "f32|f16", "how the weights are stored (default f32)", GROUP_CHECKPOINTS, AT(half), FILLS_WORD,
+      .usual = -1 },
+    { "workers", "N", "worker threads (default: the cores)", GROUP_PERFORMANCE, AT(workers), FILLS_INTEGER, 1,
+      64 },
+    { "cost", "trained|time|memory", "what the front of cheap and good is by", GROUP_EVALUATION, AT(cost),
+      FILLS_WORD },
+    { "value", "best|final", "a run's value; best is chosen on the same rows", GROUP_EVALUATION, AT(final),
+      FILLS_WORD },
+    { "margin", "X", "also claim what is equal within X, in the metric's own unit", GROUP_EVALUATION,
+      AT(margin), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
+    { "rows", "N", "at most, drawn evenly over tasks and classes", GROUP_DATA, AT(rows), FILLS_INTEGER, 1,
+      1 << 20, PROBE_ROWS },
+    { "layer", NULL, NULL, GROUP_METHOD, AT(layer), FILLS_INTEGER, 0, OPTION_MOST, PROBE_ALL_LAYERS,
+      PROBE_RETRIEVER },
+    { "pool", "cls|mean", "first token, or mean over all", GROUP_METHOD, AT(pool), FILLS_WORD,
+      .usual = OVER_MEAN },
     { "seed", "N", "of the draw", GROUP_DATA, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, 1 },
     { "max-len", "N", "tokens a row", GROUP_DATA, AT(max_len), FILLS_INTEGER, 2, OPTION_MOST },
     { "tasks", "N", "of a run of so many tasks", GROUP_TASKS, AT(tasks), FILLS_INTEGER, 1, RUN_TASKS, 1 },
@@ -149,7 +150,8 @@ int args_verb_at(int argc, char *const *argv) {
     return -1;
 }
 
-/* The words that a placeholder lists: "L|retriever", "name|cluster"; returns how many, to be freed with *copy. */
+/* The words that a placeholder lists: "L|retriever", "name|cluster"; returns how many, to be freed with
+ * *copy. */
 static size_t words_of(const struct option_spec *o, char **copy, const char *word[OPTION_WORDS]) {
     char *rest = *copy = xstrdup(o->value), *one;
     size_t n = 0;
@@ -181,24 +183,29 @@ static bool in_range(const struct option_spec *o, double v) {
 
 /* "must be an integer between 1 and 64 or retriever" */
 static int refuse(const struct option_spec *o, const char *found, struct err *e) {
-    const char *word[OPTION_WORDS], *kind = o->fills == FILLS_NUMBER ? "a number" : o->fills == FILLS_INTEGER ? "an integer" : NULL;
+    const char *word[OPTION_WORDS], *kind = o->fills == FILLS_NUMBER    ? "a number"
+                                            : o->fills == FILLS_INTEGER ? "an integer"
+                                                                        : NULL;
     char *copy;
     struct buf must = BUF_INIT;
     size_t n = words_of(o, &copy, word);
-    if (kind && o->high < OPTION_MOST && !o->above) buf_printf(&must, "%s between %.12g and %.12g", kind, o->low, o->high);
+    if (kind && o->high < OPTION_MOST && !o->above)
+        buf_printf(&must, "%s between %.12g and %.12g", kind, o->low, o->high);
     else if (kind) buf_printf(&must, "%s %s %.12g", kind, o->above ? "above" : "of at least", o->low);
     if (o->above && o->high < OPTION_MOST) buf_printf(&must, " and at most %.12g", o->high);
-    for (size_t i = 0; i < n; i++) buf_printf(&must, "%s%s", !must.size ? "" : i + 1 < n ? ", " : " or ", word[i]);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&must, "%s%s", !must.size ? "" : i + 1 < n ? ", " : " or ", word[i]);
     const char *near = text_nearest(found, word, n);
-    err_set(e, ERR_USAGE, "--%s: must be %s, found \"%s\"%s%s%s", o->name, buf_text(&must), found, near ? "; did you mean " : "",
-            near ? near : "", near ? "?" : "");
+    err_set(e, ERR_USAGE, "--%s: must be %s, found \"%s\"%s%s%s", o->name, buf_text(&must), found,
+            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     buf_release(&must);
     free(copy);
     return e->code;
 }
 
 int args_within(const char *name, int64_t value, int64_t low, int64_t high, struct err *e) {
-    const struct option_spec o = { name, "N", .fills = FILLS_INTEGER, .low = (double)low, .high = (double)high };
+    const struct option_spec o = { name, "N", .fills = FILLS_INTEGER, .low = (double)low,
+                                   .high = (double)high };
     char found[32];
     if (in_range(&o, (double)value)) return 0;
     snprintf(found, sizeof found, "%lld", (long long)value);
@@ -251,7 +258,8 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         const char *value = "";
         if (!o) rc = args_unknown_option(v, name, e);
         else if (!o->value && equals && strcmp(equals + 1, "on") && strcmp(equals + 1, "off"))
-            rc = err_set(e, ERR_USAGE, "--%s takes no value (or =off, where a run that is like another has it)", name);
+            rc = err_set(e, ERR_USAGE,
+                         "--%s takes no value (or =off, where a run that is like another has it)", name);
         else if (!o->value && equals) value = equals + 1;
         else if (o->value && equals) value = equals + 1;
         else if (o->value && i + 1 < argc) value = argv[++i];
@@ -260,11 +268,14 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
             if (a->option[k].spec == o && o->fills != FILLS_TEXTS)
                 rc = !strcmp(a->option[k].name, name)
                          ? err_set(e, ERR_USAGE, "--%s is given twice", name)
-                         : err_set(e, ERR_USAGE, "--%s and --%s are the same option", a->option[k].name, name);
+                         : err_set(e, ERR_USAGE, "--%s and --%s are the same option", a->option[k].name,
+                                   name);
         if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
         if (!rc) rc = fill(a, o, value, e);
         const char *spelling = o ? o->name : NULL, *of;
-        for (int k = 0; o && strcmp(o->name, name) && (spelling = config_spelling_at(k, &of)) && strcmp(spelling, name);) k++;
+        for (int k = 0;
+             o && strcmp(o->name, name) && (spelling = config_spelling_at(k, &of)) && strcmp(spelling, name);)
+            k++;
         free(name);
         if (rc) return rc;
         a->option[a->given].spec = o;
@@ -272,7 +283,8 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         a->option[a->given++].value = value;
     }
     if (a->help) return 0;
-    if (a->csv + a->markdown + a->json > 1) return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
+    if (a->csv + a->markdown + a->json > 1)
+        return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
         return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
     return 0;
@@ -286,7 +298,8 @@ const char *args_typed(const struct args *a, int given) {
 int args_config(const struct args *a, struct run_config *c, struct err *e) {
     int rc = 0;
     for (int i = 0; i < a->given && !rc; i++)
-        if (a->option[i].spec->fills == FILLS_CONFIG) rc = config_set(c, a->option[i].name, args_typed(a, i), e);
+        if (a->option[i].spec->fills == FILLS_CONFIG)
+            rc = config_set(c, a->option[i].name, args_typed(a, i), e);
     return rc;
 }
 
@@ -295,7 +308,8 @@ int args_config(const struct args *a, struct run_config *c, struct err *e) {
 /* The usual value as it is typed, caller frees; NULL: there is none. */
 static char *usual_of(const struct option_spec *o, const struct run_config *c) {
     const char *word[OPTION_WORDS];
-    if (o->fills == FILLS_CONFIG) return o->help || !option_find(o->name)->values ? NULL : config_get(c, o->name);
+    if (o->fills == FILLS_CONFIG)
+        return o->help || !option_find(o->name)->values ? NULL : config_get(c, o->name);
     if (o->fills == FILLS_WORD) {
         char *copy;
         size_t n = words_of(o, &copy, word), i = (size_t)((int)o->usual - o->first);
@@ -333,7 +347,8 @@ static void add_row(struct growing *g, struct option_spec o) {
     if (run && !o.value) o.value = run->values;
     if (run && !o.help) o.help = run->help;
     if (run && !o.group) o.group = run->group;
-    if (usual && *usual && strcmp(usual, "default") && strcmp(usual, "auto")) o.help = xprintf("%s (default %s)", o.help, usual);
+    if (usual && *usual && strcmp(usual, "default") && strcmp(usual, "auto"))
+        o.help = xprintf("%s (default %s)", o.help, usual);
     free(usual);
     GROW(g->at, g->room, g->n + 1);
     g->at[g->n++] = o;
@@ -352,7 +367,9 @@ static void add_rows(struct growing *g, const struct option_spec *o) {
     char *copy = xstrdup(rest ? "" : o->name), *names = copy, *name;
     while (*copy && (name = strsep(&names, " "))) {
         const struct option_spec *shared = find_in(SHARED, name);
-        const char *known = o->fills == FILLS_CONFIG ? config_option_name(name) : shared ? shared->name : NULL;
+        const char *known = o->fills == FILLS_CONFIG ? config_option_name(name)
+                            : shared                 ? shared->name
+                                                     : NULL;
         BUG_IF(!known);
         add_row(g, (struct option_spec){ .name = known, .fills = o->fills });
     }
@@ -382,7 +399,8 @@ int verb_unknown(const char *word, struct err *e) {
     for (const struct verb *v; n < COUNT_OF(names) && (v = verb_at(n)); n++) names[n] = v->name;
     const char *near = text_nearest(word, names, n);
     if (!strcmp(word, "bench"))
-        return err_set(e, ERR_USAGE, "bench is not a verb; in a clone of the project, run \"make bench\" (build/bench); "
+        return err_set(e, ERR_USAGE,
+                       "bench is not a verb; in a clone of the project, run \"make bench\" (build/bench); "
                        "\"petri doctor\" measures one core");
     if (near) return err_set(e, ERR_USAGE, "no verb \"%s\"; did you mean %s?", word, near);
     return err_set(e, ERR_USAGE, "no verb \"%s\"; petri --help lists them", word);
@@ -445,7 +463,8 @@ static const struct {
 void args_help(void) {
     printf("petri: compose, train, watch and compare parameter-efficient fine-tuning.\n"
            "petri alone opens the terminal workbench; petri VERB:\n");
-    for (size_t i = 0; i < COUNT_OF(OVERVIEW); i++) printf("  %-26s %s\n", OVERVIEW[i].verbs, OVERVIEW[i].help);
+    for (size_t i = 0; i < COUNT_OF(OVERVIEW); i++)
+        printf("  %-26s %s\n", OVERVIEW[i].verbs, OVERVIEW[i].help);
     printf("\nAlone:");
     for (const struct option_spec *o = verb_alone()->options; o->name; o++) printf(" --%s", o->name);
     printf(".\npetri help VERB tells more.  Everywhere: --db FILE, --json.  petri --version.\n");

@@ -15,14 +15,16 @@ struct run_config;
 
 /* What an option's value becomes in its member. */
 enum option_fills {
-    FILLS_SHARED,  /* with a member FILLS_FLAG or, where there is a placeholder, FILLS_TEXT; else what several verbs have, by name */
-    FILLS_FLAG,    /* bool: given, other than as --NAME=off */
-    FILLS_TEXT,    /* const char *; NULL: not given */
-    FILLS_TEXTS,   /* struct option_texts: it may be given again and again */
+    FILLS_SHARED, /* with a member FILLS_FLAG or, where there is a placeholder, FILLS_TEXT; else what several
+                     verbs have, by name */
+    FILLS_FLAG, /* bool: given, other than as --NAME=off */
+    FILLS_TEXT, /* const char *; NULL: not given */
+    FILLS_TEXTS, /* struct option_texts: it may be given again and again */
     FILLS_INTEGER, /* int64_t within low…high, or a word: "L|retriever" */
-    FILLS_NUMBER,  /* double within low…high */
-    FILLS_WORD,    /* int: first + the place of the word in the placeholder */
-    FILLS_CONFIG,  /* a run's (core/train/option.h), or a sweep's, which args_config and sweep_set take; the member gets its text */
+    FILLS_NUMBER, /* double within low…high */
+    FILLS_WORD, /* int: first + the place of the word in the placeholder */
+    FILLS_CONFIG, /* a run's (core/train/option.h), or a sweep's, which args_config and sweep_set take; the
+                     member gets its text */
 };
 
 enum { OPTION_TEXTS = 96 };
@@ -35,7 +37,8 @@ struct option_texts {
 
 struct option_spec {
     const char *name;  /* without dashes; NULL ends the table */
-    const char *value; /* placeholder, which lists the words in small letters; NULL for a flag, and where another row says it */
+    const char *value; /* placeholder, which lists the words in small letters; NULL for a flag, and where
+                          another row says it */
     const char *help;  /* what is not in the row of a run's option is taken from there */
     enum option_group group; /* of a run's option: as there */
     size_t member;           /* its offset in struct args; 0: none */
@@ -54,10 +57,11 @@ struct verb {
     /* Does the work; returns a process exit code through err_exit_code, or 0. */
     int (*run)(const struct args *a, struct err *e);
 };
-/* With FILLS_CONFIG, `name` may be several options of a run with blanks between, or this: all that the table has not yet. */
+/* With FILLS_CONFIG, `name` may be several options of a run with blanks between, or this: all that the table
+ * has not yet. */
 #define ARGS_REST "*"
-/* Returns the verb's table with a row for each option, its placeholder, help and group complete; `usual` has the
- * defaults of a run's options.  Caller frees. */
+/* Returns the verb's table with a row for each option, its placeholder, help and group complete; `usual` has
+ * the defaults of a run's options.  Caller frees. */
 struct option_spec *args_table(const struct verb *v, const struct run_config *usual);
 
 /* Names the member of a row. */
@@ -76,9 +80,11 @@ struct args {
     } option[ARGS_OPTIONS];
 
     /* What several verbs take; texts are NULL, and numbers as their rows say, where they are not given. */
-    bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii, no_color;
+    bool help, json, csv, markdown, list, overwrite, header, no_header, official_dev, ansi, svg, ascii,
+        no_color;
     const char *db, *model, *task, *name, *note, *cell, *run, *from, *method, *classes, *regime, *out, *size;
-    const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter, *no_gold;
+    const char *file, *column, *text, *text_b, *label, *source, *target, *positive, *metric, *delimiter,
+        *no_gold;
     const char *split, *unseen, *by;
     int kind, pool, cost, final, half;
     int64_t workers, rows, layer, seed, max_len, tasks;
@@ -188,8 +194,8 @@ struct args {
 
 /* Where the verb is in argv: the first word that is no option nor an option's value; -1: none. */
 int args_verb_at(int argc, char *const *argv);
-/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or what its value must be.
- * An option given twice is refused, but where it may be given again and again. */
+/* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or what its
+ * value must be. An option given twice is refused, but where it may be given again and again. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e);
 /* How the placeholder of an option ends that may be given again and again. */

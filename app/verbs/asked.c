@@ -49,7 +49,8 @@ int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64
     const char *task = a->task;
     int rc = record_config(s, run, &c, e);
     if (rc) return rc;
-    bool own = !all && task && c.tasks && c.best_of == BEST_PER_TASK && config_task_find(&c, task, &(struct err)ERR_INIT) >= 0;
+    bool own = !all && task && c.tasks && c.best_of == BEST_PER_TASK &&
+               config_task_find(&c, task, &(struct err)ERR_INIT) >= 0;
     config_release(&c);
     return own ? probe_open_run(p, s, run, task, hint, said, e) : probe_open_all(p, s, run, hint, said, e);
 }
@@ -72,7 +73,12 @@ int asked_rows(struct asked *q, struct probe *p, struct err *e) {
     int rc = own ? choose_own(q, run, e) : 0;
     if (none && !own) verb_tell_own(NULL, standard.where);
     if (!rc && q->unseens && !own) rc = err_set(e, ERR_USAGE, "--unseen goes with a run of several tasks");
-    if (!rc) rc = probe_rows(p, none ? &standard : q->source, none ? 1 : run->several ? 0 : q->sources, &q->draw, e);
+    if (!rc)
+        rc = probe_rows(p, none ? &standard : q->source,
+                        none           ? 1
+                        : run->several ? 0
+                                       : q->sources,
+                        &q->draw, e);
     for (int i = 0; !rc && i < p->tasks; i++) {
         input_tell_cut(p->task[i].d);
         if (!p->task[i].form) continue;

@@ -19,13 +19,14 @@ struct asked {
  * asked_release, also after a failure. */
 int asked_read(struct asked *q, const struct args *a, struct err *e);
 void asked_release(struct asked *q);
-/* Opens a run with all its tasks; with one alone that --task names where that has a best checkpoint of its own, unless
- * `all`. */
+/* Opens a run with all its tasks; with one alone that --task names where that has a best checkpoint of its
+ * own, unless `all`. */
 int asked_open_run(struct probe *p, const struct args *a, struct store *s, int64_t run, bool all,
                    const struct backbone_hint *hint, struct buf *said, struct err *e);
-/* verb_embed.c: keeps the rows' vectors, of --run, of --model or the default one, at --layer, or finds them kept (not
- * *new); their set. */
-int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new, struct err *e);
+/* verb_embed.c: keeps the rows' vectors, of --run, of --model or the default one, at --layer, or finds them
+ * kept (not *new); their set. */
+int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new,
+                    struct err *e);
 /* --layer: a number up to `most` of the model, or "retriever"; *out is as it was without it. */
 int asked_layer(const struct args *a, int64_t least, int most, int64_t *out, struct err *e);
 /* The rows of a probe; without --task those of draw.own or the run, or of the default task.  Says on standard

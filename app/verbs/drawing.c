@@ -16,7 +16,8 @@ static int form_of_name(const char *path, enum render_form *form, struct err *e)
         *form = (enum render_form)i;
         if (text_ends(path, render_end(*form))) return 0;
     }
-    return err_set(e, ERR_USAGE, "--out %s: its end says the form: .txt, .ans (text with colours), .svg or .png", path);
+    return err_set(e, ERR_USAGE,
+                   "--out %s: its end says the form: .txt, .ans (text with colours), .svg or .png", path);
 }
 
 int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
@@ -29,13 +30,15 @@ int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
     if (!path) return 0;
     int rc = form_of_name(path, form, e);
     if (!rc && (ansi || svg) && *form != asked)
-        rc = err_set(e, ERR_USAGE, "--out %s: its end says another form than --%s", path, svg ? "svg" : "ansi");
+        rc = err_set(e, ERR_USAGE, "--out %s: its end says another form than --%s", path,
+                     svg ? "svg" : "ansi");
     if (!rc && *form == RENDER_PNG && png_ready(e)) rc = err_prefix(e, "--out %s", path);
     return rc;
 }
 
 /* A picture is made before its file is opened, so that there is none where that fails. */
-static int write_drawn(const struct outfile_guard *g, const char *path, const struct buf *drawn, struct err *e) {
+static int write_drawn(const struct outfile_guard *g, const char *path, const struct buf *drawn,
+                       struct err *e) {
     struct buf png = BUF_INIT;
     int rc = outfile_check(g, path, e);
     if (!rc && text_ends(path, render_end(RENDER_PNG))) {

@@ -15,7 +15,8 @@
 
 static void input_add_row(struct dataset *d, size_t *room, const char *a, size_t size) {
     GROW(d->row, *room, d->rows + 1);
-    d->row[d->rows] = (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
+    d->row[d->rows] =
+        (struct dataset_row){ .a = a, .a_size = size, .label = -1, .id = d->rows, .line = d->rows + 1 };
     d->rows++;
     if (!utf8_valid(a, size)) report_line(&d->report.not_utf8, d->rows);
     if (memchr(a, '\0', size)) report_line(&d->report.nul, d->rows);
@@ -60,12 +61,16 @@ void input_release(struct input *in) {
 }
 
 /* A JSON Lines file of a known task is known by its keys where no column is named. */
-static int rows_of_table(struct dataset *d, const char *file, const struct table_reader *how, const char *second,
-                         struct err *e) {
+static int rows_of_table(struct dataset *d, const char *file, const struct table_reader *how,
+                         const char *second, struct err *e) {
     int rc = how->column || second ? 0 : task_rows_by_keys(d, file, e);
     if (rc) return rc < 0 ? rc : 0;
-    const struct dataset_options o = { .path = file, .text_a = how->column, .text_b = second, .header = how->header,
-                                       .delimiter = how->delimiter, .text_option = "--column" };
+    const struct dataset_options o = { .path = file,
+                                       .text_a = how->column,
+                                       .text_b = second,
+                                       .header = how->header,
+                                       .delimiter = how->delimiter,
+                                       .text_option = "--column" };
     rc = dataset_read(d, &o, e);
     if (!rc && d->report.notes.size) out_report(buf_text(&d->report.notes));
     return rc;
@@ -112,8 +117,8 @@ void input_tell_cut(const struct dataset *d) {
     const struct import_report *r = &d->report;
     if (!r->cut_rows) return;
     size_t lost = r->cut_tokens_a + r->cut_tokens_b;
-    fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens: %zu token%s left out\n", r->cut_rows, d->rows,
-            d->max_len, lost, lost == 1 ? " is" : "s are");
+    fprintf(stderr, "petri: %zu of %zu rows are cut to %zu tokens: %zu token%s left out\n", r->cut_rows,
+            d->rows, d->max_len, lost, lost == 1 ? " is" : "s are");
     if (r->vanished)
         fprintf(stderr, "petri: of %zu of them a whole text is left out\n", r->vanished);
 }
@@ -127,7 +132,8 @@ int input_open(struct input *in, const struct args *a, struct table_reader usual
     int said = read_reader(a, &usual, e);
     if (said < 0) return said;
     if (text && said)
-        return err_set(e, ERR_USAGE, "--column, --header, --no-header and --delimiter are of --file, not of --text");
+        return err_set(e, ERR_USAGE,
+                       "--column, --header, --no-header and --delimiter are of --file, not of --text");
     if (text) {
         row_of_text(&in->data, text, second);
     } else if (!strcmp(file, "-") && (said || second)) {

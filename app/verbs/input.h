@@ -14,8 +14,8 @@ struct input {
 
 /* `usual` stands for what --column, --header, --no-header and --delimiter do not say; any of them, or the
  * file's name, makes it a table.
- * Rows that cannot be read are named on standard error, and how many are not UTF-8.  ERR_USAGE unless exactly one of --text
- * and --file is given.  On failure nothing is left. */
+ * Rows that cannot be read are named on standard error, and how many are not UTF-8.  ERR_USAGE unless exactly
+ * one of --text and --file is given.  On failure nothing is left. */
 int input_open(struct input *in, const struct args *a, struct table_reader usual, struct err *e);
 void input_release(struct input *in);
 

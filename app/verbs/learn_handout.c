@@ -43,8 +43,8 @@ static int draw(const char *verb, struct handout_line *w, struct err *e) {
 }
 
 /* Curves as a chart; else the screen as it is. */
-static int handout_picture(const struct args *a, const struct lesson *l, const struct lesson_progress *p, int step, const char *path,
-                           struct err *e) {
+static int handout_picture(const struct args *a, const struct lesson *l, const struct lesson_progress *p,
+                           int step, const char *path, struct err *e) {
     const struct lesson_step *s = &l->step[step];
     struct handout_line w = { 0 };
     char *database = verb_database(a, e), run[32] = "";
@@ -59,15 +59,16 @@ static int handout_picture(const struct args *a, const struct lesson *l, const s
     }
     if (!curves) handout_words(&w, (const char *const[]){ "--screen", s->head, NULL });
     if (!curves && s->shows) handout_words(&w, (const char *const[]){ "--run", run, NULL });
-    handout_words(&w, (const char *const[]){ "--svg", "--out", path, "--db", database, "--size", curves ? "90x20" : "100x30", NULL });
+    handout_words(&w, (const char *const[]){ "--svg", "--out", path, "--db", database, "--size",
+                                             curves ? "90x20" : "100x30", NULL });
     if (a->overwrite) handout_word(&w, "--overwrite");
     free(database);
     return draw(curves ? "plot" : "render", &w, e);
 }
 
 /* The maps of a step as a picture. */
-static int handout_maps(const struct args *a, const struct lesson *l, const struct lesson_progress *p, int step, const char *path,
-                        struct err *e) {
+static int handout_maps(const struct args *a, const struct lesson *l, const struct lesson_progress *p,
+                        int step, const char *path, struct err *e) {
     enum { WIDTH = 100 };
     const struct lesson_step *s = &l->step[step];
     struct canvas c;
@@ -127,10 +128,12 @@ static void handout_check(struct buf *b, const struct lesson *l, const struct le
 }
 
 static void handout_image(struct buf *b, const struct lesson *l, int step) {
-    buf_printf(b, "![%s](%s-%d.svg)\n\n", l->step[step].kind == LESSON_MAP ? "map" : l->step[step].head, l->name, step + 1);
+    buf_printf(b, "![%s](%s-%d.svg)\n\n", l->step[step].kind == LESSON_MAP ? "map" : l->step[step].head,
+               l->name, step + 1);
 }
 
-/* The answer that a check or map belongs to, as on the screen, where the question is answered before the value is seen; -1: none. */
+/* The answer that a check or map belongs to, as on the screen, where the question is answered before the
+ * value is seen; -1: none. */
 static int handout_answered_by(const struct lesson *l, int step) {
     if (l->step[step].kind != LESSON_CHECK && l->step[step].kind != LESSON_MAP) return -1;
     for (int i = step + 1; i < l->steps; i++)
@@ -138,15 +141,20 @@ static int handout_answered_by(const struct lesson *l, int step) {
     return -1;
 }
 
-static void handout_step(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step, int *questions) {
-    static const char *const titles[LESSON_KINDS] = { [LESSON_RUN] = "A run", [LESSON_SHOW] = "To look at", [LESSON_CHANGE] = "To change",
-                                                      [LESSON_CODE] = "In the code", [LESSON_MAP] = "Map" };
+static void handout_step(struct buf *b, const struct lesson *l, const struct lesson_progress *p, int step,
+                         int *questions) {
+    static const char *const titles[LESSON_KINDS] = { [LESSON_RUN] = "A run",
+                                                      [LESSON_SHOW] = "To look at",
+                                                      [LESSON_CHANGE] = "To change",
+                                                      [LESSON_CODE] = "In the code",
+                                                      [LESSON_MAP] = "Map" };
     const struct lesson_step *s = &l->step[step];
     bool silent = (s->kind == LESSON_LET || s->kind == LESSON_CHECK) && !s->paragraphs;
-    if (silent || s->kind == LESSON_ANSWER || handout_answered_by(l, step) >= 0) return; /* answers stand at the end */
+    if (silent || s->kind == LESSON_ANSWER || handout_answered_by(l, step) >= 0)
+        return; /* answers stand at the end */
     if (s->kind == LESSON_ASK) buf_printf(b, "**Question %d.** ", ++*questions);
-    else if (s->kind == LESSON_TEXT || s->kind == LESSON_CHANGE) buf_printf(b, "## %s\n\n",
-                                                                            s->head ? s->head : titles[s->kind] ? titles[s->kind] : "");
+    else if (s->kind == LESSON_TEXT || s->kind == LESSON_CHANGE)
+        buf_printf(b, "## %s\n\n", s->head ? s->head : titles[s->kind] ? titles[s->kind] : "");
     else if (s->kind == LESSON_CODE) buf_printf(b, "## %s: %s\n\n", titles[s->kind], s->head);
     else if (titles[s->kind]) buf_printf(b, "### %s\n\n", titles[s->kind]);
     if (s->kind == LESSON_CHECK) handout_check(b, l, p, step);
@@ -180,7 +188,8 @@ static void handout_answers(struct buf *b, const struct lesson *l, const struct 
     if (!questions) buf_puts(b, "None was asked.\n");
 }
 
-static int handout_page(const struct args *a, const struct lesson *l, const struct lesson_progress *p, const char *path, struct err *e) {
+static int handout_page(const struct args *a, const struct lesson *l, const struct lesson_progress *p,
+                        const char *path, struct err *e) {
     struct buf b = BUF_INIT;
     struct outfile_guard g;
     int questions = 0;
@@ -201,7 +210,8 @@ static int handout_page(const struct args *a, const struct lesson *l, const stru
     return rc;
 }
 
-int learn_handout(const struct args *a, const struct lesson *l, const struct lesson_progress *p, const char *folder, struct err *e) {
+int learn_handout(const struct args *a, const struct lesson *l, const struct lesson_progress *p,
+                  const char *folder, struct err *e) {
     int rc = file_make_folder(folder, e);
     for (int i = 0; !rc && i < l->steps; i++) {
         bool map = l->step[i].kind == LESSON_MAP;

@@ -1,5 +1,5 @@
-/* What is the same in the maps of petri map: its options, and how numbers and points are written (map_output.c); and
- * the maps of all moments of a run's training (map_steps.c). */
+/* What is the same in the maps of petri map: its options, and how numbers and points are written
+ * (map_output.c); and the maps of all moments of a run's training (map_steps.c). */
 #ifndef APP_VERBS_MAP_OUTPUT_H
 #define APP_VERBS_MAP_OUTPUT_H
 
@@ -20,10 +20,12 @@ void map_add_rating(struct buf *b, const char *key, const struct rating *r);
 void map_add_labels(struct buf *b, char *const *name, const int32_t *label, int n);
 void map_add_points(struct buf *b, const real *xy, int n);
 
-/* A line a point: the heading, what is the same in all lines of a map (perplexity NaN: of PCA), and a line. */
+/* A line a point: the heading, what is the same in all lines of a map (perplexity NaN: of PCA), and a
+ * line. */
 extern const char map_csv_head[];
 void map_csv_start(struct buf *b, const struct store_embedding *m, double perplexity, uint64_t seed);
-void map_csv_line(const char *start, int64_t row, const char *task, const char *label, const char *said, const real *xy);
+void map_csv_line(const char *start, int64_t row, const char *task, const char *label, const char *said,
+                  const real *xy);
 /* The label that was predicted for row i, or "". */
 const char *map_said_of(const struct rowset *r, const int32_t *predicted, int i);
 

@@ -88,17 +88,22 @@ struct step_line {
 
 static void steps_text(const struct played_steps *p) {
     const struct moments *m = &p->shown;
-    const int retrieved = p->retriever.count ? 0 : REPORT_JSON; /* the forms that have its columns: all or, here, none */
+    const int retrieved = p->retriever.count
+                              ? 0
+                              : REPORT_JSON; /* the forms that have its columns: all or, here, none */
     const struct report_column column[] = {
         { "step", REPORT_LONG, .offset = offsetof(struct step_line, step) },
         { "set", REPORT_LONG, .offset = offsetof(struct step_line, set) },
-        { "silhouette", REPORT_DOUBLE, offsetof(struct step_line, silhouette), .decimals = 4, .none = "undefined" },
+        { "silhouette", REPORT_DOUBLE, offsetof(struct step_line, silhouette), .decimals = 4,
+          .none = "undefined" },
         { "purity", REPORT_DOUBLE, offsetof(struct step_line, purity), .decimals = 4, .none = "undefined" },
         { m->metric, REPORT_DOUBLE, offsetof(struct step_line, metric), .decimals = 4 },
         { "preservation", REPORT_DOUBLE, offsetof(struct step_line, kept), .decimals = 4 },
         { "divergence", REPORT_DOUBLE, offsetof(struct step_line, kl), .decimals = 4 },
-        { "retriever's", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[0]), .decimals = 4, .forms = retrieved },
-        { "purity", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[1]), .decimals = 4, .forms = retrieved },
+        { "retriever's", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[0]), .decimals = 4,
+          .forms = retrieved },
+        { "purity", REPORT_DOUBLE, offsetof(struct step_line, of_retriever[1]), .decimals = 4,
+          .forms = retrieved },
         { 0 },
     };
     printf("run %lld: %d rows of ", (long long)m->run, m->rows.n);
@@ -110,7 +115,13 @@ static void steps_text(const struct played_steps *p) {
     for (int i = 0; i < m->count; i++) {
         const struct moment *k = &m->moment[i], *z = retrieved_at(p, k->step);
         const struct ratings *s = scores_of(p, k), *of_z = z ? scores_of(p, z) : NULL;
-        row[i] = (struct step_line){ k->step, k->set, s->silhouette.value, s->purity.value, k->metric, k->kept, k->kl,
+        row[i] = (struct step_line){ k->step,
+                                     k->set,
+                                     s->silhouette.value,
+                                     s->purity.value,
+                                     k->metric,
+                                     k->kept,
+                                     k->kl,
                                      { z ? of_z->silhouette.value : NAN, z ? of_z->purity.value : NAN } };
     }
     out_rows(column, REPORT_TABLE, row, m->count, sizeof *row);
@@ -123,7 +134,9 @@ static int open_steps(const struct args *a, struct played_steps *p, struct crew 
     struct store *s;
     int64_t run;
     if (!retriever && a->layer != PROBE_ALL_LAYERS)
-        return err_set(e, ERR_USAGE, "--layer with --steps is retriever, not \"%lld\": a run keeps its last layer", (long long)a->layer);
+        return err_set(e, ERR_USAGE,
+                       "--layer with --steps is retriever, not \"%lld\": a run keeps its last layer",
+                       (long long)a->layer);
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = store_find(s, a->run, &run, e);

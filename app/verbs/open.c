@@ -41,7 +41,9 @@ int verb_open(struct opened *o, const struct args *a, struct err *e) {
         return rc;
     }
     if (predictor_fills(o->predictor)) {
-        rc = err_set(e, ERR_USAGE, "run %lld guesses masked words and labels none: petri predict %lld --fill \"a text with a [MASK]\"",
+        rc = err_set(e, ERR_USAGE,
+                     "run %lld guesses masked words and labels none: petri predict %lld --fill \"a text with "
+                     "a [MASK]\"",
                      (long long)o->run, (long long)o->run);
         opened_release(o);
         return rc;

@@ -5,7 +5,8 @@
 #include "app/history/opened.h"
 #include "app/verbs/args.h"
 
-/* RUN (and --model for a model that was moved), or --model; with the names.  On failure nothing is left open. */
+/* RUN (and --model for a model that was moved), or --model; with the names.  On failure nothing is left
+ * open. */
 int verb_open(struct opened *o, const struct args *a, struct err *e);
 /* A run as it was typed, from the verb's database; --model is where its model lies now, --task one of several
  * tasks.  On failure opened_release frees. */

@@ -16,8 +16,8 @@ void out_line(struct buf *b);
 void out_text(const char *s);
 void out_bytes(const char *s, size_t n);
 
-/* A paragraph to standard output, broken at blanks so that no line is wider than `width` columns (but for a single word),
- * every line indented; the text must be fit to be shown. */
+/* A paragraph to standard output, broken at blanks so that no line is wider than `width` columns (but for a
+ * single word), every line indented; the text must be fit to be shown. */
 void out_wrapped(const char *s, int indent, int width);
 
 /* A report of several lines to standard error, each made visible. */

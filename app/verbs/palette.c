@@ -26,14 +26,27 @@ static const struct {
     enum line_kind kind;
     const char *why;
 } palette_kinds[] = {
-    { "runs", LINE_READS, NULL },     { "show", LINE_READS, NULL },     { "sql", LINE_READS, NULL },
-    { "eval", LINE_READS, NULL },     { "predict", LINE_READS, NULL },  { "generate", LINE_READS, NULL },
-    { "encode", LINE_READS, NULL },   { "count", LINE_READS, NULL },    { "explain", LINE_READS, NULL },
-    { "methods", LINE_READS, NULL },  { "tasks", LINE_READS, NULL },    { "models", LINE_READS, NULL },
-    { "render", LINE_READS, NULL },   { "compare", LINE_READS, NULL },  { "help", LINE_READS, NULL },
-    { "doctor", LINE_READS, NULL },   { "export", LINE_READS, NULL },   { "plot", LINE_READS, NULL },
+    { "runs", LINE_READS, NULL },
+    { "show", LINE_READS, NULL },
+    { "sql", LINE_READS, NULL },
+    { "eval", LINE_READS, NULL },
+    { "predict", LINE_READS, NULL },
+    { "generate", LINE_READS, NULL },
+    { "encode", LINE_READS, NULL },
+    { "count", LINE_READS, NULL },
+    { "explain", LINE_READS, NULL },
+    { "methods", LINE_READS, NULL },
+    { "tasks", LINE_READS, NULL },
+    { "models", LINE_READS, NULL },
+    { "render", LINE_READS, NULL },
+    { "compare", LINE_READS, NULL },
+    { "help", LINE_READS, NULL },
+    { "doctor", LINE_READS, NULL },
+    { "export", LINE_READS, NULL },
+    { "plot", LINE_READS, NULL },
     { "train", LINE_TRAINS, NULL },
-    { "resume", LINE_ELSEWHERE, "with options it trains in a process of its own; without them it goes on here" },
+    { "resume", LINE_ELSEWHERE,
+      "with options it trains in a process of its own; without them it goes on here" },
     { "pretrain", LINE_ELSEWHERE, "it makes a model in a process of its own" },
     { "adapt", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
     { "fewshot", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
@@ -41,14 +54,16 @@ static const struct {
     { "watch", LINE_ELSEWHERE, "it is a screen of its own; with a number alone it is shown here" },
 };
 
-/* A sweep that prints: its plan, tasks for Slurm, results.  One that is begun from a file trains beside the screens. */
+/* A sweep that prints: its plan, tasks for Slurm, results.  One that is begun from a file trains beside the
+ * screens. */
 static enum line_kind kind_of_sweep(const struct args *a, const char **why) {
     int64_t id;
     const char *first = a->count ? a->positional[0] : NULL;
     if (a->help || a->sweep.dry_run) return LINE_READS;
-    if (a->sweep.slurm || (first && (text_to_int(first, &id) || !strcmp(first, "status")))) return LINE_CHANGES;
-    *why = "a file's sweep, tasks of Slurm and --at-once, --workers and the like are of a process of its own; with a run's options it "
-           "is begun here";
+    if (a->sweep.slurm || (first && (text_to_int(first, &id) || !strcmp(first, "status"))))
+        return LINE_CHANGES;
+    *why = "a file's sweep, tasks of Slurm and --at-once, --workers and the like are of a process of its "
+           "own; with a run's options it is begun here";
     return LINE_ELSEWHERE;
 }
 
@@ -58,7 +73,8 @@ static enum line_kind kind_of(const struct args *a, const char **why) {
     *why = NULL;
     if (is(a, "sweep")) return kind_of_sweep(a, why);
     if (a->help) return LINE_READS;
-    if (a->list || (is(a, "settings") && !a->flag) || (is(a, "similarity") && a->similarity.matrix)) return LINE_READS;
+    if (a->list || (is(a, "settings") && !a->flag) || (is(a, "similarity") && a->similarity.matrix))
+        return LINE_READS;
     if (is(a, "methods") && (a->methods.save || a->methods.forget || a->methods.from)) return LINE_CHANGES;
     for (size_t i = 0; i < COUNT_OF(palette_kinds); i++) {
         if (strcmp(palette_kinds[i].verb, a->verb->name)) continue;
@@ -93,7 +109,8 @@ static int palette_mean(const char *line, const char *database, struct line_mean
         out->kind = kind_of(&a, &out->why);
         bool other = a.db != NULL;
         if (other && out->kind == LINE_TRAINS)
-            rc = err_set(e, ERR_USAGE, "what trains here is kept in the screens' own database: leave --db out");
+            rc = err_set(e, ERR_USAGE,
+                         "what trains here is kept in the screens' own database: leave --db out");
         if (!rc && !other && database) {
             out->word[out->words++] = xstrdup("--db");
             out->word[out->words++] = xstrdup(database);
@@ -104,15 +121,18 @@ static int palette_mean(const char *line, const char *database, struct line_mean
     return rc;
 }
 
-/* What the line asks for, as `from` where it says nothing else: the usual rate is that of the method that is given; differs:
- * what is not as there.  config_release(&r->config), not after a failure; room: of args_parse, the caller's. */
-static int palette_request(const struct line_meaning *m, const struct run_config *from, char **room, struct job_request *r,
-                           uint64_t seed[VERB_SEEDS], int *runs, struct buf *differs, struct err *e) {
+/* What the line asks for, as `from` where it says nothing else: the usual rate is that of the method that is
+ * given; differs: what is not as there.  config_release(&r->config), not after a failure; room: of
+ * args_parse, the caller's. */
+static int palette_request(const struct line_meaning *m, const struct run_config *from, char **room,
+                           struct job_request *r, uint64_t seed[VERB_SEEDS], int *runs, struct buf *differs,
+                           struct err *e) {
     struct args a;
     struct run_config base;
     int rc = args_parse(&a, verb_find("train"), (int)m->words - 1, m->word + 1, room, e);
     if (!rc && (a.workers || a.json))
-        rc = err_set(e, ERR_USAGE, "--workers and --json are of the command line: the screens have their workers already");
+        rc = err_set(e, ERR_USAGE,
+                     "--workers and --json are of the command line: the screens have their workers already");
     if (rc) return rc;
     config_copy(&base, from);
     if (base.lr == config_default_lr(&base.method, NULL)) base.lr = 0;
@@ -122,7 +142,8 @@ static int palette_request(const struct line_meaning *m, const struct run_config
     return rc;
 }
 
-static int palette_train(const struct line_meaning *m, const struct run_config *from, struct jobs *j, int *runs, struct err *e) {
+static int palette_train(const struct line_meaning *m, const struct run_config *from, struct jobs *j,
+                         int *runs, struct err *e) {
     struct job_request r;
     struct buf differs = BUF_INIT;
     uint64_t seed[VERB_SEEDS];
@@ -164,7 +185,8 @@ static void offer_methods_of(struct ui *ui, unsigned kinds) {
     struct own_methods own = { 0 };
     struct err ignored = ERR_INIT;
     char *path = own_methods_path(&ignored);
-    for (int i = 0; i < preset_count() && kinds & VALUE_METHOD; i++) palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
+    for (int i = 0; i < preset_count() && kinds & VALUE_METHOD; i++)
+        palette_offer(&ui->palette, preset_at(i)->name, preset_at(i)->title);
     if (path && !own_methods_read(path, &own, &ignored))
         for (int i = 0; i < own.count; i++) palette_offer(&ui->palette, own.of[i].name, own.of[i].text);
     own_methods_release(&own);
@@ -186,7 +208,9 @@ static void offer_files(struct ui *ui) {
     DIR *d = opendir(*folder ? folder : ".");
     struct dirent *f;
     for (int i = 0; d && i < MOST && (f = readdir(d)); i++) {
-        char *path = f->d_name[0] == '.' ? NULL : xprintf("%s%s%s", folder, f->d_name, f->d_type == DT_DIR ? "/" : "");
+        char *path = f->d_name[0] == '.'
+                         ? NULL
+                         : xprintf("%s%s%s", folder, f->d_name, f->d_type == DT_DIR ? "/" : "");
         char *shown = path ? text_visible(path, strlen(path)) : NULL;
         if (path && !strcmp(path, shown) && !strpbrk(path, " '\"\\")) palette_offer(&ui->palette, path, "");
         free(path);
@@ -197,7 +221,8 @@ static void offer_files(struct ui *ui) {
 }
 
 static void offer_screen_names(struct ui *ui) {
-    for (int i = 0; i < SCREEN_COUNT; i++) palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, "a screen");
+    for (int i = 0; i < SCREEN_COUNT; i++)
+        palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, "a screen");
 }
 
 static void offer_asset_files(struct ui *ui, const char *kind, const char *end, const char *note) {
@@ -209,7 +234,8 @@ static void offer_asset_files(struct ui *ui, const char *kind, const char *end, 
 
 static void offer_metrics(struct ui *ui) {
     static const char *const kept[] = { "lr", "grad_norm" };
-    for (int i = 0; i < METRIC_COUNT; i++) palette_offer(&ui->palette, metric_name((enum metric_id)i), "a metric");
+    for (int i = 0; i < METRIC_COUNT; i++)
+        palette_offer(&ui->palette, metric_name((enum metric_id)i), "a metric");
     for (size_t i = 0; i < COUNT_OF(kept); i++) palette_offer(&ui->palette, kept[i], "a point of each step");
 }
 
@@ -232,7 +258,8 @@ static void offer_setting_words(struct ui *ui) {
         char *word = xprintf("%s=", name), *one;
         values_of_option(&(struct option_spec){ .name = name, .value = setting_values((enum setting)i) }, &v);
         palette_offer(&ui->palette, word, setting_help((enum setting)i));
-        for (const char *at = buf_text(&v.words); text_starts(ui->palette.typed, word) && (one = text_word(&at));) {
+        for (const char *at = buf_text(&v.words);
+             text_starts(ui->palette.typed, word) && (one = text_word(&at));) {
             char *whole = xprintf("%s%s", word, one);
             palette_offer(&ui->palette, whole, setting_help((enum setting)i));
             free(whole);
@@ -290,7 +317,8 @@ static void offer_settings(struct ui *ui, const char *name) {
     for (int i = 0; !name && i < SETTING_COUNT; i++)
         palette_offer(&ui->palette, setting_name((enum setting)i), setting_help((enum setting)i));
     if (k == SETTING_COUNT) return;
-    offer_value_of(ui, &(struct option_spec){ .name = name, .value = setting_values(k), .help = setting_help(k) });
+    offer_value_of(
+        ui, &(struct option_spec){ .name = name, .value = setting_values(k), .help = setting_help(k) });
 }
 
 static const struct option_spec *palette_option(const struct verb *v, const char *word) {
@@ -346,14 +374,16 @@ static void say_what_it_trains(struct ui *ui, const struct line_meaning *m) {
     char **room = xcalloc(m->words + 1, sizeof *room);
     compose_config(&ui->compose, &c);
     if (!palette_request(m, &c, room, &r, seed, &runs, &differs, &unread)) config_release(&r.config);
-    snprintf(p->does, sizeof p->does, "trains as a job here: as on Compose%s%.200s", differs.size ? " but for " : "", buf_text(&differs));
+    snprintf(p->does, sizeof p->does, "trains as a job here: as on Compose%s%.200s",
+             differs.size ? " but for " : "", buf_text(&differs));
     config_release(&c);
     buf_release(&differs);
     free(room);
 }
 
 static void say_what_it_does(struct ui *ui, const char *line) {
-    static const char *const words[] = { "prints on a page", "prints on a page", "", "not inside the screens" };
+    static const char *const words[] = { "prints on a page", "prints on a page", "",
+                                         "not inside the screens" };
     struct palette *p = &ui->palette;
     struct err e = ERR_INIT;
     struct line_meaning m;
@@ -390,4 +420,6 @@ static void palette_words(void *self, struct ui *ui, const char *line) {
     say_what_it_does(ui, line);
 }
 
-const struct session_verbs palette_verbs = { .offer = palette_words, .mean = palette_mean, .train = palette_train };
+const struct session_verbs palette_verbs = { .offer = palette_words,
+                                             .mean = palette_mean,
+                                             .train = palette_train };

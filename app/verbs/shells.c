@@ -93,12 +93,14 @@ static void bash_takes_word(struct buf *b, const struct verb *v, const struct op
 }
 
 void shells_bash(struct buf *b) {
-    buf_puts(b, "# petri: completion for bash; made by petri help --completion bash\n"
-                "_petri() {\n"
-                "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb='' words='' files='' i\n"
-                "  COMPREPLY=()\n"
-                "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                "    [[ '");
+    buf_puts(
+        b,
+        "# petri: completion for bash; made by petri help --completion bash\n"
+        "_petri() {\n"
+        "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb='' words='' files='' i\n"
+        "  COMPREPLY=()\n"
+        "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+        "    [[ '");
     each_option(b, verb_alone(), bash_takes_word);
     buf_puts(b, "' == *\" ${COMP_WORDS[i]} \"* ]] && { ((i++)); continue; }\n"
                 "    [[ ${COMP_WORDS[i]} != -* ]] && { verb=${COMP_WORDS[i]}; break; }\n"
@@ -117,7 +119,8 @@ void shells_bash(struct buf *b) {
     each_verb(b, bash_positional);
     buf_puts(b, "    esac; fi ;;\n"
                 "  esac\n"
-                "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; [[ $files ]] && compgen -f -- \"$cur\")\n"
+                "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; [[ $files ]] && compgen -f -- "
+                "\"$cur\")\n"
                 "  [[ ! $files ]] || compopt -o filenames 2>/dev/null\n"
                 "  return 0\n"
                 "}\n"
@@ -201,7 +204,8 @@ static void fish_quoted(struct buf *b, const char *s) {
 static void fish_option(struct buf *b, const struct verb *v, const struct option_spec *o) {
     bool file;
     struct buf words = option_words(o, &file);
-    if (*v->name) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
+    if (*v->name)
+        buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -l %s", v->name, o->name);
     else buf_printf(b, "complete -c petri -n __fish_use_subcommand -l %s", o->name);
     if (o->value) buf_puts(b, file ? " -rF" : " -x");
     if (words.size) buf_printf(b, " -a '%s'", buf_text(&words));
@@ -219,7 +223,8 @@ static void fish_verb(struct buf *b, const struct verb *v) {
     buf_puts(b, "'\n");
     if (file) buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -F\n", v->name);
     if (words.size)
-        buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -a '%s'\n", v->name, buf_text(&words));
+        buf_printf(b, "complete -c petri -n '__fish_seen_subcommand_from %s' -a '%s'\n", v->name,
+                   buf_text(&words));
     each_option(b, v, fish_option);
     buf_release(&words);
 }

@@ -1,5 +1,5 @@
-/* What others read of the table of verbs (args.h): the man page (shells_man.c), and completions for shells (shells.c).
- * Texts go to the end of a buffer, the same bytes for the same table. */
+/* What others read of the table of verbs (args.h): the man page (shells_man.c), and completions for shells
+ * (shells.c). Texts go to the end of a buffer, the same bytes for the same table. */
 #ifndef APP_VERBS_SHELLS_H
 #define APP_VERBS_SHELLS_H
 

@@ -8,13 +8,14 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Text of a line: nothing in it is a request or an escape, and what is no ASCII is named by its code point. */
+/* Text of a line: nothing in it is a request or an escape, and what is no ASCII is named by its code
+ * point. */
 static void add_roff(struct buf *b, const char *s) {
     static const struct {
         char c;
         const char *roff;
-    } named[] = { { '\\', "\\e" }, { '-', "\\-" }, { '\'', "\\(aq" }, { '`', "\\(ga" }, { '^', "\\(ha" }, { '~', "\\(ti" },
-                  { '"', "\\(dq" } };
+    } named[] = { { '\\', "\\e" },  { '-', "\\-" },   { '\'', "\\(aq" }, { '`', "\\(ga" },
+                  { '^', "\\(ha" }, { '~', "\\(ti" }, { '"', "\\(dq" } };
     if (*s == '.') buf_puts(b, "\\&");
     for (size_t left = strlen(s), n; left; s += n, left -= n) {
         uint32_t cp;
@@ -101,11 +102,12 @@ static void man_pair(struct buf *b, const char *name, const char *says) {
 void shells_man(struct buf *b) {
     const struct verb *v;
     buf_printf(b, ".TH PETRI 1 %s \"%s\" \"User Commands\"\n", MAN_DATE, paths_version());
-    buf_puts(b, ".SH NAME\npetri \\- compose, train, watch and compare parameter\\-efficient fine\\-tuning\n"
-                ".SH SYNOPSIS\n.B petri\n.br\n.B petri\n.I VERB\n[options]\n"
-                ".SH DESCRIPTION\nAlone, petri opens the terminal workbench; ? lists the keys of a screen there.\n"
-                "With a verb it does one thing and ends.\n"
-                ".SH OPTIONS\nEverywhere, before the verb too:\n");
+    buf_puts(
+        b, ".SH NAME\npetri \\- compose, train, watch and compare parameter\\-efficient fine\\-tuning\n"
+           ".SH SYNOPSIS\n.B petri\n.br\n.B petri\n.I VERB\n[options]\n"
+           ".SH DESCRIPTION\nAlone, petri opens the terminal workbench; ? lists the keys of a screen there.\n"
+           "With a verb it does one thing and ends.\n"
+           ".SH OPTIONS\nEverywhere, before the verb too:\n");
     man_options(b, args_common());
     buf_puts(b, ".PP\nOf petri alone:\n");
     man_options(b, verb_alone()->options);

@@ -20,8 +20,11 @@ static void print_published(const struct shots_results *r) {
         if (!shots_results_have_k(r, x->k) || (x->task && !shots_results_find(r, x->task))) continue;
         if (last && shots_table_same_cell(last, x)) fputs(", ", stdout);
         else if (x->task)
-            printf("%spublished, BERT-base: %s k=%d accuracy in %%, mean \u00b1 sd as published: ", last ? "\n" : "", x->task, x->k);
-        else printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks, x->k);
+            printf("%spublished, BERT-base: %s k=%d accuracy in %%, mean \u00b1 sd as published: ",
+                   last ? "\n" : "", x->task, x->k);
+        else
+            printf("%spublished means over all 17 tasks, not those %d: k=%d: ", last ? "\n" : "", r->tasks,
+                   x->k);
         printf("%s %.1f", x->method, x->mean);
         if (!isnan(x->sd)) printf(" \u00b1 %.1f", x->sd);
         if (x->remark) printf(" (%s)", x->remark);
@@ -99,7 +102,8 @@ static void print_gains(const struct shots_results *r, int runs, char *const *la
     struct gain_line *row = xcalloc((size_t)x.count + 1, sizeof *row);
     for (int i = 0; i < x.count; i++) {
         const struct shots_gain *y = &x.of[i];
-        row[i] = (struct gain_line){ y->task, y->value[0], runs > 1 ? y->value[runs - 1] : NAN, y->majority, y->gain };
+        row[i] = (struct gain_line){ y->task, y->value[0], runs > 1 ? y->value[runs - 1] : NAN, y->majority,
+                                     y->gain };
     }
     if (x.count && runs > 1) printf("at k = %d, %s less %s\n", x.k, label[runs - 1], label[0]);
     else if (x.count) printf("at k = %d, %s less the majority's share\n", x.k, label[0]);

@@ -4,8 +4,8 @@
 
 #include "app/jobs/shots_group.h"
 
-/* A line a method: of the first run's tasks and k, over the tasks, and the tasks by gain; what was left out, and what was
- * published. */
+/* A line a method: of the first run's tasks and k, over the tasks, and the tasks by gain; what was left out,
+ * and what was published. */
 void shots_table_print(const struct shots_results *r, int runs);
 
 #endif

@@ -12,18 +12,22 @@
 
 void values_release(struct values *v) { buf_release(&v->words); }
 
-static void values_add(struct buf *b, const char *word, size_t n) { buf_printf(b, "%s%.*s", b->size ? " " : "", (int)n, word); }
+static void values_add(struct buf *b, const char *word, size_t n) {
+    buf_printf(b, "%s%.*s", b->size ? " " : "", (int)n, word);
+}
 
 /* Placeholders are in capitals. */
 static const struct {
     const char *part;
     unsigned kind;
 } values_parts[] = {
-    { "FILE", VALUE_FILE },     { "DIR", VALUE_FILE },         { "FOLDER", VALUE_FILE },   { "PATH", VALUE_FILE },
-    { "INTO", VALUE_FILE },     { "FROM", VALUE_FILE },        { ".json", VALUE_FILE },    { ".md", VALUE_FILE },
-    { "RUN", VALUE_RUN },       { "ID", VALUE_SWEEP },         { "METHOD", VALUE_METHOD }, { "FILTER", VALUE_FILTER },
-    { "AXIS", VALUE_COLUMN },   { "TAG", VALUE_TAG },          { "VERB", VALUE_VERB },     { "LESSON", VALUE_LESSON },
-    { "A,B,C", VALUE_TASK },    { "EXPERIMENT", VALUE_EXPERIMENT }, { "NAME=VALUE", VALUE_SETTING },
+    { "FILE", VALUE_FILE },          { "DIR", VALUE_FILE },      { "FOLDER", VALUE_FILE },
+    { "PATH", VALUE_FILE },          { "INTO", VALUE_FILE },     { "FROM", VALUE_FILE },
+    { ".json", VALUE_FILE },         { ".md", VALUE_FILE },      { "RUN", VALUE_RUN },
+    { "ID", VALUE_SWEEP },           { "METHOD", VALUE_METHOD }, { "FILTER", VALUE_FILTER },
+    { "AXIS", VALUE_COLUMN },        { "TAG", VALUE_TAG },       { "VERB", VALUE_VERB },
+    { "LESSON", VALUE_LESSON },      { "A,B,C", VALUE_TASK },    { "EXPERIMENT", VALUE_EXPERIMENT },
+    { "NAME=VALUE", VALUE_SETTING },
 };
 
 static unsigned values_kind(const char *token) {
@@ -37,16 +41,24 @@ static const struct {
     const char *name, *value; /* value NULL: whatever its placeholder */
     unsigned kind;
 } values_names[] = {
-    { "method", "TEXT", VALUE_METHOD },   { "model", NULL, VALUE_MODEL },       { "task", NULL, VALUE_TASK },
-    { "tasks", "A,B,C|FILE", VALUE_TASK }, { "tasks", "WHAT", VALUE_TASK | VALUE_FILE }, { "unseen", NULL, VALUE_TASK },
-    { "screen", NULL, VALUE_SCREEN },     { "metric", NULL, VALUE_METRIC },     { "key", NULL, VALUE_METRIC },
-    { "sort", "COLUMN", VALUE_COLUMN | VALUE_METRIC }, { "forget", "NAME", VALUE_OWN_METHOD },
+    { "method", "TEXT", VALUE_METHOD },
+    { "model", NULL, VALUE_MODEL },
+    { "task", NULL, VALUE_TASK },
+    { "tasks", "A,B,C|FILE", VALUE_TASK },
+    { "tasks", "WHAT", VALUE_TASK | VALUE_FILE },
+    { "unseen", NULL, VALUE_TASK },
+    { "screen", NULL, VALUE_SCREEN },
+    { "metric", NULL, VALUE_METRIC },
+    { "key", NULL, VALUE_METRIC },
+    { "sort", "COLUMN", VALUE_COLUMN | VALUE_METRIC },
+    { "forget", "NAME", VALUE_OWN_METHOD },
 };
 
 /* Numbers, texts, columns of a file, names of one's own. */
 static bool values_free(const char *token) {
-    static const char *const words[] = { "NAME", "TEXT", "COLUMN", "LABEL", "LIST", "TOKEN", "ARGS", "MINUTES", "CHAR", "WHAT",
-                                         "L", "D", "P", "W", "X", "N", "A", "MODEL", "TASK" };
+    static const char *const words[] = { "NAME",    "TEXT", "COLUMN", "LABEL", "LIST", "TOKEN", "ARGS",
+                                         "MINUTES", "CHAR", "WHAT",   "L",     "D",    "P",     "W",
+                                         "X",       "N",    "A",      "MODEL", "TASK" };
     size_t n = strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (strlen(words[i]) == n && !strncmp(words[i], token, n)) return true;
@@ -78,7 +90,8 @@ void values_of_option(const struct option_spec *o, struct values *out) {
     while ((token = strsep(&rest, "|"))) values_token(out, token);
     free(copy);
     for (size_t i = 0; i < COUNT_OF(values_names); i++)
-        if (!strcmp(o->name, values_names[i].name) && (!values_names[i].value || !strcmp(o->value, values_names[i].value)))
+        if (!strcmp(o->name, values_names[i].name) &&
+            (!values_names[i].value || !strcmp(o->value, values_names[i].value)))
             out->kinds |= values_names[i].kind;
     if (!strcmp(o->value, "WxH")) buf_puts(&out->words, "80x24 120x40 200x60");
     out->list = strchr(o->value, ',') && !(out->kinds & VALUE_METHOD);
@@ -110,8 +123,10 @@ void values_known(const struct values *v, struct buf *out) {
     while ((word = strsep(&rest, " ")))
         if (*word && !strpbrk(word, "(:=")) values_add(out, word, strlen(word));
     free(copy);
-    for (int i = 0; i < preset_count() && v->kinds & VALUE_METHOD; i++) values_add(out, preset_at(i)->name, strlen(preset_at(i)->name));
-    for (size_t i = 0; v->kinds & VALUE_VERB && (verb = verb_at(i)); i++) values_add(out, verb->name, strlen(verb->name));
+    for (int i = 0; i < preset_count() && v->kinds & VALUE_METHOD; i++)
+        values_add(out, preset_at(i)->name, strlen(preset_at(i)->name));
+    for (size_t i = 0; v->kinds & VALUE_VERB && (verb = verb_at(i)); i++)
+        values_add(out, verb->name, strlen(verb->name));
     for (int i = 0; i < METRIC_COUNT && v->kinds & VALUE_METRIC; i++) {
         const char *name = metric_name((enum metric_id)i);
         values_add(out, name, strlen(name));

@@ -1,4 +1,5 @@
-/* What may stand as an option's value, or beside the options: told from its placeholder or the verb's synopsis, so that the
+/* What may stand as an option's value, or beside the options: told from its placeholder or the verb's
+ * synopsis, so that the
  * ':' line and the shells complete the same, and a new option is completed without more. */
 #ifndef APP_VERBS_VALUES_H
 #define APP_VERBS_VALUES_H

@@ -28,7 +28,8 @@ static int verb_adapt_read_rows(const struct args *a, struct run_config *c, stru
 }
 
 static int verb_adapt_read_start(const struct args *a, struct shots_request *r, struct err *e) {
-    const char *prototype = a->shots.prototype, *start = a->shots.start, *said = prototype ? prototype : start;
+    const char *prototype = a->shots.prototype, *start = a->shots.start,
+               *said = prototype ? prototype : start;
     if (prototype && start) return err_set(e, ERR_USAGE, "give --prototype or --start, not both");
     if (!said) return 0;
     static const enum fewshot_start of_prototype[] = { FEWSHOT_VOTE, FEWSHOT_RANDOM, FEWSHOT_WORST },
@@ -38,7 +39,8 @@ static int verb_adapt_read_start(const struct args *a, struct shots_request *r, 
     while (i < n && strcmp(fewshot_start_name(known[i]), said)) i++;
     r->start_said = true;
     r->how.start = i < n ? known[i] : FEWSHOT_NAMED;
-    if (strlen(said) >= sizeof r->how.named) return err_set(e, ERR_USAGE, "\"%.80s\" is no task of the run", said);
+    if (strlen(said) >= sizeof r->how.named)
+        return err_set(e, ERR_USAGE, "\"%.80s\" is no task of the run", said);
     strcpy(r->how.named, said);
     return 0;
 }
@@ -68,10 +70,12 @@ static void verb_adapt_say(void *self, const char *text) {
 
 static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result *x, const char *metric) {
     (void)self;
-    const struct fewshot_metric *m = fewshot_metric(&x->scores, metric), *zero = fewshot_metric(&x->zero, metric);
+    const struct fewshot_metric *m = fewshot_metric(&x->scores, metric),
+                                *zero = fewshot_metric(&x->zero, metric);
     if (*x->left_out) {
         char *why = text_visible(x->left_out, strlen(x->left_out));
-        fprintf(stderr, "#%lld %s k=%d draw %d is left out: %s\n", (long long)run, x->task, x->k, x->draw, why);
+        fprintf(stderr, "#%lld %s k=%d draw %d is left out: %s\n", (long long)run, x->task, x->k, x->draw,
+                why);
         free(why);
         return;
     }
@@ -81,7 +85,9 @@ static void verb_adapt_told(void *self, int64_t run, const struct fewshot_result
     if (zero && !*zero->undefined) fprintf(stderr, "  before %.4f", zero->value);
     if (*x->start) fprintf(stderr, "  from %s", x->start);
     fprintf(stderr, "  %lld steps, loss %.4f, %.1f s%s\n", (long long)x->steps, x->loss, x->seconds,
-            x->scores.none_valid ? "  no answer is valid!" : x->scores.constant ? "  constant predictions!" : "");
+            x->scores.none_valid ? "  no answer is valid!"
+            : x->scores.constant ? "  constant predictions!"
+                                 : "");
 }
 
 static bool verb_adapt_stop(void *self) {
@@ -126,7 +132,8 @@ static void print_shots(const struct args *a, const struct shots_group *g) {
     }
 }
 
-static int print_shots_of(const struct args *a, struct store *s, const int64_t *run, int runs, struct err *e) {
+static int print_shots_of(const struct args *a, struct store *s, const int64_t *run, int runs,
+                          struct err *e) {
     struct shots_group g;
     int rc = shots_group_open(s, run, runs, &g, e);
     if (rc) return rc;
@@ -205,7 +212,8 @@ static int check_alone(const struct args *a, struct err *e) {
     for (int i = 0; a->from && !a->method && i < a->given; i++) {
         const struct option_spec *o = a->option[i].spec;
         if (o->fills == FILLS_CONFIG && !o->member)
-            return err_set(e, ERR_USAGE, "--%s: --from alone learns as that run did; give --method too", o->name);
+            return err_set(e, ERR_USAGE, "--%s: --from alone learns as that run did; give --method too",
+                           o->name);
     }
     return 0;
 }
@@ -224,8 +232,8 @@ static int list_methods(const struct args *a, struct sweep_cells *out, struct er
 }
 
 /* Runs of the methods, all of which can be done before the first has its row. */
-static int open_methods(const struct args *a, struct store *s, const struct shots_request *r, const struct sweep_cells *m,
-                        struct shots **x, int *opened, struct err *e) {
+static int open_methods(const struct args *a, struct store *s, const struct shots_request *r,
+                        const struct sweep_cells *m, struct shots **x, int *opened, struct err *e) {
     int rc = 0;
     for (int i = 0; !rc && i < (m->count ? m->count : 1); i++) {
         struct run_config base;
@@ -286,7 +294,9 @@ int verb_fewshot(const struct args *a, struct err *e) {
     if (a->count && (r.tasks || r.method_said || a->from))
         return err_set(e, ERR_USAGE, "give runs to show what they came to, or --tasks to train");
     if (a->count) return show_tables(a, e);
-    if (!r.tasks) return err_set(e, ERR_USAGE, "give --tasks: a folder of LEOPARD's layout, one of such, or a list of tasks");
+    if (!r.tasks)
+        return err_set(e, ERR_USAGE,
+                       "give --tasks: a folder of LEOPARD's layout, one of such, or a list of tasks");
     if (a->from) r.model = a->model;
     int rc = read_request(a, &r, "4,8,16", e);
     if (!rc) rc = read_stop(a, &r, e);

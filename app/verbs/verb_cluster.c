@@ -23,7 +23,8 @@ static int longest_array(void) {
     while (p && fgets(line, sizeof line, p)) {
         const char *equals = strchr(line, '=');
         if (!text_starts(line, "MaxArraySize") || !equals) continue;
-        char *word = xstrndup(equals + 1 + strspn(equals + 1, " "), strcspn(equals + 1 + strspn(equals + 1, " "), " \n"));
+        char *word = xstrndup(equals + 1 + strspn(equals + 1, " "),
+                              strcspn(equals + 1 + strspn(equals + 1, " "), " \n"));
         int64_t v;
         if (text_to_int(word, &v) && v > 1 && v < 1 << 30) n = v;
         free(word);
@@ -32,14 +33,20 @@ static int longest_array(void) {
     return (int)n;
 }
 
-int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s, int workers, struct err *e) {
+int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s, int workers,
+                     struct err *e) {
     const struct sweep_options *o = &a->sweep;
     int tasks, runs;
     char *program = realpath("/proc/self/exe", NULL);
     if (!program) return err_set(e, ERR_SYSTEM, "the system does not tell where this program is: %m");
     const struct cluster_request r = {
-        .folder = o->slurm, .database = store_path(s), .program = program, .sbatch = o->sbatch,
-        .workers = workers, .at_once = (int)o->at_once, .longest = o->max_array ? (int)o->max_array : longest_array(),
+        .folder = o->slurm,
+        .database = store_path(s),
+        .program = program,
+        .sbatch = o->sbatch,
+        .workers = workers,
+        .at_once = (int)o->at_once,
+        .longest = o->max_array ? (int)o->max_array : longest_array(),
     };
     int rc = sweep_plan_find(p, s, e);
     if (!rc) rc = cluster_write(p, s, &r, &tasks, &runs, e);
@@ -50,8 +57,8 @@ int verb_sweep_slurm(const struct args *a, struct sweep_plan *p, struct store *s
     } else if (!rc) {
         char *script = file_join(r.folder, "job.sh");
         struct buf b = BUF_INIT;
-        buf_printf(&b, "sweep %lld: %d run%s in %d task%s; `sh ", (long long)p->id, runs, runs == 1 ? "" : "s", tasks,
-                   tasks == 1 ? "" : "s");
+        buf_printf(&b, "sweep %lld: %d run%s in %d task%s; `sh ", (long long)p->id, runs,
+                   runs == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s");
         text_shell_word(&b, script);
         buf_puts(&b, "` submits them, and the merge for when all are over\n");
         out_lines(buf_text(&b));
@@ -80,8 +87,9 @@ static int say_end(struct cluster *c, const struct cluster_task *t, struct store
     }
     if (rc) return rc;
     printf("%d of %d runs are finished\n", done, t->runs);
-    return done == t->runs ? 0 : err_set(e, ERR_FAILED, "%d of %d runs failed; `petri sweep status %s` says why", t->runs - done,
-                                         t->runs, c->folder);
+    return done == t->runs ? 0
+                           : err_set(e, ERR_FAILED, "%d of %d runs failed; `petri sweep status %s` says why",
+                                     t->runs - done, t->runs, c->folder);
 }
 
 int verb_sweep_task(const struct args *a, int workers, struct err *e) {
@@ -89,9 +97,12 @@ int verb_sweep_task(const struct args *a, int workers, struct err *e) {
     int64_t index;
     int rc = cluster_read(a->positional[1], &c, e);
     if (!rc && (!text_to_int(a->positional[2], &index) || index < 0 || index >= c.tasks))
-        rc = err_set(e, ERR_USAGE, "petri sweep task DIR INDEX: INDEX is 0 to %d, not \"%s\"", c.tasks - 1, a->positional[2]);
+        rc = err_set(e, ERR_USAGE, "petri sweep task DIR INDEX: INDEX is 0 to %d, not \"%s\"", c.tasks - 1,
+                     a->positional[2]);
     if (!rc && chdir(c.working))
-        rc = err_set(e, ERR_NOT_FOUND, "%s: the folder in which the sweep was written, and in which its paths are meant: %m", c.working);
+        rc = err_set(e, ERR_NOT_FOUND,
+                     "%s: the folder in which the sweep was written, and in which its paths are meant: %m",
+                     c.working);
     struct store *s = NULL;
     char *path = rc ? NULL : cluster_database(&c, (int)index);
     if (!rc) rc = store_open(&s, path, STORE_WRITE, e);
@@ -127,8 +138,8 @@ static void print_status(const json_t *root) {
                                  (long long)json_integer_value(json_object_get(run, "cell")),
                                  (long long)json_integer_value(json_object_get(run, "seed")), state,
                                  (long long)json_integer_value(json_object_get(run, "step")),
-                                 (long long)json_integer_value(json_object_get(run, "steps")), reason ? ": " : "",
-                                 reason ? reason : "");
+                                 (long long)json_integer_value(json_object_get(run, "steps")),
+                                 reason ? ": " : "", reason ? reason : "");
             out_lines(line);
             free(line);
         }

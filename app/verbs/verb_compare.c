@@ -36,7 +36,8 @@ static void print_differences(const struct args *a, const struct grouping *g) {
     for (size_t k = 0; k < n; k++) {
         buf_puts(&b, "\n|");
         text_markdown_cell(&b, d[k].key);
-        for (int i = 0; i < g->of.groups; i++) text_markdown_cell(&b, d[k].value[i] ? d[k].value[i] : "\u2013");
+        for (int i = 0; i < g->of.groups; i++)
+            text_markdown_cell(&b, d[k].value[i] ? d[k].value[i] : "\u2013");
         free(d[k].value);
     }
     if (n) buf_putc(&b, '\n');

@@ -150,7 +150,9 @@ static void doctor_cache(struct doctor_page *p) {
     verb_doctor_text(p, "folder", folder);
     verb_doctor_number(p, "files", (double)files, "");
     if (p->json) verb_doctor_number(p, "bytes", (double)bytes, "");
-    else printf("  %-14s %.1f MB of --share-frozen; the folder may be removed at any time\n", "size", (double)bytes / (1 << 20));
+    else
+        printf("  %-14s %.1f MB of --share-frozen; the folder may be removed at any time\n", "size",
+               (double)bytes / (1 << 20));
     part_end(p);
     free(folder);
 }

@@ -66,7 +66,8 @@ static int print_set(const struct args *a, struct store *s, int64_t id, bool new
     return 0;
 }
 
-int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new, struct err *e) {
+int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int64_t *set, bool *new,
+                    struct err *e) {
     struct probe p = { 0 };
     int64_t run = 0, layer;
     const char *typed = a->run;
@@ -74,7 +75,9 @@ int verb_embed_rows(const struct args *a, struct asked *q, struct store *s, int6
     struct buf said = BUF_INIT;
     bool retriever = a->layer == PROBE_RETRIEVER;
     const struct backbone_hint hint = { .given = a->model };
-    if (!rc) rc = typed ? asked_open_run(&p, a, s, run, retriever, &hint, &said, e) : probe_open_model(&p, verb_model(a), e);
+    if (!rc)
+        rc = typed ? asked_open_run(&p, a, s, run, retriever, &hint, &said, e)
+                   : probe_open_model(&p, verb_model(a), e);
     if (!rc) out_report(buf_text(&said));
     buf_release(&said);
     layer = p.layers;

@@ -53,7 +53,8 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
     s.names_from = o->run ? "the run" : "the model's id2label";
     if (predictor_is_regression(o->predictor)) s.kind = DATA_KIND_REGRESSION;
     rc = task_open(t, &s, e);
-    if (!rc && o->run && (!a->task || o->several) && o->config.task) { /* the name that a text form begins with */
+    if (!rc && o->run && (!a->task || o->several) &&
+        o->config.task) { /* the name that a text form begins with */
         free(t->name);
         t->name = xstrdup(o->config.task);
     }
@@ -71,8 +72,8 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     struct buf b = BUF_INIT;
     buf_putc(&b, '{');
     if (o->run) json_member_int(&b, "run", o->run);
-    json_put(&b, "model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->model->name, d->path,
-             split, m->rows, m->gold, d->report.cut_rows);
+    json_put(&b, "model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->model->name,
+             d->path, split, m->rows, m->gold, d->report.cut_rows);
     for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
                                                                m->value[i]);
     verb_eval_add_value(&b, "majority", m->majority);
@@ -94,7 +95,8 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
         for (int g = 0; g < m->classes; g++) {
             json_open(&b, NULL, '[');
             for (int p = 0; p < m->classes; p++)
-                json_member_int(&b, NULL, (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
+                json_member_int(&b, NULL,
+                                (long long)m->confusion[(size_t)g * (size_t)m->classes + (size_t)p]);
             buf_putc(&b, ']');
         }
         buf_putc(&b, ']');
@@ -112,7 +114,8 @@ static void print_confusion(const struct task *t, const struct metrics *m) {
     for (int i = 0; i < side * side; i++) {
         int gold = i / side - 1, said = i % side - 1, name = gold < 0 ? said : gold;
         if (!i) cell[n++] = xstrdup("gold \\ predicted");
-        else if (gold < 0 || said < 0) cell[n++] = text_visible(t->class_name[name], strlen(t->class_name[name]));
+        else if (gold < 0 || said < 0)
+            cell[n++] = text_visible(t->class_name[name], strlen(t->class_name[name]));
         else cell[n++] = xprintf("%zu", m->confusion[gold * m->classes + said]);
     }
     report_cells(REPORT_TABLE, cell, side, side, align, &b);
@@ -140,7 +143,8 @@ static void eval_text(const struct task *t, const struct dataset *d, const struc
             printf("  %-10s undefined (%s)\n", metric_name((enum metric_id)i), v.why);
         }
     }
-    if (m->majority.defined) printf("  %-10s %.6f  accuracy of the commonest class\n", "majority", m->majority.value);
+    if (m->majority.defined)
+        printf("  %-10s %.6f  accuracy of the commonest class\n", "majority", m->majority.value);
     if (tokens && tokens->defined)
         printf("  %-10s %.6f  target tokens that are the likeliest\n", "tokens", tokens->value);
     if (tokens && t->gold != DATA_TEXT)
@@ -259,7 +263,8 @@ static int guard_wrong(const struct opened *o, const struct args *a, const struc
     return outfile_check(g, path, e);
 }
 
-static int put_wrong(const struct args *a, const struct outfile_guard *g, const struct buf *tsv, struct err *e) {
+static int put_wrong(const struct args *a, const struct outfile_guard *g, const struct buf *tsv,
+                     struct err *e) {
     const char *path = a->eval.wrong;
     if (path && !strcmp(path, "-")) fputs(buf_text(tsv), stdout);
     else if (path) return outfile_write(g, path, buf_text(tsv), tsv->size, e);
@@ -329,8 +334,10 @@ int verb_eval(const struct args *a, struct err *e) {
     if (!rc) {
         rc = verb_max_len(&o, a, &max_len, e);
         if (!rc && predictor_is_multilabel(o.predictor))
-            rc = err_set(e, ERR_INPUT, "%s: cannot be evaluated: its head %s, and metrics need one label for each text; petri predict "
-                         "prints the probabilities", o.model->folder, head_other(&o.model->arch, o.names));
+            rc = err_set(e, ERR_INPUT,
+                         "%s: cannot be evaluated: its head %s, and metrics need one label for each text; "
+                         "petri predict prints the probabilities",
+                         o.model->folder, head_other(&o.model->arch, o.names));
         if (!rc && !(rc = eval_task(&o, a, &t, e))) {
             struct outfile_guard g;
             rc = guard_wrong(&o, a, &t, &g, e);

@@ -19,7 +19,8 @@ static void print_page(const struct explain_page *page) {
     int last = -1;
     out_wrapped(page->title, 0, PAGE_WIDTH);
     for (size_t i = 0; i < page->count; i++) {
-        if ((int)page->line[i].section != last) printf("\n%s\n", explain_section_title(page->line[i].section));
+        if ((int)page->line[i].section != last)
+            printf("\n%s\n", explain_section_title(page->line[i].section));
         last = (int)page->line[i].section;
         out_wrapped(page->line[i].text, PAGE_INDENT, PAGE_WIDTH);
     }

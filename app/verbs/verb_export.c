@@ -16,9 +16,10 @@
 #include "core/base/text.h"
 #include "core/exchange/export.h"
 
-/* Points as CSV or Markdown, or the run's record and its points as JSON Lines.  path NULL: to standard output. */
-static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, enum store_format form, const char *path,
-                       struct err *e) {
+/* Points as CSV or Markdown, or the run's record and its points as JSON Lines.  path NULL: to standard
+ * output. */
+static int export_text(const struct outfile_guard *g, struct store *s, int64_t id, enum store_format form,
+                       const char *path, struct err *e) {
     struct outfile_sink f = { .e = e };
     struct store_sink sink = { NULL, verb_to_stdout };
     int rc = path ? outfile_open(&f.file, g, path, e) : 0;
@@ -79,12 +80,16 @@ static bool is_folder(const struct destination *to, const char *path) {
 }
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
-    if (!to) return err_set(e, ERR_USAGE, "petri export RUN needs --to csv, json, markdown, hf, petri, peft or hub");
+    if (!to)
+        return err_set(e, ERR_USAGE,
+                       "petri export RUN needs --to csv, json, markdown, hf, petri, peft or hub");
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
-                       to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors", to->path == TO_FOLDER ? "folder" : "file");
+                       to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors",
+                       to->path == TO_FOLDER ? "folder" : "file");
     if (a->overwrite && (!path || is_folder(to, path)))
-        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s", path ? "; a folder must be new or empty" : "");
+        return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s",
+                       path ? "; a folder must be new or empty" : "");
     if (a->half >= 0 && strcmp(to->name, "hf")) return err_set(e, ERR_USAGE, "--dtype is for --to hf");
     if (a->to.base && strcmp(to->name, "peft") && strcmp(to->name, "hub"))
         return err_set(e, ERR_USAGE, "--base is for --to peft and --to hub");
@@ -103,7 +108,8 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     } else if (!rc) {
         const char *base = a->to.base;
         file = xstrdup(path);
-        rc = (!strcmp(a->to.to, "peft") ? export_peft : export_hub)(o.predictor, base ? base : o.config.model, path, e);
+        rc = (!strcmp(a->to.to, "peft") ? export_peft : export_hub)(o.predictor, base ? base : o.config.model,
+                                                                    path, e);
     }
     opened_release(&o);
     if (!rc) out_report(buf_text(&said));
@@ -120,7 +126,8 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     return rc;
 }
 
-static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder, struct err *e) {
+static int write_folder(const struct args *a, struct store *s, int64_t run, const char *folder,
+                        struct err *e) {
     double worst;
     struct buf said = BUF_INIT;
     int rc = export_hf(s, run, a->task, a->model, folder, a->half > 0, NULL, &worst, &said, e);
@@ -136,7 +143,8 @@ static int write_folder(const struct args *a, struct store *s, int64_t run, cons
         return 0;
     }
     out_text(folder);
-    if (isnan(worst)) puts(": written; not compared with the run: the rows that it was trained on are not there");
+    if (isnan(worst))
+        puts(": written; not compared with the run: the rows that it was trained on are not there");
     else printf(": written; largest logit difference from the run on 20 rows: %.2g\n", worst);
     return 0;
 }
@@ -149,7 +157,8 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
     if (rc) return rc;
     if (!strcmp(to->name, "hf"))
         return write_folder(a, s, id, path, e);
-    if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft") || !strcmp(to->name, "hub")) return export_values(a, s, id, path, e);
+    if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft") || !strcmp(to->name, "hub"))
+        return export_values(a, s, id, path, e);
     enum store_format form = STORE_CSV;
     run_table_form(to->name, &form);
     return export_text(g, s, id, form, path, e);

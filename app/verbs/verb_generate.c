@@ -57,7 +57,8 @@ static int verb_generate_open_writer(struct opened *from, const struct args *a, 
 }
 
 /* A token by its name or number. */
-static int token_option(const char *name, const char *text, const struct model *m, int32_t *out, struct err *e) {
+static int token_option(const char *name, const char *text, const struct model *m, int32_t *out,
+                        struct err *e) {
     int64_t id;
     if (!text) return 0;
     if (!text_to_int(text, &id)) id = tokenizer_id(m->tokenizer, text);
@@ -143,8 +144,11 @@ static int generate_texts(struct opened *from, const struct generate_options *o,
 /* Whoever gives a bare text to a run of a labelled task most likely wants it put in the task's form. */
 static void note_form(const struct opened *from) {
     if (!from->run || predictor_gold(from->predictor) == DATA_TEXT) return;
-    fprintf(stderr, "petri: run %lld was trained on a labelled task in text form, and generate takes texts as they are: "
-                    "petri predict %lld puts them in that form\n", (long long)from->run, (long long)from->run);
+    fprintf(
+        stderr,
+        "petri: run %lld was trained on a labelled task in text form, and generate takes texts as they are: "
+        "petri predict %lld puts them in that form\n",
+        (long long)from->run, (long long)from->run);
 }
 
 int verb_generate(const struct args *a, struct err *e) {
@@ -164,7 +168,8 @@ int verb_generate(const struct args *a, struct err *e) {
     if (!rc) rc = args_within("max-len", max_len, 2, arch_longest(&from.model->arch), e);
     if (!rc) rc = input_open(&in, a, opened_reader(&from), e);
     if (!rc)
-        rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary, e);
+        rc = dataset_encode(&in.data, from.model->tokenizer, (size_t)max_len, 0, from.model->arch.vocabulary,
+                            e);
     if (!rc) note_form(&from);
     if (!rc) rc = generate_texts(&from, &o, &in.data, a->json, crew, e);
     input_release(&in);

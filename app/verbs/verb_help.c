@@ -41,7 +41,8 @@ static int completion_of(const char *shell, struct buf *b, struct err *e) {
 int verb_help(const struct args *a, struct err *e) {
     const char *shell = a->more.completion, *name = a->count ? a->positional[0] : NULL;
     if (a->count + a->more.man + (shell != NULL) + (a->json && !name) > 1)
-        return err_set(e, ERR_USAGE, "petri help tells of a verb, of all as --man, or as --completion SHELL: one of them");
+        return err_set(e, ERR_USAGE,
+                       "petri help tells of a verb, of all as --man, or as --completion SHELL: one of them");
     if (name && !verb_find(name)) return verb_unknown(name, e);
     if (a->json) {
         help_json(name);

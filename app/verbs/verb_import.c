@@ -29,17 +29,20 @@ static int read_petri(const struct args *a, const char *file, struct imported *x
     return rc;
 }
 
-/* The model that an adapter's folder is for: what was given, else its own words for it as a path, then as a name. */
+/* The model that an adapter's folder is for: what was given, else its own words for it as a path, then as a
+ * name. */
 static struct model *find_base(const struct args *a, const char *folder, struct err *e) {
     const char *given = a->model;
     if (given) return model_share(given, e);
-    char *base = import_is_fusion(folder) ? import_fusion_base(folder) : import_base(folder), *last = base ? file_base_name(base) : NULL;
+    char *base = import_is_fusion(folder) ? import_fusion_base(folder) : import_base(folder),
+         *last = base ? file_base_name(base) : NULL;
     struct err first = ERR_INIT;
     struct model *m = base ? model_share(base, &first) : NULL;
     if (!m && base && first.code == ERR_NOT_FOUND) m = model_share(last, e);
     else if (!m) *e = first;
     if (!m && (!base || e->code == ERR_NOT_FOUND))
-        err_set(e, ERR_NOT_FOUND, "%s: its base model (%s) is not here; --model DIR names it", folder, base ? base : "unnamed");
+        err_set(e, ERR_NOT_FOUND, "%s: its base model (%s) is not here; --model DIR names it", folder,
+                base ? base : "unnamed");
     free(base);
     free(last);
     return m;
@@ -48,8 +51,10 @@ static struct model *find_base(const struct args *a, const char *folder, struct 
 static int read_adapter(const struct args *a, const char *folder, struct imported *x, struct err *e) {
     bool hub = import_is_hub(folder);
     if (!hub && !import_is_peft(folder))
-        return err_set(e, ERR_INPUT, "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a folder "
-                                     "of PEFT or AdapterHub", folder);
+        return err_set(e, ERR_INPUT,
+                       "%s/adapter_config.json: has neither \"peft_type\" nor \"model_type\": not a folder "
+                       "of PEFT or AdapterHub",
+                       folder);
     struct model *m = find_base(a, folder, e);
     return m ? (hub ? import_hub : import_peft)(folder, m, x, e) : e->code;
 }
@@ -63,9 +68,11 @@ static int verb_import_read_any(const struct args *a, const char *path, struct i
     if (!file_exists(path)) return err_set(e, ERR_NOT_FOUND, "%s: there is no such file or folder", path);
     bool fusion = import_is_fusion(path);
     if (a->adapter.count && !fusion)
-        return err_set(e, ERR_USAGE, "--adapter: %s has no adapter_fusion_config.json: nothing in it joins adapters", path);
+        return err_set(e, ERR_USAGE,
+                       "--adapter: %s has no adapter_fusion_config.json: nothing in it joins adapters", path);
     struct notes aside = { 0 };
-    char *own = import_petri_file(path), *adapter = own || fusion ? NULL : import_adapter_folder(path, &aside, e);
+    char *own = import_petri_file(path),
+         *adapter = own || fusion ? NULL : import_adapter_folder(path, &aside, e);
     int rc = e->code;
     if (fusion) rc = read_fusion(a, path, x, e);
     else if (own) rc = read_petri(a, own, x, e);
@@ -155,7 +162,8 @@ int verb_import(const struct args *a, struct err *e) {
     int rc = verb_run_name(a, &row.name, e);
     if (rc || (rc = verb_classes(a, &name, &names, e))) return rc;
     rc = verb_import_read_any(a, a->positional[0], &x, e);
-    if (!rc && names && (rc = import_name_classes(&x, (const char *const *)name, names, e))) import_release(&x);
+    if (!rc && names && (rc = import_name_classes(&x, (const char *const *)name, names, e)))
+        import_release(&x);
     verb_classes_free(name, names);
     if (!rc) {
         rc = verb_store(a, STORE_WRITE, &s, e);

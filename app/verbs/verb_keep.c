@@ -61,8 +61,9 @@ int verb_tag(const struct args *a, struct err *e) {
     int runs = runs_before_tags(a), count = a->count - runs;
     char *const *tags = a->positional + runs;
     if (!count)
-        return err_set(e, ERR_USAGE, "a tag comes after the runs; the words are all runs (a tag that is a number may stand "
-                                     "behind another)");
+        return err_set(e, ERR_USAGE,
+                       "a tag comes after the runs; the words are all runs (a tag that is a number may stand "
+                       "behind another)");
     struct store *s;
     int rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
@@ -124,7 +125,8 @@ static int name_classes(const struct args *a, struct err *e) {
 }
 
 int verb_name(const struct args *a, struct err *e) {
-    if (!a->classes && a->count < 2) return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
+    if (!a->classes && a->count < 2)
+        return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     if (a->classes && a->count > 1)
         return err_set(e, ERR_USAGE, "give a name or --classes, not both");
     if (a->classes) return name_classes(a, e);
@@ -158,18 +160,20 @@ static void describe_purge(size_t n, const struct purge_sum *sum, char out[128])
     char files[32], bytes[32];
     text_thousands(sum->files, files);
     text_thousands(sum->bytes, bytes);
-    snprintf(out, 128, "%zu %s, %s %s, %s bytes", n, n == 1 ? "run" : "runs", files, sum->files == 1 ? "file" : "files",
-             bytes);
+    snprintf(out, 128, "%zu %s, %s %s, %s bytes", n, n == 1 ? "run" : "runs", files,
+             sum->files == 1 ? "file" : "files", bytes);
 }
 
 /* *typed: the number of runs, as the user typed it or --yes stands for. */
-static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *sum, int64_t *typed, struct err *e) {
+static int ask_to_purge(const struct args *a, size_t n, const struct purge_sum *sum, int64_t *typed,
+                        struct err *e) {
     char what[128], line[64];
     *typed = (int64_t)n;
     if (a->purge.yes) return 0;
     describe_purge(n, sum, what);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-        return err_set(e, ERR_USAGE, "%s would be deleted for good: --yes says that they shall; nothing was deleted", what);
+        return err_set(e, ERR_USAGE,
+                       "%s would be deleted for good: --yes says that they shall; nothing was deleted", what);
     fprintf(stderr, "%s will be deleted for good.  Type %zu to delete: ", what, n);
     if (!fgets(line, sizeof line, stdin)) line[0] = '\0';
     line[strcspn(line, "\n")] = '\0';
@@ -200,11 +204,13 @@ static int must_be_trashed(struct store *s, int64_t id, struct err *e) {
     bool trashed = run.trashed != 0;
     store_run_release(&run);
     if (trashed) return 0;
-    return err_set(e, ERR_USAGE, "run %lld is not in the trash; petri trash %lld puts it there", (long long)id, (long long)id);
+    return err_set(e, ERR_USAGE, "run %lld is not in the trash; petri trash %lld puts it there",
+                   (long long)id, (long long)id);
 }
 
 /* What a list has, added to *id. */
-static int add_listed(struct store *s, const struct store_list *list, int64_t **id, size_t *n, struct err *e) {
+static int add_listed(struct store *s, const struct store_list *list, int64_t **id, size_t *n,
+                      struct err *e) {
     struct store_runs runs;
     int rc = store_list(s, list, &runs, e);
     if (rc) return rc;

@@ -70,7 +70,8 @@ static const struct report_column LESSON[] = {
     { "about", REPORT_TEXT, offsetof(struct lesson_row, about), .forms = REPORT_JSON },
     { "minutes", REPORT_INT, offsetof(struct lesson_row, minutes), .heading = "min" },
     { "seconds", REPORT_DOUBLE, offsetof(struct lesson_row, seconds), .forms = REPORT_JSON },
-    { "computing", REPORT_TEXT, offsetof(struct lesson_row, computing), .forms = REPORT_TABLE, .right = true },
+    { "computing", REPORT_TEXT, offsetof(struct lesson_row, computing), .forms = REPORT_TABLE,
+      .right = true },
     { "needs", REPORT_TEXT, offsetof(struct lesson_row, needs), .forms = REPORT_TABLE },
     { "model", REPORT_TEXT, offsetof(struct lesson_row, model), .forms = REPORT_JSON },
     { "task", REPORT_TEXT, offsetof(struct lesson_row, task), .forms = REPORT_JSON },
@@ -92,11 +93,18 @@ static int list_lessons(const struct args *a, struct err *e) {
     struct lesson_row *row = xcalloc((size_t)n + 1, sizeof *row);
     for (int i = 0; i < n; i++) {
         const struct lesson *l = &list[i];
-        row[i] = (struct lesson_row){ .name = l->name, .title = l->title, .about = l->about, .model = l->model, .task = l->task,
-                                      .done = lesson_done(l, database), .file = l->path, .minutes = l->minutes,
+        row[i] = (struct lesson_row){ .name = l->name,
+                                      .title = l->title,
+                                      .about = l->about,
+                                      .model = l->model,
+                                      .task = l->task,
+                                      .done = lesson_done(l, database),
+                                      .file = l->path,
+                                      .minutes = l->minutes,
                                       .seconds = learn_seconds(&here, l) };
         row[i].computing = xprintf("%.0f s", ceil(row[i].seconds));
-        row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "", l->task ? l->task : "");
+        row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "",
+                               l->task ? l->task : "");
     }
     out_rows(LESSON, a->json ? REPORT_JSON : REPORT_TABLE, row, n, sizeof *row);
     for (int i = 0; i < n; i++) free(row[i].computing), free(row[i].needs);
@@ -119,7 +127,8 @@ static void check_json(const struct lesson *l, int step, const struct lesson_res
 static void check_text(const struct lesson *l, int step, const struct lesson_result *r) {
     char text[160];
     lesson_check_text(r, text);
-    printf("%-6s line %3d  %-16s %s\n", r->ok ? "ok" : "NOT OK", l->step[step].line, l->step[step].name, text);
+    printf("%-6s line %3d  %-16s %s\n", r->ok ? "ok" : "NOT OK", l->step[step].line, l->step[step].name,
+           text);
 }
 
 /* What it trains is told where somebody looks on. */
@@ -127,7 +136,9 @@ static int replay_run(struct lesson_play *p, int step, bool json, struct err *e)
     const struct lesson_result *r = &p->progress->of[step];
     int rc = lesson_begin(p, step, e);
     bool stopping = false;
-    if (!rc && !json) fprintf(stderr, "run %lld: %s %s\n", (long long)r->run[0], p->lesson->step[step].name, p->lesson->step[step].head);
+    if (!rc && !json)
+        fprintf(stderr, "run %lld: %s %s\n", (long long)r->run[0], p->lesson->step[step].name,
+                p->lesson->step[step].head);
     while (!rc && !lesson_over(p, step, 0.1)) {
         if (!verb_interrupted() || stopping) continue;
         stopping = true;
@@ -136,7 +147,9 @@ static int replay_run(struct lesson_play *p, int step, bool json, struct err *e)
     }
     if (r->note && !json) fprintf(stderr, "run %lld: %s\n", (long long)r->run[0], r->note);
     if (stopping) return err_set(e, ERR_INTERRUPTED, "stopped");
-    return !rc && r->state == LESSON_FAILED ? err_set(e, ERR_FAILED, "%s:%d: %s", p->lesson->path, p->lesson->step[step].line, r->why) : rc;
+    return !rc && r->state == LESSON_FAILED
+               ? err_set(e, ERR_FAILED, "%s:%d: %s", p->lesson->path, p->lesson->step[step].line, r->why)
+               : rc;
 }
 
 static int replay(struct lesson_play *p, bool json, struct err *e) {
@@ -152,8 +165,9 @@ static int replay(struct lesson_play *p, bool json, struct err *e) {
     }
     lesson_checks(l, p->progress, &all, &ok);
     if (!rc && ok < all)
-        rc = err_set(e, ERR_FAILED, "%s: %d of %d checks failed on this model and task: the lesson's text may not hold here", l->name,
-                     all - ok, all);
+        rc = err_set(e, ERR_FAILED,
+                     "%s: %d of %d checks failed on this model and task: the lesson's text may not hold here",
+                     l->name, all - ok, all);
     return rc;
 }
 
@@ -165,7 +179,11 @@ static int replay_lesson(const struct args *a, const struct lesson *l, struct er
     if (rc) return rc;
     verb_train_signals();
     lesson_progress_init(&progress, l);
-    struct lesson_play p = { .lesson = l, .progress = &progress, .store = s, .model = a->model, .task = a->task,
+    struct lesson_play p = { .lesson = l,
+                             .progress = &progress,
+                             .store = s,
+                             .model = a->model,
+                             .task = a->task,
                              .jobs = jobs_new(s, workers, (struct jobs_hook){ 0 }) };
     lesson_play_on(l, &progress, p.model, p.task);
     verb_tell_own(p.model || l->model ? NULL : paths_model(), p.task || l->task ? NULL : paths_task());
@@ -206,7 +224,10 @@ int verb_learn(const struct args *a, struct err *e) {
     if (rc) return rc;
     if (a->learn.replay || a->learn.handout) rc = replay_lesson(a, &l, e);
     else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) rc = learn_on_screen(a, l.path, e);
-    else rc = err_set(e, ERR_USAGE, "petri learn %s --auto replays the lesson without questions and prints its checks", l.name);
+    else
+        rc = err_set(e, ERR_USAGE,
+                     "petri learn %s --auto replays the lesson without questions and prints its checks",
+                     l.name);
     lesson_release(&l);
     return rc;
 }

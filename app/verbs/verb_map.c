@@ -1,5 +1,5 @@
-/* petri map: vectors in two dimensions with numbers beside them; of a kept set, of rows that are drawn and kept as
- * petri embed does it, of a file, or of all moments of a run's training in turn. */
+/* petri map: vectors in two dimensions with numbers beside them; of a kept set, of rows that are drawn and
+ * kept as petri embed does it, of a file, or of all moments of a run's training in turn. */
 #include "app/verbs/verbs.h"
 
 #include <math.h>
@@ -87,7 +87,8 @@ static void look_at_points(struct result *r) {
         buf_part(&r->note, "%d of %d points %s an earlier one exactly", r->repeats, r->v.n,
                  r->repeats == 1 ? "repeats" : "repeat");
     if (r->repeats < r->v.n - 1 && equal_but_rounding(&r->v))
-        buf_part(&r->note, "the points differ by no more than their numbers are rounded: what is shown is rounding");
+        buf_part(&r->note,
+                 "the points differ by no more than their numbers are rounded: what is shown is rounding");
 }
 
 static int layout(struct result *r, struct err *e) {
@@ -208,8 +209,9 @@ static void verb_map_print_text(const struct result *r) {
     printf("%-12s %.2f\n", "seconds", r->seconds);
     print_rating("silhouette", &r->ratings.silhouette, 0);
     print_rating("purity", &r->ratings.purity, r->ratings.near);
-    if (isfinite(r->kept)) printf("%-12s %.4f  of the %d nearest are so in the map\n", "preservation", r->kept,
-                                  r->v.n > RATINGS_NEAR ? RATINGS_NEAR : r->v.n - 1);
+    if (isfinite(r->kept))
+        printf("%-12s %.4f  of the %d nearest are so in the map\n", "preservation", r->kept,
+               r->v.n > RATINGS_NEAR ? RATINGS_NEAR : r->v.n - 1);
     if (r->note.size) {
         out_text(buf_text(&r->note));
         putchar('\n');
@@ -311,14 +313,21 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
 static int refuse_others(const struct args *a, bool file, bool drawn, struct err *e) {
     const struct map_options *m = &a->map;
     if (!file && (m->labels || m->columns || m->skip))
-        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", m->labels ? "labels" : m->columns ? "columns" : "skip");
+        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE",
+                       m->labels    ? "labels"
+                       : m->columns ? "columns"
+                                    : "skip");
     if (!file && !drawn && (a->header || a->no_header || a->delimiter))
-        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE", a->header ? "header" : a->no_header ? "no-header" : "delimiter");
+        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE",
+                       a->header      ? "header"
+                       : a->no_header ? "no-header"
+                                      : "delimiter");
     const char *draws = a->task ? "task" : a->unseen ? "unseen" : a->split ? "split" : a->rows ? "rows"
                         : a->layer != PROBE_ALL_LAYERS && !m->steps                            ? "layer"
                         : a->pool != OVER_USUAL                                                ? "pool"
                                                                                                : NULL;
-    if (!drawn && draws) return err_set(e, ERR_USAGE, "--%s draws rows: give it without SET, --vectors and --steps", draws);
+    if (!drawn && draws)
+        return err_set(e, ERR_USAGE, "--%s draws rows: give it without SET, --vectors and --steps", draws);
     return 0;
 }
 

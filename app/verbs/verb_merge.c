@@ -44,17 +44,26 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         switch (x->what) {
         case STORE_MERGED_NEW:
         case STORE_MERGED_APART: buf_printf(b, "is run %lld", (long long)x->into); break;
-        case STORE_MERGED_FURTHER: buf_printf(b, "is run %lld, of which this is the further state", (long long)x->into); break;
+        case STORE_MERGED_FURTHER:
+            buf_printf(b, "is run %lld, of which this is the further state", (long long)x->into);
+            break;
         case STORE_MERGED_SAME: buf_printf(b, "is run %lld, which was there", (long long)x->into); break;
-        case STORE_MERGED_BEHIND: buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into); break;
-        case STORE_MERGED_BUSY: buf_puts(b, "is in work and was left out: merge again when it is over"); break;
+        case STORE_MERGED_BEHIND:
+            buf_printf(b, "is run %lld, which was there in a further state", (long long)x->into);
+            break;
+        case STORE_MERGED_BUSY:
+            buf_puts(b, "is in work and was left out: merge again when it is over");
+            break;
         case STORE_MERGED_DAMAGED:
-            buf_printf(b, "is run %lld, of which this is the further state, and was left out, so that the files there stay",
+            buf_printf(b,
+                       "is run %lld, of which this is the further state, and was left out, so that the files "
+                       "there stay",
                        (long long)x->into);
             break;
         }
         if (x->apart)
-            buf_printf(b, ": from step %lld on it went apart from run %lld, both stay", (long long)x->step, (long long)x->apart);
+            buf_printf(b, ": from step %lld on it went apart from run %lld, both stay", (long long)x->step,
+                       (long long)x->apart);
         if (x->damaged) {
             char *shown = text_visible(x->damaged, strlen(x->damaged));
             buf_printf(b, "; damaged: %s%s", shown, x->what == STORE_MERGED_DAMAGED ? "" : " (left out)");
@@ -63,7 +72,8 @@ static void as_text(const char *path, const struct store_merge *m, struct buf *b
         buf_puts(b, x->lacks_files ? "; its files were not there\n" : "\n");
     }
     for (size_t i = 0; i < m->sweeps; i++)
-        buf_printf(b, "%s: sweep %lld is sweep %lld\n", path, (long long)m->sweep_from[i], (long long)m->sweep_into[i]);
+        buf_printf(b, "%s: sweep %lld is sweep %lld\n", path, (long long)m->sweep_from[i],
+                   (long long)m->sweep_into[i]);
 }
 
 static bool verb_merge_is_same_file(const char *a, const char *b) {
@@ -77,7 +87,8 @@ static bool verb_merge_sound(const char *path) {
 }
 
 /* *other: what is wrong is not in the way of further databases. */
-static int merge_one(struct store *into, const char *path, bool json, struct buf *out, bool *other, struct err *e) {
+static int merge_one(struct store *into, const char *path, bool json, struct buf *out, bool *other,
+                     struct err *e) {
     struct store *from;
     struct store_merge m = { 0 };
     if (verb_merge_is_same_file(store_path(into), path))

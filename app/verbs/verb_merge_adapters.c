@@ -35,7 +35,8 @@ static int read_merge_weights(const struct args *a, struct joining *j, struct er
     }
     free(text);
     if (!rc && given && n != j->how.parts)
-        rc = err_set(e, ERR_USAGE, "--weights: %d for %d runs; there is one for each, as 0.7,0.3", n, j->how.parts);
+        rc = err_set(e, ERR_USAGE, "--weights: %d for %d runs; there is one for each, as 0.7,0.3", n,
+                     j->how.parts);
     for (int i = 0; i < j->how.parts && !given; i++) j->part[i].weight = 1.0 / j->how.parts;
     return rc;
 }
@@ -44,8 +45,9 @@ static int read_how(const struct args *a, struct joining *j, struct err *e) {
     j->how.how = (enum combine_how)a->merge.how;
     j->how.density = a->merge.density;
     if (!a->merge.density == (j->how.how != COMBINE_TIES)) return 0;
-    return err_set(e, ERR_USAGE, a->merge.density ? "--density is for --how ties"
-                                                  : "--how ties needs --density, the share of values that is kept, as 0.5");
+    return err_set(e, ERR_USAGE,
+                   a->merge.density ? "--density is for --how ties"
+                                    : "--how ties needs --density, the share of values that is kept, as 0.5");
 }
 
 /* The runs' numbers, each once, and whose head is taken. */
@@ -55,17 +57,21 @@ static int find_runs(const struct args *a, struct store *s, struct joining *j, s
     for (int i = 0; i < a->count; i++) {
         if (store_find(s, a->positional[i], &j->id[i], e)) return e->code;
         for (int k = 0; k < i; k++)
-            if (j->id[k] == j->id[i]) return err_set(e, ERR_USAGE, "run %lld is named twice", (long long)j->id[i]);
+            if (j->id[k] == j->id[i])
+                return err_set(e, ERR_USAGE, "run %lld is named twice", (long long)j->id[i]);
     }
     j->how.head = -1;
     if (!head) return 0;
     if (store_find(s, head, &of, e)) return e->code;
     for (int i = 0; i < a->count; i++)
         if (j->id[i] == of) j->how.head = i;
-    return j->how.head < 0 ? err_set(e, ERR_USAGE, "--head: run %lld is none of those that are joined", (long long)of) : 0;
+    return j->how.head < 0
+               ? err_set(e, ERR_USAGE, "--head: run %lld is none of those that are joined", (long long)of)
+               : 0;
 }
 
-static int open_runs(const struct args *a, struct store *s, struct joining *j, struct buf *said, struct err *e) {
+static int open_runs(const struct args *a, struct store *s, struct joining *j, struct buf *said,
+                     struct err *e) {
     int rc = 0;
     for (int i = 0; i < j->how.parts && !rc; i++) {
         struct opened *o = &j->run[i];
@@ -81,7 +87,8 @@ static int open_runs(const struct args *a, struct store *s, struct joining *j, s
 
 /* ---- the run ---- */
 
-/* Which runs, with the hash of the values that were taken, so that they are known whatever becomes of their numbers. */
+/* Which runs, with the hash of the values that were taken, so that they are known whatever becomes of their
+ * numbers. */
 static int describe(struct store *s, const struct joining *j, struct imported *x, struct err *e) {
     struct buf b = BUF_INIT;
     int rc = 0;
@@ -98,9 +105,11 @@ static int describe(struct store *s, const struct joining *j, struct imported *x
     x->version = xstrdup(combine_names[j->how.how]);
     if (j->how.how == COMBINE_TIES) notes_add(&x->assumed, "density %g", j->how.density);
     if (j->how.how != COMBINE_CONCAT)
-        notes_add(&x->assumed, "W_d and W_u are averaged each for itself, and a product of means is no mean of products: the change is not "
-                               "the weighted sum of the runs' changes, which --how concat gives");
-    if (j->how.head >= 0) notes_add(&x->assumed, "the head and the description are those of %s", j->part[j->how.head].name);
+        notes_add(&x->assumed, "W_d and W_u are averaged each for itself, and a product of means is no mean "
+                               "of products: the change is not the weighted sum of the runs' changes, which "
+                               "--how concat gives");
+    if (j->how.head >= 0)
+        notes_add(&x->assumed, "the head and the description are those of %s", j->part[j->how.head].name);
     return rc;
 }
 
@@ -142,7 +151,9 @@ static int join_runs(const struct args *a, struct store *s, struct joining *j, s
 int verb_merge_adapters(const struct args *a, struct err *e) {
     struct joining j = { .how.parts = a->count };
     struct store *s;
-    int rc = a->count > COMBINE_RUNS ? err_set(e, ERR_USAGE, "%d runs: at most %d are joined at once", a->count, COMBINE_RUNS) : 0;
+    int rc = a->count > COMBINE_RUNS
+                 ? err_set(e, ERR_USAGE, "%d runs: at most %d are joined at once", a->count, COMBINE_RUNS)
+                 : 0;
     if (!rc) rc = read_merge_weights(a, &j, e);
     if (!rc) rc = read_how(a, &j, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);

@@ -41,7 +41,8 @@ static int plot_ask_smooth(const struct args *a, int *level, struct err *e) {
     struct buf known = BUF_INIT;
     for (int i = 0; i <= PLOT_SMOOTH_MAX; i++)
         buf_printf(&known, "%s%g", !i ? "" : i < PLOT_SMOOTH_MAX ? ", " : " or ", plot_smooth_weight(i));
-    err_set(e, ERR_USAGE, "--smooth %g: the weight of what came before is %s", a->plot.smooth, buf_text(&known));
+    err_set(e, ERR_USAGE, "--smooth %g: the weight of what came before is %s", a->plot.smooth,
+            buf_text(&known));
     buf_release(&known);
     return e->code;
 }
@@ -79,7 +80,8 @@ static char *plot_note(const struct store_run *r, const struct plotted *p) {
     return NULL;
 }
 
-static int plot_points_of(struct plotted *p, struct store *s, const struct store_run *r, enum plot_x x, struct err *e) {
+static int plot_points_of(struct plotted *p, struct store *s, const struct store_run *r, enum plot_x x,
+                          struct err *e) {
     struct store_points points;
     int rc = store_points(s, r->id, p->key, 0, &points, e);
     if (rc) return rc;
@@ -92,14 +94,17 @@ static int plot_points_of(struct plotted *p, struct store *s, const struct store
     }
     store_points_release(&points);
     const char *lacks = series_lacks(&p->series->view, x);
-    if (lacks) return err_set(e, ERR_NOT_FOUND, "run %lld has no --x %s: %s", (long long)r->id, plot_x_name(x), lacks);
+    if (lacks)
+        return err_set(e, ERR_NOT_FOUND, "run %lld has no --x %s: %s", (long long)r->id, plot_x_name(x),
+                       lacks);
     p->data = (struct plot_data){ series_xs(&p->series->view, x, p->step, n, &p->own), p->value, n };
     return 0;
 }
 
 static int plot_add(struct plotting *f, struct store *s, int64_t id, struct err *e) {
     struct store_run r;
-    if (f->count == PLOT_RUNS) return err_set(e, ERR_USAGE, "at most %d runs are told apart in one chart", PLOT_RUNS);
+    if (f->count == PLOT_RUNS)
+        return err_set(e, ERR_USAGE, "at most %d runs are told apart in one chart", PLOT_RUNS);
     int rc = store_run(s, id, &r, e);
     if (rc) return rc;
     struct plotted *p = &f->of[f->count++];
@@ -154,8 +159,8 @@ static double *plot_smoothed(const struct plotting *f, const struct plotted *p) 
 
 /* A line a point: what is drawn, raw and smoothed. */
 static void plot_csv(const struct plotting *f, struct buf *out) {
-    buf_printf(out, "run,step,%s%svalue,smooth_%g\n", f->look.x ? plot_x_unit(f->look.x) : "", f->look.x ? "," : "",
-               plot_smooth_weight(f->look.smooth));
+    buf_printf(out, "run,step,%s%svalue,smooth_%g\n", f->look.x ? plot_x_unit(f->look.x) : "",
+               f->look.x ? "," : "", plot_smooth_weight(f->look.smooth));
     for (int i = 0; i < f->count; i++) {
         const struct plotted *p = &f->of[i];
         double *mean = plot_smoothed(f, p);
@@ -164,7 +169,8 @@ static void plot_csv(const struct plotting *f, struct buf *out) {
             text_from_double(p->data.step[k], x);
             text_from_double(p->value[k], raw);
             text_from_double(mean[k], smooth);
-            buf_printf(out, "%lld,%.0f,%s%s%s,%s\n", (long long)p->run, p->step[k], f->look.x ? x : "", f->look.x ? "," : "", raw, smooth);
+            buf_printf(out, "%lld,%.0f,%s%s%s,%s\n", (long long)p->run, p->step[k], f->look.x ? x : "",
+                       f->look.x ? "," : "", raw, smooth);
         }
         free(mean);
     }
@@ -199,14 +205,20 @@ static void plot_draw(const struct plotting *f, struct canvas *c) {
     char right[120] = "";
     size_t n = 0;
     if (f->look.smooth)
-        n = (size_t)snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(f->look.smooth), f->look.raw ? ", raw behind" : "");
+        n = (size_t)snprintf(right, sizeof right, "smooth %g%s", plot_smooth_weight(f->look.smooth),
+                             f->look.raw ? ", raw behind" : "");
     if (f->look.log) n = text_more(right, sizeof right, n, "%slog", n ? " \u00B7 " : "");
-    if (f->look.log_x) text_more(right, sizeof right, n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
-    for (int i = 0; i < f->count; i++) line[i] = (struct figure_line){ f->of[i].data, f->of[i].name, f->of[i].note };
-    figure_draw(c, &(struct figure){ .title = f->of[0].key, .right = right, .look = f->look, .line = line, .lines = f->count });
+    if (f->look.log_x)
+        text_more(right, sizeof right, n, "%slog %s", n ? " \u00B7 " : "", plot_x_unit(f->look.x));
+    for (int i = 0; i < f->count; i++)
+        line[i] = (struct figure_line){ f->of[i].data, f->of[i].name, f->of[i].note };
+    figure_draw(
+        c, &(struct figure){
+               .title = f->of[0].key, .right = right, .look = f->look, .line = line, .lines = f->count });
 }
 
-static int plot_out(const struct plotting *f, const struct args *a, enum render_form form, int w, int h, struct err *e) {
+static int plot_out(const struct plotting *f, const struct args *a, enum render_form form, int w, int h,
+                    struct err *e) {
     struct buf out = BUF_INIT;
     struct canvas c;
     int rc = 0;
@@ -215,7 +227,8 @@ static int plot_out(const struct plotting *f, const struct args *a, enum render_
     if (out.size) {
         fwrite(out.data, 1, out.size, stdout);
     } else {
-        canvas_init(&c, w, h, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+        canvas_init(&c, w, h, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE,
+                    form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
         plot_draw(f, &c);
         render_canvas(&c, form, &out);
         rc = drawing_put(a, &out, e);

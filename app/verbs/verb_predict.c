@@ -12,7 +12,8 @@
 #include "core/train/fill.h"
 #include "core/train/score.h"
 
-/* Whether output i is predicted: the most probable one, or where any number of labels applies each that is likelier than not. */
+/* Whether output i is predicted: the most probable one, or where any number of labels applies each that is
+ * likelier than not. */
 static bool is_predicted(const struct opened *o, const double *p, int i) {
     return predictor_is_multilabel(o->predictor) ? p[i] >= 0.5 : i == argmax(p, o->names);
 }
@@ -133,7 +134,8 @@ static int predict_rows(const struct opened *o, const struct args *a, struct dat
 
 /* ---- words for masks ---- */
 
-static void fill_print(const struct args *a, const struct model *m, const char *text, const struct filled *f) {
+static void fill_print(const struct args *a, const struct model *m, const char *text,
+                       const struct filled *f) {
     struct buf b = BUF_INIT;
     bool json = a->json;
     if (json) {
@@ -178,7 +180,9 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
         o.predictor = o.model ? predictor_of_words(o.model, e) : NULL;
         rc = o.predictor ? 0 : e->code;
     }
-    if (!rc) rc = predictor_fill(o.predictor, text, strlen(text), a->predict.top ? (int)a->predict.top : 5, crew, &f, e);
+    if (!rc)
+        rc = predictor_fill(o.predictor, text, strlen(text), a->predict.top ? (int)a->predict.top : 5, crew,
+                            &f, e);
     if (!rc) fill_print(a, o.model, text, &f);
     filled_release(&f);
     opened_release(&o);

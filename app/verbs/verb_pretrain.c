@@ -15,13 +15,16 @@
 #include "core/train/pretrain.h"
 
 /* The shape, and the texts: room for all. */
-static int pretrain_asked(const struct args *a, const struct run_config *c, struct option_texts *text, struct pretrain *p,
-                          struct err *e) {
+static int pretrain_asked(const struct args *a, const struct run_config *c, struct option_texts *text,
+                          struct pretrain *p, struct err *e) {
     const struct pretrain_options *o = &a->pretrain;
     *text = o->text;
-    for (int i = 0; i < a->count && text->count < OPTION_TEXTS; i++) text->at[text->count++] = a->positional[i];
+    for (int i = 0; i < a->count && text->count < OPTION_TEXTS; i++)
+        text->at[text->count++] = a->positional[i];
     if (!text->count) return err_set(e, ERR_USAGE, "petri pretrain needs --text FILE, with a text a line");
-    *p = (struct pretrain){ .text = text->at, .texts = text->count, .dev = o->dev, .vocabulary = (int)o->vocab };
+    *p = (struct pretrain){
+        .text = text->at, .texts = text->count, .dev = o->dev, .vocabulary = (int)o->vocab
+    };
     p->model = (struct fresh){ .layers = (int)o->layers, .width = (int)o->width, .heads = (int)o->heads,
                                .inner = 4 * (int)o->width, .positions = c->max_len, .seed = c->seed };
     return fresh_check(&p->model, e);
@@ -58,12 +61,14 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
         return 0;
     }
     out_text(out);
-    printf(": written from run %lld; largest logit difference from the run on 20 rows: %.2g\n", (long long)run, worst);
+    printf(": written from run %lld; largest logit difference from the run on 20 rows: %.2g\n",
+           (long long)run, worst);
     return 0;
 }
 
 /* The run in the open store, to its end, and the folder. */
-static int pretrain_run(const struct args *a, struct store *s, const struct pretrain *p, struct job_request *r, struct err *e) {
+static int pretrain_run(const struct args *a, struct store *s, const struct pretrain *p,
+                        struct job_request *r, struct err *e) {
     struct buf report = BUF_INIT;
     int64_t id = 0;
     bool made;
@@ -77,8 +82,11 @@ static int pretrain_run(const struct args *a, struct store *s, const struct pret
     if (!rc) rc = verb_train_runs(a, s, r, &seed, 1, &id, e);
     if (rc && !id && made) pretrain_undo(&r->config); /* nothing was begun */
     if (rc && e->code == ERR_INTERRUPTED && id)
-        return err_set(e, ERR_INTERRUPTED, "stopped; `petri resume %lld` goes on from there, and `petri export %lld --to hf %s` then "
-                                           "writes the model", (long long)id, (long long)id, a->out);
+        return err_set(
+            e, ERR_INTERRUPTED,
+            "stopped; `petri resume %lld` goes on from there, and `petri export %lld --to hf %s` then writes "
+            "the model",
+            (long long)id, (long long)id, a->out);
     return rc ? rc : pretrain_write(a, s, id, e);
 }
 

@@ -64,9 +64,14 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
     }
     compose_take_method(v, &m);
     s->ui.first = (struct first_view){
-        .model = model, .task = task, .model_ready = s->have_arch, .task_ready = s->have_task,
-        .fetch = s->have_arch && s->have_task ? NULL : paths_fetch(), .stand_in = s->stand_in = paths_stand_in(model, task),
-        .cores = (int)sysconf(_SC_NPROCESSORS_ONLN), .kernel = blas_facts()->kernel,
+        .model = model,
+        .task = task,
+        .model_ready = s->have_arch,
+        .task_ready = s->have_task,
+        .fetch = s->have_arch && s->have_task ? NULL : paths_fetch(),
+        .stand_in = s->stand_in = paths_stand_in(model, task),
+        .cores = (int)sysconf(_SC_NPROCESSORS_ONLN),
+        .kernel = blas_facts()->kernel,
         .terminal_colours = a->ansi ? 256 : 0,
     };
     free(folder);
@@ -74,14 +79,16 @@ static int place_method(struct scene *s, const struct args *a, bool first, struc
 }
 
 /* The rows of Runs, or of the trash; which of them --filter lets through, and the columns that are kept. */
-static int place_rows(struct scene *s, struct store *store, const struct args *a, enum screen_id screen, struct err *e) {
+static int place_rows(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
+                      struct err *e) {
     struct runs_view *v = &s->ui.runs;
     char *columns;
     bool list = screen == SCREEN_RUNS;
     const char *filter = list && a->render.filter ? a->render.filter : "";
     v->trash = list && a->render.trash;
-    if (strlen(filter) >= sizeof v->filter) return err_set(e, ERR_USAGE, "--filter: longer than the %zu bytes that the screen takes",
-                                                           sizeof v->filter - 1);
+    if (strlen(filter) >= sizeof v->filter)
+        return err_set(e, ERR_USAGE, "--filter: longer than the %zu bytes that the screen takes",
+                       sizeof v->filter - 1);
     snprintf(v->filter, sizeof v->filter, "%s", filter);
     int rc = background__runs(store, v->trash, filter, NULL, &s->runs, e);
     if (!rc && *s->runs->error) rc = err_set(e, ERR_USAGE, "--filter: %s", s->runs->error);
@@ -99,11 +106,13 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
 static void place_extras(struct scene *s, struct store *store) {
     const struct runs_view *v = &s->ui.runs;
     if (s->ui.screen != SCREEN_RUNS || !s->runs || (!v->visible[COL_DISK] && !v->visible[COL_CURVE])) return;
-    row_extras_fill(&s->extras, store, &s->runs->stored, s->runs->row, v->visible[COL_DISK], v->visible[COL_CURVE], &s->runs->curves);
+    row_extras_fill(&s->extras, store, &s->runs->stored, s->runs->row, v->visible[COL_DISK],
+                    v->visible[COL_CURVE], &s->runs->curves);
 }
 
 /* Runs, and the run in focus: the one asked for, or the newest. */
-static int place_runs(struct scene *s, struct store *store, const struct args *a, enum screen_id screen, struct err *e) {
+static int place_runs(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
+                      struct err *e) {
     int rc = place_rows(s, store, a, screen, e);
     if (rc) return rc;
     int64_t id = 0;
@@ -115,10 +124,19 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     if (rc) return rc;
     const struct run_row *r = &s->detail->view.run;
     s->ui.detail = s->detail->view;
-    s->job = (struct job_row){ .id = id, .state = r->state, .method = r->method, .task = r->task, .seed = r->seed,
-                           .step = r->step, .steps = r->steps, .seconds_left = -1, .best = r->best,
-                           .loss = r->final_loss, .reason = r->reason, .constant = r->constant,
-                           .none_valid = r->none_valid };
+    s->job = (struct job_row){ .id = id,
+                               .state = r->state,
+                               .method = r->method,
+                               .task = r->task,
+                               .seed = r->seed,
+                               .step = r->step,
+                               .steps = r->steps,
+                               .seconds_left = -1,
+                               .best = r->best,
+                               .loss = r->final_loss,
+                               .reason = r->reason,
+                               .constant = r->constant,
+                               .none_valid = r->none_valid };
     s->ui.train.job = &s->job;
     s->ui.train.jobs = 1;
     s->ui.train.focus = id;
@@ -143,8 +161,10 @@ static int choose_loss(struct train_view *v, const struct args *a, struct err *e
     }
     struct buf has = BUF_INIT;
     for (int i = 0; i < s->terms; i++) buf_printf(&has, "%s%s", i ? ", " : "parts, ", s->term[i].name);
-    for (int i = 0; i < s->tasks; i++) buf_printf(&has, "%s%s", i ? ", " : has.size ? ", tasks, " : "tasks, ", s->task[i].name);
-    err_set(e, ERR_USAGE, "--loss %s: the run has %s", of, has.size ? buf_text(&has) : "one loss, of one task");
+    for (int i = 0; i < s->tasks; i++)
+        buf_printf(&has, "%s%s", i ? ", " : has.size ? ", tasks, " : "tasks, ", s->task[i].name);
+    err_set(e, ERR_USAGE, "--loss %s: the run has %s", of,
+            has.size ? buf_text(&has) : "one loss, of one task");
     buf_release(&has);
     return e->code;
 }
@@ -172,18 +192,22 @@ static int place_insight(struct scene *s, struct store *store, const struct args
                          struct err *e) {
     int64_t id = 0, set[MAP_PANELS];
     bool map = screen == SCREEN_MAP, steps = a->render.steps;
-    struct insight_subject what = { .model = verb_shown_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL };
+    struct insight_subject what = {
+        .model = verb_shown_model(a), .run = &id, .set = set, .task_at = INSPECT_USUAL
+    };
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && a->run) rc = store_find(store, a->run, &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
     if (!rc && a->render.matrix) return place_matrix(s, store, a, screen, e);
-    if (!rc && steps && (!id || what.sets || !map)) rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
+    if (!rc && steps && (!id || what.sets || !map))
+        rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
     if (rc) return rc;
     what.task = verb_shown_task(a);
     what.runs = id > 0;
     what.run_task = id > 0 ? a->task : NULL;
     what.unseen = a->unseen;
-    if (what.unseen && id <= 0) return err_set(e, ERR_USAGE, "--unseen goes with --run, of a run of several tasks");
+    if (what.unseen && id <= 0)
+        return err_set(e, ERR_USAGE, "--unseen goes with --run, of a run of several tasks");
     rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
     s->ui.map.subject[0] = what.sets ? set[0] : id;
     s->ui.map.subjects = what.sets ? what.sets : what.runs;
@@ -234,7 +258,8 @@ static void verb_render_print_json(const struct ui *ui, const char *form, const 
     out_line(&b);
 }
 
-static int verb_render_print(const struct ui *ui, enum render_form form, const struct args *a, struct err *e) {
+static int verb_render_print(const struct ui *ui, enum render_form form, const struct args *a,
+                             struct err *e) {
     static const char *const names[RENDER_FORMS] = { "text", "ansi", "svg", "png" };
     struct buf out = BUF_INIT;
     int rc = 0;
@@ -248,7 +273,11 @@ static int verb_render_print(const struct ui *ui, enum render_form form, const s
 static int unknown_screen(struct err *e) {
     struct buf b = BUF_INIT;
     for (int i = 0; i < SCREEN_COUNT; i++)
-        buf_printf(&b, "%s%s", !i ? "" : i < SCREEN_COUNT - 1 ? ", " : " or ", screen_at((enum screen_id)i)->name);
+        buf_printf(&b, "%s%s",
+                   !i                     ? ""
+                   : i < SCREEN_COUNT - 1 ? ", "
+                                          : " or ",
+                   screen_at((enum screen_id)i)->name);
     err_set(e, ERR_USAGE, "--screen is %s", buf_text(&b));
     buf_release(&b);
     return e->code;
@@ -265,7 +294,8 @@ int verb_render(const struct args *a, struct err *e) {
     int rc = a->size ? render_size(a->size, &w, &h, e) : 0;
     if (!rc) rc = drawing_form(a, &form, e);
     if (rc) return rc;
-    ui_init(&s.ui, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE, form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
+    ui_init(&s.ui, a->ascii ? GLYPHS_ASCII : GLYPHS_BRAILLE,
+            form == RENDER_TEXT ? COLOURS_NONE : COLOURS_256);
     struct store *store = NULL;
     struct err absent = ERR_INIT;
     char *path = verb_database(a, &absent);
@@ -278,10 +308,12 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc && store) rc = place_runs(&s, store, a, screen, e);
     if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
     if (!rc && a->render.loss)
-        rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e) : err_set(e, ERR_USAGE, "--loss is for --screen train");
+        rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e)
+                                    : err_set(e, ERR_USAGE, "--loss is for --screen train");
     if (!rc && a->render.filter && screen != SCREEN_COMPARE && screen != SCREEN_RUNS)
         rc = err_set(e, ERR_USAGE, "--filter is for --screen runs and compare");
-    if (!rc && a->render.trash && screen != SCREEN_RUNS) rc = err_set(e, ERR_USAGE, "--trash is for --screen runs");
+    if (!rc && a->render.trash && screen != SCREEN_RUNS)
+        rc = err_set(e, ERR_USAGE, "--trash is for --screen runs");
     if (!rc && (a->render.sweep || a->render.part >= 0 || a->cost >= 0) && screen != SCREEN_SWEEP)
         rc = err_set(e, ERR_USAGE, "--sweep, --part and --cost are for --screen sweep");
     if (!rc && screen == SCREEN_DATA) {

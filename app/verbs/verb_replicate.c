@@ -34,13 +34,15 @@ static void print_tables(const struct experiment *x, const struct experiment_res
     struct experiment_cell_line *cell = xcalloc((size_t)x->cells + 1, sizeof *cell);
     struct experiment_contrast_line *contrast = xcalloc((size_t)x->contrasts + 1, sizeof *contrast);
     for (int i = 0; i < x->cells; i++)
-        cell[i] = (struct experiment_cell_line){ x->cell[i].id, x->cell[i].published, experiment_cell_spread(x, r, i) };
+        cell[i] = (struct experiment_cell_line){ x->cell[i].id, x->cell[i].published,
+                                                 experiment_cell_spread(x, r, i) };
     for (int i = 0; i < x->contrasts; i++) contrast[i] = experiment_contrast_line(x, r, i);
     char *head = xprintf("%s: %s", x->name, x->claim);
     out_text(head);
     putchar('\n');
     out_rows(experiment_cell_columns, REPORT_TABLE, cell, x->cells, sizeof *cell);
-    if (x->contrasts) out_rows(experiment_contrast_columns, REPORT_TABLE, contrast, x->contrasts, sizeof *contrast);
+    if (x->contrasts)
+        out_rows(experiment_contrast_columns, REPORT_TABLE, contrast, x->contrasts, sizeof *contrast);
     free(head), free(cell), free(contrast);
 }
 
@@ -74,8 +76,8 @@ static int verb_replicate_write_files(const struct args *a, const struct outfile
 }
 
 /* One experiment after another; their results as one list. */
-static int run_all(const struct args *a, const struct replicate *how, struct buf *json, struct buf *page, int *lacking,
-                   struct err *e) {
+static int run_all(const struct args *a, const struct replicate *how, struct buf *json, struct buf *page,
+                   int *lacking, struct err *e) {
     const char *from = a->from;
     struct experiment *x = xcalloc(1, sizeof *x);
     struct experiment_result *r = xcalloc(1, sizeof *r);
@@ -104,8 +106,12 @@ static int run_all(const struct args *a, const struct replicate *how, struct buf
 
 int verb_replicate(const struct args *a, struct err *e) {
     int64_t minutes = a->replicate.budget;
-    struct replicate how = { .data = a->replicate.data, .dry = a->replicate.dry_run, .all = a->replicate.all, .workers = verb_workers(a),
-                             .interrupted = verb_interrupted, .tell = verb_replicate_tell };
+    struct replicate how = { .data = a->replicate.data,
+                             .dry = a->replicate.dry_run,
+                             .all = a->replicate.all,
+                             .workers = verb_workers(a),
+                             .interrupted = verb_interrupted,
+                             .tell = verb_replicate_tell };
     how.until = minutes ? clock_seconds() + 60.0 * (double)minutes : INFINITY;
     char *database = verb_database(a, e);
     if (!database) return e->code;
@@ -122,7 +128,8 @@ int verb_replicate(const struct args *a, struct err *e) {
         rc = run_all(a, &how, &json, &page, &lacking, e);
         if (!rc) rc = verb_replicate_write_files(a, &g, &json, &page, e);
         if (!rc && a->json) out_line(&json);
-        if (!rc && lacking) fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
+        if (!rc && lacking)
+            fprintf(stderr, "replicate: %d runs and measures are missing; the same line goes on\n", lacking);
         if (stored) rc = verb_close(how.store, rc, e);
     }
     buf_release(&json);

@@ -28,7 +28,9 @@ char *verb_database(const struct args *a, struct err *e) {
     char *path = given ? xstrdup(given) : paths_database(&guessed, e);
     if (!guessed || said) return path;
     char *shown = text_visible(path, strlen(path));
-    fprintf(stderr, "petri: HOME is not set to an absolute path; the history is %s (--db FILE names another)\n", shown);
+    fprintf(stderr,
+            "petri: HOME is not set to an absolute path; the history is %s (--db FILE names another)\n",
+            shown);
     free(shown);
     said = true;
     return path;
@@ -115,7 +117,8 @@ static void verb_runs_value_text(const struct store_value *v, char out[32]) {
     else snprintf(out, 32, "%.4f", v->v);
 }
 
-static int verb_runs_print_table(struct store *s, const struct store_runs *runs, enum store_format form, struct err *e) {
+static int verb_runs_print_table(struct store *s, const struct store_runs *runs, enum store_format form,
+                                 struct err *e) {
     int64_t *id = xcalloc(runs->count + 1, sizeof *id);
     for (size_t i = 0; i < runs->count; i++) id[i] = runs->run[i].id;
     int rc = run_table_write(s, id, runs->count, form, (struct store_sink){ NULL, verb_to_stdout }, e);
@@ -231,7 +234,8 @@ static void show_tasks(struct store *s, const struct store_run *r) {
 static void show_shots(struct store *s, const struct store_run *r) {
     struct shots_results results;
     struct err e = ERR_INIT;
-    if (!shots_is(r) || shots_results(s, r, &results, &e)) return; /* what is stored is shown below all the same */
+    if (!shots_is(r) || shots_results(s, r, &results, &e))
+        return; /* what is stored is shown below all the same */
     shots_table_print(&results, 1);
     shots_results_release(&results);
 }
@@ -253,8 +257,8 @@ static void show_text(struct store *s, const struct store_run *r) {
     text_thousands(r->head, head);
     text_thousands(r->model_values, model);
     show_line("name", r->name);
-    printf("run %lld, %s, step %lld of %lld\n", (long long)r->id, store_state_name(r->state), (long long)r->step,
-           (long long)r->steps);
+    printf("run %lld, %s, step %lld of %lld\n", (long long)r->id, store_state_name(r->state),
+           (long long)r->step, (long long)r->steps);
     char *took = run_row_took(r), *memory = run_row_memory(r);
     show_line("took", took);
     show_line("peak memory", memory);
@@ -298,7 +302,10 @@ static void show_text(struct store *s, const struct store_run *r) {
             printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
             if (v->value.undefined) printf(" (%s)", v->value.undefined);
             printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",
-                   !decides ? "" : v->none_valid ? "  no answer is valid" : v->constant ? "  constant predictions" : "");
+                   !decides        ? ""
+                   : v->none_valid ? "  no answer is valid"
+                   : v->constant   ? "  constant predictions"
+                                   : "");
         }
         store_evals_release(&evals);
     }

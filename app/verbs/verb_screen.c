@@ -14,11 +14,15 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s, struct buf *said, struct err *e) {
+int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s,
+                        struct buf *said, struct err *e) {
     const struct {
         enum setting setting;
         const char *value;
-    } given[] = { { SETTING_THEME, o->theme }, { SETTING_MOUSE, o->mouse }, { SETTING_MODEL, a->model }, { SETTING_TASK, a->task } };
+    } given[] = { { SETTING_THEME, o->theme },
+                  { SETTING_MOUSE, o->mouse },
+                  { SETTING_MODEL, a->model },
+                  { SETTING_TASK, a->task } };
     char *path = settings_path();
     settings_init(s);
     if (path) settings_read(s, path, said);
@@ -88,11 +92,13 @@ int verb_watch(const struct args *a, struct err *e) {
         .watch = !a->flag, .notes = a->flag,
         .terminal = { a->no_color, a->ascii },
     };
-    if (!rc && with.notes && a->count) rc = err_set(e, ERR_USAGE, "--lesson follows a lesson, and takes no run");
+    if (!rc && with.notes && a->count)
+        rc = err_set(e, ERR_USAGE, "--lesson follows a lesson, and takes no run");
     if (!rc) rc = wait_for_history(a, &with.store, e);
     if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
     if (!rc && with.notes && term_is_plain())
-        rc = err_set(e, ERR_USAGE, "notes are drawn on a screen, which this terminal is not (TERM=dumb, or no terminal)");
+        rc = err_set(e, ERR_USAGE,
+                     "notes are drawn on a screen, which this terminal is not (TERM=dumb, or no terminal)");
     if (rc && with.store) rc = verb_close(with.store, rc, e);
     else if (!rc && term_is_plain()) rc = verb_close(with.store, plain_watch(with.store, with.run, e), e);
     else if (!rc) rc = session_run(&with, e);

@@ -14,7 +14,8 @@
 static void settings_json(const struct settings *s, const char *path) {
     struct buf b = BUF_INIT;
     json_put(&b, "{path:%s", path);
-    for (int i = 0; i < SETTING_COUNT; i++) json_member_string(&b, setting_name((enum setting)i), s->value[i]);
+    for (int i = 0; i < SETTING_COUNT; i++)
+        json_member_string(&b, setting_name((enum setting)i), s->value[i]);
     buf_putc(&b, '}');
     out_line(&b);
 }
@@ -31,11 +32,13 @@ int verb_settings(const struct args *a, struct err *e) {
     for (int i = 0; !rc && i < a->count; i++) { /* name=value */
         char *name = xstrdup(a->positional[i]), *equals = strchr(name, '=');
         if (equals) *equals = 0;
-        rc = equals ? settings_set(&s, name, equals + 1, e) : err_set(e, ERR_USAGE, "\"%s\": name=value is wanted", a->positional[i]);
+        rc = equals ? settings_set(&s, name, equals + 1, e)
+                    : err_set(e, ERR_USAGE, "\"%s\": name=value is wanted", a->positional[i]);
         free(name);
     }
     bool write = a->flag;
-    if (!rc && a->count && !write) rc = err_set(e, ERR_USAGE, "--write says that they shall be written to %s", path);
+    if (!rc && a->count && !write)
+        rc = err_set(e, ERR_USAGE, "--write says that they shall be written to %s", path);
     if (!rc && write) rc = settings_write(&s, path, e);
     if (!rc && a->json) settings_json(&s, path);
     else if (!rc && write) printf("written: %s\n", path);

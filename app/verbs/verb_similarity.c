@@ -14,7 +14,11 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum { FEW_ROWS = 40, MOST_NAMES = 2000, EACH_TASK = 64 /* of each task, at least, where tasks are told apart */ };
+enum {
+    FEW_ROWS = 40,
+    MOST_NAMES = 2000,
+    EACH_TASK = 64 /* of each task, at least, where tasks are told apart */
+};
 
 struct similarity_choice {
     enum matrix_of of;
@@ -164,8 +168,10 @@ static int choose_head(const struct args *a, struct similarity_choice *c, struct
     c->row = a->similarity.row;
     c->first = c->head <= 0;
     if (c->of != OF_ATTENTION)
-        return c->head >= 0 || c->row ? err_set(e, ERR_USAGE, "--row and --head belong to --of attention") : 0;
-    if (!c->row) return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
+        return c->head >= 0 || c->row ? err_set(e, ERR_USAGE, "--row and --head belong to --of attention")
+                                      : 0;
+    if (!c->row)
+        return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
     if (a->count > 1) return err_set(e, ERR_USAGE, "--of attention takes one run, or the model");
     return 0;
 }
@@ -227,7 +233,8 @@ static bool wants_vectors(const struct similarity_choice *c, const struct probe 
 
 static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int sides,
                                       struct similarity_choice *c, struct err *e) {
-    if (sides == 2 && !p[0].opened.run) q->draw.own = &p[1].opened; /* the model beside a run: on the run's rows */
+    if (sides == 2 && !p[0].opened.run)
+        q->draw.own = &p[1].opened; /* the model beside a run: on the run's rows */
     for (int i = 0; i < sides; i++) {
         int layer, rc = asked_rows(q, &p[i], e);
         if (!rc && wants_vectors(c, &p[i], &layer)) rc = probe_embed(&p[i], layer, &q->look, e);
@@ -238,7 +245,10 @@ static int verb_similarity_draw_sides(struct asked *q, struct probe *p, int side
 
 /* Enough rows of each task, where the user did not say how many. */
 static void draw_enough(const struct args *a, struct asked *q, const struct probe *p) {
-    int tasks = (q->sources ? q->sources : p->opened.predictor ? predictor_tasks(p->opened.predictor) : 1) + q->unseens;
+    int tasks = (q->sources            ? q->sources
+                 : p->opened.predictor ? predictor_tasks(p->opened.predictor)
+                                       : 1) +
+                q->unseens;
     if (!a->rows && q->draw.most < (int64_t)EACH_TASK * tasks) q->draw.most = (int64_t)EACH_TASK * tasks;
 }
 
@@ -249,7 +259,8 @@ static int verb_similarity_find_row(const struct rowset *r, int64_t row, int *at
     return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
 }
 
-static int compute(struct matrix *m, struct probe *p, int sides, const struct similarity_choice *c, struct crew *crew, struct err *e) {
+static int compute(struct matrix *m, struct probe *p, int sides, const struct similarity_choice *c,
+                   struct crew *crew, struct err *e) {
     const struct probe *side[2] = { &p[0], &p[1] };
     int row;
     switch (c->of) {
@@ -264,7 +275,9 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     default: break;
     }
     int rc = verb_similarity_find_row(&p[0].rows, c->row, &row, e);
-    return rc ? rc : matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
+    return rc ? rc
+              : matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1,
+                                 e);
 }
 
 static int verb_similarity_compare(const struct args *a, struct store *s, struct asked *q,
@@ -273,7 +286,8 @@ static int verb_similarity_compare(const struct args *a, struct store *s, struct
     struct matrix m = { 0 };
     int sides = 0;
     int rc = verb_similarity_open_sides(a, s, c->of, p, &sides, e);
-    if (!rc && c->of == OF_ATTENTION && sides > 1) rc = err_set(e, ERR_USAGE, "--of attention takes a run or --model, not both");
+    if (!rc && c->of == OF_ATTENTION && sides > 1)
+        rc = err_set(e, ERR_USAGE, "--of attention takes a run or --model, not both");
     c->layer = p[0].layers;
     if (!rc) rc = asked_layer(a, c->of == OF_ATTENTION ? 1 : 0, p[0].layers, &c->layer, e);
     if (!rc && c->layer == PROBE_RETRIEVER && c->of != OF_CLASSES && c->of != OF_ROWS)

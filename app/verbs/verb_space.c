@@ -144,14 +144,18 @@ static int verb_space_read_classes(const char *text, int tasks, int *out, struct
     int64_t v = 0;
     int n = 0, rc = 0;
     while (!rc && (part = text_item(&rest))) {
-        if (n == tasks) rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks, tasks == 1 ? "" : "s");
+        if (n == tasks)
+            rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks,
+                         tasks == 1 ? "" : "s");
         else if (!text_to_int(part, &v) || v < 1 || v > 100000)
-            rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text, part);
+            rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text,
+                         part);
         else out[n++] = (int)v;
     }
     free(copy);
     if (!rc && n != 1 && n != tasks)
-        rc = err_set(e, ERR_USAGE, "--classes %s: %d numbers for %d tasks; say one for each, or one for all", text, n, tasks);
+        rc = err_set(e, ERR_USAGE, "--classes %s: %d numbers for %d tasks; say one for each, or one for all",
+                     text, n, tasks);
     for (int i = n; !rc && i < tasks; i++) out[i] = out[0];
     return rc;
 }
@@ -200,8 +204,8 @@ struct plan *verb_plan(const struct method *m, const struct arch *arch, const st
     return plan_new_tasks(m, arch, &all, e);
 }
 
-static int count_one(const struct args *a, const struct method *m, const struct arch *arch, const struct stages *s, int k,
-                     struct err *e) {
+static int count_one(const struct args *a, const struct method *m, const struct arch *arch,
+                     const struct stages *s, int k, struct err *e) {
     struct plan *p = verb_plan(m, arch, a, e);
     int rc = p ? s ? stage_narrow(s, k, p, e) : 0 : e->code;
     if (rc) {
@@ -220,7 +224,8 @@ static int count_one(const struct args *a, const struct method *m, const struct 
 }
 
 /* Each of them as it trains. */
-static int count_stages(const struct args *a, const struct stages *s, const struct arch *arch, struct err *e) {
+static int count_stages(const struct args *a, const struct stages *s, const struct arch *arch,
+                        struct err *e) {
     bool json = a->json;
     int rc = 0;
     if (json) printf("{\"stages\":[");
@@ -244,7 +249,8 @@ int verb_count(const struct args *a, struct err *e) {
         stages_free(s);
         return err_set(e, ERR_USAGE, "--method: the stages say what each trains; leave --method out");
     }
-    if (!s && !text) return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
+    if (!s && !text)
+        return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
     int rc = s ? 0 : verb_method_of(a, text, &m, e);
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
@@ -307,8 +313,9 @@ static void methods_json(const struct own_methods *own) {
         add_axis(&b, "source", &p->method, axis_source);
         buf_putc(&b, '}');
         char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
-        json_put(&b, "paper:%s,sizes:%s,lr:%f,same_as:%s,text:%s,modules:%s,note:%s}", p->paper, p->sizes, p->lr,
-                 p->root_alpha ? NULL : p->same_as, text, spelled, p->note); /* another scale is another point */
+        json_put(&b, "paper:%s,sizes:%s,lr:%f,same_as:%s,text:%s,modules:%s,note:%s}", p->paper, p->sizes,
+                 p->lr, p->root_alpha ? NULL : p->same_as, text, spelled,
+                 p->note); /* another scale is another point */
         free(text);
         free(spelled);
     }
@@ -348,7 +355,8 @@ static int methods_export(const struct args *a, const char *path, const char *to
 
 /* --save, --forget, --export, --import: one of them; *done false where none was asked for. */
 static int methods_change(const struct args *a, const char *path, bool *done, struct err *e) {
-    const char *save = a->methods.save, *forget = a->methods.forget, *to = a->methods.to, *from = a->methods.from;
+    const char *save = a->methods.save, *forget = a->methods.forget, *to = a->methods.to,
+               *from = a->methods.from;
     int asked = (save != NULL) + (forget != NULL) + (to != NULL) + (from != NULL), rc = 0, count = 0;
     bool replaced = false;
     *done = asked > 0;
@@ -367,7 +375,8 @@ int verb_methods(const struct args *a, struct err *e) {
     struct own_methods own = { 0 };
     struct err ignored = ERR_INIT;
     bool changes = a->methods.save || a->methods.forget || a->methods.to || a->methods.from || a->method;
-    char *path = own_methods_path(changes ? e : &ignored); /* an account without a home has the published ones */
+    char *path = own_methods_path(changes ? e
+                                          : &ignored); /* an account without a home has the published ones */
     int rc = path ? methods_change(a, path, &done, e) : changes ? e->code : 0;
     if (!rc && !changes) {
         if (path) rc = own_methods_read(path, &own, e);
@@ -428,7 +437,9 @@ int verb_models(const struct args *a, struct err *e) {
     free(row);
     assets_free(name, n);
     if (!json && n) verb_tell_own(paths_model(), NULL);
-    else if (!json) printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n", paths_fetch());
+    else if (!json)
+        printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n",
+               paths_fetch());
     return 0;
 }
 
@@ -482,7 +493,8 @@ int verb_encode(const struct args *a, struct err *e) {
     struct encoded x;
     real *cls = NULL, *mean = NULL;
     if (!rc)
-        rc = model_encode_text(m, text, second, (size_t)longest, &x, vectors ? &cls : NULL, vectors ? &mean : NULL, e);
+        rc = model_encode_text(m, text, second, (size_t)longest, &x, vectors ? &cls : NULL,
+                               vectors ? &mean : NULL, e);
     if (!rc) {
         if (json) encode_json(m, &x, second, cls, mean);
         else encode_text(m, &x);

@@ -57,11 +57,10 @@ static int list_row(void *self, int count, const struct store_cell *cells) {
 static int verb_sweep_list(const struct args *a, struct store *s, struct err *e) {
     struct listing l = { a->json, BUF_INIT };
     if (l.json) buf_putc(&l.out, '[');
-    int rc = store_sql(
-        s,
-        "SELECT s.id, s.name, (SELECT count(*) FROM run r WHERE r.sweep = s.id AND r.trashed IS NULL) FROM sweep s"
-        " ORDER BY s.id",
-        (struct store_rows){ .self = &l, .row = list_row }, e);
+    int rc = store_sql(s,
+                       "SELECT s.id, s.name, (SELECT count(*) FROM run r WHERE r.sweep = s.id AND r.trashed "
+                       "IS NULL) FROM sweep s ORDER BY s.id",
+                       (struct store_rows){ .self = &l, .row = list_row }, e);
     if (l.json) buf_putc(&l.out, ']');
     if (!rc && l.json) {
         out_line(&l.out);
@@ -75,7 +74,8 @@ static int verb_sweep_list(const struct args *a, struct store *s, struct err *e)
 
 /* ---- running ---- */
 
-/* A run that pauses by itself (a full disk) is tried again every few seconds: told at once, then once a minute. */
+/* A run that pauses by itself (a full disk) is tried again every few seconds: told at once, then once a
+ * minute. */
 static bool tells_pause(void) {
     static atomic_llong told = -60000;
     long long last = atomic_load(&told), now = clock_ms();
@@ -86,7 +86,9 @@ static void verb_sweep_tell(void *self, const struct event *e) {
     bool why = e->text && *e->text;
     (void)self;
     if (e->kind != EVENT_STATE) return;
-    if (e->state == RUN_PAUSED ? !why || !tells_pause() : e->state != RUN_FINISHED && e->state != RUN_FAILED && e->state != RUN_STOPPED)
+    if (e->state == RUN_PAUSED
+            ? !why || !tells_pause()
+            : e->state != RUN_FINISHED && e->state != RUN_FAILED && e->state != RUN_STOPPED)
         return;
     char *text = why ? text_visible(e->text, strlen(e->text)) : xprintf("at step %lld", (long long)e->step);
     fprintf(stderr, "run %lld %s%s %s%s\n", (long long)e->run, run_state_name(e->state), why ? ":" : "", text,
@@ -107,7 +109,11 @@ struct jobs_hook verb_sweep_hook(void) {
 
 int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, int at_once,
                     bool (*mine)(void *self, int cell, int seed), void *self, struct err *e) {
-    const struct sweep_worker how = { .at_once = at_once ? at_once : workers > 1 ? workers : 2, .mine = mine, .say = say_line,
+    const struct sweep_worker how = { .at_once = at_once       ? at_once
+                                                 : workers > 1 ? workers
+                                                               : 2,
+                                      .mine = mine,
+                                      .say = say_line,
                                       .self = self };
     struct sweep_work *w = sweep_work_new(p, s, j, &how, e);
     bool left = w != NULL;
@@ -124,7 +130,8 @@ int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int w
         else clock_sleep_ms(50);
     }
     if (!rc && sweep_work_stopped(w))
-        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri sweep resume %lld` goes on from there", (long long)p->id);
+        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri sweep resume %lld` goes on from there",
+                     (long long)p->id);
     sweep_work_free(w);
     return rc;
 }
@@ -143,12 +150,15 @@ static int verb_sweep_taken(const struct sweep_plan *p, struct store *s, struct 
 static int verb_sweep_carry_out(const struct args *a, struct sweep_plan *p, struct store *s, struct jobs *j,
                                 int workers, struct err *e) {
     if (a->sweep.slurm && p->spec.halving)
-        return err_set(e, ERR_USAGE, "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
-                                     "databases of their own do not see; leave one of the two out");
+        return err_set(
+            e, ERR_USAGE,
+            "--slurm: a sweep with --halving waits at its rungs for all its cells, which tasks with "
+            "databases of their own do not see; leave one of the two out");
     if (a->sweep.slurm) return verb_sweep_slurm(a, p, s, workers, e);
     int rc = sweep_plan_find(p, s, e), lacking = sweep_plan_lacking(p);
     if (!rc && !p->id) rc = sweep_plan_keep(p, s, e);
-    if (!rc) fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
+    if (!rc)
+        fprintf(stderr, "sweep %lld: %d cells, %d runs to do\n", (long long)p->id, p->cells.count, lacking);
     if (!rc) rc = verb_sweep_taken(p, s, e);
     if (!rc) rc = verb_sweep_work(p, s, j, workers, (int)a->sweep.at_once, NULL, NULL, e);
     if (!rc) rc = store_flush(s, e);
@@ -176,8 +186,8 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
         }
         char *size = sweep_plan_size(p, i);
         if (x->valid)
-            printf("%d run%s, %lld trained values%s", p->spec.seeds, p->spec.seeds == 1 ? "" : "s", (long long)x->trained,
-                   size ? ": " : "");
+            printf("%d run%s, %lld trained values%s", p->spec.seeds, p->spec.seeds == 1 ? "" : "s",
+                   (long long)x->trained, size ? ": " : "");
         out_text(!x->valid ? x->reason : size ? size : "");
         putchar('\n');
         free(size);
@@ -194,7 +204,8 @@ static int dry_run(const struct args *a, struct sweep_plan *p, struct store *s, 
     return rc;
 }
 
-/* Whether a given option says something of the sweep itself; the others are about what is told, and how it is worked on. */
+/* Whether a given option says something of the sweep itself; the others are about what is told, and how it is
+ * worked on. */
 static bool of_spec(const struct args *a, int given) { return a->option[given].spec->fills == FILLS_CONFIG; }
 
 /* The spec of the options, or of a file. */
@@ -242,8 +253,10 @@ static int extend(const struct args *a, struct sweep_plan *p, struct jobs *j, st
         if (of_spec(a, i) && a->option[i].value != a->sweep.budget)
             more[n++] = (struct sweep_more){ a->option[i].spec->name, args_typed(a, i) };
     if (!n)
-        return err_set(e, ERR_USAGE, "petri sweep extend ID: what by? --seeds 4,5 besides those it has, or further values of its "
-                                     "options, as --lr '{1e-2,3e-2}'");
+        return err_set(
+            e, ERR_USAGE,
+            "petri sweep extend ID: what by? --seeds 4,5 besides those it has, or further values of its "
+            "options, as --lr '{1e-2,3e-2}'");
     return sweep_plan_extend(p, more, n, j, e);
 }
 
@@ -258,9 +271,11 @@ static int check_of_history(const struct args *a, const char *word, int64_t id, 
     for (int i = 0; strcmp(word, "extend") && i < a->given; i++) {
         const char *name = a->option[i].spec->name;
         if (!of_spec(a, i) || (a->option[i].value == a->sweep.budget && !strcmp(word, "resume"))) continue;
-        return err_set(e, ERR_USAGE, "--%s says nothing to `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds values, and "
-                                     "without a number it begins a sweep",
-                       name, word, *word ? " " : "", (long long)id, (long long)id, name);
+        return err_set(
+            e, ERR_USAGE,
+            "--%s says nothing to `petri sweep %s%s%lld`; `petri sweep extend %lld --%s …` adds values, and "
+            "without a number it begins a sweep",
+            name, word, *word ? " " : "", (long long)id, (long long)id, name);
     }
     return 0;
 }
@@ -270,7 +285,8 @@ static int of_history(const struct args *a, struct store *s, struct jobs *j, int
     int64_t id;
     struct sweep_plan p;
     if (!text_to_int(a->positional[1], &id))
-        return err_set(e, ERR_USAGE, "petri sweep %s takes a sweep's number, not \"%s\"", word, a->positional[1]);
+        return err_set(e, ERR_USAGE, "petri sweep %s takes a sweep's number, not \"%s\"", word,
+                       a->positional[1]);
     if (check_of_history(a, word, id, e)) return e->code;
     int rc = sweep_plan_open(&p, s, id, e);
     if (!rc && !strcmp(word, "extend")) {
@@ -292,18 +308,20 @@ int verb_sweep(const struct args *a, struct err *e) {
     int64_t id;
     bool lone = a->count == 1 && text_to_int(a->positional[0], &id), known = false;
     static const char *const does[] = { "resume", "stop", "extend" };
-    bool task = a->count == 3 && !strcmp(a->positional[0], "task"), status = a->count == 2 && !strcmp(a->positional[0], "status");
+    bool task = a->count == 3 && !strcmp(a->positional[0], "task"),
+         status = a->count == 2 && !strcmp(a->positional[0], "status");
     for (size_t i = 0; a->count == 2 && i < COUNT_OF(does); i++) known |= !strcmp(a->positional[0], does[i]);
     if (a->count > 1 && !known && !task && !status)
-        return err_set(
-            e, ERR_USAGE,
-            "petri sweep takes options, a file, a number, resume|stop|extend with a number, task DIR INDEX or status DIR; "
-            "\"%s %s\" is none (lists in braces need quotes: --lr '{1e-3,3e-3}')",
-            a->positional[0], a->positional[1]);
+        return err_set(e, ERR_USAGE,
+                       "petri sweep takes options, a file, a number, resume|stop|extend with a number, task "
+                       "DIR INDEX or status DIR; \"%s %s\" is none (lists in braces need quotes: --lr "
+                       "'{1e-3,3e-3}')",
+                       a->positional[0], a->positional[1]);
     if (a->count == 1 && !lone && !file_exists(a->positional[0]))
-        return err_set(e, ERR_NOT_FOUND,
-                       "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
-                       a->positional[0]);
+        return err_set(
+            e, ERR_NOT_FOUND,
+            "%s: no such file, and no sweep's number (lists in braces need quotes: --lr '{1e-3,3e-3}')",
+            a->positional[0]);
     struct store *s = NULL;
     int workers = verb_workers(a);
     if (task) return verb_sweep_task(a, workers, e);

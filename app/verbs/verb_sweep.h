@@ -7,8 +7,9 @@
 
 /* Says of each run when it ends. */
 struct jobs_hook verb_sweep_hook(void);
-/* Works until nothing is left, or it was stopped (ERR_INTERRUPTED); what is wrong with one run stops no other.  `at_once`: so
- * many are begun and not over at most, 0: as many as workers.  `mine`: of which cells and seeds, NULL: all. */
+/* Works until nothing is left, or it was stopped (ERR_INTERRUPTED); what is wrong with one run stops no
+ * other.  `at_once`: so many are begun and not over at most, 0: as many as workers.  `mine`: of which cells
+ * and seeds, NULL: all. */
 int verb_sweep_work(struct sweep_plan *p, struct store *s, struct jobs *j, int workers, int at_once,
                     bool (*mine)(void *self, int cell, int seed), void *self, struct err *e);
 

@@ -69,13 +69,15 @@ static const struct report_column BATCH_TASK[] = {
     { 0 },
 };
 
-static void print_batch(const struct run_config *c, const struct sampling *how, const size_t *rows, bool json) {
+static void print_batch(const struct run_config *c, const struct sampling *how, const size_t *rows,
+                        bool json) {
     struct batch_task row[RUN_TASKS];
     double expected[RUN_TASKS];
     char name[48];
     sampling_expected(how, c->tasks, rows, c->batch, expected);
     for (int i = 0; i < c->tasks; i++)
-        row[i] = (struct batch_task){ c->of[i].task_name, (int64_t)rows[i], expected[i] / c->batch, expected[i] };
+        row[i] = (struct batch_task){ c->of[i].task_name, (int64_t)rows[i], expected[i] / c->batch,
+                                      expected[i] };
     out_rows(BATCH_TASK, json ? REPORT_JSON : REPORT_TABLE, row, c->tasks, sizeof *row);
     sampling_text(how, name);
     if (!json) printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
@@ -100,7 +102,8 @@ int verb_tasks(const struct args *a, struct err *e) {
     for (int i = 0; i < a->given; i++) {
         const char *name = a->option[i].spec->name;
         if (a->option[i].spec->fills == FILLS_CONFIG)
-            return err_set(e, ERR_USAGE, "--%s: needs the names of several tasks: petri tasks A,B,C --%s …", name, name);
+            return err_set(e, ERR_USAGE, "--%s: needs the names of several tasks: petri tasks A,B,C --%s …",
+                           name, name);
     }
     list_known(a->json);
     return 0;

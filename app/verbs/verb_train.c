@@ -26,7 +26,8 @@
 
 /* ---- options ---- */
 
-/* Every option of a run that was given, under whichever spelling.  `onto`: on what another run was made with. */
+/* Every option of a run that was given, under whichever spelling.  `onto`: on what another run was made
+ * with. */
 static int verb_train_read_config(const struct args *a, bool onto, struct run_config *c, struct err *e) {
     struct typed_option typed[ARGS_OPTIONS];
     int n = 0;
@@ -40,7 +41,8 @@ static int verb_train_read_config(const struct args *a, bool onto, struct run_co
     int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);
     free(method);
     if (!rc && !onto) verb_tell_own(a->model ? NULL : c->model, a->task ? NULL : c->task);
-    if (!rc && a->train.seed && a->train.seeds) rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
+    if (!rc && a->train.seed && a->train.seeds)
+        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     return rc;
 }
 
@@ -152,7 +154,8 @@ static void event_text(struct watcher *w, const struct event *e) {
                 (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
     } else if (e->kind == EVENT_EVALUATION) {
         if (e->aside) return;
-        fprintf(stderr, "%s#%lld step %lld  ", w->tty ? "\r\033[K" : "", (long long)e->run, (long long)e->step);
+        fprintf(stderr, "%s#%lld step %lld  ", w->tty ? "\r\033[K" : "", (long long)e->run,
+                (long long)e->step);
         if (e->stage) fprintf(stderr, "stage %d  ", e->stage);
         fprintf(stderr, "%s%s%s:", e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
         for (int i = 0; i < e->metrics; i++) {
@@ -160,7 +163,10 @@ static void event_text(struct watcher *w, const struct event *e) {
             if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);
             else fprintf(stderr, "  %s %.4f", m->name, m->value);
         }
-        fprintf(stderr, "%s%s\n", e->none_valid ? "  no answer is valid!" : e->constant ? "  constant predictions!" : "",
+        fprintf(stderr, "%s%s\n",
+                e->none_valid ? "  no answer is valid!"
+                : e->constant ? "  constant predictions!"
+                              : "",
                 e->best ? "  best" : "");
     } else if (e->kind == EVENT_SAMPLE && e->samples->count) {
         const struct event_sample *x = &e->samples->sample[0];
@@ -287,14 +293,15 @@ static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id,
         int one = show_result(s, id[i], json, &left, e);
         if (!rc) rc = one;
     }
-    if (!rc && stopped && left) rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
+    if (!rc && stopped && left)
+        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
     return rc;
 }
 
-/* What a run, as it was typed, was made with, `moved`: its rows wherever they lie now; *parent: its number.  config_release,
-    also on failure. */
-static int options_of(const struct args *a, const char *typed, bool moved, struct run_config *c, int64_t *parent,
-                      struct err *e) {
+/* What a run, as it was typed, was made with, `moved`: its rows wherever they lie now; *parent: its number.
+   config_release, also on failure. */
+static int options_of(const struct args *a, const char *typed, bool moved, struct run_config *c,
+                      int64_t *parent, struct err *e) {
     struct store *s;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
@@ -305,7 +312,8 @@ static int options_of(const struct args *a, const char *typed, bool moved, struc
 }
 
 /* --from: the method and model of a run, before what else was said; *parent: its number. */
-static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent, struct err *e) {
+static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent,
+                      struct err *e) {
     if (!a->from) return 0;
     if (a->model)
         return err_set(e, ERR_USAGE, "--from: the run's values are of its own model; leave --model out");
@@ -321,7 +329,8 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
 static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
     struct run_config like = { 0 };
     if (!a->train.like) return 0;
-    if (a->from) return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
+    if (a->from)
+        return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
     if (options_of(a, a->train.like, true, &like, parent, e)) {
         config_release(&like);
         return e->code;
@@ -338,16 +347,17 @@ static void take_rows_of(const struct args *a, struct run_config *c, const struc
     if (from->train_file || from->task) config_take_rows(c, from);
 }
 
-int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed, int seeds, int64_t *first,
-                    struct err *e) {
+int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed,
+                    int seeds, int64_t *first, struct err *e) {
     int64_t id[VERB_SEEDS];
     int started = 0, rc = 0;
     *first = 0;
     verb_train_signals();
     struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = a->json,
                          .tty = isatty(STDERR_FILENO) };
-    struct jobs *j = jobs_new(s, verb_workers(a), (struct jobs_hook){ .self = &w, .event = verb_train_on_event,
-                                                                     .report = on_report });
+    struct jobs *j = jobs_new(
+        s, verb_workers(a),
+        (struct jobs_hook){ .self = &w, .event = verb_train_on_event, .report = on_report });
     for (; !rc && started < seeds; started += !rc) {
         r->config.seed = seed[started];
         rc = jobs_start(j, r, &id[started], e);
@@ -360,8 +370,8 @@ int verb_train_runs(const struct args *a, struct store *s, struct job_request *r
     return rc;
 }
 
-int verb_train_request(const struct args *a, const struct run_config *base, struct job_request *r, uint64_t seed[VERB_SEEDS],
-                       int *seeds, struct err *e) {
+int verb_train_request(const struct args *a, const struct run_config *base, struct job_request *r,
+                       uint64_t seed[VERB_SEEDS], int *seeds, struct err *e) {
     struct run_config from = { 0 };
     bool like = a->train.like != NULL;
     if (like || a->from) base = NULL;
@@ -432,7 +442,8 @@ int verb_resume(const struct args *a, struct err *e) {
         verb_train_signals();
         struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = a->json,
                              .tty = isatty(STDERR_FILENO) };
-        struct jobs *j = jobs_new(s, verb_workers(a), (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
+        struct jobs *j = jobs_new(s, verb_workers(a),
+                                  (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
         rc = jobs_resume(j, id, a->model, verb_workers(a), e);
         if (rc) jobs_free(j, false);
         else rc = verb_train_finish(j, s, &id, 1, w.json, e);

@@ -22,14 +22,20 @@
 #define COLUMNS "text text-b label source target kind positive header no-header delimiter no-gold"
 #define COMPARED { .name = "by value cost margin csv markdown" }
 #define MOVED { "model", "DIR|NAME", .help = "where the run's model lies now, when it was moved" }
-#define HEAD_OR_MOVED \
-    { "model", "DIR|NAME", .help = "a folder with its own head, in place of RUN; beside RUN: where its model lies now" }
+#define HEAD_OR_MOVED                                                                                        \
+    {                                                                                                        \
+        "model", "DIR|NAME",                                                                                 \
+            .help = "a folder with its own head, in place of RUN; beside RUN: where its model lies now"      \
+    }
 /* Rows of tasks to look at. */
-#define TASK_ROWS \
-    { "task", "NAME|FOLDER,\u2026", \
-      .help = "whose rows (default: the run's, or " DEFAULT_TASK ", else " OWN_TASK "), read as training reads them; " \
-              "of a run of several tasks: which of them (default: all)" }, \
-    { .name = COLUMNS " official-dev split unseen" }
+#define TASK_ROWS                                                                                            \
+    { "task", "NAME|FOLDER,\u2026",                                                                          \
+      .help = "whose rows (default: the run's, or " DEFAULT_TASK ", else " OWN_TASK                          \
+              "), read as training reads them; "                                                             \
+              "of a run of several tasks: which of them (default: all)" },                                   \
+    {                                                                                                        \
+        .name = COLUMNS " official-dev split unseen"                                                         \
+    }
 
 static const struct option_spec TRAIN[] = {
     { "model", NULL, NULL, GROUP_METHOD, AT(model), FILLS_CONFIG },
@@ -54,18 +60,18 @@ static const struct option_spec PRETRAIN[] = {
     { "out", "DIR", .help = "where the model goes, a new folder (transformers opens it too)" },
     { "dev", "FILE", "texts to measure on, in place of --split", GROUP_DATA, AT(pretrain.dev) },
     { "layers", "N", "of the transformer", GROUP_METHOD, AT(pretrain.layers), FILLS_INTEGER, 1, 48, 4 },
-    { "width", "N", "of it; the FFN's is four times that",
-      GROUP_METHOD, AT(pretrain.width), FILLS_INTEGER, 4, 4096, 128 },
+    { "width", "N", "of it; the FFN's is four times that", GROUP_METHOD, AT(pretrain.width), FILLS_INTEGER, 4,
+      4096, 128 },
     { "heads", "N", "of attention", GROUP_METHOD, AT(pretrain.heads), FILLS_INTEGER, 1, 4096, 4 },
-    { "vocab", "N", "tokens of the vocabulary at most",
-      GROUP_METHOD, AT(pretrain.vocab), FILLS_INTEGER, VOCAB_TRAIN_LEAST, VOCAB_TRAIN_MOST, 6000 },
+    { "vocab", "N", "tokens of the vocabulary at most", GROUP_METHOD, AT(pretrain.vocab), FILLS_INTEGER,
+      VOCAB_TRAIN_LEAST, VOCAB_TRAIN_MOST, 6000 },
     { .name = "dtype workers name note" },
-    { "split split-seed lr batch accumulate epochs steps max-len schedule warmup optimiser beta1 beta2 epsilon momentum "
-      "weight-decay clip dropout eval-every eval-rows early-stop keep whole-words shards seed",
+    { "split split-seed lr batch accumulate epochs steps max-len schedule warmup optimiser beta1 beta2 "
+      "epsilon momentum weight-decay clip dropout eval-every eval-rows early-stop keep whole-words shards "
+      "seed",
       .fills = FILLS_CONFIG },
     END,
 };
-
 
 /* A sweep's runs begin with no other run, and are too many for a name. */
 static const struct option_spec SWEEP[] = {
@@ -153,41 +159,41 @@ static const struct option_spec ADAPT[] = {
 };
 static const struct option_spec FEWSHOT[] = {
     { "tasks", "WHAT",
-      "a folder of LEOPARD's layout, a folder of such, or tasks as petri train takes several",
-      GROUP_DATA, AT(shots.tasks) },
-    { "k", "N,N,\u2026", "rows a class, of texts and scores in all (4,8,16)",
-      GROUP_FEWSHOT, AT(shots.k) },
+      "a folder of LEOPARD's layout, a folder of such, or tasks as petri train takes several", GROUP_DATA,
+      AT(shots.tasks) },
+    { "k", "N,N,\u2026", "rows a class, of texts and scores in all (4,8,16)", GROUP_FEWSHOT, AT(shots.k) },
     { "draws", "N", "draws of each k", GROUP_FEWSHOT, AT(shots.draws), FILLS_INTEGER, 1, FEWSHOT_DRAWS, 10 },
     { "from", "RUN",
       .help = "its method, options and values; with --method: its values as the start of what both have" },
     { "model", "DIR|NAME",
-      "a model folder or name (" DEFAULT_MODEL ", else " OWN_MODEL "); with --from: where the run's model lies now",
+      "a model folder or name (" DEFAULT_MODEL ", else " OWN_MODEL
+      "); with --from: where the run's model lies now",
       GROUP_RUN, AT(model), FILLS_CONFIG },
     { "method", "TEXT", .help = "a preset or modules (lora); {a,b}: several, a run each" },
     { "steps", "N", "steps of each draw", GROUP_SCHEDULE, AT(shots.steps), FILLS_INTEGER, 1, 1e9 },
-    { "stop-loss",
-      "X", "or until a pass over the shots has a lower mean loss, at most 100 (1e-3 up to k = 4, else 1e-2)",
+    { "stop-loss", "X",
+      "or until a pass over the shots has a lower mean loss, at most 100 (1e-3 up to k = 4, else 1e-2)",
       GROUP_SCHEDULE, AT(shots.stop_loss), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
     { "lr", "X", "learning rate, one for all (default: the method's, of --from alone the run's)",
       GROUP_OPTIMIZATION, AT(shots.lr), FILLS_NUMBER, 0, OPTION_MOST, .above = true },
-    { "batch", "N", "rows a step (default: 4 for each class)",
-      GROUP_OPTIMIZATION, AT(shots.batch), FILLS_INTEGER, 1, 65536 },
-    { "eval-rows", "N", "rows that are scored, drawn once; 0: all",
-      GROUP_EVALUATION, AT(shots.eval_rows), FILLS_INTEGER, 0, 1e9, -1 },
-    { "seed", "N", "of draws, starts and orders",
-      GROUP_FEWSHOT, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, -1 },
-    { "prototype",
-      "vote|random|worst|NAME", "of --from with prototypes: which known task a draw begins from (vote)",
-      GROUP_FEWSHOT, AT(shots.prototype) },
+    { "batch", "N", "rows a step (default: 4 for each class)", GROUP_OPTIMIZATION, AT(shots.batch),
+      FILLS_INTEGER, 1, 65536 },
+    { "eval-rows", "N", "rows that are scored, drawn once; 0: all", GROUP_EVALUATION, AT(shots.eval_rows),
+      FILLS_INTEGER, 0, 1e9, -1 },
+    { "seed", "N", "of draws, starts and orders", GROUP_FEWSHOT, AT(seed), FILLS_INTEGER, 0, OPTION_MOST,
+      -1 },
+    { "prototype", "vote|random|worst|NAME",
+      "of --from with prototypes: which known task a draw begins from (vote)", GROUP_FEWSHOT,
+      AT(shots.prototype) },
     { "start", "lowest|mean|NAME",
-      "else: the one with the lowest loss on the shots, the mean of all, or one (lowest)",
-      GROUP_FEWSHOT, AT(shots.start) },
+      "else: the one with the lowest loss on the shots, the mean of all, or one (lowest)", GROUP_FEWSHOT,
+      AT(shots.start) },
     { "tune", "row,generator,shared,head", "what trains (all)", GROUP_FEWSHOT, AT(shots.tune) },
-    { "max-len max-target form optimiser momentum weight-decay schedule warmup clip dropout", .fills = FILLS_CONFIG },
-    { "zero", NULL, "score each draw before its first step too",
-      GROUP_EVALUATION, AT(shots.zero) },
-    { "keep", NULL, "keep every draw's tensors, not the first one's alone",
-      GROUP_CHECKPOINTS, AT(shots.keep) },
+    { "max-len max-target form optimiser momentum weight-decay schedule warmup clip dropout",
+      .fills = FILLS_CONFIG },
+    { "zero", NULL, "score each draw before its first step too", GROUP_EVALUATION, AT(shots.zero) },
+    { "keep", NULL, "keep every draw's tensors, not the first one's alone", GROUP_CHECKPOINTS,
+      AT(shots.keep) },
     { .name = "workers name note cell" },
     { "csv", .help = "a line a run, task and k" },
     END,
@@ -336,7 +342,8 @@ static const struct option_spec EXPLAIN[] = {
 };
 /* Of a run's options those that say what a batch of several tasks holds. */
 static const struct option_spec TASKS[] = {
-    { "sampling batch limit limit-seed split split-seed split-validation official-dev", .fills = FILLS_CONFIG },
+    { "sampling batch limit limit-seed split split-seed split-validation official-dev",
+      .fills = FILLS_CONFIG },
     END,
 };
 static const struct option_spec SETTINGS[] = {
@@ -484,8 +491,8 @@ static const struct option_spec NAME[] = {
 };
 static const struct option_spec IMPORT[] = {
     { "model", "DIR|NAME", .help = "the model that it is for (default: as it says itself)" },
-    { "adapter",
-      "DIR" ARGS_AGAIN, "an adapter that DIR's fusion joins; may be given for each (default: those in DIR or beside it)",
+    { "adapter", "DIR" ARGS_AGAIN,
+      "an adapter that DIR's fusion joins; may be given for each (default: those in DIR or beside it)",
       GROUP_METHOD, AT(adapter), FILLS_TEXTS },
     { .name = "classes name note" },
     END,

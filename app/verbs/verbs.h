@@ -16,15 +16,16 @@ const char *verb_model(const struct args *a);
 /* The same, and --task or the usual one, without a word: for screens, whose first page says it. */
 const char *verb_shown_model(const struct args *a);
 const char *verb_shown_task(const struct args *a);
-/* Tells, on standard error and once, which of both (NULL: none) are petri's own for want of what is fetched. */
+/* Tells, on standard error and once, which of both (NULL: none) are petri's own for want of what is
+ * fetched. */
 void verb_tell_own(const char *model, const char *task);
 /* --db, or the default database; where HOME is not set, says once where that is.  NULL and *e when there
  * is no place for it.  Caller frees. */
 char *verb_database(const struct args *a, struct err *e);
 /* Opens it. */
 int verb_store(const struct args *a, enum store_mode mode, struct store **s, struct err *e);
-/* The names of --classes: a list with commas, a file with one a line, or a task's classes.  *names (with its strings the caller's) and
- * *n; NULL and 0 without the option. */
+/* The names of --classes: a list with commas, a file with one a line, or a task's classes.  *names (with its
+ * strings the caller's) and *n; NULL and 0 without the option. */
 int verb_classes(const struct args *a, char ***names, int *n, struct err *e);
 void verb_classes_free(char **names, int n);
 /* The run, and what its tasks came to where it has several, as a JSON object. */
@@ -50,33 +51,40 @@ void verb_catch_signals(void);
 bool verb_interrupted(void);
 /* The same for verbs that train: a closed terminal or pipe ends no run. */
 void verb_train_signals(void);
-/* Of the screens: the file's settings, and the options' in their place; what is wrong with the file is told in *said and left out. */
+/* Of the screens: the file's settings, and the options' in their place; what is wrong with the file is told
+ * in *said and left out. */
 struct settings;
-int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s, struct buf *said, struct err *e);
+int verb_shown_settings(const struct args *a, const struct screen_options *o, struct settings *s,
+                        struct buf *said, struct err *e);
 
 /* verb_screen.c: no verb at all.  argv without the program's name. */
 int verb_screen(int argc, char **argv, struct err *e);
 
 /* The verbs. */
 typedef int verb_run(const struct args *a, struct err *e);
-verb_run verb_explain, verb_count, verb_methods, verb_tasks, verb_models, verb_encode, verb_train, verb_resume, verb_stop;
-verb_run verb_pretrain, verb_adapt, verb_fewshot, verb_eval, verb_predict, verb_generate, verb_runs, verb_fetch, verb_watch;
-verb_run verb_show, verb_trash, verb_restore, verb_sql, verb_settings, verb_help, verb_tag, verb_name, verb_note;
-verb_run verb_purge, verb_merge, verb_export, verb_import, verb_merge_adapters, verb_embed, verb_map, verb_similarity, verb_sweep;
+verb_run verb_explain, verb_count, verb_methods, verb_tasks, verb_models, verb_encode, verb_train,
+    verb_resume, verb_stop;
+verb_run verb_pretrain, verb_adapt, verb_fewshot, verb_eval, verb_predict, verb_generate, verb_runs,
+    verb_fetch, verb_watch;
+verb_run verb_show, verb_trash, verb_restore, verb_sql, verb_settings, verb_help, verb_tag, verb_name,
+    verb_note;
+verb_run verb_purge, verb_merge, verb_export, verb_import, verb_merge_adapters, verb_embed, verb_map,
+    verb_similarity, verb_sweep;
 verb_run verb_compare, verb_replicate, verb_learn, verb_plot, verb_doctor, verb_render;
 
 struct arch;
 struct method;
 struct plan;
-/* A method's text as it was said, with what is of runs of the verb's database written out (fused.h, spot.h), caller frees, NULL
- * with *e; and what it means. */
+/* A method's text as it was said, with what is of runs of the verb's database written out (fused.h, spot.h),
+ * caller frees, NULL with *e; and what it means. */
 char *verb_method(const struct args *a, const char *text, struct err *e);
 int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e);
 /* The plan of as many tasks as --tasks says, with heads as --classes says; plan_free. */
 struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e);
 /* Goes on with a run of few shots (shots.h), in an open store; prints what it comes to. */
 int verb_resume_shots(const struct args *a, struct store *s, int64_t run, struct err *e);
-/* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made visible. */
+/* The `write` of a store_sink: files and pipes get the bytes as they are, a terminal sees them made
+ * visible. */
 int verb_to_stdout(void *self, const char *bytes, size_t n);
 /* As --json, --csv or Markdown, with --margin and --cost. */
 void verb_compared_print(const struct args *a, const struct side_by_side *c);

@@ -21,7 +21,8 @@ void why_add(struct why *w, const char *kind, char *text, ...) {
     buf_putc(&figures, '}');
     w->of = xrealloc(w->of, (size_t)w->count + 1, sizeof *w->of);
     bool asked = !strncmp(kind, "part-of-", strlen("part-of-"));
-    w->of[w->count++] = (struct why_finding){ kind, text_visible(text, strlen(text)), buf_take(&figures), asked };
+    w->of[w->count++] = (struct why_finding){ kind, text_visible(text, strlen(text)), buf_take(&figures),
+                                              asked };
     free(text);
 }
 
@@ -49,11 +50,14 @@ double why_share_error(double p, int64_t n) {
     return n > 1 ? sqrt(q * (1 - q) / (double)n) : 0.5;
 }
 
-bool why_is_share(const char *metric) { return metric && (!strcmp(metric, "accuracy") || !strcmp(metric, "exact")); }
+bool why_is_share(const char *metric) {
+    return metric && (!strcmp(metric, "accuracy") || !strcmp(metric, "exact"));
+}
 
 /* Kinds that are not reported where the first of their row explains them. */
 static const char *const why_explained[][9] = {
-    { "single-class", "no-gradient", "module-still", "unmoved", "no-gradient-in-tensors", "one-class", "no-better", "few-rows" },
+    { "single-class", "no-gradient", "module-still", "unmoved", "no-gradient-in-tensors", "one-class",
+      "no-better", "few-rows" },
 };
 
 static void why_free(struct why_finding *f) {
@@ -78,13 +82,16 @@ static void why_drop(struct why *w, const char *kind) {
 
 static void why_drop_explained(struct why *w) {
     for (size_t k = 0; k < COUNT_OF(why_explained); k++)
-        for (int i = 1; why_has(w, why_explained[k][0]) && why_explained[k][i]; i++) why_drop(w, why_explained[k][i]);
+        for (int i = 1; why_has(w, why_explained[k][0]) && why_explained[k][i]; i++)
+            why_drop(w, why_explained[k][i]);
 }
 
 int why_of_run(struct store *s, const struct store_run *run, struct why *out, struct err *e) {
     struct why_run r;
-    bool shots = run->regime && text_starts(run->regime, "fewshot"); /* many trainings, each judged by its draws */
-    *out = (struct why){ .looked_for = WHY_CURVE_KINDS + WHY_MOVED_KINDS + WHY_PLAN_KINDS + WHY_SCORE_KINDS + WHY_ROWS_KINDS };
+    bool shots = run->regime &&
+                 text_starts(run->regime, "fewshot"); /* many trainings, each judged by its draws */
+    *out = (struct why){ .looked_for = WHY_CURVE_KINDS + WHY_MOVED_KINDS + WHY_PLAN_KINDS + WHY_SCORE_KINDS +
+                                       WHY_ROWS_KINDS };
     int rc = shots ? 0 : why_read(s, run, &r, e);
     if (rc || shots) return rc;
     for (int i = 0; why_curve_rules[i]; i++) why_curve_rules[i](&r, out);

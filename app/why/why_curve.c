@@ -49,8 +49,8 @@ static void rate_high(const struct why_run *r, struct why *w) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "learning rate %g is %s times this method's own (%g)", r->config.lr, times, own);
     if (rise(&r->loss, &low, &high))
-        buf_printf(&b, "; the loss rose from %.3g to %.3g in %lld steps", r->loss.value[low], r->loss.value[high],
-                   (long long)(r->loss.step[high] - r->loss.step[low]));
+        buf_printf(&b, "; the loss rose from %.3g to %.3g in %lld steps", r->loss.value[low],
+                   r->loss.value[high], (long long)(r->loss.step[high] - r->loss.step[low]));
     why_add(w, "rate-high", buf_take(&b), "rate", r->config.lr, "own", own, "ratio", ratio, NULL);
 }
 
@@ -60,9 +60,11 @@ static void rate_low(const struct why_run *r, struct why *w) {
     char times[32];
     if (ratio < RATE_FAR || r->loss.count < STEPS_TO_TELL / 5 || last < 0.95 * first) return;
     times_text(ratio, times);
-    why_add(w, "rate-low", xprintf("learning rate %g is one %sth of this method's own (%g), and the loss went from %.4g to %.4g",
-                                   r->config.lr, times, own, first, last),
-            "rate", r->config.lr, "own", own, "ratio", 1 / ratio, "first", first, "last", last, NULL);
+    why_add(
+        w, "rate-low",
+        xprintf("learning rate %g is one %sth of this method's own (%g), and the loss went from %.4g to %.4g",
+                r->config.lr, times, own, first, last),
+        "rate", r->config.lr, "own", own, "ratio", 1 / ratio, "first", first, "last", last, NULL);
 }
 
 static void loss_rose(const struct why_run *r, struct why *w) {
@@ -70,17 +72,19 @@ static void loss_rose(const struct why_run *r, struct why *w) {
     size_t low, high;
     if (!(last >= 2 * first) || first <= 0 || !rise(&r->loss, &low, &high)) return;
     why_add(w, "loss-rose",
-            xprintf("the training loss rose: %.3g at first, %.3g at the end, %.3g at its highest (step %lld)", first, last,
-                    r->loss.value[high], (long long)r->loss.step[high]),
-            "first", first, "last", last, "highest", r->loss.value[high], "step", (double)r->loss.step[high], NULL);
+            xprintf("the training loss rose: %.3g at first, %.3g at the end, %.3g at its highest (step %lld)",
+                    first, last, r->loss.value[high], (long long)r->loss.step[high]),
+            "first", first, "last", last, "highest", r->loss.value[high], "step", (double)r->loss.step[high],
+            NULL);
 }
 
 static void ran_away(const struct why_run *r, struct why *w) {
     const char *reason = r->run->reason;
     if (r->run->state != STORE_FAILED || !reason) return;
     if (!strstr(reason, "the loss is ") && !strstr(reason, "the gradient is ")) return;
-    why_add(w, "diverged", xprintf("it ended by diverging, at learning rate %g with %s: %s", r->config.lr,
-                                   r->config.clip > 0 ? "clipped gradients" : "gradients as they come", reason),
+    why_add(w, "diverged",
+            xprintf("it ended by diverging, at learning rate %g with %s: %s", r->config.lr,
+                    r->config.clip > 0 ? "clipped gradients" : "gradients as they come", reason),
             "step", (double)r->run->step, "rate", r->config.lr, "clip", r->config.clip, NULL);
 }
 
@@ -88,7 +92,8 @@ static void not_learning(const struct why_run *r, struct why *w) {
     double first = why_first(&r->loss), last = why_last(&r->loss);
     if (r->loss.count < STEPS_TO_TELL || !(last >= 0.99 * first) || last >= 2 * first || first <= 0) return;
     why_add(w, "not-learning",
-            xprintf("the training loss is where it began: %.4g at first, %.4g at the end (means of a tenth of %zu steps each)",
+            xprintf("the training loss is where it began: %.4g at first, %.4g at the end (means of a tenth "
+                    "of %zu steps each)",
                     first, last, r->loss.count),
             "first", first, "last", last, "steps", (double)r->loss.count, NULL);
 }
@@ -97,9 +102,12 @@ static void not_learning(const struct why_run *r, struct why *w) {
 static void guessing(const struct why_run *r, struct why *w) {
     int classes = r->tasks == 1 && r->task[0].train ? r->task[0].train->classes : 0;
     double last = why_last(&r->loss), guess = log(classes > 1 ? classes : 1);
-    if (r->loss.count < STEPS_TO_TELL || classes < 2 || r->config.form == FORM_TEXT || fabs(last - guess) > 0.01 * guess) return;
+    if (r->loss.count < STEPS_TO_TELL || classes < 2 || r->config.form == FORM_TEXT ||
+        fabs(last - guess) > 0.01 * guess)
+        return;
     why_add(w, "guessing",
-            xprintf("the training loss ends at %.4g: guessing among %d classes gives ln %d = %.4g", last, classes, classes, guess),
+            xprintf("the training loss ends at %.4g: guessing among %d classes gives ln %d = %.4g", last,
+                    classes, classes, guess),
             "last", last, "guess", guess, "classes", (double)classes, NULL);
 }
 
@@ -133,8 +141,9 @@ static void spike(const struct why_run *r, struct why *w) {
         usual_there = usual;
     }
     if (!at) return;
-    why_add(w, "spike", xprintf("the training loss jumped to %.3g at step %lld, where %.3g was usual, and came back", most,
-                                (long long)c->step[at], usual_there),
+    why_add(w, "spike",
+            xprintf("the training loss jumped to %.3g at step %lld, where %.3g was usual, and came back",
+                    most, (long long)c->step[at], usual_there),
             "step", (double)c->step[at], "loss", most, "usual", usual_there, NULL);
 }
 
@@ -145,8 +154,9 @@ static void clipped(const struct why_run *r, struct why *w) {
     for (size_t i = 0; i < r->norm.count; i++) over += r->norm.value[i] > clip;
     double share = (double)over / (double)r->norm.count;
     if (share < 0.95 || why_last(&r->loss) < 0.9 * why_first(&r->loss)) return; /* it learns all the same */
-    why_add(w, "clipped", xprintf("clip %g was at work in %.0f %% of the steps; the middle gradient norm was %.3g", clip, 100 * share,
-                                  middle),
+    why_add(w, "clipped",
+            xprintf("clip %g was at work in %.0f %% of the steps; the middle gradient norm was %.3g", clip,
+                    100 * share, middle),
             "clip", clip, "share", share, "norm", middle, NULL);
 }
 
@@ -157,8 +167,9 @@ static void no_gradient(const struct why_run *r, struct why *w) {
         if (streak > most) most = streak, end = i;
     }
     if (most < STILL_STEPS) return;
-    why_add(w, "no-gradient", xprintf("the gradient was exactly zero for %zu steps, to step %lld: nothing moved", most,
-                                      (long long)r->norm.step[end]),
+    why_add(w, "no-gradient",
+            xprintf("the gradient was exactly zero for %zu steps, to step %lld: nothing moved", most,
+                    (long long)r->norm.step[end]),
             "steps", (double)most, "to", (double)r->norm.step[end], NULL);
 }
 
@@ -167,10 +178,12 @@ static void points_not_finite(const struct why_run *r, struct why *w) {
     for (size_t i = 0; i < r->loss.count; i++)
         if (!isfinite(r->loss.value[i]) && !bad++) first = i;
     if (!bad) return;
-    why_add(w, "points-not-finite", xprintf("%zu of %zu points of the training loss are no finite number, the first at step %lld", bad,
-                                     r->loss.count, (long long)r->loss.step[first]),
+    why_add(w, "points-not-finite",
+            xprintf("%zu of %zu points of the training loss are no finite number, the first at step %lld",
+                    bad, r->loss.count, (long long)r->loss.step[first]),
             "points", (double)bad, "of", (double)r->loss.count, "step", (double)r->loss.step[first], NULL);
 }
 
-why_rule *const why_curve_rules[WHY_CURVE_KINDS + 1] = { rate_high, rate_low, loss_rose, ran_away, not_learning, guessing,
-                                                         spike, clipped, no_gradient, points_not_finite, NULL };
+why_rule *const why_curve_rules[WHY_CURVE_KINDS + 1] = { rate_high,    rate_low,          loss_rose, ran_away,
+                                                         not_learning, guessing,          spike,     clipped,
+                                                         no_gradient,  points_not_finite, NULL };

@@ -54,7 +54,8 @@ void why_moved_read(const struct why_run *r, struct why_moved *out) {
     *out = (struct why_moved){ .frozen = NAN, .unchanged = NAN };
     int64_t last = -1;
     for (size_t i = 0; i < r->evals.count; i++)
-        if (text_starts(r->evals.row[i].name, split) && r->evals.row[i].step > last) last = r->evals.row[i].step;
+        if (text_starts(r->evals.row[i].name, split) && r->evals.row[i].step > last)
+            last = r->evals.row[i].step;
     for (size_t i = 0; i < r->evals.count; i++) {
         const struct store_eval_row *v = &r->evals.row[i];
         if (!text_starts(v->name, split) || v->step != last) continue;
@@ -75,7 +76,9 @@ static void no_module_gradient(const struct why_run *r, struct why *w) {
     for (int i = 0; i < m->groups; i++) {
         const struct why_group *g = &m->group[i];
         if (g->still >= STILL_STEPS)
-            why_add(w, "module-still", xprintf("the gradient of %s was zero for %.0f steps", g->name, g->still), "steps", g->still, NULL);
+            why_add(w, "module-still",
+                    xprintf("the gradient of %s was zero for %.0f steps", g->name, g->still), "steps",
+                    g->still, NULL);
     }
 }
 
@@ -87,7 +90,9 @@ static void unmoved(const struct why_run *r, struct why *w) {
         if (!(g->same > 0) || r->run->step < TELLING_STEPS) continue;
         struct buf b = BUF_INIT;
         if (all) buf_printf(&b, "no value of %s changed %s", g->name, m->since ? m->since : "");
-        else buf_printf(&b, "%.0f of the %.0f tensors of %s did not change %s", g->same, g->tensors, g->name, m->since ? m->since : "");
+        else
+            buf_printf(&b, "%.0f of the %.0f tensors of %s did not change %s", g->same, g->tensors, g->name,
+                       m->since ? m->since : "");
         buf_printf(&b, ": %s listed to train, and did not", all ? "it was" : "they were");
         why_add(w, "unmoved", buf_take(&b), "same", g->same, "tensors", g->tensors, NULL);
     }
@@ -100,7 +105,8 @@ static void never_reached(const struct why_run *r, struct why *w) {
         const struct why_group *g = &m->group[i];
         if (!(g->unreached > 0) || r->run->step < TELLING_STEPS) continue;
         why_add(w, "no-gradient-in-tensors",
-                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero in every step: nothing that is learned reaches them",
+                xprintf("%.0f of the %.0f tensors of %s had a gradient of exactly zero in every step: "
+                        "nothing that is learned reaches them",
                         g->unreached, g->tensors, g->name),
                 "unreached", g->unreached, "tensors", g->tensors, NULL);
     }
@@ -109,12 +115,14 @@ static void never_reached(const struct why_run *r, struct why *w) {
 static void thawed(const struct why_run *r, struct why *w) {
     const struct why_moved *m = &r->moved;
     if (m->unchanged == 0)
-        why_add(w, "thawed", xprintf("the model's own values are not what they were %s: something wrote into them",
-                                     m->since ? m->since : ""), "values",
-                m->frozen, NULL);
+        why_add(w, "thawed",
+                xprintf("the model's own values are not what they were %s: something wrote into them",
+                        m->since ? m->since : ""),
+                "values", m->frozen, NULL);
 }
 
-why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1] = { no_module_gradient, unmoved, never_reached, thawed, NULL };
+why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1] = { no_module_gradient, unmoved, never_reached, thawed,
+                                                         NULL };
 
 static void add_fact(struct why *w, char *text) {
     w->fact = xrealloc(w->fact, (size_t)w->facts + 1, sizeof *w->fact);
@@ -127,12 +135,16 @@ void why_moved_facts(const struct why_run *r, struct why *w) {
     char values[32];
     for (int i = 0; i < m->groups; i++) {
         const struct why_group *g = &m->group[i];
-        add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed", m->since ? m->since : "", g->name, g->to,
-                            g->from, g->tensors - g->same, g->tensors));
+        add_fact(w, xprintf("moved %s: %s: norm %.4g, was %.4g; %.0f of %.0f tensors changed",
+                            m->since ? m->since : "", g->name, g->to, g->from, g->tensors - g->same,
+                            g->tensors));
     }
     if (m->unchanged == 1 && m->frozen >= 0) {
         text_thousands((int64_t)m->frozen, values);
-        add_fact(w, xprintf("stayed frozen: the %s values of %s, with the same SHA-256 before and after (%.12s\u2026)", values,
-                            *r->run->model ? r->run->model : "the model", r->run->model_sha256 ? r->run->model_sha256 : ""));
+        add_fact(
+            w, xprintf(
+                   "stayed frozen: the %s values of %s, with the same SHA-256 before and after (%.12s\u2026)",
+                   values, *r->run->model ? r->run->model : "the model",
+                   r->run->model_sha256 ? r->run->model_sha256 : ""));
     }
 }

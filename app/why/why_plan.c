@@ -23,11 +23,13 @@ static double train_rows(const struct why_run *r) {
     return rows;
 }
 
-/* Whether steps walk through passes over all rows, of which the last step may be short (core/train/sampling.h). */
+/* Whether steps walk through passes over all rows, of which the last step may be short
+ * (core/train/sampling.h). */
 static bool in_passes(const struct why_run *r) {
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct err ignored = ERR_INIT;
-    return !r->config.sampling || (!sampling_parse(r->config.sampling, &how, &ignored) && how.rule == SAMPLING_PROPORTIONAL);
+    return !r->config.sampling ||
+           (!sampling_parse(r->config.sampling, &how, &ignored) && how.rule == SAMPLING_PROPORTIONAL);
 }
 
 /* Passes over the rows, on average where tasks are drawn. */
@@ -44,11 +46,13 @@ static bool plan_is_over(const struct why_run *r) { return !store_state_is_live(
 static void part_of_rows(const struct why_run *r, struct why *w) {
     double rows = train_rows(r), over = passes(r);
     char seen[32], all[32];
-    if (rows <= 0 || over <= 0 || over >= 0.5 || r->run->state != STORE_FINISHED || r->config.early_stop) return;
+    if (rows <= 0 || over <= 0 || over >= 0.5 || r->run->state != STORE_FINISHED || r->config.early_stop)
+        return;
     text_thousands(llround(over * rows), seen);
     text_thousands((int64_t)rows, all);
-    why_add(w, "part-of-rows", xprintf("it saw at most %s of %s training rows (%.0f %%): %lld steps of %d rows", seen, all, 100 * over,
-                                       (long long)r->run->step, r->config.batch),
+    why_add(w, "part-of-rows",
+            xprintf("it saw at most %s of %s training rows (%.0f %%): %lld steps of %d rows", seen, all,
+                    100 * over, (long long)r->run->step, r->config.batch),
             "seen", (double)llround(over * rows), "rows", rows, "steps", (double)r->run->step, NULL);
 }
 
@@ -57,50 +61,60 @@ static void many_passes(const struct why_run *r, struct why *w) {
     if (over < PASSES) return;
     char rows[32];
     text_thousands((int64_t)train_rows(r), rows);
-    why_add(w, "many-passes", xprintf("%.0f epochs over its %s training examples%s", over, rows,
-                                      in_passes(r) ? "" : " (on average over its tasks)"), "rows", train_rows(r), "passes", over, NULL);
+    why_add(w, "many-passes",
+            xprintf("%.0f epochs over its %s training examples%s", over, rows,
+                    in_passes(r) ? "" : " (on average over its tasks)"),
+            "rows", train_rows(r), "passes", over, NULL);
 }
 
 static void batch_beyond_rows(const struct why_run *r, struct why *w) {
     double rows = train_rows(r);
     if (rows <= 0 || r->config.batch <= rows || !in_passes(r)) return;
-    why_add(w, "batch-beyond-rows", xprintf("the batch size %d is above the %.0f training example%s: each step is a whole epoch",
-                                            r->config.batch, rows, rows == 1 ? "" : "s"),
+    why_add(w, "batch-beyond-rows",
+            xprintf("the batch size %d is above the %.0f training example%s: each step is a whole epoch",
+                    r->config.batch, rows, rows == 1 ? "" : "s"),
             "batch", (double)r->config.batch, "rows", rows, NULL);
 }
 
 static void long_warmup(const struct why_run *r, struct why *w) {
     double steps = (double)config_warmup_steps(&r->config, r->run->steps), of = (double)r->run->steps;
     if (of <= 0 || steps < 0.5 * of) return;
-    why_add(w, "long-warmup", xprintf("%.0f of %.0f steps are warm-up: the rate reaches its height at %.0f %% of the run", steps, of,
-                                      100 * steps / of),
+    why_add(w, "long-warmup",
+            xprintf("%.0f of %.0f steps are warm-up: the rate reaches its height at %.0f %% of the run",
+                    steps, of, 100 * steps / of),
             "warmup", steps, "steps", of, NULL);
 }
 
 static void unfinished(const struct why_run *r, struct why *w) {
     double rate = r->last_rate;
     const struct store_run *x = r->run;
-    if (!plan_is_over(r) || x->state == STORE_FINISHED || x->state == STORE_FAILED || x->step >= x->steps || !x->step) return;
+    if (!plan_is_over(r) || x->state == STORE_FINISHED || x->state == STORE_FAILED || x->step >= x->steps ||
+        !x->step)
+        return;
     struct buf b = BUF_INIT;
     buf_printf(&b, "it ended at step %lld of %lld", (long long)x->step, (long long)x->steps);
-    if (r->config.lr > 0 && isfinite(rate) && x->step > config_warmup_steps(&r->config, x->steps)) buf_printf(&b,
-            ", with the rate still at %.0f %% of its height", 100 * rate / r->config.lr);
-    why_add(w, "unfinished", buf_take(&b), "step", (double)x->step, "steps", (double)x->steps, "rate", rate, NULL);
+    if (r->config.lr > 0 && isfinite(rate) && x->step > config_warmup_steps(&r->config, x->steps))
+        buf_printf(&b, ", with the rate still at %.0f %% of its height", 100 * rate / r->config.lr);
+    why_add(w, "unfinished", buf_take(&b), "step", (double)x->step, "steps", (double)x->steps, "rate", rate,
+            NULL);
 }
 
 static void stopped_early(const struct why_run *r, struct why *w) {
     const struct store_run *x = r->run;
     if (x->state != STORE_FINISHED || !r->config.early_stop || x->step * EARLY_SHARE > x->steps) return;
     why_add(w, "stopped-early",
-            xprintf("it stopped early at step %lld of %lld: no better %s for %d evaluations", (long long)x->step, (long long)x->steps,
-                    *x->metric ? x->metric : "score", r->config.early_stop),
-            "step", (double)x->step, "steps", (double)x->steps, "evaluations", (double)r->config.early_stop, NULL);
+            xprintf("it stopped early at step %lld of %lld: no better %s for %d evaluations",
+                    (long long)x->step, (long long)x->steps, *x->metric ? x->metric : "score",
+                    r->config.early_stop),
+            "step", (double)x->step, "steps", (double)x->steps, "evaluations", (double)r->config.early_stop,
+            NULL);
 }
 
 static void plan_differs(const struct why_run *r, struct why *w) {
     if (!r->differs) return;
     why_add(w, "differs",
-            xprintf("%lld points came out otherwise when it went on: another machine, kernel or version", (long long)r->differs),
+            xprintf("%lld points came out otherwise when it went on: another machine, kernel or version",
+                    (long long)r->differs),
             "points", (double)r->differs, NULL);
 }
 
@@ -109,9 +123,11 @@ static void why_plan_seeds(const struct why_run *r, struct why *w) {
     const struct why_task *t = &r->task[0];
     double points = 100 * (x->high - x->low);
     if (x->seeds < 2 || r->tasks != 1 || !why_is_share(t->metric) || points < APART_POINTS - 1e-9) return;
-    if (t->rows && x->high - x->low <= 2 * sqrt(2) * why_share_error(x->low, t->rows)) return; /* the rows' own chance */
+    if (t->rows && x->high - x->low <= 2 * sqrt(2) * why_share_error(x->low, t->rows))
+        return; /* the rows' own chance */
     why_add(w, "seeds-apart",
-            xprintf("%lld seeds of this run lie %.0f points apart, %s %.4f to %.4f (mean %.4f): one of them alone says little",
+            xprintf("%lld seeds of this run lie %.0f points apart, %s %.4f to %.4f (mean %.4f): one of them "
+                    "alone says little",
                     (long long)x->seeds, points, t->metric, x->low, x->high, x->mean),
             "seeds", (double)x->seeds, "low", x->low, "high", x->high, "mean", x->mean, NULL);
 }
@@ -120,7 +136,8 @@ static void why_plan_seeds(const struct why_run *r, struct why *w) {
 static void best_of_many(const struct why_run *r, struct why *w) {
     if (r->tries < MANY_TRIES || isfinite(r->task[0].test)) return;
     why_add(w, "best-of-many",
-            xprintf("it is the best of %lld runs of its method on these dev rows, which chose it: rows that chose nothing tell more",
+            xprintf("it is the best of %lld runs of its method on these dev rows, which chose it: rows that "
+                    "chose nothing tell more",
                     (long long)r->tries),
             "runs", (double)r->tries, NULL);
 }
@@ -129,9 +146,11 @@ static void best_of_many(const struct why_run *r, struct why *w) {
 static void repeat(const struct why_run *r, struct why *w) {
     if (!r->repeats) return;
     char *text = r->repeats_differ
-                     ? xprintf("same description, seed and data as run %lld, but different weights (another processor or version of "
-                               "petri): only the newest of them counts in means", (long long)r->repeats)
-                     : xprintf("same as run %lld: identical description, seed%s; they count once in means", (long long)r->repeats,
+                     ? xprintf("same description, seed and data as run %lld, but different weights (another "
+                               "processor or version of petri): only the newest of them counts in means",
+                               (long long)r->repeats)
+                     : xprintf("same as run %lld: identical description, seed%s; they count once in means",
+                               (long long)r->repeats,
                                r->run->weights_sha256 ? ", data and weights" : " and data");
     why_add(w, "repeat", text, "run", (double)r->repeats, "weights_differ", (double)r->repeats_differ, NULL);
 }
@@ -142,14 +161,14 @@ static void begun_elsewhere(const struct why_run *r, struct why *w) {
     for (int i = 0; i < m->count; i++) {
         if (!m->module[i].from_run) continue;
         why_add(w, "begun-elsewhere",
-                xprintf("module %d begins with what run %d learned, not where the method begins: its steps are not all that it was given",
+                xprintf("module %d begins with what run %d learned, not where the method begins: its steps "
+                        "are not all that it was given",
                         i + 1, m->module[i].from_run),
                 "module", i + 1.0, "run", (double)m->module[i].from_run, NULL);
     }
 }
 
-why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1] = { part_of_rows, many_passes, batch_beyond_rows, long_warmup,
-                                                       unfinished, stopped_early, plan_differs, why_plan_seeds, best_of_many,
-                                                       repeat,
-                                                           begun_elsewhere,
-                                                       NULL };
+why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1] = { part_of_rows, many_passes,     batch_beyond_rows,
+                                                       long_warmup,  unfinished,      stopped_early,
+                                                       plan_differs, why_plan_seeds,  best_of_many,
+                                                       repeat,       begun_elsewhere, NULL };

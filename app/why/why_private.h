@@ -1,5 +1,6 @@
-/* What the rules of app/why look at (why_read.c), and how they say what they found: of the training's points why_curve.c, of
- * what moved why_moved.c, of how much was planned why_plan.c, of evaluations why_score.c, of the rows why_rows.c. */
+/* What the rules of app/why look at (why_read.c), and how they say what they found: of the training's points
+ * why_curve.c, of what moved why_moved.c, of how much was planned why_plan.c, of evaluations why_score.c, of
+ * the rows why_rows.c. */
 #ifndef APP_WHY_WHY_PRIVATE_H
 #define APP_WHY_WHY_PRIVATE_H
 
@@ -38,7 +39,8 @@ struct why_task {
     const struct report_facts *train, *dev; /* NULL: not kept */
 };
 
-/* What the run told of its modules when it was over (core/train/moved.h), of each its name: "module 2 (lora(r=8))". */
+/* What the run told of its modules when it was over (core/train/moved.h), of each its name: "module 2
+ * (lora(r=8))". */
 struct why_group {
     char *name;
     double from, to, tensors, same, still, unreached; /* 0 where an older petri told nothing of it */
@@ -61,11 +63,15 @@ struct why_run {
     struct report_facts *report;
     struct why_moved moved;
     int64_t differs;       /* points that a resumed run computed otherwise */
-    int64_t tries;         /* finished runs of the method on these dev rows, where this one has the best value of all; else 0.
-                            * Of runs that repeat one another one is counted, here and in `seeds` */
-    struct why_seeds { int64_t seeds; double low, high, mean; } seeds; /* finished runs that differ in the seed alone, their best
-                            * values; none but where this is one of them */
-    int64_t repeats;       /* the first run of this description, seed and data, where that is an earlier one; else 0 */
+    int64_t tries; /* finished runs of the method on these dev rows, where this one has the best value of all;
+                    * else 0. Of runs that repeat one another one is counted, here and in `seeds` */
+    struct why_seeds {
+        int64_t seeds;
+        double low, high, mean;
+    } seeds; /* finished runs that differ in the seed alone, their best
+              * values; none but where this is one of them */
+    int64_t
+        repeats; /* the first run of this description, seed and data, where that is an earlier one; else 0 */
     bool repeats_differ;   /* runs of it have different weights */
 };
 int why_read(struct store *s, const struct store_run *run, struct why_run *out, struct err *e);
@@ -91,7 +97,13 @@ bool why_is_share(const char *metric);
 typedef void why_rule(const struct why_run *r, struct why *w);
 typedef void why_task_rule(const struct why_run *r, const struct why_task *t, struct why *w);
 /* How many kinds they know; the lists end with NULL. */
-enum { WHY_CURVE_KINDS = 10, WHY_PLAN_KINDS = 11, WHY_MOVED_KINDS = 4, WHY_SCORE_KINDS = 12, WHY_ROWS_KINDS = 11 };
+enum {
+    WHY_CURVE_KINDS = 10,
+    WHY_PLAN_KINDS = 11,
+    WHY_MOVED_KINDS = 4,
+    WHY_SCORE_KINDS = 12,
+    WHY_ROWS_KINDS = 11
+};
 extern why_rule *const why_curve_rules[WHY_CURVE_KINDS + 1]; /* why_curve.c */
 extern why_rule *const why_moved_rules[WHY_MOVED_KINDS + 1]; /* why_moved.c */
 extern why_rule *const why_plan_rules[WHY_PLAN_KINDS + 1];   /* why_plan.c */

@@ -10,7 +10,8 @@
 #include "core/base/text.h"
 #include "core/train/evidence.h"
 
-static int why_read_curve(struct store *s, int64_t run, const char *name, struct why_curve *out, struct err *e) {
+static int why_read_curve(struct store *s, int64_t run, const char *name, struct why_curve *out,
+                          struct err *e) {
     struct store_points p = { 0 };
     int rc = store_points(s, run, name, 0, &p, e);
     if (rc) return rc;
@@ -72,7 +73,8 @@ static char *first_split(const struct store_evals *v, const char *task, const ch
     char *start = xprintf("%s/", task), *found = NULL;
     for (size_t i = 0; i < v->count && !found; i++) {
         const char *name = v->row[i].name, *dot = strrchr(name, '.');
-        if (text_starts(name, start) && dot && metric && !strcmp(dot + 1, metric) && !text_starts(name + strlen(start), "test."))
+        if (text_starts(name, start) && dot && metric && !strcmp(dot + 1, metric) &&
+            !text_starts(name + strlen(start), "test."))
             found = xstrndup(name, (size_t)(dot - name));
     }
     free(start);
@@ -118,7 +120,8 @@ static int take_integer(void *self, int count, const struct store_cell *cell) {
 }
 
 static int read_differs(struct store *s, struct why_run *r, struct err *e) {
-    char *sql = xprintf("SELECT count(*) FROM v_events WHERE run = %lld AND kind = 'differs'", (long long)r->run->id);
+    char *sql = xprintf("SELECT count(*) FROM v_events WHERE run = %lld AND kind = 'differs'",
+                        (long long)r->run->id);
     int rc = store_sql(s, sql, (struct store_rows){ .self = &r->differs, .row = take_integer }, e);
     free(sql);
     return rc;
@@ -150,12 +153,15 @@ static int why_take_beside(void *self, int count, const struct store_cell *cell)
 }
 
 /* Finished runs x with a value beside run r for which `where` holds. */
-static int why_read_beside(struct store *s, const struct why_run *r, const char *where, struct why_beside *out, struct err *e) {
+static int why_read_beside(struct store *s, const struct why_run *r, const char *where,
+                           struct why_beside *out, struct err *e) {
     *out = (struct why_beside){ 0 };
-    char *sql = xprintf("SELECT x.id, coalesce(x.ended,0), x.weights_sha256, v.best, x.config, coalesce(x.parent,0),"
-                        " json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed') FROM run r JOIN run x ON x.method = r.method"
-                        " AND x.imported IS NULL AND %s JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL"
-                        " WHERE r.id = %lld ORDER BY x.id", where, (long long)r->run->id);
+    char *sql = xprintf(
+        "SELECT x.id, coalesce(x.ended,0), x.weights_sha256, v.best, x.config, coalesce(x.parent,0), "
+        "json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed') FROM run r JOIN run x ON x.method "
+        "= r.method AND x.imported IS NULL AND %s JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND "
+        "v.best IS NOT NULL WHERE r.id = %lld ORDER BY x.id",
+        where, (long long)r->run->id);
     int rc = store_sql(s, sql, (struct store_rows){ .self = out, .row = why_take_beside }, e);
     free(sql);
     for (size_t i = 0; i < out->count; i++) {
@@ -184,8 +190,10 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
     struct why_beside x;
     struct why_seeds *v = &r->seeds;
     if (r->run->state != STORE_FINISHED) return 0;
-    int rc = why_read_beside(s, r, "x.train_sha256 IS r.train_sha256 AND x.steps = r.steps AND (x.seed = r.seed OR"
-                                   " json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed'))", &x, e);
+    int rc = why_read_beside(s, r,
+                             "x.train_sha256 IS r.train_sha256 AND x.steps = r.steps AND (x.seed = r.seed OR "
+                             "json_remove(x.config, '$.seed') = json_remove(r.config, '$.seed'))",
+                             &x, e);
     for (size_t i = 0; i < x.count; i++) {
         double best = x.run[i].best;
         if (!x.run[i].alike || x.of[i].counted != x.of[i].run) continue;
@@ -200,17 +208,19 @@ static int read_seeds(struct store *s, struct why_run *r, struct err *e) {
 
 /* Runs of the method on these dev rows, whatever else they were made with; none where another is better. */
 static int read_tries(struct store *s, struct why_run *r, struct err *e) {
-    static const char where[] = "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key"
-                                " AND json_extract(x.config, '$.eval_rows') IS json_extract(r.config, '$.eval_rows')"
-                                " AND json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation')"
-                                " AND json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')";
+    static const char where[] =
+        "x.dev_sha256 = r.dev_sha256 AND x.model_sha256 = r.model_sha256 AND x.metric_key = r.metric_key AND "
+        "json_extract(x.config, '$.eval_rows') IS json_extract(r.config, '$.eval_rows') AND "
+        "json_extract(x.config, '$.split_validation') IS json_extract(r.config, '$.split_validation') AND "
+        "json_extract(x.config, '$.split_seed') IS json_extract(r.config, '$.split_seed')";
     struct why_beside x;
     int64_t is_best = 0; /* asked first: descriptions take longer to read */
     if (r->run->state != STORE_FINISHED) return 0;
-    char *sql = xprintf("SELECT coalesce(max((v.best - m.best) * k.direction) <= 0, 0) FROM run r JOIN key k ON k.id = r.metric_key"
-                        " JOIN v_runs m ON m.id = r.id JOIN run x ON x.method = r.method AND %s"
-                        " JOIN v_runs v ON v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
-                        where, (long long)r->run->id);
+    char *sql = xprintf(
+        "SELECT coalesce(max((v.best - m.best) * k.direction) <= 0, 0) FROM run r JOIN key k ON k.id = "
+        "r.metric_key JOIN v_runs m ON m.id = r.id JOIN run x ON x.method = r.method AND %s JOIN v_runs v ON "
+        "v.id = x.id AND v.state = 'finished' AND v.best IS NOT NULL WHERE r.id = %lld",
+        where, (long long)r->run->id);
     int rc = store_sql(s, sql, (struct store_rows){ .self = &is_best, .row = take_integer }, e);
     free(sql);
     if (rc || !is_best) return rc;
@@ -235,7 +245,8 @@ int why_read(struct store *s, const struct store_run *run, struct why_run *out, 
         const struct run_config *c = &out->config;
         out->tasks = c->tasks ? c->tasks : 1;
         out->task = xcalloc((size_t)out->tasks, sizeof *out->task);
-        for (int i = 0; i < c->tasks; i++) why_read_task(out, &out->task[i], c->of[i].task_name, c->of[i].metric);
+        for (int i = 0; i < c->tasks; i++)
+            why_read_task(out, &out->task[i], c->of[i].task_name, c->of[i].metric);
         if (!c->tasks) why_read_task(out, &out->task[0], "", run->metric);
         take_reports(out);
         why_moved_read(out, &out->moved);

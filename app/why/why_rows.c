@@ -21,8 +21,9 @@ static void cut_in(const struct why_task *t, const struct report_facts *f, const
     double share = f ? rows_share(f->cut_rows, f->rows) : 0;
     if (share < 0.33) return;
     char *of = why_of_task(t), *rows = rows_text(f->cut_rows, f->rows, split);
-    why_add(w, "cut", xprintf("%s%.0f %% of rows were cut at %zu tokens (%s)", of, 100 * share, f->max_len, rows), "rows",
-            (double)f->cut_rows, "of", (double)f->rows, "tokens", (double)f->max_len, NULL);
+    why_add(w, "cut",
+            xprintf("%s%.0f %% of rows were cut at %zu tokens (%s)", of, 100 * share, f->max_len, rows),
+            "rows", (double)f->cut_rows, "of", (double)f->rows, "tokens", (double)f->max_len, NULL);
     free(of), free(rows);
 }
 
@@ -37,8 +38,8 @@ static void vanished(const struct why_run *r, const struct why_task *t, struct w
     (void)r;
     if (!f || rows_share(f->vanished, f->rows) < 0.01) return;
     char *of = why_of_task(t), *rows = rows_text(f->vanished, f->rows, "train");
-    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was cut away whole", of, rows), "rows", (double)f->vanished, "of",
-            (double)f->rows, NULL);
+    why_add(w, "text-cut-away", xprintf("%sin %s one of the two texts was cut away whole", of, rows), "rows",
+            (double)f->vanished, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
 
@@ -47,9 +48,9 @@ static void unknown(const struct why_run *r, const struct why_task *t, struct wh
     (void)r;
     if (!f || f->unknown < 5 || !f->tokens) return;
     char *of = why_of_task(t);
-    why_add(w, "unknown-tokens", xprintf("%s%.1f %% of the training tokens are unknown to the model's vocabulary", of, f->unknown),
-            "percent",
-            f->unknown, "tokens", (double)f->tokens, NULL);
+    why_add(w, "unknown-tokens",
+            xprintf("%s%.1f %% of the training tokens are unknown to the model's vocabulary", of, f->unknown),
+            "percent", f->unknown, "tokens", (double)f->tokens, NULL);
     free(of);
 }
 
@@ -59,8 +60,8 @@ static void leak(const struct why_run *r, const struct why_task *t, struct why *
     (void)r;
     if (!f || both < 3 || rows_share(both, f->rows) < 0.02) return;
     char *of = why_of_task(t), *rows = rows_text(both, f->rows, t->split);
-    why_add(w, "leak", xprintf("%s%s stand among the training rows too: its score is too good", of, rows), "rows", (double)both, "of",
-            (double)f->rows, NULL);
+    why_add(w, "leak", xprintf("%s%s stand among the training rows too: its score is too good", of, rows),
+            "rows", (double)both, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
 
@@ -69,8 +70,8 @@ static void contradicting(const struct why_run *r, const struct why_task *t, str
     (void)r;
     if (!f || rows_share(f->same_other_label, f->rows) < 0.02) return;
     char *of = why_of_task(t), *rows = rows_text(f->same_other_label, f->rows, "train");
-    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with another label", of, rows), "rows", (double)f->same_other_label,
-            "of", (double)f->rows, NULL);
+    why_add(w, "contradicting", xprintf("%s%s repeat an earlier text with another label", of, rows), "rows",
+            (double)f->same_other_label, "of", (double)f->rows, NULL);
     free(of), free(rows);
 }
 
@@ -86,8 +87,9 @@ static void one_sided(const struct why_run *r, const struct why_task *t, struct 
     if (!all || f->classes < 2 || rows_share(most, all) < 0.9) return;
     char *of = why_of_task(t), *rows = rows_text(most, all, "train");
     why_add(w, "one-sided",
-            xprintf("%s%.0f %% of the training rows are of class %s (%s): accuracy says little, look at f1_macro or matthews", of,
-                                    100 * rows_share(most, all), f->class_name[at], rows),
+            xprintf("%s%.0f %% of the training rows are of class %s (%s): accuracy says little, look at "
+                    "f1_macro or matthews",
+                    of, 100 * rows_share(most, all), f->class_name[at], rows),
             "rows", (double)most, "of", (double)all, NULL);
     free(of), free(rows);
 }
@@ -98,12 +100,14 @@ static void single_class(const struct why_run *r, const struct why_task *t, stru
     if (!f || f->classes != 1) return;
     char *of = why_of_task(t), all[32];
     text_thousands((int64_t)f->class_rows[0], all);
-    why_add(w, "single-class",
-            f->class_rows[0] == 1
-                ? xprintf("%sthe only training example is of class %s: with one class there is nothing to learn", of, f->class_name[0])
-                : xprintf("%sall %s training examples are of class %s: with one class there is nothing to learn", of, all,
-                          f->class_name[0]),
-            "rows", (double)f->class_rows[0], NULL);
+    why_add(
+        w, "single-class",
+        f->class_rows[0] == 1
+            ? xprintf("%sthe only training example is of class %s: with one class there is nothing to learn",
+                      of, f->class_name[0])
+            : xprintf("%sall %s training examples are of class %s: with one class there is nothing to learn",
+                      of, all, f->class_name[0]),
+        "rows", (double)f->class_rows[0], NULL);
     free(of);
 }
 
@@ -120,7 +124,8 @@ static void unlearnable(const struct why_run *r, const struct why_task *t, struc
     for (int i = 0; i < t->dev->classes; i++) {
         if (!t->dev->class_rows[i] || rows_of_class(t->train, t->dev->class_name[i])) continue;
         char *of = why_of_task(t), *rows = rows_text(t->dev->class_rows[i], t->dev->rows, t->split);
-        why_add(w, "unlearnable", xprintf("%sclass %s has no training row, and %s", of, t->dev->class_name[i], rows), "rows",
+        why_add(w, "unlearnable",
+                xprintf("%sclass %s has no training row, and %s", of, t->dev->class_name[i], rows), "rows",
                 (double)t->dev->class_rows[i], "of", (double)t->dev->rows, NULL);
         free(of), free(rows);
         return;
@@ -132,8 +137,9 @@ static void cut_targets(const struct why_run *r, const struct why_task *t, struc
     (void)r;
     if (!f || rows_share(f->cut_targets, f->rows) < 0.05) return;
     char *of = why_of_task(t);
-    why_add(w, "cut-targets", xprintf("%s%.0f %% of the training targets were cut at %zu tokens: it never sees how they end", of,
-                                      100 * rows_share(f->cut_targets, f->rows), f->max_target),
+    why_add(w, "cut-targets",
+            xprintf("%s%.0f %% of the training targets were cut at %zu tokens: it never sees how they end",
+                    of, 100 * rows_share(f->cut_targets, f->rows), f->max_target),
             "targets", (double)f->cut_targets, "of", (double)f->rows, "tokens", (double)f->max_target, NULL);
     free(of);
 }
@@ -159,12 +165,14 @@ static void same_file(const struct why_run *r, const struct why_task *t, struct 
     if (!c->train_sha256 || !c->dev_sha256 || strcmp(c->train_sha256, c->dev_sha256) || c->split > 0) return;
     char *of = why_of_task(t);
     why_add(w, "same-file",
-            xprintf("%s%s is the training file itself (sha256 %.12s\u2026): its score measures what was learned by heart", of,
-                                    t->split, c->train_sha256),
+            xprintf("%s%s is the training file itself (sha256 %.12s\u2026): its score measures what was "
+                    "learned by heart",
+                    of, t->split, c->train_sha256),
             "rows", (double)t->rows, NULL);
     free(of);
 }
 
-why_task_rule *const why_rows_rules[WHY_ROWS_KINDS + 1] = { cut, vanished, unknown, leak, contradicting, one_sided,
-                                                            single_class, unlearnable, cut_targets, unwritten, same_file,
-                                                            NULL };
+why_task_rule *const why_rows_rules[WHY_ROWS_KINDS + 1] = { cut,          vanished,      unknown,
+                                                            leak,         contradicting, one_sided,
+                                                            single_class, unlearnable,   cut_targets,
+                                                            unwritten,    same_file,     NULL };

@@ -10,7 +10,9 @@
 
 enum { FEW_ROWS = 100, PART_OF_DEV = 4, ENOUGH = 5 /* evaluations, to tell how they go */ };
 
-static const struct why_eval *last_of(const struct why_task *t) { return t->evals ? &t->eval[t->evals - 1] : NULL; }
+static const struct why_eval *last_of(const struct why_task *t) {
+    return t->evals ? &t->eval[t->evals - 1] : NULL;
+}
 
 static bool greater_is_better(const struct why_task *t) {
     int id = t->metric ? metric_find(t->metric) : -1;
@@ -39,22 +41,27 @@ static void one_class(const struct why_run *r, const struct why_task *t, struct 
     while (from > 0 && t->eval[from - 1].constant) from--;
     if (t->evals - from < 2) return;
     char *of = why_of_task(t), *rows = which_rows(t);
-    why_add(w, "one-class", xprintf("%sone class for every row since step %lld (%d evaluations of %s)", of, (long long)t->eval[from].step,
-                                    t->evals - from, rows),
-            "step", (double)t->eval[from].step, "evaluations", (double)(t->evals - from), "rows", (double)t->rows, NULL);
+    why_add(w, "one-class",
+            xprintf("%sone class for every row since step %lld (%d evaluations of %s)", of,
+                    (long long)t->eval[from].step, t->evals - from, rows),
+            "step", (double)t->eval[from].step, "evaluations", (double)(t->evals - from), "rows",
+            (double)t->rows, NULL);
     free(of), free(rows);
 }
 
 static void no_better(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *best = best_of(t), *last = last_of(t);
     (void)r;
-    if (!t->metric || strcmp(t->metric, "accuracy") || !best || !isfinite(t->majority) || best->value > t->majority ||
-        last->constant) return;
+    if (!t->metric || strcmp(t->metric, "accuracy") || !best || !isfinite(t->majority) ||
+        best->value > t->majority || last->constant)
+        return;
     char *of = why_of_task(t), *rows = which_rows(t);
-    why_add(w, "no-better", xprintf("%saccuracy %.4f at its best is no more than always saying the most frequent class (%.4f; %s)", of,
-                                    best->value,
-                                    t->majority, rows),
-            "best", best->value, "majority", t->majority, "rows", (double)t->rows, NULL);
+    why_add(
+        w, "no-better",
+        xprintf(
+            "%saccuracy %.4f at its best is no more than always saying the most frequent class (%.4f; %s)",
+            of, best->value, t->majority, rows),
+        "best", best->value, "majority", t->majority, "rows", (double)t->rows, NULL);
     free(of), free(rows);
 }
 
@@ -62,20 +69,25 @@ static void few_rows(const struct why_run *r, const struct why_task *t, struct w
     const struct why_eval *best = best_of(t);
     (void)r;
     if (!t->rows || t->rows >= FEW_ROWS || !best) return;
-    char *of = why_of_task(t), *rows = xprintf("%lld %s example%s", (long long)t->rows, t->split, t->rows == 1 ? "" : "s");
+    char *of = why_of_task(t),
+         *rows = xprintf("%lld %s example%s", (long long)t->rows, t->split, t->rows == 1 ? "" : "s");
     double half = 1.96 * why_share_error(best->value, t->rows);
     if (why_is_share(t->metric))
         why_add(w, "few-rows",
-                xprintf("%sscored on %s: \u00B1 %.0f percentage points (95%% interval, binomial)", of, rows, 100 * half),
+                xprintf("%sscored on %s: \u00B1 %.0f percentage points (95%% interval, binomial)", of, rows,
+                        100 * half),
                 "rows", (double)t->rows, "half_width", half, NULL);
     else
-        why_add(w, "few-rows", xprintf("%sscored on %s: each is %.1f %% of the score", of, rows, 100.0 / (double)t->rows),
+        why_add(w, "few-rows",
+                xprintf("%sscored on %s: each is %.1f %% of the score", of, rows, 100.0 / (double)t->rows),
                 "rows", (double)t->rows, "share", 1.0 / (double)t->rows, NULL);
     free(of), free(rows);
 }
 
 /* The share of the last answers that name no class, which no exchange of names makes right. */
-static double no_class(const struct why_task *t) { return t->rows && t->invalid > 0 ? t->invalid / (double)t->rows : 0; }
+static double no_class(const struct why_task *t) {
+    return t->rows && t->invalid > 0 ? t->invalid / (double)t->rows : 0;
+}
 
 /* Of two classes an exchange of their names turns accuracy to its rest, and Matthews' coefficient about. */
 static void swapped(const struct why_run *r, const struct why_task *t, struct why *w) {
@@ -89,27 +101,35 @@ static void swapped(const struct why_run *r, const struct why_task *t, struct wh
     if (!(accuracy || matthews) || last->value > far) return;
     if (accuracy && (other < 1 - far || (isfinite(t->majority) && last->value >= 1 - t->majority))) return;
     char *of = why_of_task(t), *rows = which_rows(t);
-    why_add(w, "swapped", xprintf("%slabels look swapped: %s %.2f here, %.2f if exchanged (%s)", of, t->metric, last->value, other,
-                                  rows), "here",
-            last->value, "exchanged", other, "rows", (double)t->rows, NULL);
+    why_add(w, "swapped",
+            xprintf("%slabels look swapped: %s %.2f here, %.2f if exchanged (%s)", of, t->metric, last->value,
+                    other, rows),
+            "here", last->value, "exchanged", other, "rows", (double)t->rows, NULL);
     free(of), free(rows);
 }
 
-/* Of three classes or more: what was learned by other names is right less often than the rarest class is there. */
+/* Of three classes or more: what was learned by other names is right less often than the rarest class is
+ * there. */
 static void misnamed(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *last = last_of(t);
     const struct report_facts *dev = t->dev;
     double least = 1, all = 0;
     (void)r;
-    if (!last || !last->has_value || !isfinite(last->value) || !t->metric || strcmp(t->metric, "accuracy") || t->rows < 20) return;
+    if (!last || !last->has_value || !isfinite(last->value) || !t->metric || strcmp(t->metric, "accuracy") ||
+        t->rows < 20)
+        return;
     for (int i = 0; dev && i < dev->classes; i++) all += (double)dev->class_rows[i];
     for (int i = 0; dev && i < dev->classes; i++) least = fmin(least, (double)dev->class_rows[i] / all);
-    if (!dev || dev->classes < 3 || !(all > 0) || last->value + no_class(t) > least - 3 * why_share_error(least, t->rows)) return;
+    if (!dev || dev->classes < 3 || !(all > 0) ||
+        last->value + no_class(t) > least - 3 * why_share_error(least, t->rows))
+        return;
     char *of = why_of_task(t), *rows = which_rows(t);
-    why_add(w, "misnamed", xprintf("%slabels look exchanged: accuracy %.2f, less than always saying the rarest of %d classes (%.2f; %s)",
-                                   of,
-                                   last->value, dev->classes, least, rows),
-            "here", last->value, "rarest", least, "classes", (double)dev->classes, "rows", (double)t->rows, NULL);
+    why_add(w, "misnamed",
+            xprintf("%slabels look exchanged: accuracy %.2f, less than always saying the rarest of %d "
+                    "classes (%.2f; %s)",
+                    of, last->value, dev->classes, least, rows),
+            "here", last->value, "rarest", least, "classes", (double)dev->classes, "rows", (double)t->rows,
+            NULL);
     free(of), free(rows);
 }
 
@@ -121,26 +141,32 @@ static void part_of_dev(const struct why_run *r, const struct why_task *t, struc
     char *of = why_of_task(t), all[32], scored[32];
     text_thousands((int64_t)t->dev->split_rows, all);
     text_thousands(t->rows, scored);
-    why_add(w, "part-of-dev", xprintf("%sscored on %s of %s dev rows: no run that was scored on all of them is ranked beside it", of,
-                                      scored,
-                                      all),
-            "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
+    why_add(
+        w, "part-of-dev",
+        xprintf("%sscored on %s of %s dev rows: no run that was scored on all of them is ranked beside it",
+                of, scored, all),
+        "rows", (double)t->rows, "of", (double)t->dev->split_rows, NULL);
     free(of);
 }
 
 static void overfit(const struct why_run *r, const struct why_task *t, struct why *w) {
     const struct why_eval *least = NULL, *last = last_of(t), *best = best_of(t);
     for (int i = 0; i < t->evals; i++)
-        if (t->eval[i].has_loss && isfinite(t->eval[i].loss) && t->eval[i].step && (!least ||
-                                                                                    t->eval[i].loss < least->loss)) least = &t->eval[i];
-    if (!least || t->evals < 4 || !isfinite(last->loss) || last->loss < 1.5 * least->loss || last->loss < least->loss + 0.1) return;
+        if (t->eval[i].has_loss && isfinite(t->eval[i].loss) && t->eval[i].step &&
+            (!least || t->eval[i].loss < least->loss))
+            least = &t->eval[i];
+    if (!least || t->evals < 4 || !isfinite(last->loss) || last->loss < 1.5 * least->loss ||
+        last->loss < least->loss + 0.1)
+        return;
     if (!(why_last(&r->loss) < why_first(&r->loss)) || !best || last == best) return;
     char *of = why_of_task(t);
     why_add(w, "overfit",
-            xprintf("%s%s loss was least at step %lld (%.3f) and is %.3f at the end, while the training loss fell from %.3f to %.3f", of,
-                    t->split, (long long)least->step, least->loss, last->loss, why_first(&r->loss), why_last(&r->loss)),
-            "step", (double)least->step, "least", least->loss, "last", last->loss, "train_first", why_first(&r->loss), "train_last",
-            why_last(&r->loss), NULL);
+            xprintf("%s%s loss was least at step %lld (%.3f) and is %.3f at the end, while the training loss "
+                    "fell from %.3f to %.3f",
+                    of, t->split, (long long)least->step, least->loss, last->loss, why_first(&r->loss),
+                    why_last(&r->loss)),
+            "step", (double)least->step, "least", least->loss, "last", last->loss, "train_first",
+            why_first(&r->loss), "train_last", why_last(&r->loss), NULL);
     free(of);
 }
 
@@ -158,10 +184,11 @@ static void still_rising(const struct why_run *r, const struct why_task *t, stru
     if (before == last) before = &t->eval[t->evals - 2];
     if (!before->has_value || !clearly_better(t, last, before)) return;
     char *of = why_of_task(t);
-    why_add(w, "still-rising", xprintf("%sit was best at its last evaluation: %s %.4f, %.4f at step %lld; more steps may give more", of,
-                                       t->metric,
-                                       last->value, before->value, (long long)before->step),
-            "last", last->value, "before", before->value, "step", (double)before->step, NULL);
+    why_add(
+        w, "still-rising",
+        xprintf("%sit was best at its last evaluation: %s %.4f, %.4f at step %lld; more steps may give more",
+                of, t->metric, last->value, before->value, (long long)before->step),
+        "last", last->value, "before", before->value, "step", (double)before->step, NULL);
     free(of);
 }
 
@@ -173,8 +200,9 @@ static void best_first(const struct why_run *r, const struct why_task *t, struct
         if (t->eval[i].step && t->eval[i].has_value) first = &t->eval[i];
     if (t->evals < ENOUGH || !best || best != first || !clearly_better(t, best, last)) return;
     char *of = why_of_task(t);
-    why_add(w, "best-first", xprintf("%snever better than at its first evaluation: %s %.4f at step %lld, %.4f at the end", of, t->metric,
-                                     best->value, (long long)best->step, last->value),
+    why_add(w, "best-first",
+            xprintf("%snever better than at its first evaluation: %s %.4f at step %lld, %.4f at the end", of,
+                    t->metric, best->value, (long long)best->step, last->value),
             "best", best->value, "step", (double)best->step, "last", last->value, NULL);
     free(of);
 }
@@ -187,8 +215,9 @@ static void score_undefined(const struct why_run *r, const struct why_task *t, s
         if (t->eval[i].undefined) none++, reason = t->eval[i].undefined;
     if (!none) return;
     char *of = why_of_task(t);
-    why_add(w, "undefined", xprintf("%s%s has no value at %d of %d evaluations: %s", of, t->metric, none, t->evals, reason), "evaluations",
-            (double)none, "of", (double)t->evals, NULL);
+    why_add(w, "undefined",
+            xprintf("%s%s has no value at %d of %d evaluations: %s", of, t->metric, none, t->evals, reason),
+            "evaluations", (double)none, "of", (double)t->evals, NULL);
     free(of);
 }
 
@@ -197,8 +226,9 @@ static void invalid_answers(const struct why_run *r, const struct why_task *t, s
     (void)r;
     if (!(share >= 0.2)) return;
     char *of = why_of_task(t);
-    why_add(w, "invalid-answers", xprintf("%s%.0f %% of the answers of the last evaluation name no class (%.0f of %lld)", of, 100 * share,
-                                          t->invalid, (long long)t->rows),
+    why_add(w, "invalid-answers",
+            xprintf("%s%.0f %% of the answers of the last evaluation name no class (%.0f of %lld)", of,
+                    100 * share, t->invalid, (long long)t->rows),
             "invalid", t->invalid, "rows", (double)t->rows, NULL);
     free(of);
 }
@@ -210,13 +240,14 @@ static void below_dev(const struct why_run *r, const struct why_task *t, struct 
     double gap = best->value - t->test, error = why_share_error(best->value, t->rows);
     if (gap <= 3 * error) return;
     char *of = why_of_task(t);
-    why_add(w, "below-dev", xprintf("%s%s %.4f on the test rows, %.4f on %s, where it is the best of %d evaluations", of, t->metric,
-                                    t->test,
-                                    best->value, t->split, t->evals),
+    why_add(w, "below-dev",
+            xprintf("%s%s %.4f on the test rows, %.4f on %s, where it is the best of %d evaluations", of,
+                    t->metric, t->test, best->value, t->split, t->evals),
             "test", t->test, "dev", best->value, "evaluations", (double)t->evals, NULL);
     free(of);
 }
 
-why_task_rule *const why_score_rules[WHY_SCORE_KINDS + 1] = { one_class, no_better, few_rows, part_of_dev, swapped, misnamed, overfit,
-                                                              still_rising,
-                                                              best_first, score_undefined, invalid_answers, below_dev, NULL };
+why_task_rule *const why_score_rules[WHY_SCORE_KINDS + 1] = {
+    one_class,    no_better,  few_rows,        part_of_dev,     swapped,   misnamed, overfit,
+    still_rising, best_first, score_undefined, invalid_answers, below_dev, NULL
+};

@@ -159,8 +159,8 @@ struct affinity_rows {
     struct err *e;
 };
 
-static void fill_row(const struct affinity_rows *r, int i, const real *distance, const int32_t *index, double *d2,
-                     double *p) {
+static void fill_row(const struct affinity_rows *r, int i, const real *distance, const int32_t *index,
+                     double *d2, double *p) {
     double least = INFINITY;
     for (int j = 0; j < r->k; j++) {
         d2[j] = (double)distance[index[j]];
@@ -240,7 +240,8 @@ static void sort_rows(struct affinity_rows *r) {
     size_t k = (size_t)r->k;
     struct affinity_entry *list = xmalloc(k * sizeof *list);
     for (size_t i = 0; i < (size_t)r->n; i++) {
-        for (size_t j = 0; j < k; j++) list[j] = (struct affinity_entry){ r->index[i * k + j], r->p[i * k + j] };
+        for (size_t j = 0; j < k; j++)
+            list[j] = (struct affinity_entry){ r->index[i * k + j], r->p[i * k + j] };
         qsort(list, k, sizeof *list, by_index);
         for (size_t j = 0; j < k; j++) {
             r->index[i * k + j] = list[j].index;

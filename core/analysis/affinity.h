@@ -27,8 +27,8 @@ struct affinity {
     int unreached;  /* rows that no width gives the wanted perplexity: too many are equally near */
 };
 
-/* x: n×d, finite, centred, of moderate size.  n >= 4, 1 <= perplexity <= (n-1)/3.  Computed by the crew, which
- * is waited for. */
+/* x: n×d, finite, centred, of moderate size.  n >= 4, 1 <= perplexity <= (n-1)/3.  Computed by the crew,
+ * which is waited for. */
 int affinity_init(struct affinity *a, const real *x, int n, int d, double perplexity, struct crew *crew,
                   struct err *e);
 void affinity_release(struct affinity *a);

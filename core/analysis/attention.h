@@ -6,7 +6,8 @@
 
 struct attention_map {
     int heads, tokens;
-    int joined, joined_at; /* of the tokens those that a method joined to the row (a prompt's), and the place of the first */
+    int joined, joined_at; /* of the tokens those that a method joined to the row (a prompt's), and the place
+                              of the first */
     int extra;   /* keys that a method puts before the tokens (a prefix); their columns come first */
     double *p;   /* heads × tokens × (extra + tokens): shares, each line's sum is 1 */
 };

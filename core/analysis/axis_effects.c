@@ -92,8 +92,8 @@ static void fit_solve(struct fit *f) {
     f->quantile = f->df > 0 ? student_quantile(0.975, f->df) : NAN;
 }
 
-/* Whether c (by column) is a combination of the rows, so that its value is known; then value and the half width of
- * its 95 % interval. */
+/* Whether c (by column) is a combination of the rows, so that its value is known; then value and the half
+ * width of its 95 % interval. */
 static bool combination(const struct fit *f, const double *c, double *value, double *half) {
     double *u = xcalloc(f->room, sizeof *u);
     bool known = true;
@@ -139,7 +139,8 @@ static void axis_effects_column(const struct effects_factor *a, int c, size_t ro
 
 struct designed {
     struct fit fit;
-    int *owner;        /* of each column: −1 the mean, else block or factor (blocks first), of the pair one past all */
+    int *owner; /* of each column: −1 the mean, else block or factor (blocks first), of the pair one past all
+                 */
     int *first;        /* first column of each block and factor */
 };
 
@@ -199,7 +200,9 @@ static char *alias_of(const struct designed *d, const struct effects_model *m, i
         bool mine = d->owner[k] == me;
         for (int pass = 0; pass < 2; pass++) {
             for (size_t c = 0; c < f->columns; c++) {
-                if (f->taken[c] < 0 || fabs(f->relation[k * f->room + (size_t)f->taken[c]]) < 1e-8 || d->owner[c] < 0) continue;
+                if (f->taken[c] < 0 || fabs(f->relation[k * f->room + (size_t)f->taken[c]]) < 1e-8 ||
+                    d->owner[c] < 0)
+                    continue;
                 if (pass && mine) met[d->owner[c]] = true;
                 mine |= d->owner[c] == me;
             }
@@ -229,7 +232,8 @@ static void axis_effects_tell(struct axis_effects *out, struct axis_effect one, 
 static size_t rows_at(const struct effects_model *m, int a, int level, int b, int level2) {
     size_t n = 0;
     for (size_t i = 0; i < m->rows; i++)
-        n += (level < 0 || m->factor[a].level[i] == level) && (b < 0 || level2 < 0 || m->factor[b].level[i] == level2);
+        n += (level < 0 || m->factor[a].level[i] == level) &&
+             (b < 0 || level2 < 0 || m->factor[b].level[i] == level2);
     return n;
 }
 
@@ -260,7 +264,8 @@ static void pair_effects(struct axis_effects *out, const struct effects_model *m
         for (int j = 0; j < y->levels; j++) {
             memset(c, 0, d.fit.room * sizeof *c);
             for (int k = 0; k < columns_of(x); k++)
-                for (int l = 0; l < columns_of(y); l++) c[first + k * columns_of(y) + l] = code(x, i, k) * code(y, j, l);
+                for (int l = 0; l < columns_of(y); l++)
+                    c[first + k * columns_of(y) + l] = code(x, i, k) * code(y, j, l);
             axis_effects_tell(out, (struct axis_effect){ .factor = a, .other = b, .level = i, .level2 = j,
                                                         .n = rows_at(m, a, i, b, j) }, &d.fit, c);
         }

@@ -1,8 +1,8 @@
 /* What each axis of a sweep is worth: least squares on factors coded sum-to-zero, with blocks.
  *
- * The model is y = μ + Σ factors + Σ blocks + error.  A factor of L levels has L − 1 columns (level l is +1 in column l,
- * the last level −1 in all), a line one column (its x, centred).  Columns come in the order of the factors, blocks
- * first; one that those before it determine is aliased and left out. */
+ * The model is y = μ + Σ factors + Σ blocks + error.  A factor of L levels has L − 1 columns (level l is +1
+ * in column l, the last level −1 in all), a line one column (its x, centred).  Columns come in the order of
+ * the factors, blocks first; one that those before it determine is aliased and left out. */
 #ifndef CORE_ANALYSIS_AXIS_EFFECTS_H
 #define CORE_ANALYSIS_AXIS_EFFECTS_H
 
@@ -28,8 +28,8 @@ struct axis_effect {
     int factor, other; /* other −1: a main effect; else of the pair */
     int level, level2; /* −1 of a line */
     size_t n;          /* rows of that level, or pair of levels */
-    double value;      /* of a level its marginal mean, equal weights over the others' levels; of a line its slope;
-                        * of a pair what the two levels together add beyond both */
+    double value; /* of a level its marginal mean, equal weights over the others' levels; of a line its slope;
+                   * of a pair what the two levels together add beyond both */
     double low, high;  /* 95 %; NaN where no degree of freedom is left */
     bool open;         /* aliased: value is NaN */
 };
@@ -40,8 +40,8 @@ struct axis_effects {
     char **alias;            /* of each factor: what determines it, "task", or NULL; owned */
     int factors;
 };
-/* Main effects of each factor, then those of each pair of factors that has levels, from the model with that pair
- * added.  ERR_INPUT with fewer than two rows.  axis_effects_release. */
+/* Main effects of each factor, then those of each pair of factors that has levels, from the model with that
+ * pair added.  ERR_INPUT with fewer than two rows.  axis_effects_release. */
 int axis_effects_fit(const struct effects_model *m, struct axis_effects *out, struct err *e);
 void axis_effects_release(struct axis_effects *f);
 

@@ -30,7 +30,8 @@ static bool gated_here(const struct gated_pass *g, const struct site *s) {
 
 static bool gated_wants(void *self, const struct site *s, enum tap tap) {
     const struct gated_pass *g = self;
-    if (gated_here(g, s) && (tap == TAP_A_HEAD || tap == TAP_A_Q || tap == TAP_A_K || tap == TAP_A_V)) return true;
+    if (gated_here(g, s) && (tap == TAP_A_HEAD || tap == TAP_A_Q || tap == TAP_A_K || tap == TAP_A_V))
+        return true;
     return !g->inner->wants || g->inner->wants(g->inner->self, s, tap);
 }
 
@@ -39,7 +40,8 @@ static node gated_weight(void *self, struct tape *t, int tensor) {
     return g->inner->weight ? g->inner->weight(g->inner->self, t, tensor) : NODE_NONE;
 }
 
-static int gated_keys(void *self, struct tape *t, const struct forward *f, struct site *s, struct kv_set *set, int room) {
+static int gated_keys(void *self, struct tape *t, const struct forward *f, struct site *s, struct kv_set *set,
+                      int room) {
     struct gated_pass *g = self;
     int n = g->inner->keys ? g->inner->keys(g->inner->self, t, f, s, set, room) : 0;
     if (!gated_here(g, s)) return n;
@@ -53,7 +55,8 @@ static bool gated_reached(void *self, struct tape *t, const struct forward *f, i
     return g->inner->reached && g->inner->reached(g->inner->self, t, f, layer, x);
 }
 
-static node gated_joined(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
+static node gated_joined(void *self, struct tape *t, const struct forward *f, node words, int *each,
+                         const int **block) {
     const struct gated_pass *g = self;
     return g->inner->rows(g->inner->self, t, f, words, each, block);
 }
@@ -67,7 +70,8 @@ struct gated_query {
 };
 
 /* Adds exp(score − top)·value of n keys to sum, their mass to *mass; the keys are at `first` of each row. */
-static void attend_to(const struct gated_query *x, const real *key, const real *value, int n, double top, double *sum, double *mass) {
+static void attend_to(const struct gated_query *x, const real *key, const real *value, int n, double top,
+                      double *sum, double *mass) {
     for (int j = 0; j < n; j++) {
         const real *k = key + (size_t)j * (size_t)x->of, *v = value + (size_t)j * (size_t)x->of;
         double score = 0;
@@ -81,7 +85,8 @@ static void attend_to(const struct gated_query *x, const real *key, const real *
 static double highest(const struct gated_query *x, const real *key, int n, double top) {
     for (int j = 0; j < n; j++) {
         double score = 0;
-        for (int i = 0; i < x->head_width; i++) score += (double)x->q[i] * (double)key[(size_t)j * (size_t)x->of + (size_t)i];
+        for (int i = 0; i < x->head_width; i++)
+            score += (double)x->q[i] * (double)key[(size_t)j * (size_t)x->of + (size_t)i];
         top = fmax(top, score * x->scale);
     }
     return top;
@@ -92,8 +97,10 @@ struct gated_keys_of {
     const real *key, *value, *prefix_key, *prefix_value;
     int keys, prefixes;
 };
-static double gated_gap_of(const struct gated_query *x, const struct gated_keys_of *k, const real *joint, double *share, double *size) {
-    double *h = xcalloc((size_t)x->head_width * 2, sizeof *h), *by = h + x->head_width, own = 0, more = 0, gap = 0;
+static double gated_gap_of(const struct gated_query *x, const struct gated_keys_of *k, const real *joint,
+                           double *share, double *size) {
+    double *h = xcalloc((size_t)x->head_width * 2, sizeof *h), *by = h + x->head_width, own = 0, more = 0,
+           gap = 0;
     double top = highest(x, k->prefix_key, k->prefixes, highest(x, k->key, k->keys, -INFINITY));
     attend_to(x, k->key, k->value, k->keys, top, h, &own);
     attend_to(x, k->prefix_key, k->prefix_value, k->prefixes, top, by, &more);
@@ -108,11 +115,13 @@ static double gated_gap_of(const struct gated_query *x, const struct gated_keys_
 }
 
 /* The prefix that a sequence sees: the set's block for it. */
-static bool gated_prefix_of(const struct gated_pass *g, const struct tape *t, int sequence, struct gated_keys_of *k) {
+static bool gated_prefix_of(const struct gated_pass *g, const struct tape *t, int sequence,
+                            struct gated_keys_of *k) {
     for (int i = 0; i < g->sets; i++) {
         const struct kv_set *s = &g->set[i];
         if (s->join != KV_CONCAT) continue;
-        int rows = tape_rows_of(t, s->key) / (s->blocks ? s->blocks : 1), at = s->block ? s->block[sequence] : 0;
+        int rows = tape_rows_of(t, s->key) / (s->blocks ? s->blocks : 1),
+            at = s->block ? s->block[sequence] : 0;
         size_t first = (size_t)(at * rows) * (size_t)tape_cols_of(t, s->key);
         k->prefix_key = tape_value(t, s->key) + first;
         k->prefix_value = tape_value(t, s->value) + first;
@@ -122,12 +131,13 @@ static bool gated_prefix_of(const struct gated_pass *g, const struct tape *t, in
     return false;
 }
 
-static void gated_look_at(struct gated_pass *g, const struct tape *t, const struct forward *f, const struct site *s, node joint) {
+static void gated_look_at(struct gated_pass *g, const struct tape *t, const struct forward *f,
+                          const struct site *s, node joint) {
     struct gated_form *out = g->out;
     const struct arch *a = &f->model->arch;
     int of = a->heads * a->head_width;
-    const real *q = tape_value(t, s->value[TAP_A_Q]), *k = tape_value(t, s->value[TAP_A_K]), *v = tape_value(t, s->value[TAP_A_V]),
-               *value = tape_value(t, joint);
+    const real *q = tape_value(t, s->value[TAP_A_Q]), *k = tape_value(t, s->value[TAP_A_K]),
+               *v = tape_value(t, s->value[TAP_A_V]), *value = tape_value(t, joint);
     for (int i = 0; i < s->rows->count; i++) {
         int first = s->rows->start[i], keys = s->key_rows->start[i];
         struct gated_keys_of of_row = { .keys = s->key_rows->start[i + 1] - keys };
@@ -135,7 +145,8 @@ static void gated_look_at(struct gated_pass *g, const struct tape *t, const stru
         for (int row = first; row < s->rows->start[i + 1]; row++)
             for (int head = 0; head < a->heads; head++) {
                 size_t at = (size_t)head * (size_t)a->head_width, place = (size_t)row * (size_t)of + at;
-                const struct gated_query x = { q + place, a->head_width, of, a->head_width, a->scale_scores ? 1 / sqrt(a->head_width) : 1 };
+                const struct gated_query x = { q + place, a->head_width, of, a->head_width,
+                                               a->scale_scores ? 1 / sqrt(a->head_width) : 1 };
                 struct gated_keys_of one = of_row;
                 double share;
                 one.key = k + (size_t)keys * (size_t)of + at;
@@ -145,14 +156,15 @@ static void gated_look_at(struct gated_pass *g, const struct tape *t, const stru
                 out->gap = fmax(out->gap, gated_gap_of(&x, &one, value + place, &share, &out->size));
                 out->least = fmin(out->least, share);
                 out->most = fmax(out->most, share);
-                if (g->first && !i && row - first < out->tokens) out->share[(row - first) * a->heads + head] = share;
+                if (g->first && !i && row - first < out->tokens)
+                    out->share[(row - first) * a->heads + head] = share;
             }
     }
     g->seen = true;
 }
 
-static node gated_write(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap, enum tap_stage stage,
-                        node value) {
+static node gated_write(void *self, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
+                        enum tap_stage stage, node value) {
     struct gated_pass *g = self;
     if (gated_here(g, s) && tap == TAP_A_HEAD && stage == TAP_RAW) gated_look_at(g, t, f, s, value);
     bool wanted = !g->inner->wants || g->inner->wants(g->inner->self, s, tap);
@@ -162,7 +174,9 @@ static node gated_write(void *self, struct tape *t, const struct forward *f, str
 static void listen_to_attention(const struct row_passes *all, const struct row_pass *x) {
     const struct gated_rows *rows = all->self;
     struct gated_pass *g = &rows->pass[x->unit];
-    *g = (struct gated_pass){ .inner = x->f->hooks, .layer = rows->layer, .first = !x->unit, .out = rows->out };
+    *g = (struct gated_pass){
+        .inner = x->f->hooks, .layer = rows->layer, .first = !x->unit, .out = rows->out
+    };
     if (!g->inner) return;
     g->outer = *g->inner;
     g->outer.self = g;
@@ -175,19 +189,25 @@ static void listen_to_attention(const struct row_passes *all, const struct row_p
     x->f->hooks = &g->outer;
 }
 
-int gated_form_of(const struct model *m, const struct predictor *p, const struct dataset *d, int layer, struct gated_form *out,
-                  struct err *e) {
+int gated_form_of(const struct model *m, const struct predictor *p, const struct dataset *d, int layer,
+                  struct gated_form *out, struct err *e) {
     BUG_IF(!d->rows || !d->max_len || layer < 1 || layer > m->arch.encoder_layers);
     struct gated_rows rows = { .out = out, .layer = layer - 1 };
-    struct row_passes passes = { .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_attention, .self = &rows };
-    *out = (struct gated_form){ .heads = m->arch.heads, .tokens = (int)(d->start[1] - d->start[0]), .least = INFINITY, .most = -INFINITY };
+    struct row_passes passes = {
+        .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_attention, .self = &rows
+    };
+    *out = (struct gated_form){ .heads = m->arch.heads,
+                                .tokens = (int)(d->start[1] - d->start[0]),
+                                .least = INFINITY,
+                                .most = -INFINITY };
     out->share = xcalloc((size_t)out->tokens * (size_t)out->heads + 1, sizeof *out->share);
     rows.pass = xcalloc((size_t)row_passes_units(&passes), sizeof *rows.pass);
     row_passes_run(&passes, NULL); /* one after the other: they share what they come to */
     bool seen = rows.pass[0].seen;
     free(rows.pass);
     int rc = !seen ? err_set(e, ERR_USAGE, "no prefix shares the softmax of layer %d's attention", layer)
-             : !isfinite(out->gap) ? err_set(e, ERR_FAILED, "the attention of layer %d is not finite", layer) : 0;
+             : !isfinite(out->gap) ? err_set(e, ERR_FAILED, "the attention of layer %d is not finite", layer)
+                                   : 0;
     if (rc) gated_form_release(out);
     return rc;
 }

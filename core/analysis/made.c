@@ -32,8 +32,8 @@ static void add_made(const struct row_passes *all, const struct row_pass *x) {
         }
 }
 
-int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew, real **out,
-                  struct err *e) {
+int made_for_rows(const struct model *m, const struct predictor *p, const struct dataset *d,
+                  struct crew *crew, real **out, struct err *e) {
     struct made_sums s = { .values = made_for_a_row(predictor_plan(p)) };
     BUG_IF(!d->rows || !d->max_len || !s.values);
     double *sum = xcalloc(s.values, sizeof *sum);
@@ -41,8 +41,13 @@ int made_for_rows(const struct model *m, const struct predictor *p, const struct
     s.sum = xmalloc(PASSES_AT_ONCE * s.values * sizeof *s.sum);
     for (size_t first = 0; first < d->rows; first += PASSES_AT_ONCE * PASS_ROWS) {
         size_t end = first + PASSES_AT_ONCE * PASS_ROWS;
-        struct row_passes all = { .m = m, .p = p, .d = d, .first = first, .end = end < d->rows ? end : d->rows,
-                                  .after = add_made, .self = &s };
+        struct row_passes all = { .m = m,
+                                  .p = p,
+                                  .d = d,
+                                  .first = first,
+                                  .end = end < d->rows ? end : d->rows,
+                                  .after = add_made,
+                                  .self = &s };
         row_passes_run(&all, crew);
         for (int u = 0; u < row_passes_units(&all); u++)
             for (size_t k = 0; k < s.values; k++) sum[k] += s.sum[(size_t)u * s.values + k];

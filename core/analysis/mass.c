@@ -16,12 +16,14 @@ struct mass_rows {
 
 static int place_of_site(const struct attention_mass *a, const struct site *site) {
     int i = 0;
-    while (i < a->places && (a->at[i].stack != (int)site->stack || a->at[i].site != (int)site->sublayer || a->at[i].layer != site->layer))
+    while (i < a->places && (a->at[i].stack != (int)site->stack || a->at[i].site != (int)site->sublayer ||
+                             a->at[i].layer != site->layer))
         i++;
     return i < a->places ? i : -1;
 }
 
-static void mass_seen(void *self, const struct site *site, int sequence, int head, int queries, int columns, const real *p) {
+static void mass_seen(void *self, const struct site *site, int sequence, int head, int queries, int columns,
+                      const real *p) {
     const struct row_pass *x = self;
     const struct mass_rows *a = x->all->self;
     const int *start = site->key_rows->start;
@@ -45,8 +47,8 @@ static int sum_up_mass(const struct mass_rows *a, struct attention_mass *out, st
     size_t each = (size_t)out->places * (size_t)out->heads;
     for (size_t i = 0; i < a->d->rows * each; i++)
         if (!isfinite(a->share[i]))
-            return err_set(e, ERR_FAILED, "%s: row %llu: its attention is not finite", a->d->path ? a->d->path : "text",
-                           (unsigned long long)a->d->row[i / each].id + 1);
+            return err_set(e, ERR_FAILED, "%s: row %llu: its attention is not finite",
+                           a->d->path ? a->d->path : "text", (unsigned long long)a->d->row[i / each].id + 1);
     for (size_t k = 0; k < each; k++) {
         double sum = 0;
         for (size_t i = 0; i < a->d->rows; i++) sum += a->share[i * each + k];
@@ -57,13 +59,18 @@ static int sum_up_mass(const struct mass_rows *a, struct attention_mass *out, st
 
 bool attention_has_mass(const struct method *m, int stack, int site) {
     for (int i = 0; i < m->count; i++)
-        if (m->module[i].fn == FN_SOFTMAX && m->module[i].comp == COMP_GATED && module_is_at(&m->module[i], stack, site)) return true;
+        if (m->module[i].fn == FN_SOFTMAX && m->module[i].comp == COMP_GATED &&
+            module_is_at(&m->module[i], stack, site))
+            return true;
     return false;
 }
 
 /* The attentions that a pass goes through and that have such keys. */
-static void list_mass_places(struct attention_mass *a, const struct arch *arch, const struct method *m, bool decoder) {
-    static const int kind[][2] = { { STACK_ENCODER, SUB_SELF }, { STACK_DECODER, SUB_SELF }, { STACK_DECODER, SUB_CROSS } };
+static void list_mass_places(struct attention_mass *a, const struct arch *arch, const struct method *m,
+                             bool decoder) {
+    static const int kind[][2] = { { STACK_ENCODER, SUB_SELF },
+                                   { STACK_DECODER, SUB_SELF },
+                                   { STACK_DECODER, SUB_CROSS } };
     a->at = xcalloc((size_t)arch->encoder_layers + 2 * (size_t)arch->decoder_layers, sizeof *a->at);
     for (size_t k = 0; k < COUNT_OF(kind); k++) {
         bool encoder = kind[k][0] == STACK_ENCODER;
@@ -73,8 +80,8 @@ static void list_mass_places(struct attention_mass *a, const struct arch *arch, 
     }
 }
 
-int attention_mass(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew,
-                   struct attention_mass *out, struct err *e) {
+int attention_mass(const struct model *m, const struct predictor *p, const struct dataset *d,
+                   struct crew *crew, struct attention_mass *out, struct err *e) {
     BUG_IF(!d->rows || !d->max_len);
     struct mass_rows a = { .d = d, .out = out };
     struct row_passes passes = { .m = m, .p = p, .d = d, .end = d->rows, .before = show_mass, .self = &a,

@@ -1,8 +1,8 @@
 /* The inner loops of t-SNE: one point of the layout against the others.
  *
  * pairs_body.h is compiled once for each kind of processor (pairs_base.c, pairs_avx2.c,
- * pairs_avx512.c); pairs.c picks one when the program starts.  Differences are (other - point), q = 1/(1 + distance²).  A point's sums
- * have a fixed order.  Any thread. */
+ * pairs_avx512.c); pairs.c picks one when the program starts.  Differences are (other - point), q = 1/(1 +
+ * distance²).  A point's sums have a fixed order.  Any thread. */
 #ifndef CORE_ANALYSIS_PAIRS_H
 #define CORE_ANALYSIS_PAIRS_H
 

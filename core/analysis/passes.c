@@ -12,7 +12,9 @@ struct row_pass_seat {
     struct attach *attach;
 };
 
-int row_passes_units(const struct row_passes *all) { return (int)((all->end - all->first + PASS_ROWS - 1) / PASS_ROWS); }
+int row_passes_units(const struct row_passes *all) {
+    return (int)((all->end - all->first + PASS_ROWS - 1) / PASS_ROWS);
+}
 
 static void open_pass_seat(const struct row_passes *all, struct row_pass_seat *at) {
     at->arena = arena_new();

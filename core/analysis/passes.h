@@ -1,5 +1,5 @@
-/* Rows of a dataset through a model with a predictor's method, some at a time on the crew's workers, without dropout:
- * for what looks inside of the passes. */
+/* Rows of a dataset through a model with a predictor's method, some at a time on the crew's workers, without
+ * dropout: for what looks inside of the passes. */
 #ifndef CORE_ANALYSIS_PASSES_H
 #define CORE_ANALYSIS_PASSES_H
 
@@ -17,7 +17,8 @@ struct row_passes {
     size_t first, end;         /* of its rows */
     bool decoder;              /* through the decoder too, which reads the rows' targets */
     struct row_pass_seat *seat; /* private */
-    /* On a worker's thread, before a pass and after it; either may be NULL.  What they write must be the pass's own. */
+    /* On a worker's thread, before a pass and after it; either may be NULL.  What they write must be the
+     * pass's own. */
     void (*before)(const struct row_passes *all, const struct row_pass *x);
     void (*after)(const struct row_passes *all, const struct row_pass *x);
     void *self;

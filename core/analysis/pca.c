@@ -143,7 +143,8 @@ static real *centred(const real *x, int n, int d, int *power) {
     for (size_t i = 0; i < (size_t)n; i++)
         for (size_t j = 0; j < (size_t)d; j++) mean[j] += (double)x[i * (size_t)d + j] / n;
     for (size_t i = 0; i < (size_t)n; i++)
-        for (size_t j = 0; j < (size_t)d; j++) most = fmax(most, fabs((double)x[i * (size_t)d + j] - mean[j]));
+        for (size_t j = 0; j < (size_t)d; j++)
+            most = fmax(most, fabs((double)x[i * (size_t)d + j] - mean[j]));
     frexp(most, power);
     for (size_t i = 0; out && i < (size_t)n; i++)
         for (size_t j = 0; j < (size_t)d; j++)

@@ -46,7 +46,8 @@ static int labelled_init(struct labelled *l, const real *x, int n, int d, const 
         BUG_IF(label[i] >= classes);
         if (label[i] < 0) continue;
         if (to_unit(x + (size_t)i * (size_t)d, d, l->unit + (size_t)l->n * (size_t)d))
-            rc = err_set(e, ERR_INPUT, "row %d: is a zero vector; its cosine with others is undefined", i + 1);
+            rc = err_set(e, ERR_INPUT, "row %d: is a zero vector; its cosine with others is undefined",
+                         i + 1);
         l->label[l->n++] = label[i];
         if (l->count[label[i]]++ == 0) l->present++;
     }
@@ -85,7 +86,8 @@ static double silhouette_mean(const struct labelled *l) {
     double *sum = xcalloc((size_t)l->classes * (size_t)l->d, sizeof *sum), all = 0;
     for (int i = 0; i < l->n; i++)
         for (int j = 0; j < l->d; j++)
-            sum[(size_t)l->label[i] * (size_t)l->d + (size_t)j] += l->unit[(size_t)i * (size_t)l->d + (size_t)j];
+            sum[(size_t)l->label[i] * (size_t)l->d + (size_t)j] +=
+                l->unit[(size_t)i * (size_t)l->d + (size_t)j];
     for (int i = 0; i < l->n; i++) all += silhouette_of(l, sum, i);
     free(sum);
     return all / l->n;

@@ -26,7 +26,8 @@ double similarity_low_rank(const real *ua, const real *va, int ra, const real *u
                            int out_width, int in_width);
 
 /* Order of n items by average-linkage clustering of a similarity matrix (n×n); items
- * without a similarity to themselves come last, other cells that are NaN count as far apart.  order[0…n-1] is a permutation. */
+ * without a similarity to themselves come last, other cells that are NaN count as far apart.  order[0…n-1] is
+ * a permutation. */
 void similarity_order(const double *similarity, int n, int *order);
 
 #endif

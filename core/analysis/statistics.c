@@ -133,7 +133,8 @@ double sign_test(size_t up, size_t down) {
     size_t n = up + down, few = up < down ? up : down;
     double sum = 0;
     for (size_t i = 0; i <= few && n; i++)
-        sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) - lgamma((double)(n - i) + 1) - (double)n * log(2));
+        sum += exp(lgamma((double)n + 1) - lgamma((double)i + 1) - lgamma((double)(n - i) + 1) -
+                   (double)n * log(2));
     return n && 2 * sum < 1 ? 2 * sum : 1;
 }
 
@@ -147,6 +148,7 @@ void holm(const double *p, size_t k, double *out) {
         for (; at && p[order[at - 1]] > p[i]; at--) order[at] = order[at - 1];
         order[at] = i;
     }
-    for (size_t i = 0; i < n; i++) out[order[i]] = least = fmax(least, fmin(1, p[order[i]] * (double)(k - i)));
+    for (size_t i = 0; i < n; i++)
+        out[order[i]] = least = fmax(least, fmin(1, p[order[i]] * (double)(k - i)));
     free(order);
 }

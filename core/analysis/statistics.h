@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What petri measures are singles and shares of rows.  So what differs by less than a 1e-9 of its size differs by the
- * rounding of doubles alone, which is no spread, and no reason to rank one above the other.  -1: a is below b, 0: they are
- * the same, 1: above. */
+/* What petri measures are singles and shares of rows.  So what differs by less than a 1e-9 of its size
+ * differs by the rounding of doubles alone, which is no spread, and no reason to rank one above the other.
+ * -1: a is below b, 0: they are the same, 1: above. */
 int value_order(double a, double b);
 
 /* Mean and standard deviation (divisor n − 1) of n values.  sd is NaN for one value; both for none. */
@@ -19,8 +19,8 @@ struct spread spread_of(const double *v, size_t n);
 /* Of the n differences a − b; their rounding is that of what they were taken of. */
 struct spread spread_of_differences(const double *a, const double *b, size_t n);
 
-/* The interval of a mean at `level` (0.95) by Student's t with n − 1 degrees of freedom.  NaN for fewer than two
- * values, and for values without any spread: nothing is known of how sure they are. */
+/* The interval of a mean at `level` (0.95) by Student's t with n − 1 degrees of freedom.  NaN for fewer than
+ * two values, and for values without any spread: nothing is known of how sure they are. */
 struct interval {
     double low, high;
 };
@@ -35,11 +35,11 @@ double student_quantile(double p, double df);
 double spread_p(struct spread s);
 /* The same of "the mean lies within ±margin": the larger p of two one-sided tests. */
 double spread_p_within(struct spread s, double margin);
-/* The two-sided p of a sign test: `up` of up + down independent signs are above, each as likely as the other.  1 without
- * signs. */
+/* The two-sided p of a sign test: `up` of up + down independent signs are above, each as likely as the other.
+ * 1 without signs. */
 double sign_test(size_t up, size_t down);
-/* Writes k p values adjusted by Holm's step-down method: out[i] of p[i], which is rejected at a level where it is at most that
- * level.  A NaN stays NaN, and is counted as one of the k. */
+/* Writes k p values adjusted by Holm's step-down method: out[i] of p[i], which is rejected at a level where
+ * it is at most that level.  A NaN stays NaN, and is counted as one of the k. */
 void holm(const double *p, size_t k, double *out);
 
 #endif

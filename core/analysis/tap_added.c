@@ -29,7 +29,8 @@ static node added_weight(void *self, struct tape *t, int tensor) {
     return a->inner->weight ? a->inner->weight(a->inner->self, t, tensor) : NODE_NONE;
 }
 
-static int added_keys(void *self, struct tape *t, const struct forward *f, struct site *site, struct kv_set *set, int room) {
+static int added_keys(void *self, struct tape *t, const struct forward *f, struct site *site,
+                      struct kv_set *set, int room) {
     const struct tap_added_pass *a = self;
     return a->inner->keys ? a->inner->keys(a->inner->self, t, f, site, set, room) : 0;
 }
@@ -39,7 +40,8 @@ static bool added_reached(void *self, struct tape *t, const struct forward *f, i
     return a->inner->reached && a->inner->reached(a->inner->self, t, f, layer, x);
 }
 
-static node added_joined(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
+static node added_joined(void *self, struct tape *t, const struct forward *f, node words, int *each,
+                         const int **block) {
     const struct tap_added_pass *a = self;
     return a->inner->rows(a->inner->self, t, f, words, each, block);
 }
@@ -53,14 +55,16 @@ static void add_up(struct tap_added_layer *l, const real *before, const real *af
     }
 }
 
-static node added_write(void *self, struct tape *t, const struct forward *f, struct site *site, enum tap tap, enum tap_stage stage,
-                        node value) {
+static node added_write(void *self, struct tape *t, const struct forward *f, struct site *site, enum tap tap,
+                        enum tap_stage stage, node value) {
     struct tap_added_pass *a = self;
     if (!a->inner->write) return value;
     const real *before = tape_value(t, value);
     node after = a->inner->write(a->inner->self, t, f, site, tap, stage, value);
     bool here = after != value && site->stack == STACK_ENCODER && site->layer >= 0 && site->layer < a->layers;
-    if (here) add_up(&a->layer[site->layer], before, tape_value(t, after), (size_t)tape_rows_of(t, after) * (size_t)tape_cols_of(t, after));
+    if (here)
+        add_up(&a->layer[site->layer], before, tape_value(t, after),
+               (size_t)tape_rows_of(t, after) * (size_t)tape_cols_of(t, after));
     return after;
 }
 
@@ -82,11 +86,13 @@ static void listen_to_taps(const struct row_passes *all, const struct row_pass *
     x->f->hooks = &a->outer;
 }
 
-int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew, struct tap_added *out,
-                  struct err *e) {
+int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew,
+              struct tap_added *out, struct err *e) {
     BUG_IF(!d->rows || !d->max_len);
     struct tap_added_rows rows = { .layers = m->arch.encoder_layers };
-    struct row_passes passes = { .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_taps, .self = &rows };
+    struct row_passes passes = {
+        .m = m, .p = p, .d = d, .end = d->rows, .before = listen_to_taps, .self = &rows
+    };
     int units = row_passes_units(&passes), rc = 0;
     rows.pass = xcalloc((size_t)units, sizeof *rows.pass);
     *out = (struct tap_added){ rows.layers, xcalloc((size_t)rows.layers + 1, sizeof *out->layer) };
@@ -103,7 +109,8 @@ int tap_added(const struct model *m, const struct predictor *p, const struct dat
     }
     free(rows.pass);
     for (int l = 0; !rc && l < rows.layers; l++)
-        if (!isfinite(out->layer[l].added)) rc = err_set(e, ERR_FAILED, "what the method adds in layer %d is not finite", l + 1);
+        if (!isfinite(out->layer[l].added))
+            rc = err_set(e, ERR_FAILED, "what the method adds in layer %d is not finite", l + 1);
     if (rc) tap_added_release(out);
     return rc;
 }

@@ -13,12 +13,12 @@ struct tap_added {
     struct tap_added_layer *layer;
 };
 
-/* Of the rows of d (encoded, at least one) through the encoder with the predictor's method, without dropout: at each tap
- * what the model goes on with less what it computed, both stages of a tap apart.  Keys of a prefix and changed weights write
- * no tap.  The same for any number of workers.  ERR_FAILED where a value is not finite; *out is then empty.
- * tap_added_release. */
-int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew, struct tap_added *out,
-                  struct err *e);
+/* Of the rows of d (encoded, at least one) through the encoder with the predictor's method, without dropout:
+ * at each tap what the model goes on with less what it computed, both stages of a tap apart.  Keys of a
+ * prefix and changed weights write no tap.  The same for any number of workers.  ERR_FAILED where a value is
+ * not finite; *out is then empty. tap_added_release. */
+int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew,
+              struct tap_added *out, struct err *e);
 void tap_added_release(struct tap_added *a);
 
 #endif

@@ -46,14 +46,15 @@ void tsne_options_init(struct tsne_options *o) {
 static int check_input(const real *x, int n, int d, struct err *e) {
     size_t w = (size_t)d;
     bool differ = false;
-    if (n < 4) return err_set(e, ERR_INPUT, "a map needs at least 4 points; there %s %d", n == 1 ? "is" : "are", n);
+    if (n < 4)
+        return err_set(e, ERR_INPUT, "a map needs at least 4 points; there %s %d", n == 1 ? "is" : "are", n);
     if (n > TSNE_MOST)
         return err_set(e, ERR_USAGE, "a map holds at most %d points; sample the %d evenly", TSNE_MOST, n);
     for (size_t i = 0; i < (size_t)n; i++) {
         for (size_t j = 0; j < w; j++)
             if (!isfinite(x[i * w + j]))
-                return err_set(e, ERR_INPUT, "row %zu, value %zu: is %s; a map needs finite numbers", i + 1, j + 1,
-                               isnan(x[i * w + j]) ? "not a number" : "infinite");
+                return err_set(e, ERR_INPUT, "row %zu, value %zu: is %s; a map needs finite numbers", i + 1,
+                               j + 1, isnan(x[i * w + j]) ? "not a number" : "infinite");
         if (!differ) differ = memcmp(x, x + i * w, w * sizeof *x) != 0;
     }
     if (!differ) return err_set(e, ERR_INPUT, "all %d points are equal: there is nothing to map", n);
@@ -103,7 +104,8 @@ static int first_layout(struct tsne *t, const real *x, int d, struct err *e) {
     for (int i = 0; i < t->n; i++) sum += (double)t->start[2 * i] * (double)t->start[2 * i];
     double scale = sum > 0 ? (double)START / sqrt(sum / t->n) : 0;
     for (int i = 0; i < 2 * t->n; i++)
-        t->start[i] = (real)((double)t->start[i] * scale + 0.01 * (double)START * rng_normal(key, (uint64_t)i));
+        t->start[i] = (real)((double)t->start[i] * scale +
+                             0.01 * (double)START * rng_normal(key, (uint64_t)i));
     return 0;
 }
 
@@ -263,7 +265,8 @@ static int units_of(int n, int points) { return (n + points - 1) / points; }
 
 static void step_unit(void *self, int index, int worker) {
     struct stepping *s = self;
-    size_t n = (size_t)s->t->n, points = (size_t)(s->moving ? MOVED : s->points), first = (size_t)index * points;
+    size_t n = (size_t)s->t->n, points = (size_t)(s->moving ? MOVED : s->points),
+           first = (size_t)index * points;
     size_t end = first + points < n ? first + points : n;
     (void)worker;
     if (s->moving) move_points(s->t, s->sum, first, end);
@@ -322,7 +325,8 @@ struct divergence {
 };
 
 static double tsne_distance2(const struct tsne *t, size_t i, size_t j) {
-    double dx = (double)t->axis[0][i] - (double)t->axis[0][j], dy = (double)t->axis[1][i] - (double)t->axis[1][j];
+    double dx = (double)t->axis[0][i] - (double)t->axis[0][j],
+           dy = (double)t->axis[1][i] - (double)t->axis[1][j];
     return dx * dx + dy * dy;
 }
 

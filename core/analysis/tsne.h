@@ -24,7 +24,7 @@ struct tsne_options {
     double exaggeration; /* 12 */
     double rate;         /* 0: n/exaggeration, then n, each at least 200 at the exaggerated start */
     uint64_t seed;       /* of the jitter that parts duplicates */
-    struct crew *crew;   /* computes everything here, and must outlive the layout; NULL: the caller's thread */
+    struct crew *crew; /* computes everything here, and must outlive the layout; NULL: the caller's thread */
     const real *start;   /* n×2: a layout to go on from, without exaggeration and jitter, as of the
                           * same points a little earlier; NULL: two principal components */
 };

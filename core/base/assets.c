@@ -16,7 +16,8 @@ char *assets_own_root(void) {
 }
 
 size_t assets_roots(char ***out) {
-    static const char *const near[] = { "assets", "../assets", NULL, "../share/petri" }; /* NULL: the user's */
+    static const char *const near[] = { "assets", "../assets", NULL,
+                                        "../share/petri" }; /* NULL: the user's */
     char **roots = xcalloc(COUNT_OF(near) + 1, sizeof *roots), *program = file_program_folder();
     size_t n = 0;
     roots[n++] = xstrdup("assets");
@@ -47,7 +48,9 @@ char *assets_find(const char *inside) {
     return found;
 }
 
-static int assets_by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int assets_by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
 
 struct named {
     char **name;
@@ -97,8 +100,9 @@ static void add_files(struct named *l, const char *folder, const char *end) {
 }
 
 /* What `add` finds, by `what`, in KIND of each root. */
-static size_t of_all_roots(const char *kind, void (*add)(struct named *l, const char *folder, const char *what), const char *what,
-                           char ***out) {
+static size_t of_all_roots(const char *kind,
+                           void (*add)(struct named *l, const char *folder, const char *what),
+                           const char *what, char ***out) {
     struct named l = { 0 };
     char **roots;
     size_t n = assets_roots(&roots);
@@ -111,6 +115,10 @@ static size_t of_all_roots(const char *kind, void (*add)(struct named *l, const 
     return named_sorted(&l, out);
 }
 
-size_t assets_files(const char *kind, const char *end, char ***out) { return of_all_roots(kind, add_files, end, out); }
+size_t assets_files(const char *kind, const char *end, char ***out) {
+    return of_all_roots(kind, add_files, end, out);
+}
 
-size_t assets_names(const char *kind, const char *marker, char ***out) { return of_all_roots(kind, add_folders, marker, out); }
+size_t assets_names(const char *kind, const char *marker, char ***out) {
+    return of_all_roots(kind, add_folders, marker, out);
+}

@@ -49,8 +49,8 @@ struct crew_work {
      * is left.  NULL: everything is done. */
     bool (*watch)(void *self, int done);
 };
-/* Returns when all is done, or what was begun when `watch` has given the rest up (false).  c NULL: on the thread
- * that calls, unit by unit, as worker 0.  Also from within a unit of the same crew: there and then. */
+/* Returns when all is done, or what was begun when `watch` has given the rest up (false).  c NULL: on the
+ * thread that calls, unit by unit, as worker 0.  Also from within a unit of the same crew: there and then. */
 bool crew_do(struct crew *c, const struct crew_work *w);
 /* One unit that is a call. */
 void crew_call(struct crew *c, void (*call)(void *self), void *self);

@@ -138,7 +138,8 @@ static void sync_folder_of(const char *path) {
 /* Gives the temporary file its name; a fresh one never in another's place, also where the file
  * system cannot rename so (a link is refused there as well). */
 static int give_name(const struct file_aside *f, struct err *e) {
-    if (!f->fresh) return rename(f->temporary, f->path) ? file_system_error(e, "cannot be renamed to", f->path) : 0;
+    if (!f->fresh)
+        return rename(f->temporary, f->path) ? file_system_error(e, "cannot be renamed to", f->path) : 0;
     if (!renameat2(AT_FDCWD, f->temporary, AT_FDCWD, f->path, RENAME_NOREPLACE)) return 0;
     if ((errno == EINVAL || errno == ENOSYS) && !link(f->temporary, f->path)) {
         unlink(f->temporary);

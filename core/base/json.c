@@ -35,7 +35,8 @@ static bool overflows(const char *s, size_t n) {
     char *text = xstrndup(s, n);
     int64_t whole;
     double v;
-    bool real = strpbrk(text, ".eE") != NULL, fits = real ? text_to_double(text, &v) : text_to_int(text, &whole);
+    bool real = strpbrk(text, ".eE") != NULL,
+         fits = real ? text_to_double(text, &v) : text_to_int(text, &whole);
     free(text);
     return !fits;
 }

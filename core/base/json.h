@@ -13,8 +13,8 @@
 enum { JSON_DEPTH = 64 };
 
 /* Parses n bytes.  `name` (a file) and the line stand in the message.  NULL on
- * failure; the caller owns the result (json_decref).  A number that a json_t does not hold, as an integer beyond 64 bits,
- * becomes a string of its characters: it is an error only for who asks for a number there. */
+ * failure; the caller owns the result (json_decref).  A number that a json_t does not hold, as an integer
+ * beyond 64 bits, becomes a string of its characters: it is an error only for who asks for a number there. */
 json_t *json_parse(const char *name, const char *bytes, size_t n, struct err *e);
 /* Reads and parses a file of at most `limit` bytes. */
 json_t *json_read(const char *path, size_t limit, struct err *e);
@@ -38,10 +38,10 @@ void json_add_float(struct buf *b, float v);
 void json_add_key(struct buf *b, const char *key);
 /* Begins a member that is an object ('{') or an array ('['); the caller adds the bracket that closes it. */
 void json_open(struct buf *b, const char *key, char bracket);
-/* Adds members by a format: JSON with keys without quotes and conversions of printf for the values, "step:%jd,best:{of:%s}".
- * The format may begin or end inside of an object.  %s is a string (NULL: null; %-s: "" too), %d an int, %jd and %ju an
- * int64_t and uint64_t, %zu a size_t (%+d, %+jd: 0 is null), %i a bool, %g a measured double (NaN: null), %f any double, %p
- * JSON as it is (NULL: null; %-p: "" too). */
+/* Adds members by a format: JSON with keys without quotes and conversions of printf for the values,
+ * "step:%jd,best:{of:%s}". The format may begin or end inside of an object.  %s is a string (NULL: null; %-s:
+ * "" too), %d an int, %jd and %ju an int64_t and uint64_t, %zu a size_t (%+d, %+jd: 0 is null), %i a bool, %g
+ * a measured double (NaN: null), %f any double, %p JSON as it is (NULL: null; %-p: "" too). */
 void json_put(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Arrays, of n strings and of n numbers. */
 void json_member_strings(struct buf *b, const char *key, char *const *value, size_t n);

@@ -26,15 +26,16 @@ void xreplace(char **to, const char *s);
  * system has none.  Freed with free(). */
 void *mem_try(size_t count, size_t size);
 
-/* Runs work(self).  A failed allocation of an x-function, of mem_lack() or of an arena on this thread ends work at
- * that point.  Returns 0 when work finished, else the size in bytes of the block that could not be allocated.  Where
- * work allocates it must hold no lock and no open file, and what it has allocated must belong to an object that
- * outlives it (an arena, a growing array); other blocks leak.  Guards nest; the innermost one ends. */
+/* Runs work(self).  A failed allocation of an x-function, of mem_lack() or of an arena on this thread ends
+ * work at that point.  Returns 0 when work finished, else the size in bytes of the block that could not be
+ * allocated.  Where work allocates it must hold no lock and no open file, and what it has allocated must
+ * belong to an object that outlives it (an arena, a growing array); other blocks leak.  Guards nest; the
+ * innermost one ends. */
 size_t mem_guard(void (*work)(void *self), void *self);
 /* Ends the innermost guard of this thread with `bytes`; without one aborts. */
 void mem_lack(size_t bytes) __attribute__((noreturn));
-/* Lifts the guards of this thread until mem_guard_resume(): an x-function that fails then aborts.  For calls that
- * take locks or open files. */
+/* Lifts the guards of this thread until mem_guard_resume(): an x-function that fails then aborts.  For calls
+ * that take locks or open files. */
 struct mem_guard *mem_guard_pause(void);
 void mem_guard_resume(struct mem_guard *guard);
 /* For tests: asked before each allocation inside a guard; true makes it fail.  NULL removes it. */

@@ -11,7 +11,9 @@
 
 static bool is_text(const struct report_column *c) { return c->kind == REPORT_TEXT || c->kind == REPORT_RAW; }
 
-static bool has_form(const struct report_column *c, enum report_form form) { return !c->forms || c->forms & form; }
+static bool has_form(const struct report_column *c, enum report_form form) {
+    return !c->forms || c->forms & form;
+}
 
 static int64_t whole(const struct report_column *c, const void *at) {
     switch (c->kind) {
@@ -56,7 +58,8 @@ static bool add_whole(const struct report_column *c, enum report_form form, int6
 static bool add_value(const struct report_column *c, enum report_form form, const void *row, struct buf *b) {
     const void *at = (const char *)row + c->offset;
     if (is_text(c)) return add_text(c, form, *(const char *const *)at, b);
-    if (c->kind == REPORT_DOUBLE || c->kind == REPORT_SIGNED) return add_double(c, form, *(const double *)at, b);
+    if (c->kind == REPORT_DOUBLE || c->kind == REPORT_SIGNED)
+        return add_double(c, form, *(const double *)at, b);
     if (c->kind != REPORT_BOOL) return add_whole(c, form, whole(c, at), b);
     const char *const word[] = { "no", "yes", "false", "true" };
     buf_puts(b, word[*(const bool *)at + 2 * (form == REPORT_JSON || form == REPORT_CSV)]);
@@ -82,7 +85,8 @@ void report_object(const struct report_column *c, const char *key, const void *r
     buf_putc(b, '}');
 }
 
-void report_list(const struct report_column *c, const char *key, const void *rows, size_t n, size_t size, struct buf *b) {
+void report_list(const struct report_column *c, const char *key, const void *rows, size_t n, size_t size,
+                 struct buf *b) {
     json_open(b, key, '[');
     for (size_t i = 0; i < n; i++) report_object(c, NULL, (const char *)rows + i * size, b);
     buf_putc(b, ']');
@@ -118,7 +122,8 @@ static void add_table(char *const *cell, size_t rows, size_t columns, const char
     free(width);
 }
 
-void report_cells(enum report_form form, char *const *cell, size_t rows, size_t columns, const char *align, struct buf *b) {
+void report_cells(enum report_form form, char *const *cell, size_t rows, size_t columns, const char *align,
+                  struct buf *b) {
     if (form == REPORT_TABLE) add_table(cell, rows, columns, align, b);
     for (size_t i = 0; form != REPORT_TABLE && i < rows * columns; i++) {
         bool last = i % columns + 1 == columns;
@@ -130,12 +135,13 @@ void report_cells(enum report_form form, char *const *cell, size_t rows, size_t 
         if (i % columns == 0) buf_putc(b, '|');
         text_markdown_cell(b, cell[i]);
         if (last) buf_putc(b, '\n');
-        for (size_t k = 0; i + 1 == columns && k <= columns; k++) buf_puts(b, k == columns ? "\n" : k ? "---|" : "|---|");
+        for (size_t k = 0; i + 1 == columns && k <= columns; k++)
+            buf_puts(b, k == columns ? "\n" : k ? "---|" : "|---|");
     }
 }
 
-void report_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n, size_t size,
-                 struct buf *b) {
+void report_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n,
+                 size_t size, struct buf *b) {
     size_t columns = 0, cells = 0;
     if (form == REPORT_JSON) {
         report_list(c, NULL, rows, n, size, b);

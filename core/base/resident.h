@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* The most bytes that ever were resident; as getrusage counts where the system's own count is not to be had. */
+/* The most bytes that ever were resident; as getrusage counts where the system's own count is not to be
+ * had. */
 int64_t resident_peak_bytes(void);
 
 #endif

@@ -34,7 +34,8 @@ static void remove_left(const char *parent, const char *start) {
         struct stat st;
         if (!text_starts(x->d_name, start) || strlen(x->d_name) != strlen(start) + 6) continue;
         char *path = file_join(parent, x->d_name);
-        bool ours = !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && st.st_mtime < now - YOUNG_SECONDS;
+        bool ours = !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+                    st.st_mtime < now - YOUNG_SECONDS;
         int fd = ours ? scratch_hold(path) : -1;
         if (fd >= 0) {
             file_remove_folder(path);

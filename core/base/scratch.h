@@ -1,5 +1,5 @@
-/* Folders below $TMPDIR (or /tmp) for what need not outlive its process.  Each is held by a lock while it is in use, so that
- * one whose process was killed is known, and removed when the next of its kind is made. */
+/* Folders below $TMPDIR (or /tmp) for what need not outlive its process.  Each is held by a lock while it is
+ * in use, so that one whose process was killed is known, and removed when the next of its kind is made. */
 #ifndef CORE_BASE_SCRATCH_H
 #define CORE_BASE_SCRATCH_H
 

@@ -1,5 +1,5 @@
-/* One file a shelf: a head of HEAD bytes, which is its text, then the records, each behind its checksum.  Places never
- * written are holes of the file, which take no room. */
+/* One file a shelf: a head of HEAD bytes, which is its text, then the records, each behind its checksum.
+ * Places never written are holes of the file, which take no room. */
 #include "core/base/shelf.h"
 
 #include <dirent.h>
@@ -53,7 +53,8 @@ struct shelf_file {
 };
 
 static int shelf_older(const void *a, const void *b) {
-    const struct timespec *x = &((const struct shelf_file *)a)->used, *y = &((const struct shelf_file *)b)->used;
+    const struct timespec *x = &((const struct shelf_file *)a)->used,
+                          *y = &((const struct shelf_file *)b)->used;
     if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
@@ -119,8 +120,8 @@ static bool shelf_has_head(const struct shelf *s) {
     return pread(s->fd, head, HEAD, 0) == HEAD && !memcmp(head, s->head, HEAD);
 }
 
-/* What is open under the path is the shelf when this gives 1; 0: somebody took it away, and it is to be opened again.
- * Who has the file alone may begin it anew: those who use it hold it together. */
+/* What is open under the path is the shelf when this gives 1; 0: somebody took it away, and it is to be
+ * opened again. Who has the file alone may begin it anew: those who use it hold it together. */
 static int shelf_settle(struct shelf *s, struct err *e) {
     struct stat st;
     bool alone = !flock(s->fd, LOCK_EX | LOCK_NB);
@@ -145,8 +146,8 @@ static int shelf_begin(struct shelf *s, struct err *e) {
     return there > 0 ? 0 : e->code;
 }
 
-struct shelf *shelf_open(const char *folder, const char *text, size_t records, const size_t *start, size_t unit,
-                         uint64_t limit, struct err *e) {
+struct shelf *shelf_open(const char *folder, const char *text, size_t records, const size_t *start,
+                         size_t unit, uint64_t limit, struct err *e) {
     char name[65];
     BUG_IF(strlen(text) >= HEAD - 32);
     if (file_make_folder(folder, e)) return NULL;
@@ -182,9 +183,13 @@ bool shelf_empty(struct shelf *s) {
 
 /* ---- records ---- */
 
-static size_t record_bytes(const struct shelf *s, size_t i) { return (s->start[i + 1] - s->start[i]) * s->unit; }
+static size_t record_bytes(const struct shelf *s, size_t i) {
+    return (s->start[i + 1] - s->start[i]) * s->unit;
+}
 
-static off_t record_place(const struct shelf *s, size_t i) { return (off_t)(HEAD + i * SUM + s->start[i] * s->unit); }
+static off_t record_place(const struct shelf *s, size_t i) {
+    return (off_t)(HEAD + i * SUM + s->start[i] * s->unit);
+}
 
 /* Of what the record holds and where it belongs. */
 static void record_sum(const struct shelf *s, size_t i, const void *record, char out[SUM + 1]) {

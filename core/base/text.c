@@ -169,7 +169,8 @@ static int add_ints(char *item, int64_t *out, int n, int room) {
     int64_t from, to;
     char *dots = strstr(item, "..");
     if (dots) *dots = '\0';
-    if (!text_to_int(text_trim(item), &from) || !text_to_int(dots ? text_trim(dots + 2) : item, &to)) return -1;
+    if (!text_to_int(text_trim(item), &from) || !text_to_int(dots ? text_trim(dots + 2) : item, &to))
+        return -1;
     for (;; from += from < to ? 1 : -1) {
         if (n == room) return -1;
         out[n++] = from;
@@ -349,7 +350,8 @@ size_t text_more(char *out, size_t size, size_t used, const char *format, ...) {
     if (used + (size_t)n < size) return used + (size_t)n;
     uint32_t cp;
     size_t end = size - 1, last = end;
-    while (last > used && ((unsigned char)out[last - 1] & 0xc0) == 0x80) last--; /* the last character's tail … */
+    while (last > used && ((unsigned char)out[last - 1] & 0xc0) == 0x80)
+        last--; /* the last character's tail … */
     if (last > used && ((unsigned char)out[last - 1] & 0x80)) { /* … and its first byte */
         last--;
         if (last + utf8_decode(out + last, end - last, &cp) < end || cp == REPLACEMENT) end = last;

@@ -39,14 +39,15 @@ char *text_string(const char *s, size_t n);
 /* Adds one line to a report: printf style, made visible, ended by '\n'.  b may be NULL. */
 void text_line(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes more (printf style) into the array `out` of `size` bytes, behind the `used` that it has; what there is no room
- * for is left out, up to a whole character.  Returns how many it has now, less than `size`. */
-size_t text_more(char *out, size_t size, size_t used, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Writes more (printf style) into the array `out` of `size` bytes, behind the `used` that it has; what there
+ * is no room for is left out, up to a whole character.  Returns how many it has now, less than `size`. */
+size_t text_more(char *out, size_t size, size_t used, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Adds a word as a shell reads it, quoted where it needs to be. */
 void text_shell_word(struct buf *b, const char *word);
-/* The next word of a line as a shell reads it, with *at behind it; NULL at its end.  A quote that nothing closes goes to
- * the end; a backslash outside of quotes keeps what follows it.  Caller frees. */
+/* The next word of a line as a shell reads it, with *at behind it; NULL at its end.  A quote that nothing
+ * closes goes to the end; a backslash outside of quotes keeps what follows it.  Caller frees. */
 char *text_word(const char **at);
 /* A field of a CSV line, made visible, quoted where it must be. */
 void text_csv(struct buf *b, const char *s);
@@ -62,11 +63,11 @@ bool text_to_int(const char *s, int64_t *out);
 
 /* s without whitespace at its ends, which is cut off in place. */
 char *text_trim(char *s);
-/* Returns the next item of a list with commas, without whitespace around it, and sets *rest behind it; NULL at the end.
- * Writes into the list. */
+/* Returns the next item of a list with commas, without whitespace around it, and sets *rest behind it; NULL
+ * at the end. Writes into the list. */
 char *text_item(char **rest);
-/* Reads integers of a list, which may be in braces: "1,2,3", "{1, 2}", "1..3" (each from 1 to 3), "1..3,8".  Returns how
- * many; -1: something else is in the list, or it has more than `room`. */
+/* Reads integers of a list, which may be in braces: "1,2,3", "{1, 2}", "1..3" (each from 1 to 3), "1..3,8".
+ * Returns how many; -1: something else is in the list, or it has more than `room`. */
 int text_to_ints(const char *text, int64_t *out, int room);
 
 /* The shortest decimal form that reads back as the same double ("0.1", "1e-05");

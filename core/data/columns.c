@@ -96,8 +96,10 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
 }
 
 const char *columns_option(const struct dataset_options *o, size_t k) {
-    const char *const option[] = { o->target ? "--source" : o->text_option ? o->text_option : "--text", "--text-b", NULL,
-                                  "--label", "--target" };
+    const char *const option[] = { o->target        ? "--source"
+                                   : o->text_option ? o->text_option
+                                                    : "--text",
+                                   "--text-b", NULL, "--label", "--target" };
     return o->text_option && !*o->text_option ? NULL : option[k];
 }
 
@@ -139,7 +141,8 @@ bool columns_missing(const struct dataset_options *o, struct dataset *d, struct 
         struct buf advice = BUF_INIT;
         char *found = names_text(d->column, d->columns, 8);
         columns_advise(d, name[k], columns_option(o, k), &advice);
-        err_set(e, ERR_USAGE, "%s: no column \"%s\": the keys of the first lines are %s%s", d->path, name[k], found, buf_text(&advice));
+        err_set(e, ERR_USAGE, "%s: no column \"%s\": the keys of the first lines are %s%s", d->path, name[k],
+                found, buf_text(&advice));
         buf_release(&advice);
         free(found);
         return true;

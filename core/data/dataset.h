@@ -33,8 +33,8 @@ enum data_shape {
 /* Whether a table's first line names the columns.  AUTO: not where every column that is asked
  * for is so by its number, and the report says it. */
 enum data_header { DATA_HEADER_AUTO, DATA_HEADER_YES, DATA_HEADER_NO };
-/* Never by themselves: DATA_LIST, one JSON list of objects, whose numbers in it stand for lines; DATA_LINES, a text a line
- * (DATA_MASKED). */
+/* Never by themselves: DATA_LIST, one JSON list of objects, whose numbers in it stand for lines; DATA_LINES,
+ * a text a line (DATA_MASKED). */
 enum data_format { DATA_AUTO, DATA_TSV, DATA_CSV, DATA_JSONL, DATA_LIST, DATA_LINES };
 
 struct dataset_row {
@@ -93,7 +93,8 @@ struct dataset_options {
      * but a tab, columns may be quoted.  NULL: a tab or a comma, by the format, or what a first
      * line as "sep=;" says. */
     const char *delimiter;
-    const char *text_option;  /* option that chooses the texts' column, for messages; NULL: --text; "": no option does */
+    const char *text_option; /* option that chooses the texts' column, for messages; NULL: --text; "": no
+                                option does */
     /* Columns by name, or by position as "#N" when no column has that name.  text_b NULL: a
      * single text; label NULL: no row has a gold label. */
     const char *text_a, *text_b, *label;
@@ -128,9 +129,11 @@ struct dataset_options {
     int name_count;
     /* Where `names` come from, for messages ("the train split", "the model's id2label"). */
     const char *names_from;
-    /* names come from a model: labels that have no such names are matched as labels_match does, and the report says so. */
+    /* names come from a model: labels that have no such names are matched as labels_match does, and the
+     * report says so. */
     bool names_or_numbers;
-    /* The labels of a known task in its order (order_count of them); NULL: whole numbers in numeric order, else byte order. */
+    /* The labels of a known task in its order (order_count of them); NULL: whole numbers in numeric order,
+     * else byte order. */
     const char *const *order;
     int order_count;
     enum data_choice kind;
@@ -138,15 +141,17 @@ struct dataset_options {
     bool need_gold;
 };
 
-/* Whether nobody named the n classes of a head: they are LABEL_0, LABEL_1, …, as transformers calls them then. */
+/* Whether nobody named the n classes of a head: they are LABEL_0, LABEL_1, …, as transformers calls them
+ * then. */
 bool labels_unnamed(const char *const *names, int n);
-/* How labels, in their task's order, are names of known classes: as they are; with `numbers` as the numbers of the classes; but for
- * case and blanks at the ends; and with `numbers`, where nobody named the classes and there are as many labels, in their order.  The
- * first way that finds a class for each of them, to[i] the class of label[i].  LABELS_OTHER: none does.
- * Evaluation, training on a folder's head and training on a run's head all ask this. */
+/* How labels, in their task's order, are names of known classes: as they are; with `numbers` as the numbers
+ * of the classes; but for case and blanks at the ends; and with `numbers`, where nobody named the classes and
+ * there are as many labels, in their order.  The first way that finds a class for each of them, to[i] the
+ * class of label[i].  LABELS_OTHER: none does. Evaluation, training on a folder's head and training on a
+ * run's head all ask this. */
 enum label_match { LABELS_OTHER, LABELS_BY_NAME, LABELS_BY_NUMBER, LABELS_BY_FOLDED, LABELS_BY_ORDER };
-enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
-                              int32_t *to);
+enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label,
+                              size_t labels, int32_t *to);
 
 /* Reads a split.  On failure *d is empty and *e names file, row and reason: ERR_INPUT (a
  * broken file, a wrong label or score), ERR_USAGE (a column that is not there),

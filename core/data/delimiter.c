@@ -28,7 +28,8 @@ int delimiter_parse(const char *text, char *out, struct err *e) {
         return 0;
     }
     char *shown = text_visible(text, strlen(text));
-    err_set(e, ERR_USAGE, "--delimiter \"%.40s\": must be one ASCII character that is no quote, or tab", shown);
+    err_set(e, ERR_USAGE, "--delimiter \"%.40s\": must be one ASCII character that is no quote, or tab",
+            shown);
     free(shown);
     return e->code;
 }

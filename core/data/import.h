@@ -2,7 +2,8 @@
  * (table.c), of JSON Lines (jsonl.c) or a text a line (lines.c), labels (labels.c), repeats (repeats.c),
  * targets without tokens (unwritten.c).
  *
- * Also columns.c (which are read), delimiter.c, label_notes.c (what the report says of labels), superglue.c. */
+ * Also columns.c (which are read), delimiter.c, label_notes.c (what the report says of labels),
+ * superglue.c. */
 #ifndef CORE_DATA_IMPORT_H
 #define CORE_DATA_IMPORT_H
 
@@ -100,8 +101,8 @@ int columns_choose(const struct dataset_options *o, struct dataset *d, struct co
                    struct err *e);
 /* The option that chooses column k of struct columns (a, b, c, label, target); NULL: none does. */
 const char *columns_option(const struct dataset_options *o, size_t k);
-/* Appends "; did you mean --label Topic?" or "; choose one with --label" for a column that is missing; nothing where no
- * option (NULL) chooses it. */
+/* Appends "; did you mean --label Topic?" or "; choose one with --label" for a column that is missing;
+ * nothing where no option (NULL) chooses it. */
 void columns_advise(const struct dataset *d, const char *name, const char *option, struct buf *out);
 /* Sets *e where a column that is asked for is none of d->column; returns whether one is. */
 bool columns_missing(const struct dataset_options *o, struct dataset *d, struct err *e);
@@ -127,13 +128,13 @@ int json_list_read(struct import *m, struct err *e);
 int lines_read(struct import *m, struct err *e);
 /* Turns the label texts into classes or scores; drops or marks rows without one. */
 int labels_read(struct import *m, struct err *e);
-/* Returns a label without what people do not see: composed (NFC), lower case, without invisible characters and whitespace
- * at the ends, numbers as numbers where asked; owned. */
+/* Returns a label without what people do not see: composed (NFC), lower case, without invisible characters
+ * and whitespace at the ends, numbers as numbers where asked; owned. */
 char *label_fold(const char *s, bool as_number);
 /* Finds the bytes of s between whitespace and invisible characters at its ends. */
 void label_trim(const char *s, size_t *begin, size_t *end);
-/* Appends a label with invisible characters and whitespace other than a space as <U+200B>; where it is not in composed form
- * (NFC), also its combining marks. */
+/* Appends a label with invisible characters and whitespace other than a space as <U+200B>; where it is not in
+ * composed form (NFC), also its combining marks. */
 void label_spell(const char *s, struct buf *out);
 /* Warns of classes that people would take for one, and of several labels put together. */
 void labels_warn(struct dataset *d);

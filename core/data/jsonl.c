@@ -220,8 +220,11 @@ int json_list_read(struct import *m, struct err *e) {
     size_t n = json_array_size(all);
     struct columns c;
     if (!all) return e->code;
-    int rc = json_is_array(all) ? 0 : err_set(e, ERR_INPUT, "%s: is %s, not a list of objects", d->path, json_kind(all));
-    for (i = 0; i < NAMING_OBJECTS && i < n && d->columns < NAMING_KEYS; i++) add_columns(d, json_array_get(all, i));
+    int rc = json_is_array(all)
+                 ? 0
+                 : err_set(e, ERR_INPUT, "%s: is %s, not a list of objects", d->path, json_kind(all));
+    for (i = 0; i < NAMING_OBJECTS && i < n && d->columns < NAMING_KEYS; i++)
+        add_columns(d, json_array_get(all, i));
     if (!rc && n && columns_choose(m->o, d, &c, e)) rc = ERR_USAGE;
     if (!rc && n) columns_keep(d, &c);
     for (i = 0; !rc && i < n; i++) one_object(m, &c, i + 1, json_array_get(all, i));

@@ -19,14 +19,17 @@ static int by_folded(const void *a, const void *b) {
     return strcmp(((const struct folded *)a)->text, ((const struct folded *)b)->text);
 }
 
-/* What nobody sees of a label: a mark of format, a control, or what the Unicode standard lets fonts leave out. */
+/* What nobody sees of a label: a mark of format, a control, or what the Unicode standard lets fonts leave
+ * out. */
 static bool is_invisible(uint32_t cp) {
     utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
-    return c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CC || utf8proc_get_property((utf8proc_int32_t)cp)->ignorable;
+    return c == UTF8PROC_CATEGORY_CF || c == UTF8PROC_CATEGORY_CC ||
+           utf8proc_get_property((utf8proc_int32_t)cp)->ignorable;
 }
 
 static bool is_whitespace(uint32_t cp) {
-    return cp == ' ' || (cp >= 9 && cp <= 13) || utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_ZS;
+    return cp == ' ' || (cp >= 9 && cp <= 13) ||
+           utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_ZS;
 }
 
 void label_trim(const char *s, size_t *begin, size_t *end) {
@@ -52,7 +55,8 @@ void label_spell(const char *s, struct buf *out) {
         uint32_t cp;
         used = utf8_decode(s + at, n - at, &cp);
         bool combines = other_form && utf8proc_category((utf8proc_int32_t)cp) == UTF8PROC_CATEGORY_MN;
-        if (cp != ' ' && (is_whitespace(cp) || is_invisible(cp) || combines)) buf_printf(out, "<U+%04X>", (unsigned)cp);
+        if (cp != ' ' && (is_whitespace(cp) || is_invisible(cp) || combines))
+            buf_printf(out, "<U+%04X>", (unsigned)cp);
         else buf_add(out, s + at, used);
     }
 }
@@ -77,7 +81,8 @@ static char *fold_text(const char *s) {
 char *label_fold(const char *s, bool as_number) {
     char text[32];
     double v;
-    if (as_number && text_to_double(s, &v) && fabs(v) < 1LL << 53) { /* beyond it, unlike digits may be one double */
+    if (as_number && text_to_double(s, &v) &&
+        fabs(v) < 1LL << 53) { /* beyond it, unlike digits may be one double */
         text_from_double(v, text);
         return xstrdup(text);
     }
@@ -143,8 +148,8 @@ static void warn_joined(struct dataset *d) {
         }
         if (joined)
             text_line(&d->report.notes,
-                      "warning: %zu labels are others put together, as \"%.60s\": a row has one class here, so each "
-                      "combination is a class of its own",
+                      "warning: %zu labels are others put together, as \"%.60s\": a row has one class here, "
+                      "so each combination is a class of its own",
                       joined, d->class_name[first]);
     }
     free(sorted);
@@ -170,8 +175,10 @@ static void warn_blanks(struct dataset *d) {
         buf_putc(&b, '"');
     }
     if (found)
-        text_line(&d->report.notes, "warning: %d label%s or end%s with whitespace or invisible characters: %.400s%s", found,
-                  found == 1 ? " begins" : "s begin", found == 1 ? "s" : "", buf_text(&b), found > 4 ? ", …" : "");
+        text_line(&d->report.notes,
+                  "warning: %d label%s or end%s with whitespace or invisible characters: %.400s%s", found,
+                  found == 1 ? " begins" : "s begin", found == 1 ? "s" : "", buf_text(&b),
+                  found > 4 ? ", …" : "");
     buf_release(&b);
 }
 

@@ -144,38 +144,41 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
         named++;
     }
     err_set(e, ERR_INPUT,
-            "%s: %zu row%s the label %s%s%s: it may be a class or mark unlabeled rows; use --kind classes to take %s as a "
-            "class, --no-gold %s to leave these rows out",
-            m->d->path, at.rows, at.rows == 1 ? " has" : "s have", s, buf_text(&others), buf_text(&lines), s, s);
+            "%s: %zu row%s the label %s%s%s: it may be a class or mark unlabeled rows; use --kind classes to "
+            "take %s as a class, --no-gold %s to leave these rows out",
+            m->d->path, at.rows, at.rows == 1 ? " has" : "s have", s, buf_text(&others), buf_text(&lines), s,
+            s);
     buf_release(&lines);
     buf_release(&others);
     return e->code;
 }
 
-/* Sets m->none where the label `mark` marks unlabeled rows: where the known classes have no such name, or where nothing is
- * trained on and the other labels do not make it a class. */
+/* Sets m->none where the label `mark` marks unlabeled rows: where the known classes have no such name, or
+ * where nothing is trained on and the other labels do not make it a class. */
 static int find_mark(struct import *m, const struct distinct *x, const char *mark, struct err *e) {
     const struct dataset_options *o = m->o;
     int32_t id = vocab_find(&x->vocab, mark, strlen(mark));
     if (id < 0 || (o->names && among_names(o, mark))) return 0;
     if (!o->names) {
         bool minus = !strcmp(mark, "-1");
-        if (o->kind == DATA_KIND_CLASSES || (minus ? minus_is_class(x) : vocab_find(&x->vocab, "+", 1) >= 0)) return 0;
+        if (o->kind == DATA_KIND_CLASSES || (minus ? minus_is_class(x) : vocab_find(&x->vocab, "+", 1) >= 0))
+            return 0;
         if (o->need_gold) return mark_is_unclear(m, x, id, e);
     }
     m->none = mark;
     return 0;
 }
 
-/* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --no-gold's, else -1 or - (find_mark). */
+/* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --no-gold's, else -1 or -
+ * (find_mark). */
 static int find_none(struct import *m, const struct distinct *x, struct err *e) {
     const struct dataset_options *o = m->o;
     static const char *const marks[] = { "-1", "-" };
     if (o->no_gold && vocab_find(&x->vocab, o->no_gold, strlen(o->no_gold)) >= 0) {
         m->none = o->no_gold;
         if (o->names && among_names(o, m->none)) {
-            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it is no missing one", m->none,
-                      known_from(o));
+            text_line(&m->d->report.notes, "warning: the label %s is one of %s, so it is no missing one",
+                      m->none, known_from(o));
             m->none = NULL;
         }
     }
@@ -190,7 +193,8 @@ static int32_t none_id(const struct import *m, const struct distinct *x) {
 }
 
 /* ---- classes or scores ---- */
-/* A label that is not a number where scores are read, or where all but a few labels are numbers: the cell, and what to do. */
+/* A label that is not a number where scores are read, or where all but a few labels are numbers: the cell,
+ * and what to do. */
 static int odd_cell(const struct import *m, size_t row, const char *more, struct err *e) {
     const struct field *l = &m->label[row];
     struct buf shown = BUF_INIT, mark = BUF_INIT;
@@ -199,19 +203,20 @@ static int odd_cell(const struct import *m, size_t row, const char *more, struct
     text_shell_word(&mark, l->s);
     if (comma_number(l->s))
         err_set(e, ERR_INPUT,
-                "%s: line %zu: the %.60s\" is not a number; it needs a point, not a comma (and where these are two "
-                "labels in a cell, --kind classes takes each combination as a class)",
+                "%s: line %zu: the %.60s\" is not a number; it needs a point, not a comma (and where these "
+                "are two labels in a cell, --kind classes takes each combination as a class)",
                 m->d->path, m->d->row[row].line, buf_text(&shown));
     else if (m->o->no_gold)
         err_set(e, ERR_INPUT,
-                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s (--no-gold) where there is "
-                "no score",
+                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s (--no-gold) "
+                "where there is no score",
                 m->d->path, m->d->row[row].line, buf_text(&shown), more, m->o->no_gold);
     else
-        err_set(e, ERR_INPUT,
-                "%s: line %zu: the %.60s\" is not a finite number%s; use --no-gold %.60s to treat such rows as "
-                "unlabeled, or --kind classes to treat every label as a class",
-                m->d->path, m->d->row[row].line, buf_text(&shown), more, buf_text(&mark));
+        err_set(
+            e, ERR_INPUT,
+            "%s: line %zu: the %.60s\" is not a finite number%s; use --no-gold %.60s to treat such rows as "
+            "unlabeled, or --kind classes to treat every label as a class",
+            m->d->path, m->d->row[row].line, buf_text(&shown), more, buf_text(&mark));
     buf_release(&shown);
     buf_release(&mark);
     return e->code;
@@ -251,8 +256,8 @@ static struct looks look_at_labels(const struct import *m, const struct distinct
     return k;
 }
 
-/* Decides what the labels are.  ERR_INPUT where all but a few are fractions, or where missing values stand among numbers:
- * such a cell says nothing about the others. */
+/* Decides what the labels are.  ERR_INPUT where all but a few are fractions, or where missing values stand
+ * among numbers: such a cell says nothing about the others. */
 static int decide(const struct import *m, const struct distinct *x, enum data_kind *kind, struct err *e) {
     struct import_report *r = &m->d->report;
     *kind = m->o->kind == DATA_KIND_REGRESSION ? DATA_REGRESSION : DATA_CLASSES;
@@ -339,7 +344,8 @@ static int32_t labels_class_of(const char *const *names, int n, const char *s, b
     return found;
 }
 
-static bool all_have_one(const char *const *names, int n, bool number, const char *const *label, size_t labels, int32_t *to) {
+static bool all_have_one(const char *const *names, int n, bool number, const char *const *label,
+                         size_t labels, int32_t *to) {
     size_t i = 0;
     while (i < labels && (to[i] = labels_class_of(names, n, label[i], number)) >= 0) i++;
     return i == labels;
@@ -365,8 +371,8 @@ bool labels_unnamed(const char *const *names, int n) {
     return true;
 }
 
-enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label, size_t labels,
-                              int32_t *to) {
+enum label_match labels_match(const char *const *names, int n, bool numbers, const char *const *label,
+                              size_t labels, int32_t *to) {
     if (all_have_one(names, n, false, label, labels, to)) return LABELS_BY_NAME;
     if (numbers && all_have_one(names, n, true, label, labels, to)) return LABELS_BY_NUMBER;
     char **name = fold_all(names, (size_t)n), **folded = fold_all(label, labels);
@@ -390,7 +396,8 @@ static int unknown_label(const struct import *m, const struct distinct *x, int32
     const char *from = known_from(o);
     for (size_t i = 0; i < x->vocab.count; i++) {
         const char *s = vocab_text(&x->vocab, (int32_t)i);
-        if ((int32_t)i == none || labels_class_of(o->names, o->name_count, labels_name_of(o, s), false) >= 0) continue;
+        if ((int32_t)i == none || labels_class_of(o->names, o->name_count, labels_name_of(o, s), false) >= 0)
+            continue;
         char *known = names_text((char *const *)o->names, o->name_count, 8);
         struct buf shown = BUF_INIT;
         label_spell(s, &shown);
@@ -409,8 +416,10 @@ struct spelled {
     int32_t id;
 };
 
-/* The distinct labels of a split but for `none`, whole numbers in numeric order, else in byte order.  Caller frees. */
-static struct spelled *labels_in_order(const struct dataset_options *o, const struct distinct *x, int32_t none, size_t *n) {
+/* The distinct labels of a split but for `none`, whole numbers in numeric order, else in byte order.  Caller
+ * frees. */
+static struct spelled *labels_in_order(const struct dataset_options *o, const struct distinct *x,
+                                       int32_t none, size_t *n) {
     struct spelled *l = xcalloc(x->vocab.count + 1, sizeof *l);
     bool whole = true;
     *n = 0;
@@ -419,26 +428,33 @@ static struct spelled *labels_in_order(const struct dataset_options *o, const st
         l[*n] = (struct spelled){ labels_name_of(o, vocab_text(&x->vocab, (int32_t)i)), (int32_t)i };
         whole = labels_whole(l[(*n)++].s) && whole;
     }
-    qsort(l, *n, sizeof *l, whole ? labels_by_number : labels_by_bytes); /* its first member is what they compare */
+    qsort(l, *n, sizeof *l,
+          whole ? labels_by_number : labels_by_bytes); /* its first member is what they compare */
     return l;
 }
 
 /* Whether all labels are a known task's, whose order then is that of the outputs of a head without names. */
 static bool labels_of_task(const struct dataset_options *o, const struct spelled *l, size_t n) {
     size_t known = 0;
-    for (size_t i = 0; i < n && o->order; i++) known += labels_class_of(o->order, o->order_count, l[i].s, false) >= 0;
+    for (size_t i = 0; i < n && o->order; i++)
+        known += labels_class_of(o->order, o->order_count, l[i].s, false) >= 0;
     return o->order && known == n && labels_unnamed(o->names, o->name_count);
 }
 
-static void labels_say_match(const struct dataset_options *o, enum label_match how, const char *const *label, struct buf *notes) {
+static void labels_say_match(const struct dataset_options *o, enum label_match how, const char *const *label,
+                             struct buf *notes) {
     const char *from = known_from(o);
     if (how == LABELS_BY_NUMBER) {
         text_line(notes, "the labels are numbers; they are taken as the class numbers of %s:", from);
         for (int i = 0; i < o->name_count; i++) text_line(notes, "  %d is \"%s\"", i, o->names[i]);
     } else if (how == LABELS_BY_FOLDED) {
-        text_line(notes, "the labels match %s but for case, whitespace, invisible characters or Unicode form", from);
+        text_line(notes, "the labels match %s but for case, whitespace, invisible characters or Unicode form",
+                  from);
     } else if (how == LABELS_BY_ORDER) {
-        text_line(notes, "warning: nothing names the classes of %s; the labels are assigned to its outputs in order:", from);
+        text_line(
+            notes,
+            "warning: nothing names the classes of %s; the labels are assigned to its outputs in order:",
+            from);
         for (int i = 0; i < o->name_count; i++) text_line(notes, "  %s is \"%s\"", o->names[i], label[i]);
     }
 }
@@ -456,7 +472,8 @@ static int map_known(struct import *m, const struct distinct *x, int32_t none, i
     for (size_t i = 0; i < labels; i++) label[i] = of_task ? o->order[i] : l[i].s;
     enum label_match how = labels_match(o->names, o->name_count, o->names_or_numbers, label, labels, to);
     if (none >= 0) map[none] = -1;
-    for (size_t i = 0; i < n; i++) map[l[i].id] = to[of_task ? labels_class_of(label, o->order_count, l[i].s, false) : (int32_t)i];
+    for (size_t i = 0; i < n; i++)
+        map[l[i].id] = to[of_task ? labels_class_of(label, o->order_count, l[i].s, false) : (int32_t)i];
     if (how != LABELS_OTHER) labels_say_match(o, how, label, &m->d->report.notes);
     free(l);
     free(label);
@@ -509,7 +526,8 @@ int labels_read(struct import *m, struct err *e) {
     struct distinct x = { 0 };
     int rc = 0;
     if (d->kind == DATA_TEXT || d->kind == DATA_MASKED) {
-        for (size_t i = 0; i < d->rows; i++) d->row[i].gold = d->kind == DATA_MASKED || d->row[i].target_text != NULL;
+        for (size_t i = 0; i < d->rows; i++)
+            d->row[i].gold = d->kind == DATA_MASKED || d->row[i].target_text != NULL;
     } else if (m->o->label) {
         rc = labels_collect(m, &x, e);
         if (!rc) {

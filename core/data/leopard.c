@@ -58,8 +58,8 @@ static int find_prefix(const char *folder, char **prefix, struct err *e) {
         if (!n) continue;
         if (!*prefix) *prefix = xstrndup(x->d_name, n);
         else if (strlen(*prefix) != n || memcmp(*prefix, x->d_name, n))
-            rc = err_set(e, ERR_INPUT, "%s: has draws of two tasks, %s and %.*s; a folder holds those of one", folder,
-                         *prefix, (int)n, x->d_name);
+            rc = err_set(e, ERR_INPUT, "%s: has draws of two tasks, %s and %.*s; a folder holds those of one",
+                         folder, *prefix, (int)n, x->d_name);
     }
     closedir(d);
     return rc;
@@ -113,9 +113,11 @@ void leopard_release(struct leopard *l) {
 int leopard_classes(const char *prefix, bool *pair, size_t *rows, char ***names, int *count, struct err *e) {
     struct dataset d;
     char *path = leopard_eval(prefix);
-    const struct dataset_options o = { .path = path, .format = DATA_LIST, .text_a = "sentence1", .label = "label",
-                                       .kind = DATA_KIND_CLASSES };
-    int rc = file_exists(path) ? dataset_read(&d, &o, e) : err_set(e, ERR_NOT_FOUND, "%s: is not there", path);
+    const struct dataset_options o = {
+        .path = path, .format = DATA_LIST, .text_a = "sentence1", .label = "label", .kind = DATA_KIND_CLASSES
+    };
+    int rc = file_exists(path) ? dataset_read(&d, &o, e)
+                               : err_set(e, ERR_NOT_FOUND, "%s: is not there", path);
     free(path);
     if (rc) return rc;
     *rows = d.rows;
@@ -161,4 +163,6 @@ static const struct leopard_cell cells[] = {
     { NULL, 16, "Meta-Adapters", 65.3, NAN, NULL },
 };
 
-const struct leopard_cell *leopard_cell(int i) { return i >= 0 && i < (int)COUNT_OF(cells) ? &cells[i] : NULL; }
+const struct leopard_cell *leopard_cell(int i) {
+    return i >= 0 && i < (int)COUNT_OF(cells) ? &cells[i] : NULL;
+}

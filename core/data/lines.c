@@ -25,8 +25,8 @@ int lines_read(struct import *m, struct err *e) {
         size_t n = (size_t)(last - at);
         r->lines++;
         if (n > DATASET_LINE)
-            return err_set(e, ERR_INPUT, "%s: line %zu: longer than %d MB; is it a text with a line a row?", d->path, r->lines,
-                           DATASET_LINE >> 20);
+            return err_set(e, ERR_INPUT, "%s: line %zu: longer than %d MB; is it a text with a line a row?",
+                           d->path, r->lines, DATASET_LINE >> 20);
         *last = '\0'; /* the file's buffer ends with one */
         if (lines_is_blank(at, n)) r->blank++;
         else import_row(m, r->lines, &(struct fields){ .a = { at, n } });

@@ -41,7 +41,8 @@ int metric_find(const char *name) {
 
 bool metric_fits(enum metric_id id, enum data_kind gold) {
     BUG_IF((int)id < 0 || id >= METRIC_COUNT);
-    return id == METRIC_LOSS || metrics_known[id].of == gold || (gold == DATA_MASKED && id == METRIC_ACCURACY);
+    return id == METRIC_LOSS || metrics_known[id].of == gold ||
+           (gold == DATA_MASKED && id == METRIC_ACCURACY);
 }
 
 bool metrics_have(const struct metrics *m, enum metric_id id, enum data_kind gold) {

@@ -44,7 +44,8 @@ int metric_find(const char *name);
 bool metric_fits(enum metric_id id, enum data_kind gold);
 /* +1: greater is better; -1: smaller is better. */
 int metric_direction(enum metric_id id);
-/* Whether values of that name, an average of tasks among them, are told in points (×100): shares and correlations. */
+/* Whether values of that name, an average of tasks among them, are told in points (×100): shares and
+ * correlations. */
 bool metric_in_points(const char *name);
 /* Is `a` strictly better than `b`?  An undefined value or one that is not finite is never
  * better; any defined one is better than an undefined one. */
@@ -76,8 +77,8 @@ struct metrics {
 };
 
 /* gold[i] in 0 … classes-1, or -1 (none: the row counts in no score); pred[i] in
- * 0 … classes-1, or -1: an invalid answer.  loss: each row's loss, or NULL.  positive: a class, or -1 (F1 is then
- * undefined).  */
+ * 0 … classes-1, or -1: an invalid answer.  loss: each row's loss, or NULL.  positive: a class, or -1 (F1 is
+ * then undefined).  */
 void metrics_of_classes(struct metrics *m, const int32_t *gold, const int32_t *pred,
                         const double *loss, size_t n, int classes, int positive);
 /* has[i] false (has NULL: all true): the row has no gold score. */

@@ -42,7 +42,8 @@ static void look_add(struct peek_at *k, int column, const char *s, size_t n) {
     c->bytes += n;
     c->longest = n > c->longest ? n : c->longest;
     c->spaced += memchr(s, ' ', n) != NULL;
-    if (k->rows < PEEK_ROWS) k->p->column[column].cell[k->rows] = xstrndup(text, n < PEEK_CELL ? strlen(text) : PEEK_CELL);
+    if (k->rows < PEEK_ROWS)
+        k->p->column[column].cell[k->rows] = xstrndup(text, n < PEEK_CELL ? strlen(text) : PEEK_CELL);
     while (i < c->different && strcmp(c->value[i], text)) i++;
     if (i == c->different && i < LOOKED_ROWS) c->value[c->different++] = text;
     else free(text);
@@ -79,7 +80,8 @@ static void first_record(struct peek_at *k, const struct records *r, const struc
 }
 
 static void add_record(struct peek_at *k, const struct records *r) {
-    if (r->fields != (size_t)k->p->columns + (size_t)k->p->more_columns) return; /* the import leaves it out, and says so */
+    if (r->fields != (size_t)k->p->columns + (size_t)k->p->more_columns)
+        return; /* the import leaves it out, and says so */
     for (int i = 0; i < k->p->columns; i++) look_add(k, i, r->field[i].s, r->field[i].n);
     k->rows++;
 }
@@ -101,7 +103,8 @@ static char likely_separator(enum data_format format, const char *s, const char 
     return best;
 }
 
-static int look_at_table(struct peek_at *k, const char *path, struct buf *file, const struct peek_how *how, struct err *e) {
+static int look_at_table(struct peek_at *k, const char *path, struct buf *file, const struct peek_how *how,
+                         struct err *e) {
     struct peek *p = k->p;
     size_t skip = text_starts(buf_text(file), "\xEF\xBB\xBF") ? 3 : 0;
     struct records r = { .path = path, .at = file->data + skip, .end = file->data + file->size };
@@ -175,11 +178,11 @@ static bool is_among(const char *name, const char *const *list) {
 }
 
 static const char *const peek_names[PEEK_ROLES][16] = {
-    [PEEK_TEXT] = { "sentence", "text", "sentence1", "premise", "question1", "review", "content", "body", "message", "comment",
-                   "tweet", "utterance", "post", NULL },
+    [PEEK_TEXT] = { "sentence", "text", "sentence1", "premise", "question1", "review", "content", "body",
+                    "message", "comment", "tweet", "utterance", "post", NULL },
     [PEEK_TEXT_B] = { "sentence2", "hypothesis", "question2", "text_b", "text2", NULL },
-    [PEEK_LABEL] = { "label", "labels", "class", "category", "sentiment", "intent", "topic", "gold_label", "score", "rating",
-                    "stars", "polarity", NULL },
+    [PEEK_LABEL] = { "label", "labels", "class", "category", "sentiment", "intent", "topic", "gold_label",
+                     "score", "rating", "stars", "polarity", NULL },
     [PEEK_SOURCE] = { "source", "document", "article", "input", NULL },
     [PEEK_TARGET] = { "target", "summary", "highlights", "output", NULL },
 };
@@ -188,7 +191,8 @@ static const char *const peek_names[PEEK_ROLES][16] = {
 static int peek_named(const struct peek *p, enum peek_role role) {
     for (int n = 0; peek_names[role][n]; n++)
         for (int i = 0; i < p->columns; i++)
-            if (p->column[i].role == PEEK_NONE && !strcasecmp(p->column[i].name, peek_names[role][n])) return i;
+            if (p->column[i].role == PEEK_NONE && !strcasecmp(p->column[i].name, peek_names[role][n]))
+                return i;
     return -1;
 }
 
@@ -200,14 +204,16 @@ static int longest_text(const struct peek_at *k, int but) {
         if (i == but) continue;
         const struct looked_column *c = &k->column[i];
         double mean = c->rows ? (double)c->bytes / (double)c->rows : 0;
-        if (k->p->column[i].role != PEEK_NONE || c->different < 2 || 2 * c->spaced < c->rows || mean <= most) continue;
+        if (k->p->column[i].role != PEEK_NONE || c->different < 2 || 2 * c->spaced < c->rows || mean <= most)
+            continue;
         best = i;
         most = mean;
     }
     return best;
 }
 
-/* The column of fewest values, each short and there more than once on average; of equal ones that of the shortest. */
+/* The column of fewest values, each short and there more than once on average; of equal ones that of the
+ * shortest. */
 static int fewest_values(const struct peek_at *k) {
     int best = -1;
     for (int i = 0; i < k->p->columns; i++) {
@@ -215,7 +221,8 @@ static int fewest_values(const struct peek_at *k) {
         bool few = c->different >= 2 && 2 * c->different <= c->rows && c->longest <= 40;
         if (k->p->column[i].role != PEEK_NONE || !few) continue;
         const struct looked_column *b = &k->column[best < 0 ? i : best];
-        if (best < 0 || c->different < b->different || (c->different == b->different && c->bytes < b->bytes)) best = i;
+        if (best < 0 || c->different < b->different || (c->different == b->different && c->bytes < b->bytes))
+            best = i;
     }
     return best;
 }
@@ -240,7 +247,8 @@ static void guess(struct peek_at *k) {
     if (text < 0) text = longest_text(k, -1);
     if (label >= 0 && text >= 0) {
         give(p, text, PEEK_TEXT);
-        bool of_two = is_among(p->column[text].name, (const char *const[]){ "sentence1", "premise", "question1", NULL });
+        bool of_two = is_among(p->column[text].name,
+                               (const char *const[]){ "sentence1", "premise", "question1", NULL });
         if (of_two) give(p, peek_named(p, PEEK_TEXT_B), PEEK_TEXT_B);
         return;
     }
@@ -257,12 +265,16 @@ static void guess(struct peek_at *k) {
 
 bool peek_reads(const char *name) { return format_by_name(name) >= 0; }
 
-static int peek_open(struct peek *p, const char *path, const struct peek_how *how, struct buf *file, struct err *e) {
+static int peek_open(struct peek *p, const char *path, const struct peek_how *how, struct buf *file,
+                     struct err *e) {
     int format = format_by_name(path);
     if (format < 0 && how->delimiter) format = DATA_CSV;
     if (format < 0)
-        return err_set(e, ERR_USAGE, "%s: the name does not tell the format; .tsv, .csv and .jsonl are read", path);
-    if (file_read_start(path, LOOKED_BYTES, file, &p->whole, e) || encoding_check(path, buf_text(file), file->size, e)) return e->code;
+        return err_set(e, ERR_USAGE, "%s: the name does not tell the format; .tsv, .csv and .jsonl are read",
+                       path);
+    if (file_read_start(path, LOOKED_BYTES, file, &p->whole, e) ||
+        encoding_check(path, buf_text(file), file->size, e))
+        return e->code;
     if (!p->whole) { /* up to the end of a line */
         while (file->size && file->data[file->size - 1] != '\n') file->size--;
         if (file->data) file->data[file->size] = '\0';
@@ -279,7 +291,9 @@ int peek_file(struct peek *p, const char *path, const struct peek_how *how, stru
     struct peek_at *k = xcalloc(1, sizeof *k);
     k->p = p;
     int rc = peek_open(p, path, how, &file, e);
-    if (!rc) rc = p->format == DATA_JSONL ? look_at_lines(k, path, &file, e) : look_at_table(k, path, &file, how, e);
+    if (!rc)
+        rc = p->format == DATA_JSONL ? look_at_lines(k, path, &file, e)
+                                     : look_at_table(k, path, &file, how, e);
     if (!rc) {
         p->rows = (int)(k->rows < PEEK_ROWS ? k->rows : PEEK_ROWS);
         guess(k);

@@ -84,9 +84,11 @@ static void bad_quote(struct records *r, char *open, char *quote, char *at) {
     if (unclosed) buf_puts(&b, "a quote that opens a field is not closed");
     else if (!delimiter_option(*at)) buf_puts(&b, "text after a closing quote");
     else
-        buf_printf(&b, "text after a closing quote; it begins as if something else stood between the columns: %s",
+        buf_printf(&b,
+                   "text after a closing quote; it begins as if something else stood between the columns: %s",
                    delimiter_option(*at));
-    if (further && !unclosed) buf_printf(&b, " (the quote opened a field that goes on to line %zu)", r->line + 1);
+    if (further && !unclosed)
+        buf_printf(&b, " (the quote opened a field that goes on to line %zu)", r->line + 1);
     snprintf(r->why, sizeof r->why, "%s", buf_text(&b));
     buf_release(&b);
     pass_line(r, line_end(r, unclosed ? open : at));

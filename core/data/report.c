@@ -31,7 +31,8 @@ void report_line(struct report_lines *l, size_t line) {
 void report_lines_text(const struct report_lines *l, struct buf *out) {
     if (!l->rows) return;
     buf_printf(out, " (line%s", plural(l->rows));
-    for (size_t i = 0; i < l->rows && i < REPORT_FIRST; i++) buf_printf(out, "%s %zu", i ? "," : "", l->first[i]);
+    for (size_t i = 0; i < l->rows && i < REPORT_FIRST; i++)
+        buf_printf(out, "%s %zu", i ? "," : "", l->first[i]);
     buf_puts(out, l->rows > REPORT_FIRST ? ", …)" : ")");
 }
 

@@ -1,7 +1,7 @@
 /* What an import found: every physical line is accounted for, nothing is dropped unsaid.
  *
- * Filled by the readers (rows, lines), by dataset_read (labels, repeats), again by dataset_keep for the rows that
- * it keeps, and by dataset_encode (tokens); then only read. */
+ * Filled by the readers (rows, lines), by dataset_read (labels, repeats), again by dataset_keep for the rows
+ * that it keeps, and by dataset_encode (tokens); then only read. */
 #ifndef CORE_DATA_REPORT_H
 #define CORE_DATA_REPORT_H
 

@@ -12,8 +12,8 @@ static void read_class(const char *line, struct report_facts *f) {
     int number, at = 0;
     size_t rows;
     const char *comma = strrchr(line, ',');
-    if (sscanf(line, "class %d: %n", &number, &at) < 1 || !at || !comma || comma < line + at || number != f->classes ||
-        sscanf(comma, ", %zu row", &rows) != 1)
+    if (sscanf(line, "class %d: %n", &number, &at) < 1 || !at || !comma || comma < line + at ||
+        number != f->classes || sscanf(comma, ", %zu row", &rows) != 1)
         return;
     f->class_rows = xrealloc(f->class_rows, (size_t)f->classes + 1, sizeof *f->class_rows);
     f->class_name = xrealloc(f->class_name, (size_t)f->classes + 1, sizeof *f->class_name);
@@ -21,8 +21,8 @@ static void read_class(const char *line, struct report_facts *f) {
     f->class_name[f->classes++] = xstrndup(line + at, (size_t)(comma - line - at));
 }
 
-/* "32 rows also in train.tsv, 4 more but for case and blanks (lines …)": the split's name may hold anything, so that the
- * second number is the one before the last such words. */
+/* "32 rows also in train.tsv, 4 more but for case and blanks (lines …)": the split's name may hold anything,
+ * so that the second number is the one before the last such words. */
 static void read_across(const char *line, struct report_facts *f) {
     size_t same;
     static const char tail[] = " more but for case and blanks";
@@ -53,7 +53,8 @@ static void report_read_line(const char *line, struct report_facts *f) {
     if (sha && !*f->path) {
         free(f->path);
         f->path = xstrndup(line, (size_t)(sha - line));
-    } else if (sscanf(line, "%zu row%*[s] from %zu line", &a, &b) == 2 || sscanf(line, "%zu row from %zu line", &a, &b) == 2) {
+    } else if (sscanf(line, "%zu row%*[s] from %zu line", &a, &b) == 2 ||
+               sscanf(line, "%zu row from %zu line", &a, &b) == 2) {
         f->rows = f->split_rows = a;
     } else if (sscanf(line, "split: %zu of %zu examples", &a, &b) == 2) {
         f->rows = f->split_rows = a;
@@ -75,7 +76,8 @@ static void report_read_line(const char *line, struct report_facts *f) {
     } else if (sscanf(line, "%zu tokens, %lf %% unknown", &a, &percent) == 2) {
         f->tokens = a;
         f->unknown = percent;
-    } else if (sscanf(line, "%zu row%*[s] cut to %zu tokens", &a, &b) == 2 || sscanf(line, "%zu row cut to %zu tokens", &a, &b) == 2) {
+    } else if (sscanf(line, "%zu row%*[s] cut to %zu tokens", &a, &b) == 2 ||
+               sscanf(line, "%zu row cut to %zu tokens", &a, &b) == 2) {
         f->cut_rows = a;
         f->max_len = b;
     } else if (strstr(line, " a whole text was cut away") && sscanf(line, "warning: in %zu row", &a) == 1) {
@@ -83,14 +85,16 @@ static void report_read_line(const char *line, struct report_facts *f) {
     } else if (sscanf(line, "warning: %zu of %zu targets have characters", &a, &b) == 2) {
         f->unwritten = a;
         read_signs(line, f);
-    } else if (strstr(line, " cut to ") && (sscanf(line, "warning: %zu target%*[s] cut to %zu tokens", &a, &b) == 2 ||
-                                           sscanf(line, "warning: %zu target cut to %zu tokens", &a, &b) == 2)) {
+    } else if (strstr(line, " cut to ") &&
+               (sscanf(line, "warning: %zu target%*[s] cut to %zu tokens", &a, &b) == 2 ||
+                sscanf(line, "warning: %zu target cut to %zu tokens", &a, &b) == 2)) {
         f->cut_targets = a;
         f->max_target = b;
     }
 }
 
-/* A report without a line "split:" (an older petri's) has a part of its file's rows where the classes have fewer. */
+/* A report without a line "split:" (an older petri's) has a part of its file's rows where the classes have
+ * fewer. */
 static void parts_by_class(struct report_facts *f) {
     size_t labelled = 0;
     for (int i = 0; i < f->classes; i++) labelled += f->class_rows[i];

@@ -5,10 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the text has no line for is 0.  The file's rows are not among them: nothing is trained or scored on those. */
+/* What the text has no line for is 0.  The file's rows are not among them: nothing is trained or scored on
+ * those. */
 struct report_facts {
     char *path;               /* of the file; "" where no line names one */
-    size_t rows;              /* examples of the split that are used: its counts of classes, repeats and tokens are of them */
+    size_t
+        rows; /* examples of the split that are used: its counts of classes, repeats and tokens are of them */
     size_t split_rows;        /* of the split before a draw for evaluation */
     size_t unlabelled;
     int classes;
@@ -21,7 +23,7 @@ struct report_facts {
     double unknown;           /* of the tokens, in percent with two decimals */
     size_t max_target, cut_targets;
     size_t unwritten;         /* targets that the tokenizer cannot write */
-    char *signs;              /* characters of theirs that it lacks, with blanks between; NULL: none is named */
+    char *signs; /* characters of theirs that it lacks, with blanks between; NULL: none is named */
 };
 /* Lines that are none of report_text's are passed over.  report_facts_release frees. */
 void report_read(const char *text, struct report_facts *out);

@@ -16,10 +16,11 @@ int dataset_pick(const struct dataset *d, int most, uint64_t seed, int *pick);
 /* Which rows are held out: `share` of each class (of all rows where there are no classes), rounded, by seed.
  * held (room for the rows) is true for those; returns how many. */
 size_t dataset_hold_out(const struct dataset *d, double share, uint64_t seed, bool *held);
-/* A plain draw: chosen (room for the rows) is true for n of them, by seed; `what` is what they are drawn for, so
- * that draws for other ends are others. */
+/* A plain draw: chosen (room for the rows) is true for n of them, by seed; `what` is what they are drawn for,
+ * so that draws for other ends are others. */
 void sample_rows(size_t rows, size_t n, uint64_t seed, const char *what, bool *chosen);
-/* Keeps only these rows, and counts classes, unlabeled rows and repeats among them (before dataset_encode). */
+/* Keeps only these rows, and counts classes, unlabeled rows and repeats among them (before
+ * dataset_encode). */
 void dataset_keep(struct dataset *d, const int *pick, int n);
 /* Keeps the rows that are chosen, or with `those` false the others. */
 void dataset_keep_chosen(struct dataset *d, const bool *chosen, bool those);

@@ -30,16 +30,17 @@ static int limit(struct task *t, const struct task_source *s, struct err *e) {
     size_t all = d->rows;
     if (!(s->limit > 0) || s->no_train) return 0;
     double n = s->limit < 1 ? floor(s->limit * (double)all + 0.5) : s->limit;
-    if (n < 1) return err_set(e, ERR_USAGE, "--limit %.10g%%: that is none of the %zu rows of %s", 100 * s->limit, all,
-                              d->path);
+    if (n < 1)
+        return err_set(e, ERR_USAGE, "--limit %.10g%%: that is none of the %zu rows of %s", 100 * s->limit,
+                       all, d->path);
     bool *drawn = xcalloc(all + 1, sizeof *drawn);
     if (n < (double)all) {
         sample_rows(all, (size_t)n, s->limit_seed, "limit", drawn);
         dataset_keep_chosen(d, drawn, true);
     }
     free(drawn);
-    text_line(&d->report.notes, "--limit: a draw (seed %llu) of %zu of the %zu rows", (unsigned long long)s->limit_seed,
-              d->rows, all);
+    text_line(&d->report.notes, "--limit: a draw (seed %llu) of %zu of the %zu rows",
+              (unsigned long long)s->limit_seed, d->rows, all);
     return 0;
 }
 
@@ -63,7 +64,8 @@ static int hold_out(struct task *t, const struct dataset_options *o, const bool 
     return 0;
 }
 
-static int split_train(struct task *t, const struct task_source *s, const struct dataset_options *o, struct err *e) {
+static int split_train(struct task *t, const struct task_source *s, const struct dataset_options *o,
+                       struct err *e) {
     size_t all = t->train.rows;
     bool *held = xcalloc(all + 1, sizeof *held);
     size_t n = dataset_hold_out(&t->train, s->split, s->split_seed, held);
@@ -72,14 +74,15 @@ static int split_train(struct task *t, const struct task_source *s, const struct
                                 : hold_out(t, o, held, e);
     free(held);
     if (!rc)
-        text_line(&t->dev[0].report.notes, "%zu of the %zu train rows, held out by --split %.10g%% (seed %llu)", n, all,
+        text_line(&t->dev[0].report.notes,
+                  "%zu of the %zu train rows, held out by --split %.10g%% (seed %llu)", n, all,
                   100 * s->split, (unsigned long long)s->split_seed);
     return rc;
 }
 
 /* A large task: its dev rows test, and some of its train rows are dev. */
-static int hold_some(struct task *t, const struct task_files *p, const struct task_source *s, struct dataset_options *o,
-                     struct err *e) {
+static int hold_some(struct task *t, const struct task_files *p, const struct task_source *s,
+                     struct dataset_options *o, struct err *e) {
     size_t all = t->train.rows;
     bool *held = xcalloc(all + 1, sizeof *held);
     sample_rows(all, TASK_HELD, s->split_seed, "validation", held);
@@ -89,28 +92,33 @@ static int hold_some(struct task *t, const struct task_files *p, const struct ta
     o->need_gold = false;
     if (!rc) rc = dataset_read(&t->test, o, e);
     if (!rc)
-        text_line(&t->dev[0].report.notes, "%d of the %zu train rows, held out by --split-validation (seed %llu); %s is "
-                  "the test split", TASK_HELD, all, (unsigned long long)s->split_seed, p->dev_name[0]);
+        text_line(&t->dev[0].report.notes,
+                  "%d of the %zu train rows, held out by --split-validation (seed %llu); %s is the test "
+                  "split",
+                  TASK_HELD, all, (unsigned long long)s->split_seed, p->dev_name[0]);
     return rc;
 }
 
 /* A small one: half of its dev rows are dev, the others test. */
-static int halve(struct task *t, const struct task_files *p, const struct task_source *s, struct dataset_options *o,
-                 struct err *e) {
+static int halve(struct task *t, const struct task_files *p, const struct task_source *s,
+                 struct dataset_options *o, struct err *e) {
     struct dataset *dev = splits_add_dev(t, "dev");
     o->path = p->dev[0];
     o->need_gold = false;
     if (dataset_read(dev, o, e)) return e->code;
     size_t all = dev->rows;
-    if (all < 2) return err_set(e, ERR_INPUT, "--split-validation: %s has one row, which is not halved", dev->path);
+    if (all < 2)
+        return err_set(e, ERR_INPUT, "--split-validation: %s has one row, which is not halved", dev->path);
     int rc = read_again(&t->test, o, all, e);
     bool *first = xcalloc(all + 1, sizeof *first);
     sample_rows(all, all / 2, s->split_seed, "validation", first);
     if (!rc) {
         dataset_keep_chosen(dev, first, true);
         dataset_keep_chosen(&t->test, first, false);
-        text_line(&dev->report.notes, "%zu of the %zu rows, drawn by --split-validation (seed %llu); the others are the "
-                  "test split", dev->rows, all, (unsigned long long)s->split_seed);
+        text_line(&dev->report.notes,
+                  "%zu of the %zu rows, drawn by --split-validation (seed %llu); the others are the test "
+                  "split",
+                  dev->rows, all, (unsigned long long)s->split_seed);
     }
     free(first);
     return rc;
@@ -132,7 +140,9 @@ static int split_validation(struct task *t, const struct task_files *p, const st
     int rc = p->devs > 1                  ? take_both(t, p, o, e)
              : t->train.rows < TASK_LARGE ? halve(t, p, s, o, e)
                                           : hold_some(t, p, s, o, e);
-    if (!rc) text_line(&t->test.report.notes, "the test split: %zu rows, scored once, when a run ends", t->test.rows);
+    if (!rc)
+        text_line(&t->test.report.notes, "the test split: %zu rows, scored once, when a run ends",
+                  t->test.rows);
     return rc;
 }
 
@@ -149,8 +159,8 @@ static int read_devs(struct task *t, const struct task_files *p, struct dataset_
     return 0;
 }
 
-int splits_read(struct task *t, const struct task_files *p, const struct task_source *s, const struct dataset_options *how,
-                struct err *e) {
+int splits_read(struct task *t, const struct task_files *p, const struct task_source *s,
+                const struct dataset_options *how, struct err *e) {
     struct dataset_options o = *how;
     int rc = 0;
     if (p->train) {

@@ -16,24 +16,29 @@ static int position(const char *s, int columns) {
 
 static bool is_position(const char *name) { return position(name, INT_MAX) >= 0; }
 
-static int missing(const struct import *m, const struct records *r, size_t k, const char *name, struct err *e) {
+static int missing(const struct import *m, const struct records *r, size_t k, const char *name,
+                   struct err *e) {
     const struct dataset *d = m->d;
     struct buf advice = BUF_INIT;
     const char *option = delimiter_hint(r, name);
     char *found = names_text(d->column, d->columns, 12);
     if (option)
-        err_set(e, ERR_USAGE, "%s: no column \"%s\"; line %zu gives the columns %s; something else may stand between "
-                                "them: %s",
+        err_set(e, ERR_USAGE,
+                "%s: no column \"%s\"; line %zu gives the columns %s; something else may stand between them: "
+                "%s",
                 d->path, name, r->first, found, option);
     else if (is_position(name))
         err_set(e, ERR_USAGE, "%s: no column \"%s\"; line %zu has %d", d->path, name, r->first, d->columns);
     else if (m->header == DATA_HEADER_NO)
-        err_set(e, ERR_USAGE, "%s: no column \"%s\": without a header the columns are %s", d->path, name, found);
+        err_set(e, ERR_USAGE, "%s: no column \"%s\": without a header the columns are %s", d->path, name,
+                found);
     else {
         columns_advise(d, name, columns_option(m->o, k), &advice);
-        err_set(e, ERR_USAGE, "%s: no column \"%s\": the columns of the header (line %zu) are %s%s (no header? Choose every "
-                              "column by its number, as \"#1\")",
-                d->path, name, r->first, found, buf_text(&advice));
+        err_set(
+            e, ERR_USAGE,
+            "%s: no column \"%s\": the columns of the header (line %zu) are %s%s (no header? Choose every "
+            "column by its number, as \"#1\")",
+            d->path, name, r->first, found, buf_text(&advice));
     }
     buf_release(&advice);
     free(found);
@@ -41,7 +46,8 @@ static int missing(const struct import *m, const struct records *r, size_t k, co
 }
 
 /* The index of column k of struct columns, or -1 with *e. */
-static int table_column(const struct import *m, const struct records *r, size_t k, const char *name, struct err *e) {
+static int table_column(const struct import *m, const struct records *r, size_t k, const char *name,
+                        struct err *e) {
     const struct dataset *d = m->d;
     int found = -1;
     for (int i = 0; i < d->columns; i++) {
@@ -150,7 +156,8 @@ static void take_record(struct import *m, const struct records *r, const struct 
     else import_row(m, r->first, &f);
 }
 
-/* Whether r is the header once more, as files that were joined have it.  One column could hold its own name. */
+/* Whether r is the header once more, as files that were joined have it.  One column could hold its own
+ * name. */
 static bool repeats_header(const struct import *m, const struct records *r) {
     const struct dataset *d = m->d;
     bool same = m->header == DATA_HEADER_YES && d->columns > 1 && r->fields == (size_t)d->columns;

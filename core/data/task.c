@@ -116,8 +116,9 @@ static int task_settle(struct task *t, const struct task_files *p, const struct 
         text_line(&t->report, "its rows have the keys of %s and are read so", t->layout->name);
     if (t->positive >= 0) text_line(&t->report, "positive class: %s", t->class_name[t->positive]);
     if (t->has_train && !t->devs)
-        text_line(&t->report, "warning: no dev rows, so nothing measures a run while it trains; --split 10%% holds "
-                              "out a part of the train rows");
+        text_line(&t->report,
+                  "warning: no dev rows, so nothing measures a run while it trains; --split 10%% holds out a "
+                  "part of the train rows");
     if (t->has_train && t->kind == DATA_CLASSES && t->classes < 2)
         text_line(&t->report, "warning: the train split has one class only");
     return 0;
@@ -183,7 +184,8 @@ int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_
     struct dataset *split[TASK_SPLITS];
     const char *name[TASK_SPLITS];
     int n = task_splits(t, split, name);
-    for (int i = 0; !rc && i < n; i++) rc = dataset_encode(split[i], k, max_len, max_target, embedding_rows, e);
+    for (int i = 0; !rc && i < n; i++)
+        rc = dataset_encode(split[i], k, max_len, max_target, embedding_rows, e);
     return rc;
 }
 
@@ -209,7 +211,8 @@ size_t task_names(const char *assets, char ***names) {
     char *folder = assets ? file_join(assets, "tasks") : NULL, **list;
     size_t n = folder ? assets_folders(folder, &list) : assets_names("tasks", NULL, &list), kept = 0;
     for (size_t i = 0; i < n; i++) {
-        char *inside = xprintf("tasks/%s", list[i]), *path = folder ? file_join(folder, list[i]) : assets_find(inside);
+        char *inside = xprintf("tasks/%s", list[i]),
+             *path = folder ? file_join(folder, list[i]) : assets_find(inside);
         char *train = path ? task_files_split(path, "train") : NULL;
         if (train) list[kept++] = list[i];
         else free(list[i]);

@@ -1,4 +1,5 @@
-/* A task: a train split, one or two dev splits, perhaps a test split, what they are scored by, and the classes.
+/* A task: a train split, one or two dev splits, perhaps a test split, what they are scored by, and the
+ * classes.
  *
  * task_open knows GLUE's own folders, folders with train.tsv and dev.tsv that have a header,
  * names below assets/tasks, and single files with named columns.  Owned by the caller; only
@@ -40,13 +41,13 @@ struct task_source {
     bool no_train;            /* do not read the train split (evaluation of a saved run) */
     double split;             /* this share of the train rows is the dev split; 0: none.  Refused where there
                                * are dev rows */
-    /* The dev rows are shared out to dev and test: halved where fewer than TASK_LARGE rows train; else they are the
-     * test split, and TASK_HELD train rows are the dev split; of MNLI's two dev is the mismatched one, test the
-     * other.  In a folder they are dev_official's where it has one. */
+    /* The dev rows are shared out to dev and test: halved where fewer than TASK_LARGE rows train; else they
+     * are the test split, and TASK_HELD train rows are the dev split; of MNLI's two dev is the mismatched
+     * one, test the other.  In a folder they are dev_official's where it has one. */
     bool split_validation;
     uint64_t split_seed;      /* by which these are drawn */
-    double limit;             /* below 1 this share of the train rows, else so many of them are drawn; 0: all.  After
-                               * what is held out */
+    double limit; /* below 1 this share of the train rows, else so many of them are drawn; 0: all.  After
+                   * what is held out */
     uint64_t limit_seed;
     size_t dev_rows;          /* a fixed draw of so many dev rows; 0: all */
     /* The classes of a head that exists already (a model's id2label, a run's), in the order
@@ -92,8 +93,8 @@ int task_encode(struct task *t, const struct tokenizer *k, size_t max_len, size_
  * negative with *e as dataset_read. */
 int task_rows_by_keys(struct dataset *d, const char *path, struct err *e);
 
-/* Names that task_open understands without a path: the folders below tasks of the assets (as in struct task_source) that
- * have a train split, sorted.  *names and its strings are the caller's. */
+/* Names that task_open understands without a path: the folders below tasks of the assets (as in struct
+ * task_source) that have a train split, sorted.  *names and its strings are the caller's. */
 size_t task_names(const char *assets, char ***names);
 
 /* The splits that there are, train first and test last, with what the report calls them; returns how many. */

@@ -91,14 +91,19 @@ static bool columns_named(const struct task_source *s) {
 }
 
 /* Whether the train rows are read, be it for the dev rows among them. */
-static bool wants_train(const struct task_source *s) { return !s->no_train || s->split > 0 || s->split_validation; }
+static bool wants_train(const struct task_source *s) {
+    return !s->no_train || s->split > 0 || s->split_validation;
+}
 
 static int files_of_folder(struct task_files *p, const struct task_source *s, char **name, struct err *e) {
     if (s->no_dev && (s->official_dev || s->split_validation))
-        return err_set(e, ERR_USAGE, "--no-dev leaves dev rows unread, and %s reads them; leave one of them out",
+        return err_set(e, ERR_USAGE,
+                       "--no-dev leaves dev rows unread, and %s reads them; leave one of them out",
                        s->split_validation ? "--split-validation" : "--official-dev");
     if (s->format == DATA_LINES)
-        return err_set(e, ERR_USAGE, "--form masked: takes a file with a text a line (--train FILE), not the task %s", s->where);
+        return err_set(e, ERR_USAGE,
+                       "--form masked: takes a file with a text a line (--train FILE), not the task %s",
+                       s->where);
     char *folder = find_folder(s, e);
     if (!folder) return e->code;
     *name = file_base_name(folder);
@@ -114,13 +119,17 @@ static int files_of_folder(struct task_files *p, const struct task_source *s, ch
     if (!p->train && wants_train(s))
         rc = err_set(e, ERR_NOT_FOUND, "%s: no train.tsv, train.csv or train.jsonl", folder);
     else if (p->devs && s->split > 0)
-        rc = err_set(e, ERR_USAGE, "--split: %s has dev rows of its own, %s; leave --split out, or these unread by --no-dev",
-                     folder, p->dev[0]);
+        rc = err_set(
+            e, ERR_USAGE,
+            "--split: %s has dev rows of its own, %s; leave --split out, or these unread by --no-dev", folder,
+            p->dev[0]);
     else if (!p->devs && !s->no_dev && !(s->split > 0))
         rc = err_set(e, ERR_NOT_FOUND, "%s: no %s.tsv, .csv or .jsonl%s", folder,
                      s->official_dev ? "dev_official" : "dev",
-                     s->official_dev ? "" : " (val and validation are looked for too); --split 10% holds out a part "
-                                            "of the train rows");
+                     s->official_dev
+                         ? ""
+                         : " (val and validation are looked for too); --split 10% holds out a part of the "
+                           "train rows");
     free(folder);
     return rc;
 }
@@ -133,9 +142,11 @@ static int files_named(struct task_files *p, const struct task_source *s, char *
     if (s->dev && s->split > 0)
         return err_set(e, ERR_USAGE, "--split: the dev rows are those of %s; leave one of them out", s->dev);
     if (!s->dev && s->split_validation)
-        return err_set(e, ERR_USAGE, "--split-validation: needs dev rows to make test rows of; --dev names their file");
+        return err_set(e, ERR_USAGE,
+                       "--split-validation: needs dev rows to make test rows of; --dev names their file");
     if (!s->train && s->split_validation)
-        return err_set(e, ERR_USAGE, "--split-validation: needs the train rows too, whose number decides how");
+        return err_set(e, ERR_USAGE,
+                       "--split-validation: needs the train rows too, whose number decides how");
     if (s->train && wants_train(s)) p->train = xstrdup(s->train);
     if (s->dev) {
         p->dev[0] = xstrdup(s->dev);

@@ -26,7 +26,8 @@ void unwritten_count(struct import_report *r, const struct tokenizer *t, const c
     for (size_t i = 0; i < n && r->unwritten_signs < REPORT_FIRST;) {
         uint32_t cp;
         size_t size = utf8_decode(s + i, n - i, &cp);
-        if (!is_listed(r, cp) && unwritten_alone(t, s + i, size)) r->unwritten_sign[r->unwritten_signs++] = cp;
+        if (!is_listed(r, cp) && unwritten_alone(t, s + i, size))
+            r->unwritten_sign[r->unwritten_signs++] = cp;
         i += size;
     }
 }
@@ -38,8 +39,9 @@ void unwritten_text(const struct import_report *r, size_t rows, struct buf *out)
         utf8_add(&signs, r->unwritten_sign[i]);
     }
     char *shown = text_visible(buf_text(&signs), signs.size);
-    buf_printf(out, "warning: %zu of %zu targets have characters that the tokenizer cannot write%s%s%s: no generated text can equal "
-                    "them, so exact match cannot reach 1\n",
+    buf_printf(out,
+               "warning: %zu of %zu targets have characters that the tokenizer cannot write%s%s%s: no "
+               "generated text can equal them, so exact match cannot reach 1\n",
                r->unwritten, rows, signs.size ? " (" : "", shown, signs.size ? ")" : "");
     free(shown);
     buf_release(&signs);

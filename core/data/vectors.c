@@ -88,7 +88,8 @@ static bool is_header(struct vectors_reading *g) {
 }
 
 static int no_column(const struct vectors_reading *g, const char *name, const char *option, struct err *e) {
-    return err_set(e, ERR_USAGE, "%s: has no column \"%s\" (%s); it has %d columns", g->r.path, name, option, g->columns);
+    return err_set(e, ERR_USAGE, "%s: has no column \"%s\" (%s); it has %d columns", g->r.path, name, option,
+                   g->columns);
 }
 
 /* "#3-#9": its ends, counted from 0. */
@@ -103,7 +104,8 @@ static bool vectors_range_of(const struct vectors_reading *g, const char *part, 
 }
 
 /* Gives the columns of a list a use; `option` stands in messages. */
-static int use_listed(struct vectors_reading *g, const char *list, enum column_use use, const char *option, struct err *e) {
+static int use_listed(struct vectors_reading *g, const char *list, enum column_use use, const char *option,
+                      struct err *e) {
     char *copy = xstrdup(list), *rest = copy, *part;
     int rc = 0;
     while (!rc && (part = text_item(&rest))) {
@@ -166,8 +168,10 @@ static int vectors_begin(struct vectors_reading *g, bool *row, struct err *e) {
 
 static int no_number(const struct vectors_reading *g, int i, struct err *e) {
     char *name = g->header ? xstrdup(g->column[i].name) : xprintf("#%d", i + 1);
-    err_set(e, ERR_INPUT, "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is no finite number; %s--skip leaves "
-                          "columns out", g->r.path, g->r.first, g->v->n + 1, name, g->r.field[i].s,
+    err_set(e, ERR_INPUT,
+            "%s: line %zu (row %d), column \"%.80s\": \"%.80s\" is no finite number; %s--skip leaves columns "
+            "out",
+            g->r.path, g->r.first, g->v->n + 1, name, g->r.field[i].s,
             g->o->labels ? "" : "--labels names the label column, ");
     free(name);
     return e->code;
@@ -177,8 +181,8 @@ static int vectors_add_row(struct vectors_reading *g, struct err *e) {
     struct vectors *v = g->v;
     size_t n = (size_t)v->n, d = (size_t)v->d, need;
     if (g->r.fields != (size_t)g->columns)
-        return err_set(e, ERR_INPUT, "%s: line %zu (row %d): has %zu columns, the first line has %d", g->r.path,
-                       g->r.first, v->n + 1, g->r.fields, g->columns);
+        return err_set(e, ERR_INPUT, "%s: line %zu (row %d): has %zu columns, the first line has %d",
+                       g->r.path, g->r.first, v->n + 1, g->r.fields, g->columns);
     if (v->n == INT_MAX - 1 || !mem_mul(n + 1, d, &need))
         return err_set(e, ERR_INPUT, "%s: has too many rows", g->r.path);
     GROW(v->x, g->room, need);
@@ -235,7 +239,8 @@ static int vectors_read_rows(struct vectors_reading *g, struct err *e) {
     int rc;
     while (!(rc = records_next(&g->r, &kind, e)) && kind != RECORD_END) {
         if (kind == RECORD_BLANK) continue;
-        if (kind == RECORD_BAD) return err_set(e, ERR_INPUT, "%s: line %zu: %s", g->r.path, g->r.bad, g->r.why);
+        if (kind == RECORD_BAD)
+            return err_set(e, ERR_INPUT, "%s: line %zu: %s", g->r.path, g->r.bad, g->r.why);
         row = true;
         if (first) rc = vectors_begin(g, &row, e);
         first = false;
@@ -322,7 +327,8 @@ void vectors_release(struct vectors *v) {
 
 void vectors_sample(struct vectors *v, int most, uint64_t seed) {
     if (v->n <= most) return;
-    int *pick = xmalloc((size_t)v->n * sizeof *pick), kept = sample_evenly(v->label, v->n, v->classes, most, seed, pick);
+    int *pick = xmalloc((size_t)v->n * sizeof *pick),
+        kept = sample_evenly(v->label, v->n, v->classes, most, seed, pick);
     size_t d = (size_t)v->d;
     for (int i = 0; i < kept; i++) {
         memmove(v->x + (size_t)i * d, v->x + (size_t)pick[i] * d, d * sizeof *v->x);

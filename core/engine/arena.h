@@ -33,7 +33,8 @@ void arena_keep_release(struct arena *a, struct arena_mark m);
 /* Releases the scratch taken since the mark. */
 void arena_scratch_release(struct arena *a, struct arena_mark m);
 
-/* Most bytes in use at once since arena_new or arena_peak_restart, and how many times the system was asked for memory. */
+/* Most bytes in use at once since arena_new or arena_peak_restart, and how many times the system was asked
+ * for memory. */
 size_t arena_peak(const struct arena *a);
 void arena_peak_restart(struct arena *a);
 size_t arena_grown(const struct arena *a);

@@ -22,8 +22,8 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
  * OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides a value that is set. */
 void blas_start(char **argv);
 
-/* Allocates the library's own buffers (tens of megabytes of address space each) for so many threads that multiply at
- * once, so that none is allocated, nor can be refused, in the middle of a step. */
+/* Allocates the library's own buffers (tens of megabytes of address space each) for so many threads that
+ * multiply at once, so that none is allocated, nor can be refused, in the middle of a step. */
 void blas_reserve(int threads);
 
 struct blas_facts {
@@ -39,8 +39,8 @@ struct blas_facts {
 const struct blas_facts *blas_facts(void);
 /* GF/s of an m×n×k product on this thread, best of a few within about `seconds`. */
 double blas_rate(int m, int n, int k, double seconds);
-/* GF/s of this thread over the products of a small encoder's layer (128 tokens, width 384), all that were done within
- * about `seconds`: what a step may count on where other threads multiply too. */
+/* GF/s of this thread over the products of a small encoder's layer (128 tokens, width 384), all that were
+ * done within about `seconds`: what a step may count on where other threads multiply too. */
 double blas_layer_rate(double seconds);
 
 /* Between record_start and record_stop the calling thread's products are noted (shapes

@@ -41,8 +41,8 @@ real *groups_slot(struct tape *t, node stacked, const struct row_groups *g, real
     return d;
 }
 
-void groups_col_sum(struct tape *t, node stacked, const struct row_groups *g, int cols, real s, const real *dy,
-                    const real *z) {
+void groups_col_sum(struct tape *t, node stacked, const struct row_groups *g, int cols, real s,
+                    const real *dy, const real *z) {
     real beta, *to = groups_slot(t, stacked, g, &beta);
     if (!to) return;
     struct arena *a = record_arena(t);

@@ -21,7 +21,7 @@ int groups_block_rows(const struct tape *t, node stacked, const struct row_group
 real *groups_slot(struct tape *t, node stacked, const struct row_groups *g, real *beta);
 /* Adds s·(sums over rows of dy ⊙ z) of each run to its block of a vector operand (blocks × cols) when
  * that needs a gradient; z NULL: of dy.  dy and z are rows × cols. */
-void groups_col_sum(struct tape *t, node stacked, const struct row_groups *g, int cols, real s, const real *dy,
-                    const real *z);
+void groups_col_sum(struct tape *t, node stacked, const struct row_groups *g, int cols, real s,
+                    const real *dy, const real *z);
 
 #endif

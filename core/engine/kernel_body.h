@@ -184,7 +184,8 @@ static void body_scale(size_t n, real s, const real *a, real *y) {
 /* Products of floats are exact in double; sixteen sums hide the latency of an addition. */
 enum { DOT_SUMS = 16 };
 
-/* Not inlined, because the compiler then computes sum[0], which the last elements are added to, once more by itself. */
+/* Not inlined, because the compiler then computes sum[0], which the last elements are added to, once more by
+ * itself. */
 static void __attribute__((noinline)) dot_sums(size_t n, const real *a, const real *b, double *sum) {
     double s[DOT_SUMS] = { 0 };
     for (size_t i = 0; i < n; i += DOT_SUMS)

@@ -25,7 +25,8 @@ INLINE void few_store(const four *sum, real s, bool add, real *c) {
     memcpy(c, &y, sizeof y);
 }
 
-/* Adds the products of columns p… of `rows` rows of a and four of b: LANES columns, or the `left` that remain. */
+/* Adds the products of columns p… of `rows` rows of a and four of b: LANES columns, or the `left` that
+ * remain. */
 INLINE void few_step(int rows, size_t p, size_t left, const real *a, size_t lda, const real *b, size_t ldb,
                      vec sum[ROWS_AT_ONCE][WEIGHTS_AT_ONCE]) {
     vec x[ROWS_AT_ONCE];
@@ -57,7 +58,8 @@ static void few_last(int m, size_t k, real s, const real *a, size_t lda, const r
                      real *c, size_t ldc) {
     for (size_t i = 0; i < (size_t)m; i++) {
         vec sum = ALL(0);
-        for (size_t p = 0; p < k; p += LANES) sum = fused(take(a + i * lda + p, k - p), take(b + p, k - p), sum);
+        for (size_t p = 0; p < k; p += LANES)
+            sum = fused(take(a + i * lda + p, k - p), take(b + p, k - p), sum);
         four all = (four)FOUR_TOTALS(sum, sum, sum, sum);
         c[i * ldc] = all[0] * s + (add ? c[i * ldc] : 0);
     }

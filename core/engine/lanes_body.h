@@ -1,9 +1,10 @@
 /* Vectors of LANES elements and fused multiply-adds, shared by kernel_body.h and analysis/pairs_body.h.
  *
- * The including file defines FUSED(a, b, c) if its instruction set computes a·b + c of vectors with one rounding.
- * Otherwise the product and the sum are each rounded: fma of the C library would return the bits of FUSED, but takes
- * many times as long.  The compiler never contracts by itself (-ffp-contract=off), because its choice differs between
- * code paths and between compilers.  A table returns the same bits whichever compiler built it. */
+ * The including file defines FUSED(a, b, c) if its instruction set computes a·b + c of vectors with one
+ * rounding. Otherwise the product and the sum are each rounded: fma of the C library would return the bits of
+ * FUSED, but takes many times as long.  The compiler never contracts by itself (-ffp-contract=off), because
+ * its choice differs between code paths and between compilers.  A table returns the same bits whichever
+ * compiler built it. */
 
 #if defined(__aarch64__) && !defined(FUSED)
 #include <arm_neon.h>
@@ -17,7 +18,8 @@
 typedef real vec __attribute__((vector_size(LANES * sizeof(real))));
 
 #define INLINE static inline __attribute__((always_inline))
-/* x in every lane.  Subtracts zero, which compiles to nothing; adding zero would change -0 and cost an instruction. */
+/* x in every lane.  Subtracts zero, which compiles to nothing; adding zero would change -0 and cost an
+ * instruction. */
 #define ALL(x) ((real)(x) - (vec){ 0 })
 
 /* Return a·b + c: of vectors, of one element (rounded as in a lane) and of doubles. */

@@ -65,7 +65,8 @@ static int set_rows(const struct tape *t, const struct attend *s, int set) {
 }
 
 /* Where the block that a sequence sees begins in a set's keys and values: the head's columns. */
-static size_t set_first(const struct tape *t, const struct attend *s, const struct attention_place *at, int set) {
+static size_t set_first(const struct tape *t, const struct attend *s, const struct attention_place *at,
+                        int set) {
     const struct kv_set *x = &s->a.set[set];
     size_t d = (size_t)tape_cols_of(t, x->key), block = x->block ? (size_t)x->block[at->sequence] : 0;
     return block * (size_t)set_rows(t, s, set) * d + (size_t)at->head * (d / (size_t)s->a.heads);
@@ -357,7 +358,8 @@ static void store_sums(struct tape *t, const struct record *r, const struct slot
     for (size_t i = 0; i < size; i++) to[i] = (real)sum[i] + (beta == 0 ? 0 : to[i]);
 }
 
-static void bias_sums(const struct attend *s, const struct attention_place *at, const real *ds, double *sums) {
+static void bias_sums(const struct attend *s, const struct attention_place *at, const real *ds,
+                      double *sums) {
     double *line = sums + (size_t)at->head * (size_t)s->line;
     for (int i = 0; i < at->nq; i++) {
         const real *row = ds + (size_t)i * (size_t)at->width + s->prefix;

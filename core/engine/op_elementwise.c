@@ -106,7 +106,8 @@ static void times_rows(const struct tape *t, const struct row_groups *g, node l,
     for (int i = 0; i < g->count; i++) {
         struct row_run at = groups_run(g, i);
         size_t first = (size_t)at.first * (size_t)cols;
-        kernel_mul_rows(at.rows, cols, x + first, tape_value(t, l) + (size_t)at.block * (size_t)cols, y + first);
+        kernel_mul_rows(at.rows, cols, x + first, tape_value(t, l) + (size_t)at.block * (size_t)cols,
+                        y + first);
     }
 }
 

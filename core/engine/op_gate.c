@@ -16,7 +16,9 @@ node op_add_gated(struct tape *t, node base, node x, node g, const struct tape_r
     return record_run(t, OP_add_gated, n, d, 3, (node[]){ base, x, g }, &rows, sizeof rows);
 }
 
-static const struct tape_rows *sequences_of(const struct record *r) { return *(const struct tape_rows *const *)r->saved; }
+static const struct tape_rows *sequences_of(const struct record *r) {
+    return *(const struct tape_rows *const *)r->saved;
+}
 
 void add_gated_forward(struct tape *t, struct record *r) {
     const struct tape_rows *rows = sequences_of(r);
@@ -28,7 +30,9 @@ void add_gated_forward(struct tape *t, struct record *r) {
     for (int i = 0; i < rows->count; i++) {
         size_t first = (size_t)rows->start[i] * d, n = (size_t)(rows->start[i + 1] - rows->start[i]) * d;
         if (base == NODE_NONE) kernel_scale(n, tape_value(t, g)[i], tape_value(t, x) + first, y + first);
-        else kernel_add_scaled(n, tape_value(t, base) + first, tape_value(t, g)[i], tape_value(t, x) + first, y + first);
+        else
+            kernel_add_scaled(n, tape_value(t, base) + first, tape_value(t, g)[i], tape_value(t, x) + first,
+                              y + first);
     }
 }
 
@@ -55,7 +59,8 @@ void add_gated_backward(struct tape *t, const struct record *r) {
 
 node op_gated_copies(struct tape *t, node p, node g) {
     BUG_IF(tape_cols_of(t, g) != 1);
-    return record_run(t, OP_gated_copies, tape_rows_of(t, g) * tape_rows_of(t, p), tape_cols_of(t, p), 2, (node[]){ p, g }, NULL, 0);
+    return record_run(t, OP_gated_copies, tape_rows_of(t, g) * tape_rows_of(t, p), tape_cols_of(t, p), 2,
+                      (node[]){ p, g }, NULL, 0);
 }
 
 void gated_copies_forward(struct tape *t, struct record *r) {
@@ -64,7 +69,8 @@ void gated_copies_forward(struct tape *t, struct record *r) {
     real *y = record_result(t, r);
     record_reads(t, r, p, tape_needs_grad(t, g));
     record_reads(t, r, g, tape_needs_grad(t, p));
-    for (int i = 0; i < tape_rows_of(t, g); i++, y += n) kernel_scale(n, tape_value(t, g)[i], tape_value(t, p), y);
+    for (int i = 0; i < tape_rows_of(t, g); i++, y += n)
+        kernel_scale(n, tape_value(t, g)[i], tape_value(t, p), y);
 }
 
 void gated_copies_backward(struct tape *t, const struct record *r) {
@@ -76,5 +82,6 @@ void gated_copies_backward(struct tape *t, const struct record *r) {
         dg[i] = (real)kernel_dot(n, dy + (size_t)i * n, tape_value(t, p)) + (beta == 0 ? 0 : dg[i]);
     real *dp = grad_slot(t, p, &beta);
     if (dp && beta == 0) memset(dp, 0, n * sizeof *dp);
-    for (int i = 0; dp && i < tape_rows_of(t, g); i++) kernel_add_to(n, tape_value(t, g)[i], dy + (size_t)i * n, dp);
+    for (int i = 0; dp && i < tape_rows_of(t, g); i++)
+        kernel_add_to(n, tape_value(t, g)[i], dy + (size_t)i * n, dp);
 }

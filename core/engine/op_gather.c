@@ -138,7 +138,8 @@ void pool_mean_backward(struct tape *t, const struct record *r) {
 }
 
 /* The row of a sequence that has a column's largest value. */
-static size_t largest_row(const struct tape_rows *rows, int sequence, size_t d, size_t column, const real *x) {
+static size_t largest_row(const struct tape_rows *rows, int sequence, size_t d, size_t column,
+                          const real *x) {
     size_t best = (size_t)rows->start[sequence];
     for (size_t j = best + 1; j < (size_t)rows->start[sequence + 1]; j++)
         if (x[j * d + column] > x[best * d + column]) best = j;
@@ -162,7 +163,8 @@ void pool_max_backward(struct tape *t, const struct record *r) {
     const real *dy = grad_out(t, r), *x = tape_value(t, r->in[0]);
     real *dx = token_slot(t, r->in[0]);
     for (int i = 0; i < rows->count; i++, dy += d)
-        for (size_t c = 0; c < d && rows->start[i] < rows->start[i + 1]; c++) dx[largest_row(rows, i, d, c, x) * d + c] += dy[c];
+        for (size_t c = 0; c < d && rows->start[i] < rows->start[i + 1]; c++)
+            dx[largest_row(rows, i, d, c, x) * d + c] += dy[c];
 }
 
 /* ---- parts of a matrix, and two matrices in one ---- */

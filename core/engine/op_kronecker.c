@@ -5,8 +5,8 @@
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
 
-/* W = (Σ_i A_i ⊗ S_i)ᵀ with S_i = L_i R_i, or S_i given whole: what stands for W in x Wᵀ, out × in.  Sizes are those of an
- * adapter's maps, so plain loops do. */
+/* W = (Σ_i A_i ⊗ S_i)ᵀ with S_i = L_i R_i, or S_i given whole: what stands for W in x Wᵀ, out × in.  Sizes
+ * are those of an adapter's maps, so plain loops do. */
 
 enum { KRON_RULE, KRON_LEFT, KRON_RIGHT };
 
@@ -21,7 +21,8 @@ struct kron_sizes {
 
 static struct kron_sizes kron_sizes(const struct tape *t, const struct record *r) {
     int n = tape_cols_of(t, r->in[KRON_RULE]);
-    return (struct kron_sizes){ n, tape_cols_of(t, r->out) / n, tape_rows_of(t, r->out) / n, tape_cols_of(t, r->in[KRON_LEFT]) };
+    return (struct kron_sizes){ n, tape_cols_of(t, r->out) / n, tape_rows_of(t, r->out) / n,
+                                tape_cols_of(t, r->in[KRON_LEFT]) };
 }
 
 node op_kronecker(struct tape *t, node rule, node left, node right) {
@@ -29,16 +30,18 @@ node op_kronecker(struct tape *t, node rule, node left, node right) {
     bool factors = right != NODE_NONE;
     struct kron_saved s = { NULL };
     BUG_IF(tape_rows_of(t, rule) != n * n || in % n || (factors && tape_rows_of(t, right) != n * k));
-    return record_run(t, OP_kronecker, n * (factors ? tape_cols_of(t, right) : k), in, 3, (node[]){ rule, left, right }, &s,
-                      sizeof s);
+    return record_run(t, OP_kronecker, n * (factors ? tape_cols_of(t, right) : k), in, 3,
+                      (node[]){ rule, left, right }, &s, sizeof s);
 }
 
 /* y (rows × cols) = or += x (rows × k) z (k × cols), x or z turned as said. */
-static void kron_product(int rows, int cols, int k, const real *x, bool x_turned, const real *z, bool z_turned, bool add, real *y) {
+static void kron_product(int rows, int cols, int k, const real *x, bool x_turned, const real *z,
+                         bool z_turned, bool add, real *y) {
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < cols; j++) {
             real sum = add ? y[i * cols + j] : 0;
-            for (int m = 0; m < k; m++) sum += x[x_turned ? m * rows + i : i * k + m] * z[z_turned ? j * k + m : m * cols + j];
+            for (int m = 0; m < k; m++)
+                sum += x[x_turned ? m * rows + i : i * k + m] * z[z_turned ? j * k + m : m * cols + j];
             y[i * cols + j] = sum;
         }
 }
@@ -52,7 +55,8 @@ void kronecker_forward(struct tape *t, struct record *r) {
         const real *right = tape_value(t, r->in[KRON_RIGHT]);
         s->part = arena_keep(record_arena(t), (size_t)(z.n * z.a * z.b) * sizeof(real));
         for (int i = 0; i < z.n; i++)
-            kron_product(z.a, z.b, z.k, left + i * z.a * z.k, false, right + i * z.k * z.b, false, false, s->part + i * z.a * z.b);
+            kron_product(z.a, z.b, z.k, left + i * z.a * z.k, false, right + i * z.k * z.b, false, false,
+                         s->part + i * z.a * z.b);
         part = s->part;
     }
     for (int i = 0; i < 3; i++) record_reads(t, r, r->in[i], r->in[i] != NODE_NONE && record_needs(t, r));
@@ -75,19 +79,22 @@ static void kron_rule_back(const struct kron_sizes *z, const real *dy, const rea
                 real sum = 0, *to = &d[(i * z->n + p) * z->n + q];
                 for (int b = 0; b < z->b; b++)
                     for (int a = 0; a < z->a; a++)
-                        sum += dy[(q * z->b + b) * (z->n * z->a) + p * z->a + a] * part[(i * z->a + a) * z->b + b];
+                        sum += dy[(q * z->b + b) * (z->n * z->a) + p * z->a + a] *
+                               part[(i * z->a + a) * z->b + b];
                 *to = sum + (add ? *to : 0);
             }
 }
 
 /* Of S_i. */
-static void kron_part_back(const struct kron_sizes *z, int i, const real *dy, const real *rule, bool add, real *d) {
+static void kron_part_back(const struct kron_sizes *z, int i, const real *dy, const real *rule, bool add,
+                           real *d) {
     if (!add) memset(d, 0, (size_t)(z->a * z->b) * sizeof *d);
     for (int p = 0; p < z->n; p++)
         for (int q = 0; q < z->n; q++) {
             real f = rule[(i * z->n + p) * z->n + q];
             for (int b = 0; b < z->b; b++)
-                for (int a = 0; a < z->a; a++) d[a * z->b + b] += f * dy[(q * z->b + b) * (z->n * z->a) + p * z->a + a];
+                for (int a = 0; a < z->a; a++)
+                    d[a * z->b + b] += f * dy[(q * z->b + b) * (z->n * z->a) + p * z->a + a];
         }
 }
 

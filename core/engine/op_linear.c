@@ -55,7 +55,8 @@ node op_linear_act(struct tape *t, node x, node w, node b, enum act act) {
 node op_linear(struct tape *t, node x, node w, node b) { return op_linear_act(t, x, w, b, ACT_NONE); }
 
 /* y = s·(x Wᵀ) for a run of rows, added to what y holds when `add`; y is the whole result. */
-static void times_transposed(struct tape *t, node x, node w, int out, struct row_run at, real s, bool add, real *y) {
+static void times_transposed(struct tape *t, node x, node w, int out, struct row_run at, real s, bool add,
+                             real *y) {
     int in = tape_cols_of(t, x);
     const real *from = tape_value(t, x) + (size_t)at.first * (size_t)in;
     const real *weight = tape_value(t, w) + (size_t)at.block * (size_t)out * (size_t)in;
@@ -93,13 +94,15 @@ static void product_back(struct tape *t, node x, node w, real s, const real *dy,
     for (int i = 0; dx && i < g->count; i++) {
         struct row_run at = groups_run(g, i);
         blas_gemm(false, false, at.rows, in, out, s, dy + (size_t)at.first * (size_t)out, out,
-                  tape_value(t, w) + (size_t)at.block * block, in, beta, dx + (size_t)at.first * (size_t)in, in);
+                  tape_value(t, w) + (size_t)at.block * block, in, beta, dx + (size_t)at.first * (size_t)in,
+                  in);
     }
     real *dw = groups_slot(t, w, g, &beta);
     for (int i = 0; dw && i < g->count; i++) {
         struct row_run at = groups_run(g, i);
         blas_gemm(true, false, out, in, at.rows, s, dy + (size_t)at.first * (size_t)out, out,
-                  tape_value(t, x) + (size_t)at.first * (size_t)in, in, beta, dw + (size_t)at.block * block, in);
+                  tape_value(t, x) + (size_t)at.first * (size_t)in, in, beta, dw + (size_t)at.block * block,
+                  in);
     }
 }
 
@@ -132,7 +135,8 @@ node op_linear_add_groups(struct tape *t, node base, node x, node w, node b, dou
     struct linear_add saved = { s, groups_keep(t, g, n) };
     BUG_IF(tape_rows_of(t, base) != n || linear_cols(t, x, w, b, &saved.groups) != out);
     BUG_IF(scale != NODE_NONE && tape_cols_of(t, scale) != 1);
-    BUG_IF(scale != NODE_NONE && tape_rows_of(t, scale) != 1 && tape_rows_of(t, scale) != saved.groups.blocks);
+    BUG_IF(scale != NODE_NONE && tape_rows_of(t, scale) != 1 &&
+           tape_rows_of(t, scale) != saved.groups.blocks);
     return record_run(t, OP_linear_add, n, out, 5, (node[]){ base, x, w, b, scale }, &saved, sizeof saved);
 }
 
@@ -172,7 +176,8 @@ void linear_add_forward(struct tape *t, struct record *r) {
 }
 
 /* ⟨dy, x Wᵀ + b⟩ = ⟨dy W, x⟩ + ⟨Σ_rows dy, b⟩ over a run; dy W is left in `back` (its rows × in). */
-static double scale_back(struct tape *t, const struct record *r, struct row_run at, const real *dy, real *back) {
+static double scale_back(struct tape *t, const struct record *r, struct row_run at, const real *dy,
+                         real *back) {
     node x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B];
     int in = tape_cols_of(t, x), out = tape_cols_of(t, r->out);
     dy += (size_t)at.first * (size_t)out;

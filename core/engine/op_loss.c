@@ -73,7 +73,8 @@ struct divergence_op {
 
 node op_divergence(struct tape *t, node logits, const real *targets, const real *weights) {
     size_t n = (size_t)tape_rows_of(t, logits), classes = (size_t)tape_cols_of(t, logits);
-    struct divergence_op s = { keep_copy(t, targets, n * classes, sizeof *targets), keep_copy(t, weights, n, sizeof *weights), NULL };
+    struct divergence_op s = { keep_copy(t, targets, n * classes, sizeof *targets),
+                               keep_copy(t, weights, n, sizeof *weights), NULL };
     return record_run(t, OP_divergence, 1, 1, 1, &logits, &s, sizeof s);
 }
 
@@ -91,7 +92,8 @@ void divergence_forward(struct tape *t, struct record *r) {
     int n = tape_rows_of(t, r->in[0]), classes = tape_cols_of(t, r->in[0]);
     const real *x = tape_value(t, r->in[0]), *y = s->target;
     real *apart = NULL;
-    if (record_needs(t, r)) apart = s->apart = arena_keep(record_arena(t), (size_t)n * (size_t)classes * sizeof *apart);
+    if (record_needs(t, r))
+        apart = s->apart = arena_keep(record_arena(t), (size_t)n * (size_t)classes * sizeof *apart);
     double loss = 0;
     for (int i = 0; i < n; i++, x += classes, y += classes) {
         double own = loss_log_sum(classes, x), other = loss_log_sum(classes, y), sum = 0;
@@ -124,7 +126,8 @@ struct squared_error {
 
 node op_squared_error(struct tape *t, node predictions, const real *targets, const real *weights) {
     size_t n = (size_t)tape_rows_of(t, predictions), cols = (size_t)tape_cols_of(t, predictions);
-    struct squared_error s = { keep_copy(t, targets, n * cols, sizeof *targets), keep_copy(t, weights, n, sizeof *weights) };
+    struct squared_error s = { keep_copy(t, targets, n * cols, sizeof *targets),
+                               keep_copy(t, weights, n, sizeof *weights) };
     return record_run(t, OP_squared_error, 1, 1, 1, &predictions, &s, sizeof s);
 }
 

@@ -16,7 +16,8 @@ static node run_mix(struct tape *t, enum op_id op, node first, const node *z, in
     const struct mix s = { NULL };
     BUG_IF(count < 1 || count > MIX_MOST);
     for (int k = 0; k < count; k++) {
-        BUG_IF(tape_rows_of(t, z[k]) != tape_rows_of(t, first) || tape_cols_of(t, z[k]) != tape_cols_of(t, z[0]));
+        BUG_IF(tape_rows_of(t, z[k]) != tape_rows_of(t, first) ||
+               tape_cols_of(t, z[k]) != tape_cols_of(t, z[0]));
         in[k + 1] = z[k];
     }
     return record_run(t, op, tape_rows_of(t, first), cols, count + 1, in, &s, sizeof s);
@@ -37,7 +38,8 @@ void dots_forward(struct tape *t, struct record *r) {
         const real *q = tape_value(t, r->in[0]), *z = tape_value(t, r->in[k + 1]);
         record_reads(t, r, r->in[k + 1], tape_needs_grad(t, r->in[0]));
         record_reads(t, r, r->in[0], tape_needs_grad(t, r->in[k + 1]));
-        for (int i = 0; i < n; i++) y[i * count + k] = (real)kernel_dot(d, q + (size_t)i * d, z + (size_t)i * d);
+        for (int i = 0; i < n; i++)
+            y[i * count + k] = (real)kernel_dot(d, q + (size_t)i * d, z + (size_t)i * d);
     }
 }
 
@@ -49,7 +51,8 @@ void dots_backward(struct tape *t, const struct record *r) {
     if (dq && beta == 0) memset(dq, 0, (size_t)n * d * sizeof *dq);
     for (int k = 0; dq && k < count; k++) {
         const real *z = tape_value(t, r->in[k + 1]);
-        for (int i = 0; i < n; i++) kernel_add_to(d, dy[i * count + k], z + (size_t)i * d, dq + (size_t)i * d);
+        for (int i = 0; i < n; i++)
+            kernel_add_to(d, dy[i * count + k], z + (size_t)i * d, dq + (size_t)i * d);
     }
     for (int k = 0; k < count; k++) {
         real *dz = grad_slot(t, r->in[k + 1], &beta);
@@ -73,7 +76,8 @@ void mix_forward(struct tape *t, struct record *r) {
     struct arena *a = record_arena(t);
     struct arena_mark m = arena_mark(a);
     bool back = record_needs(t, r);
-    real *p = back ? arena_keep(a, all * sizeof *p) : arena_scratch(a, all * sizeof *p), *y = record_result(t, r);
+    real *p = back ? arena_keep(a, all * sizeof *p) : arena_scratch(a, all * sizeof *p),
+         *y = record_result(t, r);
     kernel_copy(all, tape_value(t, r->in[0]), p);
     kernel_softmax(n, count, count, 0, p);
     memset(y, 0, (size_t)n * d * sizeof *y);
@@ -97,7 +101,8 @@ static void mix_scores_back(struct tape *t, const struct record *r, const real *
     real *dp = arena_scratch(a, all * sizeof *dp);
     for (int k = 0; k < count; k++) {
         const real *z = tape_value(t, r->in[k + 1]);
-        for (int i = 0; i < n; i++) dp[i * count + k] = (real)kernel_dot(d, dy + (size_t)i * d, z + (size_t)i * d);
+        for (int i = 0; i < n; i++)
+            dp[i * count + k] = (real)kernel_dot(d, dy + (size_t)i * d, z + (size_t)i * d);
     }
     kernel_softmax_back(n, count, p, dp, dp);
     if (beta == 0) kernel_copy(all, dp, ds);
@@ -115,6 +120,7 @@ void mix_backward(struct tape *t, const struct record *r) {
     for (int k = 0; k < count; k++) {
         real *dz = grad_slot(t, r->in[k + 1], &beta);
         if (dz && beta == 0) memset(dz, 0, (size_t)n * d * sizeof *dz);
-        for (int i = 0; dz && i < n; i++) kernel_add_to(d, s->p[i * count + k], dy + (size_t)i * d, dz + (size_t)i * d);
+        for (int i = 0; dz && i < n; i++)
+            kernel_add_to(d, s->p[i * count + k], dy + (size_t)i * d, dz + (size_t)i * d);
     }
 }

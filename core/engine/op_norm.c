@@ -55,7 +55,8 @@ static void norm_forward(struct tape *t, struct record *r, bool centre) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)d;
         kernel_norm(at.rows, d, centre, s->eps, tape_value(t, r->in[NORM_X]) + first,
-                    op_norm_row_of(t, r->in[NORM_RESIDUAL], at.first), op_norm_row_of(t, r->in[NORM_GAMMA], at.block),
+                    op_norm_row_of(t, r->in[NORM_RESIDUAL], at.first),
+                    op_norm_row_of(t, r->in[NORM_GAMMA], at.block),
                     op_norm_row_of(t, r->in[NORM_BETA], at.block), record_result(t, r) + first,
                     s->normed ? s->normed + first : NULL, s->inverse ? s->inverse + at.first : NULL);
     }

@@ -49,8 +49,8 @@ node op_gain(struct tape *t, node x, node b, node g);
 node op_add_gated(struct tape *t, node base, node x, node g, const struct tape_rows *rows);
 /* Copies of p (l×d) one above another, the i-th times g's i-th value: (n·l)×d of g n×1. */
 node op_gated_copies(struct tape *t, node p, node g);
-/* Of `count` matrices z of one shape n×d: dots n×count, q_i·z_k,i (q n×d), and their rows mixed, n×d: Σ_k p_ik z_k,i with
- * p the softmax of row i of the scores (n×count). */
+/* Of `count` matrices z of one shape n×d: dots n×count, q_i·z_k,i (q n×d), and their rows mixed, n×d: Σ_k
+ * p_ik z_k,i with p the softmax of row i of the scores (n×count). */
 enum { MIX_MOST = 32 };
 node op_dots(struct tape *t, node q, const node *z, int count);
 node op_mix(struct tape *t, node scores, const node *z, int count);
@@ -95,17 +95,20 @@ node op_cols(struct tape *t, node x, int lo, int hi);
 /* rows of a above rows of b. */
 node op_concat_rows(struct tape *t, node a, node b);
 
-/* Wᵀ = Σ_i A_i ⊗ L_i R_i, a weight out×in as op_linear takes it: rule (n·n)×n holds the n matrices A_i one above another,
- * left in×k the L_i, right (n·k)×(out/n) the R_i; right NODE_NONE: left in×(out/n) holds the products. */
+/* Wᵀ = Σ_i A_i ⊗ L_i R_i, a weight out×in as op_linear takes it: rule (n·n)×n holds the n matrices A_i one
+ * above another, left in×k the L_i, right (n·k)×(out/n) the R_i; right NODE_NONE: left in×(out/n) holds the
+ * products. */
 node op_kronecker(struct tape *t, node rule, node left, node right);
 
-/* y = base + z ⊙ w, all of one shape: z a hard-concrete gate (stretched to -1.5 … 1.5 and cut to 0 … 1) of each value of
- * `gate`, times that of `group` (1×1, or NODE_NONE).  On a tape that trains each gate has noise, a function of site and element. */
+/* y = base + z ⊙ w, all of one shape: z a hard-concrete gate (stretched to -1.5 … 1.5 and cut to 0 … 1) of
+ * each value of `gate`, times that of `group` (1×1, or NODE_NONE).  On a tape that trains each gate has
+ * noise, a function of site and element. */
 node op_gated_change(struct tape *t, node base, node w, node gate, node group, uint64_t site);
 /* Such a gate without noise; the probability that it is not 0. */
 double op_gate_open(double alpha);
 double op_gate_expected(double alpha);
-/* y = base with values[first … end-1] added at the places (row, column), pairs from place[0] on; rows count from `row`. */
+/* y = base with values[first … end-1] added at the places (row, column), pairs from place[0] on; rows count
+ * from `row`. */
 node op_scattered(struct tape *t, node base, node values, const real *place, int first, int end, int row);
 
 /* How a further set of keys and values joins an attention. */

@@ -108,7 +108,8 @@ static bool has_weight_at(const struct assembly *a, const struct tensor_info *at
 
 static int assemble_add_tensor(struct assembly *a, int i, bool tables, const char *path, struct method *out,
                                struct err *e) {
-    static const enum tap taps[] = { TAP_A_Q, TAP_A_K, TAP_A_V, TAP_A_OUT, TAP_A_END, TAP_F_PRE, TAP_F_OUT, TAP_F_END, TAP_EMBED };
+    static const enum tap taps[] = { TAP_A_Q,   TAP_A_K,   TAP_A_V,   TAP_A_OUT, TAP_A_END,
+                                     TAP_F_PRE, TAP_F_OUT, TAP_F_END, TAP_EMBED };
     const struct tensor_info *t = &a->m->tensor[i];
     if (tensor_is_pooler(t)) assemble_add_whole(out, FN_FULL, TARGET_POOLER);
     else if (assemble_is_embedding(t)) assemble_add_whole(out, FN_FULL, TARGET_EMBEDDINGS);
@@ -119,14 +120,18 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
         assemble_add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
         return 0;
     }
-    return err_set(e, ERR_INPUT, "%s: values for the model's %s, which no module of a method trains alone", path, t->name);
+    return err_set(e, ERR_INPUT, "%s: values for the model's %s, which no module of a method trains alone",
+                   path, t->name);
 }
 
 static int add_weights(struct assembly *a, const char *path, struct method *out, struct err *e) {
     static const struct {
         enum fn fn;
         enum target target;
-    } whole[] = { { FN_BIAS, TARGET_ALL }, { FN_FULL, TARGET_NORMS }, { FN_BIAS, TARGET_NORMS }, { FN_FULL, TARGET_EMBEDDINGS } };
+    } whole[] = { { FN_BIAS, TARGET_ALL },
+                  { FN_FULL, TARGET_NORMS },
+                  { FN_BIAS, TARGET_NORMS },
+                  { FN_FULL, TARGET_EMBEDDINGS } };
     bool any = false, tables = false;
     for (int i = 0; i < a->m->tensors; i++) {
         any = any || a->weight[i];
@@ -156,7 +161,8 @@ static bool same_span(const bool *a, const bool *b) { return !memcmp(a, b, LAYER
 static int assemble_add_range(struct method *out, const struct module *like, int stack, int site, int first,
                               int last, int layers, const char *path, struct err *e) {
     if (out->count == METHOD_MODULES)
-        return err_set(e, ERR_INPUT, "%s: its places have too many different settings for one method: more than %d modules",
+        return err_set(e, ERR_INPUT,
+                       "%s: its places have too many different settings for one method: more than %d modules",
                        path, METHOD_MODULES);
     struct module *m = &out->module[out->count++];
     *m = *like;
@@ -181,8 +187,8 @@ static int assemble_add_span(struct method *out, const struct module *like, cons
     return rc;
 }
 
-/* The spans of a model that such a module may be at, and whether it is at the same layers of all, or of all of the
- * decoder's. */
+/* The spans of a model that such a module may be at, and whether it is at the same layers of all, or of all
+ * of the decoder's. */
 static int assemble_add_modules(struct method *out, const struct assembly *a, const struct module *like,
                                 const struct places *p, const char *path, struct err *e) {
     struct module everywhere = *like;
@@ -205,7 +211,11 @@ static int assemble_add_modules(struct method *out, const struct assembly *a, co
     }
     if (span[0].site == SUB_EMBED) {
         bool encoder = p->at[STACK_ENCODER][SUB_EMBED][0];
-        return assemble_add_range(out, like, all ? STACK_ALL : encoder ? STACK_ENCODER : STACK_DECODER, SITE_ALL, 0, 0, 1, path, e);
+        return assemble_add_range(out, like,
+                                  all       ? STACK_ALL
+                                  : encoder ? STACK_ENCODER
+                                            : STACK_DECODER,
+                                  SITE_ALL, 0, 0, 1, path, e);
     }
     if (all) return assemble_add_span(out, like, p->at[span[0].stack][span[0].site], STACK_ALL, SITE_ALL,
                                       span[0].end, path, e);
@@ -300,12 +310,14 @@ static int check_pieces(const struct assembly *a, const char *path, const struct
         const struct plan_tensor *t = &p->tensor[i];
         places += t->kind == PLAN_OWN || (t->kind == PLAN_NETWORK && method_value(a, t, &size));
     }
-    return values == places ? 0
-                            : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, where the method they make has %zu", path,
-                                      values, places);
+    return values == places
+               ? 0
+               : err_set(e, ERR_INPUT, "%s: %zu tensors of modules, where the method they make has %zu", path,
+                         values, places);
 }
 
-int assembly_fill(const struct assembly *a, const char *path, const struct plan *p, real *params, struct err *e) {
+int assembly_fill(const struct assembly *a, const char *path, const struct plan *p, real *params,
+                  struct err *e) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         size_t size = t->count;
@@ -313,10 +325,11 @@ int assembly_fill(const struct assembly *a, const char *path, const struct plan 
                         : t->kind == PLAN_NETWORK || t->role == SLOT_KRON_A ? method_value(a, t, &size)
                         : t->kind == PLAN_HEAD ? head_value(a, t, &size)
                                                : assemble_value_of(a, p, t, &size);
-        if (!v && (t->kind == PLAN_OWN || is_map(t))) return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
+        if (!v && (t->kind == PLAN_OWN || is_map(t)))
+            return err_set(e, ERR_INPUT, "%s: has no values for %s", path, t->name);
         if (v && size != t->count)
-            return err_set(e, ERR_INPUT, "%s: %zu values for %s, where the model has %" PRId64 " × %" PRId64, path, size, t->name,
-                           t->rows, t->cols);
+            return err_set(e, ERR_INPUT, "%s: %zu values for %s, where the model has %" PRId64 " × %" PRId64,
+                           path, size, t->name, t->rows, t->cols);
         if (v) memcpy(params + t->offset, v, t->count * sizeof *v);
     }
     return check_pieces(a, path, p, e);

@@ -1,5 +1,5 @@
-/* A method put together from the values that a file holds: pieces, each what one place of the model gets, become
- * modules over layers and stacks, and the values go where the method's plan has them. */
+/* A method put together from the values that a file holds: pieces, each what one place of the model gets,
+ * become modules over layers and stacks, and the values go where the method's plan has them. */
 #ifndef CORE_EXCHANGE_ASSEMBLE_H
 #define CORE_EXCHANGE_ASSEMBLE_H
 
@@ -52,8 +52,9 @@ void assembly_head(struct assembly *a, const char *name, const real *values, siz
  * without.  ERR_INPUT, after `path`, for values that no module can hold or
  * too many modules. */
 int assembly_method(struct assembly *a, const char *path, struct method *out, struct err *e);
-/* Values into the plan's block, which holds its start values; what of the plan got none goes by its start, but
- * ERR_INPUT for a module's own tensor without a value or one with another size. */
-int assembly_fill(const struct assembly *a, const char *path, const struct plan *p, real *params, struct err *e);
+/* Values into the plan's block, which holds its start values; what of the plan got none goes by its start,
+ * but ERR_INPUT for a module's own tensor without a value or one with another size. */
+int assembly_fill(const struct assembly *a, const char *path, const struct plan *p, real *params,
+                  struct err *e);
 
 #endif

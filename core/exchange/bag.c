@@ -7,7 +7,8 @@
 #include "core/base/text.h"
 #include "core/model/safetensors.h"
 
-static int read_one(const struct st_file *f, const struct st_tensor *from, struct bag_tensor *to, struct err *e) {
+static int read_one(const struct st_file *f, const struct st_tensor *from, struct bag_tensor *to,
+                    struct err *e) {
     to->name = xstrdup(from->name);
     to->rank = from->rank;
     memcpy(to->shape, from->shape, sizeof to->shape);
@@ -23,7 +24,8 @@ int bag_open(const char *path, struct bag *out, struct err *e) {
     int rc = f ? 0 : e->code;
     if (f) {
         out->tensor = xcalloc(st_count(f) + 1, sizeof *out->tensor);
-        for (size_t i = 0; !rc && i < st_count(f); i++) rc = read_one(f, st_at(f, i), &out->tensor[out->count++], e);
+        for (size_t i = 0; !rc && i < st_count(f); i++)
+            rc = read_one(f, st_at(f, i), &out->tensor[out->count++], e);
         st_close(f);
     }
     if (rc) bag_release(out);

@@ -61,7 +61,8 @@ static int add_module(struct combining *c, int part, int module, struct err *e) 
         struct method one = { .count = 1 };
         one.module[0] = *m;
         char *text = method_canonical(&one);
-        int rc = refuse(c, part, text, "is no change of low rank of one map (LoRA), which alone can be joined", e);
+        int rc = refuse(c, part, text,
+                        "is no change of low rank of one map (LoRA), which alone can be joined", e);
         free(text);
         return rc;
     }
@@ -88,7 +89,8 @@ static int read_part(struct combining *c, int part, struct err *e) {
 /* ---- heads ---- */
 
 static bool same_labels(const struct predictor *a, const struct predictor *b) {
-    if (predictor_classes(a) != predictor_classes(b) || predictor_labels(a) != predictor_labels(b)) return false;
+    if (predictor_classes(a) != predictor_classes(b) || predictor_labels(a) != predictor_labels(b))
+        return false;
     for (int i = 0; i < predictor_labels(a); i++)
         if (strcmp(predictor_label(a, i), predictor_label(b, i))) return false;
     return true;
@@ -121,8 +123,8 @@ static int combine_check_heads(const struct combining *c, struct err *e) {
                                ? "its head has other values than that of"
                                : NULL;
         if (what)
-            return err_set(e, ERR_USAGE, "%s: %s %s; --head RUN says whose is taken", c->x->part[i].name, what,
-                           c->x->part[0].name);
+            return err_set(e, ERR_USAGE, "%s: %s %s; --head RUN says whose is taken", c->x->part[i].name,
+                           what, c->x->part[0].name);
     }
     return 0;
 }
@@ -132,7 +134,8 @@ static void combine_take_head(struct combining *c, const struct predictor *from)
     c->to.classifier = p->method.classifier;
     for (int i = 0; i < p->tensors; i++)
         if (p->tensor[i].kind == PLAN_HEAD)
-            assembly_head(&c->to, p->tensor[i].name, predictor_params(from) + p->tensor[i].offset, p->tensor[i].count);
+            assembly_head(&c->to, p->tensor[i].name, predictor_params(from) + p->tensor[i].offset,
+                          p->tensor[i].count);
 }
 
 /* ---- joining ---- */
@@ -147,13 +150,14 @@ static bool same_place(const struct change *a, const struct change *b) {
 }
 
 /* W_d below one another, each with its weight and scale; W_u beside one another. */
-static void concat(const struct combining *c, const struct change *const *at, int n, int in, int out, int rank, real *down,
-                   real *up) {
+static void concat(const struct combining *c, const struct change *const *at, int n, int in, int out,
+                   int rank, real *down, real *up) {
     int row = 0;
     for (int i = 0; i < n; i++) {
         double factor = c->x->part[at[i]->part].weight * at[i]->scale;
         size_t count = (size_t)at[i]->rank * (size_t)in;
-        for (size_t k = 0; k < count; k++) down[(size_t)row * (size_t)in + k] = (real)(factor * (double)at[i]->down[k]);
+        for (size_t k = 0; k < count; k++)
+            down[(size_t)row * (size_t)in + k] = (real)(factor * (double)at[i]->down[k]);
         for (int o = 0; o < out; o++)
             memcpy(up + (size_t)o * (size_t)rank + row, at[i]->up + (size_t)o * (size_t)at[i]->rank,
                    (size_t)at[i]->rank * sizeof *up);
@@ -212,8 +216,8 @@ static void combine_linear(const real *const *v, const real *factor, int parts, 
 }
 
 /* Each matrix for itself, as the library PEFT does. */
-static void average(const struct combining *c, const struct change *const *at, int n, int in, int out, int rank, real *down,
-                    real *up) {
+static void average(const struct combining *c, const struct change *const *at, int n, int in, int out,
+                    int rank, real *down, real *up) {
     const real *v[2][COMBINE_RUNS];
     real factor[2][COMBINE_RUNS];
     const size_t size[2] = { (size_t)rank * (size_t)in, (size_t)out * (size_t)rank };
@@ -222,7 +226,8 @@ static void average(const struct combining *c, const struct change *const *at, i
         double f = c->x->part[at[i]->part].weight * at[i]->scale;
         v[0][i] = at[i]->down;
         v[1][i] = at[i]->up;
-        factor[0][i] = (real)(f < 0 ? -sqrt(-f) : sqrt(f)); /* the sign once, or it would be lost in the product */
+        factor[0][i] = (real)(f < 0 ? -sqrt(-f)
+                                    : sqrt(f)); /* the sign once, or it would be lost in the product */
         factor[1][i] = (real)sqrt(fabs(f));
     }
     for (int k = 0; k < 2; k++) {
@@ -237,9 +242,11 @@ static int check_place(const struct combining *c, const struct change *const *at
         char *place = xprintf("%s in layer %d", tap_name(at[i]->write), at[i]->layer + 1);
         const char *why = NULL;
         if (at[i]->part == at[i - 1]->part)
-            why = "has several modules there, and their matrices cannot be averaged one by one; --how concat can join them";
+            why = "has several modules there, and their matrices cannot be averaged one by one; --how concat "
+                  "can join them";
         else if (at[i]->rank != at[0]->rank)
-            why = "has another rank there, and matrices of other sizes have no average; --how concat can join them";
+            why = "has another rank there, and matrices of other sizes have no average; --how concat can "
+                  "join them";
         if (why) refuse(c, at[i]->part, place, why, e);
         free(place);
         if (why) return e->code;
@@ -250,7 +257,8 @@ static int check_place(const struct combining *c, const struct change *const *at
 static int join_place(struct combining *c, const struct change *const *at, int n, struct err *e) {
     if (check_place(c, at, n, e)) return e->code;
     const struct change *first = at[0];
-    int i = arch_find(c->m->tensor, c->m->tensors, tap_weight_role(first->write), first->stack, first->site, first->layer);
+    int i = arch_find(c->m->tensor, c->m->tensors, tap_weight_role(first->write), first->stack, first->site,
+                      first->layer);
     BUG_IF(i < 0);
     int out = c->m->tensor[i].rows, in = c->m->tensor[i].cols, rank = first->rank;
     for (int k = 1; k < n && c->x->how == COMBINE_CONCAT; k++) rank += at[k]->rank;
@@ -303,7 +311,9 @@ static int build(struct combining *c, struct err *e) {
     if (!rc) c->out->predictor = predictor_new(&parts, e);
     if (!rc && !c->out->predictor) rc = e->code;
     free(label);
-    return rc ? rc : assembly_fill(&c->to, "the joined adapter", predictor_plan(c->out->predictor), predictor_values(c->out->predictor), e);
+    return rc ? rc
+              : assembly_fill(&c->to, "the joined adapter", predictor_plan(c->out->predictor),
+                              predictor_values(c->out->predictor), e);
 }
 
 int combine_adapters(const struct combination *x, struct model *m, struct imported *out, struct err *e) {

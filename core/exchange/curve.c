@@ -20,8 +20,11 @@ static bool curve_is_word(const char *name) {
 
 /* The name that a point has here, or NULL for what is no part of a curve. */
 static const char *point_name(const char *key, bool evaluation) {
-    static const char *const training[][2] = { { "loss", "loss" }, { "learning_rate", "lr" }, { "grad_norm", "grad_norm" } };
-    static const char *const clocks[] = { "runtime", "samples_per_second", "steps_per_second", "jit_compilation_time" };
+    static const char *const training[][2] = { { "loss", "loss" },
+                                               { "learning_rate", "lr" },
+                                               { "grad_norm", "grad_norm" } };
+    static const char *const clocks[] = { "runtime", "samples_per_second", "steps_per_second",
+                                          "jit_compilation_time" };
     const char *name = evaluation ? key + strlen(curve_before) : NULL;
     for (size_t i = 0; i < COUNT_OF(training) && !evaluation; i++)
         if (!strcmp(key, training[i][0])) return training[i][1];
@@ -35,7 +38,8 @@ static void curve_add(struct curve *c, const json_t *told, int64_t step, bool ev
     const char *key;
     json_t *v;
     json_object_foreach((json_t *)told, key, v) {
-        if (text_starts(key, curve_before) != evaluation || !json_is_number(v) || x.count == CURVE_VALUES) continue;
+        if (text_starts(key, curve_before) != evaluation || !json_is_number(v) || x.count == CURVE_VALUES)
+            continue;
         const char *name = point_name(key, evaluation);
         if (!name) continue;
         snprintf(x.name[x.count], CURVE_NAME, "%s", name);

@@ -10,15 +10,18 @@ int export_folder(const char *path, struct err *e);
 /* Removes files of one that failed, and the folder.  The list ends with NULL. */
 void export_undo(const char *folder, const char *const *file);
 
-/* Writes petri's own file, PATH where that ends in ".safetensors", else PATH/petri.safetensors in a folder that
- * is new or empty.  *file: what was written, caller frees.  c: the run's, of one task.  p is plain afterwards. */
-int export_petri(struct predictor *p, const struct run_config *c, const char *path, char **file, struct err *e);
-
-/* Writes a folder of the library PEFT, new or empty: adapter_config.json and adapter_model.safetensors.  ERR_USAGE,
- * naming the module, for a method that the library has no form for.  base: what the config calls the model.  p is plain
+/* Writes petri's own file, PATH where that ends in ".safetensors", else PATH/petri.safetensors in a folder
+ * that is new or empty.  *file: what was written, caller frees.  c: the run's, of one task.  p is plain
  * afterwards. */
+int export_petri(struct predictor *p, const struct run_config *c, const char *path, char **file,
+                 struct err *e);
+
+/* Writes a folder of the library PEFT, new or empty: adapter_config.json and adapter_model.safetensors.
+ * ERR_USAGE, naming the module, for a method that the library has no form for.  base: what the config calls
+ * the model.  p is plain afterwards. */
 int export_peft(struct predictor *p, const char *base, const char *folder, struct err *e);
-/* The same of a folder of AdapterHub: adapter_config.json, adapter.safetensors, head_config.json, model_head.safetensors. */
+/* The same of a folder of AdapterHub: adapter_config.json, adapter.safetensors, head_config.json,
+ * model_head.safetensors. */
 int export_hub(struct predictor *p, const char *base, const char *folder, struct err *e);
 
 #endif

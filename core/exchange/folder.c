@@ -61,7 +61,8 @@ char *import_adapter_folder(const char *path, struct notes *aside, struct err *e
     if (!found && n && (n == 1 || checkpoints == n)) found = file_join(path, below.line[--n]);
     char *list = list_folders(&below, n);
     if (found && n) notes_add(aside, "the adapters in %s", list);
-    else if (!found && n) err_set(e, ERR_INPUT, "%s: holds several folders of adapters; name one of them: %s", path, list);
+    else if (!found && n)
+        err_set(e, ERR_INPUT, "%s: holds several folders of adapters; name one of them: %s", path, list);
     free(list);
     notes_release(&below);
     return found;

@@ -1,5 +1,6 @@
-/* A folder of AdapterHub: its configs (hub_config.c) and its tensors, by tables (hub_parts.c), read (hub_read.c;
- * beside maps hub_low.c, rows and keys hub_rows.c) and written (hub_write.c).  Private to core/exchange. */
+/* A folder of AdapterHub: its configs (hub_config.c) and its tensors, by tables (hub_parts.c), read
+ * (hub_read.c; beside maps hub_low.c, rows and keys hub_rows.c) and written (hub_write.c).  Private to
+ * core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_H
 #define CORE_EXCHANGE_HUB_H
 
@@ -27,8 +28,10 @@ const char *hub_activation_name(enum act act); /* NULL: there is none */
  * over; the caller owns it. */
 json_t *hub_usual(const char *architecture, json_t *own);
 /* A module of its bottlenecks at attention or the FFN, but for its size. */
-int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e);
-/* Whether the trained scale of such a bottleneck's config becomes part of W_u and b_u: beside a gate, or one of channels below a norm. */
+int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out,
+                   struct err *e);
+/* Whether the trained scale of such a bottleneck's config becomes part of W_u and b_u: beside a gate, or one
+ * of channels below a norm. */
 bool hub_scale_is_folded(const json_t *bottleneck);
 /* Whether its maps are of factors that all places share, or of a rule that is a product itself. */
 bool hub_shares_factors(const json_t *bottleneck);
@@ -69,11 +72,13 @@ struct hub_reader {
     bool own_pooler; /* the head goes through the model's pooler, as its family's own does */
 };
 /* The tensor of t's name with its end `own` replaced by `other`, or NULL. */
-struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other);
+struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own,
+                              const char *other);
 /* What all places share under this name, or NULL. */
 struct bag_tensor *hub_shared(struct hub_reader *r, const char *which);
 
-/* A tensor whose name ends in `own`, "lora_B" or "vera_B", and what belongs to it, at the map of that name. */
+/* A tensor whose name ends in `own`, "lora_B" or "vera_B", and what belongs to it, at the map of that
+ * name. */
 int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, const char *map, struct err *e);
 /* The tensors of a table at a place, one for each row that the module has: found[i] of row i.  first: of
  * those the one that told the place. */

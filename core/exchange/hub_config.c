@@ -69,11 +69,13 @@ static int hub_config_take_config(struct hub *h, const json_t *c, struct err *e)
     const json_t *of = json_object_get(c, "architecture");
     const char *name = !of || json_is_null(of) ? "" : json_string_value(of);
     size_t i = 0;
-    if (!json_is_object(c)) return reading_refuse_key(h->path, "config", c, "not an object: older libraries name one here", e);
+    if (!json_is_object(c))
+        return reading_refuse_key(h->path, "config", c, "not an object: older libraries name one here", e);
     while (i < COUNT_OF(kinds) && (!name || strcmp(kinds[i].architecture, name))) i++;
     if (i == COUNT_OF(kinds))
-        return reading_refuse_key(h->path, "architecture", of,
-                                  "petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and their union", e);
+        return reading_refuse_key(
+            h->path, "architecture", of,
+            "petri reads bottlenecks, lora, prefix_tuning, prompt_tuning and their union", e);
     const json_t **to = (const json_t **)(void *)((char *)h + kinds[i].offset);
     if (*to) return reading_refuse_key(h->path, "configs", of, "a union of two of one kind", e);
     *to = c;
@@ -149,14 +151,16 @@ const char *hub_activation_name(enum act act) {
 }
 
 /* What a sequential adapter reads and is added to. */
-static int take_order(const struct hub *h, const json_t *c, const struct arch *a, struct module *out, struct err *e) {
+static int take_order(const struct hub *h, const json_t *c, const struct arch *a, struct module *out,
+                      struct err *e) {
     const json_t *residual = json_object_get(c, "residual_before_ln");
     bool attention = out->write == TAP_A_OUT, before = is_on(c, "original_ln_before");
     if (before) out->read = attention ? TAP_A_NORM : TAP_F_NORM;
     if (json_is_false(residual)) out->residual = RESIDUAL_READ;
     if (!json_is_string(residual)) return 0;
     if (strcmp(json_string_value(residual), "post_add") || !before || a->pre_norm)
-        return reading_refuse_key(h->path, "residual_before_ln", residual, "the library has post_add where it reads behind a norm", e);
+        return reading_refuse_key(h->path, "residual_before_ln", residual,
+                                  "the library has post_add where it reads behind a norm", e);
     out->residual = RESIDUAL_STREAM;
     return 0;
 }
@@ -164,7 +168,9 @@ static int take_order(const struct hub *h, const json_t *c, const struct arch *a
 /* Norms of its own. */
 static void hub_config_take_norms(const json_t *c, struct module *out) {
     out->norm_before = is_on(c, "ln_before");
-    if (is_on(c, "ln_after")) out->norm = is_on(c, "adapter_residual_before_ln") && !is_on(c, "is_parallel") ? NORM_SUM : NORM_SCALED;
+    if (is_on(c, "ln_after"))
+        out->norm = is_on(c, "adapter_residual_before_ln") && !is_on(c, "is_parallel") ? NORM_SUM
+                                                                                       : NORM_SCALED;
     const json_t *after = json_object_get(c, "original_ln_after");
     if (after && !json_is_true(after)) out->ending = END_BARE;
 }
@@ -176,16 +182,18 @@ static int take_products(const struct hub *h, const json_t *c, struct module *ou
     if (!json_get_int(c, h->path, "phm_dim", &n, e) && e->code) return e->code;
     if (!json_get_int(c, h->path, "phm_rank", &k, e) && e->code) return e->code;
     if (n < 1 || n > 1 << 10 || k < 1 || k > 1 << 10)
-        return reading_refuse_key(h->path, "phm_dim", json_object_get(c, "phm_dim"), "no size of Kronecker products", e);
-    const json_t *factors = json_object_get(c, "factorized_phm_W"), *rule = json_object_get(c, "shared_phm_rule"),
-                 *bias = json_object_get(c, "phm_bias");
+        return reading_refuse_key(h->path, "phm_dim", json_object_get(c, "phm_dim"),
+                                  "no size of Kronecker products", e);
+    const json_t *factors = json_object_get(c, "factorized_phm_W"),
+                 *rule = json_object_get(c, "shared_phm_rule"), *bias = json_object_get(c, "phm_bias");
     out->source = SOURCE_KRONECKER;
     out->mid = (int)n;
     out->factor = json_is_false(factors) ? 0 : (int)k;
     out->own_rule = json_is_false(rule);
     out->biases = !json_is_false(bias);
     if (hub_shares_factors(c) && !out->biases)
-        return reading_refuse_key(h->path, "phm_bias", bias, "with shared_W_phm no tensor says where such adapters are", e);
+        return reading_refuse_key(h->path, "phm_bias", bias,
+                                  "with shared_W_phm no tensor says where such adapters are", e);
     return 0;
 }
 
@@ -209,15 +217,19 @@ static enum comp hub_config_comp(const json_t *c, double s) {
     return scales_channels(c) ? COMP_CHANNEL : COMP_LEARNED;
 }
 
-int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out, struct err *e) {
+int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, struct module *out,
+                   struct err *e) {
     const json_t *c = h->bottleneck, *scaling = json_object_get(c, "scaling");
     const char *learned = json_string_value(scaling);
     bool parallel = is_on(c, "is_parallel");
     *out = module_default(FN_BOTTLENECK);
     if (hub_activation(h, json_string_value(json_object_get(c, "non_linearity")), &out->act))
-        return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"), "petri has no such activation", e);
-    if (scaling && !json_is_number(scaling) && (!learned || (strcmp(learned, "learned") && !scales_channels(c))))
-        return reading_refuse_key(h->path, "scaling", scaling, "petri scales by a number, given or learned, or by one of each channel", e);
+        return reading_refuse_key(h->path, "non_linearity", json_object_get(c, "non_linearity"),
+                                  "petri has no such activation", e);
+    if (scaling && !json_is_number(scaling) &&
+        (!learned || (strcmp(learned, "learned") && !scales_channels(c))))
+        return reading_refuse_key(h->path, "scaling", scaling,
+                                  "petri scales by a number, given or learned, or by one of each channel", e);
     out->write = attention ? TAP_A_OUT : TAP_F_OUT;
     out->read = out->write;
     /* the stream before the sublayer, which a post-norm block reads as it is */
@@ -227,8 +239,10 @@ int hub_bottleneck(const struct hub *h, const struct arch *a, bool attention, st
     hub_config_take_norms(c, out);
     if (take_products(h, c, out, e)) return e->code;
     if (hub_scale_is_folded(c) && out->source == SOURCE_KRONECKER)
-        return reading_refuse_key(h->path, "scaling", scaling, "petri learns no scale of Kronecker products beside a gate, nor one of "
-                                  "channels below a norm", e);
+        return reading_refuse_key(h->path, "scaling", scaling,
+                                  "petri learns no scale of Kronecker products beside a gate, nor one of "
+                                  "channels below a norm",
+                                  e);
     out->scale = json_is_number(scaling) ? json_number_value(scaling) : 1;
     out->comp = hub_config_comp(c, out->scale);
     return 0;
@@ -253,7 +267,8 @@ int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double 
     if (!json_get_double(h->lora, h->path, "alpha", &a, e) && e->code) return e->code;
     *out = a / rank;
     if (!is_unscaled(h->version) || a == rank) return 0;
-    if (!assumed->count) notes_add(assumed, "%s trained LoRA without its scale: \u03b1 is taken as r", h->version);
+    if (!assumed->count)
+        notes_add(assumed, "%s trained LoRA without its scale: \u03b1 is taken as r", h->version);
     *out = 1;
     return 0;
 }

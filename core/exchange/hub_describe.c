@@ -8,7 +8,9 @@
 #include "core/method/classifier.h"
 
 /* A factor that gives this width: the library takes ⌊d / factor⌋. */
-static json_t *factor_of(int d, int width) { return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width); }
+static json_t *factor_of(int d, int width) {
+    return d % width ? json_real(d / (width + 0.5)) : json_integer(d / width);
+}
 
 static json_t *factors(const struct hub_out *o, json_t *left_out) {
     int d = o->m->arch.width, usual = 0;
@@ -123,9 +125,9 @@ static json_t *adapter_config(const struct hub_out *o) {
 char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *const *names, int count) {
     const struct arch *a = &predictor_model(job->p)->arch;
     char *class = arch_class(a, arch_generates(a) ? "ForConditionalGeneration" : "AdapterModel");
-    json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", a->width, "model_class",
-                            class, "model_name", job->base,
-                            "model_type", a->model_type, "name", job->name, "version", "adapters.1.3.0");
+    json_t *all = json_pack("{s:o,s:i,s:s,s:s,s:s,s:s,s:s}", "config", config, "hidden_size", a->width,
+                            "model_class", class, "model_name", job->base, "model_type", a->model_type,
+                            "name", job->name, "version", "adapters.1.3.0");
     free(class);
     BUG_IF(!all);
     json_t *list = count ? json_array() : NULL;
@@ -143,9 +145,12 @@ char *hub_describe_head(const struct hub_out *o) {
     const struct classifier *c = classifier_of(&o->plan->method, &o->m->arch);
     int n = predictor_classes(o->p);
     for (int i = 0; i < n; i++)
-        json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0", json_integer(i));
-    return hub_writer_wrapped(o->job, json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
-                                hub_activation_name(c ? c->act : ACT_TANH), "bias", 1,
-                                "dropout_prob", "head_type", "classification", "label2id", ids, "layers", c ? c->layers : 2,
-                                "num_labels", n, "use_pooler", c && c->pooler), NULL, 0);
+        json_object_set_new(ids, predictor_labels(o->p) ? predictor_label(o->p, i) : "LABEL_0",
+                            json_integer(i));
+    return hub_writer_wrapped(o->job,
+                              json_pack("{s:s,s:b,s:n,s:s,s:o,s:i,s:i,s:b}", "activation_function",
+                                        hub_activation_name(c ? c->act : ACT_TANH), "bias", 1, "dropout_prob",
+                                        "head_type", "classification", "label2id", ids, "layers",
+                                        c ? c->layers : 2, "num_labels", n, "use_pooler", c && c->pooler),
+                              NULL, 0);
 }

@@ -52,7 +52,8 @@ static int take_config(struct hub_fused *x, struct err *e) {
     const json_t *c = json_object_get(x->config, "config"), *warm = json_object_get(c, "temperature");
     if (!json_is_object(c)) return err_set(e, ERR_INPUT, "%s: \"config\" is no object", x->path);
     if (!reading_is_nothing(warm))
-        return reading_refuse_key(x->path, "temperature", warm, "the library cools it with each call and does not save how far it is", e);
+        return reading_refuse_key(x->path, "temperature", warm,
+                                  "the library cools it with each call and does not save how far it is", e);
     if (reading_check_keys(x->path, c, hub_usual_fusion, nothing_more, e)) return e->code;
     x->whole.in.to.fusion = (struct fusion){
         .on = true, .query = is_yes(c, "query"), .key = is_yes(c, "key"), .value = is_yes(c, "value"),
@@ -98,19 +99,26 @@ static char *locate(const char *folder, const char *const *given, int count, con
     return beside;
 }
 
-static int locate_all(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
+static int locate_all(struct hub_fused *x, const char *folder, const char *const *given, int count,
+                      struct err *e) {
     for (const char *at = x->name; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
         size_t n = strcspn(at, ",");
-        if (x->parts == FUSED_MOST) return err_set(e, ERR_INPUT, "%s: it fuses more than %d adapters", x->path, FUSED_MOST);
+        if (x->parts == FUSED_MOST)
+            return err_set(e, ERR_INPUT, "%s: it fuses more than %d adapters", x->path, FUSED_MOST);
         x->folder[x->parts] = locate(folder, given, count, at, n);
         if (!x->folder[x->parts++])
-            return err_set(e, ERR_NOT_FOUND, "%s: its adapter \"%.*s\" is neither in a folder of it nor beside it; --adapter DIR names "
-                                             "where it is", x->path, (int)n, at);
+            return err_set(
+                e, ERR_NOT_FOUND,
+                "%s: its adapter \"%.*s\" is neither in a folder of it nor beside it; --adapter DIR names "
+                "where it is",
+                x->path, (int)n, at);
     }
     for (int i = 0; i < count; i++) {
         bool used = false;
         for (int k = 0; k < x->parts; k++) used |= !strcmp(x->folder[k], given[i]);
-        if (!used) return err_set(e, ERR_USAGE, "--adapter %s: is none of those that are fused (%s)", given[i], x->name);
+        if (!used)
+            return err_set(e, ERR_USAGE, "--adapter %s: is none of those that are fused (%s)", given[i],
+                           x->name);
     }
     return 0;
 }
@@ -123,14 +131,20 @@ static int take_part(struct hub_fused *x, int part, struct err *e) {
     for (size_t i = 0; i < r->in.to.pieces; i++) {
         struct placed *p = &r->in.to.piece[i];
         if (p->module.fn != FN_BOTTLENECK || p->module.source != SOURCE_FREE)
-            return err_set(e, ERR_INPUT, "%s: fused adapters are bottlenecks, without Kronecker products", r->hub.path);
-        if (p->module.read == TAP_F_IN || p->module.read == TAP_A_IN || p->module.read == TAP_F_RES || p->module.read == TAP_A_RES)
-            return err_set(e, ERR_INPUT, "%s: \"is_parallel\" is true: the library adds the stream before the sublayer twice where it "
-                                         "fuses such adapters, which petri does not", r->hub.path);
+            return err_set(e, ERR_INPUT, "%s: fused adapters are bottlenecks, without Kronecker products",
+                           r->hub.path);
+        if (p->module.read == TAP_F_IN || p->module.read == TAP_A_IN || p->module.read == TAP_F_RES ||
+            p->module.read == TAP_A_RES)
+            return err_set(
+                e, ERR_INPUT,
+                "%s: \"is_parallel\" is true: the library adds the stream before the sublayer twice where it "
+                "fuses such adapters, which petri does not",
+                r->hub.path);
         p->module.source = SOURCE_FUSION;
         p->module.from_run = part + 1;
         struct placed *q = assembly_piece(to, &p->module, p->stack, p->site, p->layer);
-        for (int k = 0; k < p->count; k++) piece_add(q, p->value[k].slot, p->value[k].values, p->value[k].size);
+        for (int k = 0; k < p->count; k++)
+            piece_add(q, p->value[k].slot, p->value[k].values, p->value[k].size);
     }
     return 0;
 }
@@ -169,7 +183,8 @@ static int take_maps(struct hub_fused *x, const char *folder, struct err *e) {
 
 /* ---- all ---- */
 
-/* Its config and those of its adapters, as they were: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]}; caller frees. */
+/* Its config and those of its adapters, as they were: {"fusion": TEXT, "head": NAME, "adapters": [TEXT, …]};
+ * caller frees. */
 static char *origin_of(const struct hub_fused *x, const char *folder) {
     struct buf b = BUF_INIT;
     char *head = reading_member(folder, "head_config.json", "name");
@@ -183,7 +198,8 @@ static char *origin_of(const struct hub_fused *x, const char *folder) {
     return buf_take(&b);
 }
 
-static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char *const *given, int count, struct err *e) {
+static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char *const *given, int count,
+                             struct err *e) {
     struct imported *out = x->whole.in.out;
     x->config = reading_config(folder, hub_fusion_file, &x->path, &x->text, e);
     if (!x->config) return e->code;
@@ -207,7 +223,8 @@ static int hub_fusion_folder(struct hub_fused *x, const char *folder, const char
     return rc;
 }
 
-int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m, struct imported *out, struct err *e) {
+int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m,
+                  struct imported *out, struct err *e) {
     struct hub_fused *x = xcalloc(1, sizeof *x);
     *out = (struct imported){ .format = "adapterhub", .model = m };
     hub_reader_init(&x->whole, m, out);

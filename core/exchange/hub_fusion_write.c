@@ -1,4 +1,5 @@
-/* A run that fuses adapters as folders of AdapterHub: the fusion's maps and the head, and below it a folder for each adapter. */
+/* A run that fuses adapters as folders of AdapterHub: the fusion's maps and the head, and below it a folder
+ * for each adapter. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static bool share_a_place(const struct module *x, const struct module *y, const 
     return false;
 }
 
-/* Where runs are said they tell; else the first adapter that has nothing at the module's places yet has it. */
+/* Where runs are said they tell; else the first adapter that has nothing at the module's places yet has
+ * it. */
 void hub_parts_of(const struct method *m, const struct arch *a, struct hub_parts *out) {
     int run[METHOD_MODULES], runs = method_runs(m, run);
     *out = (struct hub_parts){ .count = runs };
@@ -57,8 +59,10 @@ static int check_rest(const struct hub_fusion *x, struct err *e) {
     const struct method *m = &x->plan->method;
     for (int i = 0; i < m->count; i++)
         if (x->parts.of[i] < 0)
-            return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d stands beside the fused adapters, which the library "
-                                         "has no form for; --to petri keeps it whole", i + 1);
+            return err_set(e, ERR_USAGE,
+                           "cannot be written for AdapterHub: module %d stands beside the fused adapters, "
+                           "which the library has no form for; --to petri keeps it whole",
+                           i + 1);
     return 0;
 }
 
@@ -76,7 +80,8 @@ static char *name_of(const struct hub_fusion *x, int part) {
     char *name = own && file_name_is_safe(own) ? xstrdup(own) : NULL;
     json_decref(config);
     for (int i = 0; !name && i < x->plan->method.count; i++)
-        if (x->parts.of[i] == part && x->plan->method.module[i].from_run) name = xprintf("run%d", x->plan->method.module[i].from_run);
+        if (x->parts.of[i] == part && x->plan->method.module[i].from_run)
+            name = xprintf("run%d", x->plan->method.module[i].from_run);
     return name ? name : xprintf("adapter%d", part + 1);
 }
 
@@ -120,17 +125,19 @@ static json_t *fusion_config(const struct fusion *f) {
     return c;
 }
 
-static int hub_fusion_write_config(const struct hub_fusion *x, const struct hub_job *job, const char *path, struct err *e) {
+static int hub_fusion_write_config(const struct hub_fusion *x, const struct hub_job *job, const char *path,
+                                   struct err *e) {
     const char *came = json_string_value(json_object_get(x->came, "fusion"));
     char *text = came ? xstrdup(came)
-                      : hub_writer_wrapped(job, fusion_config(&x->plan->method.fusion), (const char *const *)x->name, x->parts.count);
+                      : hub_writer_wrapped(job, fusion_config(&x->plan->method.fusion),
+                                           (const char *const *)x->name, x->parts.count);
     int rc = file_write(path, text, strlen(text), e);
     free(text);
     return rc;
 }
 
-static const char *const fusion_files[] = { "adapter_fusion_config.json", "model_adapter_fusion.safetensors", "head_config.json",
-                                            "model_head.safetensors", NULL };
+static const char *const fusion_files[] = { "adapter_fusion_config.json", "model_adapter_fusion.safetensors",
+                                            "head_config.json", "model_head.safetensors", NULL };
 static const char *const part_files[] = { "adapter_config.json", "adapter.safetensors", NULL };
 
 static int write_all(const struct hub_fusion *x, struct err *e) {
@@ -140,7 +147,9 @@ static int write_all(const struct hub_fusion *x, struct err *e) {
     char *config = file_join(x->folder, fusion_files[0]), *maps = file_join(x->folder, fusion_files[1]);
     int rc = 0;
     for (int i = 0; !rc && i < x->parts.count; i++) {
-        const struct hub_job job = { .p = x->p, .name = x->name[i], .base = x->base, .parts = &x->parts, .part = i };
+        const struct hub_job job = {
+            .p = x->p, .name = x->name[i], .base = x->base, .parts = &x->parts, .part = i
+        };
         rc = file_make_folder(x->below[i], e);
         if (!rc) rc = hub_writer_adapter(&job, came_text(x, i), x->below[i], e);
     }

@@ -6,7 +6,9 @@
 #include "core/base/mem.h"
 #include "core/exchange/hub.h"
 
-static bool low_is_on(const struct hub_reader *r, const char *key) { return json_is_true(json_object_get(r->hub.lora, key)); }
+static bool low_is_on(const struct hub_reader *r, const char *key) {
+    return json_is_true(json_object_get(r->hub.lora, key));
+}
 
 static bool is_scale(const struct hub_reader *r) {
     const char *mode = json_string_value(json_object_get(r->hub.lora, "composition_mode"));
@@ -32,15 +34,16 @@ static void multiply(const real *a, const real *b, size_t n, size_t k, size_t m,
         }
 }
 
-/* What stands before and behind the projection is trained whole there, not on the diagonal alone: with it the change is
- * any one of rank r, W_d = A and W_u = V_B B V_D. */
+/* What stands before and behind the projection is trained whole there, not on the diagonal alone: with it the
+ * change is any one of rank r, W_d = A and W_u = V_B B V_D. */
 static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struct tensor_info *t,
                      struct placed *p, struct err *e) {
     struct bag_tensor *inner = hub_beside(r, outer, "vera_B", "vera_D"), *a = hub_low_shared(r, "lora_A"),
                       *b = hub_low_shared(r, "lora_B");
     size_t rank = a ? a->shape[0] : 0, out = (size_t)t->rows;
     if (!inner || !a || !b || !rank)
-        return reading_refuse(&r->in, outer, "there is no vera_D beside it, or no shared lora_A and lora_B", e);
+        return reading_refuse(&r->in, outer, "there is no vera_D beside it, or no shared lora_A and lora_B",
+                              e);
     if (reading_shape(&r->in, a, rank, (size_t)t->cols, e) || reading_shape(&r->in, b, out, rank, e) ||
         reading_shape(&r->in, inner, rank, rank, e) || reading_shape(&r->in, outer, out, out, e))
         return e->code;
@@ -49,8 +52,11 @@ static int make_vera(struct hub_reader *r, struct bag_tensor *outer, const struc
     multiply(b->values, inner->values, out, rank, rank, half);
     multiply(outer->values, half, out, out, rank, up);
     if (!r->told_vera)
-        notes_add(&r->in.out->assumed, "VeRA's square matrices are multiplied with its projection once: a change of rank %zu, free "
-                  "from then on", rank);
+        notes_add(
+            &r->in.out->assumed,
+            "VeRA's square matrices are multiplied with its projection once: a change of rank %zu, free from "
+            "then on",
+            rank);
     r->told_vera = inner->used = outer->used = true;
     piece_add(p, SLOT_DOWN_W, a->values, a->count);
     piece_add(p, SLOT_UP_W, up, out * rank);
@@ -70,13 +76,15 @@ static int scale_by_alpha(struct hub_reader *r, struct bag_tensor *b, struct err
     return 0;
 }
 
-int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, const char *map, struct err *e) {
+int hub_take_low(struct hub_reader *r, struct bag_tensor *b, const char *own, const char *map,
+                 struct err *e) {
     const struct tensor_info *t = reading_map(r->in.m, map);
     enum tap tap = t ? reading_tap(t) : TAP_NONE;
     bool gated = low_is_on(r, "use_gating"), dora = low_is_on(r, "use_dora"), vera = !strcmp(own, "vera_B"),
          scale = is_scale(r);
     if (!r->hub.lora) return reading_refuse(&r->in, b, "the config has no lora", e);
-    if (tap == TAP_NONE) return reading_refuse(&r->in, b, "the model has no such map, or no method changes it", e);
+    if (tap == TAP_NONE)
+        return reading_refuse(&r->in, b, "the model has no such map, or no method changes it", e);
     if (gated && (scale || dora))
         return reading_refuse_key(r->hub.path, "use_gating", json_true(),
                                   scale ? "petri has no gates of scales"

@@ -1,5 +1,5 @@
-/* A run on its way into a folder of AdapterHub: what of it can go there and its tensors (hub_write.c), and its configs
- * (hub_describe.c).  Private to core/exchange. */
+/* A run on its way into a folder of AdapterHub: what of it can go there and its tensors (hub_write.c), and
+ * its configs (hub_describe.c).  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_OUT_H
 #define CORE_EXCHANGE_HUB_OUT_H
 
@@ -23,10 +23,11 @@ struct hub_out {
     const real *params;
     const struct hub_job *job;
     struct adapter_writing to;
-    int bottleneck, low, scale, prefix, prompt; /* the first module of each kind, or -1; low: LoRA and what goes as it */
+    int bottleneck, low, scale, prefix,
+        prompt; /* the first module of each kind, or -1; low: LoRA and what goes as it */
     int width[HUB_SITES][HUB_ALL_LAYERS];       /* of bottlenecks, by layer; 0: none there */
     bool low_at[HUB_ALL_LAYERS];                /* layers that have LoRA or scales */
-    int keys[2][2][HUB_LAYERS];                 /* 1 and the module of a prefix, by stack and whether it is across; 0: none */
+    int keys[2][2][HUB_LAYERS]; /* 1 and the module of a prefix, by stack and whether it is across; 0: none */
 };
 
 /* Of all layers of both stacks. */

@@ -23,7 +23,8 @@ static char *hub_read_split(const struct hub_reader *r, const char *name, const 
 
 /* ---- bottlenecks ---- */
 
-struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own, const char *other) {
+struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, const char *own,
+                              const char *other) {
     char *name = xprintf("%.*s%s", (int)(strlen(t->name) - strlen(own)), t->name, other);
     struct bag_tensor *x = bag_find(&r->in.bag, name);
     free(name);
@@ -32,8 +33,10 @@ struct bag_tensor *hub_beside(struct hub_reader *r, const struct bag_tensor *t, 
 
 /* The last part of what makes W_d: it is trained itself, or of Kronecker products. */
 static const char *down_name(const struct hub_reader *r) {
-    static const char *const names[2][3] = { { "adapter_down.0.weight", "adapter_down.0.W_left", "adapter_down.0.W" },
-                                             { "adapter_down.1.weight", "adapter_down.1.W_left", "adapter_down.1.W" } };
+    static const char *const names[2][3] = {
+        { "adapter_down.0.weight", "adapter_down.0.W_left", "adapter_down.0.W" },
+        { "adapter_down.1.weight", "adapter_down.1.W_left", "adapter_down.1.W" }
+    };
     const json_t *c = r->hub.bottleneck;
     int behind = json_is_true(json_object_get(c, "ln_before"));
     if (hub_shares_factors(c)) return behind ? "adapter_down.1.b" : "adapter_down.0.b";
@@ -48,7 +51,8 @@ struct bag_tensor *hub_shared(struct hub_reader *r, const char *which) {
     return found;
 }
 
-static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, size_t b, size_t c, struct err *e) {
+static int shape3(struct hub_reader *r, const struct bag_tensor *t, size_t a, size_t b, size_t c,
+                  struct err *e) {
     if (t && t->rank == 3 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c) return 0;
     return reading_refuse(&r->in, t, "is no part of Kronecker products as the config says them", e);
 }
@@ -58,8 +62,10 @@ static int take_rule(struct hub_reader *r, const struct module *m, struct err *e
     struct bag_tensor *rule = hub_shared(r, "phm_rule");
     size_t n = (size_t)m->mid;
     if (!rule)
-        return err_set(e, ERR_INPUT, "%s: the rule of its Kronecker products (phm_rule) is not in it, as in files of adapter-transformers: "
-                       "it cannot be restored", r->in.bag.path);
+        return err_set(e, ERR_INPUT,
+                       "%s: the rule of its Kronecker products (phm_rule) is not in it, as in files of "
+                       "adapter-transformers: it cannot be restored",
+                       r->in.bag.path);
     if (shape3(r, rule, n, n, n, e)) return e->code;
     rule->used = true;
     assembly_value(&r->in.to, &(struct method_value){ SLOT_KRON_A, rule->values, rule->count, 0, 0, 0, 0 });
@@ -93,7 +99,8 @@ static int take_scaled(struct hub_reader *r, struct placed *p, struct bag_tensor
         bias[i] = x * (*b)->values[i];
     }
     if (!r->told_scale)
-        notes_add(&r->in.out->assumed, "a bottleneck's trained scale, beside a gate or below a norm, is part of W_u and b_u from then on");
+        notes_add(&r->in.out->assumed, "a bottleneck's trained scale, beside a gate or below a norm, is part "
+                                       "of W_u and b_u from then on");
     r->told_scale = (*s)->used = (*w)->used = (*b)->used = true;
     piece_add(p, SLOT_UP_W, up, d * cols);
     piece_add(p, SLOT_UP_B, bias, d);
@@ -139,18 +146,22 @@ static int hub_read_labels(struct hub_reader *r, const json_t *c, struct err *e)
     json_object_foreach((json_t *)ids, name, v) {
         json_int_t i = json_is_integer(v) ? json_integer_value(v) : -1;
         if (i < 0 || i >= r->in.classes || r->in.label[i])
-            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name %d outputs", r->head.path, r->in.classes);
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name %d outputs",
+                           r->head.path, r->in.classes);
         r->in.label[i] = xstrdup(name);
     }
     for (int i = 0; i < r->in.classes; i++)
         if (!r->in.label[i])
-            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name output %d", r->head.path, i);
+            return err_set(e, ERR_INPUT, "%s: \"label2id\" of head_config.json does not name output %d",
+                           r->head.path, i);
     return 0;
 }
 
-static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const char *head, int64_t layers, struct err *e) {
+static int take_head_tensor(struct hub_reader *r, struct bag_tensor *t, const char *head, int64_t layers,
+                            struct err *e) {
     char *before = xprintf("heads.%s.", head);
-    const char *rest = text_starts(t->name, before) ? t->name + strlen(before) : NULL, *as = reading_head_name(t->name);
+    const char *rest = text_starts(t->name, before) ? t->name + strlen(before) : NULL,
+               *as = reading_head_name(t->name);
     const char *last = layers == 2 ? "4." : "1.";
     int rc;
     free(before);
@@ -169,17 +180,21 @@ static int hub_read_check_head(struct hub_reader *r, const char *path, const jso
                                struct err *e) {
     const json_t *type = json_object_get(c, "head_type"), *act = json_object_get(c, "activation_function");
     const struct arch *a = &r->in.m->arch;
-    struct classifier own = { .on = true, .act = ACT_TANH, .pooler = json_is_true(json_object_get(c, "use_pooler")) };
+    struct classifier own = { .on = true,
+                              .act = ACT_TANH,
+                              .pooler = json_is_true(json_object_get(c, "use_pooler")) };
     json_int_t n = 1;
     if (json_is_string(type) && strcmp(json_string_value(type), "classification"))
         return reading_refuse_key(path, "head_type", type, "petri reads heads of classification", e);
     if (!json_get_int(c, path, "layers", &n, e) && e->code) return e->code;
     if (n < 1 || n > 2)
-        return reading_refuse_key(path, "layers", json_object_get(c, "layers"), "petri reads heads of one and two layers", e);
+        return reading_refuse_key(path, "layers", json_object_get(c, "layers"),
+                                  "petri reads heads of one and two layers", e);
     if (n == 2 && json_is_string(act) && hub_activation(&r->hub, json_string_value(act), &own.act))
         return reading_refuse_key(path, "activation_function", act, "petri has no such activation", e);
     if (own.pooler && !a->pooler)
-        return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"), "this family's model has no pooler here", e);
+        return reading_refuse_key(path, "use_pooler", json_object_get(c, "use_pooler"),
+                                  "this family's model has no pooler here", e);
     *layers = n;
     own.layers = (int)n;
     const struct method m = { .classifier = own };
@@ -187,7 +202,8 @@ static int hub_read_check_head(struct hub_reader *r, const char *path, const jso
     return 0;
 }
 
-/* Whether the first of a head's two maps is the model's pooler, value by value, as an export of the family's own head has it. */
+/* Whether the first of a head's two maps is the model's pooler, value by value, as an export of the family's
+ * own head has it. */
 static bool is_the_pooler(struct hub_reader *r, const char *head) {
     static const struct {
         enum tensor_role role;
@@ -281,11 +297,14 @@ static void hub_read_rename(struct bag *b) {
 static int make_rule(struct hub_reader *r, struct bag_tensor *left, struct err *e) {
     struct bag_tensor *right = hub_beside(r, left, "_left", "_right");
     size_t n = left->shape[0];
-    if (left->rank != 3 || !n || n > 1 << 10 || shape3(r, left, n, n, 1, e) || !right || shape3(r, right, n, 1, n, e))
-        return reading_refuse(&r->in, left, "is no factor of a rule of Kronecker products, or the other is not beside it", e);
+    if (left->rank != 3 || !n || n > 1 << 10 || shape3(r, left, n, n, 1, e) || !right ||
+        shape3(r, right, n, 1, n, e))
+        return reading_refuse(
+            &r->in, left, "is no factor of a rule of Kronecker products, or the other is not beside it", e);
     real *rule = mem_try(n * n * n, sizeof *rule);
     if (!rule) return err_set(e, ERR_SYSTEM, "no memory for a rule of Kronecker products");
-    for (size_t i = 0; i < n * n * n; i++) rule[i] = left->values[i / n] * right->values[i / (n * n) * n + i % n];
+    for (size_t i = 0; i < n * n * n; i++)
+        rule[i] = left->values[i / n] * right->values[i / (n * n) * n + i % n];
     free(left->values);
     left->values = rule;
     left->shape[2] = n;
@@ -300,23 +319,28 @@ static int take_switches(struct hub_reader *r, struct err *e) {
     const json_t *c = r->hub.bottleneck;
     bool factors = hub_factors_rule(c);
     for (size_t i = 0; i < r->in.bag.count && factors; i++)
-        if (text_ends(r->in.bag.tensor[i].name, "phm_rule_left") && make_rule(r, &r->in.bag.tensor[i], e)) return e->code;
+        if (text_ends(r->in.bag.tensor[i].name, "phm_rule_left") && make_rule(r, &r->in.bag.tensor[i], e))
+            return e->code;
     struct notes *to = &r->in.out->assumed;
-    if (factors) notes_add(to, "the rule of its Kronecker products, saved as two factors, is multiplied out once, free from then on");
+    if (factors)
+        notes_add(to, "the rule of its Kronecker products, saved as two factors, is multiplied out once, "
+                      "free from then on");
     if (hub_shares_factors(c)) notes_add(to, "the factors that all its maps share become each map's own");
     if (json_is_true(json_object_get(c, "phm_layer")) && json_is_false(json_object_get(c, "learn_phm")))
-        notes_add(to, "the rule of its Kronecker products, held still there (learn_phm), is trained from then on");
+        notes_add(
+            to, "the rule of its Kronecker products, held still there (learn_phm), is trained from then on");
     return 0;
 }
 
-/* Invertible adapters that the config has, and of which no tensor came: a task's adapter of old says them without having them. */
+/* Invertible adapters that the config has, and of which no tensor came: a task's adapter of old says them
+ * without having them. */
 static void note_inverse(struct hub_reader *r) {
-    const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter"), *old = json_object_get(r->hub.bottleneck,
-            "invertible_adapter");
+    const json_t *inverse = json_object_get(r->hub.bottleneck, "inv_adapter"),
+                 *old = json_object_get(r->hub.bottleneck, "invertible_adapter");
     if (json_is_object(old)) inverse = json_object_get(old, "block_type");
     if (json_is_string(inverse))
-        notes_add(&r->in.out->ignored, "%s: %s, without tensors", json_is_object(old) ? "invertible_adapter" : "inv_adapter",
-                  json_string_value(inverse));
+        notes_add(&r->in.out->ignored, "%s: %s, without tensors",
+                  json_is_object(old) ? "invertible_adapter" : "inv_adapter", json_string_value(inverse));
 }
 
 int hub_reader_adapter(struct hub_reader *r, const char *folder, struct err *e) {

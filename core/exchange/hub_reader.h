@@ -1,5 +1,5 @@
-/* A folder of AdapterHub while it is read: what the readers of one adapter (hub_read.c) and of several that are fused
- * (hub_fusion.c) share.  Private to core/exchange. */
+/* A folder of AdapterHub while it is read: what the readers of one adapter (hub_read.c) and of several that
+ * are fused (hub_fusion.c) share.  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_READER_H
 #define CORE_EXCHANGE_HUB_READER_H
 

@@ -10,14 +10,17 @@
 
 /* ---- a prefix, which stands under every layer ---- */
 
-/* The tensor of the prefix of a key that ends so; all its copies must be equal.  NULL: there is none, or e->code says why. */
-static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, const char *end, struct err *e) {
+/* The tensor of the prefix of a key that ends so; all its copies must be equal.  NULL: there is none, or
+ * e->code says why. */
+static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, const char *end,
+                                       struct err *e) {
     char *mark = xprintf("prefix_tunings.%s.%s.%s", r->hub.name, key, end);
     const struct bag_tensor *first = NULL;
     for (size_t i = 0; i < r->in.bag.count && !e->code; i++) {
         struct bag_tensor *t = &r->in.bag.tensor[i];
         if (!text_ends(t->name, mark)) continue;
-        if (first && (t->count != first->count || memcmp(t->values, first->values, t->count * sizeof *t->values)))
+        if (first &&
+            (t->count != first->count || memcmp(t->values, first->values, t->count * sizeof *t->values)))
             reading_refuse(&r->in, t, "differs from its copies under other layers", e);
         t->used = true;
         if (!first) first = t;
@@ -27,7 +30,8 @@ static const struct bag_tensor *one_of(struct hub_reader *r, const char *key, co
 }
 
 /* out (l × n) = act(x W₁ᵀ + b₁) W₂ᵀ + b₂ */
-static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *w[4], size_t mid, size_t n, real *out) {
+static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *w[4], size_t mid, size_t n,
+                    real *out) {
     double *h = xcalloc(mid, sizeof *h);
     for (size_t t = 0; t < l; t++) {
         for (size_t i = 0; i < mid; i++) {
@@ -44,29 +48,34 @@ static void run_mlp(const real *x, size_t l, size_t d, const struct bag_tensor *
     free(h);
 }
 
-/* The prefix of a key as it acts, l × n, n = 2 · layers · d; NULL with e->code 0: the file has none of that key. */
+/* The prefix of a key as it acts, l × n, n = 2 · layers · d; NULL with e->code 0: the file has none of that
+ * key. */
 static real *make_prefix(struct hub_reader *r, const char *key, size_t n, size_t *length, struct err *e) {
-    static const char *const parts[] = { "control_trans.0.weight", "control_trans.0.bias", "control_trans.2.weight",
-                                         "control_trans.2.bias" };
+    static const char *const parts[] = { "control_trans.0.weight", "control_trans.0.bias",
+                                         "control_trans.2.weight", "control_trans.2.bias" };
     const struct bag_tensor *flat = one_of(r, key, "control_trans", e), *w[4] = { 0 };
     const struct bag_tensor *words = flat || e->code ? NULL : one_of(r, key, "wte.weight", e);
     for (int i = 0; i < 4 && words && !e->code; i++) w[i] = one_of(r, key, parts[i], e);
     if (e->code || (!flat && !words)) return NULL;
     const char *act = json_string_value(json_object_get(r->hub.prefix, "non_linearity"));
-    size_t d = (size_t)r->in.m->arch.width, l = flat ? flat->count / n : words->shape[0], mid = w[1] ? w[1]->count : 0;
+    size_t d = (size_t)r->in.m->arch.width, l = flat ? flat->count / n : words->shape[0],
+           mid = w[1] ? w[1]->count : 0;
     bool whole = flat ? l && flat->count == l * n
-                      : words->rank == 2 && words->shape[1] == d && w[0] && w[1] && w[2] && w[3] && l && l < 1 << 16 &&
-                            w[0]->count == mid * d && w[2]->count == mid * n && w[3]->count == n;
-    if (!whole) err_set(e, ERR_INPUT, "%s: its prefix (%s) is not whole, or of another model", r->in.bag.path, key);
+                      : words->rank == 2 && words->shape[1] == d && w[0] && w[1] && w[2] && w[3] && l &&
+                            l < 1 << 16 && w[0]->count == mid * d && w[2]->count == mid * n &&
+                            w[3]->count == n;
+    if (!whole)
+        err_set(e, ERR_INPUT, "%s: its prefix (%s) is not whole, or of another model", r->in.bag.path, key);
     else if (!flat && (!act || strcmp(act, "tanh")))
-        err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh", r->hub.path,
-                act ? act : "not there");
+        err_set(e, ERR_INPUT, "%s: the prefix's \"non_linearity\" is %.40s; petri makes it with tanh",
+                r->hub.path, act ? act : "not there");
     if (e->code) return NULL;
     real *made = reading_room(&r->in, l * n);
     if (!made) err_set(e, ERR_SYSTEM, "no memory for a prefix");
     else if (flat) memcpy(made, flat->values, l * n * sizeof *made);
     else run_mlp(words->values, l, d, w, mid, n, made);
-    if (!flat && !r->told_network) notes_add(&r->in.out->assumed, "the prefix is made once by its network, and free from then on");
+    if (!flat && !r->told_network)
+        notes_add(&r->in.out->assumed, "the prefix is made once by its network, and free from then on");
     r->told_network = r->told_network || !flat;
     *length = l;
     return made;
@@ -118,7 +127,8 @@ static int take_prefix_at(struct hub_reader *r, const struct hub_attention *at, 
     struct module m = module_default(FN_SOFTMAX);
     const json_t *shared = json_object_get(r->hub.prefix, "shared_gating");
     m.size = (int)l;
-    if (json_is_true(json_object_get(r->hub.prefix, "use_gating"))) m.comp = json_is_false(shared) ? COMP_GATES : COMP_GATE;
+    if (json_is_true(json_object_get(r->hub.prefix, "use_gating")))
+        m.comp = json_is_false(shared) ? COMP_GATES : COMP_GATE;
     for (size_t i = 0; i < (size_t)layers; i++) {
         struct placed *p = assembly_piece(&r->in.to, &m, at->stack, at->site, layer[i]);
         piece_add(p, SLOT_KEY, rows + 2 * i * l * d, l * d);
@@ -133,10 +143,12 @@ int hub_take_prefix(struct hub_reader *r, struct err *e) {
     const json_t *out = json_object_get(r->hub.prefix, "leave_out");
     bool found = false;
     if (a->buckets)
-        return reading_refuse_key(r->hub.path, "architecture", json_object_get(r->hub.prefix, "architecture"),
-                                  "on T5 the library moves the relative positions by a prefix's length, which petri does not", e);
+        return reading_refuse_key(
+            r->hub.path, "architecture", json_object_get(r->hub.prefix, "architecture"),
+            "on T5 the library moves the relative positions by a prefix's length, which petri does not", e);
     if (a->decoder_layers && json_array_size(out))
-        return reading_refuse_key(r->hub.path, "leave_out", out, "of a model with a decoder petri reads prefixes of all layers", e);
+        return reading_refuse_key(r->hub.path, "leave_out", out,
+                                  "of a model with a decoder petri reads prefixes of all layers", e);
     int rc = 0;
     for (const struct hub_attention *at = hub_attentions(a); at->key && !rc; at++)
         rc = take_prefix_at(r, at, &found, e);
@@ -152,7 +164,8 @@ int hub_take_prompt(struct hub_reader *r, struct err *e) {
     struct bag_tensor *t = bag_find_end(&r->in.bag, end);
     free(end);
     if (json_is_string(combine) && !after && strcmp(json_string_value(combine), "prefix"))
-        return reading_refuse_key(r->hub.path, "combine", combine, "petri has prompts before a text and behind its first token", e);
+        return reading_refuse_key(r->hub.path, "combine", combine,
+                                  "petri has prompts before a text and behind its first token", e);
     if (!t) return err_set(e, ERR_INPUT, "%s: has no prompt_embedding", r->in.bag.path);
     if (t->rank != 2 || !t->shape[0] || t->shape[0] > 1 << 16 || t->shape[1] != (size_t)r->in.m->arch.width)
         return reading_refuse(&r->in, t, "its shape is not rows × the model's width", e);

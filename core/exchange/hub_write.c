@@ -14,7 +14,8 @@
 #include "core/method/slots.h"
 
 static int hub_write_refuse(int module, const struct module *m, const char *why, struct err *e) {
-    return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d (%s): %s", module + 1, function_of(m)->name, why);
+    return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d (%s): %s", module + 1,
+                   function_of(m)->name, why);
 }
 
 int hub_layer(const struct hub_out *o, int stack, int layer) {
@@ -39,38 +40,52 @@ bool hub_is_behind_norm(const struct module *m) { return m->read == TAP_F_NORM |
 
 static const char *bottleneck_trouble(const struct module *m, const struct arch *a) {
     bool sequential = m->read == m->write || hub_is_behind_norm(m), scaled = m->comp != COMP_ADD;
-    if (m->write != TAP_A_OUT && m->write != TAP_F_OUT) return "the library has bottlenecks behind attention and FFN";
+    if (m->write != TAP_A_OUT && m->write != TAP_F_OUT)
+        return "the library has bottlenecks behind attention and FFN";
     if (!sequential && !hub_is_parallel(m)) return "the library has no adapter that reads there";
     if (a->pre_norm && (m->read == TAP_A_IN || m->read == TAP_F_IN))
         return "the library's parallel adapter reads the stream before the norm: read=f.res, read=a.res";
-    if (m->heads != HEADS_SHARED || (!m->biases && m->source != SOURCE_KRONECKER)) return "it works head by head or has no biases";
-    if (m->norm == NORM_SHARED || (m->norm == NORM_OWN && scaled)) return "its norm is before the scale, which the library has behind it";
-    if (m->residual != RESIDUAL_WRITTEN && !hub_is_behind_norm(m)) return "the library adds to what an adapter reads behind a norm alone";
-    if (m->residual == RESIDUAL_STREAM && a->pre_norm) return "the library has no such residual without a norm";
-    if (m->norm == NORM_SUM && !sequential) return "the library norms no sum of an adapter beside its sublayer";
+    if (m->heads != HEADS_SHARED || (!m->biases && m->source != SOURCE_KRONECKER))
+        return "it works head by head or has no biases";
+    if (m->norm == NORM_SHARED || (m->norm == NORM_OWN && scaled))
+        return "its norm is before the scale, which the library has behind it";
+    if (m->residual != RESIDUAL_WRITTEN && !hub_is_behind_norm(m))
+        return "the library adds to what an adapter reads behind a norm alone";
+    if (m->residual == RESIDUAL_STREAM && a->pre_norm)
+        return "the library has no such residual without a norm";
+    if (m->norm == NORM_SUM && !sequential)
+        return "the library norms no sum of an adapter beside its sublayer";
     return m->act == ACT_NONE ? "it has no activation" : NULL;
 }
 
 static const char *low_trouble(const struct module *m, const struct arch *a) {
     if (!module_is_map(m)) return "it spans more than one map, where LoRA is beside exactly one";
     if (m->write == TAP_A_OUT) return "the library changes q, k, v and the FFN's maps, not W_o";
-    if (m->write == TAP_F_PRE && a->gated) return "of a gated FFN the library changes the other map, W_1's second branch";
+    if (m->write == TAP_F_PRE && a->gated)
+        return "of a gated FFN the library changes the other map, W_1's second branch";
     if (m->fn == FN_DECOMPOSED && m->length != LENGTH_OUTPUT)
         return "the library's length is over the bias too (length=output); --to peft has length=map";
-    return m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_GATE ? "its scale is learned" : NULL;
+    return m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_GATE ? "its scale is learned"
+                                                                                 : NULL;
 }
 
 static const char *prompt_trouble(const struct module *m, const struct arch *a) {
     if (a->decoder_layers) return "the library has prompts of encoders";
     if (m->source != SOURCE_FREE) return "its rows are made by a network";
-    if (m->write != TAP_EMBED) return "the library's rows join behind the embedding's norm (write=embed); --to peft has write=embed.words";
-    return m->place == PLACE_FIRST && m->pool != POOL_ROW0 ? "the library's classifier reads row 0, the prompt's (pool=row0)" : NULL;
+    if (m->write != TAP_EMBED)
+        return "the library's rows join behind the embedding's norm (write=embed); --to peft has "
+               "write=embed.words";
+    return m->place == PLACE_FIRST && m->pool != POOL_ROW0
+               ? "the library's classifier reads row 0, the prompt's (pool=row0)"
+               : NULL;
 }
 
 static const char *prefix_trouble(const struct module *m, const struct arch *a) {
     if (m->shift) return "the library's prefix does not move the text's positions; --to peft has shift=yes";
     if (a->buckets) return "on T5 the library moves the relative positions by a prefix's length";
-    return m->comp != COMP_GATED && !comp_gates(m->comp) ? "the library's prefix is gated: it is in the attention's own softmax" : NULL;
+    return m->comp != COMP_GATED && !comp_gates(m->comp)
+               ? "the library's prefix is gated: it is in the attention's own softmax"
+               : NULL;
 }
 
 /* Whether a module is of the adapter that is written. */
@@ -79,15 +94,18 @@ static bool hub_write_is_part(const struct hub_out *o, int module) {
 }
 
 static const char *trouble(const struct module *m, const struct arch *a, bool fused) {
-    if (fused && m->source == SOURCE_FUSION && hub_is_parallel(m)) return "the library adds the stream twice where it fuses such adapters";
+    if (fused && m->source == SOURCE_FUSION && hub_is_parallel(m))
+        return "the library adds the stream twice where it fuses such adapters";
     if (fused && m->source == SOURCE_FUSION) return bottleneck_trouble(m, a);
-    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED && m->source != SOURCE_KRONECKER) return "its weights are made by a network";
+    if (m->source != SOURCE_FREE && m->source != SOURCE_SHARED && m->source != SOURCE_KRONECKER)
+        return "its weights are made by a network";
     switch (m->fn) {
     case FN_BOTTLENECK: return bottleneck_trouble(m, a);
     case FN_LINEAR: case FN_DECOMPOSED: return low_trouble(m, a);
     case FN_SCALE:
         if (m->write == TAP_F_PRE && a->gated) return "of a gated FFN the library scales the other branch";
-        return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE || m->write == TAP_F_OUT
+        return m->write == TAP_A_K || m->write == TAP_A_V || m->write == TAP_A_Q || m->write == TAP_F_PRE ||
+                       m->write == TAP_F_OUT
                    ? NULL
                    : "the library scales q, k, v and what W_1, before the activation, and W_2 give";
     case FN_SOFTMAX: return prefix_trouble(m, a);
@@ -157,19 +175,21 @@ static int note_module(struct hub_out *o, int module, struct err *e) {
     return 0;
 }
 
-/* A config that has bottlenecks at several sites has them in the same layers: one that is not among the tensors would be
- * made up. */
+/* A config that has bottlenecks at several sites has them in the same layers: one that is not among the
+ * tensors would be made up. */
 static int hub_write_check_layers(const struct hub_out *o, struct err *e) {
     static const char *const sites[] = { "behind attention", "behind cross-attention", "behind the FFN" };
     for (int a = 0; a < HUB_SITES; a++)
         for (int b = a + 1; b < HUB_SITES; b++)
-            for (int i = 0; i < hub_layers(o) && hub_has_bottlenecks(o, a) && hub_has_bottlenecks(o, b); i++) {
+            for (int i = 0; i < hub_layers(o) && hub_has_bottlenecks(o, a) && hub_has_bottlenecks(o, b);
+                 i++) {
                 if (b == HUB_CROSS && i < o->m->arch.encoder_layers) continue;
                 if (a == HUB_CROSS && i < o->m->arch.encoder_layers) continue;
                 if (o->width[a][i] == o->width[b][i]) continue;
                 return err_set(e, ERR_USAGE,
-                               "cannot be written for AdapterHub: layer %d has bottlenecks of width %d %s and %d %s (0: none), where "
-                               "the library has one width for both", i + 1, o->width[a][i], sites[a], o->width[b][i], sites[b]);
+                               "cannot be written for AdapterHub: layer %d has bottlenecks of width %d %s "
+                               "and %d %s (0: none), where the library has one width for both",
+                               i + 1, o->width[a][i], sites[a], o->width[b][i], sites[b]);
             }
     return 0;
 }
@@ -181,24 +201,30 @@ static int check_prefix(const struct hub_out *o, struct err *e) {
         for (int cross = 0; cross < 2; cross++)
             for (int i = 0; i < arch_layers(&o->m->arch, stack); i++)
                 if (!o->keys[stack][cross][i] != !o->keys[stack][cross][0])
-                    return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: of a model with a decoder the library's prefix is in "
-                                   "all layers");
+                    return err_set(e, ERR_USAGE,
+                                   "cannot be written for AdapterHub: of a model with a decoder the "
+                                   "library's prefix is in all layers");
     if (!o->keys[STACK_DECODER][0][0])
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: the library's prefix is always at the decoder's self-attention, "
-                       "where this has none");
+        return err_set(e, ERR_USAGE,
+                       "cannot be written for AdapterHub: the library's prefix is always at the decoder's "
+                       "self-attention, where this has none");
     return 0;
 }
 
 static int hub_write_check(struct hub_out *o, struct err *e) {
     if (o->m->arch.encoder_layers > HUB_LAYERS || o->m->arch.decoder_layers > HUB_LAYERS)
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: the model has more than %d layers", HUB_LAYERS);
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: the model has more than %d layers",
+                       HUB_LAYERS);
     if (o->job->parts && o->m->arch.decoder_layers)
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: fusions only of encoders (BERT, RoBERTa) so far");
-    if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
+        return err_set(e, ERR_USAGE,
+                       "cannot be written for AdapterHub: fusions only of encoders (BERT, RoBERTa) so far");
+    if (o->plan->by_row)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: values are made for each row");
     for (int i = 0; i < o->plan->method.count; i++)
         if (hub_write_is_part(o, i) && note_module(o, i, e)) return e->code;
     if (hub_write_check_layers(o, e) || check_prefix(o, e)) return e->code;
-    if (o->low >= 0 && o->scale >= 0) return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
+    if (o->low >= 0 && o->scale >= 0)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: LoRA and scales in one adapter");
     if (o->bottleneck < 0 && o->low < 0 && o->scale < 0 && o->prefix < 0 && o->prompt < 0)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: there is no adapter in it");
     return 0;
@@ -217,7 +243,9 @@ static const real *values(const struct hub_out *o, const struct hub_place *at, e
     return o->params + t->offset;
 }
 
-static const struct module *module_of(const struct hub_out *o, const struct hub_place *at) { return &o->plan->method.module[at->module]; }
+static const struct module *module_of(const struct hub_out *o, const struct hub_place *at) {
+    return &o->plan->method.module[at->module];
+}
 
 /* What a module has of a table, at a place whose name is taken over. */
 static void add_parts(struct hub_out *o, const struct file_part *rows, char *place,
@@ -245,12 +273,13 @@ static void add_rule(struct hub_out *o) {
     }
 }
 
-/* The library keeps one vector for each kind of attention, under all of them: for each row of the prefix the keys and
- * values of all layers. */
+/* The library keeps one vector for each kind of attention, under all of them: for each row of the prefix the
+ * keys and values of all layers. */
 static void add_keys(struct hub_out *o, const struct hub_attention *of) {
     const struct arch *a = &o->m->arch;
     const int *module = o->keys[of->stack][of->site == SUB_CROSS];
-    size_t l = (size_t)o->plan->method.module[o->prefix].size, d = (size_t)tap_width(a, TAP_A_K), layers = 0, i = 0;
+    size_t l = (size_t)o->plan->method.module[o->prefix].size, d = (size_t)tap_width(a, TAP_A_K), layers = 0,
+           i = 0;
     for (int layer = 0; layer < arch_layers(a, of->stack); layer++) layers += module[layer] > 0;
     size_t n = 2 * d * layers;
     if (!layers) return;
@@ -260,7 +289,8 @@ static void add_keys(struct hub_out *o, const struct hub_attention *of) {
         if (at.module < 0) continue;
         for (size_t t = 0; t < l; t++)
             for (size_t k = 0; k < 2; k++)
-                memcpy(flat + t * n + (2 * i + k) * d, values(o, &at, k ? SLOT_VALUE : SLOT_KEY) + t * d, d * sizeof *flat);
+                memcpy(flat + t * n + (2 * i + k) * d, values(o, &at, k ? SLOT_VALUE : SLOT_KEY) + t * d,
+                       d * sizeof *flat);
         char *name = hub_attention_name(o->m, of, layer);
         add_parts(o, hub_gate_parts, xprintf("%s.prefix_tuning.prefix_gates.%s.", name, o->job->name), &at);
         free(name);
@@ -284,7 +314,8 @@ static void add_keys(struct hub_out *o, const struct hub_attention *of) {
 static void add_prompt(struct hub_out *o) {
     const struct hub_place at = { o->prompt, STACK_ENCODER, SUB_EMBED, -1 };
     writing_add(&o->to,
-                xprintf("%sprompt_tuning.prompt_tunings.%s.prompt_embedding.weight", family_prefix(o->m->arch.family), o->job->name),
+                xprintf("%sprompt_tuning.prompt_tunings.%s.prompt_embedding.weight",
+                        family_prefix(o->m->arch.family), o->job->name),
                 (size_t)module_of(o, &at)->size, (size_t)o->m->arch.width, values(o, &at, SLOT_OWN));
 }
 
@@ -310,14 +341,17 @@ static void hub_write_add_modules(struct hub_out *o) {
     add_rule(o);
 }
 
-/* ---- the head: the dense map that a first token goes through, where there is one, and the classifier ---- */
+/* ---- the head: the dense map that a first token goes through, where there is one, and the classifier ----
+ */
 
 static const real *dense(const struct hub_out *o, bool bias) {
     const struct plan_tensor *own = plan_head(o->plan, 0, bias ? SLOT_POOLER_B : SLOT_POOLER_W);
-    int i = arch_find(o->m->tensor, o->m->tensors, bias ? ROLE_POOLER_B : ROLE_POOLER_W, STACK_ENCODER, SUB_EMBED, -1);
+    int i = arch_find(o->m->tensor, o->m->tensors, bias ? ROLE_POOLER_B : ROLE_POOLER_W, STACK_ENCODER,
+                      SUB_EMBED, -1);
     if (own) return o->params + own->offset;
     for (int k = 0; k < o->plan->tensors; k++)
-        if (o->plan->tensor[k].kind == PLAN_MODEL && o->plan->tensor[k].tensor == i) return o->params + o->plan->tensor[k].offset;
+        if (o->plan->tensor[k].kind == PLAN_MODEL && o->plan->tensor[k].tensor == i)
+            return o->params + o->plan->tensor[k].offset;
     return i < 0 ? NULL : o->m->weight[i];
 }
 
@@ -327,8 +361,11 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
     const struct classifier *c = classifier_of(&o->plan->method, &o->m->arch);
     bool two = !c || c->layers == 2;
     if (classifier_width(c, &o->m->arch) != (int)d)
-        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: its heads have inner maps of the model's width, %zu; this "
-                                     "one's is %d", d, classifier_width(c, &o->m->arch));
+        return err_set(
+            e, ERR_USAGE,
+            "cannot be written for AdapterHub: its heads have inner maps of the model's width, %zu; this "
+            "one's is %d",
+            d, classifier_width(c, &o->m->arch));
     if ((two && (!dense(o, false) || !dense(o, true))) || !w || !b)
         return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: it has no head");
     struct adapter_writing to = { 0 };
@@ -344,8 +381,15 @@ static int write_head(const struct hub_out *o, const char *path, struct err *e) 
 /* ---- writing ---- */
 
 static struct hub_out out_of(const struct hub_job *job) {
-    return (struct hub_out){ .p = job->p, .plan = predictor_plan(job->p), .m = predictor_model(job->p),
-                             .params = predictor_params(job->p), .job = job, .bottleneck = -1, .low = -1, .scale = -1, .prefix = -1,
+    return (struct hub_out){ .p = job->p,
+                             .plan = predictor_plan(job->p),
+                             .m = predictor_model(job->p),
+                             .params = predictor_params(job->p),
+                             .job = job,
+                             .bottleneck = -1,
+                             .low = -1,
+                             .scale = -1,
+                             .prefix = -1,
                              .prompt = -1 };
 }
 
@@ -357,8 +401,8 @@ static int save_text(const char *folder, const char *name, const char *text, str
     return rc;
 }
 
-/* Whether a config, or one of its union, is of what is made into other tensors here: a prefix behind a network, VeRA, scales times
- * alpha, a scale that became part of a map, factors that were shared. */
+/* Whether a config, or one of its union, is of what is made into other tensors here: a prefix behind a
+ * network, VeRA, scales times alpha, a scale that became part of a map, factors that were shared. */
 static bool is_made_otherwise(const json_t *c) {
     const json_t *list = json_object_get(c, "configs"), *one;
     size_t i;
@@ -370,7 +414,8 @@ static bool is_made_otherwise(const json_t *c) {
     const json_t *alpha = json_object_get(c, "alpha");
     if (mode && !strcmp(mode, "scale") && json_is_number(alpha) && json_number_value(alpha) != 1) return true;
     if (!of && (hub_scale_is_folded(c) || hub_shares_factors(c) || hub_factors_rule(c))) return true;
-    return network || json_is_number(json_object_get(c, "vera_d")) || json_is_number(json_object_get(c, "vera_b"));
+    return network || json_is_number(json_object_get(c, "vera_d")) ||
+           json_is_number(json_object_get(c, "vera_b"));
 }
 
 /* `came`: the config that came with the values, or NULL. */

@@ -1,5 +1,5 @@
-/* A run on its way into a folder of AdapterHub: what the writers of one adapter (hub_write.c) and of several that are fused
- * (hub_fusion_write.c) share.  Private to core/exchange. */
+/* A run on its way into a folder of AdapterHub: what the writers of one adapter (hub_write.c) and of several
+ * that are fused (hub_fusion_write.c) share.  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_HUB_WRITER_H
 #define CORE_EXCHANGE_HUB_WRITER_H
 
@@ -18,8 +18,8 @@ struct hub_job {
     const struct hub_parts *parts; /* NULL: all modules are of one adapter */
     int part;
 };
-/* The two files of an adapter in a folder that is there: its config as it came, or (NULL) as the modules say.  ERR_USAGE
- * naming the module for what the library has no form for. */
+/* The two files of an adapter in a folder that is there: its config as it came, or (NULL) as the modules say.
+ * ERR_USAGE naming the module for what the library has no form for. */
 int hub_writer_adapter(const struct hub_job *job, const char *config, const char *folder, struct err *e);
 /* And of the head. */
 int hub_writer_head(const struct hub_job *job, const char *folder, struct err *e);

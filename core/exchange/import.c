@@ -43,7 +43,8 @@ int import_name_classes(struct imported *x, const char *const *name, int n, stru
     if (rc || !x->named) return rc;
     size_t at = x->named - 1;
     free(x->assumed.line[at]);
-    memmove(x->assumed.line + at, x->assumed.line + at + 1, (--x->assumed.count - at) * sizeof *x->assumed.line);
+    memmove(x->assumed.line + at, x->assumed.line + at + 1,
+            (--x->assumed.count - at) * sizeof *x->assumed.line);
     x->named = 0;
     return 0;
 }

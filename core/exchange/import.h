@@ -1,5 +1,5 @@
-/* What somebody trained elsewhere, on its way into the history: a trained method with its head on a model, and
- * a description as of a run.  In import.c; which folder a path leads to in folder.c. */
+/* What somebody trained elsewhere, on its way into the history: a trained method with its head on a model,
+ * and a description as of a run.  In import.c; which folder a path leads to in folder.c. */
 #ifndef CORE_EXCHANGE_IMPORT_H
 #define CORE_EXCHANGE_IMPORT_H
 
@@ -16,7 +16,7 @@ void notes_add(struct notes *n, const char *format, ...) __attribute__((format(p
 
 struct imported {
     const char *format;       /* "petri", "peft", … */
-    char *version;            /* of the format or of the program that wrote it, as it says; NULL: it does not */
+    char *version; /* of the format or of the program that wrote it, as it says; NULL: it does not */
     struct notes read, ignored, assumed; /* files; what was left aside; what nothing said */
     size_t named;             /* 1 + the line of `assumed` about the names of the classes; 0: there is none */
     struct model *model;      /* taken over: import_release lets it go */
@@ -29,7 +29,8 @@ struct imported {
 void import_release(struct imported *x);
 /* Names the classes as predictor_name_classes does; `assumed` says no more what they were taken from. */
 int import_name_classes(struct imported *x, const char *const *name, int n, struct err *e);
-/* {"format","version","read":[…],"ignored":[…],"assumed":[…]}, and "parents" where there are; caller frees. */
+/* {"format","version","read":[…],"ignored":[…],"assumed":[…]}, and "parents" where there are; caller
+ * frees. */
 char *import_json(const struct imported *x);
 
 /* ---- petri's own: a file of one task's kept values, or a folder that holds it ---- */
@@ -43,8 +44,9 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
 
 /* ---- folders of other libraries ---- */
 
-/* The folder with the adapter that a path leads to: itself, or one below it (of checkpoints the latest); `aside` names the others.  NULL
- * where there is none, with *e, which names them, where there are several.  Caller frees. */
+/* The folder with the adapter that a path leads to: itself, or one below it (of checkpoints the latest);
+ * `aside` names the others.  NULL where there is none, with *e, which names them, where there are several.
+ * Caller frees. */
 char *import_adapter_folder(const char *path, struct notes *aside, struct err *e);
 bool import_is_peft(const char *folder);
 /* What adapter_config.json says of its model, or NULL; caller frees. */
@@ -54,11 +56,13 @@ int import_peft(const char *folder, struct model *m, struct imported *out, struc
 /* The same of a folder of AdapterHub. */
 bool import_is_hub(const char *folder);
 int import_hub(const char *folder, struct model *m, struct imported *out, struct err *e);
-/* A folder in which AdapterHub's fusion of adapters lies (adapter_fusion_config.json), and what it says of its model, or
- * NULL; caller frees. */
+/* A folder in which AdapterHub's fusion of adapters lies (adapter_fusion_config.json), and what it says of
+ * its model, or NULL; caller frees. */
 bool import_is_fusion(const char *folder);
 char *import_fusion_base(const char *folder);
-/* With the adapters from the folders that are said, or from those in the fusion's or beside it whose config has their names. */
-int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m, struct imported *out, struct err *e);
+/* With the adapters from the folders that are said, or from those in the fusion's or beside it whose config
+ * has their names. */
+int import_fusion(const char *folder, const char *const *adapter, int adapters, struct model *m,
+                  struct imported *out, struct err *e);
 
 #endif

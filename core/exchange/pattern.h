@@ -10,7 +10,8 @@ enum pattern_way {
     PATTERN_WHOLE, /* the whole name */
     PATTERN_END,   /* the name, or what follows one of its dots */
 };
-/* 1: matches; 0: does not; below 0 with *e (ERR_INPUT) for text that is no expression, or one that takes too long. */
+/* 1: matches; 0: does not; below 0 with *e (ERR_INPUT) for text that is no expression, or one that takes too
+ * long. */
 int pattern_matches(const char *pattern, enum pattern_way way, const char *name, struct err *e);
 
 #endif

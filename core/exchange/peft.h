@@ -1,5 +1,5 @@
-/* A folder of the library PEFT: its config, checked (peft_config.c, peft_keys.c), and its tensors, read (peft_read.c, peft_names.c) and
- * written (peft_write.c).  Private to core/exchange. */
+/* A folder of the library PEFT: its config, checked (peft_config.c, peft_keys.c), and its tensors, read
+ * (peft_read.c, peft_names.c) and written (peft_write.c).  Private to core/exchange. */
 #ifndef CORE_EXCHANGE_PEFT_H
 #define CORE_EXCHANGE_PEFT_H
 
@@ -10,11 +10,21 @@
 #include "core/exchange/import.h"
 #include "core/exchange/parts.h"
 
-/* A file of petri's own beside PEFT's, which PEFT does not read: {"id2label": {"0": NAME, …}}, as config.json of a model names classes. */
+/* A file of petri's own beside PEFT's, which PEFT does not read: {"id2label": {"0": NAME, …}}, as config.json
+ * of a model names classes. */
 #define PEFT_NAMES_FILE "petri.json"
 
 enum peft_type {
-    PEFT_LORA, PEFT_IA3, PEFT_PREFIX, PEFT_PROMPT, PEFT_P_TUNING, PEFT_MULTITASK, PEFT_VERA, PEFT_LN, PEFT_ADALORA, PEFT_TYPES
+    PEFT_LORA,
+    PEFT_IA3,
+    PEFT_PREFIX,
+    PEFT_PROMPT,
+    PEFT_P_TUNING,
+    PEFT_MULTITASK,
+    PEFT_VERA,
+    PEFT_LN,
+    PEFT_ADALORA,
+    PEFT_TYPES
 };
 const char *peft_type_name(enum peft_type t); /* "LORA" */
 
@@ -32,9 +42,9 @@ struct peft {
     enum peft_type type;
     struct peft_values values;
 };
-/* What becomes of a key of the config (peft_keys.c has all of them): its value is followed; the tensors have what it says; it is used
- * by training or for a start alone; or it changes what is computed in a way that petri does not have, so that it is refused unless it
- * is null, false, empty or `usual` (as JSON). */
+/* What becomes of a key of the config (peft_keys.c has all of them): its value is followed; the tensors have
+ * what it says; it is used by training or for a start alone; or it changes what is computed in a way that
+ * petri does not have, so that it is refused unless it is null, false, empty or `usual` (as JSON). */
 enum peft_use { PEFT_FOLLOWED, PEFT_IN_TENSORS, PEFT_UNUSED, PEFT_REFUSED };
 enum peft_kind { PEFT_NONE, PEFT_FLAG, PEFT_WHOLE, PEFT_NUMBER };
 struct peft_key {
@@ -47,8 +57,9 @@ struct peft_key {
     size_t offset;       /* in struct peft_values */
 };
 const struct peft_key *peft_keys(void); /* ends with a NULL name */
-/* ERR_INPUT with the key and its value.  A key that the table does not have is refused as well, unless it is null, false or empty, which
- * is how PEFT writes what is off: what a later version switches on by it would be left out unnoticed. */
+/* ERR_INPUT with the key and its value.  A key that the table does not have is refused as well, unless it is
+ * null, false or empty, which is how PEFT writes what is off: what a later version switches on by it would be
+ * left out unnoticed. */
 int peft_check_keys(const struct peft *p, struct err *e);
 /* Fills p->values from the config. */
 int peft_read_values(struct peft *p, struct err *e);
@@ -76,20 +87,23 @@ double peft_over(enum peft_type type, int rank, bool root);
 
 /* Refuses what a run would not do: other types, and keys by peft_check_keys.  On failure *out is empty. */
 int peft_open(const char *folder, struct peft *out, struct err *e);
-/* Refuses an adapter for another task than those a model of this shape does: one label or score a text, vectors, or text. */
+/* Refuses an adapter for another task than those a model of this shape does: one label or score a text,
+ * vectors, or text. */
 int peft_check_task(const struct peft *p, const struct arch *a, struct err *e);
 /* Whether it was trained for vectors of texts, without a head. */
 bool peft_is_for_vectors(const struct peft *p);
 void peft_close(struct peft *p);
 
-/* Takes an adapter's name out of the names of its tensors ("lora_A.default.weight"), and says so.  ERR_INPUT where there are several. */
+/* Takes an adapter's name out of the names of its tensors ("lora_A.default.weight"), and says so.  ERR_INPUT
+ * where there are several. */
 int peft_plain_names(struct bag *b, struct notes *said, struct err *e);
 
 /* α over r (or its root) of a module of this rank, by the module's name in the base model. */
 int peft_scale(const struct peft *p, const char *module, int rank, double *out, struct err *e);
-/* ERR_INPUT for a module with tensors that the config leaves out (target_modules, exclude_modules, layers_to_transform): PEFT does not
- * load them.  Says where its lists and ranks are otherwise not what the tensors are. */
-int peft_compare(const struct peft *p, const char *const *module, const int *rank, size_t modules, struct notes *said,
-                 struct err *e);
+/* ERR_INPUT for a module with tensors that the config leaves out (target_modules, exclude_modules,
+ * layers_to_transform): PEFT does not load them.  Says where its lists and ranks are otherwise not what the
+ * tensors are. */
+int peft_compare(const struct peft *p, const char *const *module, const int *rank, size_t modules,
+                 struct notes *said, struct err *e);
 
 #endif

@@ -10,10 +10,15 @@
 #include "core/exchange/peft.h"
 #include "core/exchange/reading.h"
 
-static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA", [PEFT_IA3] = "IA3",
-    [PEFT_PREFIX] = "PREFIX_TUNING",
-    [PEFT_PROMPT] = "PROMPT_TUNING", [PEFT_P_TUNING] = "P_TUNING", [PEFT_MULTITASK] = "MULTITASK_PROMPT_TUNING",
-    [PEFT_VERA] = "VERA", [PEFT_LN] = "LN_TUNING", [PEFT_ADALORA] = "ADALORA" };
+static const char *const type_names[PEFT_TYPES] = { [PEFT_LORA] = "LORA",
+                                                    [PEFT_IA3] = "IA3",
+                                                    [PEFT_PREFIX] = "PREFIX_TUNING",
+                                                    [PEFT_PROMPT] = "PROMPT_TUNING",
+                                                    [PEFT_P_TUNING] = "P_TUNING",
+                                                    [PEFT_MULTITASK] = "MULTITASK_PROMPT_TUNING",
+                                                    [PEFT_VERA] = "VERA",
+                                                    [PEFT_LN] = "LN_TUNING",
+                                                    [PEFT_ADALORA] = "ADALORA" };
 
 const char *peft_type_name(enum peft_type t) { return type_names[t]; }
 
@@ -24,7 +29,8 @@ static int peft_config_check_start(const struct peft *p, struct err *e) {
     if (!json_is_string(v)) return 0;
     for (size_t i = 0; i < COUNT_OF(harmless); i++)
         if (!strcmp(json_string_value(v), harmless[i])) return 0;
-    return reading_refuse_key(p->path, "init_lora_weights", v, "such a start changes the base model's weights, which are not here", e);
+    return reading_refuse_key(p->path, "init_lora_weights", v,
+                              "such a start changes the base model's weights, which are not here", e);
 }
 
 static int find_type(struct peft *p, struct err *e) {
@@ -36,8 +42,8 @@ static int find_type(struct peft *p, struct err *e) {
         }
     struct buf known = BUF_INIT;
     for (int i = 0; i < PEFT_TYPES; i++) buf_printf(&known, "%s%s", i ? ", " : "", type_names[i]);
-    int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s; petri reads %s", p->path, name ? name : "not there",
-                     buf_text(&known));
+    int rc = err_set(e, ERR_INPUT, "%s: \"peft_type\" is %.60s; petri reads %s", p->path,
+                     name ? name : "not there", buf_text(&known));
     buf_release(&known);
     return rc;
 }
@@ -61,7 +67,8 @@ int peft_check_task(const struct peft *p, const struct arch *a, struct err *e) {
         { "SEQ_2_SEQ_LM", "for generating text, which the model does not", NULL },
         { "FEATURE_EXTRACTION", NULL, NULL },
         { "TOKEN_CLS", "its head labels each token, not a text", "its head labels each token, not a text" },
-        { "QUESTION_ANS", "its head finds where an answer is in a text", "its head finds where an answer is in a text" },
+        { "QUESTION_ANS", "its head finds where an answer is in a text",
+          "its head finds where an answer is in a text" },
         { "CAUSAL_LM", "for a language model without an encoder", "for a language model without an encoder" },
     };
     const json_t *v = json_object_get(p->config, "task_type"),
@@ -90,7 +97,8 @@ void peft_close(struct peft *p) {
 /* ---- ranks and scales ---- */
 
 /* The value of the first key of a pattern object that the module's name matches, or NULL. */
-static int pattern_value(const struct peft *p, const char *object, const char *module, const json_t **out, struct err *e) {
+static int pattern_value(const struct peft *p, const char *object, const char *module, const json_t **out,
+                         struct err *e) {
     const char *key;
     json_t *v;
     *out = NULL;
@@ -113,7 +121,9 @@ int peft_scale(const struct peft *p, const char *module, int rank, double *out, 
     double alpha = own ? json_number_value(own) : p->values.alpha;
     if (p->type == PEFT_ADALORA && alpha <= 0) alpha = rank;
     *out = alpha / peft_over(p->type, rank, p->values.root);
-    return isfinite(*out) ? 0 : err_set(e, ERR_INPUT, "%s: the scale of %s is not a finite number", p->path, module);
+    return isfinite(*out)
+               ? 0
+               : err_set(e, ERR_INPUT, "%s: the scale of %s is not a finite number", p->path, module);
 }
 
 /* ---- the config beside the tensors ---- */
@@ -124,8 +134,10 @@ static bool peft_config_is_named(const char *module, const char *target) {
     return n >= k && !strcmp(module + n - k, target) && (n == k || module[n - k - 1] == '.');
 }
 
-/* Whether a value names the module: a pattern for all of its name, or a list of names that it has or ends in.  *exact: as a whole. */
-static int names_module(const struct peft *p, const char *key, const char *module, bool *named, bool *exact, struct err *e) {
+/* Whether a value names the module: a pattern for all of its name, or a list of names that it has or ends in.
+ * *exact: as a whole. */
+static int names_module(const struct peft *p, const char *key, const char *module, bool *named, bool *exact,
+                        struct err *e) {
     const json_t *list = json_object_get(p->config, key), *v;
     size_t i;
     *named = *exact = false;
@@ -142,15 +154,17 @@ static int names_module(const struct peft *p, const char *key, const char *modul
     return 0;
 }
 
-/* The number of a module's layer: of the first part of its name that is one, behind a part that `pattern` (NULL: any) matches, and with
- * another part behind it; -1: there is none. */
-static int layer_of(const struct peft *p, const char *module, const char *pattern, int64_t *layer, struct err *e) {
+/* The number of a module's layer: of the first part of its name that is one, behind a part that `pattern`
+ * (NULL: any) matches, and with another part behind it; -1: there is none. */
+static int layer_of(const struct peft *p, const char *module, const char *pattern, int64_t *layer,
+                    struct err *e) {
     const char *before = module;
     *layer = -1;
     for (const char *at; (at = strchr(before, '.')); before = at + 1) {
         const char *end = strchr(at + 1, '.');
         if (!end) return 0;
-        char *number = xstrndup(at + 1, (size_t)(end - at - 1)), *part = xstrndup(before, (size_t)(at - before));
+        char *number = xstrndup(at + 1, (size_t)(end - at - 1)),
+             *part = xstrndup(before, (size_t)(at - before));
         bool digits = *number && strspn(number, "0123456789") == strlen(number) && text_to_int(number, layer);
         int hit = !digits ? 0 : pattern ? pattern_matches(pattern, PATTERN_WHOLE, part, e) : before > module;
         free(number);
@@ -163,20 +177,23 @@ static int layer_of(const struct peft *p, const char *module, const char *patter
 }
 
 static int in_layers(const struct peft *p, const char *module, bool *in, struct err *e) {
-    const json_t *layers = json_object_get(p->config, "layers_to_transform"), *pattern = json_object_get(p->config, "layers_pattern"), *v;
+    const json_t *layers = json_object_get(p->config, "layers_to_transform"),
+                 *pattern = json_object_get(p->config, "layers_pattern"), *v;
     int64_t layer = -1;
     size_t i, patterns = json_is_array(pattern) ? json_array_size(pattern) : 0;
     int rc = 0;
     *in = true;
     if (json_is_null(layers) || !layers || (json_is_array(layers) && !json_array_size(layers))) return 0;
-    if (json_is_string(pattern) && *json_string_value(pattern)) rc = layer_of(p, module, json_string_value(pattern), &layer, e);
+    if (json_is_string(pattern) && *json_string_value(pattern))
+        rc = layer_of(p, module, json_string_value(pattern), &layer, e);
     else if (!patterns) rc = layer_of(p, module, NULL, &layer, e);
     for (i = 0; i < patterns && !rc && layer < 0; i++) {
         v = json_array_get(pattern, i);
         if (json_is_string(v)) rc = layer_of(p, module, json_string_value(v), &layer, e);
     }
     *in = layer >= 0 && json_is_integer(layers) && json_integer_value(layers) == layer;
-    json_array_foreach(layers, i, v) *in = *in || (layer >= 0 && json_is_integer(v) && json_integer_value(v) == layer);
+    json_array_foreach(layers, i,
+                       v) *in = *in || (layer >= 0 && json_is_integer(v) && json_integer_value(v) == layer);
     return rc;
 }
 
@@ -190,7 +207,9 @@ static int left_out(const struct peft *p, const char *module, const char **by, s
         *by = "exclude_modules";
         return 0;
     }
-    if (reading_is_nothing(targets) || (json_is_string(targets) && !strcmp(json_string_value(targets), "all-linear"))) return 0;
+    if (reading_is_nothing(targets) ||
+        (json_is_string(targets) && !strcmp(json_string_value(targets), "all-linear")))
+        return 0;
     if (names_module(p, "target_modules", module, &named, &exact, e)) return e->code;
     if (!named) *by = "target_modules";
     else if (!exact && in_layers(p, module, &in, e)) return e->code;
@@ -211,8 +230,8 @@ static bool has_target(const char *target, const char *const *module, size_t mod
     return false;
 }
 
-int peft_compare(const struct peft *p, const char *const *module, const int *rank, size_t modules, struct notes *said,
-                 struct err *e) {
+int peft_compare(const struct peft *p, const char *const *module, const int *rank, size_t modules,
+                 struct notes *said, struct err *e) {
     const json_t *list = json_object_get(p->config, "target_modules"), *v;
     size_t at;
     for (size_t i = 0; i < modules; i++) {
@@ -228,8 +247,8 @@ int peft_compare(const struct peft *p, const char *const *module, const int *ran
                       (long long)json_integer_value(of), rank[i]);
     }
     if (json_is_array(list))
-        json_array_foreach(list, at, v)
-            if (json_is_string(v) && !has_target(json_string_value(v), module, modules))
-                notes_add(said, "target_modules names %s, for which there are no tensors", json_string_value(v));
+        json_array_foreach(list, at,
+                           v) if (json_is_string(v) && !has_target(json_string_value(v), module, modules))
+            notes_add(said, "target_modules names %s, for which there are no tensors", json_string_value(v));
     return 0;
 }

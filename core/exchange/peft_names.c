@@ -91,9 +91,11 @@ int peft_plain_names(struct bag *b, struct notes *said, struct err *e) {
         free(plain);
         if (copy) continue;
         if (first && (size != length || strncmp(own, first, size)))
-            return err_set(e, ERR_INPUT, "%s: holds tensors of several adapters, \"%.*s\" and \"%.*s\"; save them one by one "
-                                         "(save_pretrained with selected_adapters)",
-                           b->path, (int)length, first, (int)size, own);
+            return err_set(
+                e, ERR_INPUT,
+                "%s: holds tensors of several adapters, \"%.*s\" and \"%.*s\"; save them one by one "
+                "(save_pretrained with selected_adapters)",
+                b->path, (int)length, first, (int)size, own);
         if (!first) {
             first = own;
             length = size;

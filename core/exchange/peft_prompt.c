@@ -25,29 +25,38 @@ static int take_other(struct adapter_reading *in, struct bag_tensor *t, struct e
 }
 
 /* Rows of one prompt in the file, and how many of them act. */
-static int find_length(struct adapter_reading *in, const struct peft *p, const struct bag_tensor *t, struct module *m,
-                       struct err *e) {
-    int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0, d = in->m->arch.width;
-    if (!rows || t->shape[1] != (size_t)d) return reading_refuse(in, t, "its shape is not rows × the model's width", e);
+static int find_length(struct adapter_reading *in, const struct peft *p, const struct bag_tensor *t,
+                       struct module *m, struct err *e) {
+    int rows = t->rank == 2 && t->shape[0] && t->shape[0] < 1 << 20 ? (int)t->shape[0] : 0,
+        d = in->m->arch.width;
+    if (!rows || t->shape[1] != (size_t)d)
+        return reading_refuse(in, t, "its shape is not rows × the model's width", e);
     bool decoder = in->m->arch.decoder_layers > 0;
     int said = p->values.rows ? p->values.rows : decoder && rows % 2 == 0 ? rows / 2 : rows;
     bool twice = decoder && rows == 2 * said;
     m->size = twice ? said : rows;
     m->rows = twice ? ROWS_PEFT : ROWS_ACTING;
     if (said != m->size)
-        notes_add(&in->out->assumed, "the config has %d virtual tokens, the tensor %d rows, which are used", said, rows);
+        notes_add(&in->out->assumed, "the config has %d virtual tokens, the tensor %d rows, which are used",
+                  said, rows);
     return 0;
 }
 
 /* Makes the rows what they are times u v.  Of several tasks the file does not say which one a text is of. */
 static int take_product(struct adapter_reading *in, struct bag_tensor *rows, struct err *e) {
-    struct bag_tensor *u = bag_find(&in->bag, "prefix_task_cols"), *v = bag_find(&in->bag, "prefix_task_rows");
-    if (!u || !v) return err_set(e, ERR_INPUT, "%s: has no prefix_task_cols and prefix_task_rows", in->bag.path);
+    struct bag_tensor *u = bag_find(&in->bag, "prefix_task_cols"),
+                      *v = bag_find(&in->bag, "prefix_task_rows");
+    if (!u || !v)
+        return err_set(e, ERR_INPUT, "%s: has no prefix_task_cols and prefix_task_rows", in->bag.path);
     size_t l = rows->shape[0], d = rows->shape[1];
     if (in->m->arch.decoder_layers)
-        return reading_refuse(in, u, "of a model with a decoder the library puts such prompts into the decoder too, which petri "
-                                     "does not", e);
-    if (u->rank == 3 && u->shape[0] != 1) return reading_refuse(in, u, "is of several tasks; petri reads that of one", e);
+        return reading_refuse(
+            in, u,
+            "of a model with a decoder the library puts such prompts into the decoder too, which petri does "
+            "not",
+            e);
+    if (u->rank == 3 && u->shape[0] != 1)
+        return reading_refuse(in, u, "is of several tasks; petri reads that of one", e);
     if (u->rank != 3 || u->shape[1] != l || !u->shape[2] || u->shape[2] > 1 << 16)
         return reading_refuse(in, u, "its shape is not 1 × rows × rank", e);
     size_t rank = u->shape[2];
@@ -57,10 +66,12 @@ static int take_product(struct adapter_reading *in, struct bag_tensor *rows, str
     for (size_t i = 0; i < l; i++)
         for (size_t j = 0; j < d; j++) {
             double sum = 0;
-            for (size_t k = 0; k < rank; k++) sum += (double)u->values[i * rank + k] * (double)v->values[k * d + j];
+            for (size_t k = 0; k < rank; k++)
+                sum += (double)u->values[i * rank + k] * (double)v->values[k * d + j];
             rows->values[i * d + j] = (real)(sum * (double)rows->values[i * d + j]);
         }
-    notes_add(&in->out->assumed, "the prompt is made once of what all tasks have and this one's product, and free from then on");
+    notes_add(&in->out->assumed,
+              "the prompt is made once of what all tasks have and this one's product, and free from then on");
     return 0;
 }
 
@@ -75,12 +86,17 @@ static void prefix_reorder(const real *from, size_t l, size_t parts, size_t d, b
         }
 }
 
-static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows, struct err *e) {
+static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft *p, struct bag_tensor *rows,
+                                   struct err *e) {
     const struct arch *a = &in->m->arch;
-    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)a->heads * (size_t)a->head_width, l = rows->rank == 2 ? rows->shape[0] : 0;
+    size_t parts = 2 * (size_t)a->encoder_layers, d = (size_t)a->heads * (size_t)a->head_width,
+           l = rows->rank == 2 ? rows->shape[0] : 0;
     if (a->decoder_layers || !a->positions)
-        return reading_refuse(in, rows, "of a model with a decoder: the library's decoder layers read every second layer's part of such a "
-                                        "prefix and move what it attends to, which petri does not have", e);
+        return reading_refuse(in, rows,
+                              "of a model with a decoder: the library's decoder layers read every second "
+                              "layer's part of such a prefix and move what it attends to, which petri does "
+                              "not have",
+                              e);
     if (!l || l > 1 << 16 || rows->shape[1] != parts * d)
         return reading_refuse(in, rows, "its shape is not rows × (2 · layers · the attention's width)", e);
     real *made = reading_room(in, rows->count);
@@ -95,7 +111,8 @@ static int peft_prompt_take_prefix(struct adapter_reading *in, const struct peft
         piece_add(at, SLOT_VALUE, made + (2 * i + 1) * l * d, l * d);
     }
     if (p->values.projected)
-        notes_add(&in->out->assumed, "the network behind the prefix is not in such a file: its keys and values are free");
+        notes_add(&in->out->assumed,
+                  "the network behind the prefix is not in such a file: its keys and values are free");
     rows->used = true;
     return 0;
 }
@@ -109,7 +126,8 @@ static int peft_prompt_take_others(struct adapter_reading *in, struct err *e) {
 int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct err *e) {
     struct bag_tensor *rows = bag_find(&in->bag, "prompt_embeddings");
     if (!rows) return err_set(e, ERR_INPUT, "%s: has no prompt_embeddings", in->bag.path);
-    if (p->type == PEFT_PREFIX) return peft_prompt_take_prefix(in, p, rows, e) ? e->code : peft_prompt_take_others(in, e);
+    if (p->type == PEFT_PREFIX)
+        return peft_prompt_take_prefix(in, p, rows, e) ? e->code : peft_prompt_take_others(in, e);
     struct module m = module_default(FN_PROMPT);
     if (find_length(in, p, rows, &m, e)) return e->code;
     m.pool = POOL_ROW0;
@@ -119,7 +137,8 @@ int peft_prompt_read(struct adapter_reading *in, const struct peft *p, struct er
     if (p->type == PEFT_MULTITASK && take_product(in, rows, e)) return e->code;
     piece_add(at, SLOT_OWN, rows->values, rows->count);
     if (p->type == PEFT_P_TUNING)
-        notes_add(&in->out->assumed, "the network behind the prompt is not in such a file: its rows are free");
+        notes_add(&in->out->assumed,
+                  "the network behind the prompt is not in such a file: its rows are free");
     return peft_prompt_take_others(in, e);
 }
 
@@ -133,32 +152,42 @@ int peft_prompt_of(const struct method *m) {
 
 static const char *prefix_why_not(const struct method *method, const struct arch *a) {
     const struct module *m = &method->module[0];
-    if (a->decoder_layers) return "the library's decoder layers read every second layer's part of a prefix, which petri does not";
-    if (m->comp != COMP_GATED) return "PEFT's prefix is in the attention's own softmax, without gates of the input";
+    if (a->decoder_layers)
+        return "the library's decoder layers read every second layer's part of a prefix, which petri does "
+               "not";
+    if (m->comp != COMP_GATED)
+        return "PEFT's prefix is in the attention's own softmax, without gates of the input";
     if (m->first != 1 || (m->last && m->last != a->encoder_layers)) return "PEFT's prefix is in all layers";
-    return m->shift ? NULL : "PEFT's prefix moves the text's positions (shift=yes); --to hub has one that does not";
+    return m->shift ? NULL
+                    : "PEFT's prefix moves the text's positions (shift=yes); --to hub has one that does not";
 }
 
 const char *peft_prompt_why_not(const struct method *method, const struct arch *a) {
     const struct module *m = &method->module[peft_prompt_of(method)];
     bool prefix = m->fn == FN_SOFTMAX;
     if (method->count > 1)
-        return prefix ? "PEFT has a prefix by itself, not beside other modules" : "PEFT has a prompt by itself, not beside other modules";
-    if (m->source != SOURCE_FREE) return prefix ? "its keys and values are not each layer's own" : "its rows are made by a network";
+        return prefix ? "PEFT has a prefix by itself, not beside other modules"
+                      : "PEFT has a prompt by itself, not beside other modules";
+    if (m->source != SOURCE_FREE)
+        return prefix ? "its keys and values are not each layer's own" : "its rows are made by a network";
     if (prefix) return prefix_why_not(method, a);
-    if (m->write != TAP_EMBED_WORDS) return "PEFT's rows join the word embeddings (write=embed.words); --to hub has write=embed";
+    if (m->write != TAP_EMBED_WORDS)
+        return "PEFT's rows join the word embeddings (write=embed.words); --to hub has write=embed";
     if (m->place != PLACE_FIRST) return "PEFT's rows stand before the text (place=first)";
-    if (m->pool != POOL_ROW0 && !a->decoder_layers) return "PEFT's classifier reads row 0, the prompt's (pool=row0)";
+    if (m->pool != POOL_ROW0 && !a->decoder_layers)
+        return "PEFT's classifier reads row 0, the prompt's (pool=row0)";
     return NULL;
 }
 
 static void write_prefix(struct adapter_writing *to, const struct plan *p, const struct model *model,
                          const real *params) {
     const struct arch *a = &model->arch;
-    size_t l = (size_t)p->method.module[0].size, d = (size_t)tap_width(a, TAP_A_K), parts = 2 * (size_t)a->encoder_layers;
+    size_t l = (size_t)p->method.module[0].size, d = (size_t)tap_width(a, TAP_A_K),
+           parts = 2 * (size_t)a->encoder_layers;
     real *own = writing_room(to, l * parts * d), *rows = writing_room(to, l * parts * d);
     for (size_t k = 0; k < parts; k++) {
-        const struct plan_tensor *t = plan_slot(p, 0, k % 2 ? SLOT_VALUE : SLOT_KEY, STACK_ENCODER, SUB_SELF, (int)(k / 2));
+        const struct plan_tensor *t = plan_slot(p, 0, k % 2 ? SLOT_VALUE : SLOT_KEY, STACK_ENCODER, SUB_SELF,
+                                                (int)(k / 2));
         BUG_IF(!t || t->count != l * d);
         memcpy(own + k * l * d, params + t->offset, l * d * sizeof *own);
     }

@@ -46,16 +46,19 @@ static int set_lengths(struct reader *r, real *w, size_t cols, struct bag_tensor
     for (size_t i = 0; i < length->count; i++) {
         double sum = 0;
         for (size_t j = 0; j < cols; j++) sum += (double)w[i * cols + j] * (double)w[i * cols + j];
-        if (!(sum > 0)) return reading_refuse(&r->in, length, "the map that it is the length of has a row of zeros", e);
-        for (size_t j = 0; j < cols; j++) w[i * cols + j] = (real)((double)w[i * cols + j] * (double)length->values[i] / sqrt(sum));
+        if (!(sum > 0))
+            return reading_refuse(&r->in, length, "the map that it is the length of has a row of zeros", e);
+        for (size_t j = 0; j < cols; j++)
+            w[i * cols + j] = (real)((double)w[i * cols + j] * (double)length->values[i] / sqrt(sum));
     }
     length->used = true;
     return 0;
 }
 
-/* The pooler's map has no place of its own for a change: the change goes into the map. `length`: DoRA's, or NULL. */
-static int fold_pooler(struct reader *r, const struct tensor_info *t, const struct bag_tensor *a, const struct bag_tensor *b,
-                       double s, struct bag_tensor *length, struct err *e) {
+/* The pooler's map has no place of its own for a change: the change goes into the map. `length`: DoRA's, or
+ * NULL. */
+static int fold_pooler(struct reader *r, const struct tensor_info *t, const struct bag_tensor *a,
+                       const struct bag_tensor *b, double s, struct bag_tensor *length, struct err *e) {
     int i = (int)(t - r->in.m->tensor), rank = (int)a->shape[0];
     if (r->in.m->arch.pooler_absent || r->folded)
         return reading_refuse(&r->in, a, "the model's folder has no pooler for it to change", e);
@@ -63,15 +66,18 @@ static int fold_pooler(struct reader *r, const struct tensor_info *t, const stru
     real *w = r->folded = reading_room(&r->in, n);
     if (!w) return err_set(e, ERR_SYSTEM, "no memory for the pooler");
     memcpy(w, r->in.m->weight[i], n * sizeof *w);
-    blas_gemm(false, false, t->rows, t->cols, rank, (real)s, b->values, rank, a->values, t->cols, 1, w, t->cols);
+    blas_gemm(false, false, t->rows, t->cols, rank, (real)s, b->values, rank, a->values, t->cols, 1, w,
+              t->cols);
     if (length && set_lengths(r, w, (size_t)t->cols, length, e)) return e->code;
     r->in.to.weight[i] = w;
-    notes_add(&r->in.out->assumed, "the %s of the pooler is folded into its map, which a run trains whole", length ? "DoRA" : "LoRA");
+    notes_add(&r->in.out->assumed, "the %s of the pooler is folded into its map, which a run trains whole",
+              length ? "DoRA" : "LoRA");
     return 0;
 }
 
-/* What looks words up under that name: the stack, the model's embeddings in *t; -1: nothing does, so the library changes nothing
- * there either (the table of both stacks, which each has under a name of its own too); -2: it is no word embedding. */
+/* What looks words up under that name: the stack, the model's embeddings in *t; -1: nothing does, so the
+ * library changes nothing there either (the table of both stacks, which each has under a name of its own
+ * too); -2: it is no word embedding. */
 static int peft_words_of(const struct model *m, const char *module, const struct tensor_info **t) {
     const char *before = family_prefix(m->arch.family);
     size_t skip = text_starts(module, before) ? strlen(before) : 0;
@@ -80,7 +86,8 @@ static int peft_words_of(const struct model *m, const char *module, const struct
     if (!arch_generates(&m->arch)) return *t && reading_map(m, module) == *t ? STACK_ENCODER : -2;
     if (!strcmp(module + skip, "shared")) return -1;
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++)
-        if (text_starts(module + skip, stack_name(stack)) && !strcmp(module + skip + strlen(stack_name(stack)), ".embed_tokens"))
+        if (text_starts(module + skip, stack_name(stack)) &&
+            !strcmp(module + skip + strlen(stack_name(stack)), ".embed_tokens"))
             return stack;
     return -2;
 }
@@ -220,8 +227,11 @@ static int take_projection(struct reader *r, struct err *e) {
     static const enum slot slots[] = { SLOT_PROJECTION_A, SLOT_PROJECTION_B };
     struct bag_tensor *t[] = { bag_find(&r->in.bag, names[0]), bag_find(&r->in.bag, names[1]) };
     if (r->peft.type != PEFT_VERA) return 0;
-    if (!t[0] && !t[1]) notes_add(&r->in.out->assumed, "the projection, which is not in the folder, is the one of projection_prng_key");
-    else if (!t[0] || !t[1]) return reading_refuse(&r->in, t[t[0] == NULL], "the other half of the projection is not there", e);
+    if (!t[0] && !t[1])
+        notes_add(&r->in.out->assumed,
+                  "the projection, which is not in the folder, is the one of projection_prng_key");
+    else if (!t[0] || !t[1])
+        return reading_refuse(&r->in, t[t[0] == NULL], "the other half of the projection is not there", e);
     for (int i = 0; i < 2 && t[i]; i++) {
         if (t[i]->rank != 2) return reading_refuse(&r->in, t[i], "it is no matrix", e);
         t[i]->used = true;
@@ -236,7 +246,8 @@ static const char NORM_PART[] = ".ln_tuning_layers.";
 
 static int take_norm(struct reader *r, struct bag_tensor *t, const char *name, struct err *e) {
     const char *part = strstr(name, NORM_PART);
-    char *module = xstrndup(name, (size_t)(part - name)), *own = xprintf("%s.%s", module, part + strlen(NORM_PART));
+    char *module = xstrndup(name, (size_t)(part - name)),
+         *own = xprintf("%s.%s", module, part + strlen(NORM_PART));
     if (text_ends(own, ".weight")) know_module(r, xstrdup(module), 0);
     int rc = reading_base(&r->in, t, own, e);
     free(module);
@@ -246,7 +257,8 @@ static int take_norm(struct reader *r, struct bag_tensor *t, const char *name, s
 
 /* ---- all ---- */
 
-/* Word embeddings with LoRA are saved beside it (save_embedding_layers): where they are those of the model they say nothing. */
+/* Word embeddings with LoRA are saved beside it (save_embedding_layers): where they are those of the model
+ * they say nothing. */
 static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *name) {
     char *module = xstrndup(name, strlen(name) - strlen(".weight"));
     const struct tensor_info *of = reading_map(r->in.m, module);
@@ -263,11 +275,13 @@ static bool is_the_models(struct reader *r, struct bag_tensor *t, const char *na
 static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct err *e) {
     static const char *const refused[][2] = {
         { ".lora_B.bias", "a bias behind LoRA (lora_bias), which petri does not have" },
-        { ".trainable_tokens_delta", "tokens that are trained (trainable_token_indices), which petri does not have" },
+        { ".trainable_tokens_delta",
+          "tokens that are trained (trainable_token_indices), which petri does not have" },
     };
     const char *name = t->name;
     if (t->used || (r->peft.type == PEFT_VERA && text_starts(name, "base_model.vera_"))) return 0;
-    if (!text_starts(name, "base_model.model.")) return reading_refuse(&r->in, t, "its name does not begin with base_model.model.", e);
+    if (!text_starts(name, "base_model.model."))
+        return reading_refuse(&r->in, t, "its name does not begin with base_model.model.", e);
     name += strlen("base_model.model.");
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         if (text_ends(name, refused[i][0])) return reading_refuse(&r->in, t, refused[i][1], e);
@@ -282,7 +296,8 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     if (is_other_part(name)) return 0;
     const char *head = reading_head_name(name);
     if (head) return reading_head(&r->in, t, head, e);
-    static const char *const wraps[][2] = { { ".base_layer.bias", ".bias" }, { ".base_layer.weight", ".weight" } };
+    static const char *const wraps[][2] = { { ".base_layer.bias", ".bias" },
+                                            { ".base_layer.weight", ".weight" } };
     char *own = xstrdup(name);
     for (size_t i = 0; i < COUNT_OF(wraps); i++) {
         char *wrapped = peft_read_without(name, wraps[i][0]);
@@ -306,10 +321,12 @@ static void end_pooler(struct reader *r) {
 /* The names of the classes, where petri wrote the folder. */
 static int take_classes(struct reader *r, const char *folder, struct err *e) {
     char *path = file_join(folder, PEFT_NAMES_FILE);
-    json_t *all = file_exists(path) ? json_read(path, CONFIG_BYTES, e) : NULL, *names = json_object_get(all, "id2label");
+    json_t *all = file_exists(path) ? json_read(path, CONFIG_BYTES, e) : NULL,
+           *names = json_object_get(all, "id2label");
     int rc = file_exists(path) && !all ? e->code : 0, n = r->in.classes;
     if (all && json_object_size(names) != (size_t)n)
-        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, the head has %d", path, json_object_size(names), n);
+        rc = err_set(e, ERR_INPUT, "%s: \"id2label\" names %zu classes, the head has %d", path,
+                     json_object_size(names), n);
     if (all && !rc) r->in.label = xcalloc((size_t)n + 1, sizeof *r->in.label);
     for (int i = 0; all && !rc && i < n; i++) {
         char id[16];
@@ -339,14 +356,18 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     if (version) r->in.out->version = xstrdup(version);
     bool prompt = peft_is_prompt(r->peft.type);
     if (prompt) rc = peft_prompt_read(&r->in, &r->peft, e);
-    for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++) rc = peft_read_take_tensor(r, &r->in.bag.tensor[i], e);
+    for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++)
+        rc = peft_read_take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc) rc = take_projection(r, e);
     end_pooler(r);
     if (!rc) rc = bag_check_used(&r->in.bag, e);
-    if (!rc && !prompt && !r->modules) rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
+    if (!rc && !prompt && !r->modules)
+        rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);
     if (!rc && !prompt) rc = peft_compare(&r->peft, r->module, r->rank, r->modules, &r->in.out->assumed, e);
     if (!rc && r->in.classes > 1) rc = take_classes(r, folder, e);
-    if (!rc) rc = reading_build(&r->in, json_string_value(json_object_get(r->peft.config, "base_model_name_or_path")), e);
+    if (!rc)
+        rc = reading_build(&r->in,
+                           json_string_value(json_object_get(r->peft.config, "base_model_name_or_path")), e);
     return rc;
 }
 

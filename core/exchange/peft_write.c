@@ -66,7 +66,8 @@ static const char *why_not(const struct module *m) {
 }
 
 static bool is_of_norms(const struct module *m) {
-    bool tap = m->target == TARGET_TAP && (m->write == TAP_A_END || m->write == TAP_F_END || m->write == TAP_EMBED);
+    bool tap = m->target == TARGET_TAP &&
+               (m->write == TAP_A_END || m->write == TAP_F_END || m->write == TAP_EMBED);
     return m->fn == FN_FULL && (m->target == TARGET_NORMS || tap);
 }
 
@@ -78,7 +79,8 @@ static bool norms_alone(const struct plan *p) {
 
 static int check_written_prompt(struct out *o, int module, struct err *e) {
     const char *why = peft_prompt_why_not(&o->plan->method, &o->m->arch);
-    if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch)) why = "the classifier is not the one that the model's class has";
+    if (!why && !classifier_is_usual(&o->plan->method, &o->m->arch))
+        why = "the classifier is not the one that the model's class has";
     if (why) return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", module + 1,
                             function_of(&o->plan->method.module[module])->name, why);
     o->type = o->plan->method.module[module].fn == FN_SOFTMAX ? PEFT_PREFIX : PEFT_PROMPT;
@@ -95,20 +97,26 @@ static int peft_write_check(struct out *o, struct err *e) {
         const struct peft_form *f = form_of(m, true);
         const char *why = why_not(m);
         if (why)
-            return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1, function_of(m)->name, why);
+            return err_set(e, ERR_USAGE, "cannot be written for PEFT: module %d (%s): %s", i + 1,
+                           function_of(m)->name, why);
         if (!f) continue;
         o->type = f->type;
         types |= 1u << f->type;
         if (f->type == PEFT_LORA) dora[f->fn == FN_DECOMPOSED] = true;
     }
-    if (o->plan->by_row) return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
+    if (o->plan->by_row)
+        return err_set(e, ERR_USAGE, "cannot be written for PEFT: values are made for each row");
     if (!classifier_is_usual(&o->plan->method, &o->m->arch))
-        return err_set(e, ERR_USAGE, "cannot be written for PEFT: the classifier is not the one that the model's class has");
+        return err_set(
+            e, ERR_USAGE,
+            "cannot be written for PEFT: the classifier is not the one that the model's class has");
     if ((types & (types - 1)) || (dora[0] && dora[1]))
         return err_set(e, ERR_USAGE, "cannot be written for PEFT: %s in one adapter; export two runs",
                        types >> PEFT_IA3 & 1 ? "LoRA and scales" : "two forms of low-rank changes");
     if (!types && !norms_alone(o->plan))
-        return err_set(e, ERR_USAGE, "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain model is --to hf");
+        return err_set(
+            e, ERR_USAGE,
+            "cannot be written for PEFT: there is neither LoRA nor a scale in it; a plain model is --to hf");
     if (!types) o->type = PEFT_LN;
     o->values.dora = dora[1];
     return 0;
@@ -154,7 +162,8 @@ static void add_place(struct out *o, const struct peft_form *f, int module, int 
 static void add_vera_projection(struct out *o, const char *origin) {
     static const char *const names[] = { "base_model.vera_A", "base_model.vera_B" };
     json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
-    for (int i = 0; i < 2 && o->type == PEFT_VERA && !json_is_false(json_object_get(c, "save_projection")); i++) {
+    for (int i = 0; i < 2 && o->type == PEFT_VERA && !json_is_false(json_object_get(c, "save_projection"));
+         i++) {
         const struct plan_tensor *t = plan_network(o->plan, i ? SLOT_PROJECTION_B : SLOT_PROJECTION_A);
         writing_add(&o->to, xstrdup(names[i]), (size_t)t->rows, (size_t)t->cols, o->params + t->offset);
     }
@@ -191,12 +200,14 @@ static void save_module(struct out *o, const char *name, size_t n) {
 static void add_norm(struct out *o, const struct tensor_info *of, const real *v) {
     char *name = xprintf("%s%s", family_prefix(o->m->arch.family), of->name), *part = strrchr(name, '.');
     size_t module = (size_t)(part - name);
-    writing_add(&o->to, xprintf("base_model.model.%.*s.ln_tuning_layers.%s", (int)module, name, part + 1), 0, (size_t)of->cols, v);
+    writing_add(&o->to, xprintf("base_model.model.%.*s.ln_tuning_layers.%s", (int)module, name, part + 1), 0,
+                (size_t)of->cols, v);
     if (!is_wrapped(o, name, module)) peft_write_wrap(o, xstrndup(name, module));
     free(name);
 }
 
-/* A tensor of the model that a bias or full module trains; what is as in the base is not written, but for biases. */
+/* A tensor of the model that a bias or full module trains; what is as in the base is not written, but for
+ * biases. */
 static void add_own(struct out *o, const struct plan_tensor *t) {
     const struct tensor_info *of = &o->m->tensor[t->tensor];
     const real *v = o->params + t->offset;
@@ -212,7 +223,8 @@ static void add_own(struct out *o, const struct plan_tensor *t) {
     if (full) save_module(o, name, module);
     else if (wrapped) o->biases = true;
     else o->other_biases = true;
-    char *own = wrapped ? xprintf("base_model.model.%.*s.base_layer.bias", (int)module, name) : xprintf("base_model.model.%s", name);
+    char *own = wrapped ? xprintf("base_model.model.%.*s.base_layer.bias", (int)module, name)
+                        : xprintf("base_model.model.%s", name);
     writing_add(&o->to, own, of->vector ? 0 : (size_t)of->rows, (size_t)of->cols, v);
     free(name);
 }
@@ -227,7 +239,8 @@ static void add_halves(struct out *o) {
         for (size_t k = 0; k < o->saves; k++)
             saved = saved || is_name(o->saved[k], name, (size_t)(strrchr(name, '.') - name));
         for (size_t k = 0; k < o->to.tensors && saved; k++) saved = strcmp(o->to.tensor[k].name, full) != 0;
-        if (saved) writing_add(&o->to, full, t->vector ? 0 : (size_t)t->rows, (size_t)t->cols, o->m->weight[i]);
+        if (saved)
+            writing_add(&o->to, full, t->vector ? 0 : (size_t)t->rows, (size_t)t->cols, o->m->weight[i]);
         else free(full);
         free(name);
     }
@@ -275,7 +288,9 @@ static bool is_by_root(const struct out *o) {
     return root && !plain;
 }
 
-static const char *bias_word(const struct out *o) { return o->other_biases ? "all" : o->biases ? "lora_only" : "none"; }
+static const char *bias_word(const struct out *o) {
+    return o->other_biases ? "all" : o->biases ? "lora_only" : "none";
+}
 
 static json_t *lora_keys(struct out *o) {
     json_t *ranks = json_object(), *alphas = json_object();
@@ -326,9 +341,11 @@ static json_t *adalora_keys(struct out *o) {
 static int check_alphas(const struct out *o, struct err *e) {
     for (size_t i = 1; i < o->count && o->type == PEFT_ADALORA; i++)
         if (fabs(o->wrapped[i].alpha - o->wrapped[0].alpha) > 1e-6 * fabs(o->wrapped[0].alpha))
-            return err_set(e, ERR_USAGE, "cannot be written for PEFT: its AdaLoRA has one alpha for all places, and %s has %g "
-                                         "where %s has %g",
-                           o->wrapped[i].module, o->wrapped[i].alpha, o->wrapped[0].module, o->wrapped[0].alpha);
+            return err_set(
+                e, ERR_USAGE,
+                "cannot be written for PEFT: its AdaLoRA has one alpha for all places, and %s has %g where "
+                "%s has %g",
+                o->wrapped[i].module, o->wrapped[i].alpha, o->wrapped[0].module, o->wrapped[0].alpha);
     return 0;
 }
 
@@ -348,19 +365,24 @@ static json_t *map_keys(struct out *o) {
 /* Takes `before` out of a name, where it has it after `root`. */
 static void cut_name(char *name, const char *root, const char *before) {
     size_t n = strlen(root), m = strlen(before);
-    if (text_starts(name, root) && text_starts(name + n, before)) memmove(name + n, name + n + m, strlen(name + n + m) + 1);
+    if (text_starts(name, root) && text_starts(name + n, before))
+        memmove(name + n, name + n + m, strlen(name + n + m) + 1);
 }
 
-/* A model class without a head has its tensors' names without the family's prefix: those of the tensors, wrapped and saved modules. */
+/* A model class without a head has its tensors' names without the family's prefix: those of the tensors,
+ * wrapped and saved modules. */
 static void drop_prefix(struct out *o) {
     const char *before = family_prefix(o->m->arch.family);
-    for (size_t i = 0; i < o->to.tensors; i++) cut_name((char *)(uintptr_t)o->to.tensor[i].name, "base_model.model.", before);
+    for (size_t i = 0; i < o->to.tensors; i++)
+        cut_name((char *)(uintptr_t)o->to.tensor[i].name, "base_model.model.", before);
     for (size_t i = 0; i < o->count; i++) cut_name(o->wrapped[i].module, "", before);
     for (size_t i = 0; i < o->saves; i++) cut_name(o->saved[i], "", before);
 }
 
 static char *peft_write_config_text(struct out *o) {
-    const char *task = arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM" : o->vectors ? "FEATURE_EXTRACTION" : "SEQ_CLS";
+    const char *task = arch_generates(&o->m->arch) ? "SEQ_2_SEQ_LM"
+                       : o->vectors                ? "FEATURE_EXTRACTION"
+                                                   : "SEQ_CLS";
     if (peft_is_prompt(o->type)) o->values.rows = o->plan->method.module[0].size;
     json_t *own = peft_is_prompt(o->type) ? peft_prompt_keys(o->plan, o->m) : map_keys(o),
            *c = peft_write_values(o->type, &o->values);
@@ -414,16 +436,18 @@ static int peft_write_files(struct out *o, const char *config, const char *folde
     return rc;
 }
 
-/* Whether the config that the values came with still says what they are: it does not where a pooler's LoRA was folded
- * into the pooler. */
+/* Whether the config that the values came with still says what they are: it does not where a pooler's LoRA
+ * was folded into the pooler. */
 static bool origin_holds(const struct out *o, const char *origin) {
     json_t *c = origin ? json_loads(origin, 0, NULL) : NULL;
     const char *type = json_string_value(json_object_get(c, "peft_type"));
-    bool flat = o->type == PEFT_PROMPT && type && !strcmp(type, peft_type_name(PEFT_P_TUNING)), pooler = false;
+    bool flat = o->type == PEFT_PROMPT && type && !strcmp(type, peft_type_name(PEFT_P_TUNING)),
+         pooler = false;
     bool holds = type && (flat || !strcmp(type, peft_type_name(o->type)));
     const json_t *list = json_object_get(c, "modules_to_save"), *v;
     size_t i;
-    json_array_foreach(list, i, v) pooler = pooler || (json_is_string(v) && strstr(json_string_value(v), "pooler"));
+    json_array_foreach(list, i, v)
+        pooler = pooler || (json_is_string(v) && strstr(json_string_value(v), "pooler"));
     const char *task = json_string_value(json_object_get(c, "task_type"));
     if (o->vectors) holds = holds && task && !strcmp(task, "FEATURE_EXTRACTION");
     for (size_t k = 0; k < o->saves; k++) holds = holds && (pooler || !strstr(o->saved[k], "pooler"));
@@ -436,7 +460,10 @@ int export_peft(struct predictor *p, const char *base, const char *folder, struc
     int rc = predictor_make_plain(p, e);
     int prompt = rc ? -1 : peft_prompt_of(&predictor_plan(p)->method);
     if (rc) return rc;
-    struct out o = { .plan = predictor_plan(p), .m = predictor_model(p), .params = predictor_params(p), .base = base,
+    struct out o = { .plan = predictor_plan(p),
+                     .m = predictor_model(p),
+                     .params = predictor_params(p),
+                     .base = base,
                      .vectors = predictor_is_headless(p) };
     rc = peft_write_check(&o, e);
     if (rc) return rc;

@@ -14,7 +14,8 @@
 
 static const char own_name[] = "petri.safetensors";
 
-/* What says nothing in another history: the number of a run, and how the draws were made of which this is one. */
+/* What says nothing in another history: the number of a run, and how the draws were made of which this is
+ * one. */
 static void forget_history(struct run_config *c) {
     method_forget_runs(&c->method);
     if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL);
@@ -44,7 +45,8 @@ int import_petri_config(const char *file, struct run_config *out, struct err *e)
     checkpoint_close(&k);
     if (config_task_count(out) == 1) return 0;
     config_release(out);
-    return err_set(e, ERR_INPUT, "%s: of several tasks; `petri export RUN --task T --to petri` writes one of them", file);
+    return err_set(e, ERR_INPUT,
+                   "%s: of several tasks; `petri export RUN --task T --to petri` writes one of them", file);
 }
 
 int import_petri(const char *file, struct model *m, struct imported *out, struct err *e) {
@@ -67,7 +69,8 @@ int import_petri(const char *file, struct model *m, struct imported *out, struct
 
 /* ---- export ---- */
 
-int export_petri(struct predictor *p, const struct run_config *c, const char *path, char **file, struct err *e) {
+int export_petri(struct predictor *p, const struct run_config *c, const char *path, char **file,
+                 struct err *e) {
     struct run_config plain;
     char sha256[65];
     bool folder = !text_ends(path, ".safetensors");

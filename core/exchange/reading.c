@@ -38,7 +38,8 @@ enum tap reading_tap(const struct tensor_info *t) {
     return TAP_NONE;
 }
 
-int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why, struct err *e) {
+int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why,
+                   struct err *e) {
     return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\": %s", r->bag.path, t->name, why);
 }
 
@@ -58,14 +59,15 @@ real *reading_room(struct adapter_reading *r, size_t n) {
     return r->made[r->mades++] = x;
 }
 
-int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols, struct err *e) {
+int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols,
+                  struct err *e) {
     if (t->rank == 2 && t->shape[0] == rows && t->shape[1] == cols) return 0;
     if (!rows && t->rank == 1 && t->shape[0] == cols) return 0;
     if (!rows)
         return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not a vector of %zu, as the model's map wants",
                        r->bag.path, t->name, cols);
-    return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not %zu × %zu, as the model's map wants", r->bag.path, t->name,
-                   rows, cols);
+    return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" is not %zu × %zu, as the model's map wants",
+                   r->bag.path, t->name, rows, cols);
 }
 
 bool reading_copy(struct adapter_reading *r, struct bag_tensor *t) {
@@ -131,11 +133,12 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
     bool pooler = tensor_is_pooler(at);
     if (t->count != (size_t)at->rows * (size_t)at->cols || t->rank != (at->vector ? 1 : 2) ||
         (!at->vector && t->shape[0] != (size_t)at->rows))
-        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" has another shape than the model's %d × %d", r->bag.path, t->name,
-                       at->rows, at->cols);
+        return err_set(e, ERR_INPUT, "%s: tensor \"%.200s\" has another shape than the model's %d × %d",
+                       r->bag.path, t->name, at->rows, at->cols);
     t->used = true;
     if (pooler && r->m->arch.pooler_absent)
-        assembly_head(&r->to, at->role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias", t->values, t->count);
+        assembly_head(&r->to, at->role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias",
+                      t->values, t->count);
     else if (!r->to.weight[i]) r->to.weight[i] = t->values;
     return 0;
 }
@@ -145,7 +148,9 @@ int reading_base(struct adapter_reading *r, struct bag_tensor *t, const char *na
 json_t *reading_config(const char *folder, const char *file, char **path, char **text, struct err *e) {
     struct buf bytes = BUF_INIT;
     *path = file_join(folder, file);
-    json_t *config = file_read(*path, CONFIG_BYTES, &bytes, e) ? NULL : json_parse(*path, buf_text(&bytes), bytes.size, e);
+    json_t *config = file_read(*path, CONFIG_BYTES, &bytes, e)
+                         ? NULL
+                         : json_parse(*path, buf_text(&bytes), bytes.size, e);
     *text = text_string(buf_text(&bytes), bytes.size);
     buf_release(&bytes);
     if (!config || json_is_object(config)) return config;
@@ -227,7 +232,8 @@ static int reading_check_head(const struct adapter_reading *r, struct err *e) {
     for (size_t i = 0; i < COUNT_OF(parts) && r->to.heads; i++) {
         bool needed = i < 2 || (i < 4 ? dense : a->pooler_absent && !c);
         if (needed && !has_head(r, parts[i]))
-            return err_set(e, ERR_INPUT, "%s: its head is not whole: %s is neither there nor in the model's folder",
+            return err_set(e, ERR_INPUT,
+                           "%s: its head is not whole: %s is neither there nor in the model's folder",
                            r->bag.path, parts[i] + strlen("head."));
     }
     return 0;
@@ -242,7 +248,8 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
     if (base && *base) c->model = xstrdup(base);
     if (writes) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (!r->classes && (!r->m->head_w || r->vectors || head_other(&r->m->arch, r->m->head_rows))) {
-        notes_add(&r->out->assumed, "it has no head: `petri train --from` makes one, and embed, map and similarity need none");
+        notes_add(&r->out->assumed,
+                  "it has no head: `petri train --from` makes one, and embed, map and similarity need none");
         return assembly_method(&r->to, r->bag.path, &c->method, e);
     }
     if (!r->classes) {
@@ -252,16 +259,23 @@ static int reading_describe(struct adapter_reading *r, const char *base, char **
     if (reading_check_head(r, e)) return e->code;
     const char *other = r->single ? NULL : head_other(&r->m->arch, r->classes);
     if (other)
-        return err_set(e, ERR_INPUT, "%s: by %s/config.json its head %s, which a run of petri does not; use a model folder without "
-                                     "\"problem_type\" if it was trained otherwise", r->bag.path, r->m->folder, other);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: by %s/config.json its head %s, which a run of petri does not; use a model folder without "
+            "\"problem_type\" if it was trained otherwise",
+            r->bag.path, r->m->folder, other);
     *label = xcalloc((size_t)r->classes + 1, sizeof **label);
     bool named = !r->label && r->m->arch.labels == r->classes;
     for (int i = 0; i < r->classes && r->classes > 1; i++)
-        (*label)[i] = r->label ? xstrdup(r->label[i]) : named ? xstrdup(r->m->arch.label[i]) : xprintf("LABEL_%d", i);
+        (*label)[i] = r->label ? xstrdup(r->label[i])
+                      : named  ? xstrdup(r->m->arch.label[i])
+                               : xprintf("LABEL_%d", i);
     if (r->label) return assembly_method(&r->to, r->bag.path, &c->method, e);
     if (r->classes > 1)
-        notes_add(&r->out->assumed, named ? "the classes are those of the model's config"
-                                          : "nothing names the classes: they are LABEL_0, LABEL_1, \u2026 until --classes does");
+        notes_add(&r->out->assumed,
+                  named
+                      ? "the classes are those of the model's config"
+                      : "nothing names the classes: they are LABEL_0, LABEL_1, \u2026 until --classes does");
     else notes_add(&r->out->assumed, "one output: a score");
     r->out->named = r->classes > 1 ? r->out->assumed.count : 0;
     return assembly_method(&r->to, r->bag.path, &c->method, e);
@@ -276,7 +290,8 @@ static int reading_untell(struct adapter_reading *r, const struct predictor_part
     struct predictor *told = r->out->predictor;
     r->out->predictor = predictor_new(parts, e);
     if (r->out->predictor)
-        memcpy(predictor_values(r->out->predictor), predictor_params(told), predictor_plan(told)->trained * sizeof(real));
+        memcpy(predictor_values(r->out->predictor), predictor_params(told),
+               predictor_plan(told)->trained * sizeof(real));
     predictor_free(told);
     return r->out->predictor ? 0 : e->code;
 }
@@ -296,7 +311,8 @@ int reading_build(struct adapter_reading *r, const char *base, struct err *e) {
         rc = r->out->predictor ? 0 : err_prefix(e, "%s", r->bag.path);
     }
     if (!rc)
-        rc = assembly_fill(&r->to, r->bag.path, predictor_plan(r->out->predictor), predictor_values(r->out->predictor), e);
+        rc = assembly_fill(&r->to, r->bag.path, predictor_plan(r->out->predictor),
+                           predictor_values(r->out->predictor), e);
     if (!rc) rc = reading_untell(r, &parts, e);
     for (int i = 0; label && i < r->classes; i++) free(label[i]);
     free(label);

@@ -1,4 +1,5 @@
-/* An adapter on its way into a model: what the readers of folders share (reading.c).  Private to core/exchange. */
+/* An adapter on its way into a model: what the readers of folders share (reading.c).  Private to
+ * core/exchange. */
 #ifndef CORE_EXCHANGE_READING_H
 #define CORE_EXCHANGE_READING_H
 
@@ -26,15 +27,17 @@ void reading_release(struct adapter_reading *r);
 /* Returns n values that live as long as the reading, or NULL without memory. */
 real *reading_room(struct adapter_reading *r, size_t n);
 
-/* The place of a map by its module's name as a base model has it, or NULL; the tap that is its output, TAP_NONE where no
- * method changes it. */
+/* The place of a map by its module's name as a base model has it, or NULL; the tap that is its output,
+ * TAP_NONE where no method changes it. */
 const struct tensor_info *reading_map(const struct model *m, const char *module);
 enum tap reading_tap(const struct tensor_info *map);
 
 /* ERR_INPUT about a tensor. */
-int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why, struct err *e);
+int reading_refuse(const struct adapter_reading *r, const struct bag_tensor *t, const char *why,
+                   struct err *e);
 /* rows 0: of a vector. */
-int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols, struct err *e);
+int reading_shape(const struct adapter_reading *r, const struct bag_tensor *t, size_t rows, size_t cols,
+                  struct err *e);
 /* Takes what the library writes of a tensor that is there under its own name too; false: it is not such a
  * copy. */
 bool reading_copy(struct adapter_reading *r, struct bag_tensor *t);
@@ -65,7 +68,8 @@ int reading_check_keys(const char *path, const json_t *config, const char *known
                        struct err *e);
 int reading_refuse_key(const char *path, const char *key, const json_t *v, const char *why, struct err *e);
 
-/* The description and the predictor, of all that was found.  base: what the run is to call its model, or NULL. */
+/* The description and the predictor, of all that was found.  base: what the run is to call its model, or
+ * NULL. */
 int reading_build(struct adapter_reading *r, const char *base, struct err *e);
 
 #endif

@@ -47,8 +47,9 @@ int writing_order(struct adapter_writing *w, const char *library, struct err *e)
     if (w->tensors) qsort(w->tensor, w->tensors, sizeof *w->tensor, writing_by_name);
     for (size_t i = 1; i < w->tensors; i++)
         if (!strcmp(w->tensor[i - 1].name, w->tensor[i].name))
-            return err_set(e, ERR_USAGE, "cannot be written for %s: two modules are at one place, where it has one: %s", library,
-                           w->tensor[i].name);
+            return err_set(e, ERR_USAGE,
+                           "cannot be written for %s: two modules are at one place, where it has one: %s",
+                           library, w->tensor[i].name);
     return 0;
 }
 

@@ -21,8 +21,8 @@ void writing_add(struct adapter_writing *w, char *name, size_t rows, size_t cols
  * that is split. */
 void writing_part(struct adapter_writing *w, char *name, const struct file_part *p,
                   const struct plan_tensor *t, const real *params, int n);
-/* Puts them in the order of their names.  ERR_USAGE where two have one name: of two modules at one place, where the
- * library has room for one. */
+/* Puts them in the order of their names.  ERR_USAGE where two have one name: of two modules at one place,
+ * where the library has room for one. */
 int writing_order(struct adapter_writing *w, const char *library, struct err *e);
 /* The name of a tap's map in files of models with a head, without ".weight"; caller frees. */
 char *writing_map(const struct model *m, enum tap tap, int stack, int site, int layer);

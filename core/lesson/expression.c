@@ -11,7 +11,16 @@
 enum { DEPTH = 40 };
 
 struct expression {
-    enum { IS_NUMBER, IS_VALUE, IS_QUANTITY, IS_NEGATED, IS_SUM, IS_DIFFERENCE, IS_PRODUCT, IS_QUOTIENT } kind;
+    enum {
+        IS_NUMBER,
+        IS_VALUE,
+        IS_QUANTITY,
+        IS_NEGATED,
+        IS_SUM,
+        IS_DIFFERENCE,
+        IS_PRODUCT,
+        IS_QUOTIENT
+    } kind;
     double number;
     int step; /* of a value */
     enum quantity quantity;
@@ -87,8 +96,8 @@ static int read_quoted(struct expression_reader *r, char **out) {
 static int expression_unknown(struct expression_reader *r, const char *name, bool run) {
     const char *near = r->names->nearest(r->names->self, name, run);
     if (!near && !run) near = quantity_nearest(name);
-    return err_set(r->e, ERR_INPUT, "\"%s\": no %s of that name stands before this%s%s%s", name, run ? "run" : "value",
-                   near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+    return err_set(r->e, ERR_INPUT, "\"%s\": no %s of that name stands before this%s%s%s", name,
+                   run ? "run" : "value", near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
 }
 
 static int read_run(struct expression_reader *r, struct expression_argument *a) {
@@ -101,7 +110,8 @@ static int read_run(struct expression_reader *r, struct expression_argument *a) 
     return rc;
 }
 
-static int read_argument(struct expression_reader *r, enum quantity_takes takes, struct expression_argument *a) {
+static int read_argument(struct expression_reader *r, enum quantity_takes takes,
+                         struct expression_argument *a) {
     skip_blanks(r);
     switch (takes) {
     case QUANTITY_SUBJECT:
@@ -122,7 +132,8 @@ static int read_arguments(struct expression_reader *r, const struct quantity_row
     int most = 0;
     while (most < QUANTITY_MOST && row->takes[most] != QUANTITY_NOTHING) most++;
     for (skip_blanks(r); *r->at != ')';) {
-        if (x->count == most) return err_set(r->e, ERR_INPUT, "\"%s\" is written %s", row->name, row->written);
+        if (x->count == most)
+            return err_set(r->e, ERR_INPUT, "\"%s\" is written %s", row->name, row->written);
         if (read_argument(r, row->takes[x->count], &x->argument[x->count])) {
             x->count++; /* what it has is freed */
             return r->e->code;
@@ -133,7 +144,8 @@ static int read_arguments(struct expression_reader *r, const struct quantity_row
         else if (*r->at != ')') return expression_expected(r, "\",\" or \")\"");
     }
     r->at++;
-    return x->count < row->least ? err_set(r->e, ERR_INPUT, "\"%s\" is written %s", row->name, row->written) : 0;
+    return x->count < row->least ? err_set(r->e, ERR_INPUT, "\"%s\" is written %s", row->name, row->written)
+                                 : 0;
 }
 
 /* A name is a value, or with a parenthesis behind it a quantity. */
@@ -149,7 +161,8 @@ static struct expression *read_named(struct expression_reader *r) {
         r->at++;
         if (x->quantity == QUANTITIES) {
             const char *near = quantity_nearest(name);
-            rc = err_set(r->e, ERR_INPUT, "\"%s\": there is no such quantity%s%s%s", name, near ? "; is \"" : "", near ? near : "",
+            rc = err_set(r->e, ERR_INPUT, "\"%s\": there is no such quantity%s%s%s", name,
+                         near ? "; is \"" : "", near ? near : "",
                          near ? "\" meant?" : " (docs/lessons.md lists them)");
         } else {
             rc = read_arguments(r, quantity_row(x->quantity), x);
@@ -229,10 +242,15 @@ static struct expression *read_chain(struct expression_reader *r, const char *si
     return x;
 }
 
-static struct expression *read_product(struct expression_reader *r) { return read_chain(r, "*/", IS_PRODUCT, read_factor); }
-static struct expression *read_sum(struct expression_reader *r) { return read_chain(r, "+-", IS_SUM, read_product); }
+static struct expression *read_product(struct expression_reader *r) {
+    return read_chain(r, "*/", IS_PRODUCT, read_factor);
+}
+static struct expression *read_sum(struct expression_reader *r) {
+    return read_chain(r, "+-", IS_SUM, read_product);
+}
 
-int expression_read(struct expression **out, const char *text, const struct expression_names *names, struct err *e) {
+int expression_read(struct expression **out, const char *text, const struct expression_names *names,
+                    struct err *e) {
     struct expression_reader r = { text, 0, names, e };
     *out = read_sum(&r);
     if (!*out) return e->code;
@@ -245,14 +263,17 @@ int expression_read(struct expression **out, const char *text, const struct expr
 
 /* ---- values ---- */
 
-static int quantity_value(const struct expression *x, const struct expression_values *from, double *out, struct err *e) {
+static int quantity_value(const struct expression *x, const struct expression_values *from, double *out,
+                          struct err *e) {
     double number[EXPRESSION_ARGUMENTS] = { 0 };
     for (int i = 0; i < x->count; i++)
-        if (x->argument[i].value && expression_value(x->argument[i].value, from, &number[i], e)) return e->code;
+        if (x->argument[i].value && expression_value(x->argument[i].value, from, &number[i], e))
+            return e->code;
     return from->quantity(from->self, x->quantity, x->argument, number, x->count, out, e);
 }
 
-int expression_value(const struct expression *x, const struct expression_values *from, double *out, struct err *e) {
+int expression_value(const struct expression *x, const struct expression_values *from, double *out,
+                     struct err *e) {
     double a = 0, b = 0;
     if (x->kind == IS_NUMBER) return *out = x->number, 0;
     if (x->kind == IS_VALUE) return from->value(from->self, x->step, out, e);

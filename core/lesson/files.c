@@ -14,14 +14,15 @@ static size_t lesson_names(char ***out) { return assets_files("lessons", ending,
 
 char *lesson_file(const char *typed, struct err *e) {
     if (file_exists(typed) && !file_is_folder(typed)) return xstrdup(typed);
-    char *inside = xprintf("lessons/%s%s", typed, ending), *found = strchr(typed, '/') ? NULL : assets_find(inside);
+    char *inside = xprintf("lessons/%s%s", typed, ending),
+         *found = strchr(typed, '/') ? NULL : assets_find(inside);
     free(inside);
     if (found) return found;
     char **name;
     size_t n = lesson_names(&name);
     const char *near = text_nearest(typed, (const char *const *)name, n);
-    err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor a lesson%s%s%s", typed, near ? "; is \"" : " (petri learn --list has them)",
-            near ? near : "", near ? "\" meant?" : "");
+    err_set(e, ERR_NOT_FOUND, "\"%s\": neither a file nor a lesson%s%s%s", typed,
+            near ? "; is \"" : " (petri learn --list has them)", near ? near : "", near ? "\" meant?" : "");
     assets_free(name, n);
     return NULL;
 }

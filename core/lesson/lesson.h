@@ -1,5 +1,5 @@
-/* A lesson: a file of steps of text, ask, run, let, check, show, answer, change and code (docs/lessons.md has the
- * grammar), read whole and checked before anything of it is shown or run.
+/* A lesson: a file of steps of text, ask, run, let, check, show, answer, change and code (docs/lessons.md has
+ * the grammar), read whole and checked before anything of it is shown or run.
  *
  * In read.c; finding files in files.c. */
 #ifndef CORE_LESSON_LESSON_H
@@ -29,7 +29,8 @@ bool lesson_computes(const struct lesson_step *s);
 
 enum { LESSON_CHOICES = 9, LESSON_NAME = 40, LESSON_SEEDS = 32, LESSON_SHOWN = 4 };
 
-/* Lines joined to one, to be wrapped; or one kept as it is (a formula, a drawing).  Holds {name} as the file has it. */
+/* Lines joined to one, to be wrapped; or one kept as it is (a formula, a drawing).  Holds {name} as the file
+ * has it. */
 struct lesson_paragraph {
     bool kept;
     char *text;
@@ -50,12 +51,13 @@ struct lesson_step {
     enum lesson_kind kind;
     int line;           /* where in the file, from 1 */
     char *name;         /* ask, answer, run, let, check; else NULL */
-    char *head;         /* text: its heading; run: its options; show: the screen; code: file and function; map: the
-                         * file of points; else NULL */
+    char *head; /* text: its heading; run: its options; show: the screen; code: file and function; map: the
+                 * file of points; else NULL */
     int of;             /* answer: the ask's step; run: the run that it is again; else -1 */
     char right;         /* answer: the right choice; */
     char otherwise;     /* the right one where value is outside its band; 0: the answer has no condition */
-    struct expression *value, *low, *high; /* let, check, and answer with a condition; low or high NULL: without that end */
+    struct expression *value, *low,
+        *high; /* let, check, and answer with a condition; low or high NULL: without that end */
     bool strict;        /* of a band: the end itself is outside (above X, below X) */
     int show[LESSON_SHOWN], shows; /* steps of the runs that a screen is to show */
     struct lesson_map_of map[LESSON_SHOWN];
@@ -78,29 +80,31 @@ struct lesson {
     struct lesson_step *step;
 };
 
-/* Reads a file.  ERR_INPUT names file, line, word and what would be right; then *out is empty.  lesson_release. */
+/* Reads a file.  ERR_INPUT names file, line, word and what would be right; then *out is empty.
+ * lesson_release. */
 int lesson_read(struct lesson *out, const char *path, struct err *e);
 /* The same of bytes; `path` stands in messages. */
 int lesson_parse(struct lesson *out, const char *path, const char *bytes, size_t n, struct err *e);
 void lesson_release(struct lesson *l);
 /* The step of that name and kind before step `before`, or -1. */
 int lesson_find(const struct lesson *l, int before, enum lesson_kind kind, const char *name);
-/* What {name} may be where no step has the name: what the lesson's runs are trained on, and the folder of its file. */
+/* What {name} may be where no step has the name: what the lesson's runs are trained on, and the folder of its
+ * file. */
 enum lesson_word { LESSON_MODEL, LESSON_TASK, LESSON_FOLDER, LESSON_WORDS };
 /* Returns which of them a name is, or LESSON_WORDS. */
 enum lesson_word lesson_word_named(const char *name);
 /* The let, check or run that {name} stands for in step `at`, or -1. */
 int lesson_named(const struct lesson *l, int at, const char *name);
 
-/* A {name} in a text that was read: where `at` begins with one, its bytes, with the name (LESSON_NAME) and whether a
- * percent sign followed it, "{acc%}"; 0: none begins here. */
+/* A {name} in a text that was read: where `at` begins with one, its bytes, with the name (LESSON_NAME) and
+ * whether a percent sign followed it, "{acc%}"; 0: none begins here. */
 size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent);
 
-/* The file of a lesson: a path that exists, or lessons/NAME.lesson where assets lie; caller frees.  NULL with *e
- * (ERR_NOT_FOUND), which names the nearest. */
+/* The file of a lesson: a path that exists, or lessons/NAME.lesson where assets lie; caller frees.  NULL with
+ * *e (ERR_NOT_FOUND), which names the nearest. */
 char *lesson_file(const char *typed, struct err *e);
-/* All lessons that assets have, in their order; one that cannot be read is left out, and *e says why of the first.  Owned:
- * lesson_list_free. */
+/* All lessons that assets have, in their order; one that cannot be read is left out, and *e says why of the
+ * first.  Owned: lesson_list_free. */
 int lesson_list(struct lesson **out, struct err *e);
 void lesson_list_free(struct lesson *l, int n);
 

@@ -87,7 +87,8 @@ void lesson_progress_copy(struct lesson_progress *to, const struct lesson_progre
 
 struct lesson_progress *lesson_progress_clone(const struct lesson_progress *p) {
     struct lesson_progress *new = xcalloc(1, sizeof *new);
-    *new = (struct lesson_progress){ .steps = p->steps, .of = xcalloc((size_t)p->steps + 1, sizeof *new->of) };
+    *new = (struct lesson_progress){ .steps = p->steps,
+                                     .of = xcalloc((size_t)p->steps + 1, sizeof *new->of) };
     lesson_progress_copy(new, p);
     return new;
 }
@@ -121,13 +122,15 @@ char lesson_right(const struct lesson *l, const struct lesson_progress *p, int s
     return r->state != LESSON_DONE ? 0 : r->ok ? s->right : s->otherwise;
 }
 
-void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low, double high) {
+void lesson_set_value(const struct lesson *l, struct lesson_progress *p, int step, double value, double low,
+                      double high) {
     struct lesson_result *r = &p->of[step];
     r->state = LESSON_DONE;
     r->value = value;
     r->low = low;
     r->high = high;
-    r->ok = l->step[step].strict ? value > low && value < high : value >= low && value <= high; /* not of NaN */
+    r->ok = l->step[step].strict ? value > low && value < high
+                                 : value >= low && value <= high; /* not of NaN */
 }
 
 void lesson_set_map(struct lesson_progress *p, int step, struct lesson_map *map) {
@@ -180,7 +183,8 @@ static void add_filled(const struct lesson_result *r, bool run, bool percent, bo
 }
 
 /* Model, task or folder. */
-static void add_lesson_word(const struct lesson *l, const struct lesson_progress *p, enum lesson_word word, bool kept, struct buf *b) {
+static void add_lesson_word(const struct lesson *l, const struct lesson_progress *p, enum lesson_word word,
+                            bool kept, struct buf *b) {
     const char *end = strrchr(l->path, '/'), *known = word == LESSON_MODEL ? p->model : p->task;
     char *folder = end ? xstrndup(l->path, (size_t)(end - l->path)) : xstrdup(".");
     const char *text = word == LESSON_FOLDER ? folder : known ? known : "\u2026";
@@ -189,7 +193,8 @@ static void add_lesson_word(const struct lesson *l, const struct lesson_progress
     free(folder);
 }
 
-char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text, bool kept) {
+char *lesson_fill(const struct lesson *l, const struct lesson_progress *p, int step, const char *text,
+                  bool kept) {
     struct buf b = BUF_INIT;
     while (*text) {
         char name[LESSON_NAME];
@@ -238,24 +243,29 @@ char *lesson_command(const struct lesson *l, const struct lesson_progress *p, in
 
 static void read_result(struct lesson_result *r, const struct lesson_step *s, const json_t *v) {
     const json_t *runs = json_object_get(v, "runs"), *given = json_object_get(v, "given");
-    const char *chosen = json_string_value(json_object_get(v, "chosen")), *note = json_string_value(json_object_get(v, "note"));
+    const char *chosen = json_string_value(json_object_get(v, "chosen")),
+               *note = json_string_value(json_object_get(v, "note"));
     if (s->kind == LESSON_RUN && note) xreplace(&r->note, note);
     if (s->kind == LESSON_RUN && json_array_size(runs) <= LESSON_SEEDS)
-        for (size_t i = 0; i < json_array_size(runs); i++) r->run[r->runs++] = json_integer_value(json_array_get(runs, i));
+        for (size_t i = 0; i < json_array_size(runs); i++)
+            r->run[r->runs++] = json_integer_value(json_array_get(runs, i));
     if (s->kind == LESSON_RUN && r->runs) r->state = LESSON_DONE;
     for (size_t i = 0; s->kind == LESSON_ASK && i < json_array_size(given) && i < (size_t)s->choices; i++) {
         json_int_t n = json_integer_value(json_array_get(given, i));
         r->given[i] = n > 0 && n < 1000000 ? (int)n : 0;
     }
-    if (s->kind == LESSON_ASK && chosen && chosen[0] >= 'a' && chosen[0] < 'a' + s->choices && !chosen[1] && r->given[chosen[0] - 'a'] > 0)
+    if (s->kind == LESSON_ASK && chosen && chosen[0] >= 'a' && chosen[0] < 'a' + s->choices && !chosen[1] &&
+        r->given[chosen[0] - 'a'] > 0)
         r->chosen = chosen[0];
 }
 
 /* What a computed value and its band are: infinite ends are absent. */
 static void read_value(const struct lesson *l, struct lesson_progress *p, int step, const json_t *v) {
-    const json_t *value = json_object_get(v, "value"), *low = json_object_get(v, "low"), *high = json_object_get(v, "high");
+    const json_t *value = json_object_get(v, "value"), *low = json_object_get(v, "low"),
+                 *high = json_object_get(v, "high");
     if (!json_is_number(value)) return;
-    lesson_set_value(l, p, step, json_number_value(value), json_is_number(low) ? json_number_value(low) : -INFINITY,
+    lesson_set_value(l, p, step, json_number_value(value),
+                     json_is_number(low) ? json_number_value(low) : -INFINITY,
                      json_is_number(high) ? json_number_value(high) : INFINITY);
 }
 
@@ -279,11 +289,13 @@ static bool same_or_unknown(const char *a, const char *b) { return !a || !b || !
 
 void lesson_progress_read(struct lesson_progress *p, const struct lesson *l, const char *json, size_t n) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object_get(all, l->name);
+    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL,
+           *own = json_object_get(all, l->name);
     const char *sha256 = json_string_value(json_object_get(own, "sha256"));
     if (sha256 && !strcmp(sha256, l->sha256)) {
         const json_t *steps = json_object_get(own, "steps");
-        const char *model = json_string_value(json_object_get(own, "model")), *task = json_string_value(json_object_get(own, "task"));
+        const char *model = json_string_value(json_object_get(own, "model")),
+                   *task = json_string_value(json_object_get(own, "task"));
         bool same = same_or_unknown(p->model, model) && same_or_unknown(p->task, task);
         if (same) lesson_progress_on(p, p->model ? p->model : model, p->task ? p->task : task);
         p->at = same ? limited(json_object_get(own, "at"), l->steps - 1) : 0;
@@ -324,9 +336,11 @@ static json_t *result_json(const struct lesson_result *r, const struct lesson_st
     return v;
 }
 
-void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json, size_t n, struct buf *out) {
+void lesson_progress_write(const struct lesson_progress *p, const struct lesson *l, const char *json,
+                           size_t n, struct buf *out) {
     struct err unused = ERR_INIT;
-    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object(), *steps = json_object();
+    json_t *all = n ? json_parse("what is kept of lessons", json, n, &unused) : NULL, *own = json_object(),
+           *steps = json_object();
     if (!json_is_object(all)) {
         json_decref(all);
         all = json_object();

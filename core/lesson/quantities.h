@@ -1,28 +1,62 @@
-/* The quantities that a lesson may ask of a model, a method or a run: their names, what they take, what they are.
+/* The quantities that a lesson may ask of a model, a method or a run: their names, what they take, what they
+ * are.
  *
- * The table is what the reader checks by and what docs/lessons.md lists; what computes them is in app/lesson. */
+ * The table is what the reader checks by and what docs/lessons.md lists; what computes them is in
+ * app/lesson. */
 #ifndef CORE_LESSON_QUANTITIES_H
 #define CORE_LESSON_QUANTITIES_H
 
 enum quantity {
     /* of the model */
-    QUANTITY_WIDTH, QUANTITY_LAYERS, QUANTITY_HEADS, QUANTITY_INNER, QUANTITY_VALUES,
+    QUANTITY_WIDTH,
+    QUANTITY_LAYERS,
+    QUANTITY_HEADS,
+    QUANTITY_INNER,
+    QUANTITY_VALUES,
     /* of a method on it */
     QUANTITY_COUNT,
     /* of a run's record */
-    QUANTITY_TRAINED, QUANTITY_STEPS, QUANTITY_BEST, QUANTITY_LOSS, QUANTITY_LOSS_MEAN, QUANTITY_RECORD, QUANTITY_SAME, QUANTITY_WHY,
+    QUANTITY_TRAINED,
+    QUANTITY_STEPS,
+    QUANTITY_BEST,
+    QUANTITY_LOSS,
+    QUANTITY_LOSS_MEAN,
+    QUANTITY_RECORD,
+    QUANTITY_SAME,
+    QUANTITY_WHY,
     /* of several seeds */
-    QUANTITY_LOWEST, QUANTITY_HIGHEST, QUANTITY_WINS, QUANTITY_GAP, QUANTITY_GAP_LOW, QUANTITY_GAP_HIGH,
+    QUANTITY_LOWEST,
+    QUANTITY_HIGHEST,
+    QUANTITY_WINS,
+    QUANTITY_GAP,
+    QUANTITY_GAP_LOW,
+    QUANTITY_GAP_HIGH,
     QUANTITY_GAP_WIDTH,
     /* of how rows lie, and of several tasks */
-    QUANTITY_PURITY, QUANTITY_SILHOUETTE, QUANTITY_RETRIEVED_PURITY, QUANTITY_RETRIEVED_SILHOUETTE,
-    QUANTITY_RETRIEVER_LAYER, QUANTITY_OWN_PROTOTYPE, QUANTITY_ALIKE,
+    QUANTITY_PURITY,
+    QUANTITY_SILHOUETTE,
+    QUANTITY_RETRIEVED_PURITY,
+    QUANTITY_RETRIEVED_SILHOUETTE,
+    QUANTITY_RETRIEVER_LAYER,
+    QUANTITY_OWN_PROTOTYPE,
+    QUANTITY_ALIKE,
     /* of points in a file beside the lesson, and their map */
-    QUANTITY_MAP_SIZE, QUANTITY_MAP_GAP, QUANTITY_MAP_KEPT, QUANTITY_MAP_KL,
+    QUANTITY_MAP_SIZE,
+    QUANTITY_MAP_GAP,
+    QUANTITY_MAP_KEPT,
+    QUANTITY_MAP_KL,
     /* inside */
-    QUANTITY_DELTA, QUANTITY_DELTA_SHARE, QUANTITY_DW, QUANTITY_UV, QUANTITY_RANK, QUANTITY_FOLDED,
+    QUANTITY_DELTA,
+    QUANTITY_DELTA_SHARE,
+    QUANTITY_DW,
+    QUANTITY_UV,
+    QUANTITY_RANK,
+    QUANTITY_FOLDED,
     /* of a prefix */
-    QUANTITY_LAMBDA, QUANTITY_LAMBDA_LEAST, QUANTITY_LAMBDA_MOST, QUANTITY_GATE_GAP,
+    QUANTITY_LAMBDA,
+    QUANTITY_LAMBDA_LEAST,
+    QUANTITY_LAMBDA_MOST,
+    QUANTITY_GATE_GAP,
     QUANTITIES
 };
 

@@ -11,7 +11,8 @@
 
 enum { FILE_BYTES = 1 << 18, STEPS = 200, LINE_BYTES = 600 };
 
-static const char *const kinds[LESSON_KINDS] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code", "map" };
+static const char *const kinds[LESSON_KINDS] = { "text",  "ask",  "answer", "run",  "let",
+                                                 "check", "show", "change", "code", "map" };
 
 bool lesson_computes(const struct lesson_step *s) { return s->value || s->kind == LESSON_MAP; }
 
@@ -88,21 +89,24 @@ static char *take_word(const char **at) {
     return n ? xstrndup(s, n) : NULL;
 }
 
-/* Letters, digits and "_", a small letter first; unlike those before it, where questions are apart from values and runs. */
+/* Letters, digits and "_", a small letter first; unlike those before it, where questions are apart from
+ * values and runs. */
 static int lesson_take_name(struct lesson_reader *r, const char **at, struct lesson_step *s) {
     s->name = take_word(at);
     if (!s->name) return lesson_refuse(r, "\"%s\" is followed by a name", kinds[s->kind]);
     size_t n = strlen(s->name);
     bool fine = islower((unsigned char)s->name[0]) && n < LESSON_NAME;
-    for (size_t i = 0; fine && i < n; i++) fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) ||
-        s->name[i] == '_';
-    if (!fine) return lesson_refuse(r, "\"%.60s\" is no name: small letters, digits and _, a letter first, fewer than %d", s->name,
-                                    LESSON_NAME);
+    for (size_t i = 0; fine && i < n; i++)
+        fine = islower((unsigned char)s->name[i]) || isdigit((unsigned char)s->name[i]) || s->name[i] == '_';
+    if (!fine)
+        return lesson_refuse(
+            r, "\"%.60s\" is no name: small letters, digits and _, a letter first, fewer than %d", s->name,
+            LESSON_NAME);
     if (s->kind == LESSON_ANSWER) return 0;
     bool ask = s->kind == LESSON_ASK;
     for (int i = 0; i + 1 < r->l->steps; i++)
-        if (r->l->step[i].name && r->l->step[i].kind != LESSON_ANSWER && (r->l->step[i].kind == LESSON_ASK) == ask &&
-            !strcmp(r->l->step[i].name, s->name))
+        if (r->l->step[i].name && r->l->step[i].kind != LESSON_ANSWER &&
+            (r->l->step[i].kind == LESSON_ASK) == ask && !strcmp(r->l->step[i].name, s->name))
             return lesson_refuse(r, "\"%s\" is the name of line %d too", s->name, r->l->step[i].line);
     return 0;
 }
@@ -140,7 +144,8 @@ static int take_band(struct lesson_reader *r, char *text, struct lesson_step *s)
     if (!at) return lesson_refuse(r, "\"%s\": a band is missing: is X, in X to Y, above X or below X", text);
     char *band = at + strlen(bands[kind]) + 2, *to = NULL;
     *at = '\0';
-    if (kind == 1 && !(to = find_word(band, "to"))) return lesson_refuse(r, "\"in %s\": a band is in X to Y", band);
+    if (kind == 1 && !(to = find_word(band, "to")))
+        return lesson_refuse(r, "\"in %s\": a band is in X to Y", band);
     if (to) *to = '\0';
     s->strict = kind > 1;
     int rc = take_expression(r, text, &s->value);
@@ -156,8 +161,9 @@ static int take_band(struct lesson_reader *r, char *text, struct lesson_step *s)
 static int take_equals(struct lesson_reader *r, const char **at, const struct lesson_step *s) {
     char *word = take_word(at);
     bool fine = word && !strcmp(word, "=");
-    int rc = fine ? 0 : lesson_refuse(r, "\"%s\": \"=\" is expected behind \"%s %s\"", word ? word : "the line's end", kinds[s->kind],
-                                      s->name);
+    int rc = fine ? 0
+                  : lesson_refuse(r, "\"%s\": \"=\" is expected behind \"%s %s\"",
+                                  word ? word : "the line's end", kinds[s->kind], s->name);
     free(word);
     return rc;
 }
@@ -170,37 +176,44 @@ static int lesson_take_run(struct lesson_reader *r, const char *at, struct lesso
         int rc = 0;
         if (s->of < 0) {
             const char *near = of ? nearest_name(r, of, true) : NULL;
-            rc = lesson_refuse(r, "\"%s\": no run of that name stands before this%s%s%s", of ? of : "", near ? "; is \"" : "",
-                               near ? near : "",
-                               near ? "\" meant?" : "");
+            rc = lesson_refuse(r, "\"%s\": no run of that name stands before this%s%s%s", of ? of : "",
+                               near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
         }
         free(of);
         if (rc) return rc;
     }
     if (*at && *at != '-') {
         char *word = take_word(&at);
-        int rc = lesson_refuse(r, "\"%s\": a run is options of petri train, \"--steps 40\", or \"again NAME\" with some", word);
+        int rc = lesson_refuse(
+            r, "\"%s\": a run is options of petri train, \"--steps 40\", or \"again NAME\" with some", word);
         free(word);
         return rc;
     }
     s->head = xstrdup(at);
-    return s->of < 0 && !*at ? lesson_refuse(r, "\"run %s =\" is followed by options of petri train", s->name) : 0;
+    return s->of < 0 && !*at ? lesson_refuse(r, "\"run %s =\" is followed by options of petri train", s->name)
+                             : 0;
 }
 
 static int take_shown(struct lesson_reader *r, const char *at, struct lesson_step *s) {
-    static const char *const screens[] = { "compose", "train", "runs", "compare", "heatmap", "map", "detail" };
+    static const char *const screens[] = {
+        "compose", "train", "runs", "compare", "heatmap", "map", "detail"
+    };
     char *word = s->head = take_word(&at);
     size_t i = 0;
     while (word && i < COUNT_OF(screens) && strcmp(word, screens[i])) i++;
     if (!word || i == COUNT_OF(screens)) {
         const char *near = word ? text_nearest(word, screens, COUNT_OF(screens)) : NULL;
-        return lesson_refuse(r, "\"%s\" is no screen that a lesson shows: compose, train, runs, compare, heatmap, map or detail%s%s%s",
-                             word ? word : "", near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
+        return lesson_refuse(r,
+                             "\"%s\" is no screen that a lesson shows: compose, train, runs, compare, "
+                             "heatmap, map or detail%s%s%s",
+                             word ? word : "", near ? "; is \"" : "", near ? near : "",
+                             near ? "\" meant?" : "");
     }
     for (char *run; (run = take_word(&at));) {
         int step = lesson_find(r->l, r->l->steps - 1, LESSON_RUN, run), rc = 0;
         if (step < 0) rc = lesson_refuse(r, "\"%s\": no run of that name stands before this", run);
-        else if (s->shows == LESSON_SHOWN) rc = lesson_refuse(r, "\"%s\": at most %d runs are shown", run, LESSON_SHOWN);
+        else if (s->shows == LESSON_SHOWN)
+            rc = lesson_refuse(r, "\"%s\": at most %d runs are shown", run, LESSON_SHOWN);
         else s->show[s->shows++] = step;
         free(run);
         if (rc) return rc;
@@ -213,7 +226,8 @@ static int take_letter(struct lesson_reader *r, const char *at, const struct les
     *out = at[0];
     for (int i = 0; i < ask->choices; i++)
         if (at[0] == ask->choice[i].letter && !at[1]) return 0;
-    return lesson_refuse(r, "\"%s\": the right answer is the letter of one of %s's %d choices", at, s->name, ask->choices);
+    return lesson_refuse(r, "\"%s\": the right answer is the letter of one of %s's %d choices", at, s->name,
+                         ask->choices);
 }
 
 /* LETTER, or LETTER if EXPRESSION BAND, else LETTER. */
@@ -223,7 +237,8 @@ static int lesson_take_right(struct lesson_reader *r, char *at, struct lesson_st
     char *when = find_word(at, "if"), *other = when ? find_word(when + 1, "else") : NULL;
     if (!when) return take_letter(r, at, s, &s->right);
     if (!other || other[-1] != ',')
-        return lesson_refuse(r, "\"%s\": write an answer with a condition as LETTER if EXPRESSION BAND, else LETTER", at);
+        return lesson_refuse(
+            r, "\"%s\": write an answer with a condition as LETTER if EXPRESSION BAND, else LETTER", at);
     *when = other[-1] = '\0';
     int rc = take_letter(r, at, s, &s->right);
     if (!rc) rc = take_letter(r, other + strlen(" else "), s, &s->otherwise);
@@ -240,11 +255,17 @@ static int take_maps(struct lesson_reader *r, const char *at, struct lesson_step
         if (colon) *colon++ = '\0';
         bool fine = text_to_double(word, &of.perplexity) && of.perplexity >= 1;
         if (colon) fine = fine && text_to_int(colon, &of.seed) && of.seed >= 0;
-        if (!fine) rc = lesson_refuse(r, "\"%s\": a map is PERPLEXITY or PERPLEXITY:SEED, a number of at least 1 and an integer", word);
-        else if (s->maps == LESSON_SHOWN) rc = lesson_refuse(r, "\"%s\": at most %d maps are shown", word, LESSON_SHOWN);
+        if (!fine)
+            rc = lesson_refuse(
+                r, "\"%s\": a map is PERPLEXITY or PERPLEXITY:SEED, a number of at least 1 and an integer",
+                word);
+        else if (s->maps == LESSON_SHOWN)
+            rc = lesson_refuse(r, "\"%s\": at most %d maps are shown", word, LESSON_SHOWN);
         else s->map[s->maps++] = of;
     }
-    return rc || s->maps ? rc : lesson_refuse(r, "\"map\" is followed by a file of points and the perplexity of each map");
+    return rc || s->maps
+               ? rc
+               : lesson_refuse(r, "\"map\" is followed by a file of points and the perplexity of each map");
 }
 
 /* What follows the keyword of a step. */
@@ -256,25 +277,31 @@ static int take_step(struct lesson_reader *r, enum lesson_kind kind, const char 
     const char *at = rest;
     if (kind == LESSON_TEXT || kind == LESSON_CODE || kind == LESSON_CHANGE) {
         s->head = *rest ? xstrdup(rest) : NULL;
-        return kind == LESSON_CODE && !*rest ? lesson_refuse(r, "\"code\" is followed by a file and a function") : 0;
+        return kind == LESSON_CODE && !*rest
+                   ? lesson_refuse(r, "\"code\" is followed by a file and a function")
+                   : 0;
     }
     if (kind == LESSON_SHOW) return take_shown(r, at, s);
     if (kind == LESSON_MAP) return take_maps(r, at, s);
     int rc = lesson_take_name(r, &at, s);
     if (rc) return rc;
-    if (kind == LESSON_ASK) return *at ? lesson_refuse(r, "\"%s\": the question stands in the lines below, indented", at) : 0;
+    if (kind == LESSON_ASK)
+        return *at ? lesson_refuse(r, "\"%s\": the question stands in the lines below, indented", at) : 0;
     rc = take_equals(r, &at, s);
     if (rc || kind == LESSON_RUN) return rc ? rc : lesson_take_run(r, at, s);
     char *copy = xstrdup(at);
-    rc = kind == LESSON_ANSWER ? lesson_take_right(r, copy, s) : kind == LESSON_CHECK ? take_band(r, copy, s)
-                                                                                      : take_expression(r, copy, &s->value);
+    rc = kind == LESSON_ANSWER  ? lesson_take_right(r, copy, s)
+         : kind == LESSON_CHECK ? take_band(r, copy, s)
+                                : take_expression(r, copy, &s->value);
     free(copy);
     return rc;
 }
 
-static int lesson_take_number(struct lesson_reader *r, const char *key, const char *text, int most, int *out) {
+static int lesson_take_number(struct lesson_reader *r, const char *key, const char *text, int most,
+                              int *out) {
     int64_t v;
-    if (!text_to_int(text, &v) || v < 0 || v > most) return lesson_refuse(r, "\"%s\": %s is a whole number up to %d", text, key, most);
+    if (!text_to_int(text, &v) || v < 0 || v > most)
+        return lesson_refuse(r, "\"%s\": %s is a whole number up to %d", text, key, most);
     *out = (int)v;
     return 0;
 }
@@ -305,8 +332,9 @@ static int take_header(struct lesson_reader *r, const char *key, const char *res
 }
 
 static int take_keyword(struct lesson_reader *r) {
-    static const char *const all[] = { "text", "ask", "answer", "run", "let", "check", "show", "change", "code", "map",
-                                       "lesson", "about", "model", "task", "minutes", "seconds", "order" };
+    static const char *const all[] = { "text",  "ask",    "answer",  "run",     "let",    "check",
+                                       "show",  "change", "code",    "map",     "lesson", "about",
+                                       "model", "task",   "minutes", "seconds", "order" };
     const char *at = r->text;
     char *key = take_word(&at);
     bool taken = false;
@@ -321,8 +349,8 @@ static int take_keyword(struct lesson_reader *r) {
     }
     if (!taken) {
         const char *near = text_nearest(key, all, COUNT_OF(all));
-        rc = lesson_refuse(r, "\"%.60s\" begins no step%s%s%s", key, near ? "; is \"" : " (text is indented by two blanks)",
-                           near ? near : "",
+        rc = lesson_refuse(r, "\"%.60s\" begins no step%s%s%s", key,
+                           near ? "; is \"" : " (text is indented by two blanks)", near ? near : "",
                            near ? "\" meant?" : "");
     }
     free(key);
@@ -342,27 +370,32 @@ size_t lesson_placeholder(const char *at, char name[LESSON_NAME], bool *percent)
     return n + 1 + *percent;
 }
 
-/* The question behind which the value of step `of` was measured and that is not answered before the last step, or -1. */
+/* The question behind which the value of step `of` was measured and that is not answered before the last
+ * step, or -1. */
 static int lesson_open_question(const struct lesson *l, int of) {
     for (int i = of; i-- > 0;) {
         bool open = l->step[i].kind == LESSON_ASK;
-        for (int k = i + 1; open && k < l->steps; k++) open = l->step[k].kind != LESSON_ANSWER || l->step[k].of != i;
+        for (int k = i + 1; open && k < l->steps; k++)
+            open = l->step[k].kind != LESSON_ANSWER || l->step[k].of != i;
         if (open) return i;
     }
     return -1;
 }
 
-/* Whether the last step's text may tell what step `of` measured: the text of a check may, which belongs to the answer (a handout
- * has it there), and a note, which is nobody's but the presenter's. */
+/* Whether the last step's text may tell what step `of` measured: the text of a check may, which belongs to
+ * the answer (a handout has it there), and a note, which is nobody's but the presenter's. */
 static int check_is_told_late(struct lesson_reader *r, int of, const char *name) {
     enum lesson_kind kind = last_step(r)->kind, measured = r->l->step[of].kind;
-    if (kind == LESSON_LET || kind == LESSON_CHECK || kind == LESSON_ANSWER || (measured != LESSON_LET &&
-                                                                                measured != LESSON_CHECK)) return 0;
+    if (kind == LESSON_LET || kind == LESSON_CHECK || kind == LESSON_ANSWER ||
+        (measured != LESSON_LET && measured != LESSON_CHECK))
+        return 0;
     int ask = lesson_open_question(r->l, of);
     if (ask < 0) return 0;
     const char *question = r->l->step[ask].name;
-    return lesson_refuse(r, "\"{%s}\" is measured behind the question \"%s\", which is open here: it may stand in the text of a check, "
-                         "or behind \"answer %s\"", name, question, question);
+    return lesson_refuse(r,
+                         "\"{%s}\" is measured behind the question \"%s\", which is open here: it may stand "
+                         "in the text of a check, or behind \"answer %s\"",
+                         name, question, question);
 }
 
 /* Every {name} of a line is of a value or run of this step or before it, and gives no answer away. */
@@ -372,12 +405,13 @@ static int check_placeholders(struct lesson_reader *r, const char *text) {
         bool percent;
         if (!lesson_placeholder(at, name, &percent))
             return lesson_refuse(r, "\"%.20s\": a brace is {name} or {name%%} of a value before this", at);
-        int of = lesson_named(r->l, r->l->steps - 1, name), rc = of >= 0 && *text != '>' ? check_is_told_late(r, of, name) : 0;
+        int of = lesson_named(r->l, r->l->steps - 1, name),
+            rc = of >= 0 && *text != '>' ? check_is_told_late(r, of, name) : 0;
         if (rc) return rc;
         if (of < 0 && lesson_word_named(name) == LESSON_WORDS) {
             const char *near = nearest_name(r, name, false);
-            return lesson_refuse(r, "\"{%s}\": no value or run of that name stands here or before%s%s%s", name, near ? "; is \"" : "",
-                                 near ? near : "", near ? "\" meant?" : "");
+            return lesson_refuse(r, "\"{%s}\": no value or run of that name stands here or before%s%s%s",
+                                 name, near ? "; is \"" : "", near ? near : "", near ? "\" meant?" : "");
         }
     }
     return 0;
@@ -389,14 +423,18 @@ static void join_text(char **text, const char *more) {
     *text = joined;
 }
 
-static bool begins_choice(const char *at) { return islower((unsigned char)at[0]) && at[1] == ')' && (at[2] == ' ' || !at[2]); }
+static bool begins_choice(const char *at) {
+    return islower((unsigned char)at[0]) && at[1] == ')' && (at[2] == ' ' || !at[2]);
+}
 
 /* "a) …": a choice of a question, or the one before it goes on. */
 static int take_choice(struct lesson_reader *r, struct lesson_step *s, const char *at) {
     if (begins_choice(at)) {
         const char *text = at + 2 + strspn(at + 2, " ");
-        if (s->choices == LESSON_CHOICES) return lesson_refuse(r, "\"%.2s\": a question has at most %d choices", at, LESSON_CHOICES);
-        if (at[0] != 'a' + s->choices) return lesson_refuse(r, "\"%.2s\": the next choice is %c)", at, 'a' + s->choices);
+        if (s->choices == LESSON_CHOICES)
+            return lesson_refuse(r, "\"%.2s\": a question has at most %d choices", at, LESSON_CHOICES);
+        if (at[0] != 'a' + s->choices)
+            return lesson_refuse(r, "\"%.2s\": the next choice is %c)", at, 'a' + s->choices);
         if (!*text) return lesson_refuse(r, "\"%.2s\" is followed by the choice", at);
         s->choice = xrealloc(s->choice, (size_t)s->choices + 1, sizeof *s->choice);
         s->choice[s->choices++] = (struct lesson_choice){ at[0], xstrdup(text) };
@@ -426,8 +464,10 @@ static int take_note(struct lesson_reader *r, struct lesson_step *s, const char 
 
 static int take_body(struct lesson_reader *r) {
     const char *at = r->text + strspn(r->text, " ");
-    if (!r->l->steps) return lesson_refuse(r, "\"%.40s\": an indented line belongs to a step, and none has begun", at);
-    if (at - r->text < 2) return lesson_refuse(r, "\"%.40s\": a step's lines are indented by two blanks or more", at);
+    if (!r->l->steps)
+        return lesson_refuse(r, "\"%.40s\": an indented line belongs to a step, and none has begun", at);
+    if (at - r->text < 2)
+        return lesson_refuse(r, "\"%.40s\": a step's lines are indented by two blanks or more", at);
     struct lesson_step *s = last_step(r);
     int rc = check_placeholders(r, at);
     if (rc) return rc;
@@ -447,11 +487,14 @@ static int check_step(struct lesson_reader *r, const struct lesson_step *s) {
     int at = r->line;
     r->line = s->line;
     int rc = 0;
-    if (s->kind == LESSON_ASK && s->choices < 2) rc = lesson_refuse(r, "\"%s\": a question has two choices or more, \"a) …\"", s->name);
-    else if (!silent && !s->paragraphs) rc = lesson_refuse(r, "\"%s\": what it says stands in the lines below, indented by two blanks",
-                                                           kinds[s->kind]);
+    if (s->kind == LESSON_ASK && s->choices < 2)
+        rc = lesson_refuse(r, "\"%s\": a question has two choices or more, \"a) …\"", s->name);
+    else if (!silent && !s->paragraphs)
+        rc = lesson_refuse(r, "\"%s\": what it says stands in the lines below, indented by two blanks",
+                           kinds[s->kind]);
     else if (s->notes && !s->paragraphs && s->kind != LESSON_ASK && s->kind != LESSON_RUN)
-        rc = lesson_refuse(r, "\"%s\": a note (\"> …\") is of a step that is shown; this one has no text", kinds[s->kind]);
+        rc = lesson_refuse(r, "\"%s\": a note (\"> …\") is of a step that is shown; this one has no text",
+                           kinds[s->kind]);
     r->line = at;
     return rc;
 }
@@ -482,9 +525,11 @@ static int lesson_check_whole(struct lesson_reader *r) {
     for (int i = 0; !rc && i < r->l->steps; i++) {
         const struct lesson_step *s = &r->l->step[i];
         bool answered = s->kind != LESSON_ASK;
-        for (int k = i + 1; k < r->l->steps; k++) answered |= r->l->step[k].kind == LESSON_ANSWER && r->l->step[k].of == i;
+        for (int k = i + 1; k < r->l->steps; k++)
+            answered |= r->l->step[k].kind == LESSON_ANSWER && r->l->step[k].of == i;
         r->line = s->line;
-        if (!answered) rc = lesson_refuse(r, "\"%s\": no \"answer %s = …\" follows the question", s->name, s->name);
+        if (!answered)
+            rc = lesson_refuse(r, "\"%s\": no \"answer %s = …\" follows the question", s->name, s->name);
     }
     return rc;
 }

@@ -9,8 +9,18 @@
 #include "core/method/network.h"
 #include "core/method/slots.h"
 
-enum apart_axis { APART_FUNCTION, APART_POSITION, APART_INSERTION, APART_COMPOSITION, APART_HEADS, APART_SOURCE, APART_START, APART_AXES };
-static const char *const axis_names[APART_AXES] = { "function", "position", "insertion", "composition", "heads", "source", "start" };
+enum apart_axis {
+    APART_FUNCTION,
+    APART_POSITION,
+    APART_INSERTION,
+    APART_COMPOSITION,
+    APART_HEADS,
+    APART_SOURCE,
+    APART_START,
+    APART_AXES
+};
+static const char *const axis_names[APART_AXES] = { "function", "position", "insertion", "composition",
+                                                    "heads",    "source",   "start" };
 
 /* Taps of one place: before a map's output is used, among the heads, at a sublayer's end. */
 static int apart_place(const struct module *m) {
@@ -25,7 +35,9 @@ static int apart_place(const struct module *m) {
 }
 
 /* Keys and values are each head's own, whatever else is said. */
-static bool by_head(const struct module *m) { return function_of(m)->form == FORM_KEYS || m->heads != HEADS_SHARED; }
+static bool by_head(const struct module *m) {
+    return function_of(m)->form == FORM_KEYS || m->heads != HEADS_SHARED;
+}
 
 /* The axes on which two modules differ, a bit each. */
 static unsigned apart_axes_of(const struct module *a, const struct module *b) {
@@ -79,7 +91,8 @@ static struct apart_found apart_of(const struct method *a, const struct method *
     return out;
 }
 
-/* Of several modules alike at several places (a LoRA at q and v) one more or fewer is no module of its own. */
+/* Of several modules alike at several places (a LoRA at q and v) one more or fewer is no module of its
+ * own. */
 static bool is_more_of_the_same(const struct method *m, const struct module *x) {
     for (int i = 0; i < m->count; i++)
         if (m->module[i].fn == x->fn && apart_place(&m->module[i]) == apart_place(x)) return true;
@@ -129,7 +142,9 @@ char *method_apart(const struct method *a, const struct method *b) {
         if (!d.alone[side]) continue;
         buf_printf(&out, "%s%s ", out.size ? ", " : "", side ? "without" : "with");
         if (d.alone[side] > 1) buf_printf(&out, "%d further modules", d.alone[side]);
-        else buf_printf(&out, "a further %s at %s", fn_name(x->fn), x->write == TAP_NONE ? target_name(x->target) : tap_name(x->write));
+        else
+            buf_printf(&out, "a further %s at %s", fn_name(x->fn),
+                       x->write == TAP_NONE ? target_name(x->target) : tap_name(x->write));
     }
     if (d.networks) buf_printf(&out, "%sanother network", out.size ? ", " : "");
     if (!out.size) buf_puts(&out, "the same on every axis");

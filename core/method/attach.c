@@ -70,10 +70,13 @@ static void index_module(struct attach *a, int module) {
 
 /* ---- what takes what ---- */
 
-bool attach_by_row(const struct attach *a, int module) { return a->rows && hyper_makes_rows(&a->p->method, module); }
+bool attach_by_row(const struct attach *a, int module) {
+    return a->rows && hyper_makes_rows(&a->p->method, module);
+}
 
 bool attach_by_task(const struct attach *a, int module) {
-    return a->p->tasks > 1 && !attach_by_row(a, module) && source_row(a->p->method.module[module].source)->by_task;
+    return a->p->tasks > 1 && !attach_by_row(a, module) &&
+           source_row(a->p->method.module[module].source)->by_task;
 }
 
 const int *attach_row_tasks(struct attach *a, const struct batch *b) {
@@ -118,7 +121,8 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     for (int i = 0; i < p->method.count; i++) index_module(a, i);
     /* A head's pooler stands in for the model's only where there is one. */
     for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].tensor >= 0 && p->tensor[i].kind != PLAN_OWN && (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
+        if (p->tensor[i].tensor >= 0 && p->tensor[i].kind != PLAN_OWN &&
+            (p->tasks == 1 || p->tensor[i].kind != PLAN_HEAD))
             a->of_model[p->tensor[i].tensor] = i;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
@@ -127,7 +131,8 @@ struct attach *attach_new(const struct plan *p, const struct model *m) {
     }
     for (int i = 0; i < p->by_row; i++) {
         const struct plan_made *x = &p->row_tensor[i];
-        attach_made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made + i;
+        attach_made_slots(a, x->module, attach_place_of(a, x->stack, x->site, x->layer))[x->slot] = p->made +
+                                                                                                    i;
     }
     return a;
 }
@@ -166,7 +171,8 @@ void attach_for_task(struct attach *a, int task) {
 void attach_inner(struct attach *a, bool inner) { a->inner = inner; }
 
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t) {
-    if (t->kind == PLAN_NETWORK) return t->role >= SLOT_HYPER_TASK && &p->method.hyper[t->generator] != hyper_of_rows(&p->method);
+    if (t->kind == PLAN_NETWORK)
+        return t->role >= SLOT_HYPER_TASK && &p->method.hyper[t->generator] != hyper_of_rows(&p->method);
     return t->kind == PLAN_OWN && t->role >= SLOT_PROMPT && t->role <= SLOT_PRODUCT_V;
 }
 
@@ -193,8 +199,8 @@ const struct hooks *attach_begin(struct attach *a, struct tape *t, const real *p
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
         a->made[i] = grads && !p->made_frozen
-                           ? tape_trained(t, x->rows, x->cols, made + x->offset, grads + p->trained + x->offset)
-                           : tape_frozen(t, x->rows, x->cols, made + x->offset);
+                         ? tape_trained(t, x->rows, x->cols, made + x->offset, grads + p->trained + x->offset)
+                         : tape_frozen(t, x->rows, x->cols, made + x->offset);
     }
     return &a->hooks;
 }
@@ -211,16 +217,17 @@ void attach_end(struct attach *a, real *grads) {
 /* ---- prologue ---- */
 
 /* Made tensor `first` and those that are made with it; returns the first one that is not among them. */
-static int attach_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads, int first,
-                       node *made) {
+static int attach_make(const struct plan *p, const struct model *m, struct tape *t, const real *params,
+                       real *grads, int first, node *made) {
     const struct plan_made *x = &p->made_tensor[first];
-    if (x->tensor < 0) return source_row(p->method.module[x->module].source)->make(p, t, params, grads, first, made);
+    if (x->tensor < 0)
+        return source_row(p->method.module[x->module].source)->make(p, t, params, grads, first, made);
     made[first] = masked_make(p, m, t, params, grads, first);
     return first + 1;
 }
 
-void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
-                     node *made) {
+void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
+                     real *grads, node *made) {
     for (int i = 0; i < p->made; i++) made[i] = NODE_NONE;
     for (int i = 0; i < p->made;) i = attach_make(p, m, t, params, grads, i, made);
 }

@@ -15,11 +15,11 @@ void attach_free(struct attach *a);
 /* Batches without ranges are of this task from now on; 0 at first. */
 void attach_for_task(struct attach *a, int task);
 
-/* Prologue: makes the plan's made tensors from `params` (and, of masked changes, the model's weights) on `t`; `made[i]` gets the value
- * of made tensor i.  Run once a step on a tape of its own; its backward is seeded with
- * the shards' summed gradients of the made values. */
-void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
-                     node *made);
+/* Prologue: makes the plan's made tensors from `params` (and, of masked changes, the model's weights) on `t`;
+ * `made[i]` gets the value of made tensor i.  Run once a step on a tape of its own; its backward is seeded
+ * with the shards' summed gradients of the made values. */
+void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
+                     real *grads, node *made);
 
 /* Makes again the made values that checkpoints do not hold, from `params`, into `made`. */
 void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made);
@@ -39,20 +39,21 @@ node attach_pool(struct attach *a, struct forward *f, node encoded);
  * f->batch must outlive the tape's step. */
 node attach_head(struct attach *a, struct forward *f, node pooled, struct task_range range, double dropout);
 
-/* Of a head of masked words (words.h): Σ weight·loss of the batch's masked tokens, whose encoder's rows are `rows`; `each`
- * (may be NULL): where their weighted losses are left. */
+/* Of a head of masked words (words.h): Σ weight·loss of the batch's masked tokens, whose encoder's rows are
+ * `rows`; `each` (may be NULL): where their weighted losses are left. */
 node attach_words_loss(struct attach *a, struct forward *f, node rows, double *each);
 /* The logits of such rows, n × vocabulary. */
 node attach_words_logits(struct attach *a, struct forward *f, node rows);
 
-/* Whether the shards to come want gradients of all tensors, or, in an inner loop, of those alone that it adapts: then the
- * others' places are left as they are.  All, at first. */
+/* Whether the shards to come want gradients of all tensors, or, in an inner loop, of those alone that it
+ * adapts: then the others' places are left as they are.  All, at first. */
 void attach_inner(struct attach *a, bool inner);
 /* Of a generated head (generated.h).  What it reads of each pooled row, rows × width. */
 node attach_features(struct attach *a, struct forward *f, node pooled, double dropout);
-/* The label vectors of rows that lie class by class, as `classes` says: *w classes × width, *b classes × 1. */
-void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes, double dropout,
-                   node *w, node *b);
+/* The label vectors of rows that lie class by class, as `classes` says: *w classes × width, *b classes ×
+ * 1. */
+void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes,
+                   double dropout, node *w, node *b);
 
 /* Until the next begin: of what is made for each row, only what the encoder itself takes is made. */
 void attach_vectors_only(struct attach *a);
@@ -61,8 +62,8 @@ void attach_vectors_only(struct attach *a);
 node attach_retrieve(struct attach *a, struct forward *f, node encoded);
 /* Columns of that. */
 int attach_retrieved_width(const struct plan *p, const struct arch *a);
-/* Of the plan's row_tensor i what was made for a row of this shard, its `count` values, once the encoder has come to
- * where it is made of; until the next begin. */
+/* Of the plan's row_tensor i what was made for a row of this shard, its `count` values, once the encoder has
+ * come to where it is made of; until the next begin. */
 const real *attach_made_for_row(struct attach *a, int i, int row);
 
 /* Whether the trained method can be folded into base weights (LoRA, bias, scale, full);

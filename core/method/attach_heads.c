@@ -18,7 +18,8 @@ node attach_pool(struct attach *a, struct forward *f, node encoded) {
 }
 
 /* Rows `first` on, a sequence of one each, for a task's dropout. */
-static const struct tape_rows *pooled_rows(struct attach *a, const struct forward *f, int task, int first, int count) {
+static const struct tape_rows *pooled_rows(struct attach *a, const struct forward *f, int task, int first,
+                                           int count) {
     GROW(a->start, a->start_room, (size_t)f->rows.count + 1);
     for (int i = 0; i <= f->rows.count; i++) a->start[i] = i;
     a->pooled[task] = (struct tape_rows){ count, a->start, f->rows.id + first };
@@ -33,7 +34,8 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
     const struct tape_rows *rows = pooled_rows(a, f, range.task, range.first, count);
     const struct classifier *own = classifier_of(&a->p->method, &a->m->arch);
     tape_site(t, "head");
-    if (dense != NODE_NONE && !own && a->m->arch.pooler && a->p->tasks > 1) { /* BERT's pooler, the task's own */
+    if (dense != NODE_NONE && !own && a->m->arch.pooler &&
+        a->p->tasks > 1) { /* BERT's pooler, the task's own */
         x = op_linear_act(t, x, dense, head_leaf(a, range.task, SLOT_POOLER_B), ACT_TANH);
     } else if (dense != NODE_NONE && (own || !a->m->arch.pooler)) { /* RoBERTa: its dense map is the head's */
         x = op_dropout(t, x, rows, dropout, rng_site("head.dense.drop"));
@@ -49,10 +51,12 @@ node attach_head(struct attach *a, struct forward *f, node pooled, struct task_r
 static node attach_words_of(struct attach *a, const struct forward *f, node rows, node *table, node *bias) {
     const struct model *m = a->m;
     tape_site(a->tape, "head");
-    node x = op_linear_act(a->tape, rows, head_leaf(a, 0, SLOT_WORDS_W), head_leaf(a, 0, SLOT_WORDS_B), m->arch.act);
-    x = op_layernorm(a->tape, x, NODE_NONE, head_leaf(a, 0, SLOT_WORDS_NORM_W), head_leaf(a, 0, SLOT_WORDS_NORM_B),
-                     m->arch.norm_eps);
-    *table = forward_weight(f, arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1));
+    node x = op_linear_act(a->tape, rows, head_leaf(a, 0, SLOT_WORDS_W), head_leaf(a, 0, SLOT_WORDS_B),
+                           m->arch.act);
+    x = op_layernorm(a->tape, x, NODE_NONE, head_leaf(a, 0, SLOT_WORDS_NORM_W),
+                     head_leaf(a, 0, SLOT_WORDS_NORM_B), m->arch.norm_eps);
+    *table = forward_weight(f,
+                            arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1));
     *bias = head_leaf(a, 0, SLOT_WORDS_BIAS);
     return x;
 }
@@ -78,15 +82,16 @@ static node mapped(struct attach *a, node x, enum slot first) {
 
 static node dropped(struct attach *a, struct forward *f, node pooled, double dropout) {
     tape_site(a->tape, "head");
-    return op_dropout(a->tape, pooled, pooled_rows(a, f, 0, 0, f->rows.count), dropout, rng_site("head.drop"));
+    return op_dropout(a->tape, pooled, pooled_rows(a, f, 0, 0, f->rows.count), dropout,
+                      rng_site("head.drop"));
 }
 
 node attach_features(struct attach *a, struct forward *f, node pooled, double dropout) {
     return mapped(a, dropped(a, f, pooled, dropout), SLOT_FEATURE_W1);
 }
 
-void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes, double dropout,
-                   node *w, node *b) {
+void attach_labels(struct attach *a, struct forward *f, node pooled, const struct tape_rows *classes,
+                   double dropout, node *w, node *b) {
     int width = a->p->label_width - 1;
     node vector = op_pool_mean(a->tape, mapped(a, dropped(a, f, pooled, dropout), SLOT_LABEL_W1), classes);
     *w = op_cols(a->tape, vector, 0, width);

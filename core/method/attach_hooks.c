@@ -15,7 +15,8 @@ static node hook_weight(void *self, struct tape *t, int tensor) {
     return attach_weight(a, tensor);
 }
 
-static struct use use_of(const struct attach *a, int module, const struct site *site, const struct tape_rows *rows) {
+static struct use use_of(const struct attach *a, int module, const struct site *site,
+                         const struct tape_rows *rows) {
     return (struct use){ .attach = a, .m = &a->p->method.module[module], .arch = &a->m->arch,
                         .module = module, .site = site, .rows = rows };
 }
@@ -47,11 +48,12 @@ static const struct row_groups *token_groups(struct attach *a, const struct forw
     return &g->groups;
 }
 
-/* Where the encoder runs twice it runs first without what is made; then what is made stands in place of what is
- * trained at the same tap. */
+/* Where the encoder runs twice it runs first without what is made; then what is made stands in place of what
+ * is trained at the same tap. */
 static bool works_at(const struct attach *a, int module, const struct site *site) {
     const struct method *m = &a->p->method;
-    if (!module_covers(&m->module[module], &a->m->arch, site->stack, site->sublayer, site->layer)) return false;
+    if (!module_covers(&m->module[module], &a->m->arch, site->stack, site->sublayer, site->layer))
+        return false;
     if (a->hooks.passes != 2 || site->stack != STACK_ENCODER) return true;
     if (hyper_makes_rows(m, module)) return a->pass == 2;
     for (int i = 0; i < m->count && a->pass == 2; i++)
@@ -77,7 +79,8 @@ static node attach_apply(struct attach *a, struct tape *t, const struct forward 
     u.value = value;
     u.fused = &a->fused;
     u.attention_dropout = f->attention_dropout;
-    if (site->sublayer == SUB_EMBED) u.ids = site->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids;
+    if (site->sublayer == SUB_EMBED)
+        u.ids = site->stack == STACK_DECODER ? f->batch->target_in : f->batch->ids;
     if (attach_by_task(a, module)) u.groups = token_groups(a, f, u.rows, tape_rows_of(t, value));
     if (attach_by_row(a, module))
         u.groups = rows_groups(a->rows, f, u.rows, tape_rows_of(t, value), row_value_at(a, module, site));
@@ -124,8 +127,9 @@ static int hook_keys(void *self, struct tape *t, const struct forward *f, struct
         x->join = m->comp == COMP_GATED || comp_gates(m->comp) ? KV_CONCAT : KV_ADD;
         x->s = use_factor(&u, &x->scale);
         x->blocks = row ? rows_count(a->rows) : attach_by_task(a, i) ? a->p->tasks : 1;
-        x->block = row ? rows_sequences(a->rows, f, site) : attach_by_task(a, i) ? attach_row_tasks(a, f->batch)
-                                                                                 : NULL;
+        x->block = row                    ? rows_sequences(a->rows, f, site)
+                   : attach_by_task(a, i) ? attach_row_tasks(a, f->batch)
+                                          : NULL;
         if (comp_gates(m->comp)) {
             x->blocks = site->rows->count;
             x->block = counted(a, site->rows->count);
@@ -145,13 +149,16 @@ static struct joined_rows joined_rows(const struct method *m) {
     int i = joining(m);
     if (i < 0) return (struct joined_rows){ 0 };
     const struct module *x = &m->module[i];
-    return (struct joined_rows){ .count = x->size, .at_words = x->write == TAP_EMBED_WORDS,
-                                .after_first = x->place == PLACE_AFTER_BOS, .first_read = x->pool == POOL_ROW0,
-                                    .reads_words = m->attempt.on };
+    return (struct joined_rows){ .count = x->size,
+                                 .at_words = x->write == TAP_EMBED_WORDS,
+                                 .after_first = x->place == PLACE_AFTER_BOS,
+                                 .first_read = x->pool == POOL_ROW0,
+                                 .reads_words = m->attempt.on };
 }
 
 /* The rows that other runs' prompts and the method's own make for each sequence. */
-static node attempted_rows(struct attach *a, struct tape *t, const struct forward *f, node words, int own, const struct site *at) {
+static node attempted_rows(struct attach *a, struct tape *t, const struct forward *f, node words, int own,
+                           const struct site *at) {
     const struct method *m = &a->p->method;
     node prompt[MIX_MOST];
     int n = 0;
@@ -164,10 +171,13 @@ static node attempted_rows(struct attach *a, struct tape *t, const struct forwar
     return attempt_rows(t, a->p, a->leaf, words, &f->tokens, prompt, n);
 }
 
-static node hook_rows(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block) {
+static node hook_rows(void *self, struct tape *t, const struct forward *f, node words, int *each,
+                      const int **block) {
     struct attach *a = self;
     int module = joining(&a->p->method);
-    const struct site at = { .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1, .rows = &f->tokens, .key_rows = &f->tokens };
+    const struct site at = {
+        .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1, .rows = &f->tokens, .key_rows = &f->tokens
+    };
     const struct use u = use_of(a, module, &at, &f->tokens);
     if (a->p->method.attempt.on) {
         *each = u.m->size;
@@ -183,6 +193,14 @@ static node hook_rows(void *self, struct tape *t, const struct forward *f, node 
 
 struct hooks attach_hooks(struct attach *a) {
     const struct method *m = &a->p->method;
-    return (struct hooks){ a, hook_wants, hook_weight, hook_write, hook_keys, attach_reached, a->rows ? hyper_of_rows(m)->passes : 1,
-                          joined_rows(m), method_moved(m), hook_rows };
+    return (struct hooks){ a,
+                           hook_wants,
+                           hook_weight,
+                           hook_write,
+                           hook_keys,
+                           attach_reached,
+                           a->rows ? hyper_of_rows(m)->passes : 1,
+                           joined_rows(m),
+                           method_moved(m),
+                           hook_rows };
 }

@@ -1,6 +1,6 @@
-/* An attachment from within: what attach.c (its life and its steps), attach_hooks.c (what a forward pass asks of it), attach_use.c (what
- * a function at work asks), attach_vector.c (a row's own vector, and what is made of it) and attach_heads.c share.
- * Private to core/method. */
+/* An attachment from within: what attach.c (its life and its steps), attach_hooks.c (what a forward pass asks
+ * of it), attach_use.c (what a function at work asks), attach_vector.c (a row's own vector, and what is made
+ * of it) and attach_heads.c share. Private to core/method. */
 #ifndef CORE_METHOD_ATTACH_IN_H
 #define CORE_METHOD_ATTACH_IN_H
 
@@ -63,7 +63,8 @@ struct attach {
 /* ---- places ---- */
 
 size_t attach_place_at(const struct attach *a, const struct site *s);
-/* The plan's tensor of each slot of a module at a place, or -1; the same of made ones (of a row's: behind the plan's). */
+/* The plan's tensor of each slot of a module at a place, or -1; the same of made ones (of a row's: behind the
+ * plan's). */
 int *attach_slots(const struct attach *a, int module, size_t place);
 int *attach_made_slots(const struct attach *a, int module, size_t place);
 /* The module's two dropout sites there. */

@@ -22,15 +22,21 @@ static const struct key attempt_keys[] = {
     { "norm", AT(norm), KEY_WORDS(attempt_norms), .text = KEY_IN_FULL,
       .says = "Whether the norm behind the maps trains; the released code holds it still." },
 };
-const struct network attempt_network = { "attempt", "attempt", offsetof(struct method, attempt), sizeof attempt_usual, &attempt_usual,
-                                        attempt_keys, COUNT_OF(attempt_keys) };
+const struct network attempt_network = { "attempt",
+                                         "attempt",
+                                         offsetof(struct method, attempt),
+                                         sizeof attempt_usual,
+                                         &attempt_usual,
+                                         attempt_keys,
+                                         COUNT_OF(attempt_keys) };
 
 /* ---- rules ---- */
 
 bool attempt_is_source(const struct module *m) { return m->fn == FN_PROMPT && m->source == SOURCE_FUSION; }
 
 static const char *prompt_fault(const struct module *x, const struct module *own) {
-    if (own->source != SOURCE_FREE) return "the prompt that others are joined to is one of its own: source=free";
+    if (own->source != SOURCE_FREE)
+        return "the prompt that others are joined to is one of its own: source=free";
     if (x->rows != ROWS_ACTING || own->rows != ROWS_ACTING) return "prompts that are joined have rows=acting";
     if (x->size != own->size) return "prompts that are joined have one length: they differ in l=";
     if (x->write != own->write || x->place != own->place)
@@ -47,13 +53,14 @@ const char *attempt_fault(const struct method *m, int *module) {
     }
     *module = -1;
     if (m->attempt.on && !sources)
-        return "attempt joins prompts of other runs and the method has none: say attempt(runs=3|5), or prompts with "
-               "source=fusion,init=run(N)";
+        return "attempt joins prompts of other runs and the method has none: say attempt(runs=3|5), or "
+               "prompts with source=fusion,init=run(N)";
     if (sources && !m->attempt.on) return "a prompt with source=fusion without what joins it: add + attempt";
     if (sources && !own) return "attempt adds prompts of other runs to one of its own: add prompt(l=…)";
     if (sources >= MIX_MOST) return "attempt joins 31 prompts at most";
     for (*module = 0; sources && *module < m->count; ++*module) {
-        const char *fault = attempt_is_source(&m->module[*module]) ? prompt_fault(&m->module[*module], own) : NULL;
+        const char *fault = attempt_is_source(&m->module[*module]) ? prompt_fault(&m->module[*module], own)
+                                                                   : NULL;
         if (fault) return fault;
     }
     *module = -1;
@@ -64,8 +71,18 @@ const char *attempt_fault(const struct method *m, int *module) {
 
 static void attempt_add(struct build *b, enum slot slot, int rows, int cols) {
     static const char *const names[] = { "W_d", "W_u", "norm.weight", "norm.bias" };
-    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .stack = STACK_ENCODER, .site = SUB_EMBED, .layer = -1, .tensor = -1,
-                            .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1, .role = (int)slot };
+    struct plan_tensor t = { .kind = PLAN_NETWORK,
+                             .module = -1,
+                             .stack = STACK_ENCODER,
+                             .site = SUB_EMBED,
+                             .layer = -1,
+                             .tensor = -1,
+                             .blocks = 1,
+                             .rows = rows,
+                             .cols = cols,
+                             .kept = true,
+                             .decays = rows > 1,
+                             .role = (int)slot };
     t.fixed = t.frozen = rows == 1 && b->p->method.attempt.norm == ATTEMPT_NORM_FROZEN;
     snprintf(t.name, sizeof t.name, "attempt.%s", names[slot - SLOT_ATTEMPT_DOWN]);
     build_network(b, &t);
@@ -129,21 +146,27 @@ static node pooled_prompts(struct tape *t, const node *prompt, int prompts) {
     return all;
 }
 
-static node network_leaf(const struct plan *p, const node *leaf, enum slot slot) { return leaf[plan_network(p, slot) - p->tensor]; }
+static node network_leaf(const struct plan *p, const node *leaf, enum slot slot) {
+    return leaf[plan_network(p, slot) - p->tensor];
+}
 
-node attempt_rows(struct tape *t, const struct plan *p, const node *leaf, node words, const struct tape_rows *tokens, const node *prompt,
-                  int prompts) {
+node attempt_rows(struct tape *t, const struct plan *p, const node *leaf, node words,
+                  const struct tape_rows *tokens, const node *prompt, int prompts) {
     const struct attempt *x = &p->method.attempt;
     double temperature = x->temperature > 0 ? x->temperature : M_E * tape_cols_of(t, words), eps = 1e-5;
     tape_site(t, "attention over prompts");
-    node h = op_linear_act(t, op_pool_max(t, words, tokens), network_leaf(p, leaf, SLOT_ATTEMPT_DOWN), NODE_NONE, ACT_SILU);
+    node h = op_linear_act(t, op_pool_max(t, words, tokens), network_leaf(p, leaf, SLOT_ATTEMPT_DOWN),
+                           NODE_NONE, ACT_SILU);
     h = op_linear(t, h, network_leaf(p, leaf, SLOT_ATTEMPT_UP), NODE_NONE);
-    h = op_layernorm(t, h, NODE_NONE, network_leaf(p, leaf, SLOT_ATTEMPT_NORM_W), network_leaf(p, leaf, SLOT_ATTEMPT_NORM_B), eps);
-    node a = attempt_softmax(t, op_scale(t, op_linear(t, h, pooled_prompts(t, prompt, prompts), NODE_NONE), 1 / temperature));
+    h = op_layernorm(t, h, NODE_NONE, network_leaf(p, leaf, SLOT_ATTEMPT_NORM_W),
+                     network_leaf(p, leaf, SLOT_ATTEMPT_NORM_B), eps);
+    node a = attempt_softmax(
+        t, op_scale(t, op_linear(t, h, pooled_prompts(t, prompt, prompts), NODE_NONE), 1 / temperature));
     node all = NODE_NONE;
     for (int k = 0; k < prompts; k++) {
         node share = op_cols(t, a, k, k + 1);
-        if (k == prompts - 1) share = op_bias(t, share, constant(t, 1, 1, 1)); /* its own is there in any case */
+        if (k == prompts - 1)
+            share = op_bias(t, share, constant(t, 1, 1, 1)); /* its own is there in any case */
         node one = op_gated_copies(t, prompt[k], share);
         all = k ? op_add(t, all, one) : one;
     }
@@ -155,6 +178,7 @@ node attempt_rows(struct tape *t, const struct plan *p, const node *leaf, node w
 char *attempt_formula(const struct method *m) {
     char temperature[32] = "e\u00B7d";
     if (m->attempt.temperature > 0) snprintf(temperature, sizeof temperature, "%g", m->attempt.temperature);
-    return xprintf("H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j\u00B7H/%s), the row's prompt P + \u03A3 a_j P_j, x its words",
+    return xprintf("H = LN(W_u silu(W_d max x)), a = softmax_j(max P_j\u00B7H/%s), the row's prompt P + "
+                   "\u03A3 a_j P_j, x its words",
                    temperature);
 }

@@ -9,7 +9,8 @@ const char *const backbone_words[BACKBONE_COUNT] = { "frozen", "norms", "full" }
 /* Full tuning of all, or of all norms, as a module. */
 static bool is_backbone(const struct module *m) {
     bool everywhere = m->first == 1 && !m->last && m->stack == STACK_ALL && m->site == SITE_ALL;
-    return m->fn == FN_FULL && everywhere && m->learn == LEARN_BOTH && (m->target == TARGET_NORMS || m->target == TARGET_ALL);
+    return m->fn == FN_FULL && everywhere && m->learn == LEARN_BOTH &&
+           (m->target == TARGET_NORMS || m->target == TARGET_ALL);
 }
 
 enum backbone backbone_of(const struct module *m, int n) {

@@ -9,7 +9,9 @@
 #include "core/engine/kernel.h"
 #include "core/method/slots.h"
 
-static const struct budget usual = { .on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5 };
+static const struct budget usual = {
+    .on = true, .target = 8, .every = 1, .beta1 = 0.85, .beta2 = 0.85, .orthogonal = 0.5
+};
 
 #define AT(member) .offset = offsetof(struct budget, member)
 static const struct key budget_keys[] = {
@@ -26,15 +28,21 @@ static const struct key budget_keys[] = {
     { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
       .says = "Weight in the loss of how far W_d and W_u are from orthogonal." },
 };
-const struct network budget_network = { "budget", "budget", offsetof(struct method, budget), sizeof usual, &usual, budget_keys,
-                                       COUNT_OF(budget_keys) };
+const struct network budget_network = { "budget",
+                                        "budget",
+                                        offsetof(struct method, budget),
+                                        sizeof usual,
+                                        &usual,
+                                        budget_keys,
+                                        COUNT_OF(budget_keys) };
 
 const char *budget_fault(const struct method *m, int64_t steps) {
     const struct budget *b = &m->budget;
     if (!b->on || (b->beta1 < 1 && b->beta2 < 1 && b->begin + b->end < steps)) return NULL;
-    return b->begin + b->end < steps ? "V26: the budget's beta1 and beta2 must be below 1"
-                                     : "V26: the budget is cut between step begin and end steps before the last, and so few steps "
-                                       "leave nothing between them";
+    return b->begin + b->end < steps
+               ? "V26: the budget's beta1 and beta2 must be below 1"
+               : "V26: the budget is cut between step begin and end steps before the last, and so few steps "
+                 "leave nothing between them";
 }
 
 static bool is_svd(const struct plan *p, const struct plan_tensor *t) {
@@ -42,11 +50,14 @@ static bool is_svd(const struct plan *p, const struct plan_tensor *t) {
 }
 
 /* e of an SVD at one place, a row for each task that has its own. */
-static bool is_values(const struct plan *p, const struct plan_tensor *t) { return is_svd(p, t) && t->role == SLOT_SINGULAR; }
+static bool is_values(const struct plan *p, const struct plan_tensor *t) {
+    return is_svd(p, t) && t->role == SLOT_SINGULAR;
+}
 
 /* ---- the loss ---- */
 
-/* ‖x - I‖ of the products of a matrix's columns (or of its rows, W_d's) with each other; adds its gradient times `weight`. */
+/* ‖x - I‖ of the products of a matrix's columns (or of its rows, W_d's) with each other; adds its gradient
+ * times `weight`. */
 static double one_term(bool of_rows, int rows, int cols, const real *w, double weight, real *grad) {
     int r = of_rows ? rows : cols;
     size_t n = (size_t)r * (size_t)r;
@@ -105,18 +116,20 @@ static int staying(const struct budget *b, struct ranks x, int64_t step, int64_t
     return (int)((x.all - x.target) * (left * left * left) + x.target);
 }
 
-static void smooth(const struct budget *b, const struct plan_tensor *t, const real *params, const real *grads, real *mean,
-                   real *spread) {
+static void smooth(const struct budget *b, const struct plan_tensor *t, const real *params, const real *grads,
+                   real *mean, real *spread) {
     for (size_t i = t->offset; i < t->offset + t->count; i++) {
         real now = (real)fabs((double)params[i] * (double)grads[i]);
         mean[i] = (real)(b->beta1 * (double)mean[i] + (1 - b->beta1) * (double)now);
-        spread[i] = (real)(b->beta2 * (double)spread[i] + (1 - b->beta2) * fabs((double)now - (double)mean[i]));
+        spread[i] = (real)(b->beta2 * (double)spread[i] +
+                           (1 - b->beta2) * fabs((double)now - (double)mean[i]));
     }
 }
 
-/* The importance of each value of one e: its own, and the means over its row of W_d and its column of W_u.  Of several
- * tasks' e the rows of W_d stand one below another as they do; a column of W_u is the task's. */
-static void score(const struct plan *p, const struct plan_tensor *e, const real *mean, const real *spread, double *out) {
+/* The importance of each value of one e: its own, and the means over its row of W_d and its column of W_u. Of
+ * several tasks' e the rows of W_d stand one below another as they do; a column of W_u is the task's. */
+static void score(const struct plan *p, const struct plan_tensor *e, const real *mean, const real *spread,
+                  double *out) {
     const struct plan_tensor *d = plan_slot(p, e->module, SLOT_DOWN_W, e->stack, e->site, e->layer),
                              *u = plan_slot(p, e->module, SLOT_UP_W, e->stack, e->site, e->layer);
     int r = e->cols, outputs = u->rows / u->blocks;
@@ -141,7 +154,8 @@ static int budget_by_size(const void *a, const void *b) {
 }
 
 /* The least of all values become 0, as many as do not stay, and with them what is as small. */
-static void prune(const struct plan *p, struct ranks x, int stay, real *params, const real *mean, const real *spread) {
+static void prune(const struct plan *p, struct ranks x, int stay, real *params, const real *mean,
+                  const real *spread) {
     double *all = xcalloc(2 * (size_t)x.all + 1, sizeof *all), *sorted = all + x.all;
     size_t n = 0;
     for (int i = 0; i < p->tensors; i++) {
@@ -162,7 +176,8 @@ static void prune(const struct plan *p, struct ranks x, int stay, real *params, 
     free(all);
 }
 
-void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params, const real *grads, real *mean, real *spread) {
+void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params, const real *grads,
+                 real *mean, real *spread) {
     const struct budget *b = &p->method.budget;
     bool prunes, last = step == steps - b->end;
     if (!b->on) return;

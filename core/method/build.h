@@ -18,10 +18,11 @@ void build_place(struct build *b, int module, const struct span *s, int layer);
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
                int64_t rows, int64_t cols);
 /* Adds what a prologue makes for a slot: `blocks` of so many rows. */
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int64_t rows,
-                int64_t cols);
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
+                int64_t rows, int64_t cols);
 /* The same of what is made for each row of a batch: sizes of one. */
-void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows, int64_t cols);
+void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
+                  int64_t cols);
 /* Adds a tensor of the retriever; one of the generator, all said but its place in the block. */
 void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols);
 void build_network(struct build *b, const struct plan_tensor *t);

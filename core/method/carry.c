@@ -83,13 +83,15 @@ static const struct plan_tensor *carry_origin(const struct plan *p, const struct
     int module = module_origin(p, from, of->module);
     for (int i = 0; i < from->tensors; i++) {
         const struct plan_tensor *t = &from->tensor[i];
-        if (t->kind == of->kind && t->module == module && t->role == of->role && build_same_place(t, of)) return t;
+        if (t->kind == of->kind && t->module == module && t->role == of->role && build_same_place(t, of))
+            return t;
     }
     return NULL;
 }
 
 /* task: of a tensor with a block for each, which one, or their mean. */
-static void take_values(const struct plan_tensor *t, real *to, const struct plan_tensor *o, const real *values, int task) {
+static void take_values(const struct plan_tensor *t, real *to, const struct plan_tensor *o,
+                        const real *values, int task) {
     const real *from = values + o->offset;
     if (o->blocks == 1 || task >= 0) {
         memcpy(to, from + (o->blocks > 1 ? (size_t)task * t->count : 0), t->count * sizeof *to);
@@ -102,7 +104,8 @@ static void take_values(const struct plan_tensor *t, real *to, const struct plan
     }
 }
 
-size_t plan_carry_common(const struct plan *p, real *params, const struct plan *from, const real *values, int task) {
+size_t plan_carry_common(const struct plan *p, real *params, const struct plan *from, const real *values,
+                         int task) {
     size_t taken = 0;
     BUG_IF(p->tasks != 1 || task >= from->tasks);
     for (int i = 0; i < p->tensors; i++) {
@@ -133,7 +136,8 @@ static struct module as_start(const struct module *m) {
     return x;
 }
 
-/* Of modules that are the same each takes the one of its turn; all: not only of those that begin with a run's values. */
+/* Of modules that are the same each takes the one of its turn; all: not only of those that begin with a run's
+ * values. */
 static int start_origin(const struct method *m, const struct method *from, int module, bool all) {
     struct module own = as_start(&m->module[module]);
     int before = 0;
@@ -149,7 +153,8 @@ static int start_origin(const struct method *m, const struct method *from, int m
     return -1;
 }
 
-size_t plan_carry_run(const struct plan *p, real *params, int run, const struct plan *from, const real *values, int *lacking) {
+size_t plan_carry_run(const struct plan *p, real *params, int run, const struct plan *from,
+                      const real *values, int *lacking) {
     size_t taken = 0;
     *lacking = -1;
     for (int i = 0; i < p->tensors; i++) {
@@ -167,26 +172,33 @@ size_t plan_carry_run(const struct plan *p, real *params, int run, const struct 
     return taken;
 }
 
-bool method_carries(const struct method *m, const struct method *from, int i) { return start_origin(from, m, i, true) >= 0; }
+bool method_carries(const struct method *m, const struct method *from, int i) {
+    return start_origin(from, m, i, true) >= 0;
+}
 
 /* The tensor of the stage before that this one goes on from, or NULL. */
-static const struct plan_tensor *stage_origin(const struct plan *p, const struct plan *from, const struct plan_tensor *of) {
+static const struct plan_tensor *stage_origin(const struct plan *p, const struct plan *from,
+                                              const struct plan_tensor *of) {
     int module = of->kind == PLAN_OWN ? start_origin(&p->method, &from->method, of->module, true) : -1;
     if (of->kind == PLAN_OWN && module < 0) return NULL;
     for (int i = 0; i < from->tensors; i++) {
         const struct plan_tensor *t = &from->tensor[i];
         if (t->kind != of->kind || t->rows != of->rows || t->cols != of->cols) continue;
-        bool same = of->kind == PLAN_OWN ? t->module == module && t->role == of->role && build_same_place(t, of)
-                                         : !strcmp(t->name, of->name);
+        bool same = of->kind == PLAN_OWN
+                        ? t->module == module && t->role == of->role && build_same_place(t, of)
+                        : !strcmp(t->name, of->name);
         if (same) return t;
     }
     return NULL;
 }
 
-size_t plan_carry_stage(const struct plan *p, real *params, const struct plan *from, const real *values, bool modules, bool head) {
+size_t plan_carry_stage(const struct plan *p, real *params, const struct plan *from, const real *values,
+                        bool modules, bool head) {
     size_t taken = 0;
     for (int i = 0; i < p->tensors; i++) {
-        const struct plan_tensor *t = &p->tensor[i], *o = (t->kind == PLAN_HEAD ? head : modules) ? stage_origin(p, from, t) : NULL;
+        const struct plan_tensor *t = &p->tensor[i], *o = (t->kind == PLAN_HEAD ? head : modules)
+                                                              ? stage_origin(p, from, t)
+                                                              : NULL;
         if (!o) continue;
         memcpy(params + t->offset, values + o->offset, t->count * sizeof *params);
         taken += t->count;

@@ -1,5 +1,5 @@
-/* petri's rules for a method on a model's shape; those of one function alone stand in its file.  Each rule has an
- * id, listed in docs/methods.md; each finding says why and what would be right. */
+/* petri's rules for a method on a model's shape; those of one function alone stand in its file.  Each rule
+ * has an id, listed in docs/methods.md; each finding says why and what would be right. */
 #include "core/method/check.h"
 
 #include <math.h>
@@ -38,9 +38,10 @@ void check_memory(struct check *c, const struct module *m, double bytes, bool al
         if (module_selects(m, c->a, &c->tensor[i])) values += (double)c->tensor[i].rows * c->tensor[i].cols;
     bool more = values * bytes > memory;
     if (!more && !always) return;
-    check_find(c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
-               "training %.0f values needs %.1f GB for values, gradients and moments; this machine has %.1f GB", values,
-               values * bytes * 1e-9, memory * 1e-9);
+    check_find(
+        c, more ? LEVEL_WARNING : LEVEL_INFO, "V33",
+        "training %.0f values needs %.1f GB for values, gradients and moments; this machine has %.1f GB",
+        values, values * bytes * 1e-9, memory * 1e-9);
 }
 
 /* ---- places ---- */
@@ -78,14 +79,15 @@ static void check_write(struct check *c, const struct module *m) {
     }
     bool rows = function_of(m)->form == FORM_ROWS, words = function_of(m)->of_words;
     if (words && m->write != TAP_EMBED_WORDS)
-        ERROR(c, "V38", "a %s is of the tokens' word embeddings, at embed.words, not at %s: leave write= out", function_of(m)->name,
-              tap_name(m->write));
+        ERROR(c, "V38", "a %s is of the tokens' word embeddings, at embed.words, not at %s: leave write= out",
+              function_of(m)->name, tap_name(m->write));
     else if (words && (m->first != 1 || m->last))
         ERROR(c, "V13", "the embedding is below all layers: leave layers= out");
     else if (words)
         return;
     else if (rows && m->write != TAP_EMBED && m->write != TAP_EMBED_WORDS)
-        ERROR(c, "V38", "rows of a prompt join at embed.words or behind the embedding, at embed, not at %s", tap_name(m->write));
+        ERROR(c, "V38", "rows of a prompt join at embed.words or behind the embedding, at embed, not at %s",
+              tap_name(m->write));
     else if (!rows && m->write == TAP_EMBED_WORDS)
         ERROR(c, "V38", "embed.words is where rows of a prompt join: write embed, the embedding's output");
     else if (!rows && !is_writable(m->write))
@@ -102,7 +104,8 @@ static void check_read(struct check *c, const struct module *m) {
     const char *read = tap_name(m->read), *write = tap_name(m->write);
     bool same = (tap_is_attention(m->read) && tap_is_attention(m->write)) ||
                 (tap_is_ffn(m->read) && tap_is_ffn(m->write)) || m->read == m->write;
-    bool pfeiffer = (m->read == TAP_F_NORM && m->write == TAP_F_OUT) || (m->read == TAP_A_NORM && m->write == TAP_A_OUT);
+    bool pfeiffer = (m->read == TAP_F_NORM && m->write == TAP_F_OUT) ||
+                    (m->read == TAP_A_NORM && m->write == TAP_A_OUT);
     if (!same)
         ERROR(c, "V39",
               "%s and %s are not in one sublayer: read a tap of the sublayer that is written", read,
@@ -185,15 +188,18 @@ static void check_end(struct check *c, const struct module *m) {
     bool moved = m->residual != RESIDUAL_WRITTEN || m->ending != END_MODEL || m->norm == NORM_SUM;
     bool normed = m->norm_before || m->norm == NORM_SCALED || m->norm == NORM_SUM;
     if (moved && m->write != TAP_A_OUT && m->write != TAP_F_OUT)
-        ERROR(c, "V61", "residual, end=bare and norm=sum are for what ends a sublayer: write a.out or f.out, not %s",
+        ERROR(c, "V61",
+              "residual, end=bare and norm=sum are for what ends a sublayer: write a.out or f.out, not %s",
               tap_name(m->write));
     else if ((moved || normed) && m->heads != HEADS_SHARED)
-        ERROR(c, "V61", "a bottleneck that works head by head has neither norms nor another residual: use heads=shared");
+        ERROR(
+            c, "V61",
+            "a bottleneck that works head by head has neither norms nor another residual: use heads=shared");
     else if (normed && source_is_generated(m->source))
         ERROR(c, "V61", "of norms the generator makes norm=own and norm=shared alone");
     else if (m->residual == RESIDUAL_READ && tap_width(c->a, m->read) != tap_width(c->a, m->write))
-        ERROR(c, "V61", "%s is not as wide as %s, so it is no residual of it: leave residual=read out", tap_name(m->read),
-              tap_name(m->write));
+        ERROR(c, "V61", "%s is not as wide as %s, so it is no residual of it: leave residual=read out",
+              tap_name(m->read), tap_name(m->write));
 }
 
 static void check_comp(struct check *c, const struct module *m) {
@@ -247,14 +253,18 @@ static void check_gate(struct check *c, const struct module *m) {
     struct span span[SPANS];
     bool gate = comp_gates(m->comp) > 0, keys = function_of(m)->form == FORM_KEYS;
     int n = gate || m->comp == COMP_CHANNEL ? module_spans(m, c->a, span) : 0;
-    if (n && (source_is_hyper(m->source) || source_is_prompt(m->source) || (keys && m->source == SOURCE_TASK)))
-        ERROR(c, "V47", "a %s of what is made for each task is not built: use source=free", comp_name(m->comp));
+    if (n &&
+        (source_is_hyper(m->source) || source_is_prompt(m->source) || (keys && m->source == SOURCE_TASK)))
+        ERROR(c, "V47", "a %s of what is made for each task is not built: use source=free",
+              comp_name(m->comp));
     if (n && !gate && (m->norm == NORM_SCALED || m->norm == NORM_SUM))
-        ERROR(c, "V47", "a %s behind or below a norm of its sum is not built: use norm=own", comp_name(m->comp));
+        ERROR(c, "V47", "a %s behind or below a norm of its sum is not built: use norm=own",
+              comp_name(m->comp));
     for (int i = 0; i < n && gate; i++)
         if (span[i].stack == STACK_DECODER) {
-            ERROR(c, "V73", "the gate is a mean over a row's tokens, and in the decoder it would see those that come later: say "
-                  "stack=encoder");
+            ERROR(c, "V73",
+                  "the gate is a mean over a row's tokens, and in the decoder it would see those that come "
+                  "later: say stack=encoder");
             return;
         }
 }
@@ -266,12 +276,15 @@ static void check_source(struct check *c, const struct module *m) {
     bool rows = f->form == FORM_ROWS, of_rows = m->source == SOURCE_LSTM || m->source == SOURCE_PRODUCT;
     if (m->source == SOURCE_MLP && !module_takes(m, TAKES_MLP))
         ERROR(c, "V42", "only a prefix or a prompt is made by an MLP: use source=free or source=shared");
-    if (of_rows && !rows) ERROR(c, "V42", "source=%s is for the rows of a prompt: use source=free", source_name(m->source));
+    if (of_rows && !rows)
+        ERROR(c, "V42", "source=%s is for the rows of a prompt: use source=free", source_name(m->source));
     if (m->source == SOURCE_HYPER && rows)
-        ERROR(c, "V42", "a prompt made by the generator is not built: use source=free, source=task or source=product");
+        ERROR(c, "V42",
+              "a prompt made by the generator is not built: use source=free, source=task or source=product");
     if (init_is_of_rows(m->init) && !rows)
         ERROR(c, "V42", "init=%s is for the rows of a prompt: use bert or normal", init_name(m->init));
-    if (rows && m->init == INIT_LORA) ERROR(c, "V42", "init=lora has no meaning for rows of a prompt: use vocabulary, uniform or normal");
+    if (rows && m->init == INIT_LORA)
+        ERROR(c, "V42", "init=lora has no meaning for rows of a prompt: use vocabulary, uniform or normal");
     if (source_is_prompt(m->source)) check_prompt(c, m);
     if (m->source == SOURCE_KRONECKER) kronecker_check(c, m);
     if (by_task && f->per_head && m->heads != HEADS_SHARED)
@@ -382,7 +395,8 @@ static void check_prompts(struct check *c) {
         if (function_of(&c->m->module[i])->form != FORM_ROWS || attempt_is_source(&c->m->module[i])) continue;
         if (first >= 0) {
             c->at = i;
-            ERROR(c, "V55", "module %d is a prompt too: two are one with as many rows as both, so say one", first + 1);
+            ERROR(c, "V55", "module %d is a prompt too: two are one with as many rows as both, so say one",
+                  first + 1);
             return;
         }
         first = i;
@@ -409,15 +423,20 @@ static void check_whole(struct check *c) {
     const struct retriever *r = &m->retriever;
     if (r->on && r->instance == INSTANCE_NONE && r->prototype == PROTOTYPE_NONE)
         WARN(c, "V49", "a retriever without a loss learns nothing: say instance=supcon");
-    int of = hyper_of_prototypes(m), own = of < 0 ? 0 : m->hyper[of].prototype, prototype = of < 0 || own ? own : m->hyper[of].task;
+    int of = hyper_of_prototypes(m), own = of < 0 ? 0 : m->hyper[of].prototype,
+        prototype = of < 0 || own ? own : m->hyper[of].task;
     if (r->on && r->prototype != PROTOTYPE_NONE && (of < 0 || prototype != retriever_width(r, c->a)))
-        ERROR(c, "V51", "a prototype loss compares rows with the generator's prototypes or task embeddings: add + hyper with %s=%d",
+        ERROR(c, "V51",
+              "a prototype loss compares rows with the generator's prototypes or task embeddings: add + "
+              "hyper with %s=%d",
               own ? "prototype" : "task", retriever_width(r, c->a));
     if (r->on && r->tap > c->a->encoder_layers)
-        ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap, c->a->encoder_layers);
+        ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap,
+              c->a->encoder_layers);
     bool svd = false;
     for (int i = 0; i < m->count; i++) svd = svd || m->module[i].fn == FN_SVD;
-    if (m->budget.on && !svd) ERROR(c, "V74", "a budget shares out the values of SVDs, and the method has none: add svd(…)");
+    if (m->budget.on && !svd)
+        ERROR(c, "V74", "a budget shares out the values of SVDs, and the method has none: add svd(…)");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");
     else if (m->head == METHOD_HEAD_FROZEN && !c->a->decoder_layers) /* a model that writes has no head */
@@ -458,8 +477,9 @@ int method_check(const struct method *given, const struct arch *a, struct findin
     check_whole(&c);
     if (halves)
         check_find(&c, LEVEL_INFO, "V53",
-                   "this model has no decoder: layers 1 to %d stand for the encoder, those above for the decoder, and rows' "
-                   "vectors are of layer %d unless tap= says another", a->encoder_layers / 2, a->encoder_layers / 2);
+                   "this model has no decoder: layers 1 to %d stand for the encoder, those above for the "
+                   "decoder, and rows' vectors are of layer %d unless tap= says another",
+                   a->encoder_layers / 2, a->encoder_layers / 2);
     if (c.count) qsort(c.list, c.count, sizeof *c.list, worse_first);
     for (int i = 0; i < room && i < (int)c.count; i++) out[i] = c.list[i];
     free(c.list);

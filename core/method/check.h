@@ -1,4 +1,5 @@
-/* A check of a method under way, for the rules of check.c and of the functions' files.  Private to core/method. */
+/* A check of a method under way, for the rules of check.c and of the functions' files.  Private to
+ * core/method. */
 #ifndef CORE_METHOD_CHECK_H
 #define CORE_METHOD_CHECK_H
 
@@ -18,8 +19,8 @@ struct check {
 __attribute__((format(printf, 4, 5)))
 void check_find(struct check *c, enum level level, const char *rule, const char *format, ...);
 
-/* V33, of a module that selects tensors of the model: so many bytes for each value that it selects, where that is more than the
- * machine has, or always. */
+/* V33, of a module that selects tensors of the model: so many bytes for each value that it selects, where
+ * that is more than the machine has, or always. */
 void check_memory(struct check *c, const struct module *m, double bytes, bool always);
 
 #define ERROR(c, rule, ...) check_find(c, LEVEL_ERROR, rule, __VA_ARGS__)

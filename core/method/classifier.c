@@ -14,10 +14,17 @@ static const struct key classifier_keys[] = {
       .says = "Whether it reads the model's pooler, or the first token itself." },
     { "hidden", AT(hidden), .kind = KEY_WHOLE, .says = "Width of the first of two maps; 0: the model's." },
 };
-const struct network classifier_network = { "classifier", "classifier", offsetof(struct method, classifier),
-                                           sizeof classifier_usual, &classifier_usual, classifier_keys, COUNT_OF(classifier_keys) };
+const struct network classifier_network = { "classifier",
+                                            "classifier",
+                                            offsetof(struct method, classifier),
+                                            sizeof classifier_usual,
+                                            &classifier_usual,
+                                            classifier_keys,
+                                            COUNT_OF(classifier_keys) };
 
-int classifier_width(const struct classifier *c, const struct arch *a) { return c && c->layers == 2 && c->hidden ? c->hidden : a->width; }
+int classifier_width(const struct classifier *c, const struct arch *a) {
+    return c && c->layers == 2 && c->hidden ? c->hidden : a->width;
+}
 
 static bool is_two(const struct classifier *c, const struct arch *a) {
     return c->layers == 2 && c->act == ACT_TANH && !c->pooler && classifier_width(c, a) == a->width;
@@ -42,5 +49,6 @@ const char *classifier_fault(const struct method *m, const struct arch *a) {
     if (m->generated.on) return "a generated head takes the classifier's place: leave one of them out";
     if (arch_generates(a)) return "a model that writes text has no classifier";
     if (c->pooler && !a->pooler) return "this family has no pooler: say pooler=no";
-    return c->pooler && a->pooler_absent && c->layers == 2 ? "the model folder has no pooler: say pooler=no" : NULL;
+    return c->pooler && a->pooler_absent && c->layers == 2 ? "the model folder has no pooler: say pooler=no"
+                                                           : NULL;
 }

@@ -38,7 +38,8 @@ static void totals(const struct plan *p, int module, size_t *trained, size_t *ke
 static bool encodes_by_task(const struct plan *p, int layers) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->kind == PLAN_OWN && t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers) return true;
+        if (t->kind == PLAN_OWN && t->blocks > 1 && t->stack == STACK_ENCODER && t->layer < layers)
+            return true;
     }
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
@@ -48,7 +49,8 @@ static bool encodes_by_task(const struct plan *p, int layers) {
     const struct hyper *of_rows = hyper_of_rows(&p->method);
     bool by_task = p->tasks > 1 && of_rows && (of_rows->task || of_rows->prototype);
     for (int i = 0; i < p->by_row; i++)
-        if (by_task && p->row_tensor[i].stack == STACK_ENCODER && p->row_tensor[i].layer < layers) return true;
+        if (by_task && p->row_tensor[i].stack == STACK_ENCODER && p->row_tensor[i].layer < layers)
+            return true;
     return false;
 }
 
@@ -136,7 +138,8 @@ static void add_sites(struct buf *b, const struct plan *p, const struct arch *a,
 
 /* Tensors that are alike in all but where they are. */
 static bool count_alike(const struct plan_tensor *x, const struct plan_tensor *y) {
-    return x->kind == y->kind && x->generator == y->generator && x->role == y->role && x->rows == y->rows && x->cols == y->cols;
+    return x->kind == y->kind && x->generator == y->generator && x->role == y->role && x->rows == y->rows &&
+           x->cols == y->cols;
 }
 
 static bool count_is_of(const struct plan_tensor *t, const char *network) {
@@ -153,7 +156,8 @@ static void add_networks(struct buf *b, const struct plan *p) {
         if (!sum) continue;
         for (int k = 0; k < p->tensors; k++)
             trained += count_is_of(&p->tensor[k], n->name) ? p->tensor[k].count : 0;
-        buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name, trained);
+        buf_printf(b, "%s{\"name\":\"%s\",\"trained\":%zu,\"arithmetic\":", some ? "," : "", n->name,
+                   trained);
         json_add_string(b, sum);
         if (network_generator(n) >= 0) {
             char *formula = method_generator_formula(&p->method, network_generator(n));
@@ -199,8 +203,8 @@ char *plan_counts_json(const struct plan *p, const struct arch *a) {
     json_add_double(&b, (double)p->trained_method / p->tasks);
     buf_printf(&b, ",\"shared\":%zu,\"own\":%zu", p->trained_method - p->own, p->own);
     if (p->meta.on)
-        buf_printf(&b, ",\"meta_trained\":%zu,\"adapted\":%zu,\"rates\":%d,\"label_values\":%d", p->meta_trained,
-                   p->adapted, p->rates, p->label_width);
+        buf_printf(&b, ",\"meta_trained\":%zu,\"adapted\":%zu,\"rates\":%d,\"label_values\":%d",
+                   p->meta_trained, p->adapted, p->rates, p->label_width);
     buf_putc(&b, '}');
     buf_release(&where);
     return buf_take(&b);
@@ -261,7 +265,8 @@ static void composition_terms(struct terms *t, const struct arch *a, const struc
     int gates = comp_gates(m->comp), in = tap_width(a, gate_reads(m));
     char letters[32];
     if (m->comp == COMP_CHANNEL) terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
-    snprintf(letters, sizeof letters, "%s%s+1%s", gates > 1 ? "2·(" : "", terms_letter(a, gate_reads(m)), gates > 1 ? ")" : "");
+    snprintf(letters, sizeof letters, "%s%s+1%s", gates > 1 ? "2·(" : "", terms_letter(a, gate_reads(m)),
+             gates > 1 ? ")" : "");
     if (gates > 1) terms_add(t, letters, "2·(%d+1)", in);
     else if (gates) terms_add(t, letters, "%d+1", in);
 }
@@ -290,8 +295,8 @@ static bool is_sum(const char *s) {
 void terms_label(const struct module *m, const struct arch *a, char out[64]) {
     if (!a) snprintf(out, 64, "r %d", m->size);
     else if (m->heads != HEADS_SHARED)
-        snprintf(out, 64, "%d heads × %d→%d→%d", a->heads, m->read == TAP_A_Q ? a->head_width : a->width, m->size,
-                 a->head_width);
+        snprintf(out, 64, "%d heads × %d→%d→%d", a->heads, m->read == TAP_A_Q ? a->head_width : a->width,
+                 m->size, a->head_width);
     else snprintf(out, 64, "%d→%d→%d", tap_width(a, m->read), m->size, tap_width(a, m->write));
 }
 
@@ -357,18 +362,21 @@ static char *mlp_arithmetic(const struct module *m, const struct arch *a, size_t
 }
 
 /* What makes the rows of a prompt. */
-static char *rows_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained, size_t kept) {
+static char *rows_arithmetic(const struct plan *p, const struct arch *a, const struct module *m,
+                             size_t trained, size_t kept) {
     struct terms t = { BUF_INIT, BUF_INIT };
     char tail[96] = "", shown[32];
     prompt_rows_terms(&t, p, m, a);
     text_thousands((int64_t)kept, shown);
     if (source_row(m->source)->in_training)
-        snprintf(tail, sizeof tail, "; kept %s = %s", prompt_rows_kept(m, a) > m->size ? "2·l·d" : "l·d", shown);
+        snprintf(tail, sizeof tail, "; kept %s = %s", prompt_rows_kept(m, a) > m->size ? "2·l·d" : "l·d",
+                 shown);
     return with_sum(&t, NULL, NULL, trained, tail);
 }
 
 /* One prompt a task for each span; maps at each layer, unless the generator makes them. */
-static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const struct module *m, size_t trained) {
+static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const struct module *m,
+                               size_t trained) {
     struct terms t = { BUF_INIT, BUF_INIT };
     char letters[32], layers[64], text[96], shown[96];
     struct span span[SPANS];
@@ -384,10 +392,12 @@ static char *prompt_arithmetic(const struct plan *p, const struct arch *a, const
         if (*each) terms_add(&t, text, "%d·%s", p->tasks, shown);
         else terms_add(&t, text, "%s", shown);
     }
-    return with_sum(&t, NULL, NULL, trained, m->source == SOURCE_PROMPT_GLOBAL ? ", its maps made by the generator" : "");
+    return with_sum(&t, NULL, NULL, trained,
+                    m->source == SOURCE_PROMPT_GLOBAL ? ", its maps made by the generator" : "");
 }
 
-/* What the generator makes of a module for each task or row; of its own it has at most a norm that all share. */
+/* What the generator makes of a module for each task or row; of its own it has at most a norm that all
+ * share. */
 static char *made_arithmetic(const struct plan *p, const struct arch *a, int module, size_t trained) {
     const struct module *m = &p->method.module[module];
     struct terms t = { BUF_INIT, BUF_INIT };
@@ -445,14 +455,16 @@ char *plan_arithmetic(const struct plan *p, const struct arch *a, int module) {
         text_thousands((int64_t)trained, shown);
         return xprintf("the sizes of %d existing tensors = %s", tensors, shown);
     }
-    if (function_of(m)->form == FORM_ROWS && source_width(m->source)) return rows_arithmetic(p, a, m, trained, kept);
+    if (function_of(m)->form == FORM_ROWS && source_width(m->source))
+        return rows_arithmetic(p, a, m, trained, kept);
     if (m->source == SOURCE_KRONECKER) return kronecker_arithmetic(p, a, module, trained);
     if (m->source == SOURCE_MLP) return mlp_arithmetic(m, a, trained, kept);
     if (source_is_prompt(m->source)) return prompt_arithmetic(p, a, m, trained);
     if (source_is_hyper(m->source)) return made_arithmetic(p, a, module, trained);
     layer_terms(&t, p, a, m);
     layers_text(m, a, letters, layers);
-    if (m->source == SOURCE_FUSION) return with_sum(&t, letters, layers, kept, " kept, frozen; trained of its own: 0");
+    if (m->source == SOURCE_FUSION)
+        return with_sum(&t, letters, layers, kept, " kept, frozen; trained of its own: 0");
     if (m->source != SOURCE_SHARED && m->site != SUB_EMBED)
         return with_sum(&t, letters, layers, trained, "");
     int n = module_spans(m, a, span);

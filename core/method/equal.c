@@ -9,11 +9,15 @@
 
 static bool adds(const struct module *x) { return 1u << x->comp & COMPS_ADDING; }
 static bool unnormed(const struct module *x) { return x->norm == NORM_NONE && !x->norm_before; }
-static bool ends_as_usual(const struct module *x) { return x->residual == RESIDUAL_WRITTEN && x->ending == END_MODEL; }
+static bool ends_as_usual(const struct module *x) {
+    return x->residual == RESIDUAL_WRITTEN && x->ending == END_MODEL;
+}
 static bool is_keys(const struct module *x) { return function_of(x)->form == FORM_KEYS; }
 
 /* Its keys share the softmax of the attention's own. */
-static bool joined(const struct module *x) { return is_keys(x) && (x->comp == COMP_GATED || comp_gates(x->comp)); }
+static bool joined(const struct module *x) {
+    return is_keys(x) && (x->comp == COMP_GATED || comp_gates(x->comp));
+}
 
 static bool parallel_adapter(const struct module *x) {
     return x->fn == FN_BOTTLENECK && !module_is_sequential(x) && adds(x);
@@ -21,10 +25,12 @@ static bool parallel_adapter(const struct module *x) {
 
 /* Δh is linear in W_u and b_u, which are trained. */
 static bool has_up_map(const struct module *x) {
-    return (x->fn == FN_BOTTLENECK || x->fn == FN_LINEAR) && x->norm == NORM_NONE && source_is_trained(x->source);
+    return (x->fn == FN_BOTTLENECK || x->fn == FN_LINEAR) && x->norm == NORM_NONE &&
+           source_is_trained(x->source);
 }
 
-/* No other module reads or writes the taps x … y or adds keys there; changes of existing weights are below all taps. */
+/* No other module reads or writes the taps x … y or adds keys there; changes of existing weights are below
+ * all taps. */
 static bool alone_at(const struct question *q, enum tap x, enum tap y) {
     for (int k = 0; k < q->m->count; k++) {
         const struct module *o = &q->m->module[k];
@@ -51,12 +57,13 @@ static bool only_in_weights(const struct method *m) {
 static bool e1(const struct question *q) { return is_keys(q->x) && q->x->comp == COMP_GATED; }
 static bool e2(const struct question *q) {
     const struct module *x = q->x;
-    return parallel_adapter(x) && x->write == TAP_A_CTX && x->norm == NORM_NONE && source_is_trained(x->source) &&
-           x->source != SOURCE_SHARED && alone_at(q, TAP_A_HEAD, TAP_A_OUT);
+    return parallel_adapter(x) && x->write == TAP_A_CTX && x->norm == NORM_NONE &&
+           source_is_trained(x->source) && x->source != SOURCE_SHARED && alone_at(q, TAP_A_HEAD, TAP_A_OUT);
 }
 
 static bool e3(const struct question *q) {
-    return has_up_map(q->x) && ((q->x->comp == COMP_SCALED && q->x->scale != 1) || q->x->comp == COMP_LEARNED);
+    return has_up_map(q->x) &&
+           ((q->x->comp == COMP_SCALED && q->x->scale != 1) || q->x->comp == COMP_LEARNED);
 }
 static bool e4(const struct question *q) {
     const struct module *x = q->x;
@@ -69,14 +76,17 @@ static bool e5(const struct question *q) {
            source_is_trained(x->source) && alone_at(q, x->write, x->write);
 }
 
-static bool e6(const struct question *q) { return !is_keys(q->x) && module_is_map(q->x) && module_joins(q->x); }
+static bool e6(const struct question *q) {
+    return !is_keys(q->x) && module_is_map(q->x) && module_joins(q->x);
+}
 static bool e7(const struct question *q) { return is_keys(q->x) && module_joins(q->x); }
 static bool e8(const struct question *q) {
     return q->x->heads == HEADS_FREE && source_is_trained(q->x->source) && alone_at(q, TAP_A_HEAD, TAP_A_CTX);
 }
 static bool e9(const struct question *q) {
     const struct module *x = q->x;
-    return x->fn == FN_SCALE && (x->write == TAP_A_K || x->write == TAP_A_Q) && alone_at(q, TAP_A_Q, TAP_A_K) && !beside_keys(q->m);
+    return x->fn == FN_SCALE && (x->write == TAP_A_K || x->write == TAP_A_Q) &&
+           alone_at(q, TAP_A_Q, TAP_A_K) && !beside_keys(q->m);
 }
 
 static bool e10(const struct question *q) {
@@ -96,33 +106,43 @@ static bool e11(const struct question *q) {
 static bool e12(const struct question *q) {
     return is_keys(q->x) && q->x->source == SOURCE_FREE && q->x->comp == COMP_GATED && !q->x->shift;
 }
-static bool e13(const struct question *q) { return q->x->source == SOURCE_MLP || q->x->source == SOURCE_LSTM; }
+static bool e13(const struct question *q) {
+    return q->x->source == SOURCE_MLP || q->x->source == SOURCE_LSTM;
+}
 static bool e14(const struct question *q) { return function_of(q->x)->form == FORM_ROWS; }
 static bool e15(const struct question *q) {
-    return parallel_adapter(q->x) && (q->x->comp == COMP_ADD || (q->x->comp == COMP_SCALED && q->x->scale == 1));
+    return parallel_adapter(q->x) &&
+           (q->x->comp == COMP_ADD || (q->x->comp == COMP_SCALED && q->x->scale == 1));
 }
 static bool e16(const struct question *q) { return q->x->source == SOURCE_PRODUCT; }
 static bool e17(const struct question *q) { return q->x->fn == FN_DECOMPOSED && q->x->length == LENGTH_MAP; }
-static bool e18(const struct question *q) { return q->x->fn == FN_LINEAR && module_is_map(q->x) && tap_is_ffn(q->x->write); }
+static bool e18(const struct question *q) {
+    return q->x->fn == FN_LINEAR && module_is_map(q->x) && tap_is_ffn(q->x->write);
+}
 /* An FFN with biases, or an adapter without; the units that it is widened by go through nothing else. */
 static bool e19(const struct question *q) {
     const struct module *x = q->x;
-    return parallel_adapter(x) && x->read == TAP_F_IN && x->write == TAP_F_OUT && unnormed(x) && ends_as_usual(x) &&
-           source_is_trained(x->source) && alone_at(q, TAP_F_PRE, TAP_F_ACT) &&
+    return parallel_adapter(x) && x->read == TAP_F_IN && x->write == TAP_F_OUT && unnormed(x) &&
+           ends_as_usual(x) && source_is_trained(x->source) && alone_at(q, TAP_F_PRE, TAP_F_ACT) &&
            (!q->a || (!q->a->gated && q->a->act == x->act && (q->a->biases || !x->biases)));
 }
 
 static bool e20(const struct question *q) { return joined(q->x); }
 static bool e21(const struct question *q) { return source_is_prompt(q->x->source); }
 /* What each row has no module can have. */
-static bool e22(const struct question *q) { return source_is_generated(q->x->source) && !hyper_makes_rows(q->m, q->i); }
+static bool e22(const struct question *q) {
+    return source_is_generated(q->x->source) && !hyper_makes_rows(q->m, q->i);
+}
 static bool e23(const struct question *q) { return q->x->source == SOURCE_KRONECKER; }
 static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION; }
 static const struct equality equalities[] = {
     { "E1", "keys of a prefix in the joint softmax = the gated form, for any mask", e1 },
     { "E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u taken through W_o", e2 },
     { "E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", e3 },
-    { "E4", "scale s at rate η = scale 1 at rate s·η of W_u and b_u, from W_u = 0, with Adam of ε = 0 and no clipping", e4 },
+    { "E4",
+      "scale s at rate η = scale 1 at rate s·η of W_u and b_u, from W_u = 0, with Adam of ε = 0 and no "
+      "clipping",
+      e4 },
     { "E5", "linear, sequential behind a map = W(I + W_d W_u), b likewise", e5 },
     { "E6", "two LoRAs of equal s at one map = one of rank r₁+r₂", e6 },
     { "E7", "two gated prefixes = one of length l₁+l₂; two ungated ones are not", e7 },
@@ -130,14 +150,24 @@ static const struct equality equalities[] = {
     { "E9", "scaling keys = scaling queries", e9 },
     { "E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", e10 },
     { "E11", "b_k has no effect and b_v is redundant with b_o, until there is a prefix", e11 },
-    { "E12", "P-tuning v2 without an MLP = a flat prefix; libraries give its keys positions, petri none", e12 },
+    { "E12", "P-tuning v2 without an MLP = a flat prefix; libraries give its keys positions, petri none",
+      e12 },
     { "E13", "a prefix or a prompt behind its network = the flat one with the made values", e13 },
     { "E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", e14 },
-    { "E15", "a parallel adapter scaled by 1 = the unscaled one; starts differ in the first step's values alone", e15 },
-    { "E16", "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other", e16 },
-    { "E17", "DoRA with m held at the length of W + s W_u W_d = LoRA; without a change of direction = each output scaled", e17 },
-    { "E18", "LoRA at the FFN's maps is no parallel adapter without a bend: it reads and writes inside", e18 },
-    { "E19", "a parallel adapter at the FFN with the FFN's own activation = an FFN wider by r, ungated", e19 },
+    { "E15",
+      "a parallel adapter scaled by 1 = the unscaled one; starts differ in the first step's values alone",
+      e15 },
+    { "E16",
+      "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other",
+      e16 },
+    { "E17",
+      "DoRA with m held at the length of W + s W_u W_d = LoRA; without a change of direction = each output "
+      "scaled",
+      e17 },
+    { "E18", "LoRA at the FFN's maps is no parallel adapter without a bend: it reads and writes inside",
+      e18 },
+    { "E19", "a parallel adapter at the FFN with the FFN's own activation = an FFN wider by r, ungated",
+      e19 },
     { "E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", e20 },
     { "E21", "what is made of a task's prompt = the flat prefix with the made values", e21 },
     { "E22", "what the generator makes for a task = modules of its own with the made values", e22 },

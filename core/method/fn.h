@@ -67,7 +67,8 @@ node use_weight(struct tape *t, const struct use *u, enum tensor_role role);
 real *use_room(const struct use *u, size_t n);
 /* s as a constant, with the learned value beside it. */
 double use_factor(const struct use *u, node *learned);
-/* A gate of the input, one value a sequence: the mean over its own tokens of σ(x·w + b), x what the gate reads. */
+/* A gate of the input, one value a sequence: the mean over its own tokens of σ(x·w + b), x what the gate
+ * reads. */
 node use_gate(struct tape *t, const struct use *u, int gate);
 /* `base` with Δh, composed as the module says. */
 node use_compose(struct tape *t, const struct use *u, node base, node delta);

@@ -66,9 +66,11 @@ static bool fn_bottleneck_still(const struct module *m, int slot, bool shift) {
 
 /* ---- at work ---- */
 
-static node norm_by(struct tape *t, const struct use *u, node x, enum slot gamma, const struct row_groups *groups) {
+static node norm_by(struct tape *t, const struct use *u, node x, enum slot gamma,
+                    const struct row_groups *groups) {
     enum { LAYERNORM_EPS_E7 = 100 }; /* PyTorch's 1e-5 */
-    return op_layernorm_groups(t, x, NODE_NONE, use_slot(u, gamma), use_slot(u, gamma + 1), LAYERNORM_EPS_E7 * 1e-7, groups);
+    return op_layernorm_groups(t, x, NODE_NONE, use_slot(u, gamma), use_slot(u, gamma + 1),
+                               LAYERNORM_EPS_E7 * 1e-7, groups);
 }
 
 static node normed(struct tape *t, const struct use *u, node x) {
@@ -80,7 +82,9 @@ static node normed(struct tape *t, const struct use *u, node x) {
 static node residual_of(struct tape *t, const struct use *u) {
     bool ffn = tap_is_ffn(u->m->write);
     if (u->m->residual == RESIDUAL_READ) return u->x;
-    return u->m->residual == RESIDUAL_WRITTEN ? u->value : op_add(t, u->value, u->site->value[ffn ? TAP_F_RES : TAP_A_RES]);
+    return u->m->residual == RESIDUAL_WRITTEN
+               ? u->value
+               : op_add(t, u->value, u->site->value[ffn ? TAP_F_RES : TAP_A_RES]);
 }
 
 /* s·x, where s may be learned. */
@@ -99,11 +103,13 @@ static node leave_by_factors(struct tape *t, const struct use *u, node base, nod
 static node fn_bottleneck_leave(struct tape *t, const struct use *u, node x, double s, node scale) {
     node up = use_slot(u, SLOT_UP_W), up_b = use_slot(u, SLOT_UP_B), base = residual_of(t, u);
     if (u->m->source == SOURCE_FUSION)
-        return fusion_apply(t, u, base, scaled(t, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups), s, scale));
+        return fusion_apply(t, u, base,
+                            scaled(t, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups), s, scale));
     if (u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE)
         return leave_by_factors(t, u, base, op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups));
     if (u->m->norm == NORM_NONE) return op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups);
-    if (u->m->norm == NORM_SUM) return normed(t, u, op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups));
+    if (u->m->norm == NORM_SUM)
+        return normed(t, u, op_linear_add_groups(t, base, x, up, up_b, s, scale, u->groups));
     x = op_linear_groups(t, x, up, up_b, ACT_NONE, u->groups);
     if (u->m->norm == NORM_SCALED) return op_add(t, base, normed(t, u, scaled(t, x, s, scale)));
     return op_add_scaled(t, base, normed(t, u, x), s, scale);
@@ -134,7 +140,8 @@ static node fn_bottleneck_apply(struct tape *t, const struct use *u) {
 /* ---- rules, counts, texts ---- */
 
 static void fn_bottleneck_advise(struct check *c, const struct module *m) {
-    double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write), ffn = 2.0 * c->a->width * c->a->inner;
+    double in = tap_width(c->a, m->read), out = tap_width(c->a, m->write),
+           ffn = 2.0 * c->a->width * c->a->inner;
     if (tap_is_ffn(m->write) && m->size * (in + out) > ffn)
         WARN(c, "V18", "bottleneck %d has more values than the FFN it adapts (%.0f)", m->size, ffn);
 }
@@ -143,12 +150,14 @@ static void fn_bottleneck_terms(struct terms *t, const struct module *m, const s
     char letters[64];
     terms_matrices(t, a, m);
     if (!m->biases) return;
-    snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r", terms_letter(a, m->write));
+    snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r",
+             terms_letter(a, m->write));
     terms_add(t, letters, "%" PRId64 " + %d", inner(m, a), tap_width(a, m->write));
 }
 
 static void fn_bottleneck_formula(const struct module *m, const struct formula_words *w, char out[160]) {
-    const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "", *up = m->biases ? " + b_u" : "";
+    const char *act = method_act_name(m->act), *down = m->biases ? " + b_d" : "",
+               *up = m->biases ? " + b_u" : "";
     char x[64];
     snprintf(x, sizeof x, m->norm_before ? "LN_0(%s)" : "%s", w->x);
     if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)

@@ -1,5 +1,5 @@
-/* m ⊙ (W + s W_u W_d) / ‖W + s W_u W_d‖: a low-rank change of a map's direction, with a length of each output's own.
- * The norms count as constants on the way back, as the paper has it. */
+/* m ⊙ (W + s W_u W_d) / ‖W + s W_u W_d‖: a low-rank change of a map's direction, with a length of each
+ * output's own. The norms count as constants on the way back, as the paper has it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static bool shape_length(const struct module *m, const struct arch *a, struct sl
 }
 
 /* The lengths that the map's rows have. */
-static void start_length(const struct module *m, const struct model *of, const struct plan_tensor *t, real *out) {
+static void start_length(const struct module *m, const struct model *of, const struct plan_tensor *t,
+                         real *out) {
     int i = arch_find(of->tensor, of->tensors, tap_weight_role(m->write), t->stack, t->site, t->layer);
     BUG_IF(i < 0);
     const real *w = of->weight[i];
@@ -55,7 +56,8 @@ struct changed {
     const real *weight, *up, *down;
 };
 
-/* 1/‖row of W + s W_u W_d‖ without making that matrix: ‖w‖² + 2 s u·(W_d w) + s² u·(W_d W_dᵀ u).  `room`: out×r + r×r. */
+/* 1/‖row of W + s W_u W_d‖ without making that matrix: ‖w‖² + 2 s u·(W_d w) + s² u·(W_d W_dᵀ u).  `room`:
+ * out×r + r×r. */
 static void inverse_lengths(const struct changed *x, real *room, real *out) {
     int r = x->rank;
     real *across = room, *inner = room + (size_t)x->out * (size_t)r;
@@ -63,8 +65,10 @@ static void inverse_lengths(const struct changed *x, real *room, real *out) {
     blas_gemm(false, true, r, r, x->in, 1, x->down, x->in, x->down, x->in, 0, inner, r);
     for (int i = 0; i < x->out; i++) {
         const real *w = x->weight + (size_t)i * (size_t)x->in, *u = x->up + (size_t)i * (size_t)r;
-        double own = kernel_dot((size_t)x->in, w, w), cross = kernel_dot((size_t)r, u, across + (size_t)i * (size_t)r), square = 0;
-        for (int k = 0; k < r; k++) square += (double)u[k] * kernel_dot((size_t)r, u, inner + (size_t)k * (size_t)r);
+        double own = kernel_dot((size_t)x->in, w, w),
+               cross = kernel_dot((size_t)r, u, across + (size_t)i * (size_t)r), square = 0;
+        for (int k = 0; k < r; k++)
+            square += (double)u[k] * kernel_dot((size_t)r, u, inner + (size_t)k * (size_t)r);
         double all = own + 2 * x->s * cross + x->s * x->s * square;
         out[i] = (real)(1 / sqrt(all > 0 ? all : 1e-30)); /* rows of zeros stay zeros */
     }
@@ -74,12 +78,20 @@ static size_t room_of(int out, int rank) { return (size_t)out * (size_t)rank + (
 
 static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     node scale, down = use_slot(u, SLOT_DOWN_W), up = use_slot(u, SLOT_UP_W);
-    node weight = use_weight(t, u, tap_weight_role(u->m->write)), bias = use_weight(t, u, tap_bias_role(u->m->write));
+    node weight = use_weight(t, u, tap_weight_role(u->m->write)),
+         bias = use_weight(t, u, tap_bias_role(u->m->write));
     double s = use_factor(u, &scale);
     int out = tape_rows_of(t, weight);
     bool all = u->m->length == LENGTH_OUTPUT;
-    const struct changed x = { out, tape_cols_of(t, weight), u->m->size, all ? 1 : scale == NODE_NONE ? s : (double)*tape_value(t, scale),
-                              tape_value(t, weight), tape_value(t, up), tape_value(t, down) };
+    const struct changed x = { out,
+                               tape_cols_of(t, weight),
+                               u->m->size,
+                               all                  ? 1
+                               : scale == NODE_NONE ? s
+                                                    : (double)*tape_value(t, scale),
+                               tape_value(t, weight),
+                               tape_value(t, up),
+                               tape_value(t, down) };
     real *inverse = use_room(u, (size_t)out + room_of(out, x.rank));
     inverse_lengths(&x, inverse + out, inverse);
     node gain = op_mul(t, use_slot(u, SLOT_LENGTH), tape_frozen(t, 1, out, inverse));
@@ -87,8 +99,13 @@ static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), all ? NODE_NONE : bias, gain);
 }
 
-static const struct function_place fn_decomposed_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
-                                               { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
+static const struct function_place fn_decomposed_places[] = { { "q", TAP_A_Q },
+                                                              { "k", TAP_A_K },
+                                                              { "v", TAP_A_V },
+                                                              { "o", TAP_A_OUT },
+                                                              { "w1", TAP_F_PRE },
+                                                              { "w2", TAP_F_OUT },
+                                                              { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -103,14 +120,18 @@ static bool meets(const struct check *c, const struct module *x, const struct mo
 
 static bool fn_decomposed_check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
-        ERROR(c, "V70", "a map's direction and length are changed where there is one map: read %s to write %s",
-              tap_map_input(m->write) == TAP_NONE ? "its input" : tap_name(tap_map_input(m->write)), tap_name(m->write));
+        ERROR(c, "V70",
+              "a map's direction and length are changed where there is one map: read %s to write %s",
+              tap_map_input(m->write) == TAP_NONE ? "its input" : tap_name(tap_map_input(m->write)),
+              tap_name(m->write));
         return true;
     }
     for (int i = 0; i < c->m->count; i++) {
         const struct module *o = &c->m->module[i];
         if (i == c->at || o->write != m->write || !module_is_map(o) || !meets(c, m, o)) continue;
-        ERROR(c, "V71", "module %d changes the map to %s too: what the length is of would be unclear, so drop one of the two",
+        ERROR(c, "V71",
+              "module %d changes the map to %s too: what the length is of would be unclear, so drop one of "
+              "the two",
               i + 1, tap_name(m->write));
         break;
     }
@@ -126,13 +147,15 @@ static void fn_decomposed_formula(const struct module *m, const struct formula_w
     char s[32] = "";
     if (m->comp == COMP_SCALED) snprintf(s, sizeof s, "%.6g ", m->scale);
     bool all = m->length == LENGTH_OUTPUT;
-    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖%s, over %s", w->sub, s, all ? "" : s, all ? ", b too" : "", w->x);
+    snprintf(out, 160, "W%s = m (W + %sW_u W_d)/‖W + %sW_u W_d‖%s, over %s", w->sub, s, all ? "" : s,
+             all ? ", b too" : "", w->x);
 }
 
 /* ---- merging ---- */
 
 /* Where the length is of all that the map gives, its bias has it too. */
-static int fn_decomposed_merge_bias(struct merge *x, const struct merge_at *at, const real *gain, struct err *e) {
+static int fn_decomposed_merge_bias(struct merge *x, const struct merge_at *at, const real *gain,
+                                    struct err *e) {
     int i = merge_tensor(x, at, tap_bias_role(x->p->method.module[at->module].write));
     real *b = i < 0 ? NULL : merge_copy(x, i, e);
     for (int k = 0; b && k < x->m->tensor[i].cols; k++) b[k] *= gain[k];
@@ -153,9 +176,15 @@ static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struc
     const real *learned = merge_values(x, at, SLOT_SCALE), *length = merge_values(x, at, SLOT_LENGTH);
     bool all = m->length == LENGTH_OUTPUT;
     double s = m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1;
-    const struct changed c = { t->rows, t->cols, m->size, all ? 1 : s,
-                              x->m->weight[i], merge_values(x, at, SLOT_UP_W), merge_values(x, at, SLOT_DOWN_W) };
-    real *w = merge_copy(x, i, e), *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
+    const struct changed c = { t->rows,
+                               t->cols,
+                               m->size,
+                               all ? 1 : s,
+                               x->m->weight[i],
+                               merge_values(x, at, SLOT_UP_W),
+                               merge_values(x, at, SLOT_DOWN_W) };
+    real *w = merge_copy(x, i, e),
+         *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
     if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
     for (int r = 0; r < c.out; r++) gain[r] *= length[r];
@@ -170,12 +199,12 @@ static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struc
 const struct function function_decomposed = {
     .name = "decomposed",
     .title = "decomposed",
-    .says = "A map's weight as length and direction: the direction is changed by two matrices of rank r, each output's length "
-            "is learned. DoRA's function; it can be folded into the weight.",
+    .says = "A map's weight as length and direction: the direction is changed by two matrices of rank r, "
+            "each output's length is learned. DoRA's function; it can be folded into the weight.",
     .sign = "W",
     .form = FORM_CHANGE,
-    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT | TAKES_DROPOUT |
-            TAKES_LENGTH,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_INIT |
+            TAKES_DROPOUT | TAKES_LENGTH,
     .comps = COMPS_ADDING,
     .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,

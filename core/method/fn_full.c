@@ -4,7 +4,9 @@
 #include "core/method/check.h"
 #include "core/method/fn.h"
 
-static void fn_full_advise(struct check *c, const struct module *m) { check_memory(c, m, 16, false); /* value, gradient and two moments */ }
+static void fn_full_advise(struct check *c, const struct module *m) {
+    check_memory(c, m, 16, false); /* value, gradient and two moments */
+}
 
 static void fn_full_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;

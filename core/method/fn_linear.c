@@ -31,12 +31,18 @@ static node fn_linear_apply(struct tape *t, const struct use *u) {
     node x = use_dropout(t, u, u->x, 0);
     x = op_linear_groups(t, x, down, NODE_NONE, ACT_NONE, u->groups);
     if (u->m->comp == COMP_CHANNEL || u->m->comp == COMP_GATE)
-        return use_compose(t, u, u->value, op_linear_groups(t, x, use_slot(u, SLOT_UP_W), NODE_NONE, ACT_NONE, u->groups));
+        return use_compose(t, u, u->value,
+                           op_linear_groups(t, x, use_slot(u, SLOT_UP_W), NODE_NONE, ACT_NONE, u->groups));
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
-static const struct function_place fn_linear_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
-                                                         { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
+static const struct function_place fn_linear_places[] = { { "q", TAP_A_Q },
+                                                          { "k", TAP_A_K },
+                                                          { "v", TAP_A_V },
+                                                          { "o", TAP_A_OUT },
+                                                          { "w1", TAP_F_PRE },
+                                                          { "w2", TAP_F_OUT },
+                                                          { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -64,7 +70,8 @@ static bool fn_linear_joins(const struct module *m) {
 }
 
 static void fn_linear_pair(struct check *c, const struct module *x, int first, const struct module *y) {
-    if (fn_linear_joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale && x->source == y->source)
+    if (fn_linear_joins(x) && x->read == y->read && x->comp == y->comp && x->scale == y->scale &&
+        x->source == y->source)
         WARN(c, "V28", "with module %d this equals one of rank %d + %d", first + 1, x->size,
              y->size);
 }
@@ -81,7 +88,8 @@ static void fn_linear_formula(const struct module *m, const struct formula_words
 
 static const char *fn_linear_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
-    if (m->comp == COMP_GATE) return "each row has a gate of its own, made when it is read: no weight holds it";
+    if (m->comp == COMP_GATE)
+        return "each row has a gate of its own, made when it is read: no weight holds it";
     return module_is_map(m) ? NULL : "a linear module over more than one map has no single weight to go into";
 }
 
@@ -110,15 +118,21 @@ const struct function function_linear = {
     .says = "Two matrices of rank r without a nonlinearity: x W_d W_u. LoRA's function; behind a linear "
             "map it can be folded into the weight.",
     .form = FORM_CHANGE,
-    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS | TAKES_SOURCE | TAKES_INIT |
-            TAKES_DROPOUT,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_HEADS |
+            TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
     .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
-    .places = fn_linear_places, .slots = fn_linear_slots, .apply = fn_linear_apply,
-    .advise = fn_linear_advise, .pair = fn_linear_pair, .joins = fn_linear_joins, .terms = fn_linear_terms,
+    .places = fn_linear_places,
+    .slots = fn_linear_slots,
+    .apply = fn_linear_apply,
+    .advise = fn_linear_advise,
+    .pair = fn_linear_pair,
+    .joins = fn_linear_joins,
+    .terms = fn_linear_terms,
     .formula = fn_linear_formula,
     .label = terms_label,
-    .unmergeable = fn_linear_unmergeable, .merge = fn_linear_merge,
+    .unmergeable = fn_linear_unmergeable,
+    .merge = fn_linear_merge,
     .turn = MERGE_ADDS,
 };

@@ -43,8 +43,10 @@ static bool lookup_check(struct check *c, const struct module *m) {
 static void lookup_advise(struct check *c, const struct module *m) {
     double d = c->a->width, v = c->a->vocabulary, values = m->size * (d + v);
     if (values >= d * v)
-        WARN(c, "V17", "rank %d has %.0f values where the word embeddings have %.0f: full(target=embeddings) is smaller", m->size,
-             values, d * v);
+        WARN(
+            c, "V17",
+            "rank %d has %.0f values where the word embeddings have %.0f: full(target=embeddings) is smaller",
+            m->size, values, d * v);
 }
 
 static void lookup_terms(struct terms *t, const struct module *m, const struct arch *a) {
@@ -65,7 +67,9 @@ static void lookup_label(const struct module *m, const struct arch *a, char out[
 
 static const char *lookup_unmergeable(const struct plan *p, const struct module *m) {
     (void)m;
-    return p->decoder ? "the word table of this model is more than what the module changes: both stacks look words up in it" : NULL;
+    return p->decoder ? "the word table of this model is more than what the module changes: both stacks look "
+                        "words up in it"
+                      : NULL;
 }
 
 /* E += s·W_d W_uᵀ. */
@@ -76,16 +80,16 @@ static int lookup_merge(struct merge *x, const struct merge_at *at, struct err *
     const real *learned = merge_values(x, at, SLOT_SCALE);
     real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = merge_copy(x, i, e);
     if (!w) return ERR_SYSTEM;
-    blas_gemm(false, true, t->rows, t->cols, m->size, s, merge_values(x, at, SLOT_DOWN_W), m->size, merge_values(x, at, SLOT_UP_W),
-              m->size, 1, w, t->cols);
+    blas_gemm(false, true, t->rows, t->cols, m->size, s, merge_values(x, at, SLOT_DOWN_W), m->size,
+              merge_values(x, at, SLOT_UP_W), m->size, 1, w, t->cols);
     return 0;
 }
 
 const struct function function_lookup = {
     .name = "lookup",
     .title = "word rows",
-    .says = "A row of r values for each token of the vocabulary, times a matrix: W_d[token] W_u. What LoRA on the word embeddings "
-            "trains; on an encoder it can be folded into them.",
+    .says = "A row of r values for each token of the vocabulary, times a matrix: W_d[token] W_u. What LoRA "
+            "on the word embeddings trains; on an encoder it can be folded into them.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_COMP | TAKES_INIT,
     .comps = COMPS_ADDING,

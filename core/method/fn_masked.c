@@ -6,7 +6,9 @@
 #include "core/method/masked.h"
 
 /* What it needs is said whatever the machine has. */
-static void masked_advise(struct check *c, const struct module *m) { check_memory(c, m, masked_bytes(c->m, 1), true); }
+static void masked_advise(struct check *c, const struct module *m) {
+    check_memory(c, m, masked_bytes(c->m, 1), true);
+}
 
 static void masked_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
@@ -16,11 +18,13 @@ static void masked_formula(const struct module *m, const struct formula_words *w
 const struct function function_masked = {
     .name = "masked",
     .title = "masked",
-    .says = "The tensors that the model has, each with a change of which a mask lets few values through: z learned as gates, or fixed "
-            "where the learned changes are largest. Diff pruning; it can be folded into the weights.",
+    .says = "The tensors that the model has, each with a change of which a mask lets few values through: z "
+            "learned as gates, or fixed where the learned changes are largest. Diff pruning; it can be "
+            "folded into the weights.",
     .form = FORM_IN_WEIGHT,
     .keys = TAKES_PLACE | TAKES_TARGET,
     .comps = COMPS_IN_WEIGHT,
     .usual = { .target = TARGET_ALL, .comp = COMP_IN_WEIGHT },
-    .advise = masked_advise, .formula = masked_formula,
+    .advise = masked_advise,
+    .formula = masked_formula,
 };

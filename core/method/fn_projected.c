@@ -1,4 +1,5 @@
-/* ((x A) ⊙ d) B ⊙ b: two vectors of factors around a random projection, which is one for all places and never trained. */
+/* ((x A) ⊙ d) B ⊙ b: two vectors of factors around a random projection, which is one for all places and never
+ * trained. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,20 +31,30 @@ static const struct function_slot fn_projected_slots[] = {
 /* ---- at work ---- */
 
 /* The first columns of A, or rows of B: it is as wide as the widest map. */
-static node columns(struct tape *t, node x, int n) { return tape_cols_of(t, x) == n ? x : op_cols(t, x, 0, n); }
-static node first_rows(struct tape *t, node x, int n) { return tape_rows_of(t, x) == n ? x : op_rows(t, x, 0, n); }
+static node columns(struct tape *t, node x, int n) {
+    return tape_cols_of(t, x) == n ? x : op_cols(t, x, 0, n);
+}
+static node first_rows(struct tape *t, node x, int n) {
+    return tape_rows_of(t, x) == n ? x : op_rows(t, x, 0, n);
+}
 
 static node fn_projected_apply(struct tape *t, const struct use *u) {
     int in = tape_cols_of(t, u->x), out = tape_cols_of(t, u->value);
-    node a = columns(t, use_network(u, SLOT_PROJECTION_A), in), b = first_rows(t, use_network(u, SLOT_PROJECTION_B), out);
+    node a = columns(t, use_network(u, SLOT_PROJECTION_A), in),
+         b = first_rows(t, use_network(u, SLOT_PROJECTION_B), out);
     node x = op_linear(t, use_dropout(t, u, u->x, 0), a, NODE_NONE);
     x = op_channel_scale_groups(t, x, use_slot(u, SLOT_INNER), u->groups);
     x = op_channel_scale_groups(t, op_linear(t, x, b, NODE_NONE), use_slot(u, SLOT_OUTER), u->groups);
     return op_add(t, u->value, x);
 }
 
-static const struct function_place fn_projected_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
-                                               { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
+static const struct function_place fn_projected_places[] = { { "q", TAP_A_Q },
+                                                             { "k", TAP_A_K },
+                                                             { "v", TAP_A_V },
+                                                             { "o", TAP_A_OUT },
+                                                             { "w1", TAP_F_PRE },
+                                                             { "w2", TAP_F_OUT },
+                                                             { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -51,11 +62,13 @@ static bool fn_projected_check(struct check *c, const struct module *m) {
     for (int i = 0; i < c->at; i++) {
         const struct module *o = &c->m->module[i];
         if (o->fn != m->fn || (o->size == m->size && o->seed == m->seed)) continue;
-        ERROR(c, "V72", "the projection is one for all places, of one rank and one seed: module %d has r=%d, seed=%d", i + 1,
-              o->size, o->seed);
+        ERROR(c, "V72",
+              "the projection is one for all places, of one rank and one seed: module %d has r=%d, seed=%d",
+              i + 1, o->size, o->seed);
         break;
     }
-    if (source_is_hyper(m->source)) ERROR(c, "V42", "vectors around a projection that a generator makes are not built: use source=task");
+    if (source_is_hyper(m->source))
+        ERROR(c, "V42", "vectors around a projection that a generator makes are not built: use source=task");
     return true;
 }
 
@@ -74,7 +87,9 @@ static void fn_projected_formula(const struct module *m, const struct formula_wo
 
 static const char *fn_projected_unmergeable(const struct plan *p, const struct module *m) {
     (void)p;
-    return module_is_map(m) ? NULL : "vectors around a projection over more than one map have no single weight to go into";
+    return module_is_map(m)
+               ? NULL
+               : "vectors around a projection over more than one map have no single weight to go into";
 }
 
 /* W += diag(b) B diag(d) A. */
@@ -82,7 +97,8 @@ static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
     const struct tensor_info *t = &x->m->tensor[i];
-    const struct plan_tensor *a = plan_network(x->p, SLOT_PROJECTION_A), *b = plan_network(x->p, SLOT_PROJECTION_B);
+    const struct plan_tensor *a = plan_network(x->p, SLOT_PROJECTION_A),
+                             *b = plan_network(x->p, SLOT_PROJECTION_B);
     const real *inner = merge_values(x, at, SLOT_INNER), *outer = merge_values(x, at, SLOT_OUTER);
     real *w = merge_copy(x, i, e), *up = w ? mem_try((size_t)t->rows * (size_t)rank, sizeof *up) : NULL;
     if (!up) return w ? err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name) : ERR_SYSTEM;
@@ -91,7 +107,8 @@ static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct
             size_t at_k = (size_t)r * (size_t)rank + (size_t)k;
             up[at_k] = outer[r] * x->params[b->offset + at_k] * inner[k];
         }
-    blas_gemm(false, false, t->rows, t->cols, rank, 1, up, rank, x->params + a->offset, a->cols, 1, w, t->cols);
+    blas_gemm(false, false, t->rows, t->cols, rank, 1, up, rank, x->params + a->offset, a->cols, 1, w,
+              t->cols);
     free(up);
     return 0;
 }
@@ -99,8 +116,8 @@ static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct
 const struct function function_projected = {
     .name = "projected",
     .title = "random projection",
-    .says = "Two learned vectors around a random projection that is frozen and one for all places: ((x A) ⊙ d) B ⊙ b. VeRA's "
-            "function; behind a linear map it can be folded into the weight.",
+    .says = "Two learned vectors around a random projection that is frozen and one for all places: ((x A) ⊙ "
+            "d) B ⊙ b. VeRA's function; behind a linear map it can be folded into the weight.",
     .form = FORM_CHANGE,
     .keys = TAKES_PLACE | TAKES_R | TAKES_SEED | TAKES_READ | TAKES_SOURCE | TAKES_DROPOUT,
     .comps = 1 << COMP_ADD,

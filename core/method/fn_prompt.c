@@ -30,19 +30,20 @@ static void advise(struct check *c, const struct module *m) {
     int longest = c->a->positions ? arch_longest(c->a) : m->size + 3;
     if (m->stack == STACK_DECODER)
         ERROR(c, "V14",
-              "rows of a prompt in the decoder would move its targets, which is not built: they join the encoder "
-              "(stack=encoder)");
+              "rows of a prompt in the decoder would move its targets, which is not built: they join the "
+              "encoder (stack=encoder)");
     if (m->write == TAP_EMBED_WORDS && m->size + 3 > longest)
-        ERROR(c, "V19", "l = %d rows take positions of their own and the model has %d: no text fits behind them", m->size,
-              longest);
+        ERROR(c, "V19",
+              "l = %d rows take positions of their own and the model has %d: no text fits behind them",
+              m->size, longest);
     if (m->pool == POOL_ROW0 && !c->a->decoder_layers)
         WARN(c, "V31",
-             "the classifier reads row 0, which is a row of the prompt: pool=cls reads the text's first token, as the model "
-             "was trained to");
+             "the classifier reads row 0, which is a row of the prompt: pool=cls reads the text's first "
+             "token, as the model was trained to");
     if (source_width(m->source) && (m->source == SOURCE_MLP || m->source == SOURCE_LSTM))
         INFO(c, "V35",
-             "P-tuning without a template and a verbaliser: a prompt in front of the text whose rows a network makes while "
-             "it is trained");
+             "P-tuning without a template and a verbaliser: a prompt in front of the text whose rows a "
+             "network makes while it is trained");
 }
 
 static void terms(struct terms *t, const struct module *m, const struct arch *a) {
@@ -52,8 +53,9 @@ static void terms(struct terms *t, const struct module *m, const struct arch *a)
 }
 
 static void formula(const struct module *m, const struct formula_words *w, char out[160]) {
-    static const char *const made[SOURCE_COUNT] = {
-        [SOURCE_MLP] = " = MLP(E)", [SOURCE_LSTM] = " = MLP(LSTM(E))", [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)" };
+    static const char *const made[SOURCE_COUNT] = { [SOURCE_MLP] = " = MLP(E)",
+                                                    [SOURCE_LSTM] = " = MLP(LSTM(E))",
+                                                    [SOURCE_PRODUCT] = " = P \u2299 (u_\u03C4 v_\u03C4)" };
     snprintf(out, 160, "P%s%s, %d rows", w->sub, made[m->source] ? made[m->source] : "", m->size);
 }
 
@@ -71,12 +73,17 @@ static const char *unmergeable(const struct plan *p, const struct module *m) {
 const struct function function_prompt = {
     .name = "prompt",
     .title = "prompt rows",
-    .says = "l learned rows that join the sequence of the encoder as if they were tokens: [P; X]. What prompt tuning trains.",
+    .says = "l learned rows that join the sequence of the encoder as if they were tokens: [P; X]. What "
+            "prompt tuning trains.",
     .sign = "P",
     .form = FORM_ROWS,
     .keys = TAKES_PLACE | TAKES_L | TAKES_MLP | TAKES_SOURCE | TAKES_INIT | TAKES_ROWS,
     .comps = COMPS_CONCAT,
-    .usual = { .size = 20, .write = TAP_EMBED_WORDS, .comp = COMP_CONCAT, .init = INIT_VOCABULARY, .stack = STACK_ENCODER },
+    .usual = { .size = 20,
+               .write = TAP_EMBED_WORDS,
+               .comp = COMP_CONCAT,
+               .init = INIT_VOCABULARY,
+               .stack = STACK_ENCODER },
     .made_init = INIT_NORMAL,
     .slots = slots,
     .check = check,

@@ -21,9 +21,11 @@ static node fn_scale_apply(struct tape *t, const struct use *u) {
     return op_channel_scale_groups(t, u->value, use_slot(u, SLOT_CHANNEL), u->groups);
 }
 
-static const struct function_place fn_scale_places[] = {
-    { "q", TAP_A_Q },     { "k", TAP_A_K },   { "v", TAP_A_V },     { "ctx", TAP_A_CTX },   { "o", TAP_A_OUT },
-    { "pre", TAP_F_PRE }, { "act", TAP_F_ACT }, { "out", TAP_F_OUT }, { "embed", TAP_EMBED }, { 0 } };
+static const struct function_place fn_scale_places[] = { { "q", TAP_A_Q },       { "k", TAP_A_K },
+                                                         { "v", TAP_A_V },       { "ctx", TAP_A_CTX },
+                                                         { "o", TAP_A_OUT },     { "pre", TAP_F_PRE },
+                                                         { "act", TAP_F_ACT },   { "out", TAP_F_OUT },
+                                                         { "embed", TAP_EMBED }, { 0 } };
 
 /* ---- rules, counts, texts ---- */
 

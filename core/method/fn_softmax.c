@@ -47,9 +47,12 @@ static bool fn_softmax_check(struct check *c, const struct module *m) {
 static void check_shift(struct check *c, const struct module *m) {
     const struct arch *a = c->a;
     if (!a->positions || a->decoder_layers)
-        ERROR(c, "V76", "shift=yes moves learned positions of an encoder's tokens, which this model does not have alone");
+        ERROR(
+            c, "V76",
+            "shift=yes moves learned positions of an encoder's tokens, which this model does not have alone");
     else if (m->size + 3 > arch_longest(a))
-        ERROR(c, "V76", "l = %d positions are left free and the model has %d: no text fits behind them", m->size, arch_longest(a));
+        ERROR(c, "V76", "l = %d positions are left free and the model has %d: no text fits behind them",
+              m->size, arch_longest(a));
     else if (method_moved(c->m) != m->size)
         ERROR(c, "V76", "a text's positions move on once: all prefixes with shift=yes have one length");
     for (int i = 0; i < c->m->count; i++)
@@ -108,15 +111,25 @@ const struct function function_softmax = {
     .title = "softmax keys",
     .says = "l learned keys and values that every query attends to. What a prefix is.",
     .form = FORM_KEYS,
-    .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT |
-            TAKES_SHIFT,
+    .keys = TAKES_PLACE | TAKES_L | TAKES_S | TAKES_MLP | TAKES_COMP | TAKES_SOURCE | TAKES_INIT |
+            TAKES_DROPOUT | TAKES_SHIFT,
     .comps = COMPS_ADDING | COMPS_GATED | COMPS_GATE | COMPS_GATES,
-    .usual = { .size = 16, .write = TAP_A_HEAD, .comp = COMP_GATED, .heads = HEADS_FACTORISED, .init = INIT_BERT },
+    .usual = { .size = 16,
+               .write = TAP_A_HEAD,
+               .comp = COMP_GATED,
+               .heads = HEADS_FACTORISED,
+               .init = INIT_BERT },
     /* A prompt that maps make keys and values of must tell its places apart from the start. */
     .made_init = INIT_NORMAL,
-    .slots = fn_softmax_slots, .still = fn_softmax_still,
+    .slots = fn_softmax_slots,
+    .still = fn_softmax_still,
     .keys_of = keys_of,
-    .check = fn_softmax_check, .advise = fn_softmax_advise, .pair = fn_softmax_pair, .joins = fn_softmax_joins,
-    .terms = fn_softmax_terms, .formula = fn_softmax_formula, .label = fn_softmax_label,
+    .check = fn_softmax_check,
+    .advise = fn_softmax_advise,
+    .pair = fn_softmax_pair,
+    .joins = fn_softmax_joins,
+    .terms = fn_softmax_terms,
+    .formula = fn_softmax_formula,
+    .label = fn_softmax_label,
     .unmergeable = fn_softmax_unmergeable,
 };

@@ -40,15 +40,21 @@ static node fn_svd_apply(struct tape *t, const struct use *u) {
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
 
-static const struct function_place fn_svd_places[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V }, { "o", TAP_A_OUT },
-                                               { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT }, { 0 } };
+static const struct function_place fn_svd_places[] = { { "q", TAP_A_Q },
+                                                       { "k", TAP_A_K },
+                                                       { "v", TAP_A_V },
+                                                       { "o", TAP_A_OUT },
+                                                       { "w1", TAP_F_PRE },
+                                                       { "w2", TAP_F_OUT },
+                                                       { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
 static bool fn_svd_check(struct check *c, const struct module *m) {
     if (m->init == INIT_LORA)
         ERROR(c, "V42", "init=lora: both matrices of an SVD are drawn, its values e start at 0; use bert");
-    if (source_is_hyper(m->source)) ERROR(c, "V42", "an SVD that a generator makes is not built: use source=free");
+    if (source_is_hyper(m->source))
+        ERROR(c, "V42", "an SVD that a generator makes is not built: use source=free");
     return true;
 }
 
@@ -81,8 +87,8 @@ static int fn_svd_merge(struct merge *x, const struct merge_at *at, struct err *
     real *w = merge_copy(x, i, e), *own = w ? mem_try(n, sizeof *own) : NULL;
     if (!own) return w ? err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name) : ERR_SYSTEM;
     for (size_t k = 0; k < n; k++) own[k] = up[k] * value[k % (size_t)rank];
-    blas_gemm(false, false, t->rows, t->cols, rank, s, own, rank, merge_values(x, at, SLOT_DOWN_W), t->cols, 1,
-              w, t->cols);
+    blas_gemm(false, false, t->rows, t->cols, rank, s, own, rank, merge_values(x, at, SLOT_DOWN_W), t->cols,
+              1, w, t->cols);
     free(own);
     return 0;
 }
@@ -90,10 +96,12 @@ static int fn_svd_merge(struct merge *x, const struct merge_at *at, struct err *
 const struct function function_svd = {
     .name = "svd",
     .title = "SVD",
-    .says = "Two matrices of rank r with a value for each of the r between them: (x W_d ⊙ e) W_u. AdaLoRA's function; with a "
-            "budget the least of all values are pruned while it trains. It can be folded into the weight.",
+    .says = "Two matrices of rank r with a value for each of the r between them: (x W_d ⊙ e) W_u. AdaLoRA's "
+            "function; with a budget the least of all values are pruned while it trains. It can be folded "
+            "into the weight.",
     .form = FORM_CHANGE,
-    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
+    .keys = TAKES_PLACE | TAKES_R | TAKES_S | TAKES_ALPHA | TAKES_READ | TAKES_COMP | TAKES_SOURCE |
+            TAKES_INIT | TAKES_DROPOUT,
     .comps = COMPS_ADDING,
     .usual = { .size = 12, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_BERT },
     .linear = true,

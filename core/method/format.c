@@ -47,9 +47,10 @@ static bool format_has(const struct key *k, const struct module *m, const struct
     if (k->words == target_names && v == TARGET_TAP) return false;            /* the tap says it */
     if (k->words == init_names && (m->from_run || !v)) return m->from_run;    /* INIT_DEFAULT */
     if (k->words == comp_names && !(f->comps & (f->comps - 1))) full = false; /* the only one */
-    if (k->bit == TAKES_PLACE && k->words == tap_names && f->form != FORM_KEYS && f->form != FORM_ROWS) return true;
-    return text & KEY_ALWAYS || (text & KEY_IN_FULL && full) || (text & KEY_UNUSUAL && !key_same(k, m, usual)) ||
-           (text & KEY_SET && v != k->neutral);
+    if (k->bit == TAKES_PLACE && k->words == tap_names && f->form != FORM_KEYS && f->form != FORM_ROWS)
+        return true;
+    return text & KEY_ALWAYS || (text & KEY_IN_FULL && full) ||
+           (text & KEY_UNUSUAL && !key_same(k, m, usual)) || (text & KEY_SET && v != k->neutral);
 }
 
 static void format_add_module(struct buf *b, const struct module *m, bool full) {
@@ -112,7 +113,10 @@ char *method_canonical(const struct method *m) {
 /* The shortest way to write modules 0…n-1 as presets and single modules: best[n] is the
  * least length, from[n] where its last part starts, part[n] that part's text. */
 static void add_parts(struct buf *b, const struct method *m) {
-    enum { PRESET_WORTH = 12, LONGEST = 24 }; /* a published name is worth some letters; no call makes more modules */
+    enum {
+        PRESET_WORTH = 12,
+        LONGEST = 24
+    }; /* a published name is worth some letters; no call makes more modules */
     long best[METHOD_MODULES + 1] = { 0 };
     int from[METHOD_MODULES + 1] = { 0 };
     char *part[METHOD_MODULES + 1] = { NULL };

@@ -1,5 +1,6 @@
 /* Functions: what a module computes, its Δh.  One file a function (core/method/fn_NAME.c), which ends with
- * its row; one line a function in the list FUNCTIONS (space.h).  What others know of a function they ask here. */
+ * its row; one line a function in the list FUNCTIONS (space.h).  What others know of a function they ask
+ * here. */
 #ifndef CORE_METHOD_FUNCTIONS_H
 #define CORE_METHOD_FUNCTIONS_H
 
@@ -67,7 +68,8 @@ enum merge_turn {
 
 /* Parts of a module's formula that depend on where it is. */
 struct formula_words {
-    const char *x, *sub, *place; /* the tap that is read, the module's number as an index, its place in words */
+    const char *x, *sub,
+        *place; /* the tap that is read, the module's number as an index, its place in words */
     const char *scores;          /* "/√d_h", or "" for a model whose attention scores are not divided by it */
 };
 
@@ -86,13 +88,14 @@ struct function {
     const char *title;    /* on the screens */
     const char *says;     /* what it is, for a person who chooses: one to three sentences */
     const char *sign;     /* of what it makes, in formulas; NULL: Δh */
-    const char *composed; /* what becomes of the tap, where it is said otherwise than by the composition; NULL */
+    const char
+        *composed; /* what becomes of the tap, where it is said otherwise than by the composition; NULL */
     enum function_form form;
     unsigned keys;        /* TAKES_… */
     unsigned comps;       /* COMPS_… that it has */
     struct module usual;  /* a module with usual values (module_default); layers and places are all */
     enum init made_init;  /* usual start where a network makes the values; 0: as otherwise */
-    bool of_words;        /* changes what the tokens' words are looked up as, at embed.words, and nothing else */
+    bool of_words; /* changes what the tokens' words are looked up as, at embed.words, and nothing else */
     bool linear;          /* in what it reads: over one map it is a change of that map's weight */
     bool vectors_only;    /* FORM_IN_WEIGHT: of the existing tensors the additive vectors alone */
     bool per_head;        /* may work head by head */
@@ -118,12 +121,13 @@ struct function {
     void (*label)(const struct module *m, const struct arch *a, char out[64]);
 
     /* Its own rules beside those of check.c.  check: whether its form can be, with an error if not; advise:
-     * warnings; pair: y with an earlier module x of this function at the same tap and some same layer, `first`
-     * its index.  NULL: none. */
+     * warnings; pair: y with an earlier module x of this function at the same tap and some same layer,
+     * `first` its index.  NULL: none. */
     bool (*check)(struct check *c, const struct module *m);
     void (*advise)(struct check *c, const struct module *m);
     void (*pair)(struct check *c, const struct module *x, int first, const struct module *y);
-    /* Whether two such modules at one place, of one scale, equal one whose size is the sum of theirs.  NULL: never. */
+    /* Whether two such modules at one place, of one scale, equal one whose size is the sum of theirs.  NULL:
+     * never. */
     bool (*joins)(const struct module *m);
     /* The arithmetic of its tensors at one layer. */
     void (*terms)(struct terms *t, const struct module *m, const struct arch *a);

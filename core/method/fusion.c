@@ -14,9 +14,12 @@
 #include "core/method/init.h"
 #include "core/method/slots.h"
 
-static const char *const fusion_of_words[] = { "read", "written" }, *const fusion_residuals[] = { "after", "inside" },
+static const char *const fusion_of_words[] = { "read", "written" },
+                         *const fusion_residuals[] = { "after", "inside" },
                          *const fusion_starts[] = { "identity", "drawn" };
-static const struct fusion fusion_usual = { .on = true, .query = true, .key = true, .value = true, .weight = 0.01 };
+static const struct fusion fusion_usual = {
+    .on = true, .query = true, .key = true, .value = true, .weight = 0.01
+};
 
 #define AT(member) .offset = offsetof(struct fusion, member)
 static const struct key fusion_keys[] = {
@@ -35,17 +38,24 @@ static const struct key fusion_keys[] = {
     { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
       .says = "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing." },
 };
-const struct network fusion_network = { "fusion", "fusion", offsetof(struct method, fusion), sizeof fusion_usual, &fusion_usual,
-                                       fusion_keys, COUNT_OF(fusion_keys) };
+const struct network fusion_network = { "fusion",
+                                        "fusion",
+                                        offsetof(struct method, fusion),
+                                        sizeof fusion_usual,
+                                        &fusion_usual,
+                                        fusion_keys,
+                                        COUNT_OF(fusion_keys) };
 
 /* ---- who meets where ---- */
 
-static bool is_fused_at(const struct module *m, const struct arch *a, enum tap tap, int stack, int site, int layer) {
+static bool is_fused_at(const struct module *m, const struct arch *a, enum tap tap, int stack, int site,
+                        int layer) {
     return m->source == SOURCE_FUSION && m->write == tap && module_covers(m, a, stack, site, layer);
 }
 
 /* Whether a later module (way 1) or an earlier one (-1) is joined with this one there. */
-static bool has_other(const struct method *m, const struct arch *a, int module, int way, int stack, int site, int layer) {
+static bool has_other(const struct method *m, const struct arch *a, int module, int way, int stack, int site,
+                      int layer) {
     for (int i = module + way; i >= 0 && i < m->count; i += way)
         if (is_fused_at(&m->module[i], a, m->module[module].write, stack, site, layer)) return true;
     return false;
@@ -56,7 +66,9 @@ static bool has_other(const struct method *m, const struct arch *a, int module, 
 static const char *module_fault(const struct module *m) {
     if (m->fn != FN_BOTTLENECK || m->heads != HEADS_SHARED)
         return "source=fusion joins adapters: bottlenecks that work on whole taps (heads=shared)";
-    if (m->norm != NORM_NONE) return "an adapter with a norm behind it is joined with others in no library, and is not built: norm=none";
+    if (m->norm != NORM_NONE)
+        return "an adapter with a norm behind it is joined with others in no library, and is not built: "
+               "norm=none";
     if (m->comp != COMP_ADD && m->comp != COMP_SCALED && m->comp != COMP_LEARNED)
         return "a fused adapter is added, with a scale or a learned one: another comp= is not built";
     return NULL;
@@ -70,7 +82,8 @@ static const char *pair_fault(const struct module *x, const struct module *y) {
     return NULL;
 }
 
-static const char *place_fault(const struct method *m, const struct arch *a, int module, int stack, int site, int layer) {
+static const char *place_fault(const struct method *m, const struct arch *a, int module, int stack, int site,
+                               int layer) {
     const struct module *x = &m->module[module];
     int first = -1, last = -1, count = 0;
     for (int i = 0; i < m->count; i++) {
@@ -84,7 +97,8 @@ static const char *place_fault(const struct method *m, const struct arch *a, int
     if (count < 2) return "a fusion is over two adapters or more at each place: this one is alone at some";
     if (count > MIX_MOST) return "a fusion joins 32 adapters at most";
     for (int i = first; i < last; i++)
-        if (m->module[i].write == x->write && m->module[i].source != SOURCE_FUSION && module_covers(&m->module[i], a, stack, site, layer))
+        if (m->module[i].write == x->write && m->module[i].source != SOURCE_FUSION &&
+            module_covers(&m->module[i], a, stack, site, layer))
             return "a module that is not fused stands between those that are: write it before or behind them";
     return NULL;
 }
@@ -108,8 +122,11 @@ const char *fusion_fault(const struct method *m, const struct arch *a, int *modu
     *module = -1;
     const struct fusion *f = &m->fusion;
     if (f->on && !some)
-        return "a fusion joins adapters of other runs and the method has none: say them as modules with source=fusion,init=run(N)";
-    return f->on && !f->query && !f->key && !f->value ? "a fusion without query, key and value trains nothing: say one of them" : NULL;
+        return "a fusion joins adapters of other runs and the method has none: say them as modules with "
+               "source=fusion,init=run(N)";
+    return f->on && !f->query && !f->key && !f->value
+               ? "a fusion without query, key and value trains nothing: say one of them"
+               : NULL;
 }
 
 /* ---- plan ---- */
@@ -127,11 +144,23 @@ void fusion_plan_module(struct build *b, int module, const struct span *s) {
 }
 
 /* "fusion.enc.3.ffn.out.Q" */
-static void add_map(struct build *b, const struct span *s, int layer, enum tap tap, enum slot slot, int rows, int cols) {
+static void add_map(struct build *b, const struct span *s, int layer, enum tap tap, enum slot slot, int rows,
+                    int cols) {
     static const char *const names[] = { "Q", "b_q", "K", "b_k", "V" };
-    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .stack = s->stack, .site = s->site, .layer = layer,
-                            .tensor = -1, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1,
-                            .role = (int)slot, .place = (int)tap, .cannot_move = slot == SLOT_FUSION_KEY_B };
+    struct plan_tensor t = { .kind = PLAN_NETWORK,
+                             .module = -1,
+                             .stack = s->stack,
+                             .site = s->site,
+                             .layer = layer,
+                             .tensor = -1,
+                             .blocks = 1,
+                             .rows = rows,
+                             .cols = cols,
+                             .kept = true,
+                             .decays = rows > 1,
+                             .role = (int)slot,
+                             .place = (int)tap,
+                             .cannot_move = slot == SLOT_FUSION_KEY_B };
     snprintf(t.name, sizeof t.name, "fusion.%s.%d.%s.%s.%s", s->stack == STACK_DECODER ? "dec" : "enc", layer,
              site_name(s->site), strchr(tap_name(tap), '.') + 1, names[slot - SLOT_FUSION_QUERY_W]);
     build_network(b, &t);
@@ -142,12 +171,14 @@ void fusion_plan(struct build *b) {
     for (int i = 0; i < m->count; i++) {
         const struct module *x = &m->module[i];
         struct span span[SPANS];
-        int n = x->source == SOURCE_FUSION && !attempt_is_source(x) ? module_spans(x, b->a, span) : 0, d = tap_width(b->a, x->write);
+        int n = x->source == SOURCE_FUSION && !attempt_is_source(x) ? module_spans(x, b->a, span) : 0,
+            d = tap_width(b->a, x->write);
         for (int k = 0; k < n; k++)
             for (int layer = span[k].first; layer < span[k].end; layer++) {
                 if (has_other(m, b->a, i, -1, span[k].stack, span[k].site, layer)) continue;
                 const struct span *s = &span[k];
-                if (m->fusion.query) add_map(b, s, layer, x->write, SLOT_FUSION_QUERY_W, d, tap_width(b->a, x->read));
+                if (m->fusion.query)
+                    add_map(b, s, layer, x->write, SLOT_FUSION_QUERY_W, d, tap_width(b->a, x->read));
                 if (m->fusion.query) add_map(b, s, layer, x->write, SLOT_FUSION_QUERY_B, 1, d);
                 if (m->fusion.key) add_map(b, s, layer, x->write, SLOT_FUSION_KEY_W, d, d);
                 if (m->fusion.key) add_map(b, s, layer, x->write, SLOT_FUSION_KEY_B, 1, d);
@@ -171,28 +202,32 @@ static node map_of(const struct use *u, enum slot slot) {
     const struct site *s = u->site;
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->kind == PLAN_NETWORK && t->role == (int)slot && t->stack == (int)s->stack && t->site == (int)s->sublayer &&
-            t->layer == s->layer && t->place == (int)u->m->write)
+        if (t->kind == PLAN_NETWORK && t->role == (int)slot && t->stack == (int)s->stack &&
+            t->site == (int)s->sublayer && t->layer == s->layer && t->place == (int)u->m->write)
             return use_leaf(u, i);
     }
     return NODE_NONE;
 }
 
-/* K and V work on sums of what their maps are linear in: q·(K z_n + b_k) is (q K)·z_n and a number that all n have, and
- * Σ a_n V z_n is V Σ a_n z_n; so the cost of the maps does not depend on how many adapters there are. */
+/* K and V work on sums of what their maps are linear in: q·(K z_n + b_k) is (q K)·z_n and a number that all n
+ * have, and Σ a_n V z_n is V Σ a_n z_n; so the cost of the maps does not depend on how many adapters there
+ * are. */
 node fusion_apply(struct tape *t, const struct use *u, node base, node delta) {
     const struct plan *p = use_plan(u);
     const struct fusion *f = &p->method.fusion;
     struct fused *all = u->fused;
     BUG_IF(all->count == MIX_MOST);
     all->z[all->count++] = delta;
-    if (has_other(&p->method, u->arch, u->module, 1, (int)u->site->stack, (int)u->site->sublayer, u->site->layer)) return u->value;
+    if (has_other(&p->method, u->arch, u->module, 1, (int)u->site->stack, (int)u->site->sublayer,
+                  u->site->layer))
+        return u->value;
     int count = all->count;
     all->count = 0;
     node q = f->of == FUSION_OF_WRITTEN ? u->value : u->x;
     if (f->query) q = op_linear(t, q, map_of(u, SLOT_FUSION_QUERY_W), map_of(u, SLOT_FUSION_QUERY_B));
     if (f->key) q = op_matmul(t, q, map_of(u, SLOT_FUSION_KEY_W));
-    node scores = op_dropout(t, op_dots(t, q, all->z, count), u->rows, u->attention_dropout, use_dropout_site(u));
+    node scores = op_dropout(t, op_dots(t, q, all->z, count), u->rows, u->attention_dropout,
+                             use_dropout_site(u));
     node o = op_mix(t, scores, all->z, count);
     if (f->residual == FUSION_INSIDE) o = op_add(t, base, o);
     if (f->value) o = op_linear(t, o, map_of(u, SLOT_FUSION_VALUE), NODE_NONE);
@@ -201,7 +236,9 @@ node fusion_apply(struct tape *t, const struct use *u, node base, node delta) {
 
 /* ---- the loss ---- */
 
-bool fusion_has_identity(const struct method *m) { return m->fusion.on && m->fusion.value && m->fusion.weight > 0; }
+bool fusion_has_identity(const struct method *m) {
+    return m->fusion.on && m->fusion.value && m->fusion.weight > 0;
+}
 
 double fusion_identity(const struct plan *p, const real *params, real *grads) {
     double sum = 0, weight = p->method.fusion.weight;
@@ -229,7 +266,8 @@ char *fusion_formula(const struct method *m) {
     struct buf b = BUF_INIT;
     buf_printf(&b, f->query ? "a = softmax_n((Q %s + b_q)\u00B7" : "a = softmax_n(%s\u00B7", x);
     buf_puts(&b, f->key ? "(K z_n + b_k)), " : "z_n), ");
-    if (f->residual == FUSION_INSIDE) buf_puts(&b, f->value ? "h \u2190 V(h + \u03A3 a_n z_n)" : "h \u2190 h + \u03A3 a_n z_n");
+    if (f->residual == FUSION_INSIDE)
+        buf_puts(&b, f->value ? "h \u2190 V(h + \u03A3 a_n z_n)" : "h \u2190 h + \u03A3 a_n z_n");
     else buf_puts(&b, f->value ? "h \u2190 h + V \u03A3 a_n z_n" : "h \u2190 h + \u03A3 a_n z_n");
     buf_puts(&b, ", z_n: the adapters' \u0394h");
     return buf_take(&b);
@@ -245,7 +283,8 @@ static int read_runs(const char *name, const char *s, const char *end, int run[M
     while (s < end) {
         int used = 0, v = 0;
         if (sscanf(s, " %9d %n", &v, &used) != 1 || !used || v < 1 || (s + used < end && s[used] != '|'))
-            return err_set(e, ERR_USAGE, "%s: runs=%.*s: numbers of runs stand there, as runs=3|5", name, (int)(end - s), s);
+            return err_set(e, ERR_USAGE, "%s: runs=%.*s: numbers of runs stand there, as runs=3|5", name,
+                           (int)(end - s), s);
         for (int i = 0; i < n; i++)
             if (run[i] == v) return err_set(e, ERR_USAGE, "%s: runs: run %d is named twice", name, v);
         if (n == MIX_MOST) return err_set(e, ERR_USAGE, "%s: runs: at most %d", name, MIX_MOST);

@@ -20,10 +20,14 @@ static const struct key generated_keys[] = {
     { "learn", AT(learn), KEY_WORDS(learns), .text = KEY_IN_FULL,
       .says = "Whether the inner loop adapts the maps too, or the outer loop alone learns them." },
     { "rates", AT(rates), KEY_WORDS(rates), .text = KEY_IN_FULL,
-      .says = "Rates of the inner loop: for what it adapts, or for every tensor, as Meta-Adapters is counted." },
+      .says =
+          "Rates of the inner loop: for what it adapts, or for every tensor, as Meta-Adapters is counted." },
 };
-const struct network generated_network = { "generated-head", "generated head", offsetof(struct method, generated),
-                                          sizeof generated_usual, &generated_usual, generated_keys, COUNT_OF(generated_keys) };
+const struct network generated_network = {
+    "generated-head",        "generated head", offsetof(struct method, generated),
+    sizeof generated_usual,  &generated_usual, generated_keys,
+    COUNT_OF(generated_keys)
+};
 
 void method_take_generated(struct method *m) { m->generated = generated_usual; }
 
@@ -37,15 +41,27 @@ void generated_plan(struct build *b) {
         enum slot slot;
         int rows, cols;
     } parts[] = {
-        { "feature.W_1", SLOT_FEATURE_W1, g->hidden, d }, { "feature.b_1", SLOT_FEATURE_B1, 1, g->hidden },
-        { "feature.W_2", SLOT_FEATURE_W2, g->width, g->hidden }, { "feature.b_2", SLOT_FEATURE_B2, 1, g->width },
-        { "label.W_1", SLOT_LABEL_W1, g->hidden, d }, { "label.b_1", SLOT_LABEL_B1, 1, g->hidden },
-        { "label.W_2", SLOT_LABEL_W2, g->width + 1, g->hidden }, { "label.b_2", SLOT_LABEL_B2, 1, g->width + 1 },
+        { "feature.W_1", SLOT_FEATURE_W1, g->hidden, d },
+        { "feature.b_1", SLOT_FEATURE_B1, 1, g->hidden },
+        { "feature.W_2", SLOT_FEATURE_W2, g->width, g->hidden },
+        { "feature.b_2", SLOT_FEATURE_B2, 1, g->width },
+        { "label.W_1", SLOT_LABEL_W1, g->hidden, d },
+        { "label.b_1", SLOT_LABEL_B1, 1, g->hidden },
+        { "label.W_2", SLOT_LABEL_W2, g->width + 1, g->hidden },
+        { "label.b_2", SLOT_LABEL_B2, 1, g->width + 1 },
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        struct plan_tensor t = { .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
-                                .blocks = 1, .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
-                                .decays = parts[i].rows > 1, .role = (int)parts[i].slot };
+        struct plan_tensor t = { .kind = PLAN_HEAD,
+                                 .module = -1,
+                                 .site = SUB_EMBED,
+                                 .layer = -1,
+                                 .tensor = -1,
+                                 .blocks = 1,
+                                 .rows = parts[i].rows,
+                                 .cols = parts[i].cols,
+                                 .kept = true,
+                                 .decays = parts[i].rows > 1,
+                                 .role = (int)parts[i].slot };
         snprintf(t.name, sizeof t.name, "head.%s", parts[i].name);
         build_network(b, &t);
         b->p->head += (size_t)t.rows * (size_t)t.cols;
@@ -64,9 +80,18 @@ static enum learn tensor_learn(const struct plan *p, const struct plan_tensor *t
     return t->module >= 0 ? p->method.module[t->module].learn : LEARN_OUTER;
 }
 
-/* The places that have a rate, in the order of the rates: the layers of the encoder, of the decoder, what is outside
- * of them, the pooler, the label vectors, the maps. */
-enum { RATE_EMBED, RATE_POOLER, RATE_LABELS, RATE_FEATURE_1, RATE_FEATURE_2, RATE_LABEL_1, RATE_LABEL_2, RATE_ENDS };
+/* The places that have a rate, in the order of the rates: the layers of the encoder, of the decoder, what is
+ * outside of them, the pooler, the label vectors, the maps. */
+enum {
+    RATE_EMBED,
+    RATE_POOLER,
+    RATE_LABELS,
+    RATE_FEATURE_1,
+    RATE_FEATURE_2,
+    RATE_LABEL_1,
+    RATE_LABEL_2,
+    RATE_ENDS
+};
 
 static int rate_place(const struct arch *a, const struct plan_tensor *t) {
     int layers = a->encoder_layers + a->decoder_layers;
@@ -82,7 +107,9 @@ static int rate_place(const struct arch *a, const struct plan_tensor *t) {
     return layers + (t->pooler ? RATE_POOLER : RATE_EMBED);
 }
 
-static bool makes_labels(const struct plan_tensor *t) { return t->role >= SLOT_LABEL_W1 && t->role <= SLOT_LABEL_B2; }
+static bool makes_labels(const struct plan_tensor *t) {
+    return t->role >= SLOT_LABEL_W1 && t->role <= SLOT_LABEL_B2;
+}
 
 /* Numbers the rates that there are; at[place] is its number or -1.  Returns how many. */
 static int number_rates(const struct plan *p, const struct arch *a, int *at) {
@@ -98,8 +125,10 @@ static int number_rates(const struct plan *p, const struct arch *a, int *at) {
 }
 
 void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]) {
-    static const char *const end[RATE_ENDS] = { "embeddings", "pooler", "labels", "feature_1", "feature_2", "label_1", "label_2" };
-    int layers = a->encoder_layers + a->decoder_layers, *at = xcalloc((size_t)layers + RATE_ENDS, sizeof *at), place = 0;
+    static const char *const end[RATE_ENDS] = { "embeddings", "pooler",  "labels", "feature_1",
+                                                "feature_2",  "label_1", "label_2" };
+    int layers = a->encoder_layers + a->decoder_layers, *at = xcalloc((size_t)layers + RATE_ENDS, sizeof *at),
+        place = 0;
     number_rates(p, a, at);
     while (place < layers + RATE_ENDS - 1 && at[place] != rate) place++;
     free(at);
@@ -126,13 +155,24 @@ void learn_plan(struct build *b) {
     int *at = xcalloc((size_t)(b->a->encoder_layers + b->a->decoder_layers) + RATE_ENDS, sizeof *at);
     p->rates = number_rates(p, b->a, at);
     p->label_rate = at[b->a->encoder_layers + b->a->decoder_layers + RATE_LABELS];
-    for (int i = 0; i < p->tensors; i++) p->tensor[i].rate = p->tensor[i].inner ? at[rate_place(b->a, &p->tensor[i])] : -1;
+    for (int i = 0; i < p->tensors; i++)
+        p->tensor[i].rate = p->tensor[i].inner ? at[rate_place(b->a, &p->tensor[i])] : -1;
     free(at);
     if (!meta->learned) return;
     p->rate_tensor = p->tensors;
     p->meta_trained += (size_t)p->rates;
-    struct plan_tensor t = { .name = "rates", .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED, .layer = -1,
-                            .tensor = -1, .blocks = 1, .rows = 1, .cols = p->rates, .kept = true, .outer = true,
-                            .rate = -1, .role = SLOT_RATES };
+    struct plan_tensor t = { .name = "rates",
+                             .kind = PLAN_HEAD,
+                             .module = -1,
+                             .site = SUB_EMBED,
+                             .layer = -1,
+                             .tensor = -1,
+                             .blocks = 1,
+                             .rows = 1,
+                             .cols = p->rates,
+                             .kept = true,
+                             .outer = true,
+                             .rate = -1,
+                             .role = SLOT_RATES };
     build_network(b, &t);
 }

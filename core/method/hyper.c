@@ -9,9 +9,17 @@
 #include "core/method/prompt.h"
 #include "core/method/retriever.h"
 
-static const struct hyper hyper_usual = { .on = true, .task = 64, .layer = 64, .place = 64, .hidden = 128,
-                                         .inner = 64,
-                                         .norm = true, .net = HYPER_STACK, .start = HYPER_NORMAL, .biases = true, .passes = 1 };
+static const struct hyper hyper_usual = { .on = true,
+                                          .task = 64,
+                                          .layer = 64,
+                                          .place = 64,
+                                          .hidden = 128,
+                                          .inner = 64,
+                                          .norm = true,
+                                          .net = HYPER_STACK,
+                                          .start = HYPER_NORMAL,
+                                          .biases = true,
+                                          .passes = 1 };
 static const char *const nets[] = { "stack", "layer", "site" };
 static const char *const hyper_starts[] = { "normal", "fan", "hyperfan" };
 static const char *const hyper_instances[ROW_COUNT] = { "none", "pooled", "mlp", "retriever" };
@@ -27,7 +35,8 @@ static const struct key hyper_keys[] = {
     { "place", AT(place), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
       .says = "Width of each place's embedding; 0: the layer is no condition of its places." },
     { "instance", AT(instance), KEY_WORDS(hyper_instances),
-      .says = "A condition of each row's own: the mean over its tokens, that behind two maps, or the retriever's vector." },
+      .says = "A condition of each row's own: the mean over its tokens, that behind two maps, or the "
+              "retriever's vector." },
     { "tap", AT(tap), .kind = KEY_WHOLE,
       .says = "The layer of the encoder that a row's condition is of; 0: its output." },
     { "pass", AT(passes), .kind = KEY_WHOLE, .least = 1,
@@ -43,9 +52,11 @@ static const struct key hyper_keys[] = {
       .says = "Normal with deviation 0.01, or as the released generators begin." },
     { "biases", AT(biases), .kind = KEY_FLAG, .says = "Whether its maps have biases." },
 };
-#define GENERATOR(name, noun, at)                                                                    \
-    { name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual, &hyper_usual, hyper_keys, \
-     COUNT_OF(hyper_keys) }
+#define GENERATOR(name, noun, at)                                                                            \
+    {                                                                                                        \
+        name, noun, offsetof(struct method, hyper) + (at) * sizeof hyper_usual, sizeof hyper_usual,          \
+            &hyper_usual, hyper_keys, COUNT_OF(hyper_keys)                                                   \
+    }
 const struct network hyper_network = GENERATOR("hyper", "generator", 0),
                      hyper2_network = GENERATOR("hyper2", "second generator", 1);
 
@@ -67,13 +78,17 @@ const struct hyper *hyper_of_rows(const struct method *m) {
 
 bool hyper_by_row(const struct method *m) { return hyper_of_rows(m) != NULL; }
 
-static bool makes(const struct method *m, int g, int module) { return source_generator(m->module[module].source) == g; }
+static bool makes(const struct method *m, int g, int module) {
+    return source_generator(m->module[module].source) == g;
+}
 
 bool hyper_makes_rows(const struct method *m, int module) {
     return hyper_by_row(m) && makes(m, generator_of_rows(m), module);
 }
 
-bool hyper_made_by(const struct plan *p, int g, const struct plan_made *of) { return makes(&p->method, g, of->module); }
+bool hyper_made_by(const struct plan *p, int g, const struct plan_made *of) {
+    return makes(&p->method, g, of->module);
+}
 
 struct plan_made *hyper_values(const struct plan *p, int g, int *n) {
     bool row = reads_rows(&p->method.hyper[g]);
@@ -105,8 +120,8 @@ int hyper_of_prototypes(const struct method *m) {
 /* Columns of I. */
 static int inner_width(const struct hyper *h) { return h->inner ? h->inner : h->hidden; }
 
-/* What is made for a module at one layer: the slots of its function, but for those that are one for all tasks, and its
- * learned s; or the maps of its prompts. */
+/* What is made for a module at one layer: the slots of its function, but for those that are one for all
+ * tasks, and its learned s; or the maps of its prompts. */
 struct head_slot {
     enum slot slot;
     const char *name;
@@ -120,7 +135,8 @@ static int head_slots(const struct module *m, const struct arch *a, struct head_
     int n = 0;
     if (source_is_prompt(m->source)) {
         prompt_maps(m, a, map);
-        for (; n < PROMPT_MAPS; n++) out[n] = (struct head_slot){ map[n].slot, map[n].name, map[n].rows, map[n].cols, false };
+        for (; n < PROMPT_MAPS; n++)
+            out[n] = (struct head_slot){ map[n].slot, map[n].name, map[n].rows, map[n].cols, false };
         return n;
     }
     for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
@@ -140,7 +156,8 @@ struct module_place {
 enum { PLACES = METHOD_MODULES * SPANS };
 
 /* In the order of the canonical text, so that a method means the same however its modules were listed. */
-static int places_in(const struct method *m, int g, const struct arch *a, int stack, struct module_place out[PLACES]) {
+static int places_in(const struct method *m, int g, const struct arch *a, int stack,
+                     struct module_place out[PLACES]) {
     struct span span[SPANS];
     int order[METHOD_MODULES], n = 0;
     method_order(m, order);
@@ -159,7 +176,8 @@ static int place_index(const struct module_place *place, int n, const struct pla
     return i;
 }
 
-/* The encoder's first layer that g makes something for (-1: its embedding), or how many it has where that is nothing. */
+/* The encoder's first layer that g makes something for (-1: its embedding), or how many it has where that is
+ * nothing. */
 static int lowest_made(const struct method *m, int g, const struct arch *a) {
     struct span span[SPANS];
     int lowest = a->encoder_layers;
@@ -230,8 +248,10 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     const struct hyper *h = &m->hyper[g];
     bool z = h->instance == ROW_RETRIEVER;
     if (h->passes > 2) return "pass= is 1, or 2: the encoder runs first for the instance alone";
-    if (h->instance == ROW_NONE && h->passes > 1) return "pass=2 is of an instance: say instance=pooled, mlp or retriever";
-    if (z && !m->retriever.on) return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
+    if (h->instance == ROW_NONE && h->passes > 1)
+        return "pass=2 is of an instance: say instance=pooled, mlp or retriever";
+    if (z && !m->retriever.on)
+        return "instance=retriever needs one: add + retriever, or say instance=pooled or mlp";
     if (z && h->tap) return "with instance=retriever the tap is the retriever's: say retriever(tap=…)";
     if (tap_of(m, g) > a->encoder_layers) return "tap= is a layer of the encoder, which has fewer";
     if (h->passes == 2 && lowest_made(m, g, a) == a->encoder_layers)
@@ -240,8 +260,8 @@ static const char *instance_fault(const struct method *m, int g, const struct ar
     if (h->instance == ROW_NONE && h->tap && !instance_comes_first(m, g, a))
         return "with tap= what is made lies above that layer: narrow it with layers=";
     if (reads_rows(h) && h->passes == 1 && !instance_comes_first(m, g, a))
-        return "an instance is of a layer that comes later than what it would make: make modules above tap=N alone "
-               "(layers=), in the decoder, or say pass=2, which runs the encoder twice";
+        return "an instance is of a layer that comes later than what it would make: make modules above tap=N "
+               "alone (layers=), in the decoder, or say pass=2, which runs the encoder twice";
     return NULL;
 }
 
@@ -255,8 +275,10 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         prompts |= makes(m, g, i) && source_is_prompt(m->module[i].source);
     }
     if (some && !h->on)
-        return g ? "source=hyper2 needs the second generator: add + hyper2, as + hyper2(task=64, layer=64, place=64)"
-                 : "source=hyper and source=prompt-global need a generator: add + hyper, as + hyper(task=64, layer=64, place=64)";
+        return g ? "source=hyper2 needs the second generator: add + hyper2, as + hyper2(task=64, layer=64, "
+                   "place=64)"
+                 : "source=hyper and source=prompt-global need a generator: add + hyper, as + hyper(task=64, "
+                   "layer=64, place=64)";
     if (!some && h->on)
         return g ? "the second generator makes nothing: give a module source=hyper2"
                  : "the generator makes nothing: give a module source=hyper";
@@ -265,9 +287,11 @@ static const char *fault_of(const struct method *m, int g, const struct arch *a,
         return "a generator without a condition: say task=, prototype= or instance=";
     if (h->net == HYPER_STACK &&
         (!hyper_alike(m, g, a, STACK_ENCODER) || !hyper_alike(m, g, a, STACK_DECODER)))
-        return "one network a stack makes values of one shape: give its modules the same function and sizes, or say net=site or net=layer";
+        return "one network a stack makes values of one shape: give its modules the same function and sizes, "
+               "or say net=site or net=layer";
     *rule = "V54";
-    if (prompts && reads_rows(h)) return "prompts are the tasks', their maps are not made for each row: leave instance= out";
+    if (prompts && reads_rows(h))
+        return "prompts are the tasks', their maps are not made for each row: leave instance= out";
     *rule = "V52";
     return instance_fault(m, g, a);
 }
@@ -284,13 +308,17 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
 }
 
 char *method_generator_formula(const struct method *m, int generator) {
-    static const char *const rows[ROW_COUNT] = { "", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2", ", g_i = z of the retriever" };
+    static const char *const rows[ROW_COUNT] = { "", ", g_i = h", ", g_i = V_2 relu(V_1 h + c_1) + c_2",
+                                                 ", g_i = z of the retriever" };
     const struct hyper *h = &m->hyper[generator];
     const struct {
         const char *sign;
         bool there;
-    } conditions[] = { { "z_\u03C4", h->task > 0 }, { "k_\u03C4", h->prototype > 0 }, { "g_i", h->instance != ROW_NONE },
-                      { "e_\u2113", h->layer > 0 }, { "e_p", h->place > 0 } };
+    } conditions[] = { { "z_\u03C4", h->task > 0 },
+                       { "k_\u03C4", h->prototype > 0 },
+                       { "g_i", h->instance != ROW_NONE },
+                       { "e_\u2113", h->layer > 0 },
+                       { "e_p", h->place > 0 } };
     struct buf b = BUF_INIT;
     bool some = false;
     if (!h->on) return NULL;
@@ -300,8 +328,9 @@ char *method_generator_formula(const struct method *m, int generator) {
         buf_printf(&b, "%s%s", some ? "; " : "", conditions[i].sign);
         some = true;
     }
-    buf_printf(&b, "]%s)%s%s, values = A I%s%s; for each %s", h->biases ? " + b_1" : "", h->inner && h->biases ? " + b_2" : "",
-               h->norm ? ")" : "", h->biases ? " + a" : "", rows[h->instance], reads_rows(h) ? "row" : "task");
+    buf_printf(&b, "]%s)%s%s, values = A I%s%s; for each %s", h->biases ? " + b_1" : "",
+               h->inner && h->biases ? " + b_2" : "", h->norm ? ")" : "", h->biases ? " + a" : "",
+               rows[h->instance], reads_rows(h) ? "row" : "task");
     if (reads_rows(h) && tap_of(m, generator)) buf_printf(&b, ", h of layer %d", tap_of(m, generator));
     if (h->passes == 2) buf_puts(&b, ", the encoder runs twice");
     return buf_take(&b);
@@ -348,9 +377,11 @@ static void add_projection(struct build *b, int g, int stack, const char *word) 
     const struct hyper *h = &b->p->method.hyper[g];
     const struct plan_tensor at = outside(g, stack);
     if (h->task) hyper_add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "%s.W_1.task", word);
-    if (h->prototype) hyper_add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "%s.W_1.prototype", word);
+    if (h->prototype)
+        hyper_add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "%s.W_1.prototype", word);
     if (h->instance != ROW_NONE)
-        hyper_add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false, "%s.W_1.instance", word);
+        hyper_add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false,
+                  "%s.W_1.instance", word);
     if (h->layer) hyper_add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "%s.W_1.layer", word);
     if (h->place) hyper_add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "%s.W_1.place", word);
     if (h->biases) hyper_add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "%s.b_1", word);
@@ -382,8 +413,8 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
         at.fan = s->vector ? 1 : s->cols;
-        /* what multiplies what is there starts as the identity, s where it is said to start; a change, and a norm behind
-         * it, near 0 */
+        /* what multiplies what is there starts as the identity, s where it is said to start; a change, and a
+         * norm behind it, near 0 */
         at.start = s->slot == SLOT_CHANNEL ? 1 : s->slot == SLOT_SCALE ? m->scale : 0;
         hyper_add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "%s.%s.weight", word,
                   s->name);
@@ -393,7 +424,8 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
 }
 
 /* The heads of one place of a stack: its own at each layer, or for all of them. */
-static void add_place_heads(struct build *b, struct plan_tensor at, const struct module_place *place, const char *word) {
+static void add_place_heads(struct build *b, struct plan_tensor at, const struct module_place *place,
+                            const char *word) {
     struct span span[SPANS];
     const struct module *m = &b->p->method.module[place->module];
     int n = module_spans(m, b->a, span);
@@ -422,7 +454,8 @@ static void plan_stack(struct build *b, int g, int stack) {
     if (!places) return;
     struct plan_made *of = hyper_values(b->p, g, &values);
     for (int i = 0; i < values; i++)
-        if (of[i].stack == stack && hyper_made_by(b->p, g, &of[i])) of[i].place = place_index(place, places, &of[i]);
+        if (of[i].stack == stack && hyper_made_by(b->p, g, &of[i]))
+            of[i].place = place_index(place, places, &of[i]);
     add_row_maps(b, g, stack, word);
     if (h->layer) hyper_add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "%s.layer", word);
     if (h->place) hyper_add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "%s.place", word);
@@ -440,7 +473,8 @@ static void plan_generator(struct build *b, int g) {
     snprintf(all, sizeof all, "%s.all", name);
     b->p->made_from[g] = first_layer(&b->p->method, g, b->a);
     if (h->task) hyper_add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "%s.task", name);
-    if (h->prototype) hyper_add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "%s.prototype", name);
+    if (h->prototype)
+        hyper_add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "%s.prototype", name);
     if (hyper_one_projection(h)) add_projection(b, g, STACK_ENCODER, all);
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, g, stack);
 }
@@ -452,8 +486,8 @@ void hyper_plan(struct build *b) {
 
 /* ---- start ---- */
 
-/* What is made has the usual size of its kind (start=hyperfan), or about a thousandth of it (start=fan, the released
- * generators): U(±s·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
+/* What is made has the usual size of its kind (start=hyperfan), or about a thousandth of it (start=fan, the
+ * released generators): U(±s·√(3/(inner·fan))), fan the columns of what is made, 1 of a vector. */
 static void fan(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, real *out) {
     const double s = h->start == HYPER_FAN ? 1e-3 : 1;
     init_uniform(key, out, t->count, s * sqrt(3.0 / ((double)t->cols * t->fan)));
@@ -464,14 +498,15 @@ static double conditions_width(const struct plan *p, const struct plan_tensor *t
     const struct hyper *h = &p->method.hyper[t->generator];
     double in = h->task + h->prototype + h->layer + h->place;
     for (int i = 0; i < p->tensors && h->instance != ROW_NONE; i++)
-        if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == SLOT_HYPER_W_ROW && p->tensor[i].stack == t->stack &&
-            p->tensor[i].generator == t->generator)
+        if (p->tensor[i].kind == PLAN_NETWORK && p->tensor[i].role == SLOT_HYPER_W_ROW &&
+            p->tensor[i].stack == t->stack && p->tensor[i].generator == t->generator)
             return in + p->tensor[i].cols;
     return in;
 }
 
 /* Of a map: weights and biases alike, as PyTorch's, or what the paper says. */
-static void map_init(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, double in, real *out) {
+static void map_init(const struct hyper *h, const struct plan_tensor *t, struct rng_key key, double in,
+                     real *out) {
     if (h->start != HYPER_NORMAL) init_uniform(key, out, t->count, 1 / sqrt(in));
     else if (t->decays) init_normal(key, out, t->count, 0.01);
     else init_uniform(key, out, t->count, 0);

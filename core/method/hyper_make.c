@@ -1,4 +1,5 @@
-/* The generator at work: its conditions through the projection and the heads, for each task or for each row. */
+/* The generator at work: its conditions through the projection and the heads, for each task or for each
+ * row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,8 @@ static const struct plan_tensor *hyper_make_find(const struct plan *p, int gener
                                                  int stack, int layer, int place, int of_slot) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->kind == PLAN_NETWORK && t->generator == generator && t->role == (int)role && t->stack == stack &&
-            t->layer == layer && t->place == place && t->of_slot == of_slot)
+        if (t->kind == PLAN_NETWORK && t->generator == generator && t->role == (int)role &&
+            t->stack == stack && t->layer == layer && t->place == place && t->of_slot == of_slot)
             return t;
     }
     return NULL;
@@ -56,8 +57,8 @@ static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stac
 }
 
 /* What a condition's vectors add to the first map's result; ids: the vector of each row of it. */
-static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors, enum slot map, int stack,
-                          const int32_t *ids) {
+static void add_condition(const struct hyper_work *w, struct embed_table *table, int *n, node vectors,
+                          enum slot map, int stack, const int32_t *ids) {
     if (vectors == NODE_NONE) return;
     table[(*n)++] = (struct embed_table){ op_linear(w->t, vectors, hyper_make_leaf(w, map, stack),
                                                    NODE_NONE), ids, 0 };
@@ -67,7 +68,8 @@ static void add_condition(const struct hyper_work *w, struct embed_table *table,
 static node conditions(const struct hyper_work *w, int stack, int layers, int places) {
     int units = w->units, n = layers * places * units, tables = 0;
     struct embed_table table[EMBED_TABLES];
-    int32_t *ids = xmalloc(4 * (size_t)n * sizeof *ids), *task = ids, *unit = ids + n, *layer = unit + n, *place = layer + n;
+    int32_t *ids = xmalloc(4 * (size_t)n * sizeof *ids), *task = ids, *unit = ids + n, *layer = unit + n,
+            *place = layer + n;
     for (int i = 0; i < n; i++) {
         unit[i] = i % units;
         task[i] = w->task ? w->task[unit[i]] : unit[i];
@@ -108,7 +110,8 @@ static node hyper_make_head(const struct hyper_work *w, node x, int layer, int p
     return cols ? op_linear_made(w->t, x, weight, bias, cols) : op_linear(w->t, x, weight, bias);
 }
 
-/* The layer as the generator counts.  The embedding has the condition of the first layer, which it is below. */
+/* The layer as the generator counts.  The embedding has the condition of the first layer, which it is
+ * below. */
 static int hyper_make_layer_of(const struct hyper_work *w, const struct plan_made *of) {
     int layer = of->layer - (of->stack == STACK_ENCODER ? w->p->made_from[w->generator] : 0);
     return layer < 0 ? 0 : layer;
@@ -137,7 +140,8 @@ static void hyper_make_measure(struct hyper_work *w) {
 
 /* ---- for each task ---- */
 
-/* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above another. */
+/* A slot of the module and layer that `of` is of: a row a task, or (cols) the tasks' matrices one above
+ * another. */
 static node hyper_make_slot_of(struct hyper_work *w, const struct plan_made *of, int slot, int cols) {
     int row = w->one ? 0 : (hyper_make_layer_of(w, of) * w->places + of->place) * w->units;
     if (w->h->net != HYPER_STACK) {
@@ -175,8 +179,13 @@ static void make_stack(struct hyper_work *w, node shared, node *made) {
 }
 
 void hyper_make(const struct plan *p, int g, struct tape *t, const real *params, real *grads, node *made) {
-    struct hyper_work w = { .p = p, .generator = g, .h = &p->method.hyper[g], .t = t, .params = params, .grads = grads,
-                           .units = p->tasks };
+    struct hyper_work w = { .p = p,
+                            .generator = g,
+                            .h = &p->method.hyper[g],
+                            .t = t,
+                            .params = params,
+                            .grads = grads,
+                            .units = p->tasks };
     node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
         hyper_make_measure(&w);
@@ -195,11 +204,17 @@ static node hyper_make_row_vector(const struct hyper_work *w, node h) {
                      hyper_make_leaf(w, SLOT_HYPER_ROW_B2, w->stack));
 }
 
-void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h, const int *task,
-                     struct row_value *value) {
+void hyper_make_rows(const struct plan *p, struct tape *t, const node *leaves, int stack, node h,
+                     const int *task, struct row_value *value) {
     const struct hyper *by = hyper_of_rows(&p->method);
-    struct hyper_work w = { .p = p, .generator = (int)(by - p->method.hyper), .h = by, .t = t, .leaf = leaves, .stack = stack,
-                           .units = tape_rows_of(t, h), .task = task };
+    struct hyper_work w = { .p = p,
+                            .generator = (int)(by - p->method.hyper),
+                            .h = by,
+                            .t = t,
+                            .leaf = leaves,
+                            .stack = stack,
+                            .units = tape_rows_of(t, h),
+                            .task = task };
     hyper_make_measure(&w);
     if (!w.places) return;
     tape_site(t, "generator");

@@ -41,7 +41,8 @@ void init_fill(real *out, size_t n, double v) {
 }
 
 /* A matrix of a module by the module's rule; `out_of`: it makes the change of what others made. */
-static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, bool out_of, real *out) {
+static void matrix(struct rng_key key, const struct module *m, const struct plan_tensor *t, bool out_of,
+                   real *out) {
     switch (m->init) {
     case INIT_LORA: /* Kaiming-uniform with a = √5 is U(-1/√in, 1/√in) */
         if (out_of) init_fill(out, t->count, 0);
@@ -57,7 +58,8 @@ static void matrix(struct rng_key key, const struct module *m, const struct plan
 }
 
 /* What is not the function's. */
-static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {
+static void not_of_function(struct rng_key key, const struct module *m, const struct plan_tensor *t,
+                            real *out) {
     if (t->role >= SLOT_LSTM && t->role <= SLOT_LSTM_LAST) { /* biases too */
         init_uniform(key, out, t->count, 1 / sqrt(m->mid));
         return;
@@ -74,7 +76,9 @@ static void not_of_function(struct rng_key key, const struct module *m, const st
     case SLOT_SCALE: case SLOT_CHANNEL: init_fill(out, t->count, m->scale); return;
     /* Maps of an MLP or a prompt: U(-1/√in, 1/√in), biases too. */
     case SLOT_PROMPT_DOWN_K: case SLOT_PROMPT_UP_K: case SLOT_PROMPT_DOWN_V: case SLOT_PROMPT_UP_V:
-    case SLOT_MLP_W1: case SLOT_MLP_W2: case SLOT_MLP_W3: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
+    case SLOT_MLP_W1:
+    case SLOT_MLP_W2:
+    case SLOT_MLP_W3: init_uniform(key, out, t->count, 1 / sqrt(t->cols)); return;
     default: BUG("slot %d of a module", t->role);
     }
 }
@@ -98,7 +102,8 @@ static void init_own(struct rng_key key, const struct module *m, const struct mo
 /* Row i of `to` is row row[i] of `from`, of `cols` values. */
 static void init_take_rows(real *to, const real *from, const int *row, int rows, int cols) {
     for (int i = 0; i < rows; i++)
-        memcpy(to + (size_t)i * (size_t)cols, from + (size_t)row[i] * (size_t)cols, (size_t)cols * sizeof *to);
+        memcpy(to + (size_t)i * (size_t)cols, from + (size_t)row[i] * (size_t)cols,
+               (size_t)cols * sizeof *to);
 }
 
 static void init_head(struct rng_key key, const struct model *m, const struct plan_tensor *t,
@@ -116,14 +121,15 @@ static void init_head(struct rng_key key, const struct model *m, const struct pl
     else init_fill(out, t->count, 0);
 }
 
-/* Whether the tensor is the rows of a prompt, or what they come of row by row, that start as words of the model do. */
+/* Whether the tensor is the rows of a prompt, or what they come of row by row, that start as words of the
+ * model do. */
 static bool starts_of_words(const struct plan *p, const struct plan_tensor *t) {
     if (t->kind != PLAN_OWN || !init_is_of_rows(p->method.module[t->module].init)) return false;
     return t->role == SLOT_OWN || t->role == SLOT_MLP_E || t->role == SLOT_PRODUCT;
 }
 
-void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, const struct plan_words *words,
-                    uint64_t seed, real *params) {
+void plan_init_head(const struct plan *p, const struct model *m, const int *const *row,
+                    const struct plan_words *words, uint64_t seed, real *params) {
     bool other = classifier_of(&p->method, &m->arch) != NULL; /* the folder's head is for other maps */
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -139,12 +145,14 @@ void plan_init_head(const struct plan *p, const struct model *m, const int *cons
         else if (t->kind == PLAN_NETWORK) retriever_init(key, t, p->tensor[i - (t->rows == 1)].cols, out);
         else if (t->role == SLOT_RATES) init_fill(out, t->count, p->meta.rate);
         else if (t->kind == PLAN_HEAD && t->role >= SLOT_FEATURE_W1) generated_init(key, t, out);
-        else if (t->kind == PLAN_HEAD && t->role >= SLOT_WORDS_W && t->role <= SLOT_WORDS_BIAS) words_init(key, m, t, out);
+        else if (t->kind == PLAN_HEAD && t->role >= SLOT_WORDS_W && t->role <= SLOT_WORDS_BIAS)
+            words_init(key, m, t, out);
         else if (t->kind == PLAN_HEAD) init_head(key, m, t, other ? NULL : row[t->task],
                                                  p->outputs[t->task], out);
         else if (t->role == SLOT_MLP_B1 || t->role == SLOT_MLP_B2 || t->role == SLOT_MLP_B3)
             init_uniform(key, out, t->count, 1 / sqrt(p->tensor[i - 1].cols)); /* as its matrix */
-        else if (starts_of_words(p, t)) prompt_rows_start(&p->method.module[t->module], t, m, words, key, out);
+        else if (starts_of_words(p, t))
+            prompt_rows_start(&p->method.module[t->module], t, m, words, key, out);
         else init_own(key, &p->method.module[t->module], m, t, out);
     }
 }
@@ -153,7 +161,8 @@ void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real 
     int *same = xcalloc((size_t)m->head_rows + 1, sizeof *same);
     const int **row = xcalloc((size_t)p->tasks, sizeof *row);
     for (int i = 0; i < m->head_rows; i++) same[i] = i;
-    for (int k = 0; k < p->tasks; k++) row[k] = m->head_w && m->head_b && m->head_rows == p->outputs[k] ? same : NULL;
+    for (int k = 0; k < p->tasks; k++)
+        row[k] = m->head_w && m->head_b && m->head_rows == p->outputs[k] ? same : NULL;
     plan_init_head(p, m, row, NULL, seed, params);
     free(row);
     free(same);

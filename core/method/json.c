@@ -30,7 +30,8 @@ static void json_add_place(struct buf *b, const struct module *m, bool decoder) 
 static bool json_has(const struct key *k, const struct module *m) {
     if (k->words == target_names) return module_in_weight(m);
     if (k->json & KEY_OF_CHANGE) return !module_in_weight(m);
-    return k->json & KEY_ALWAYS || (k->json & KEY_TAKEN && key_takes(k, m)) || (k->json & KEY_SET && key_number(k, m) != k->neutral);
+    return k->json & KEY_ALWAYS || (k->json & KEY_TAKEN && key_takes(k, m)) ||
+           (k->json & KEY_SET && key_number(k, m) != k->neutral);
 }
 
 static void json_add_field(struct buf *b, const struct key *k, const struct module *m) {
@@ -42,7 +43,8 @@ static void json_add_field(struct buf *b, const struct key *k, const struct modu
     if (k->kind != KEY_WORD || k->words == init_names) key_print(k, m, value);
     else snprintf(value, sizeof value, "%s", k->words[key_number(k, m)]);
     if (k->kind == KEY_WORD) word(b, k->member, value);
-    else if (k->kind == KEY_SHARE) json_member_double(b, k->member, *(const double *)(const void *)((const char *)m + k->offset));
+    else if (k->kind == KEY_SHARE)
+        json_member_double(b, k->member, *(const double *)(const void *)((const char *)m + k->offset));
     else buf_printf(b, ",\"%s\":%s", k->member, value);
 }
 
@@ -50,7 +52,8 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     const struct key *k;
     buf_puts(b, "{\"function\":");
     json_add_string(b, fn_name(m->fn));
-    bool in_weight = module_in_weight(m), scaled = comp_has_scale(m->comp) && (m->comp != COMP_GATE || m->scale != 1);
+    bool in_weight = module_in_weight(m),
+         scaled = comp_has_scale(m->comp) && (m->comp != COMP_GATE || m->scale != 1);
     for (int i = 0; (k = key_at(i)); i++) {
         if (k->words == comp_names && !in_weight) word(b, "insertion", module_insertion(m));
         if (json_has(k, m)) json_add_field(b, k, m);
@@ -155,7 +158,8 @@ static int read_layers(const json_t *o, const char *where, struct module *m, str
 }
 
 /* The field's member; a word may be any that the field can hold. */
-static int read_field(const json_t *o, const char *where, const struct key *k, struct module *m, struct err *e) {
+static int read_field(const json_t *o, const char *where, const struct key *k, struct module *m,
+                      struct err *e) {
     void *at = (char *)m + k->offset;
     e->code = 0;
     switch (k->kind) {
@@ -173,7 +177,9 @@ static int read_field(const json_t *o, const char *where, const struct key *k, s
 }
 
 /* Members that no field of the table has. */
-static const char *const json_others[] = { "function", "insertion", "scale", "mid", "mid_activation", "layers" };
+static const char *const json_others[] = {
+    "function", "insertion", "scale", "mid", "mid_activation", "layers"
+};
 
 static int check_members(const json_t *o, const char *where, struct err *e) {
     const char *known[64];
@@ -203,7 +209,8 @@ static int read_module(const json_t *o, const char *where, int version, struct m
     const char *init = json_string_value(json_object_get(o, "init"));
     m->from_run = init ? init_text_run(init) : 0;
     for (int i = 0; (k = key_at(i)); i++)
-        if (k->member && !(m->from_run && k->words == init_names) && read_field(o, where, k, m, e)) return e->code;
+        if (k->member && !(m->from_run && k->words == init_names) && read_field(o, where, k, m, e))
+            return e->code;
     if (read_field(o, where, &key_mid, m, e) || read_field(o, where, &key_scale, m, e)) return e->code;
     if (member_word(o, where, "mid_activation", method_act_names, ACT_COUNT, &mid_act, e)) return e->code;
     m->mid_act = (enum act)mid_act;
@@ -223,8 +230,9 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 }
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
-    static const char *const known[] = { "version", "head", "modules", "retriever", "hyper", "hyper2", "generated-head",
-                                        "classifier", "budget", "fusion", "pruning", "attempt" };
+    static const char *const known[] = { "version", "head",   "modules",        "retriever",
+                                         "hyper",   "hyper2", "generated-head", "classifier",
+                                         "budget",  "fusion", "pruning",        "attempt" };
     int version = 0;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
     if (json_known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;

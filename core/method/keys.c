@@ -33,7 +33,8 @@ int key_word_of(const char *what, const char *value, const char *const *words, i
 static int keys_whole(const char *key, const char *value, int least, int *out, struct err *e) {
     int64_t v;
     if (!text_to_int(value, &v) || v < least || v > SIZE_LIMIT)
-        return err_set(e, ERR_USAGE, "%s=%s: must be an integer between %d and %d", key, value, least, SIZE_LIMIT);
+        return err_set(e, ERR_USAGE, "%s=%s: must be an integer between %d and %d", key, value, least,
+                       SIZE_LIMIT);
     *out = (int)v;
     return 0;
 }
@@ -72,7 +73,9 @@ static int set_comp(struct module *m, const char *v, struct err *e) {
     if (i == COMP_SCALED && !*inner)
         return err_set(e, ERR_USAGE, "comp=scaled: the factor is missing, as in comp=scaled(2)");
     if (*inner && !comp_has_scale((enum comp)i))
-        return err_set(e, ERR_USAGE, "comp=%s: only scaled(s), learned(s), learned-channel(s) and input-gate(s) take a number", v);
+        return err_set(
+            e, ERR_USAGE,
+            "comp=%s: only scaled(s), learned(s), learned-channel(s) and input-gate(s) take a number", v);
     if (*inner && keys_number("comp", inner, &s, e)) return e->code;
     m->comp = (enum comp)i;
     m->scale = s;
@@ -117,7 +120,8 @@ static int set_mlp(struct module *m, const char *v, struct err *e) {
     width[n] = 0;
     enum act act = ACT_NONE; /* the usual one */
     if (comma) {
-        int i = key_word_of("mlp", comma + 1 + strspn(comma + 1, " "), method_act_names + ACT_RELU, ACT_COUNT - ACT_RELU, e);
+        int i = key_word_of("mlp", comma + 1 + strspn(comma + 1, " "), method_act_names + ACT_RELU,
+                            ACT_COUNT - ACT_RELU, e);
         if (i < 0) return ERR_USAGE;
         act = (enum act)(i + ACT_RELU);
     }
@@ -136,7 +140,9 @@ static int set_source(struct module *m, const char *v, struct err *e) {
     if (i < 0) return ERR_USAGE;
     if (i == SOURCE_MLP) return set_mlp(m, *inner ? inner : "512", e);
     int mid = source_width((enum source)i);
-    if (*inner && !mid) return err_set(e, ERR_USAGE, "source=%s: only mlp, lstm, product, kronecker and prompt-… take a width", v);
+    if (*inner && !mid)
+        return err_set(e, ERR_USAGE,
+                       "source=%s: only mlp, lstm, product, kronecker and prompt-… take a width", v);
     if (*inner && keys_whole("source", inner, 1, &mid, e)) return e->code;
     m->source = (enum source)i;
     m->mid = mid;
@@ -149,14 +155,17 @@ static int set_source(struct module *m, const char *v, struct err *e) {
 /* The inner width of a prompt's maps. */
 static int set_b(struct module *m, const char *v, struct err *e) {
     if (!source_is_prompt(m->source))
-        return err_set(e, ERR_USAGE, "b=%s: the width of a prompt's maps: say source=prompt-share, prompt-sep or prompt-global", v);
+        return err_set(
+            e, ERR_USAGE,
+            "b=%s: the width of a prompt's maps: say source=prompt-share, prompt-sep or prompt-global", v);
     return keys_whole("b", v, 1, &m->mid, e);
 }
 
 static int set_init(struct module *m, const char *v, struct err *e) {
     int i;
     if ((m->from_run = init_text_run(v))) return 0;
-    if (!strncmp(v, "run(", 4)) return err_set(e, ERR_USAGE, "init=%s: a run's number stands there, as run(3)", v);
+    if (!strncmp(v, "run(", 4))
+        return err_set(e, ERR_USAGE, "init=%s: a run's number stands there, as run(3)", v);
     i = key_word_of("init", v, init_names + INIT_LORA, INIT_COUNT - INIT_LORA, e);
     if (i >= 0) m->init = (enum init)(i + INIT_LORA);
     return i < 0 ? ERR_USAGE : 0;
@@ -233,13 +242,15 @@ static const char *const comps_shown[COMP_COUNT] = { "add", "scaled", "learned s
                                                      "learned channel", "input gate", "input gates" };
 static const char *const comps[COMP_COUNT] = {
     [COMP_ADD] = "h \u2190 h + \u0394h.",
-    [COMP_SCALED] = "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
+    [COMP_SCALED] =
+        "h \u2190 h + s \u0394h with a fixed s: with Adam the same as a larger learning rate on W_u.",
     [COMP_LEARNED] = "h \u2190 h + s \u0394h, and s is trained.",
-    [COMP_GATED] = "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that falls on the learned keys, so it "
-                   "exists at attention heads alone.",
+    [COMP_GATED] = "h \u2190 (1\u2212\u03BB) h + \u03BB \u0394h: \u03BB(x) is the share of attention that "
+                   "falls on the learned keys, so it exists at attention heads alone.",
     [COMP_MULTIPLY] = "h \u2190 h \u2299 l: each channel is stretched or shrunk.",
     [COMP_CHANNEL] = "h \u2190 h + s \u2299 \u0394h: a trained s for each channel.",
-    [COMP_GATE] = "\u0394h, or the keys and values, times g: the mean over the row's own tokens of \u03C3(x\u00B7w + b).",
+    [COMP_GATE] = "\u0394h, or the keys and values, times g: the mean over the row's own tokens of "
+                  "\u03C3(x\u00B7w + b).",
     [COMP_GATES] = "One gate for the keys, one for the values."
 };
 static const char *const heads[HEADS_COUNT] = { "One function over the whole width.",
@@ -253,27 +264,31 @@ static const char *const sources[SOURCE_COUNT] = {
     "The method's generator makes them for each task, layer and place (+ hyper).",
     "Each task has one prompt; at each layer small maps, one for all tasks, make its keys and values of it.",
     "The same, with maps of each task's own.",
-        "The same, with maps that the method's generator makes for each task (+ hyper).",
+    "The same, with maps that the method's generator makes for each task (+ hyper).",
     "A second generator makes them, with conditions of its own (+ hyper2).",
     "While training an LSTM and two maps make the rows; only the rows are kept.",
     "One prompt for all tasks times each task's own product of low rank.",
     "The maps are sums of Kronecker products of small matrices, one set of which all maps have: Compacter.",
-    "Another run's (start: run(N)), held still and joined with others at the same tap by attention: AdapterFusion (+ fusion)."
+    "Another run's (start: run(N)), held still and joined with others at the same tap by attention: "
+    "AdapterFusion (+ fusion)."
 };
-static const char *const norms[NORM_COUNT] = { "No norm behind the bottleneck.",
-                                               "A LayerNorm of its own on \u0394h, before it is scaled.",
-                                               "The same, one for all tasks.",
-                                                   "A LayerNorm of its own on s \u0394h.",
-                                               "A LayerNorm of its own on the sum, h \u2190 LN(h + s \u0394h)." };
-static const char *const residuals[RESIDUAL_COUNT] = { "\u0394h is added to what it writes.",
-                                                       "\u0394h is added to what it writes and the residual stream.",
-                                                       "\u0394h is added to what the module reads." };
+static const char *const norms[NORM_COUNT] = {
+    "No norm behind the bottleneck.", "A LayerNorm of its own on \u0394h, before it is scaled.",
+    "The same, one for all tasks.", "A LayerNorm of its own on s \u0394h.",
+    "A LayerNorm of its own on the sum, h \u2190 LN(h + s \u0394h)."
+};
+static const char *const residuals[RESIDUAL_COUNT] = {
+    "\u0394h is added to what it writes.", "\u0394h is added to what it writes and the residual stream.",
+    "\u0394h is added to what the module reads."
+};
 static const char *const ends[END_COUNT] = { "The model's residual and norm follow.",
                                              "Nothing follows: what is written is the sublayer's end." };
 static const char *const shifts[] = { "The text's positions stay as they are.",
                                       "The text's positions begin behind l that stay free, as PEFT has it." };
-static const char *const lengths[LENGTH_COUNT] = { "Of W + s W_u W_d; the bias is added behind it.",
-                                                   "Of W + W_u W_d, and over the bias too, as AdapterHub has it." };
+static const char *const lengths[LENGTH_COUNT] = {
+    "Of W + s W_u W_d; the bias is added behind it.",
+    "Of W + W_u W_d, and over the bias too, as AdapterHub has it."
+};
 static const char *const inits[INIT_COUNT] = {
     "What the function's paper says.", "W_d Kaiming-uniform, W_u zero: a no-op at step 0.",
     "Normal with deviation 0.02.",
@@ -293,13 +308,16 @@ static const char *const sites[] = { "Self-attention: a stack's tokens attend to
                                      "What lies outside the blocks: embeddings, last norms.",
                                      "Everywhere that there is one." };
 static const char *const learns[LEARN_COUNT] = {
-    [LEARN_BOTH] = "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
+    [LEARN_BOTH] =
+        "Over episodes (regime meta) the inner loop adapts it, and the outer one learns where that starts.",
     [LEARN_INNER] = "Over episodes the inner loop adapts it from its own start, which stays as it is.",
     [LEARN_OUTER] = "Over episodes the outer loop learns it, and the inner one holds it still."
 };
 static const char *const places[PLACE_COUNT] = { "Before all tokens.", "Behind the first token." };
-static const char *const pools[POOL_COUNT] = { "The classifier reads the text's first token.",
-                                               "The classifier reads row 0, one of the prompt's, as libraries do." };
+static const char *const pools[POOL_COUNT] = {
+    "The classifier reads the text's first token.",
+    "The classifier reads row 0, one of the prompt's, as libraries do."
+};
 static const char *const kept[ROWS_COUNT] = { "Those that act.",
                                               "As many again that nothing reads, as PEFT keeps them." };
 
@@ -449,7 +467,8 @@ bool key_takes(const struct key *k, const struct module *m) {
     if (k->offset == offsetof(struct module, factor) || k->offset == offsetof(struct module, own_rule))
         return m->source == SOURCE_KRONECKER;
     if (k->set == set_site) return module_takes_site(m);
-    if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha) return m->comp == COMP_ADD || comp_has_scale(m->comp);
+    if (k->set == set_s || k->set == set_alpha || k->set == set_rsalpha)
+        return m->comp == COMP_ADD || comp_has_scale(m->comp);
     return true;
 }
 
@@ -481,10 +500,15 @@ bool key_same(const struct key *k, const void *a, const void *b) {
 }
 
 void key_copy(const struct key *k, void *to, const void *from) {
-    static const size_t size[] = { [KEY_WHOLE] = sizeof(int), [KEY_WORD] = sizeof(int), [KEY_FLAG] = sizeof(bool),
-                                   [KEY_NUMBER] = sizeof(double), [KEY_WEIGHT] = sizeof(double),
+    static const size_t size[] = { [KEY_WHOLE] = sizeof(int),
+                                   [KEY_WORD] = sizeof(int),
+                                   [KEY_FLAG] = sizeof(bool),
+                                   [KEY_NUMBER] = sizeof(double),
+                                   [KEY_WEIGHT] = sizeof(double),
                                    [KEY_SHARE] = sizeof(double),
-                                   [KEY_REAL] = sizeof(double), [KEY_LAYERS] = 0, [KEY_OTHER] = 0 };
+                                   [KEY_REAL] = sizeof(double),
+                                   [KEY_LAYERS] = 0,
+                                   [KEY_OTHER] = 0 };
     memcpy(place_in(k, to), place_of(k, from), size[k->kind]);
 }
 
@@ -528,7 +552,8 @@ int key_set(const struct key *k, void *of, const char *value, struct err *e) {
     if (is_double(k)) return set_double(k, place_in(k, of), value, e);
     if (k->kind == KEY_FLAG) {
         bool yes = !strcmp(value, "yes");
-        if (!yes && strcmp(value, "no")) return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", k->name, value);
+        if (!yes && strcmp(value, "no"))
+            return err_set(e, ERR_USAGE, "%s=%s: must be yes or no", k->name, value);
         key_choose(k, of, yes);
         return 0;
     }

@@ -90,7 +90,8 @@ void key_choose(const struct key *k, void *of, int value);
 /* Whether the value is typed rather than chosen from words. */
 bool key_is_number(const struct key *k);
 
-/* Returns the index of `value` among `count` words, or -1 with a message that lists them and names the nearest. */
+/* Returns the index of `value` among `count` words, or -1 with a message that lists them and names the
+ * nearest. */
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e);
 
 /* "1-6", "4-", "5" or "all". */

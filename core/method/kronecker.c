@@ -18,7 +18,8 @@ static const struct plan_tensor *shared_rule(const struct plan *p) {
 }
 
 /* What makes one map, and the map. */
-static void kronecker_map(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t out, int64_t in) {
+static void kronecker_map(struct build *b, int module, const struct span *s, int layer, enum slot slot,
+                          int64_t out, int64_t in) {
     const struct module *m = &b->p->method.module[module];
     bool down = slot == SLOT_DOWN_W;
     int64_t n = m->mid, k = m->factor;
@@ -32,29 +33,34 @@ void kronecker_plan(struct build *b, int module, const struct span *s) {
     const struct module *m = &b->p->method.module[module];
     struct slot_shape shape;
     build_place(b, module, s, -1);
-    if (!m->own_rule && !shared_rule(b->p)) build_own(b, module, s, -1, SLOT_KRON_A, 1, (int64_t)m->mid * m->mid, m->mid);
+    if (!m->own_rule && !shared_rule(b->p))
+        build_own(b, module, s, -1, SLOT_KRON_A, 1, (int64_t)m->mid * m->mid, m->mid);
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
             if (!x->shape(m, b->a, &shape)) continue;
-            if (x->slot == SLOT_DOWN_W || x->slot == SLOT_UP_W) kronecker_map(b, module, s, i, x->slot, shape.rows, shape.cols);
+            if (x->slot == SLOT_DOWN_W || x->slot == SLOT_UP_W)
+                kronecker_map(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
         }
         build_composition(b, module, s, i, 1);
     }
 }
 
-int kronecker_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+int kronecker_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
+                   node *made) {
     const struct plan_made *of = &p->made_tensor[first];
     const struct module *m = &p->method.module[of->module];
     bool down = of->slot == SLOT_DOWN_W;
-    const enum slot slots[] = { down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP, down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP,
-                               down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP };
+    const enum slot slots[] = { down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP,
+                                down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP,
+                                down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP };
     node w[3];
     tape_site(t, "Kronecker products of module %d", of->module + 1);
     for (int k = 0; k < 3; k++) {
         const struct plan_tensor *x = !k && !m->own_rule ? shared_rule(p)
-                                                         : plan_slot(p, of->module, slots[k], of->stack, of->site, of->layer);
+                                                         : plan_slot(p, of->module, slots[k], of->stack,
+                                                                     of->site, of->layer);
         w[k] = x ? source_leaf(t, x, params, grads) : NODE_NONE;
     }
     made[first] = op_kronecker(t, w[0], w[1], w[2]);
@@ -70,15 +76,19 @@ void kronecker_init(struct rng_key key, const struct module *m, const struct pla
 void kronecker_check(struct check *c, const struct module *m) {
     int n = m->mid, in = tap_width(c->a, m->read), out = tap_width(c->a, m->write);
     if (m->fn != FN_BOTTLENECK || m->heads != HEADS_SHARED) {
-        ERROR(c, "V25", "Kronecker products make the maps of a bottleneck that works on all heads at once: use source=free");
+        ERROR(c, "V25",
+              "Kronecker products make the maps of a bottleneck that works on all heads at once: use "
+              "source=free");
         return;
     }
     if (n < 1 || in % n || out % n || m->size % n)
-        ERROR(c, "V25", "%d terms: it must divide what the module reads (%d), writes (%d) and its width %d", n, in, out, m->size);
+        ERROR(c, "V25", "%d terms: it must divide what the module reads (%d), writes (%d) and its width %d",
+              n, in, out, m->size);
     for (int i = 0; i < c->at; i++) {
         const struct module *x = &c->m->module[i];
         if (x->source != SOURCE_KRONECKER || x->own_rule || m->own_rule || x->mid == n) continue;
-        ERROR(c, "V25", "module %d has %d terms, this one %d: they have one rule, so say rule=own or as many", i + 1, x->mid, n);
+        ERROR(c, "V25", "module %d has %d terms, this one %d: they have one rule, so say rule=own or as many",
+              i + 1, x->mid, n);
         return;
     }
 }
@@ -100,7 +110,9 @@ char *kronecker_arithmetic(const struct plan *p, const struct arch *a, int modul
     BUG_IF(!places);
     each /= places;
     text_thousands((int64_t)trained, shown);
-    if (m->factor) buf_printf(&b, "(k·(%s+2·r+%s) with n %d, k %d, r %d, and the rest", "in", "out", m->mid, m->factor, m->size);
+    if (m->factor)
+        buf_printf(&b, "(k·(%s+2·r+%s) with n %d, k %d, r %d, and the rest", "in", "out", m->mid, m->factor,
+                   m->size);
     else buf_printf(&b, "((in+out)·r/n with n %d, r %d, and the rest", m->mid, m->size);
     buf_printf(&b, ": %zu)·%zu", each, places);
     if (once) buf_printf(&b, " + n³ = %zu·%zu + %zu", each, places, once);

@@ -2,9 +2,9 @@
  *
  *   W_dᵀ = Σ_i A_i ⊗ L_i R_i,  i = 1…n;  A_i n×n, L_i (in/n)×k, R_i k×(out/n);  W_u likewise
  *
- * The A_i are one set for all maps of all such modules of a method ("A", counted with the first of them), or each map's
- * own. With k = 0 the products L_i R_i themselves are trained.  Biases and norms are as of any bottleneck.  What is made
- * is made again from what makes it, never kept.  Private to core/method. */
+ * The A_i are one set for all maps of all such modules of a method ("A", counted with the first of them), or
+ * each map's own. With k = 0 the products L_i R_i themselves are trained.  Biases and norms are as of any
+ * bottleneck.  What is made is made again from what makes it, never kept.  Private to core/method. */
 #ifndef CORE_METHOD_KRONECKER_H
 #define CORE_METHOD_KRONECKER_H
 
@@ -12,7 +12,8 @@
 #include "core/method/check.h"
 
 void kronecker_plan(struct build *b, int module, const struct span *s);
-int kronecker_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made);
+int kronecker_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
+                   node *made);
 /* Start: A N(0, 1e-4), own ones N(0, 0.01); L, R and products N(0, √(2/(rows + cols))) of each. */
 void kronecker_init(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out);
 /* V25: sizes that do not divide, or sets that all have and that differ. */

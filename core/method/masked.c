@@ -14,12 +14,15 @@
 #include "core/method/sources.h"
 
 static const char *const pruning_masks[] = { "learned", "fixed" };
-static const struct pruning pruning_usual = { .on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true };
+static const struct pruning pruning_usual = {
+    .on = true, .keep = 0.005, .weight = 1.25e-7, .rate = 0.1, .start = 5, .groups = true
+};
 
 #define AT(member) .offset = offsetof(struct pruning, member)
 static const struct key pruning_keys[] = {
     { "mask", AT(mask), KEY_WORDS(pruning_masks), .text = KEY_IN_FULL,
-      .says = "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a one." },
+      .says = "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a "
+              "one." },
     { "keep", AT(keep), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
       .says = "The share of all values that a fixed mask lets through." },
     { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
@@ -30,8 +33,13 @@ static const struct key pruning_keys[] = {
     { "groups", AT(groups), .kind = KEY_FLAG, .text = KEY_IN_FULL,
       .says = "A gate for each tensor too, which multiplies those of its values." },
 };
-const struct network pruning_network = { "pruning", "pruning", offsetof(struct method, pruning), sizeof pruning_usual, &pruning_usual,
-                                        pruning_keys, COUNT_OF(pruning_keys) };
+const struct network pruning_network = { "pruning",
+                                         "pruning",
+                                         offsetof(struct method, pruning),
+                                         sizeof pruning_usual,
+                                         &pruning_usual,
+                                         pruning_keys,
+                                         COUNT_OF(pruning_keys) };
 
 bool masked_is_fixed(const struct method *m) { return m->pruning.on && m->pruning.mask == MASK_FIXED; }
 bool masked_has_gates(const struct method *m) { return m->pruning.on && m->pruning.mask == MASK_LEARNED; }
@@ -40,22 +48,35 @@ const char *masked_fault(const struct method *m, int *module) {
     int masked = -1;
     for (*module = 0; *module < m->count; ++*module) {
         if (m->module[*module].fn != FN_MASKED) continue;
-        if (masked >= 0) return "two masked modules: one mask is over all that they would change, so say one with both targets";
+        if (masked >= 0)
+            return "two masked modules: one mask is over all that they would change, so say one with both "
+                   "targets";
         if (!m->pruning.on) return "masked changes without what masks them: add + pruning";
         masked = *module;
     }
     *module = -1;
-    if (m->pruning.on && masked < 0) return "pruning masks the changes of a masked module, and the method has none: add masked";
+    if (m->pruning.on && masked < 0)
+        return "pruning masks the changes of a masked module, and the method has none: add masked";
     if (m->pruning.on && m->pruning.keep > 1) return "keep= is a share of all values: at most 1";
     return NULL;
 }
 
 /* ---- plan ---- */
 
-static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot, int64_t rows, int64_t cols) {
+static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot,
+                       int64_t rows, int64_t cols) {
     static const char *const names[] = { "w", "alpha", "group", "values", "places" };
-    struct plan_tensor x = { .kind = PLAN_OWN, .module = module, .stack = t->stack, .site = t->sublayer, .layer = t->layer,
-                            .tensor = tensor, .blocks = 1, .rows = rows, .cols = cols, .kept = true, .role = (int)slot };
+    struct plan_tensor x = { .kind = PLAN_OWN,
+                             .module = module,
+                             .stack = t->stack,
+                             .site = t->sublayer,
+                             .layer = t->layer,
+                             .tensor = tensor,
+                             .blocks = 1,
+                             .rows = rows,
+                             .cols = cols,
+                             .kept = true,
+                             .role = (int)slot };
     x.decays = slot == SLOT_MASK_W && !t->vector;
     x.fixed = x.frozen = slot == SLOT_MASK_PLACES;
     snprintf(x.name, sizeof x.name, "%s.%s", t->name, names[slot - SLOT_MASK_W]);
@@ -86,7 +107,9 @@ void masked_plan(struct build *b, int module, const struct tensor_info *list, in
         if (m->pruning.groups) masked_add(b, module, t, i, SLOT_MASK_GROUP, 1, 1);
     }
     if (!masked_is_fixed(m)) return;
-    const struct tensor_info whole = { .name = "masked", .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1 };
+    const struct tensor_info whole = {
+        .name = "masked", .stack = STACK_ENCODER, .sublayer = SUB_EMBED, .layer = -1
+    };
     int64_t keep = (int64_t)fmax(1, floor(all * m->pruning.keep));
     masked_add(b, module, &whole, -1, SLOT_MASK_VALUES, keep, 1);
     masked_add(b, module, &whole, -1, SLOT_MASK_PLACES, keep, 2);
@@ -100,7 +123,8 @@ bool masked_is_own(const struct plan_tensor *t) {
 static void spread_places(const struct plan *p, const struct plan_tensor *t, real *out) {
     double all = 0, before = 0;
     int row = 0, n = 0;
-    for (int i = 0; i < p->made; i++) all += p->made_tensor[i].tensor >= 0 ? (double)p->made_tensor[i].count : 0;
+    for (int i = 0; i < p->made; i++)
+        all += p->made_tensor[i].tensor >= 0 ? (double)p->made_tensor[i].count : 0;
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
         if (x->tensor < 0) continue;
@@ -128,9 +152,12 @@ double masked_rate(const struct plan *p, const struct plan_tensor *t, double rat
 /* ---- weights ---- */
 
 /* That of a made tensor with a role, or NULL. */
-static const struct plan_tensor *masked_find(const struct plan *p, const struct plan_made *x, enum slot slot) {
+static const struct plan_tensor *masked_find(const struct plan *p, const struct plan_made *x,
+                                             enum slot slot) {
     for (int i = 0; i < p->tensors; i++)
-        if (p->tensor[i].module == x->module && p->tensor[i].role == (int)slot && p->tensor[i].tensor == x->tensor) return &p->tensor[i];
+        if (p->tensor[i].module == x->module && p->tensor[i].role == (int)slot &&
+            p->tensor[i].tensor == x->tensor)
+            return &p->tensor[i];
     return NULL;
 }
 
@@ -153,8 +180,10 @@ static int first_row(const struct plan *p, int i) {
     return row;
 }
 
-static node make_fixed(const struct plan *p, struct tape *t, const real *params, real *grads, int i, node base) {
-    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES), *places = masked_whole(p, SLOT_MASK_PLACES);
+static node make_fixed(const struct plan *p, struct tape *t, const real *params, real *grads, int i,
+                       node base) {
+    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES),
+                             *places = masked_whole(p, SLOT_MASK_PLACES);
     const real *place = params + places->offset;
     int row = first_row(p, i), end = row + p->made_tensor[i].rows, first = 0, last;
     while (first < places->rows && (int)place[2 * first] < row) first++;
@@ -162,7 +191,8 @@ static node make_fixed(const struct plan *p, struct tape *t, const real *params,
     return op_scattered(t, base, source_leaf(t, values, params, grads), place, first, last, row);
 }
 
-node masked_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads, int i) {
+node masked_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
+                 int i) {
     const struct plan_made *x = &p->made_tensor[i];
     node base = tape_frozen(t, x->rows, x->cols, m->weight[x->tensor]);
     tape_site(t, "mask of %s", x->name);
@@ -170,18 +200,20 @@ node masked_make(const struct plan *p, const struct model *m, struct tape *t, co
     const struct plan_tensor *w = masked_of(p, x, SLOT_MASK_W), *gate = masked_of(p, x, SLOT_MASK_GATE),
                              *group = masked_find(p, x, SLOT_MASK_GROUP);
     node of_group = group ? source_leaf(t, group, params, grads) : NODE_NONE;
-    return op_gated_change(t, base, source_leaf(t, w, params, grads), source_leaf(t, gate, params, grads), of_group,
-                           rng_site(gate->name));
+    return op_gated_change(t, base, source_leaf(t, w, params, grads), source_leaf(t, gate, params, grads),
+                           of_group, rng_site(gate->name));
 }
 
 /* ---- the loss ---- */
 
 /* The gates of one tensor, which are open as often as their group's is. */
-static double expected_of(const struct plan *p, const struct plan_tensor *gate, const real *params, real *grads, double *open) {
+static double expected_of(const struct plan *p, const struct plan_tensor *gate, const real *params,
+                          real *grads, double *open) {
     const struct plan_made at = { .module = gate->module, .tensor = gate->tensor };
     const struct plan_tensor *group = masked_find(p, &at, SLOT_MASK_GROUP);
     const real *alpha = params + gate->offset;
-    double of_group = group ? op_gate_expected((double)params[group->offset]) : 1, sum = 0, weight = p->method.pruning.weight;
+    double of_group = group ? op_gate_expected((double)params[group->offset]) : 1, sum = 0,
+           weight = p->method.pruning.weight;
     bool group_open = !group || op_gate_open((double)params[group->offset]) > 0;
     for (size_t i = 0; i < gate->count; i++) {
         double s = op_gate_expected((double)alpha[i]);
@@ -197,7 +229,8 @@ double masked_expected(const struct plan *p, const real *params, real *grads, do
     double sum = 0;
     *open = 0;
     for (int i = 0; i < p->tensors; i++)
-        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_GATE) sum += expected_of(p, &p->tensor[i], params, grads, open);
+        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_GATE)
+            sum += expected_of(p, &p->tensor[i], params, grads, open);
     return sum;
 }
 
@@ -229,11 +262,13 @@ static size_t acting_changes(const struct plan *from, const real *values, real *
     for (int i = 0; i < from->made; i++) {
         const struct plan_made *x = &from->made_tensor[i];
         if (x->tensor < 0) continue;
-        const struct plan_tensor *w = masked_of(from, x, SLOT_MASK_W), *gate = masked_of(from, x, SLOT_MASK_GATE),
+        const struct plan_tensor *w = masked_of(from, x, SLOT_MASK_W),
+                                 *gate = masked_of(from, x, SLOT_MASK_GATE),
                                  *group = masked_find(from, x, SLOT_MASK_GROUP);
         double z = group ? op_gate_open((double)values[group->offset]) : 1;
         for (size_t k = 0; out && k < w->count; k++)
-            out[n + k] = (real)(z * op_gate_open((double)values[gate->offset + k]) * (double)values[w->offset + k]);
+            out[n + k] = (real)(z * op_gate_open((double)values[gate->offset + k]) *
+                                (double)values[w->offset + k]);
         n += w->count;
     }
     return n;
@@ -253,7 +288,8 @@ static bool masks_the_same(const struct plan *p, const struct plan *from) {
 
 /* Takes what is above `least`, and of what is just that the first so many. */
 static void take_places(const struct plan *p, real *params, const real *change, float least, int equal) {
-    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES), *places = masked_whole(p, SLOT_MASK_PLACES);
+    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES),
+                             *places = masked_whole(p, SLOT_MASK_PLACES);
     real *value = params + values->offset, *place = params + places->offset;
     int n = 0, row = 0;
     for (int i = 0; i < p->made; i++) {
@@ -303,11 +339,13 @@ char *masked_arithmetic(const struct plan *p, int module, size_t trained) {
     if (!masked_is_fixed(&p->method))
         return xprintf("w and a gate for each of %s values of %d tensors%s = %s", all, tensors,
                        p->method.pruning.groups ? ", a gate for each tensor" : "", shown);
-    return xprintf("%g of %s values of %d tensors = %s; kept with the row and column of each", p->method.pruning.keep, all, tensors, shown);
+    return xprintf("%g of %s values of %d tensors = %s; kept with the row and column of each",
+                   p->method.pruning.keep, all, tensors, shown);
 }
 
-/* Reals of a value: learned: two that train, two moments each, gradients of each worker and their sum (w, gate, weight), of
- * the prologue, the weight, and on the prologue's tape the weight, its gradient and the gate. */
+/* Reals of a value: learned: two that train, two moments each, gradients of each worker and their sum (w,
+ * gate, weight), of the prologue, the weight, and on the prologue's tape the weight, its gradient and the
+ * gate. */
 double masked_bytes(const struct method *m, int workers) {
     int reals = masked_is_fixed(m) ? 5 : 2 + 4 + 3 * workers + 3 + 2 + 1 + 3;
     return reals * (double)sizeof(real);

@@ -34,7 +34,8 @@ static bool takers(const struct key *k, const struct module *run, const struct m
                    const struct module **x, const struct module **y) {
     bool differs = k->words == stack_names || k->words == site_names;
     for (int i = 0; i < n; i++)
-        if (key_takes(k, &run[i]) && key_takes(k, &base[i]) && (!differs || !key_same(k, &run[i], &base[i]))) {
+        if (key_takes(k, &run[i]) && key_takes(k, &base[i]) &&
+            (!differs || !key_same(k, &run[i], &base[i]))) {
             *x = &run[i];
             *y = &base[i];
             return true;
@@ -45,7 +46,8 @@ static bool takers(const struct key *k, const struct module *run, const struct m
 /* Gives the preset's prefixes the run's MLP, with the start values that come with it. */
 static void give_mlp(const struct module *run, struct module *base, int n) {
     for (int i = 0; i < n; i++) {
-        if (!module_takes(&base[i], TAKES_MLP) || base[i].source == SOURCE_MLP || run[i].source != SOURCE_MLP) continue;
+        if (!module_takes(&base[i], TAKES_MLP) || base[i].source == SOURCE_MLP || run[i].source != SOURCE_MLP)
+            continue;
         base[i].source = SOURCE_MLP;
         base[i].mid = run[i].mid;
         base[i].mid_act = run[i].mid_act;
@@ -164,9 +166,10 @@ static bool same_places(const struct method *base, const struct module *run, int
     return true;
 }
 
-/* The preset with the run's backbone in place of its own, when that is what the run is.  Beside a preset that leaves
- * the backbone alone, what is trained of it is a part of its own. */
-static bool with_backbone(struct call_text *c, const struct preset *p, struct method *base, const struct module *run, int n) {
+/* The preset with the run's backbone in place of its own, when that is what the run is.  Beside a preset that
+ * leaves the backbone alone, what is trained of it is a part of its own. */
+static bool with_backbone(struct call_text *c, const struct preset *p, struct method *base,
+                          const struct module *run, int n) {
     struct method other = *base;
     enum backbone own = backbone_of(base->module, base->count), its = backbone_of(run, n);
     if (own == its || own == BACKBONE_COUNT || its == BACKBONE_COUNT) return false;
@@ -209,14 +212,18 @@ static bool match_has_source(const struct module *m, int n, enum source s) {
     return false;
 }
 
-/* Whether the preset may name the run.  One whose weights are each task's does not name what is no one's own or what a
- * generator makes, lest its shorter name take the place of the one that is known. */
+/* Whether the preset may name the run.  One whose weights are each task's does not name what is no one's own
+ * or what a generator makes, lest its shorter name take the place of the one that is known. */
 static bool may_name(const struct preset *p, const struct module *run, int n) {
     if (!p->method.count || p->same_as || networks_on(&p->method)) return false;
-    if (prompts_of(run, n) != SOURCE_FREE && prompts_of(run, n) != prompts_of(p->method.module, p->method.count)) return false;
+    if (prompts_of(run, n) != SOURCE_FREE &&
+        prompts_of(run, n) != prompts_of(p->method.module, p->method.count))
+        return false;
     const struct module *own = p->method.module;
-    if (match_has_source(own, p->method.count, SOURCE_TASK) && !match_has_source(run, n, SOURCE_TASK)) return false;
-    if (match_has_source(run, n, SOURCE_FUSION) && match_has_source(own, p->method.count, SOURCE_KRONECKER)) return false;
+    if (match_has_source(own, p->method.count, SOURCE_TASK) && !match_has_source(run, n, SOURCE_TASK))
+        return false;
+    if (match_has_source(run, n, SOURCE_FUSION) && match_has_source(own, p->method.count, SOURCE_KRONECKER))
+        return false;
     return match_by_task(run, n) || !match_by_task(own, p->method.count);
 }
 
@@ -241,10 +248,12 @@ static char *spell(const struct preset *p, const struct module *run, int n, enum
 }
 
 /* The preset's call, and what the method's networks have otherwise; NULL when it is another method. */
-static char *spell_networks(const struct preset *p, const struct method *m, const struct method *normal, struct match *found) {
+static char *spell_networks(const struct preset *p, const struct method *m, const struct method *normal,
+                            struct match *found) {
     enum far far = FAR_SWITCH;
     struct buf text = BUF_INIT;
-    bool same = networks_equal(&p->method, m), extends = networks_on(&p->method) && networks_extend(m, &p->method);
+    bool same = networks_equal(&p->method, m),
+         extends = networks_on(&p->method) && networks_extend(m, &p->method);
     char *call = same || extends ? spell(p, normal->module, normal->count, &far) : NULL;
     if (!call) return NULL;
     buf_puts(&text, call);

@@ -9,8 +9,8 @@ struct match {
     const struct preset *preset;
     bool sizes_only; /* differs from the preset in sizes (r, l, s, mlp) and dropout at most */
 };
-/* A method with networks as the call of a published one that has them, with what they are otherwise behind it;
- * NULL when it is none.  Caller frees. */
+/* A method with networks as the call of a published one that has them, with what they are otherwise behind
+ * it; NULL when it is none.  Caller frees. */
 char *match_networks(const struct method *m, struct match *found);
 /* The shortest preset call that parses to exactly these n modules (their order between
  * different taps aside), or NULL.  Caller frees.  `found` may be NULL. */

@@ -25,7 +25,8 @@ bool attach_can_merge(const struct plan *p, const char **why) {
         const char *reason = f->unmergeable ? f->unmergeable(p, m) : NULL;
         if (!reason && hyper_makes_rows(&p->method, i))
             reason = "each row has its own values, made when it is read: no weight holds them";
-        if (!reason && one_each(p, m)) reason = "each task has its own values: they are folded for one task at a time";
+        if (!reason && one_each(p, m))
+            reason = "each task has its own values: they are folded for one task at a time";
         if (!reason) continue;
         *why = reason;
         return false;
@@ -117,7 +118,8 @@ int attach_merge(const struct plan *p, const struct model *m, const real *params
     if (!attach_can_merge(p, &why)) return err_set(e, ERR_FAILED, "cannot be merged: %s", why);
     int rc = merge_trained(&x, e);
     if (!rc) rc = merge_masked(&x, e);
-    for (int turn = MERGE_ADDS; !rc && turn < MERGE_TURNS; turn++) rc = fold_turn(&x, (enum merge_turn)turn, e);
+    for (int turn = MERGE_ADDS; !rc && turn < MERGE_TURNS; turn++)
+        rc = fold_turn(&x, (enum merge_turn)turn, e);
     for (int i = 0; rc && i < m->tensors; i++) {
         free(out[i]);
         out[i] = NULL;

@@ -54,8 +54,10 @@ struct near_pair {
     int preset, other, distance; /* indices of the modules */
 };
 
-/* Returns the nearest pair of modules that are both free; its distance is above FAR_MODULE if there is none. */
-static struct near_pair nearest_free_pair(const struct method *p, const struct method *m, const int *partner, const bool *taken) {
+/* Returns the nearest pair of modules that are both free; its distance is above FAR_MODULE if there is
+ * none. */
+static struct near_pair nearest_free_pair(const struct method *p, const struct method *m, const int *partner,
+                                          const bool *taken) {
     struct near_pair least = { 0, 0, FAR_MODULE + 1 };
     for (int i = 0; i < p->count; i++)
         for (int j = 0; j < m->count; j++) {
@@ -160,13 +162,18 @@ static void other_networks(struct buf *b, const struct method *m, const struct m
     const struct network *n;
     for (int i = 0; (n = network_at(i)); i++)
         if (!network_equal(n, m, p))
-            phrase(b, " ", !network_is_on(n, m) ? "without its" : network_is_on(n, p) ? "with another" : "with a", n->noun);
+            phrase(b, " ",
+                   !network_is_on(n, m)  ? "without its"
+                   : network_is_on(n, p) ? "with another"
+                                         : "with a",
+                   n->noun);
 }
 
 char *method_nearest(const struct method *m) { return method_nearest_but(m, NULL); }
 
 /* The nearest of the presets but one, and which modules of m (normalised) stand for its own. */
-static const struct preset *nearest_of_presets(const struct method *m, const struct preset *but, int with[METHOD_MODULES]) {
+static const struct preset *nearest_of_presets(const struct method *m, const struct preset *but,
+                                               int with[METHOD_MODULES]) {
     const struct preset *best = NULL;
     int least = 0, partner[METHOD_MODULES];
     for (int i = 0; i < preset_count(); i++) {
@@ -182,7 +189,9 @@ static const struct preset *nearest_of_presets(const struct method *m, const str
     return best;
 }
 
-const struct preset *method_nearest_preset(const struct method *m) { return method_nearest_preset_but(m, NULL); }
+const struct preset *method_nearest_preset(const struct method *m) {
+    return method_nearest_preset_but(m, NULL);
+}
 
 const struct preset *method_nearest_preset_but(const struct method *given, const struct preset *but) {
     struct method m = *given;

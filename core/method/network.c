@@ -15,9 +15,9 @@
 #include "core/method/retriever.h"
 
 const struct network *network_at(int i) {
-    static const struct network *const all[] = { &hyper_network, &hyper2_network, &retriever_network, &generated_network,
-                                              &classifier_network, &budget_network, &fusion_network,
-                                              &pruning_network, &attempt_network };
+    static const struct network *const all[] = { &hyper_network,     &hyper2_network,     &retriever_network,
+                                                 &generated_network, &classifier_network, &budget_network,
+                                                 &fusion_network,    &pruning_network,    &attempt_network };
     return i < (int)COUNT_OF(all) ? all[i] : NULL;
 }
 
@@ -27,7 +27,9 @@ const struct network *network_find(const char *name) {
     return n;
 }
 
-int network_generator(const struct network *n) { return n == &hyper_network ? 0 : n == &hyper2_network ? 1 : -1; }
+int network_generator(const struct network *n) {
+    return n == &hyper_network ? 0 : n == &hyper2_network ? 1 : -1;
+}
 
 bool method_has_generator(const struct method *m) { return m->hyper[0].on || m->hyper[1].on; }
 
@@ -57,7 +59,9 @@ bool network_is_on(const struct network *n, const struct method *m) {
     return *(const bool *)network_in(n, m);
 }
 
-void network_take_usual(const struct network *n, struct method *m) { memcpy((char *)m + n->offset, n->usual, n->size); }
+void network_take_usual(const struct network *n, struct method *m) {
+    memcpy((char *)m + n->offset, n->usual, n->size);
+}
 
 void network_take(const struct network *n, struct method *m, const struct method *from) {
     memcpy((char *)m + n->offset, network_in(n, from), n->size);
@@ -86,7 +90,8 @@ void network_settle(struct method *m) {
         else if (!made && m->hyper[g].on) network_drop(generators[g], m);
     }
     bool fused = false;
-    for (int i = 0; i < m->count; i++) fused |= m->module[i].source == SOURCE_FUSION && !attempt_is_source(&m->module[i]);
+    for (int i = 0; i < m->count; i++)
+        fused |= m->module[i].source == SOURCE_FUSION && !attempt_is_source(&m->module[i]);
     if (fused && !m->fusion.on) network_take_usual(&fusion_network, m);
     else if (!fused && m->fusion.on) network_drop(&fusion_network, m);
     bool joined = false;
@@ -99,12 +104,14 @@ void network_settle(struct method *m) {
     else if (!masked && m->pruning.on) network_drop(&pruning_network, m);
 }
 
-int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e) {
+int network_set(const struct network *n, struct method *m, const char *key, const char *value,
+                struct err *e) {
     if ((n == &fusion_network || n == &attempt_network) && !strcmp(key, "runs"))
         return err_set(e, ERR_USAGE,
-                       "%s: runs=%s stands for the %s of these runs, which only a history knows (train, count and explain have "
-                                     "one): write them out, as %s(source=fusion,init=run(3))", n->name, value,
-                       n == &fusion_network ? "adapters" : "prompts", n == &fusion_network ? "adapter-pfeiffer" : "prompt");
+                       "%s: runs=%s stands for the %s of these runs, which only a history knows (train, "
+                       "count and explain have one): write them out, as %s(source=fusion,init=run(3))",
+                       n->name, value, n == &fusion_network ? "adapters" : "prompts",
+                       n == &fusion_network ? "adapter-pfeiffer" : "prompt");
     for (const struct key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key))
             return key_set(k, (char *)m + n->offset, value, e) ? err_prefix(e, "%s", n->name) : 0;

@@ -38,8 +38,8 @@ bool network_equal(const struct network *n, const struct method *a, const struct
 void network_value(const struct network *n, const struct method *m, const struct key *k, char out[KEY_TEXT]);
 /* Takes a network out of a method. */
 void network_drop(const struct network *n, struct method *m);
-/* A generator, the second, a fusion, or a pruning, at its usual values where a module needs it and it is not there, and none
- * where nothing is made by it. */
+/* A generator, the second, a fusion, or a pruning, at its usual values where a module needs it and it is not
+ * there, and none where nothing is made by it. */
 void network_settle(struct method *m);
 /* Sets one key. */
 int network_set(const struct network *n, struct method *m, const char *key, const char *value, struct err *e);
@@ -48,7 +48,8 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
 bool networks_on(const struct method *m);
 bool networks_equal(const struct method *a, const struct method *b);
 void networks_text(const struct method *m, bool full, struct buf *out);
-/* Whether m has all that `base` has; then what it has otherwise, behind a text that brings those of `base`. */
+/* Whether m has all that `base` has; then what it has otherwise, behind a text that brings those of
+ * `base`. */
 bool networks_extend(const struct method *m, const struct method *base);
 void networks_changes(const struct method *m, const struct method *base, struct buf *out);
 void networks_json(const struct method *m, struct buf *out);

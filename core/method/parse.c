@@ -144,8 +144,8 @@ static const struct arg *argument(const struct method_item *item, const char *ke
     return NULL;
 }
 
-/* Keys are applied in turns: places before the modules of a backbone join, what decides a source before init, alpha after r, a site
- * after the tap. */
+/* Keys are applied in turns: places before the modules of a backbone join, what decides a source before init,
+ * alpha after r, a site after the tap. */
 enum { TURN_PLACE, TURN_BACKBONE, TURN_SOURCE, TURN_REST, TURN_LAST, TURNS };
 static int parse_turn(const char *key) {
     if (!strcmp(key, "source") || !strcmp(key, "mlp")) return TURN_SOURCE;
@@ -157,8 +157,11 @@ static int one_scale(const struct method_item *item, struct err *e) {
         return err_set(e, ERR_USAGE,
                        "V21: %s: alpha sets s = alpha/r, so give either alpha or s, not both",
                        item->name);
-    if (argument(item, "rsalpha") && (argument(item, "alpha") || argument(item, "s") || argument(item, "comp")))
-        return err_set(e, ERR_USAGE, "V21: %s: rsalpha sets s = alpha/√r, so give either rsalpha or alpha or s", item->name);
+    if (argument(item, "rsalpha") &&
+        (argument(item, "alpha") || argument(item, "s") || argument(item, "comp")))
+        return err_set(e, ERR_USAGE,
+                       "V21: %s: rsalpha sets s = alpha/√r, so give either rsalpha or alpha or s",
+                       item->name);
     return 0;
 }
 
@@ -267,7 +270,8 @@ static int set_backbone(struct method *m, const struct arg *a, struct err *e) {
         if (b < 0) return e->code;
     }
     if (backbone_set(m, (enum backbone)b, !norms)) return 0;
-    return err_set(e, ERR_USAGE, "%s=%s: nothing else is trained: say full, full(target=norms) or head", a->key, a->value);
+    return err_set(e, ERR_USAGE, "%s=%s: nothing else is trained: say full, full(target=norms) or head",
+                   a->key, a->value);
 }
 
 /* `site` of a preset goes to its modules at the attentions, where it has some. */
@@ -315,7 +319,8 @@ static void take_root_alpha(struct method_item *item, const struct preset *p) {
 
 static int parse_preset(const struct method_item *given, const struct preset *p, struct method *out,
                         struct err *e) {
-    static const char *const usual[] = { "backbone", "norms", NULL }, *const with_at[] = { "at", "backbone", "norms", NULL },
+    static const char *const usual[] = { "backbone", "norms", NULL },
+                             *const with_at[] = { "at", "backbone", "norms", NULL },
                              *const with_peft[] = { "at", "peft", "backbone", "norms", NULL };
     bool ia3 = !strcmp(p->name, "ia3");
     struct method m = p->method;
@@ -327,7 +332,8 @@ static int parse_preset(const struct method_item *given, const struct preset *p,
     for (int now = TURN_PLACE; now < TURNS; now++)
         for (int i = 0; i < item->count; i++) {
             const struct arg *a = &item->arg[i];
-            bool peft = ia3 && !strcmp(a->key, "peft"), backbone = !strcmp(a->key, "norms") || !strcmp(a->key, "backbone");
+            bool peft = ia3 && !strcmp(a->key, "peft"),
+                 backbone = !strcmp(a->key, "norms") || !strcmp(a->key, "backbone");
             bool at = !strcmp(a->key, "at") && more != usual;
             int when = at || peft ? TURN_PLACE : backbone ? TURN_BACKBONE : parse_turn(a->key);
             if (when != now) continue;
@@ -376,8 +382,8 @@ static int parse_head(const struct method_item *item, struct method *out, struct
 }
 
 /* `said`: networks that items of their own have said, a bit each.  One that a preset brought is changed. */
-static int parse_network(const struct method_item *item, const struct network *n, unsigned *said, struct method *out,
-                         struct err *e) {
+static int parse_network(const struct method_item *item, const struct network *n, unsigned *said,
+                         struct method *out, struct err *e) {
     int at = 0;
     while (network_at(at) != n) at++;
     if (*said >> at & 1) return err_set(e, ERR_USAGE, "a method has one %s", n->noun);
@@ -401,7 +407,8 @@ static int parse_item(const struct method_item *item, unsigned *said, struct met
     if (rc) return rc;
     for (int i = 0; (n = network_at(i)); i++) {
         if (!network_is_on(n, &part)) continue;
-        if (network_is_on(n, out)) return err_set(e, ERR_USAGE, "%s: a method has one %s", item->name, n->noun);
+        if (network_is_on(n, out))
+            return err_set(e, ERR_USAGE, "%s: a method has one %s", item->name, n->noun);
         network_take(n, out, &part);
     }
     if (out->count + part.count > METHOD_MODULES)

@@ -86,16 +86,16 @@ const struct function_slot *function_slot(const struct module *m, enum slot slot
 /* Of slots that are no function's. */
 static const char *network_slot_name(enum slot slot) {
     static const char *const names[SLOT_COUNT] = {
-        [SLOT_SCALE] = "s",    [SLOT_CHANNEL] = "s",  [SLOT_GATE_W] = "w_g", [SLOT_GATE_B] = "b_g", [SLOT_MLP_E] = "E",
-           [SLOT_MLP_W1] = "W_1",
-        [SLOT_MLP_B1] = "b_1", [SLOT_MLP_W2] = "W_2", [SLOT_MLP_B2] = "b_2",
-        [SLOT_PROMPT] = "P",   [SLOT_PROMPT_DOWN_K] = "D_k", [SLOT_PROMPT_UP_K] = "U_k",
-        [SLOT_KRON_A] = "A", [SLOT_KRON_A_DOWN] = "A_d", [SLOT_KRON_A_UP] = "A_u",
-        [SLOT_KRON_L_DOWN] = "L_d", [SLOT_KRON_R_DOWN] = "R_d", [SLOT_KRON_L_UP] = "L_u", [SLOT_KRON_R_UP] = "R_u",
-        [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
-        [SLOT_MLP_W3] = "W_3", [SLOT_MLP_B3] = "b_3",
-        [SLOT_MASK_W] = "w",
-        [SLOT_PRODUCT] = "P", [SLOT_PRODUCT_U] = "u", [SLOT_PRODUCT_V] = "v" };
+        [SLOT_SCALE] = "s",         [SLOT_CHANNEL] = "s",         [SLOT_GATE_W] = "w_g",
+        [SLOT_GATE_B] = "b_g",      [SLOT_MLP_E] = "E",           [SLOT_MLP_W1] = "W_1",
+        [SLOT_MLP_B1] = "b_1",      [SLOT_MLP_W2] = "W_2",        [SLOT_MLP_B2] = "b_2",
+        [SLOT_PROMPT] = "P",        [SLOT_PROMPT_DOWN_K] = "D_k", [SLOT_PROMPT_UP_K] = "U_k",
+        [SLOT_KRON_A] = "A",        [SLOT_KRON_A_DOWN] = "A_d",   [SLOT_KRON_A_UP] = "A_u",
+        [SLOT_KRON_L_DOWN] = "L_d", [SLOT_KRON_R_DOWN] = "R_d",   [SLOT_KRON_L_UP] = "L_u",
+        [SLOT_KRON_R_UP] = "R_u",   [SLOT_PROMPT_DOWN_V] = "D_v", [SLOT_PROMPT_UP_V] = "U_v",
+        [SLOT_MLP_W3] = "W_3",      [SLOT_MLP_B3] = "b_3",        [SLOT_MASK_W] = "w",
+        [SLOT_PRODUCT] = "P",       [SLOT_PRODUCT_U] = "u",       [SLOT_PRODUCT_V] = "v"
+    };
     if (slot >= SLOT_LSTM && slot <= SLOT_LSTM_LAST) return prompt_lstm_name(slot);
     BUG_IF(!names[slot]);
     return names[slot];
@@ -140,16 +140,23 @@ void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols
 
 void build_network(struct build *b, const struct plan_tensor *t) { plan_add_tensor(b, *t); }
 
-static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer, enum slot slot,
-                                int blocks, int64_t rows, int64_t cols) {
-    struct plan_made t = { .module = module, .stack = s->stack, .site = s->site, .layer = layer,
-                          .rows = blocks * rows, .cols = cols, .tensor = -1, .slot = (int)slot, .blocks = blocks };
+static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer,
+                                enum slot slot, int blocks, int64_t rows, int64_t cols) {
+    struct plan_made t = { .module = module,
+                           .stack = s->stack,
+                           .site = s->site,
+                           .layer = layer,
+                           .rows = blocks * rows,
+                           .cols = cols,
+                           .tensor = -1,
+                           .slot = (int)slot,
+                           .blocks = blocks };
     snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(&b->p->method.module[module], slot));
     return t;
 }
 
-void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks, int64_t rows,
-                int64_t cols) {
+void build_made(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
+                int64_t rows, int64_t cols) {
     struct plan *p = b->p;
     GROW(p->made_tensor, b->made_room, p->made + 1);
     struct plan_made *t = &p->made_tensor[p->made++];
@@ -159,7 +166,8 @@ void build_made(struct build *b, int module, const struct span *s, int layer, en
     t->count = build_count(b, t->rows, cols, &p->made_size);
 }
 
-void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows, int64_t cols) {
+void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
+                  int64_t cols) {
     struct plan *p = b->p;
     size_t ignored = 0;
     GROW(p->row_tensor, b->row_room, p->by_row + 1);
@@ -172,7 +180,8 @@ void build_composition(struct build *b, int module, const struct span *s, int la
     const struct module *m = &b->p->method.module[module];
     int gates = comp_gates(m->comp);
     if (m->comp == COMP_LEARNED) build_own(b, module, s, layer, SLOT_SCALE, blocks, 1, 1);
-    if (m->comp == COMP_CHANNEL) build_own(b, module, s, layer, SLOT_CHANNEL, blocks, 1, tap_width(b->a, m->write));
+    if (m->comp == COMP_CHANNEL)
+        build_own(b, module, s, layer, SLOT_CHANNEL, blocks, 1, tap_width(b->a, m->write));
     if (gates) build_own(b, module, s, layer, SLOT_GATE_W, blocks, gates, tap_width(b->a, gate_reads(m)));
     if (gates) build_own(b, module, s, layer, SLOT_GATE_B, blocks, 1, gates);
 }
@@ -292,21 +301,27 @@ static bool stands_still(const struct plan *p, const struct arch *a, const struc
         return list[t->tensor].role == ROLE_K_B &&
                !key_shift_matters(p, a, t->stack, t->site, t->layer, -1);
     const struct function *f = function_of(m);
-    if (f->still && f->still(m, t->role, m->write != TAP_A_K || shift_matters_somewhere(p, a, t))) return true;
+    if (f->still && f->still(m, t->role, m->write != TAP_A_K || shift_matters_somewhere(p, a, t)))
+        return true;
     /* s = 0 and W_u = 0: every product in the gradient holds a zero, for ever. */
     return m->comp == COMP_LEARNED && m->scale == 0 && m->init == INIT_LORA;
 }
 
 /* ---- the plan ---- */
 
-static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n, const struct plan_tensor *t);
+static int first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n,
+                     const struct plan_tensor *t);
 
 /* Of values that may be in any tensor that the module selects. */
-static int masked_first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n, int module) {
+static int masked_first_use(const struct plan *p, const struct arch *a, const struct tensor_info *list, int n,
+                            int module) {
     int lowest = a->encoder_layers + a->decoder_layers + 1;
     for (int i = 0; i < n; i++) {
-        const struct plan_tensor t = { .kind = PLAN_MODEL, .module = module, .stack = list[i].stack, .layer = list[i].layer, .tensor = i };
-        int use = module_selects(&p->method.module[module], a, &list[i]) ? first_use(p, a, list, n, &t) : lowest;
+        const struct plan_tensor t = {
+            .kind = PLAN_MODEL, .module = module, .stack = list[i].stack, .layer = list[i].layer, .tensor = i
+        };
+        int use = module_selects(&p->method.module[module], a, &list[i]) ? first_use(p, a, list, n, &t)
+                                                                         : lowest;
         if (use < lowest) lowest = use;
     }
     return lowest;
@@ -341,7 +356,8 @@ static void plan_sum_up(struct plan *p, const struct arch *a, const struct tenso
         t->cannot_move = stands_still(p, a, list, t) || (p->meta.on && !t->outer);
         if (t->fixed) p->kept_method += t->count;
         if (t->kind == PLAN_HEAD || t->fixed) continue;
-        bool of_rows = t->kind == PLAN_NETWORK && !attempt_is_own(t) && (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
+        bool of_rows = t->kind == PLAN_NETWORK && !attempt_is_own(t) &&
+                       (t->role < SLOT_FUSION_QUERY_W || t->role > SLOT_FUSION_VALUE);
         int layer = of_rows ? a->encoder_layers : first_use(p, a, list, n, t);
         if (layer < p->lowest_layer) p->lowest_layer = layer;
         p->trained_method += t->count;
@@ -410,20 +426,25 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
     free(list);
     if (!b.overflow) return p;
     plan_free(p);
-    err_set(e, ERR_USAGE, "the method has more parameters on this model than 64 bits can count; choose smaller sizes");
+    err_set(e, ERR_USAGE,
+            "the method has more parameters on this model than 64 bits can count; choose smaller sizes");
     return NULL;
 }
 
 static int too_wide(const char *name, int64_t rows, int64_t cols, struct err *e) {
     if (rows <= INT_MAX && cols <= INT_MAX) return 0;
-    return err_set(e, ERR_USAGE, "%s: cannot be trained: %" PRId64 "×%" PRId64 ", at most %d rows and columns; choose a smaller size",
+    return err_set(e, ERR_USAGE,
+                   "%s: cannot be trained: %" PRId64 "×%" PRId64
+                   ", at most %d rows and columns; choose a smaller size",
                    name, rows, cols, INT_MAX);
 }
 
 int plan_fits(const struct plan *p, struct err *e) {
     int rc = 0;
-    for (int i = 0; !rc && i < p->tensors; i++) rc = too_wide(p->tensor[i].name, p->tensor[i].rows, p->tensor[i].cols, e);
-    for (int i = 0; !rc && i < p->made; i++) rc = too_wide(p->made_tensor[i].name, p->made_tensor[i].rows, p->made_tensor[i].cols, e);
+    for (int i = 0; !rc && i < p->tensors; i++)
+        rc = too_wide(p->tensor[i].name, p->tensor[i].rows, p->tensor[i].cols, e);
+    for (int i = 0; !rc && i < p->made; i++)
+        rc = too_wide(p->made_tensor[i].name, p->made_tensor[i].rows, p->made_tensor[i].cols, e);
     return rc;
 }
 
@@ -449,7 +470,8 @@ static void plan_narrow(struct method *m) {
     const struct method together = *m;
     carry_method(&together, m);
     for (int g = 0; g < GENERATORS; g++)
-        if (&together.hyper[g] != hyper_of_rows(&together)) m->hyper[g] = (struct hyper){ 0 }; /* what it made is the task's own */
+        if (&together.hyper[g] != hyper_of_rows(&together))
+            m->hyper[g] = (struct hyper){ 0 }; /* what it made is the task's own */
     for (int i = 0; i < m->count; i++) {
         if (hyper_makes_rows(&together, i)) continue; /* its generator goes on */
         if (source_row(m->module[i].source)->by_task) m->module[i].source = SOURCE_FREE;
@@ -467,34 +489,36 @@ static const struct plan_tensor *plan_origin(const struct plan *p, int task, con
     return NULL;
 }
 
-static const struct plan_made *made_origin(const struct plan *p, int module, int stack, int site, int layer, int slot,
-                                           int tensor) {
+static const struct plan_made *made_origin(const struct plan *p, int module, int stack, int site, int layer,
+                                           int slot, int tensor) {
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *t = &p->made_tensor[i];
-        if (t->module == module && t->stack == stack && t->site == site && t->layer == layer && t->slot == slot && t->tensor == tensor)
+        if (t->module == module && t->stack == stack && t->site == site && t->layer == layer &&
+            t->slot == slot && t->tensor == tensor)
             return t;
     }
     return NULL;
 }
 
 /* The task's block of `count` values. */
-static const real *block_of(const real *values, size_t offset, int blocks, size_t all, int task, size_t count) {
+static const real *block_of(const real *values, size_t offset, int blocks, size_t all, int task,
+                            size_t count) {
     BUG_IF(all / (size_t)blocks != count);
     return values + offset + (blocks > 1 ? (size_t)task : 0) * count;
 }
 
 /* The plan of a narrowed method for one task, with that task's values. */
-static struct plan *narrowed_plan(const struct plan *p, const struct method *m, const struct arch *a, int task,
-                                  const real *params, const real *made, real **own_params, real **own_made,
-                                  struct err *e) {
+static struct plan *narrowed_plan(const struct plan *p, const struct method *m, const struct arch *a,
+                                  int task, const real *params, const real *made, real **own_params,
+                                  real **own_made, struct err *e) {
     BUG_IF(task < 0 || task >= p->tasks);
     struct plan *own = plan_new(m, a, p->words ? PLAN_WORDS : p->outputs[task], e);
     if (!own) return NULL;
     *own_params = xcalloc(own->trained + 1, sizeof **own_params);
     *own_made = xcalloc(own->made_size + 1, sizeof **own_made);
     for (int i = 0; made && i < own->made; i++) {
-        const struct plan_made *t = &own->made_tensor[i],
-                               *from = made_origin(p, t->module, t->stack, t->site, t->layer, t->slot, t->tensor);
+        const struct plan_made *t = &own->made_tensor[i], *from = made_origin(p, t->module, t->stack, t->site,
+                                                                              t->layer, t->slot, t->tensor);
         BUG_IF(!from);
         memcpy(*own_made + t->offset, block_of(made, from->offset, from->blocks, from->count, task, t->count),
                t->count * sizeof **own_made);

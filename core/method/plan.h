@@ -75,16 +75,19 @@ struct plan {
     int tensors, made, by_row;
     struct plan_tensor *tensor;
     struct plan_made *made_tensor;
-    struct plan_made *row_tensor; /* by_row: made for each row of a batch; sizes are of one, nowhere in a block */
+    struct plan_made
+        *row_tensor; /* by_row: made for each row of a batch; sizes are of one, nowhere in a block */
     bool made_frozen;     /* nothing that the made ones are made of trains */
     size_t trained;       /* reals in the flat block, head included */
     size_t made_size;     /* reals that the prologue makes */
     size_t trained_method, kept_method; /* without the head */
     size_t head;          /* the heads' own */
     struct plan_meta meta;
-    int rates, rate_tensor, label_rate; /* of the inner loop; their tensor, -1 where they are fixed; the label vectors' */
+    int rates, rate_tensor,
+        label_rate; /* of the inner loop; their tensor, -1 where they are fixed; the label vectors' */
     int label_width;      /* values of a label vector of the generated head; 0 without */
-    size_t meta_trained, adapted; /* what the outer loop learns, what the inner one adapts (label vectors apart) */
+    size_t meta_trained,
+        adapted; /* what the outer loop learns, what the inner one adapts (label vectors apart) */
     size_t own;           /* of trained_method, what belongs to one task each */
     size_t model;         /* the backbone's, each tensor once */
     bool decoder;         /* the model has one */
@@ -126,23 +129,26 @@ struct plan *plan_new_tasks(const struct method *m, const struct arch *a, const 
  * *own_made is zeros then; a generator's modules need it. */
 struct plan *plan_of_task(const struct plan *p, const struct arch *a, int task, const real *params,
                           const real *made, real **own_params, real **own_made, struct err *e);
-/* The plan of a run of one task where no network makes values that are the same for all rows: what was, behind an MLP or by the
- * generator, is free at each place, with the values it came to.  *own_params (caller frees) are all there is. */
+/* The plan of a run of one task where no network makes values that are the same for all rows: what was,
+ * behind an MLP or by the generator, is free at each place, with the values it came to.  *own_params (caller
+ * frees) are all there is. */
 struct plan *plan_plain(const struct plan *p, const struct arch *a, const real *params, const real *made,
                         real **own_params, struct err *e);
-/* Refuses a plan with a tensor of more rows or columns than an operation takes (2^31 - 1): it can be counted, not run. */
+/* Refuses a plan with a tensor of more rows or columns than an operation takes (2^31 - 1): it can be counted,
+ * not run. */
 int plan_fits(const struct plan *p, struct err *e);
 void plan_free(struct plan *p);
 /* The counts as JSON: {"trained":N,"kept":N,"head":N,"model":N,"modules":[…],"tasks":N,
  * "per_task":X,"shared":N,"own":N}, without the heads but in "head"; per_task: trained over tasks; own:
  * of trained, what belongs to one task each, of all tasks; shared: the rest; modules: index, text,
- * trained, kept, where; networks: name, trained, arithmetic, of the generator formula; over episodes also meta_trained, adapted, rates (how
- * many) and label_values (of one class).  Caller frees. */
+ * trained, kept, where; networks: name, trained, arithmetic, of the generator formula; over episodes also
+ * meta_trained, adapted, rates (how many) and label_values (of one class).  Caller frees. */
 char *plan_counts_json(const struct plan *p, const struct arch *a);
 /* Which of the inner loop's rates this is: "layer_3", "embeddings", "labels" … */
 enum { PLAN_RATE = 24 };
 void plan_rate_name(const struct plan *p, const struct arch *a, int rate, char out[PLAN_RATE]);
-/* The longest text in tokens that such a method leaves room for: rows of a prompt take positions of their own. */
+/* The longest text in tokens that such a method leaves room for: rows of a prompt take positions of their
+ * own. */
 /* By how many learned positions its prefixes move the text (shift=yes). */
 int method_moved(const struct method *m);
 int method_longest(const struct method *m, const struct arch *a);
@@ -150,7 +156,8 @@ int method_longest(const struct method *m, const struct arch *a);
 int method_rows(const struct method *m);
 /* Whether only the prologue uses it. */
 bool plan_in_prologue(const struct plan *p, const struct plan_tensor *t);
-/* The prototypes of the method's generators (tasks × width), else the task embeddings; NULL: they have neither. */
+/* The prototypes of the method's generators (tasks × width), else the task embeddings; NULL: they have
+ * neither. */
 const struct plan_tensor *plan_prototypes(const struct plan *p);
 /* Whether what the encoder makes of a row depends on whose task it is. */
 bool plan_encodes_by_task(const struct plan *p);
@@ -160,7 +167,8 @@ bool plan_retrieves_by_task(const struct plan *p);
 size_t plan_trained_at(const struct plan *p, int module, int stack, int site);
 /* "2·r·(d+d)·L = 2·8·(384+384)·6": the arithmetic behind a module's count.  Caller frees. */
 char *plan_arithmetic(const struct plan *p, const struct arch *a, int module);
-/* The same of a network ("hyper", "hyper2", "retriever"), by the sizes of its tensors; NULL where there is none. */
+/* The same of a network ("hyper", "hyper2", "retriever"), by the sizes of its tensors; NULL where there is
+ * none. */
 char *plan_network_arithmetic(const struct plan *p, const char *network);
 
 /* What rows of a prompt may start from beside the model: a text, the names of each task's classes. */
@@ -171,10 +179,11 @@ struct plan_words {
 };
 
 /* Initial values of all trained tensors, from the papers' rules and the seed; PLAN_MODEL
- * ones are copies of the model's.  words NULL: there are none, and vocabulary takes their place.  The head of task k:
- * output i is the row row[k][i] of the folder's own head, with the map before it; row[k] NULL: N(0, 0.02) and bias 0. */
-void plan_init_head(const struct plan *p, const struct model *m, const int *const *row, const struct plan_words *words,
-                    uint64_t seed, real *params);
+ * ones are copies of the model's.  words NULL: there are none, and vocabulary takes their place.  The head of
+ * task k: output i is the row row[k][i] of the folder's own head, with the map before it; row[k] NULL: N(0,
+ * 0.02) and bias 0. */
+void plan_init_head(const struct plan *p, const struct model *m, const int *const *row,
+                    const struct plan_words *words, uint64_t seed, real *params);
 /* The same with the folder's head as it is for each task that has as many outputs. */
 void plan_init(const struct plan *p, const struct model *m, uint64_t seed, real *params);
 

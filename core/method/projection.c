@@ -16,7 +16,8 @@ struct twister {
 
 static void seed_twister(struct twister *t, uint32_t seed) {
     t->word[0] = seed;
-    for (uint32_t i = 1; i < WORDS; i++) t->word[i] = 1812433253u * (t->word[i - 1] ^ t->word[i - 1] >> 30) + i;
+    for (uint32_t i = 1; i < WORDS; i++)
+        t->word[i] = 1812433253u * (t->word[i - 1] ^ t->word[i - 1] >> 30) + i;
     t->next = WORDS;
 }
 
@@ -56,8 +57,16 @@ void projection_plan(struct build *b) {
         in = reads > in ? reads : in;
         out = writes > out ? writes : out;
     }
-    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1, .blocks = 1,
-                            .kept = true, .fixed = true, .frozen = true, .cannot_move = true };
+    struct plan_tensor t = { .kind = PLAN_NETWORK,
+                             .module = -1,
+                             .site = SUB_EMBED,
+                             .layer = -1,
+                             .tensor = -1,
+                             .blocks = 1,
+                             .kept = true,
+                             .fixed = true,
+                             .frozen = true,
+                             .cannot_move = true };
     snprintf(t.name, sizeof t.name, "projection.A");
     t.role = SLOT_PROJECTION_A;
     t.rows = any->size;
@@ -77,7 +86,8 @@ void projection_start(const struct plan *p, const struct plan_tensor *t, real *o
     const struct module *any = find_projected(&p->method);
     BUG_IF(!any);
     seed_twister(&state, (uint32_t)any->seed);
-    for (size_t i = 0; t->role == SLOT_PROJECTION_B && i < plan_network(p, SLOT_PROJECTION_A)->count; i++) projection_draw_word(&state);
+    for (size_t i = 0; t->role == SLOT_PROJECTION_B && i < plan_network(p, SLOT_PROJECTION_A)->count; i++)
+        projection_draw_word(&state);
     for (size_t i = 0; i < t->count; i++) {
         double unit = (projection_draw_word(&state) & 0xffffff) * 0x1p-24;
         out[i] = (real)(float)(unit * (double)range - (double)bound);

@@ -24,7 +24,8 @@ void prompt_plan(struct build *b, int module, const struct span *s) {
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
         for (int k = 0; k < PROMPT_MAPS && m->source != SOURCE_PROMPT_GLOBAL; k++)
-            build_own(b, module, s, i, map[k].slot, m->source == SOURCE_PROMPT_SEP ? tasks : 1, map[k].rows, map[k].cols);
+            build_own(b, module, s, i, map[k].slot, m->source == SOURCE_PROMPT_SEP ? tasks : 1, map[k].rows,
+                      map[k].cols);
         build_made(b, module, s, i, SLOT_KEY, tasks, m->size, dq);
         build_made(b, module, s, i, SLOT_VALUE, tasks, m->size, dq);
     }
@@ -38,7 +39,8 @@ void prompt_slots(const struct plan_made *of, enum slot out[2]) {
 
 node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, node up) {
     int tasks = p->tasks, rows = tape_rows_of(t, prompt) / tasks;
-    if (tape_cols_of(t, prompt) != tape_cols_of(t, down)) BUG("a prompt of %d columns", tape_cols_of(t, prompt));
+    if (tape_cols_of(t, prompt) != tape_cols_of(t, down))
+        BUG("a prompt of %d columns", tape_cols_of(t, prompt));
     if (tape_rows_of(t, down) == tape_cols_of(t, up)) /* one for all tasks */
         return op_linear(t, op_linear_act(t, prompt, down, NODE_NONE, ACT_RELU), up, NODE_NONE);
     int *start = xcalloc((size_t)tasks + 1, sizeof *start), *block = xcalloc((size_t)tasks, sizeof *block);
@@ -59,11 +61,13 @@ static node prompt_leaf(const struct plan *p, struct tape *t, const real *params
     return source_leaf(t, x, params, grads);
 }
 
-node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads, const struct plan_made *of) {
+node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads,
+               const struct plan_made *of) {
     return prompt_leaf(p, t, params, grads, of, SLOT_PROMPT);
 }
 
-int prompt_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+int prompt_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
+                node *made) {
     const struct plan_made *of = &p->made_tensor[first];
     enum slot map[2];
     prompt_slots(of, map);

@@ -2,9 +2,9 @@
  *
  *   P_k = relu(P_τ D_k^T) U_k^T,   P_v = relu(P_τ D_v^T) U_v^T,   at every layer
  *
- * P_τ of l×d is a task's own, one for all layers of a span; D of b×d and U of (H·d_h)×b are each layer's, and one for
- * all tasks (prompt-share), each task's (prompt-sep), or made by the generator for each task (prompt-global).
- * Private to core/method. */
+ * P_τ of l×d is a task's own, one for all layers of a span; D of b×d and U of (H·d_h)×b are each layer's, and
+ * one for all tasks (prompt-share), each task's (prompt-sep), or made by the generator for each task
+ * (prompt-global). Private to core/method. */
 #ifndef CORE_METHOD_PROMPT_H
 #define CORE_METHOD_PROMPT_H
 
@@ -21,12 +21,14 @@ void prompt_maps(const struct module *m, const struct arch *a, struct prompt_map
 
 /* Adds what a module of such a source trains and makes in one span. */
 void prompt_plan(struct build *b, int module, const struct span *s);
-/* Makes P_k or P_v from the prompts and its two maps, of all tasks one above another or (both alike) one for all. */
+/* Makes P_k or P_v from the prompts and its two maps, of all tasks one above another or (both alike) one for
+ * all. */
 node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, node up);
 /* One made tensor whose maps are trained. */
 int prompt_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made);
 /* The prompts that a made tensor comes of; the maps of its slot, D then U. */
-node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads, const struct plan_made *of);
+node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads,
+               const struct plan_made *of);
 void prompt_slots(const struct plan_made *of, enum slot out[2]);
 
 #endif

@@ -13,7 +13,9 @@ int prompt_rows_kept(const struct module *m, const struct arch *a) {
     return m->size * (m->rows == ROWS_PEFT && a->decoder_layers ? 2 : 1);
 }
 
-static enum slot lstm_slot(int layer, int way, int k) { return (enum slot)(SLOT_LSTM + (layer * 2 + way) * LSTM_TENSORS + k); }
+static enum slot lstm_slot(int layer, int way, int k) {
+    return (enum slot)(SLOT_LSTM + (layer * 2 + way) * LSTM_TENSORS + k);
+}
 
 const char *prompt_lstm_name(enum slot slot) {
     static const char *const names[PROMPT_LSTM_LAYERS * 2 * LSTM_TENSORS] = {
@@ -91,7 +93,8 @@ static node linear_of_two(struct tape *t, node a, node b, node w, node bias) {
 static node cell(struct tape *t, node z, node *c) {
     int h = tape_cols_of(t, z) / GATES;
     node i = op_act(t, op_cols(t, z, 0, h), ACT_SIGMOID), f = op_act(t, op_cols(t, z, h, 2 * h), ACT_SIGMOID);
-    node g = op_act(t, op_cols(t, z, 2 * h, 3 * h), ACT_TANH), o = op_act(t, op_cols(t, z, 3 * h, 4 * h), ACT_SIGMOID);
+    node g = op_act(t, op_cols(t, z, 2 * h, 3 * h), ACT_TANH),
+         o = op_act(t, op_cols(t, z, 3 * h, 4 * h), ACT_SIGMOID);
     node in = op_mul(t, i, g);
     *c = *c == NODE_NONE ? in : op_add(t, op_mul(t, f, *c), in);
     return op_mul(t, o, op_act(t, *c, ACT_TANH));
@@ -126,7 +129,8 @@ static node lstm(const struct making *x, node e) {
         out[0] = next[0];
         out[1] = next[1];
     }
-    node h = op_act(t, linear_of_two(t, out[0], out[1], leaf(x, SLOT_MLP_W1), leaf(x, SLOT_MLP_B1)), ACT_RELU);
+    node h = op_act(t, linear_of_two(t, out[0], out[1], leaf(x, SLOT_MLP_W1), leaf(x, SLOT_MLP_B1)),
+                    ACT_RELU);
     return op_linear(t, h, leaf(x, SLOT_MLP_W2), leaf(x, SLOT_MLP_B2));
 }
 
@@ -151,7 +155,8 @@ static node prompt_rows_product(const struct making *x) {
     return all;
 }
 
-int prompt_rows_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+int prompt_rows_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
+                     node *made) {
     const struct plan_made *of = &p->made_tensor[first];
     const struct making x = { p, t, params, grads, of };
     tape_site(t, "prompt network of module %d", of->module + 1);

@@ -32,7 +32,8 @@ static void take_id(const struct words_of *w, int32_t id, real *out) {
 static bool is_word(const char *token) {
     static const char *const marks[] = { "##", "\u2581", "\u0120" };
     size_t n = strlen(token);
-    bool square = n > 2 && token[0] == '[' && token[n - 1] == ']', angle = n > 2 && token[0] == '<' && token[n - 1] == '>';
+    bool square = n > 2 && token[0] == '[' && token[n - 1] == ']',
+         angle = n > 2 && token[0] == '<' && token[n - 1] == '>';
     int letters = 0;
     for (size_t i = 0; i < COUNT_OF(marks); i++)
         if (!strncmp(token, marks[i], strlen(marks[i]))) token += strlen(marks[i]);
@@ -67,7 +68,9 @@ static void draw_rows(struct words_of *w, int rows, real *out) {
 /* The mean of a name's tokens; false when it has none. */
 static bool take_name(const struct words_of *w, const char *name, real *out) {
     int32_t *ids = NULL;
-    size_t room = 0, n = w->m->tokenizer ? tokenizer_ids(w->m->tokenizer, name, strlen(name), &ids, &room) : 0, used = 0;
+    size_t room = 0,
+           n = w->m->tokenizer ? tokenizer_ids(w->m->tokenizer, name, strlen(name), &ids, &room) : 0,
+           used = 0;
     double *sum = xcalloc((size_t)w->d, sizeof *sum);
     for (size_t i = 0; i < n; i++) {
         if (ids[i] < 0 || ids[i] >= w->m->arch.vocabulary) continue;
@@ -82,7 +85,8 @@ static bool take_name(const struct words_of *w, const char *name, real *out) {
 }
 
 /* How many rows the names filled. */
-static int take_labels(const struct words_of *w, const struct plan_words *words, int task, int rows, real *out) {
+static int take_labels(const struct words_of *w, const struct plan_words *words, int task, int rows,
+                       real *out) {
     int n = 0;
     for (int i = 0; words && words->label && i < words->labels[task] && n < rows; i++)
         n += take_name(w, words->label[task][i], out + (size_t)n * (size_t)w->d);
@@ -95,19 +99,21 @@ static int prompt_start_take_text(const struct words_of *w, const char *text, in
     struct err ignored = ERR_INIT;
     int n = 0;
     if (!text || !w->m->tokenizer) return 0;
-    if (tokenizer_encode(w->m->tokenizer, text, strlen(text), NULL, 0, (size_t)rows + 16, &x, &ignored)) return 0;
+    if (tokenizer_encode(w->m->tokenizer, text, strlen(text), NULL, 0, (size_t)rows + 16, &x, &ignored))
+        return 0;
     for (bool good = x.n && x.greatest < w->m->arch.vocabulary; good && n < rows; n++)
         take_id(w, x.ids[(size_t)n % x.n], out + (size_t)n * (size_t)w->d);
     encoded_release(&x);
     return n;
 }
 
-static void start_one(struct words_of *w, const struct module *m, const struct plan_words *words, int task, int rows,
-                      real *out) {
+static void start_one(struct words_of *w, const struct module *m, const struct plan_words *words, int task,
+                      int rows, real *out) {
     int n = 0;
     if (m->init == INIT_LABELS) n = take_labels(w, words, task, rows, out);
     if (m->init == INIT_PROMPT_TEXT) n = prompt_start_take_text(w, words ? words->text : NULL, rows, out);
-    for (; m->init == INIT_FIRST_IDS && n < rows; n++) take_id(w, n % w->m->arch.vocabulary, out + (size_t)n * (size_t)w->d);
+    for (; m->init == INIT_FIRST_IDS && n < rows; n++)
+        take_id(w, n % w->m->arch.vocabulary, out + (size_t)n * (size_t)w->d);
     draw_rows(w, rows - n, out + (size_t)n * (size_t)w->d);
 }
 
@@ -123,6 +129,7 @@ void prompt_rows_start(const struct module *m, const struct plan_tensor *t, cons
                          .factor = model->arch.embed_scale ? sqrt(model->arch.width) : 1 };
     list_ids(&w, m->init == INIT_VOCABULARY_ALL);
     int rows = t->rows / t->blocks;
-    for (int k = 0; k < t->blocks; k++) start_one(&w, m, words, k, rows, out + (size_t)k * (size_t)rows * (size_t)w.d);
+    for (int k = 0; k < t->blocks; k++)
+        start_one(&w, m, words, k, rows, out + (size_t)k * (size_t)rows * (size_t)w.d);
     free(w.id);
 }

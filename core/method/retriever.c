@@ -31,7 +31,9 @@ const struct network retriever_network = { "retriever", "retriever", offsetof(st
                                           sizeof retriever_usual,
                                           &retriever_usual, retriever_keys, COUNT_OF(retriever_keys) };
 
-int retriever_width(const struct retriever *r, const struct arch *a) { return r->width ? r->width : a->width; }
+int retriever_width(const struct retriever *r, const struct arch *a) {
+    return r->width ? r->width : a->width;
+}
 
 void retriever_plan(struct build *b) {
     const struct retriever *r = &b->p->method.retriever;

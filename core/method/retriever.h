@@ -1,6 +1,7 @@
 /* The retriever: one vector a row, of the encoder's output, for losses that look across the whole batch.
  *
- *   h = the mean over the row's tokens of the encoder's output (of its layer `tap`),  z = W_2 relu(W_1 h + b_1) + b_2
+ *   h = the mean over the row's tokens of the encoder's output (of its layer `tap`),  z = W_2 relu(W_1 h +
+ * b_1) + b_2
  *
  * or z = h with width 0 (PHA's ablation without a retriever).  Private to core/method, but for retrieve(). */
 #ifndef CORE_METHOD_RETRIEVER_H
@@ -9,7 +10,8 @@
 #include "core/method/build.h"
 #include "core/method/network.h"
 
-/* Written retriever(hidden=128, width=64, instance=supcon, prototype=none, weight=0.1, temperature=0.1, tap=0). */
+/* Written retriever(hidden=128, width=64, instance=supcon, prototype=none, weight=0.1, temperature=0.1,
+ * tap=0). */
 extern const struct network retriever_network;
 
 /* Columns of its vectors on this model. */

@@ -12,8 +12,8 @@ struct numbers {
     size_t room;
 };
 
-/* What a cache of texts goes on with, whatever other passes made in between: a copy of one matrix, and where a value's
- * blocks lie in it. */
+/* What a cache of texts goes on with, whatever other passes made in between: a copy of one matrix, and where
+ * a value's blocks lie in it. */
 struct kept_rows {
     real *value;
     size_t room;
@@ -126,10 +126,12 @@ static int *room_for(struct numbers *x, int n) {
 }
 
 /* Whether the tokens are those of live rows of a cache, one each. */
-static bool is_cached(const struct forward *f, const struct tape_rows *rows) { return f->cache && rows != &f->rows; }
+static bool is_cached(const struct forward *f, const struct tape_rows *rows) {
+    return f->cache && rows != &f->rows;
+}
 
-const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows, int tokens,
-                                     int i) {
+const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows,
+                                     int tokens, int i) {
     bool cached = is_cached(f, rows);
     int n = cached ? cache_sources(f->cache) : f->batch->rows, first = first_of(r, i);
     int *start = room_for(&r->start, n), *block = room_for(&r->block, n);

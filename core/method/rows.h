@@ -1,5 +1,6 @@
-/* Values that a generator makes for each row of a batch, at work: made once in a pass, when the row's vector is
- * there, and found again at every token where texts are written token by token.  Private to core/method. */
+/* Values that a generator makes for each row of a batch, at work: made once in a pass, when the row's vector
+ * is there, and found again at every token where texts are written token by token.  Private to
+ * core/method. */
 #ifndef CORE_METHOD_ROWS_H
 #define CORE_METHOD_ROWS_H
 
@@ -23,11 +24,11 @@ node rows_value(struct rows *r, struct tape *t, int i);
 /* … one row's of it … */
 const real *rows_one(struct rows *r, struct tape *t, int i, int row);
 /* … and which of them each token takes; valid until the next call. */
-const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows, int tokens,
-                                     int i);
+const struct row_groups *rows_groups(struct rows *r, const struct forward *f, const struct tape_rows *rows,
+                                     int tokens, int i);
 
-/* The same for keys of an attention at a site: the blocks of the rows alone, and which of them each of its sequences
- * sees (alive for the step). */
+/* The same for keys of an attention at a site: the blocks of the rows alone, and which of them each of its
+ * sequences sees (alive for the step). */
 node rows_keys(struct rows *r, struct tape *t, int i);
 const int *rows_sequences(struct rows *r, const struct forward *f, const struct site *site);
 int rows_count(const struct rows *r);

@@ -5,7 +5,8 @@
 
 #include "core/base/mem.h"
 
-/* What is kept grows evenly with the size, or nearly so: few sizes around the one that this gives are tried. */
+/* What is kept grows evenly with the size, or nearly so: few sizes around the one that this gives are
+ * tried. */
 enum { AROUND = 8, LARGEST = 1 << 20, NAMES = 64 };
 
 static int kept_of(const struct method *m, const struct arch *a, int tasks, size_t *out, struct err *e) {
@@ -36,7 +37,8 @@ static struct method at_size(const struct method *m, int size) {
     struct method out = *m;
     double by = (double)size / first_size(m);
     for (int i = 0; i < out.count; i++)
-        if (out.module[i].size > 0) out.module[i].size = (int)fmin(fmax(1, round(out.module[i].size * by)), LARGEST);
+        if (out.module[i].size > 0)
+            out.module[i].size = (int)fmin(fmax(1, round(out.module[i].size * by)), LARGEST);
     return out;
 }
 
@@ -48,13 +50,14 @@ static double growth(const struct method *m, const struct arch *a, int tasks, si
         struct method x = at_size(m, other[i]);
         struct err ignored = ERR_INIT;
         size_t n;
-        if (other[i] != size && !kept_of(&x, a, tasks, &n, &ignored)) return ((double)n - (double)kept) / (other[i] - size);
+        if (other[i] != size && !kept_of(&x, a, tasks, &n, &ignored))
+            return ((double)n - (double)kept) / (other[i] - size);
     }
     return 0;
 }
 
-int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks, struct size_fit *out,
-                     struct err *e) {
+int method_size_like(struct method *m, const struct method *like, const struct arch *a, int tasks,
+                     struct size_fit *out, struct err *e) {
     int size = first_size(m);
     if (kept_of(like, a, tasks, &out->wanted, e) || kept_of(m, a, tasks, &out->kept, e)) return e->code;
     double by = size ? growth(m, a, tasks, out->kept) : 0;
@@ -68,7 +71,8 @@ int method_size_like(struct method *m, const struct method *like, const struct a
         struct err ignored = ERR_INIT; /* a size that the method cannot have */
         size_t n;
         if (kept_of(&x, a, tasks, &n, &ignored)) continue;
-        double far = fabs((double)n - (double)out->wanted), before = fabs((double)out->kept - (double)out->wanted);
+        double far = fabs((double)n - (double)out->wanted),
+               before = fabs((double)out->kept - (double)out->wanted);
         if (far >= before) continue;
         best = x;
         out->kept = n;

@@ -9,38 +9,106 @@
 enum slot {
     SLOT_MODEL,
     /* Of functions (fn_NAME.c).  A function has SLOT_OWN + k for what none of these is. */
-    SLOT_DOWN_W, SLOT_DOWN_B, SLOT_UP_W, SLOT_UP_B, /* of linear and bottleneck */
-    SLOT_SCALE,                                     /* the learned s, 1×1 */
-    SLOT_KEY, SLOT_VALUE,                           /* of softmax, l×dq */
-    SLOT_CHANNEL,                                   /* of scale, 1×width */
-    SLOT_NORM_W, SLOT_NORM_B,                       /* γ and β behind a bottleneck, 1×width */
-    SLOT_BEFORE_W, SLOT_BEFORE_B,                   /* and of what it reads */
-    SLOT_GATE_W, SLOT_GATE_B,                       /* of gates, gates×width read and gates×1 */
-    SLOT_INNER, SLOT_OUTER,                         /* of projected, 1×r and 1×width */
-    SLOT_SINGULAR,                                  /* e of an SVD, 1×r */
-    SLOT_LENGTH,                                    /* of decomposed, 1×width */
-    SLOT_OWN, SLOT_OWN_LAST = SLOT_OWN + 3,
-    SLOT_PROMPT, SLOT_PROMPT_DOWN_K, SLOT_PROMPT_UP_K, SLOT_PROMPT_DOWN_V, SLOT_PROMPT_UP_V, /* prompt.h */
-    SLOT_KRON_A, SLOT_KRON_A_DOWN, SLOT_KRON_A_UP, SLOT_KRON_L_DOWN, SLOT_KRON_R_DOWN, SLOT_KRON_L_UP,
+    SLOT_DOWN_W,
+    SLOT_DOWN_B,
+    SLOT_UP_W,
+    SLOT_UP_B, /* of linear and bottleneck */
+    SLOT_SCALE, /* the learned s, 1×1 */
+    SLOT_KEY,
+    SLOT_VALUE, /* of softmax, l×dq */
+    SLOT_CHANNEL, /* of scale, 1×width */
+    SLOT_NORM_W,
+    SLOT_NORM_B, /* γ and β behind a bottleneck, 1×width */
+    SLOT_BEFORE_W,
+    SLOT_BEFORE_B, /* and of what it reads */
+    SLOT_GATE_W,
+    SLOT_GATE_B, /* of gates, gates×width read and gates×1 */
+    SLOT_INNER,
+    SLOT_OUTER, /* of projected, 1×r and 1×width */
+    SLOT_SINGULAR, /* e of an SVD, 1×r */
+    SLOT_LENGTH, /* of decomposed, 1×width */
+    SLOT_OWN,
+    SLOT_OWN_LAST = SLOT_OWN + 3,
+    SLOT_PROMPT,
+    SLOT_PROMPT_DOWN_K,
+    SLOT_PROMPT_UP_K,
+    SLOT_PROMPT_DOWN_V,
+    SLOT_PROMPT_UP_V, /* prompt.h */
+    SLOT_KRON_A,
+    SLOT_KRON_A_DOWN,
+    SLOT_KRON_A_UP,
+    SLOT_KRON_L_DOWN,
+    SLOT_KRON_R_DOWN,
+    SLOT_KRON_L_UP,
     SLOT_KRON_R_UP, /* kronecker.h */
-    SLOT_MLP_E, SLOT_MLP_W1, SLOT_MLP_B1, SLOT_MLP_W2, SLOT_MLP_B2, SLOT_MLP_W3, SLOT_MLP_B3,
-    SLOT_LSTM, SLOT_LSTM_LAST = SLOT_LSTM + 15, /* prompt_rows.h */
-    SLOT_MASK_W, SLOT_MASK_GATE, SLOT_MASK_GROUP, SLOT_MASK_VALUES, SLOT_MASK_PLACES, /* masked.h */
-    SLOT_PRODUCT, SLOT_PRODUCT_U, SLOT_PRODUCT_V,
-    SLOT_HEAD_W, SLOT_HEAD_B, SLOT_POOLER_W, SLOT_POOLER_B,
-    SLOT_WORDS_W, SLOT_WORDS_B, SLOT_WORDS_NORM_W, SLOT_WORDS_NORM_B, SLOT_WORDS_BIAS, /* words.h */
-    SLOT_PROJECTION_A, SLOT_PROJECTION_B, /* projection.h */
-    SLOT_ATTEMPT_DOWN, SLOT_ATTEMPT_UP, SLOT_ATTEMPT_NORM_W, SLOT_ATTEMPT_NORM_B, /* attempt.h */
-    SLOT_FUSION_QUERY_W, SLOT_FUSION_QUERY_B, SLOT_FUSION_KEY_W, SLOT_FUSION_KEY_B, SLOT_FUSION_VALUE, /* fusion.h */
+    SLOT_MLP_E,
+    SLOT_MLP_W1,
+    SLOT_MLP_B1,
+    SLOT_MLP_W2,
+    SLOT_MLP_B2,
+    SLOT_MLP_W3,
+    SLOT_MLP_B3,
+    SLOT_LSTM,
+    SLOT_LSTM_LAST = SLOT_LSTM + 15, /* prompt_rows.h */
+    SLOT_MASK_W,
+    SLOT_MASK_GATE,
+    SLOT_MASK_GROUP,
+    SLOT_MASK_VALUES,
+    SLOT_MASK_PLACES, /* masked.h */
+    SLOT_PRODUCT,
+    SLOT_PRODUCT_U,
+    SLOT_PRODUCT_V,
+    SLOT_HEAD_W,
+    SLOT_HEAD_B,
+    SLOT_POOLER_W,
+    SLOT_POOLER_B,
+    SLOT_WORDS_W,
+    SLOT_WORDS_B,
+    SLOT_WORDS_NORM_W,
+    SLOT_WORDS_NORM_B,
+    SLOT_WORDS_BIAS, /* words.h */
+    SLOT_PROJECTION_A,
+    SLOT_PROJECTION_B, /* projection.h */
+    SLOT_ATTEMPT_DOWN,
+    SLOT_ATTEMPT_UP,
+    SLOT_ATTEMPT_NORM_W,
+    SLOT_ATTEMPT_NORM_B, /* attempt.h */
+    SLOT_FUSION_QUERY_W,
+    SLOT_FUSION_QUERY_B,
+    SLOT_FUSION_KEY_W,
+    SLOT_FUSION_KEY_B,
+    SLOT_FUSION_VALUE, /* fusion.h */
     /* Of the generator (hyper.h). */
-    SLOT_HYPER_TASK, SLOT_HYPER_PROTOTYPE, SLOT_HYPER_LAYER, SLOT_HYPER_PLACE,
-    SLOT_HYPER_ROW_W1, SLOT_HYPER_ROW_B1, SLOT_HYPER_ROW_W2, SLOT_HYPER_ROW_B2,
-    SLOT_HYPER_W_TASK, SLOT_HYPER_W_PROTOTYPE, SLOT_HYPER_W_ROW, SLOT_HYPER_W_LAYER, SLOT_HYPER_W_PLACE,
-    SLOT_HYPER_B1, SLOT_HYPER_W2, SLOT_HYPER_B2, SLOT_HYPER_NORM_W, SLOT_HYPER_NORM_B, SLOT_HYPER_HEAD_W,
+    SLOT_HYPER_TASK,
+    SLOT_HYPER_PROTOTYPE,
+    SLOT_HYPER_LAYER,
+    SLOT_HYPER_PLACE,
+    SLOT_HYPER_ROW_W1,
+    SLOT_HYPER_ROW_B1,
+    SLOT_HYPER_ROW_W2,
+    SLOT_HYPER_ROW_B2,
+    SLOT_HYPER_W_TASK,
+    SLOT_HYPER_W_PROTOTYPE,
+    SLOT_HYPER_W_ROW,
+    SLOT_HYPER_W_LAYER,
+    SLOT_HYPER_W_PLACE,
+    SLOT_HYPER_B1,
+    SLOT_HYPER_W2,
+    SLOT_HYPER_B2,
+    SLOT_HYPER_NORM_W,
+    SLOT_HYPER_NORM_B,
+    SLOT_HYPER_HEAD_W,
     SLOT_HYPER_HEAD_B,
     /* Of a generated head (generated.h), and the inner loop's rates. */
-    SLOT_FEATURE_W1, SLOT_FEATURE_B1, SLOT_FEATURE_W2, SLOT_FEATURE_B2, SLOT_LABEL_W1, SLOT_LABEL_B1, SLOT_LABEL_W2,
-    SLOT_LABEL_B2, SLOT_RATES,
+    SLOT_FEATURE_W1,
+    SLOT_FEATURE_B1,
+    SLOT_FEATURE_W2,
+    SLOT_FEATURE_B2,
+    SLOT_LABEL_W1,
+    SLOT_LABEL_B1,
+    SLOT_LABEL_W2,
+    SLOT_LABEL_B2,
+    SLOT_RATES,
     SLOT_COUNT
 };
 

@@ -13,7 +13,9 @@ static void plan_layers(struct build *b, int module, const struct span *s) {
     for (int i = s->first; i < s->end; i++) build_slots(b, module, s, i, 1);
 }
 
-static void plan_shared(struct build *b, int module, const struct span *s) { build_slots(b, module, s, -1, 1); }
+static void plan_shared(struct build *b, int module, const struct span *s) {
+    build_slots(b, module, s, -1, 1);
+}
 
 static void plan_by_task(struct build *b, int module, const struct span *s) {
     for (int i = s->first; i < s->end; i++) build_slots(b, module, s, i, b->p->tasks);
@@ -48,9 +50,11 @@ node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params
                  : tape_frozen(t, x->rows, x->cols, params + x->offset);
 }
 
-static int make_mlp(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+static int make_mlp(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
+                    node *made) {
     const struct plan_made *of = &p->made_tensor[first];
-    if (function_of(&p->method.module[of->module])->form == FORM_ROWS) return prompt_rows_make(p, t, params, grads, first, made);
+    if (function_of(&p->method.module[of->module])->form == FORM_ROWS)
+        return prompt_rows_make(p, t, params, grads, first, made);
     int col = 0, i = first;
     node w[5];
     tape_site(t, "prefix network of module %d", of->module + 1);
@@ -81,7 +85,8 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
             if (!x->shape(m, b->a, &shape)) continue;
             if (shape.one) build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
-            else if (hyper_makes_rows(&b->p->method, module)) build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
+            else if (hyper_makes_rows(&b->p->method, module))
+                build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_made(b, module, s, i, x->slot, b->p->tasks, shape.rows, shape.cols);
         }
         if (m->comp != COMP_LEARNED) continue;
@@ -91,7 +96,8 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
 }
 
 /* All of a generator at once, with the first. */
-static int make_generated(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made) {
+static int make_generated(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
+                          node *made) {
     int g = source_generator(p->method.module[p->made_tensor[first].module].source);
     if (made[first] == NODE_NONE) hyper_make(p, g, t, params, grads, made);
     return first + 1;
@@ -101,16 +107,20 @@ static const struct source_row sources_rows[SOURCE_COUNT] = {
     [SOURCE_FREE] = { SOURCE_IN_PLACE, .plan = plan_layers },
     [SOURCE_SHARED] = { SOURCE_IN_PLACE, .over_layers = true, .plan = plan_shared },
     [SOURCE_TASK] = { SOURCE_IN_PLACE, .by_task = true, .plan = plan_by_task },
-    [SOURCE_MLP] = { SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp, .make = make_mlp },
+    [SOURCE_MLP] = { SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = plan_mlp,
+                     .make = make_mlp },
     [SOURCE_HYPER] = { SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated },
     [SOURCE_HYPER2] = { SOURCE_PROLOGUE, .by_task = true, .plan = plan_generated, .make = make_generated },
     [SOURCE_KRONECKER] = { SOURCE_PROLOGUE, .plan = kronecker_plan, .make = kronecker_make },
     [SOURCE_FUSION] = { SOURCE_IN_PLACE, .plan = fusion_plan_module },
     [SOURCE_PROMPT_SHARE] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make },
     [SOURCE_PROMPT_SEP] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = prompt_make },
-    [SOURCE_PROMPT_GLOBAL] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan, .make = make_generated },
-    [SOURCE_LSTM] = { SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = prompt_rows_plan, .make = prompt_rows_make },
-    [SOURCE_PRODUCT] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_rows_plan, .make = prompt_rows_make },
+    [SOURCE_PROMPT_GLOBAL] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_plan,
+                               .make = make_generated },
+    [SOURCE_LSTM] = { SOURCE_PROLOGUE, .over_layers = true, .in_training = true, .plan = prompt_rows_plan,
+                      .make = prompt_rows_make },
+    [SOURCE_PRODUCT] = { SOURCE_PROLOGUE, .by_task = true, .plan = prompt_rows_plan,
+                         .make = prompt_rows_make },
 };
 
 const struct source_row *source_row(enum source s) {

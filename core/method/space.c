@@ -56,7 +56,9 @@ const char *prompt_rows_name(enum prompt_rows r) { return NAME(rows_names, r); }
 
 bool init_is_of_rows(enum init i) { return i >= INIT_UNIFORM; }
 
-bool comp_has_scale(enum comp c) { return c == COMP_SCALED || c == COMP_LEARNED || c == COMP_CHANNEL || c == COMP_GATE; }
+bool comp_has_scale(enum comp c) {
+    return c == COMP_SCALED || c == COMP_LEARNED || c == COMP_CHANNEL || c == COMP_GATE;
+}
 int comp_gates(enum comp c) { return c == COMP_GATE ? 1 : c == COMP_GATES ? 2 : 0; }
 
 bool source_is_prompt(enum source s) {
@@ -118,7 +120,8 @@ struct module module_default(enum fn fn) {
 static enum init usual_init(const struct module *m) {
     const struct function *f = function_of(m);
     bool drawn = source_width(m->source) && m->source != SOURCE_PRODUCT;
-    /* From an embedding that starts N(0, 1) the network behind a prefix has not begun to learn after hundreds of steps. */
+    /* From an embedding that starts N(0, 1) the network behind a prefix has not begun to learn after hundreds
+     * of steps. */
     if (m->source == SOURCE_MLP && f->form == FORM_KEYS) drawn = false;
     return drawn && f->made_init ? f->made_init : f->usual.init;
 }
@@ -177,7 +180,9 @@ static void normalise_rows(struct module *m) {
 }
 
 /* The usual bend of an MLP: of PEFT's behind a prompt, and of a prefix's. */
-static enum act usual_mid_act(const struct module *m) { return function_of(m)->form == FORM_ROWS ? ACT_RELU : ACT_TANH; }
+static enum act usual_mid_act(const struct module *m) {
+    return function_of(m)->form == FORM_ROWS ? ACT_RELU : ACT_TANH;
+}
 
 void module_normalise(struct module *m) {
     space_leave_out(m);

@@ -52,8 +52,9 @@ enum comp {
 };
 enum head_form { HEADS_SHARED, HEADS_FACTORISED, HEADS_FREE, HEADS_COUNT };
 /* Who makes a slot's value (core/method/sources.h): each place its own, one for all layers, a network
- * that is dropped after training, each task its own, the method's generator; maps from one prompt a task, which are
- * shared by the tasks, each task's, or the generator's (core/method/prompt.h); the method's second generator. */
+ * that is dropped after training, each task its own, the method's generator; maps from one prompt a task,
+ * which are shared by the tasks, each task's, or the generator's (core/method/prompt.h); the method's second
+ * generator. */
 enum source {
     SOURCE_FREE,
     SOURCE_SHARED,
@@ -64,21 +65,23 @@ enum source {
     SOURCE_PROMPT_SEP,
     SOURCE_PROMPT_GLOBAL,
     SOURCE_HYPER2,
-    SOURCE_LSTM,    /* as MLP, an LSTM before it: of a prompt's rows */
+    SOURCE_LSTM, /* as MLP, an LSTM before it: of a prompt's rows */
     SOURCE_PRODUCT, /* of a prompt's rows: one for all tasks, times each task's own of low rank */
     SOURCE_KRONECKER, /* sums of Kronecker products of what is trained (core/method/kronecker.h) */
-    SOURCE_FUSION, /* another run's, frozen, joined with others at the same tap by attention (core/method/fusion.h) */
+    SOURCE_FUSION, /* another run's, frozen, joined with others at the same tap by attention
+                      (core/method/fusion.h) */
     SOURCE_COUNT
 };
-/* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the sum that s·Δh
- * is added to. */
+/* A LayerNorm behind a bottleneck: none; on Δh, by the module's source or one for all tasks; on s·Δh; on the
+ * sum that s·Δh is added to. */
 enum norm { NORM_NONE, NORM_OWN, NORM_SHARED, NORM_SCALED, NORM_SUM, NORM_COUNT };
-/* What Δh is added to: the tap that is written, that and the sublayer's residual stream, or what the module reads. */
+/* What Δh is added to: the tap that is written, that and the sublayer's residual stream, or what the module
+ * reads. */
 enum residual { RESIDUAL_WRITTEN, RESIDUAL_STREAM, RESIDUAL_READ, RESIDUAL_COUNT };
 /* What follows at the end of the sublayer: the model's residual and norm, or nothing. */
 enum ending { END_MODEL, END_BARE, END_COUNT };
-/* What a decomposed map's length is of: of W + s W_u W_d and without the bias, or, as the library AdapterHub has it, of
- * W + W_u W_d and over all that the map gives. */
+/* What a decomposed map's length is of: of W + s W_u W_d and without the bias, or, as the library AdapterHub
+ * has it, of W + W_u W_d and over all that the map gives. */
 enum length { LENGTH_MAP, LENGTH_OUTPUT, LENGTH_COUNT };
 enum init {
     INIT_DEFAULT,  /* what the function's paper says (docs/methods.md) */
@@ -97,8 +100,8 @@ enum init {
     INIT_PROMPT_TEXT,    /* a text of the run's (prompt-text), again and again */
     INIT_COUNT
 };
-/* Over episodes (core/train/regime.h): whether the inner loop adapts a module's tensors, the outer one learns them, or
- * the inner one adapts them from a start that the outer one learns. */
+/* Over episodes (core/train/regime.h): whether the inner loop adapts a module's tensors, the outer one learns
+ * them, or the inner one adapts them from a start that the outer one learns. */
 enum learn { LEARN_BOTH, LEARN_INNER, LEARN_OUTER, LEARN_COUNT };
 /* Which existing tensors a module takes that trains them in their place. */
 enum target {
@@ -111,8 +114,8 @@ enum target {
     TARGET_COUNT
 };
 
-/* Of rows that join a sequence: where, which row the classifier then reads, and how many of a model with a decoder are
- * kept: those that act, or as many again that nothing reads, as the library PEFT has it. */
+/* Of rows that join a sequence: where, which row the classifier then reads, and how many of a model with a
+ * decoder are kept: those that act, or as many again that nothing reads, as the library PEFT has it. */
 enum prompt_place { PLACE_FIRST, PLACE_AFTER_BOS, PLACE_COUNT };
 enum prompt_pool { POOL_CLS, POOL_ROW0, POOL_COUNT };
 enum prompt_rows { ROWS_ACTING, ROWS_PEFT, ROWS_COUNT };
@@ -128,14 +131,15 @@ struct module {
     enum tap read, write; /* TAP_NONE where the function has none */
     enum target target;
     enum comp comp;
-    double scale;         /* s of COMP_SCALED and beside the gate of COMP_GATE; start of COMP_LEARNED and COMP_CHANNEL */
+    double
+        scale; /* s of COMP_SCALED and beside the gate of COMP_GATE; start of COMP_LEARNED and COMP_CHANNEL */
     enum head_form heads;
     enum source source;
     int size;             /* r: bottleneck or rank; l: prefix length; 0 where there is none */
-    int factor;           /* of Kronecker products: k of the factors L_i, R_i; 0: the products themselves are trained */
-    bool shift;           /* of a prefix: the tokens' positions move on by its length, as the library PEFT has it */
+    int factor; /* of Kronecker products: k of the factors L_i, R_i; 0: the products themselves are trained */
+    bool shift; /* of a prefix: the tokens' positions move on by its length, as the library PEFT has it */
     int own_rule;         /* 1: each map has its own A_i; 0: all share one set */
-    int mid;              /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
+    int mid; /* of a source with an inner width (source_width): m of an MLP, b of a prompt's maps */
     enum act mid_act;     /* tanh */
     bool biases;          /* of a bottleneck: b_d and b_u exist */
     enum norm norm;       /* of a bottleneck: behind it */
@@ -157,9 +161,10 @@ struct module {
     int seed;             /* of a projection that is random and frozen */
 };
 
-/* A generator, of modules with source hyper, or (the second one) hyper2 (core/method/hyper.h): widths of the embeddings (0: no condition),
- * of the projection (inner 0: its first map alone), whether a norm is behind it, its heads for a stack, for each
- * layer and place or for each place, how it starts, whether its maps have biases. */
+/* A generator, of modules with source hyper, or (the second one) hyper2 (core/method/hyper.h): widths of the
+ * embeddings (0: no condition), of the projection (inner 0: its first map alone), whether a norm is behind
+ * it, its heads for a stack, for each layer and place or for each place, how it starts, whether its maps have
+ * biases. */
 enum hyper_net { HYPER_STACK, HYPER_LAYER, HYPER_SITE };
 enum hyper_start { HYPER_NORMAL, HYPER_FAN, HYPER_HYPERFAN };
 /* A condition of each row's own: none, h (the mean over its tokens), h behind two maps, the retriever's z. */
@@ -218,8 +223,8 @@ struct budget {
     double beta1, beta2, orthogonal;
 };
 
-/* What joins the modules of source fusion (core/method/fusion.h): which maps there are, what the query is of, whether the
- * residual is added behind V or before it, how V starts, and what ‖I − V‖² counts in the loss. */
+/* What joins the modules of source fusion (core/method/fusion.h): which maps there are, what the query is of,
+ * whether the residual is added behind V or before it, how V starts, and what ‖I − V‖² counts in the loss. */
 enum fusion_of { FUSION_OF_READ, FUSION_OF_WRITTEN };
 enum fusion_residual { FUSION_AFTER, FUSION_INSIDE };
 enum fusion_start { FUSION_IDENTITY, FUSION_DRAWN };
@@ -232,8 +237,9 @@ struct fusion {
     double weight;
 };
 
-/* What masks the changes of a masked module (core/method/masked.h): gates that are learned, with what an open one counts in
- * the loss, their rate and start, one more for each tensor; or a mask that is fixed, of so many places. */
+/* What masks the changes of a masked module (core/method/masked.h): gates that are learned, with what an open
+ * one counts in the loss, their rate and start, one more for each tensor; or a mask that is fixed, of so many
+ * places. */
 enum mask { MASK_LEARNED, MASK_FIXED };
 struct pruning {
     bool on;
@@ -243,8 +249,9 @@ struct pruning {
     bool groups;
 };
 
-/* What joins prompts of other runs to the method's own, for each row (core/method/attempt.h): the width between its maps, what
- * scores are divided by (0: e times the model's width), and whether its norm trains. */
+/* What joins prompts of other runs to the method's own, for each row (core/method/attempt.h): the width
+ * between its maps, what scores are divided by (0: e times the model's width), and whether its norm
+ * trains. */
 enum attempt_norm { ATTEMPT_NORM_TRAINED, ATTEMPT_NORM_FROZEN };
 struct attempt {
     bool on;
@@ -258,7 +265,8 @@ struct method {
     struct module module[METHOD_MODULES];
     int head;             /* METHOD_HEAD_… */
     struct retriever retriever; /* .on false: none */
-    struct hyper hyper[GENERATORS]; /* likewise; which of them makes a module its source says (source_generator) */
+    struct hyper
+        hyper[GENERATORS]; /* likewise; which of them makes a module its source says (source_generator) */
     struct made_head generated;
     struct classifier classifier;
     struct budget budget;
@@ -267,12 +275,23 @@ struct method {
     struct attempt attempt;
 };
 
-/* The words of text and JSON form ("bottleneck", "in-weight", …), by value; the functions return "?" beyond the last. */
-extern const char *const comp_names[COMP_COUNT], *const source_names[SOURCE_COUNT], *const norm_names[NORM_COUNT],
-    *const residual_names[RESIDUAL_COUNT], *const ending_names[END_COUNT], *const length_names[LENGTH_COUNT],
-    *const heads_names[HEADS_COUNT], *const init_names[INIT_COUNT], *const learn_names[LEARN_COUNT], *const place_names[PLACE_COUNT],
-    *const pool_names[POOL_COUNT], *const rows_names[ROWS_COUNT], *const target_names[TARGET_COUNT],
-    *const stack_names[STACK_ALL + 1], *const site_names[SITE_ALL + 1];
+/* The words of text and JSON form ("bottleneck", "in-weight", …), by value; the functions return "?" beyond
+ * the last. */
+extern const char *const comp_names[COMP_COUNT],
+    *const source_names[SOURCE_COUNT],
+        *const norm_names[NORM_COUNT],
+            *const residual_names[RESIDUAL_COUNT],
+                *const ending_names[END_COUNT],
+                    *const length_names[LENGTH_COUNT],
+                        *const heads_names[HEADS_COUNT],
+                            *const init_names[INIT_COUNT],
+                                *const learn_names[LEARN_COUNT],
+                                    *const place_names[PLACE_COUNT],
+                                        *const pool_names[POOL_COUNT],
+                                            *const rows_names[ROWS_COUNT],
+                                                *const target_names[TARGET_COUNT],
+                                                    *const stack_names[STACK_ALL + 1],
+                                                        *const site_names[SITE_ALL + 1];
 const char *fn_name(enum fn f);
 const char *comp_name(enum comp c);
 /* Whether there is an s; how many gates of the input there are. */
@@ -359,12 +378,14 @@ struct preset {
     const char *sizes;   /* the default sizes as text: "r=48" */
     double lr;           /* a learning rate that trains, with AdamW */
     const char *note;    /* what is trained besides, what a library does otherwise */
-    const char *released;/* where the published code differs from the paper, or from this; NULL: nothing is recorded */
+    const char *released; /* where the published code differs from the paper, or from this; NULL: nothing is
+                             recorded */
     struct method method;/* at default sizes */
-    int root_alpha;      /* LoRA's α over the root of r, unless a call says another; 0: s is what the method has */
+    int root_alpha; /* LoRA's α over the root of r, unless a call says another; 0: s is what the method has */
     const char *regime;  /* how it is learned (core/train/regime.h), or NULL: as its tasks are */
-    const char *same_as; /* the preset that names it in texts and records: of the same point, for which this one is another
-                          * word, or (root_alpha) of the point with another scale.  Usually NULL */
+    const char
+        *same_as; /* the preset that names it in texts and records: of the same point, for which this one is
+                   * another word, or (root_alpha) of the point with another scale.  Usually NULL */
 };
 /* Returns the s that a call of the preset without one gives a module of this size. */
 double preset_scale(const struct preset *p, const struct module *m);
@@ -376,8 +397,8 @@ void method_take_generated(struct method *m);
 /* The preset that the point equals up to its sizes, or NULL. */
 const struct preset *method_preset(const struct method *m);
 bool method_has_generator(const struct method *m);
-/* "I = relu(W_1 [g_i; e_ℓ] + b_1), values = A I + a, g_i = h; for each row": what a generator (0 … GENERATORS-1)
- * computes.  Caller frees; NULL where it is not there. */
+/* "I = relu(W_1 [g_i; e_ℓ] + b_1), values = A I + a, g_i = h; for each row": what a generator (0 …
+ * GENERATORS-1) computes.  Caller frees; NULL where it is not there. */
 char *method_generator_formula(const struct method *m, int generator);
 /* The nearest preset and what differs, one phrase ("mam, but sequential at the ffn");
  * caller frees; NULL for an empty method. */

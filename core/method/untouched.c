@@ -6,7 +6,8 @@
 #include "core/method/hyper.h"
 #include "core/method/slots.h"
 
-/* The lowest layer that a module works at, counted as plan.lowest_layer is, which knows those of existing tensors. */
+/* The lowest layer that a module works at, counted as plan.lowest_layer is, which knows those of existing
+ * tensors. */
 static int untouched_below(const struct plan *p, const struct module *m, const struct arch *a) {
     struct span span[SPANS];
     int lowest = a->encoder_layers, n = module_spans(m, a, span);

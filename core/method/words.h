@@ -2,8 +2,8 @@
  *
  *   t = LN(act(h W + b))    logits = t Eᵀ + c
  *
- * with the word embeddings E of the model, tied, and a bias c for each token.  Private to core/method, but for what
- * attach.h says. */
+ * with the word embeddings E of the model, tied, and a bias c for each token.  Private to core/method, but
+ * for what attach.h says. */
 #ifndef CORE_METHOD_WORDS_H
 #define CORE_METHOD_WORDS_H
 

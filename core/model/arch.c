@@ -349,7 +349,9 @@ static const char *type_of_architecture(struct arch_reading *r) {
         }
     for (size_t i = 0; class && i < COUNT_OF(other_names); i++) {
         size_t n = strlen(other_names[i].architecture);
-        if (!text_starts(class, other_names[i].architecture) || (strncmp(class + n, "For", 3) && strcmp(class + n, "Model"))) continue;
+        if (!text_starts(class, other_names[i].architecture) ||
+            (strncmp(class + n, "For", 3) && strcmp(class + n, "Model")))
+            continue;
         taken(r, "model_type", other_names[i].name);
         return other_names[i].name;
     }
@@ -446,7 +448,8 @@ static void arch_read_problem(struct arch_reading *r, struct arch *a) {
         if (!strcmp(said, names[i])) a->problem = (enum problem)i;
     if (a->problem) return;
     char *found = xprintf("\"%.60s\"", said);
-    arch_refuse(r, "problem_type", found, "it must be single_label_classification, multi_label_classification or regression");
+    arch_refuse(r, "problem_type", found,
+                "it must be single_label_classification, multi_label_classification or regression");
     free(found);
 }
 
@@ -499,7 +502,8 @@ void arch_release(struct arch *a) {
 }
 
 bool arch_class_is_other(const char *class) {
-    return strstr(class, "TokenClassification") || strstr(class, "MultipleChoice") || strstr(class, "QuestionAnswering");
+    return strstr(class, "TokenClassification") || strstr(class, "MultipleChoice") ||
+           strstr(class, "QuestionAnswering");
 }
 
 int arch_longest(const struct arch *a) {

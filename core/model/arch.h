@@ -62,24 +62,27 @@ struct arch {
 /* Reads DIR/config.json (or the file itself).  Defaults taken are said in `report` (may
  * be NULL), one line each.  Bounds are checked (layers ≤ 256, width ≤ 65536, heads divide
  * width, vocabulary ≤ 2^22, positions ≤ 2^20).  A model_type that petri does not know
- * (xlm-roberta and camembert are RoBERTas) is refused with the list of those it does; families known but not built yet likewise. */
+ * (xlm-roberta and camembert are RoBERTas) is refused with the list of those it does; families known but not
+ * built yet likewise. */
 int arch_read(const char *path, struct arch *out, struct buf *report, struct err *e);
 /* The same from memory; `name` stands in messages. */
 int arch_parse(const char *name, const char *bytes, size_t n, struct arch *out, struct buf *report,
                struct err *e);
 void arch_release(struct arch *a);
 const char *family_name(enum family f);
-/* What transformers calls a model of this shape with a classifier, or that generates, as "BertForSequenceClassification"; or with another
- * end, as "AdapterModel".  Caller frees. */
+/* What transformers calls a model of this shape with a classifier, or that generates, as
+ * "BertForSequenceClassification"; or with another end, as "AdapterModel".  Caller frees. */
 char *arch_class(const struct arch *a, const char *end);
 /* What stands before the names of its tensors in files of models with a head: "bert.", "" for T5. */
 const char *family_prefix(enum family f);
-/* Tokens of a text at most, whatever the model: attention looks at all pairs of them, which takes 1 GiB here. */
+/* Tokens of a text at most, whatever the model: attention looks at all pairs of them, which takes 1 GiB
+ * here. */
 enum { LONGEST_TEXT = 16384 };
-/* The longest input in tokens: positions less what the family reserves (T5 has none); LONGEST_TEXT at most. */
+/* The longest input in tokens: positions less what the family reserves (T5 has none); LONGEST_TEXT at
+ * most. */
 int arch_longest(const struct arch *a);
-/* Whether the head of a model class of transformers, as "BertForTokenClassification", labels something else than a text: each token, one
- * of several choices, or where an answer is. */
+/* Whether the head of a model class of transformers, as "BertForTokenClassification", labels something else
+ * than a text: each token, one of several choices, or where an answer is. */
 bool arch_class_is_other(const char *class);
 /* Whether there is a decoder, so that texts can be generated. */
 bool arch_generates(const struct arch *a);

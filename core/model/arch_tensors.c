@@ -209,8 +209,8 @@ static bool is_bias(enum tensor_role role) {
     }
 }
 
-/* The table's names hold at most one %d, the layer.  Written piece by piece: a method is planned at every key of Compose, and
- * printf was half of that. */
+/* The table's names hold at most one %d, the layer.  Written piece by piece: a method is planned at every key
+ * of Compose, and printf was half of that. */
 static void write_name(char *out, size_t room, const char *format, int layer) {
     const char *mark = strstr(format, "%d");
     size_t n = mark ? (size_t)(mark - format) : strlen(format);
@@ -266,14 +266,17 @@ int arch_find(const struct tensor_info *list, int n, enum tensor_role role, int 
     return -1;
 }
 
-bool tensor_is_pooler(const struct tensor_info *t) { return t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B; }
+bool tensor_is_pooler(const struct tensor_info *t) {
+    return t->role == ROLE_POOLER_W || t->role == ROLE_POOLER_B;
+}
 
 size_t arch_parameters(const struct arch *a) {
     struct tensor_info *list;
     size_t sum = 0;
     int n = arch_tensors(a, &list);
     for (int i = 0; i < n; i++)
-        if (!a->pooler_absent || !tensor_is_pooler(&list[i])) sum += (size_t)list[i].rows * (size_t)list[i].cols;
+        if (!a->pooler_absent || !tensor_is_pooler(&list[i]))
+            sum += (size_t)list[i].rows * (size_t)list[i].cols;
     free(list);
     return sum;
 }

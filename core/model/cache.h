@@ -25,7 +25,8 @@ void cache_free(struct decode_cache *c);
 
 /* Starts anew with one live row a source, nothing stored.  sources ≥ 1, beams 1 … CACHE_BEAMS. */
 void cache_begin(struct decode_cache *c, int sources, int beams);
-/* Makes room for one more token a row, before each step.  Ends the innermost mem_guard() when there is no memory. */
+/* Makes room for one more token a row, before each step.  Ends the innermost mem_guard() when there is no
+ * memory. */
 void cache_room(struct decode_cache *c);
 /* After each step.  The live sources in order have rows[i] live rows from now on (0: the
  * source is done with), and row j of a source goes on from the row that was its parent[j];

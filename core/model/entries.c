@@ -66,7 +66,8 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
                  const char *folder, struct buf *report, struct err *e) {
     char *wrapped = wrapping(w, a);
     size_t skip = strlen(wrapped);
-    if (skip && report) buf_printf(report, "\"%s\" stands before the name of every tensor and is taken off\n", wrapped);
+    if (skip && report)
+        buf_printf(report, "\"%s\" stands before the name of every tensor and is taken off\n", wrapped);
     free(wrapped);
     *x = (struct entries){ folder, xcalloc(w->tensors, sizeof *x->entry), 0 };
     for (size_t i = 0; i < w->files; i++)

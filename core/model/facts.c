@@ -97,7 +97,8 @@ int facts_fill(struct model *m, struct err *e) {
 
 /* ---- comparing ---- */
 
-/* The value of the fact whose name is the n bytes at `name`, up to the next blank; NULL when there is none. */
+/* The value of the fact whose name is the n bytes at `name`, up to the next blank; NULL when there is
+ * none. */
 static const char *facts_find(const char *facts, const char *name, size_t n) {
     for (const char *at = facts; *at; at += strcspn(at, " "), at += *at == ' ')
         if (!strncmp(at, name, n) && at[n] == '=') return at + n + 1;
@@ -140,8 +141,9 @@ int facts_check(const struct model *m, const char *was, const char *since, struc
                        !then ? "has been added" : !now ? "is no longer read" : "has changed", since);
     char *before = xstrndup(then, strcspn(then, " ")), *after = xstrndup(now, strcspn(now, " "));
     char *shown = text_visible(before, strlen(before));
-    err_set(e, ERR_INPUT, "%s/config.json: %.*s has changed since %s, from %.80s to %s; use the model as it was",
-            m->folder, (int)n, name, since, shown, after);
+    err_set(e, ERR_INPUT,
+            "%s/config.json: %.*s has changed since %s, from %.80s to %s; use the model as it was", m->folder,
+            (int)n, name, since, shown, after);
     free(shown);
     free(before);
     free(after);

@@ -142,19 +142,23 @@ static void look_below(const char *folder, int depth, struct buf *list, int *n, 
 
 /* Says what is there in place of config.json. */
 static int check_config(const char *folder, struct err *e) {
-    char *path = file_join(folder, "config.json"), *adapter = file_join(folder, "adapter_config.json"), *other = NULL;
+    char *path = file_join(folder, "config.json"), *adapter = file_join(folder, "adapter_config.json"),
+         *other = NULL;
     struct buf list = BUF_INIT;
     int n = 0, rc = 0;
     if (!file_exists(path)) {
         look_below(folder, 2, &list, &n, &other);
         if (n)
-            rc = err_set(e, ERR_NOT_FOUND, "%s: has no config.json; the model is one of its folders: %s%s", folder, buf_text(&list),
-                         n > NAMED_FOLDERS ? ", \u2026" : "");
+            rc = err_set(e, ERR_NOT_FOUND, "%s: has no config.json; the model is one of its folders: %s%s",
+                         folder, buf_text(&list), n > NAMED_FOLDERS ? ", \u2026" : "");
         else if (file_exists(adapter))
-            rc = err_set(e, ERR_INPUT, "%s: is an adapter, not a model; use petri import %s --model DIR", folder, folder);
+            rc = err_set(e, ERR_INPUT, "%s: is an adapter, not a model; use petri import %s --model DIR",
+                         folder, folder);
         else if (other)
-            rc = err_set(e, ERR_INPUT, "%s: has no config.json, only %s; petri reads folders with config.json and model.safetensors or "
-                                       "pytorch_model.bin", folder, other);
+            rc = err_set(e, ERR_INPUT,
+                         "%s: has no config.json, only %s; petri reads folders with config.json and "
+                         "model.safetensors or pytorch_model.bin",
+                         folder, other);
     }
     buf_release(&list);
     free(other);

@@ -16,13 +16,17 @@
 enum { LAYERS = 48, WIDTH = 4096, LEAST_POSITIONS = 8 };
 
 static const char tokenizer_config[] =
-    "{\n  \"cls_token\": \"[CLS]\",\n  \"do_lower_case\": true,\n  \"mask_token\": \"[MASK]\",\n  \"model_max_length\": %d,\n"
-    "  \"pad_token\": \"[PAD]\",\n  \"sep_token\": \"[SEP]\",\n  \"strip_accents\": null,\n  \"tokenize_chinese_chars\": true,\n"
+    "{\n  \"cls_token\": \"[CLS]\",\n  \"do_lower_case\": true,\n  \"mask_token\": \"[MASK]\",\n  "
+    "\"model_max_length\": %d,\n"
+    "  \"pad_token\": \"[PAD]\",\n  \"sep_token\": \"[SEP]\",\n  \"strip_accents\": null,\n  "
+    "\"tokenize_chinese_chars\": true,\n"
     "  \"tokenizer_class\": \"BertTokenizer\",\n  \"unk_token\": \"[UNK]\"\n}\n";
 
 int fresh_check(const struct fresh *f, struct err *e) {
-    if (f->layers < 1 || f->layers > LAYERS) return err_set(e, ERR_USAGE, "--layers %d: must be 1 \u2026 %d", f->layers, LAYERS);
-    if (f->width < 4 || f->width > WIDTH) return err_set(e, ERR_USAGE, "--width %d: must be 4 \u2026 %d", f->width, WIDTH);
+    if (f->layers < 1 || f->layers > LAYERS)
+        return err_set(e, ERR_USAGE, "--layers %d: must be 1 \u2026 %d", f->layers, LAYERS);
+    if (f->width < 4 || f->width > WIDTH)
+        return err_set(e, ERR_USAGE, "--width %d: must be 4 \u2026 %d", f->width, WIDTH);
     if (f->heads < 1 || f->width % f->heads)
         return err_set(e, ERR_USAGE, "--heads %d: must divide the width, %d", f->heads, f->width);
     if (f->positions < LEAST_POSITIONS)
@@ -31,14 +35,18 @@ int fresh_check(const struct fresh *f, struct err *e) {
 }
 
 static void config_text(const struct fresh *f, int vocabulary, struct buf *out) {
-    buf_printf(out,
-               "{\n  \"architectures\": [\"BertModel\"],\n  \"model_type\": \"bert\",\n  \"hidden_size\": %d,\n"
-               "  \"num_hidden_layers\": %d,\n  \"num_attention_heads\": %d,\n  \"intermediate_size\": %d,\n"
-               "  \"vocab_size\": %d,\n  \"max_position_embeddings\": %d,\n  \"type_vocab_size\": 2,\n  \"hidden_act\": \"gelu\",\n"
-               "  \"hidden_dropout_prob\": 0.1,\n  \"attention_probs_dropout_prob\": 0.1,\n  \"layer_norm_eps\": 1e-12,\n"
-               "  \"initializer_range\": 0.02,\n  \"pad_token_id\": 0,\n  \"position_embedding_type\": \"absolute\",\n"
-               "  \"torch_dtype\": \"float32\"\n}\n",
-               f->width, f->layers, f->heads, f->inner, vocabulary, f->positions);
+    buf_printf(
+        out,
+        "{\n  \"architectures\": [\"BertModel\"],\n  \"model_type\": \"bert\",\n  \"hidden_size\": %d,\n"
+        "  \"num_hidden_layers\": %d,\n  \"num_attention_heads\": %d,\n  \"intermediate_size\": %d,\n"
+        "  \"vocab_size\": %d,\n  \"max_position_embeddings\": %d,\n  \"type_vocab_size\": 2,\n  "
+        "\"hidden_act\": \"gelu\",\n"
+        "  \"hidden_dropout_prob\": 0.1,\n  \"attention_probs_dropout_prob\": 0.1,\n  \"layer_norm_eps\": "
+        "1e-12,\n"
+        "  \"initializer_range\": 0.02,\n  \"pad_token_id\": 0,\n  \"position_embedding_type\": "
+        "\"absolute\",\n"
+        "  \"torch_dtype\": \"float32\"\n}\n",
+        f->width, f->layers, f->heads, f->inner, vocabulary, f->positions);
 }
 
 static void fresh_start(const struct fresh *f, const struct tensor_info *t, real *out) {
@@ -101,7 +109,8 @@ static int fresh_fill(const struct fresh *f, const char *vocab, size_t n, const 
 }
 
 void fresh_remove(const char *folder) {
-    static const char *const ours[] = { "config.json", "tokenizer_config.json", "vocab.txt", "model.safetensors" };
+    static const char *const ours[] = { "config.json", "tokenizer_config.json", "vocab.txt",
+                                        "model.safetensors" };
     for (size_t i = 0; i < COUNT_OF(ours); i++) {
         char *path = file_join(folder, ours[i]);
         remove(path);
@@ -117,7 +126,8 @@ int fresh_write(const struct fresh *f, const char *vocab, size_t n, const char *
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
     rc = file_make_folder(aside, e);
     if (!rc) rc = fresh_fill(f, vocab, n, aside, e);
-    if (!rc && rename(aside, folder)) rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
+    if (!rc && rename(aside, folder))
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
     if (rc) fresh_remove(aside);
     free(aside);
     return rc;

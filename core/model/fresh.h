@@ -1,5 +1,5 @@
-/* An untrained BERT: a folder with config.json, model.safetensors, vocab.txt and tokenizer_config.json, from which training
- * begins.  It has no pooler and no head. */
+/* An untrained BERT: a folder with config.json, model.safetensors, vocab.txt and tokenizer_config.json, from
+ * which training begins.  It has no pooler and no head. */
 #ifndef CORE_MODEL_FRESH_H
 #define CORE_MODEL_FRESH_H
 
@@ -16,8 +16,8 @@ struct fresh {
 };
 /* ERR_USAGE in the words of petri pretrain's options. */
 int fresh_check(const struct fresh *f, struct err *e);
-/* `vocab`: n bytes of vocab.txt, whose lines are the tokens.  The folder is written beside its name and gets it when it is
- * whole; what stood there before is ERR_USAGE. */
+/* `vocab`: n bytes of vocab.txt, whose lines are the tokens.  The folder is written beside its name and gets
+ * it when it is whole; what stood there before is ERR_USAGE. */
 int fresh_write(const struct fresh *f, const char *vocab, size_t n, const char *folder, struct err *e);
 
 /* Takes such a folder's files away, and the folder where nothing else is in it. */

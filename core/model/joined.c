@@ -30,9 +30,12 @@ int joined_read(const struct forward *f, int sequence) {
     return first ? f->rows.start[sequence] : joined_token(f, sequence, 0);
 }
 
-/* Fills the entries of each sequence: those of the rows that join by `of_row` (sequence, number), the tokens' by theirs. */
-static int32_t *lay_out(const struct forward *f, int32_t (*of_row)(const struct forward *, int, int, const void *),
-                        int32_t (*of_token)(const struct forward *, int, int, const void *), const void *with) {
+/* Fills the entries of each sequence: those of the rows that join by `of_row` (sequence, number), the tokens'
+ * by theirs. */
+static int32_t *lay_out(const struct forward *f,
+                        int32_t (*of_row)(const struct forward *, int, int, const void *),
+                        int32_t (*of_token)(const struct forward *, int, int, const void *),
+                        const void *with) {
     int count = f->hooks->joined.count;
     int32_t *out = tape_keep(f->tape, (size_t)f->rows.start[f->rows.count] * sizeof *out);
     for (int i = 0; i < f->rows.count; i++) {
@@ -83,7 +86,9 @@ static int32_t token_position(const struct forward *f, int sequence, int token, 
     return joined_token(f, sequence, token) - f->rows.start[sequence];
 }
 
-const int32_t *joined_positions(const struct forward *f) { return lay_out(f, row_position, token_position, NULL); }
+const int32_t *joined_positions(const struct forward *f) {
+    return lay_out(f, row_position, token_position, NULL);
+}
 
 static int32_t row_type(const struct forward *f, int sequence, int k, const void *with) {
     (void)f, (void)sequence, (void)k, (void)with;

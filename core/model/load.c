@@ -163,7 +163,8 @@ static bool words_are_tied(struct loading *l, struct entry *decoder) {
     size_t n = (size_t)m->arch.vocabulary * (size_t)m->arch.width;
     if (!decoder) return true;
     real *own = decoder->tensor->count == n ? mem_try(n, sizeof *own) : NULL;
-    bool tied = own && !st_read(decoder->file->st, decoder->tensor, own, NULL) && !memcmp(own, m->weight[table], n * sizeof *own);
+    bool tied = own && !st_read(decoder->file->st, decoder->tensor, own, NULL) &&
+                !memcmp(own, m->weight[table], n * sizeof *own);
     free(own);
     return tied;
 }
@@ -192,7 +193,8 @@ static int read_words_head(struct loading *l) {
     for (size_t i = 0; i < COUNT_OF(part); i++) {
         size_t n = x[i]->tensor->count;
         *part[i].to = mem_try(n, sizeof(real));
-        if (!*part[i].to) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", m->folder);
+        if (!*part[i].to)
+            return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", m->folder);
         struct err why = ERR_INIT;
         if (!st_read(x[i]->file->st, x[i]->tensor, *part[i].to, &why)) continue;
         drop_words(h);
@@ -356,7 +358,8 @@ static int read_tokenizer(struct model *m, struct err *e) {
 
 /* ---- all together ---- */
 
-/* Reads the headers of the weights, and from them what config.json does not have: a tied output map, an absent pooler. */
+/* Reads the headers of the weights, and from them what config.json does not have: a tied output map, an
+ * absent pooler. */
 static int load_shape(struct loading *l) {
     struct model *m = l->m;
     int rc = weights_open(m->folder, &l->weights, &m->report, l->e);

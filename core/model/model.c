@@ -78,8 +78,8 @@ static struct shared *model_list;
 
 /* What a model is read from; whatever else lies in the folder may change. */
 static int is_part(const struct dirent *x) {
-    return text_ends(x->d_name, ".json") || text_ends(x->d_name, ".safetensors") || text_ends(x->d_name, ".txt") ||
-           text_ends(x->d_name, ".model");
+    return text_ends(x->d_name, ".json") || text_ends(x->d_name, ".safetensors") ||
+           text_ends(x->d_name, ".txt") || text_ends(x->d_name, ".model");
 }
 
 /* The folder and the state of every file that a model can be read from, shards too. */

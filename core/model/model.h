@@ -45,8 +45,9 @@ struct model {
  * (HF_HUB_CACHE, HF_HOME/hub or ~/.cache/huggingface/hub), or the name of a folder below
  * assets/models.  On failure nothing stays loaded; *e names file and tensor. */
 struct model *model_load(const char *where, struct err *e);
-/* Reads the shape of the model in a folder without its values: config.json and, where the weights can be opened, what their names
- * say that it does not, whether the output map is tied and whether BERT's pooler is absent.  Release *out with arch_release. */
+/* Reads the shape of the model in a folder without its values: config.json and, where the weights can be
+ * opened, what their names say that it does not, whether the output map is tied and whether BERT's pooler is
+ * absent.  Release *out with arch_release. */
 int model_shape(const char *folder, struct arch *out, struct err *e);
 /* The same as model_load, but one copy in the process: a second call for the same files gives the same
  * model.  Each call is matched by model_release.  Thread-safe. */
@@ -76,8 +77,8 @@ struct batch {
     int32_t *label;      /* rows: class, or -1 */
     real *target;        /* rows: regression target */
     real *weight;        /* rows: weight in the loss */
-    /* What the encoder's first below_layers (at least 1) layers make of the tokens, tokens × d: then these do not run.
-     * NULL: they do. */
+    /* What the encoder's first below_layers (at least 1) layers make of the tokens, tokens × d: then these do
+     * not run. NULL: they do. */
     int below_layers;
     const real *below;
     /* What the decoder reads and predicts, packed likewise; NULL and 0 without. */
@@ -87,8 +88,8 @@ struct batch {
     int32_t *target_out;       /* target_tokens: the id to predict, or -1 (not in the loss) */
     int *target_start;         /* rows+1 */
     real *target_weight;       /* target_tokens: weight of each token in the loss */
-    /* Tokens that are masked (core/train/masking.h): the row of each, its place there, the id to guess and its weight in
-     * the loss. */
+    /* Tokens that are masked (core/train/masking.h): the row of each, its place there, the id to guess and
+     * its weight in the loss. */
     int masks;
     int32_t *mask_row, *mask_at, *mask_id;
     real *mask_weight;
@@ -99,7 +100,8 @@ struct forward {
     struct tape *tape;
     const struct model *model;
     const struct batch *batch;
-    struct tape_rows rows, target_rows; /* filled by forward_init; `rows` with those that a method joins (joined.h) */
+    struct tape_rows rows,
+        target_rows; /* filled by forward_init; `rows` with those that a method joins (joined.h) */
     struct tape_rows tokens;     /* the batch's own: as `rows` where none join */
     const struct hooks *hooks;   /* NULL: the model as it is */
     struct decode_cache *cache;  /* NULL: forward_decode takes whole targets.  Else one token a

@@ -38,9 +38,15 @@ static const struct {
     [NAME_DICT] = { "collections", "OrderedDict", ST_TYPES },
     [NAME_SIZE] = { "torch", "Size", ST_TYPES },
     [NAME_STORAGES] = { "torch", "FloatStorage", ST_F32 },
-    { "torch", "DoubleStorage", ST_F64 }, { "torch", "HalfStorage", ST_F16 }, { "torch", "BFloat16Storage", ST_BF16 },
-    { "torch", "LongStorage", ST_I64 }, { "torch", "IntStorage", ST_I32 }, { "torch", "ShortStorage", ST_I16 },
-    { "torch", "CharStorage", ST_I8 }, { "torch", "ByteStorage", ST_U8 }, { "torch", "BoolStorage", ST_BOOL },
+    { "torch", "DoubleStorage", ST_F64 },
+    { "torch", "HalfStorage", ST_F16 },
+    { "torch", "BFloat16Storage", ST_BF16 },
+    { "torch", "LongStorage", ST_I64 },
+    { "torch", "IntStorage", ST_I32 },
+    { "torch", "ShortStorage", ST_I16 },
+    { "torch", "CharStorage", ST_I8 },
+    { "torch", "ByteStorage", ST_U8 },
+    { "torch", "BoolStorage", ST_BOOL },
 };
 
 /* ---- failing ---- */
@@ -56,7 +62,8 @@ static char *pickle_key_of(const struct pickle *p) {
 static void pickle_fail(struct pickle *p, const char *what) {
     if (p->failed) return;
     char *key = pickle_key_of(p);
-    err_set(p->e, ERR_INPUT, "%s: %s%s%.200s%s", p->name, what, key ? " (at \"" : "", key ? key : "", key ? "\")" : "");
+    err_set(p->e, ERR_INPUT, "%s: %s%s%.200s%s", p->name, what, key ? " (at \"" : "", key ? key : "",
+            key ? "\")" : "");
     free(key);
     p->failed = true;
 }
@@ -149,7 +156,9 @@ static size_t pickle_line(struct pickle *p, const unsigned char **text) {
     return (size_t)(end - *text);
 }
 
-static bool is(const unsigned char *text, size_t n, const char *word) { return n == strlen(word) && !memcmp(text, word, n); }
+static bool is(const unsigned char *text, size_t n, const char *word) {
+    return n == strlen(word) && !memcmp(text, word, n);
+}
 
 static void on_name(struct pickle *p) {
     const unsigned char *module, *name;
@@ -161,7 +170,8 @@ static void on_name(struct pickle *p) {
             return;
         }
     char *shown = text_visible((const char *)module, modules), *of = text_visible((const char *)name, n);
-    char *what = xprintf("its pickle names %.100s.%.100s, which is no part of a tensor; nothing of it is run", shown, of);
+    char *what = xprintf("its pickle names %.100s.%.100s, which is no part of a tensor; nothing of it is run",
+                         shown, of);
     pickle_fail(p, what);
     free(what);
     free(shown);
@@ -176,8 +186,9 @@ static bool is_kind(const struct pickle_value *v, size_t i, enum pickle_kind kin
 static void on_storage(struct pickle *p) {
     struct pickle_value *id = pickle_pop(p);
     if (!id) return;
-    bool good = id->kind == PICKLE_TUPLE && (id->items == 5 || id->items == 6) && pickle_text_is(id->item[0], "storage") &&
-                is_kind(id, 1, PICKLE_NAME) && id->item[1]->number >= NAME_STORAGES && is_kind(id, 2, PICKLE_TEXT) &&
+    bool good = id->kind == PICKLE_TUPLE && (id->items == 5 || id->items == 6) &&
+                pickle_text_is(id->item[0], "storage") && is_kind(id, 1, PICKLE_NAME) &&
+                id->item[1]->number >= NAME_STORAGES && is_kind(id, 2, PICKLE_TEXT) &&
                 is_kind(id, 4, PICKLE_INT) && id->item[4]->number >= 0;
     if (!good) {
         pickle_fail(p, "its pickle has a storage that is not told as torch.save does");
@@ -190,8 +201,9 @@ static void on_storage(struct pickle *p) {
     s->count = id->item[4]->number;
     if (id->items == 5 || id->item[5]->kind == PICKLE_NONE) return;
     const struct pickle_value *view = id->item[5]; /* (its key, where it begins, how long it is) */
-    if (!is_kind(view, 1, PICKLE_INT) || !is_kind(view, 2, PICKLE_INT) || view->items != 3 || view->item[1]->number < 0 ||
-        view->item[2]->number < 0 || view->item[1]->number > s->count || view->item[2]->number > s->count - view->item[1]->number)
+    if (!is_kind(view, 1, PICKLE_INT) || !is_kind(view, 2, PICKLE_INT) || view->items != 3 ||
+        view->item[1]->number < 0 || view->item[2]->number < 0 || view->item[1]->number > s->count ||
+        view->item[2]->number > s->count - view->item[1]->number)
         pickle_fail(p, "its pickle has a view of a storage that leads out of it");
     else s->view = view->item[1]->number;
 }
@@ -214,7 +226,9 @@ static bool pickle_within(const struct pickle_value *t) {
     if (last < 0 || last >= t->count) return false;
     for (int i = 0; i < t->rank; i++) {
         int64_t step;
-        if (__builtin_mul_overflow(t->shape[i] - 1, t->stride[i], &step) || __builtin_add_overflow(last, step, &last)) return false;
+        if (__builtin_mul_overflow(t->shape[i] - 1, t->stride[i], &step) ||
+            __builtin_add_overflow(last, step, &last))
+            return false;
         if (last >= t->count) return false;
     }
     return true;
@@ -225,8 +239,8 @@ static void build_tensor(struct pickle *p, const struct pickle_value *args) {
     int ranks = 0;
     struct pickle_value *t = push_new(p, PICKLE_TENSOR, 0);
     bool good = is_kind(args, 0, PICKLE_STORAGE) && is_kind(args, 1, PICKLE_INT) && args->items >= 4 &&
-                sizes_of(args->item[2], t->shape, &t->rank) && sizes_of(args->item[3], t->stride, &ranks) && ranks == t->rank &&
-                args->item[1]->number >= 0;
+                sizes_of(args->item[2], t->shape, &t->rank) && sizes_of(args->item[3], t->stride, &ranks) &&
+                ranks == t->rank && args->item[1]->number >= 0;
     if (!good) {
         pickle_fail(p, "its pickle has a tensor that is not told as torch.save does");
         return;
@@ -323,12 +337,14 @@ static void on_long(struct pickle *p) {
 /* What an OrderedDict carries beside its items (versions of modules) is read and dropped. */
 static void on_build(struct pickle *p) {
     if (!pickle_pop(p)) return;
-    if (!p->depth || p->stack[p->depth - 1]->kind != PICKLE_DICT) pickle_fail(p, "its pickle sets what no tensor has");
+    if (!p->depth || p->stack[p->depth - 1]->kind != PICKLE_DICT)
+        pickle_fail(p, "its pickle sets what no tensor has");
 }
 
 static void refuse_opcode(struct pickle *p, unsigned char op) {
     char what[96];
-    snprintf(what, sizeof what, "its pickle has the opcode 0x%02x, which dictionaries of tensors have not", op);
+    snprintf(what, sizeof what, "its pickle has the opcode 0x%02x, which dictionaries of tensors have not",
+             op);
     pickle_fail(p, what);
 }
 
@@ -386,7 +402,8 @@ static bool pickle_step(struct pickle *p) {
     }
 }
 
-struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t n, size_t *used, struct err *e) {
+struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t n, size_t *used,
+                           struct err *e) {
     struct pickle *p = xcalloc(1, sizeof *p);
     p->name = name;
     p->at = p->begin = bytes;
@@ -415,5 +432,6 @@ void pickle_free(struct pickle *p) {
 const struct pickle_value *pickle_result(const struct pickle *p) { return p->result; }
 
 bool pickle_text_is(const struct pickle_value *v, const char *text) {
-    return v->kind == PICKLE_TEXT && (size_t)v->number == strlen(text) && !memcmp(v->bytes, text, strlen(text));
+    return v->kind == PICKLE_TEXT && (size_t)v->number == strlen(text) &&
+           !memcmp(v->bytes, text, strlen(text));
 }

@@ -1,5 +1,6 @@
-/* Pickles as torch.save writes dictionaries of tensors, read without running anything: a machine that knows just the
- * opcodes and names of such files (pickle.c lists them) and refuses every other.  Private to core/model. */
+/* Pickles as torch.save writes dictionaries of tensors, read without running anything: a machine that knows
+ * just the opcodes and names of such files (pickle.c lists them) and refuses every other.  Private to
+ * core/model. */
 #ifndef CORE_MODEL_PICKLE_H
 #define CORE_MODEL_PICKLE_H
 
@@ -31,9 +32,10 @@ struct pickle_value {
 };
 
 struct pickle; /* what was read, and owns its values */
-/* Reads one pickle from the n bytes, which must outlive it; *used: how many it took.  `name` stands in messages.  NULL
- * with *e (ERR_INPUT), which names the opcode or name and the key it stands under. */
-struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t n, size_t *used, struct err *e);
+/* Reads one pickle from the n bytes, which must outlive it; *used: how many it took.  `name` stands in
+ * messages.  NULL with *e (ERR_INPUT), which names the opcode or name and the key it stands under. */
+struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t n, size_t *used,
+                           struct err *e);
 void pickle_free(struct pickle *p);
 const struct pickle_value *pickle_result(const struct pickle *p);
 bool pickle_text_is(const struct pickle_value *v, const char *text);

@@ -192,8 +192,9 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
             return 0;
         }
     char *shown = text_visible(type, strlen(type));
-    err_set(e, ERR_INPUT, "%s: tensor \"%s\" has the type \"%.40s\", which the format does not have (F32, F16, BF16 "
-                          "and F64 are read)",
+    err_set(e, ERR_INPUT,
+            "%s: tensor \"%s\" has the type \"%.40s\", which the format does not have (F32, F16, BF16 and "
+            "F64 are read)",
             f->name, t->name, shown);
     free(shown);
     return e->code;
@@ -336,7 +337,9 @@ static int check_ranges(struct st_file *f, struct err *e) {
 
 /* ---- files of torch.save ---- */
 
-static int fetch_for_torch(const void *self, size_t at, void *out, size_t n, struct err *e) { return fetch(self, at, out, n, e); }
+static int fetch_for_torch(const void *self, size_t at, void *out, size_t n, struct err *e) {
+    return fetch(self, at, out, n, e);
+}
 
 /* Their tensors may share what they lie in, and lie in any order. */
 static int read_torch(struct st_file *f, struct err *e) {
@@ -517,7 +520,8 @@ static int read_values(const struct st_file *f, const struct st_tensor *t, real 
     return rc;
 }
 
-/* Eight sums of v·0 side by side, which are NaN as soon as one value is not finite: a fifth of what a hash costs. */
+/* Eight sums of v·0 side by side, which are NaN as soon as one value is not finite: a fifth of what a hash
+ * costs. */
 static bool all_finite(const real *v, size_t n) {
     real sum[8] = { 0 }, all = 0;
     size_t i = 0;
@@ -538,10 +542,11 @@ static int refuse_values(const struct st_file *f, const struct st_tensor *t, con
         }
     text_from_double((double)v[first], number);
     text_thousands((int64_t)bad, times);
-    char *at = t->rank == 2 ? xprintf("row %zu, column %zu", first / cols, first % cols) : xprintf("place %zu", first);
+    char *at = t->rank == 2 ? xprintf("row %zu, column %zu", first / cols, first % cols)
+                            : xprintf("place %zu", first);
     int rc = err_set(e, ERR_INPUT,
-                     "%s: tensor \"%s\" holds %s at %s (from 0), the first of %s NaN or infinite values: its training diverged, or "
-                     "the file is damaged; use another checkpoint",
+                     "%s: tensor \"%s\" holds %s at %s (from 0), the first of %s NaN or infinite values: its "
+                     "training diverged, or the file is damaged; use another checkpoint",
                      f->name, t->name, number, at, times);
     free(at);
     return rc;

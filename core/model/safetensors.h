@@ -1,4 +1,5 @@
-/* Files of tensors: reading those of strangers, safetensors and what torch.save writes (torch.h); writing petri's own.
+/* Files of tensors: reading those of strangers, safetensors and what torch.save writes (torch.h); writing
+ * petri's own.
  *
  * All checks are made on the header before anything is allocated for the data:
  * length ≤ 100,000,000 and ≤ the file, JSON object, no repeated names, known types,
@@ -51,8 +52,9 @@ const struct st_tensor *st_at(const struct st_file *f, size_t i);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);
 /* Value of a key of __metadata__, or NULL. */
 const char *st_meta(const struct st_file *f, const char *key);
-/* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted) into `out`, which has room for its count.  ERR_INPUT for
- * another type, and for a NaN or infinite value, with its place: whatever is computed from parameters is read here. */
+/* Reads a tensor as `real` (F16, BF16, F32 and F64 are converted) into `out`, which has room for its count.
+ * ERR_INPUT for another type, and for a NaN or infinite value, with its place: whatever is computed from
+ * parameters is read here. */
 int st_read(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e);
 /* The tensor's bytes as they lie in the file (end - begin of them): I64 to int64_t.  Not of a strided one. */
 int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, struct err *e);
@@ -60,8 +62,8 @@ int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, s
 int st_data_sha256(const struct st_file *f, char out[65], struct err *e);
 
 /* Writes a file aside and renames it.  Tensors are stored in the order given as `type`: F32 from
- * real, F16 rounded from real (to the nearest, ties to even), F64 (optimiser state of the double build) and the types of
- * integers as their bytes lie.  Nothing is rounded to BF16. */
+ * real, F16 rounded from real (to the nearest, ties to even), F64 (optimiser state of the double build) and
+ * the types of integers as their bytes lie.  Nothing is rounded to BF16. */
 struct st_write {
     const char *name;
     enum st_type type;

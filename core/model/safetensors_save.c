@@ -67,8 +67,10 @@ static uint16_t half_of_float(float v) {
         shift += 1 - exponent;
         exponent = 0;
     }
-    uint32_t half = (uint32_t)exponent << 10 | fraction >> shift, rest = fraction & ((1u << shift) - 1), middle = 1u << (shift - 1);
-    if (rest > middle || (rest == middle && (half & 1))) half++; /* may carry into the exponent, which is right */
+    uint32_t half = (uint32_t)exponent << 10 | fraction >> shift, rest = fraction & ((1u << shift) - 1),
+             middle = 1u << (shift - 1);
+    if (rest > middle || (rest == middle && (half & 1)))
+        half++; /* may carry into the exponent, which is right */
     return (uint16_t)(sign | half);
 }
 

@@ -13,26 +13,27 @@ enum sublayer { SUB_SELF, SUB_CROSS, SUB_FFN, SUB_EMBED };
 enum tap {
     TAP_NONE,
     /* attention sublayer */
-    TAP_A_RES,  /* n×d  residual stream before the sublayer */
-    TAP_A_IN,   /* n×d  sublayer input: post-norm a.res, pre-norm LN(a.res) */
-    TAP_A_Q,    /* n×dq xW_q + b_q */
-    TAP_A_K,    /* m×dq */
-    TAP_A_V,    /* m×dq */
+    TAP_A_RES, /* n×d  residual stream before the sublayer */
+    TAP_A_IN, /* n×d  sublayer input: post-norm a.res, pre-norm LN(a.res) */
+    TAP_A_Q, /* n×dq xW_q + b_q */
+    TAP_A_K, /* m×dq */
+    TAP_A_V, /* m×dq */
     TAP_A_HEAD, /* n×dq per-head outputs side by side (the same matrix as a.ctx) */
-    TAP_A_CTX,  /* n×dq concatenated heads, the input of W_o */
-    TAP_A_OUT,  /* n×d  a.ctx W_o + b_o, after its dropout */
+    TAP_A_CTX, /* n×dq concatenated heads, the input of W_o */
+    TAP_A_OUT, /* n×d  a.ctx W_o + b_o, after its dropout */
     TAP_A_NORM, /* n×d  LN(a.out + a.res), not yet adapted */
-    TAP_A_END,  /* n×d  end of the sublayer: post-norm LN(a.res + a.out) */
+    TAP_A_END, /* n×d  end of the sublayer: post-norm LN(a.res + a.out) */
     /* feed-forward sublayer */
-    TAP_F_RES,  /* n×d */
-    TAP_F_IN,   /* n×d */
-    TAP_F_PRE,  /* n×f  f.in W_1 + b_1 */
-    TAP_F_ACT,  /* n×f  φ(f.pre) */
-    TAP_F_OUT,  /* n×d  f.act W_2 + b_2, after its dropout */
+    TAP_F_RES, /* n×d */
+    TAP_F_IN, /* n×d */
+    TAP_F_PRE, /* n×f  f.in W_1 + b_1 */
+    TAP_F_ACT, /* n×f  φ(f.pre) */
+    TAP_F_OUT, /* n×d  f.act W_2 + b_2, after its dropout */
     TAP_F_NORM, /* n×d  LN(f.out + f.res), not yet adapted: what Pfeiffer's adapter reads */
-    TAP_F_END,  /* n×d */
-    TAP_EMBED,  /* n×d  the embedding stack's output */
-    TAP_EMBED_WORDS, /* n×d  the word embeddings alone, before position, type and norm, as BART and mBART scale them */
+    TAP_F_END, /* n×d */
+    TAP_EMBED, /* n×d  the embedding stack's output */
+    TAP_EMBED_WORDS, /* n×d  the word embeddings alone, before position, type and norm, as BART and mBART
+                        scale them */
     TAP_COUNT
 };
 /* "a.q", "f.out", … */
@@ -45,8 +46,8 @@ struct site {
     enum sublayer sublayer;
     int layer; /* 0-based within the stack; -1 for the embedding */
     node value[TAP_COUNT];
-    bool bare;   /* what a.out or f.out holds is the sublayer's end: neither residual nor norm follows.  A hook sets it
-                  * while one of them is offered DONE */
+    bool bare; /* what a.out or f.out holds is the sublayer's end: neither residual nor norm follows.  A hook
+                * sets it while one of them is offered DONE */
     node source; /* what a.k and a.v are made from: a.in, at cross-attention the encoder's
                   * output; rows as key_rows */
     const struct tape_rows *rows;     /* of the query side */
@@ -64,11 +65,13 @@ struct forward;
 /* Rows of a method's that join every sequence of the encoder (a prompt), beside its tokens. */
 struct joined_rows {
     int count;        /* of each sequence; 0: none do */
-    bool at_words;    /* they join the word embeddings and get position, type 0 and norm as tokens do, which move on by
-                       * as many positions; else they join behind the embedding, and the tokens' positions stay */
+    bool at_words; /* they join the word embeddings and get position, type 0 and norm as tokens do, which move
+                    * on by as many positions; else they join behind the embedding, and the tokens' positions
+                    * stay */
     bool after_first; /* behind each sequence's first token; else before it */
     bool reads_words; /* they are made of the tokens' word embeddings */
-    bool first_read;  /* the classifier reads the sequence's first row, whatever that is; else its first token */
+    bool first_read; /* the classifier reads the sequence's first row, whatever that is; else its first token
+                      */
 };
 
 /* A method's side of the taps.  Any member may be NULL.
@@ -97,11 +100,14 @@ struct hooks {
     /* 2: the encoder runs twice, the first time only to be told of; `reached` hears of both. */
     int passes;
     struct joined_rows joined;
-    /* Learned positions of the encoder's tokens move on by as many, without rows that stand at those left free. */
+    /* Learned positions of the encoder's tokens move on by as many, without rows that stand at those left
+     * free. */
     int moved;
-    /* The rows that join: blocks of *each rows, of which sequence i takes the first joined.count of block (*block)[i]
-     * (NULL: all take the first).  `words`: the tokens' word embeddings, of the batch's own rows, where they are read. */
-    node (*rows)(void *self, struct tape *t, const struct forward *f, node words, int *each, const int **block);
+    /* The rows that join: blocks of *each rows, of which sequence i takes the first joined.count of block
+     * (*block)[i] (NULL: all take the first).  `words`: the tokens' word embeddings, of the batch's own rows,
+     * where they are read. */
+    node (*rows)(void *self, struct tape *t, const struct forward *f, node words, int *each,
+                 const int **block);
 };
 enum { HOOK_SETS = 8 }; /* the room given to `keys` */
 

@@ -8,10 +8,17 @@
 #include "core/model/pickle.h"
 #include "core/model/torch_zip.h"
 
-enum { PICKLE_BYTES = 64 << 20, NAME_MOST = 512, TENSORS_MOST = 100000, STORAGES_MOST = 10000, TAR_MAGIC = 257 };
+enum {
+    PICKLE_BYTES = 64 << 20,
+    NAME_MOST = 512,
+    TENSORS_MOST = 100000,
+    STORAGES_MOST = 10000,
+    TAR_MAGIC = 257
+};
 
 /* The number that the old form begins with, as a pickle has it. */
-static const unsigned char old_magic[] = { 0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, '.' };
+static const unsigned char old_magic[] = { 0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
+                                           0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, '.' };
 
 static bool is_zip(const unsigned char *head, size_t n) { return n >= 4 && !memcmp(head, "PK\3\4", 4); }
 static bool is_old(const unsigned char *head, size_t n) {
@@ -21,7 +28,9 @@ static bool is_tar(const unsigned char *head, size_t n) {
     return n >= TAR_MAGIC + 5 && !memcmp(head + TAR_MAGIC, "ustar", 5);
 }
 
-bool torch_is(const unsigned char *head, size_t n) { return is_zip(head, n) || is_old(head, n) || is_tar(head, n); }
+bool torch_is(const unsigned char *head, size_t n) {
+    return is_zip(head, n) || is_old(head, n) || is_tar(head, n);
+}
 
 /* ---- where storages lie ---- */
 
@@ -50,11 +59,13 @@ static int find_storage(struct torch_file *t, const struct pickle_value *v, size
     const struct torch_entry *entry = t->storage ? NULL : torch_zip_data(&t->zip, v->key, v->key_size);
     const struct storage *old = NULL;
     for (size_t i = 0; i < t->storages && !old; i++)
-        if (t->storage[i].key_size == v->key_size && !memcmp(t->storage[i].key, v->key, v->key_size)) old = &t->storage[i];
-    if (!entry && !old) rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" is not in the file", t->f->name, key);
+        if (t->storage[i].key_size == v->key_size && !memcmp(t->storage[i].key, v->key, v->key_size))
+            old = &t->storage[i];
+    if (!entry && !old)
+        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" is not in the file", t->f->name, key);
     else if ((entry ? entry->size : old->bytes) != need)
-        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" has %zu bytes, its pickle says %zu", t->f->name, key,
-                     entry ? entry->size : old->bytes, need);
+        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" has %zu bytes, its pickle says %zu",
+                     t->f->name, key, entry ? entry->size : old->bytes, need);
     else *begin = entry ? entry->begin : old->begin;
     free(key);
     return rc;
@@ -77,18 +88,23 @@ static int torch_add_tensor(struct torch_file *t, const struct pickle_value *key
     if (find_storage(t, v, &begin)) return t->e->code;
     GROW(t->tensor, t->tensor_room, t->tensors + 1);
     struct st_tensor *to = &t->tensor[t->tensors++];
-    *to = (struct st_tensor){ .name = xstrndup((const char *)key->bytes, (size_t)key->number), .type = v->type, .rank = v->rank };
+    *to = (struct st_tensor){ .name = xstrndup((const char *)key->bytes, (size_t)key->number),
+                              .type = v->type,
+                              .rank = v->rank };
     for (int i = 0; i < v->rank; i++) {
         to->shape[i] = (size_t)v->shape[i];
         to->stride[i] = (size_t)v->stride[i];
-        if (!mem_mul(count, to->shape[i], &count)) return err_set(t->e, ERR_INPUT, "%s: \"%s\" is too large", t->f->name, to->name);
+        if (!mem_mul(count, to->shape[i], &count))
+            return err_set(t->e, ERR_INPUT, "%s: \"%s\" is too large", t->f->name, to->name);
         if (to->shape[i]) last += (to->shape[i] - 1) * to->stride[i];
     }
     to->count = count;
     to->strided = count && !is_packed(v);
-    /* what is seen more than once, as an expanded tensor's elements, is no more than what it is written out to */
+    /* what is seen more than once, as an expanded tensor's elements, is no more than what it is written out
+     * to */
     if (count > (size_t)v->count && to->strided)
-        return err_set(t->e, ERR_INPUT, "%s: \"%s\" has more elements than its storage", t->f->name, to->name);
+        return err_set(t->e, ERR_INPUT, "%s: \"%s\" has more elements than its storage", t->f->name,
+                       to->name);
     to->begin = to->end = begin;
     if (!count) return 0;
     to->begin += (size_t)(v->offset + v->view) * size;
@@ -100,14 +116,17 @@ static int list_object(struct torch_file *t) {
     const struct pickle_value *all = pickle_result(t->object);
     if (all->kind != PICKLE_DICT)
         return err_set(t->e, ERR_INPUT, "%s: holds no dictionary of tensors", t->f->name);
-    if (all->items / 2 > TENSORS_MOST) return err_set(t->e, ERR_INPUT, "%s: holds too many tensors", t->f->name);
+    if (all->items / 2 > TENSORS_MOST)
+        return err_set(t->e, ERR_INPUT, "%s: holds too many tensors", t->f->name);
     for (size_t i = 0; i < all->items; i += 2) {
         const struct pickle_value *key = all->item[i], *v = all->item[i + 1];
-        if (key->kind != PICKLE_TEXT || !key->number || key->number > NAME_MOST || memchr(key->bytes, 0, (size_t)key->number))
+        if (key->kind != PICKLE_TEXT || !key->number || key->number > NAME_MOST ||
+            memchr(key->bytes, 0, (size_t)key->number))
             return err_set(t->e, ERR_INPUT, "%s: a key of its dictionary is no name", t->f->name);
         char *shown = text_visible((const char *)key->bytes, (size_t)key->number);
-        int rc = v->kind == PICKLE_TENSOR ? torch_add_tensor(t, key, v)
-                                          : err_set(t->e, ERR_INPUT, "%s: \"%.200s\" is no tensor", t->f->name, shown);
+        int rc = v->kind == PICKLE_TENSOR
+                     ? torch_add_tensor(t, key, v)
+                     : err_set(t->e, ERR_INPUT, "%s: \"%.200s\" is no tensor", t->f->name, shown);
         free(shown);
         if (rc) return rc;
     }
@@ -126,19 +145,22 @@ static int read_zip(struct torch_file *t) {
     size_t used;
     if (!rc) t->object = pickle_read(t->f->name, t->bytes, at->size, &used, t->e);
     if (!rc && !t->object) rc = t->e->code;
-    if (!rc && used != at->size) rc = err_set(t->e, ERR_INPUT, "%s: bytes follow the pickle in data.pkl", t->f->name);
+    if (!rc && used != at->size)
+        rc = err_set(t->e, ERR_INPUT, "%s: bytes follow the pickle in data.pkl", t->f->name);
     return rc ? rc : list_object(t);
 }
 
-/* ---- the form of before: pickles of a number, a version, the machine, the object and the storages' names, then
- * each storage as a count and its values ---- */
+/* ---- the form of before: pickles of a number, a version, the machine, the object and the storages' names,
+ * then each storage as a count and its values ---- */
 
 /* What the object says of a storage of this name. */
 static const struct pickle_value *torch_told(const struct torch_file *t, const struct pickle_value *key) {
     const struct pickle_value *all = pickle_result(t->object);
     for (size_t i = 1; i < all->items; i += 2) {
         const struct pickle_value *v = all->item[i];
-        if (v->kind == PICKLE_TENSOR && v->key_size == (size_t)key->number && !memcmp(v->key, key->bytes, v->key_size)) return v;
+        if (v->kind == PICKLE_TENSOR && v->key_size == (size_t)key->number &&
+            !memcmp(v->key, key->bytes, v->key_size))
+            return v;
     }
     return NULL;
 }
@@ -153,12 +175,15 @@ static int add_storages(struct torch_file *t, const struct pickle_value *keys, s
         int64_t count = 0;
         size_t bytes;
         if (!v) return err_set(t->e, ERR_INPUT, "%s: has a storage that no tensor is in", t->f->name);
-        if (t->f->size - at < sizeof count) return err_set(t->e, ERR_INPUT, "%s: ends in its storages", t->f->name);
+        if (t->f->size - at < sizeof count)
+            return err_set(t->e, ERR_INPUT, "%s: ends in its storages", t->f->name);
         int rc = t->f->fetch(t->f->self, at, &count, sizeof count, t->e);
         at += sizeof count;
         if (rc) return rc;
-        if (count != v->count || !mem_mul((size_t)count, st_type_size(v->type), &bytes) || bytes > t->f->size - at)
-            return err_set(t->e, ERR_INPUT, "%s: a storage has another size than its pickle says", t->f->name);
+        if (count != v->count || !mem_mul((size_t)count, st_type_size(v->type), &bytes) ||
+            bytes > t->f->size - at)
+            return err_set(t->e, ERR_INPUT, "%s: a storage has another size than its pickle says",
+                           t->f->name);
         GROW(t->storage, t->room, t->storages + 1);
         t->storage[t->storages++] = (struct storage){ key->bytes, (size_t)key->number, at, bytes };
         at += bytes;
@@ -169,7 +194,8 @@ static int add_storages(struct torch_file *t, const struct pickle_value *keys, s
 /* Whether the machine that wrote it was as this one. */
 static int check_machine(struct torch_file *t, const struct pickle_value *v) {
     for (size_t i = 0; v->kind == PICKLE_DICT && i < v->items; i += 2)
-        if (pickle_text_is(v->item[i], "little_endian") && v->item[i + 1]->kind == PICKLE_BOOL && !v->item[i + 1]->number)
+        if (pickle_text_is(v->item[i], "little_endian") && v->item[i + 1]->kind == PICKLE_BOOL &&
+            !v->item[i + 1]->number)
             return err_set(t->e, ERR_INPUT, "%s: was written with the other order of bytes", t->f->name);
     return 0;
 }
@@ -202,7 +228,8 @@ int torch_list(const struct torch_bytes *f, struct st_tensor **list, size_t *n, 
     if (!rc && is_zip(head, heads)) rc = read_zip(&t);
     else if (!rc && is_old(head, heads)) rc = read_old(&t);
     else if (!rc)
-        rc = err_set(e, ERR_INPUT, "%s: is in the tar form of PyTorch before 0.1.10, which petri does not read", f->name);
+        rc = err_set(e, ERR_INPUT,
+                     "%s: is in the tar form of PyTorch before 0.1.10, which petri does not read", f->name);
     pickle_free(t.object);
     torch_zip_close(&t.zip);
     free(t.bytes);

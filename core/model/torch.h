@@ -1,5 +1,5 @@
-/* Files of torch.save: where their tensors lie.  Two containers, a zip of stored entries and the pickles of before;
- * the pickles in them are only read (pickle.h).  Private to core/model. */
+/* Files of torch.save: where their tensors lie.  Two containers, a zip of stored entries and the pickles of
+ * before; the pickles in them are only read (pickle.h).  Private to core/model. */
 #ifndef CORE_MODEL_TORCH_H
 #define CORE_MODEL_TORCH_H
 
@@ -17,8 +17,8 @@ struct torch_bytes {
 /* How many bytes torch_is wants to see of a file's beginning, where it has as many. */
 enum { TORCH_HEAD = 264 };
 bool torch_is(const unsigned char *head, size_t n);
-/* The tensors of the dictionary in the file, their ranges from the file's beginning on; *list and the names are the
- * caller's.  ERR_INPUT says what is wrong, ERR_SYSTEM that the file cannot be read. */
+/* The tensors of the dictionary in the file, their ranges from the file's beginning on; *list and the names
+ * are the caller's.  ERR_INPUT says what is wrong, ERR_SYSTEM that the file cannot be read. */
 int torch_list(const struct torch_bytes *f, struct st_tensor **list, size_t *n, struct err *e);
 
 #endif

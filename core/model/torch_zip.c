@@ -8,8 +8,15 @@
 #include "core/base/text.h"
 
 enum {
-    END_BYTES = 22, END_SEARCH = END_BYTES + 65535, LOCATOR_BYTES = 20, END64_BYTES = 56, CENTRAL_BYTES = 46, LOCAL_BYTES = 30,
-    DIRECTORY_MOST = 64 << 20, ENTRIES_MOST = 300000, NAME_MOST = 600
+    END_BYTES = 22,
+    END_SEARCH = END_BYTES + 65535,
+    LOCATOR_BYTES = 20,
+    END64_BYTES = 56,
+    CENTRAL_BYTES = 46,
+    LOCAL_BYTES = 30,
+    DIRECTORY_MOST = 64 << 20,
+    ENTRIES_MOST = 300000,
+    NAME_MOST = 600
 };
 
 static uint64_t torch_zip_number(const unsigned char *b, size_t n) {
@@ -29,7 +36,8 @@ struct directory {
 };
 
 /* The 64-bit record, where its locator stands before the end record. */
-static int read_end64(const struct torch_bytes *f, const unsigned char *locator, struct directory *d, struct err *e) {
+static int read_end64(const struct torch_bytes *f, const unsigned char *locator, struct directory *d,
+                      struct err *e) {
     unsigned char end[END64_BYTES];
     uint64_t at = torch_zip_number(locator + 8, 8);
     if (at > f->size || f->size - at < sizeof end) return bad(f, "its zip directory lies beyond its end", e);
@@ -61,15 +69,18 @@ static int find_directory(const struct torch_bytes *f, struct directory *d, stru
     }
     free(tail);
     if (rc) return rc;
-    if (d->begin > f->size || d->size > f->size - d->begin) return bad(f, "its zip directory lies beyond its end", e);
-    if (d->size > DIRECTORY_MOST || d->entries > ENTRIES_MOST) return bad(f, "its zip directory is too large", e);
+    if (d->begin > f->size || d->size > f->size - d->begin)
+        return bad(f, "its zip directory lies beyond its end", e);
+    if (d->size > DIRECTORY_MOST || d->entries > ENTRIES_MOST)
+        return bad(f, "its zip directory is too large", e);
     return 0;
 }
 
 /* ---- entries ---- */
 
 /* 64-bit values stand in an extra field, in the order of those that are full. */
-static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, uint64_t *packed, uint64_t *at) {
+static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, uint64_t *packed,
+                        uint64_t *at) {
     uint64_t *const of[] = { size, packed, at };
     for (size_t i = 0; i + 4 <= n;) {
         size_t length = (size_t)torch_zip_number(extra + i + 2, 2), k = i + 4;
@@ -87,21 +98,24 @@ static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, ui
 }
 
 /* Where the values of an entry begin: behind its local header, whose own sizes do not count. */
-static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, struct torch_entry *x, struct err *e) {
+static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, struct torch_entry *x,
+                       struct err *e) {
     unsigned char local[LOCAL_BYTES];
-    if (at > f->size || f->size - at < sizeof local) return bad(f, "an entry of its zip lies beyond its end", e);
+    if (at > f->size || f->size - at < sizeof local)
+        return bad(f, "an entry of its zip lies beyond its end", e);
     int rc = f->fetch(f->self, (size_t)at, local, sizeof local, e);
     if (rc) return rc;
     if (memcmp(local, "PK\3\4", 4)) return bad(f, "an entry of its zip is not where the directory says", e);
     uint64_t begin = at + LOCAL_BYTES + torch_zip_number(local + 26, 2) + torch_zip_number(local + 28, 2);
-    if (begin > f->size || size > f->size - begin) return bad(f, "an entry of its zip lies beyond its end", e);
+    if (begin > f->size || size > f->size - begin)
+        return bad(f, "an entry of its zip lies beyond its end", e);
     x->begin = (size_t)begin;
     x->size = (size_t)size;
     return 0;
 }
 
-static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t room, size_t *used, struct torch_zip *z,
-                     const char **top, size_t *top_size, struct err *e) {
+static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t room, size_t *used,
+                     struct torch_zip *z, const char **top, size_t *top_size, struct err *e) {
     if (room < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4)) return bad(f, "its zip directory is damaged", e);
     size_t names = (size_t)torch_zip_number(c + 28, 2), extra = (size_t)torch_zip_number(c + 30, 2);
     size_t comment = (size_t)torch_zip_number(c + 32, 2);
@@ -112,14 +126,17 @@ static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t
     const char *name = (const char *)c + CENTRAL_BYTES, *slash = memchr(name, '/', names);
     if (names > NAME_MOST || !slash || slash == name || memchr(name, 0, names) || !utf8_valid(name, names))
         return bad(f, "an entry of its zip has a name that torch.save does not give", e);
-    if (!wide_values(c + CENTRAL_BYTES + names, extra, &size, &packed, &at)) return bad(f, "its zip directory is damaged", e);
+    if (!wide_values(c + CENTRAL_BYTES + names, extra, &size, &packed, &at))
+        return bad(f, "its zip directory is damaged", e);
     if (torch_zip_number(c + 8, 2) & 1) return bad(f, "its zip is encrypted", e);
-    if (torch_zip_number(c + 10, 2) || packed != size) return bad(f, "an entry of its zip is compressed, which torch.save never does", e);
+    if (torch_zip_number(c + 10, 2) || packed != size)
+        return bad(f, "an entry of its zip is compressed, which torch.save never does", e);
     if (!*top) {
         *top = name;
         *top_size = (size_t)(slash - name);
     }
-    if ((size_t)(slash - name) != *top_size || memcmp(*top, name, *top_size)) return bad(f, "its zip has more than one top folder", e);
+    if ((size_t)(slash - name) != *top_size || memcmp(*top, name, *top_size))
+        return bad(f, "its zip has more than one top folder", e);
     struct torch_entry *x = &z->entry[z->count++];
     x->name = xstrndup(slash + 1, names - *top_size - 1);
     return find_values(f, at, size, x, e);
@@ -134,7 +151,8 @@ static int torch_zip_by_place(const void *a, const void *b) {
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-static int check_entries(const struct torch_bytes *f, const struct directory *d, struct torch_zip *z, struct err *e) {
+static int check_entries(const struct torch_bytes *f, const struct directory *d, struct torch_zip *z,
+                         struct err *e) {
     if (z->count) qsort(z->entry, z->count, sizeof *z->entry, torch_zip_by_place);
     for (size_t i = 0; i < z->count; i++) {
         uint64_t end = (uint64_t)z->entry[i].begin + z->entry[i].size;
@@ -143,7 +161,8 @@ static int check_entries(const struct torch_bytes *f, const struct directory *d,
     }
     if (z->count) qsort(z->entry, z->count, sizeof *z->entry, torch_zip_by_name);
     for (size_t i = 1; i < z->count; i++)
-        if (!strcmp(z->entry[i].name, z->entry[i - 1].name)) return bad(f, "an entry of its zip is there twice", e);
+        if (!strcmp(z->entry[i].name, z->entry[i - 1].name))
+            return bad(f, "an entry of its zip is there twice", e);
     return 0;
 }
 
@@ -177,7 +196,8 @@ int torch_zip_open(const struct torch_bytes *f, struct torch_zip *out, struct er
     if (!rc) rc = check_entries(f, &d, out, e);
     if (!rc) rc = check_order(f, out, e);
     free(bytes);
-    if (!rc && !(out->pickle = torch_zip_find(out, "data.pkl"))) rc = bad(f, "is a zip without data.pkl: not one of torch.save", e);
+    if (!rc && !(out->pickle = torch_zip_find(out, "data.pkl")))
+        rc = bad(f, "is a zip without data.pkl: not one of torch.save", e);
     return rc;
 }
 

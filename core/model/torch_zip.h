@@ -13,8 +13,8 @@ struct torch_zip {
     size_t count;
     const struct torch_entry *pickle; /* data.pkl */
 };
-/* The central directory decides.  Refuses what is compressed, encrypted, in more than one top folder, overlapping or
- * beyond the file's end.  On failure *out is to be closed too. */
+/* The central directory decides.  Refuses what is compressed, encrypted, in more than one top folder,
+ * overlapping or beyond the file's end.  On failure *out is to be closed too. */
 int torch_zip_open(const struct torch_bytes *f, struct torch_zip *out, struct err *e);
 void torch_zip_close(struct torch_zip *z);
 /* data/KEY, or NULL. */

@@ -50,7 +50,8 @@ static struct embed_table word_table(const struct forward *f, const struct site 
 
 static node embed_words(const struct forward *f, const struct site *s) {
     const struct embed_table word = word_table(f, s);
-    node x = op_embed_sum(f->tape, s->stack == STACK_DECODER ? f->batch->target_tokens : f->batch->tokens, &word, 1);
+    node x = op_embed_sum(f->tape, s->stack == STACK_DECODER ? f->batch->target_tokens : f->batch->tokens,
+                          &word, 1);
     return f->model->arch.embed_scale ? op_scale(f->tape, x, sqrt(f->model->arch.width)) : x;
 }
 
@@ -62,12 +63,14 @@ static int place_tables(const struct forward *f, const struct site *s, struct em
     int tables = 0;
     if (a->positions)
         table[tables++] = (struct embed_table){ weight_at(f, ROLE_EMBED_POSITION, s),
-                                               decoder ? b->target_positions
-                                               : moved ? joined_positions(f)
-                                                       : b->positions,
-                                               a->position_offset + (!decoder && f->hooks ? f->hooks->moved : 0) };
+                                                decoder ? b->target_positions
+                                                : moved ? joined_positions(f)
+                                                        : b->positions,
+                                                a->position_offset +
+                                                    (!decoder && f->hooks ? f->hooks->moved : 0) };
     if (a->types)
-        table[tables++] = (struct embed_table){ weight_at(f, ROLE_EMBED_TYPE, s), moved ? joined_types(f) : b->types, 0 };
+        table[tables++] = (struct embed_table){ weight_at(f, ROLE_EMBED_TYPE, s),
+                                                moved ? joined_types(f) : b->types, 0 };
     return tables;
 }
 
@@ -121,8 +124,8 @@ static bool transformer_tell(const struct forward *f, int layer, node x) {
     return f->hooks && f->hooks->reached && f->hooks->reached(f->hooks->self, f->tape, f, layer, x);
 }
 
-/* The encoder's first `layers` layers.  One mark for all: of those below the lowest adapted site only the latest
- * output stays. */
+/* The encoder's first `layers` layers.  One mark for all: of those below the lowest adapted site only the
+ * latest output stays. */
 static node transformer_climb(const struct forward *f, struct tape_mark mark, node x, int from, int layers) {
     for (int layer = from; layer < layers; layer++) {
         struct site s = transformer_site_of(f, STACK_ENCODER, SUB_SELF, layer);
@@ -157,7 +160,8 @@ static node transformer_from_below(const struct forward *f) {
 
 static node transformer_encode(const struct forward *f) {
     struct site start = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
-    node x = f->batch->below ? transformer_from_below(f) : transformer_from_start(f, f->model->arch.encoder_layers);
+    node x = f->batch->below ? transformer_from_below(f)
+                             : transformer_from_start(f, f->model->arch.encoder_layers);
     x = transformer_finish(f, &start, x);
     transformer_tell(f, 0, x);
     return x;

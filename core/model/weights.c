@@ -106,7 +106,8 @@ static int check_shard_name(const char *index, const char *tensor, const json_t 
         return err_set(e, ERR_INPUT, "%s: the file of \"%s\" is not a string", index, tensor);
     const char *end = text_ends(index, PICKLED_INDEX) ? ".bin" : ".safetensors";
     if (file_name_is_safe(shard) && text_ends(shard, end)) return 0;
-    return err_set(e, ERR_INPUT, "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with %s is read", index,
+    return err_set(e, ERR_INPUT,
+                   "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with %s is read", index,
                    tensor, shard, end);
 }
 
@@ -161,7 +162,8 @@ static int check_folder(const struct weights *w, const char *folder, const char 
     return rc;
 }
 
-static int open_shards(struct weights *w, int folder_fd, const char *folder, const char *name, struct err *e) {
+static int open_shards(struct weights *w, int folder_fd, const char *folder, const char *name,
+                       struct err *e) {
     char *index = file_join(folder, name);
     json_t *root = json_read(index, INDEX_LIMIT, e);
     int rc = root ? 0 : e->code;
@@ -199,7 +201,8 @@ static bool exists_in(int folder_fd, const char *name) {
 }
 
 static int no_weights(const char *folder, struct err *e) {
-    static const char *const others[] = { ".safetensors", ".pt", ".pth", ".ckpt", ".h5", ".msgpack", ".onnx", ".gguf" };
+    static const char *const others[] = { ".safetensors", ".pt",      ".pth",  ".ckpt",
+                                          ".h5",          ".msgpack", ".onnx", ".gguf" };
     char *found = NULL;
     DIR *d = opendir(folder);
     for (struct dirent *x; d && (x = readdir(d));)
@@ -209,9 +212,12 @@ static int no_weights(const char *folder, struct err *e) {
             found = xstrdup(x->d_name);
         }
     if (d) closedir(d);
-    int rc = !found ? err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX " nor " PICKLED, folder)
-             : err_set(e, ERR_INPUT, "%s: has weights only as %s; petri reads " SINGLE " and " PICKLED "%s", folder, found,
-                       text_starts(found, "model.") && text_ends(found, others[0]) ? ": rename it" : "");
+    int rc = !found
+                 ? err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX " nor " PICKLED, folder)
+                 : err_set(e, ERR_INPUT,
+                           "%s: has weights only as %s; petri reads " SINGLE " and " PICKLED "%s", folder,
+                           found,
+                           text_starts(found, "model.") && text_ends(found, others[0]) ? ": rename it" : "");
     free(found);
     return rc;
 }

@@ -33,7 +33,8 @@ int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *
     int32_t c, s;
     if (template_find(t, file, cls, sep, &c, &s, e)) return e->code;
     t->single = (struct template){ 3, 2, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 } } };
-    t->pair = (struct template){ 5, 3, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 }, { 1, -1, 1 }, { -1, s, 1 } } };
+    t->pair =
+        (struct template){ 5, 3, { { -1, c, 0 }, { 0, -1, 0 }, { -1, s, 0 }, { 1, -1, 1 }, { -1, s, 1 } } };
     return 0;
 }
 

@@ -278,6 +278,7 @@ int32_t tokenizer_id(const struct tokenizer *t, const char *token) {
 }
 
 bool tokenizer_is_word(const struct tokenizer *t, int32_t id) {
-    if (id < 0 || (size_t)id >= t->vocab.ids || !t->vocab.token[id].used || t->vocab.token[id].special) return false;
+    if (id < 0 || (size_t)id >= t->vocab.ids || !t->vocab.token[id].used || t->vocab.token[id].special)
+        return false;
     return t->kind != MODEL_WORDPIECE || id != t->wordpiece.unknown;
 }

@@ -59,7 +59,8 @@ void tokenizer_decode(const struct tokenizer *t, const int32_t *ids, size_t n, b
 int32_t tokenizer_size(const struct tokenizer *t);
 const char *tokenizer_token(const struct tokenizer *t, int32_t id);
 int32_t tokenizer_id(const struct tokenizer *t, const char *token);
-/* Whether an id is a token that a text may be cut into, and none of the special ones, the unknown one among them. */
+/* Whether an id is a token that a text may be cut into, and none of the special ones, the unknown one among
+ * them. */
 bool tokenizer_is_word(const struct tokenizer *t, int32_t id);
 
 #endif

@@ -13,7 +13,8 @@
 enum { UNICODE_PARTS = 32 }; /* most code points that one decomposes to */
 
 bool unicode_is_space(uint32_t cp);       /* White_Space */
-bool unicode_is_python_space(uint32_t cp); /* what Python's str.isspace() accepts: White_Space and U+001C to U+001F */
+bool unicode_is_python_space(
+    uint32_t cp); /* what Python's str.isspace() accepts: White_Space and U+001C to U+001F */
 bool unicode_is_control(uint32_t cp);     /* Cc, Cf, Co without tab and line ends */
 bool unicode_is_punctuation(uint32_t cp); /* ASCII signs and P* */
 bool unicode_is_mark(uint32_t cp);        /* Mn */

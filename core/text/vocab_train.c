@@ -157,7 +157,8 @@ static int by_text(const void *a, const void *b) {
 }
 
 /* All signs with how often they occur; caller frees. */
-static struct sign_count *count_signs(const struct vocab_trainer *t, struct vocab *all, uint64_t *sum, struct err *e) {
+static struct sign_count *count_signs(const struct vocab_trainer *t, struct vocab *all, uint64_t *sum,
+                                      struct err *e) {
     struct sign_count *list = NULL;
     size_t room = 0;
     *sum = 0;
@@ -182,8 +183,8 @@ static struct sign_count *count_signs(const struct vocab_trainer *t, struct voca
     return list;
 }
 
-/* Fills t->sign with the special tokens and the signs that are kept, in the order of their bytes; how many were left out
- * in *rare. */
+/* Fills t->sign with the special tokens and the signs that are kept, in the order of their bytes; how many
+ * were left out in *rare. */
 static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct err *e) {
     struct vocab all;
     uint64_t sum, left = 0;
@@ -195,12 +196,17 @@ static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct er
     if (!rc) qsort(list, n, sizeof *list, rarer_first);
     while (!rc && *rare < n && (left + list[*rare].count) * RARE_PART < sum) left += list[(*rare)++].count;
     if (!rc && n - *rare + VOCAB_TRAIN_SPECIAL > (size_t)size)
-        rc = err_set(e, ERR_USAGE, "--vocab %d: the %zu signs that words begin and go on with and the %d special tokens are more; "
-                                   "say at least %zu", size, n - *rare, VOCAB_TRAIN_SPECIAL, n - *rare + VOCAB_TRAIN_SPECIAL);
+        rc = err_set(
+            e, ERR_USAGE,
+            "--vocab %d: the %zu signs that words begin and go on with and the %d special tokens are more; "
+            "say at least %zu",
+            size, n - *rare, VOCAB_TRAIN_SPECIAL, n - *rare + VOCAB_TRAIN_SPECIAL);
     if (!rc) qsort(list + *rare, n - *rare, sizeof *list, by_text);
     for (int i = 0; !rc && i < VOCAB_TRAIN_SPECIAL; i++)
-        rc = vocab_token_of(&t->sign, vocab_train_special[i], strlen(vocab_train_special[i]), e) < 0 ? e->code : 0;
-    for (size_t i = *rare; !rc && i < n; i++) rc = vocab_token_of(&t->sign, list[i].text, strlen(list[i].text), e) < 0 ? e->code : 0;
+        rc = vocab_token_of(&t->sign, vocab_train_special[i], strlen(vocab_train_special[i]), e) < 0 ? e->code
+                                                                                                     : 0;
+    for (size_t i = *rare; !rc && i < n; i++)
+        rc = vocab_token_of(&t->sign, list[i].text, strlen(list[i].text), e) < 0 ? e->code : 0;
     free(list);
     vocab_release(&all);
     return rc;
@@ -221,7 +227,9 @@ static void cut_words(struct vocab_trainer *t) {
             GROW(t->signs, room, at + 1);
             t->signs[at++] = id;
         }
-        if (known) t->word[t->word_count++] = (struct trained_word){ t->count[w], (uint32_t)first, (uint32_t)(at - first) };
+        if (known)
+            t->word[t->word_count++] = (struct trained_word){ t->count[w], (uint32_t)first,
+                                                              (uint32_t)(at - first) };
         else at = first;
     }
 }
@@ -231,7 +239,8 @@ static void cut_words(struct vocab_trainer *t) {
 static size_t slot_of(const struct vocab_trainer *t, int32_t a, int32_t b) {
     uint64_t key = (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
     size_t at = rng_bits(rng_key(0, RNG_DRAW, 0, 0), key) & (t->slots - 1);
-    while (t->slot[at] && (t->pair[t->slot[at] - 1].a != a || t->pair[t->slot[at] - 1].b != b)) at = (at + 1) & (t->slots - 1);
+    while (t->slot[at] && (t->pair[t->slot[at] - 1].a != a || t->pair[t->slot[at] - 1].b != b))
+        at = (at + 1) & (t->slots - 1);
     return at;
 }
 
@@ -240,7 +249,8 @@ static struct pair *vocab_pair_of(struct vocab_trainer *t, int32_t a, int32_t b)
         t->slots = t->slots ? 2 * t->slots : 1 << 12;
         free(t->slot);
         t->slot = xcalloc(t->slots, sizeof *t->slot);
-        for (size_t i = 0; i < t->pairs; i++) t->slot[slot_of(t, t->pair[i].a, t->pair[i].b)] = (uint32_t)i + 1;
+        for (size_t i = 0; i < t->pairs; i++)
+            t->slot[slot_of(t, t->pair[i].a, t->pair[i].b)] = (uint32_t)i + 1;
     }
     size_t at = slot_of(t, a, b);
     if (!t->slot[at]) {
@@ -264,7 +274,8 @@ static size_t vocab_pair_text(const struct vocab_trainer *t, const struct pair *
 enum { TOKEN_ROOM = 4 * VOCAB_TRAIN_WORD + 8 };
 
 /* Whether x is to be joined before y. */
-static bool goes_before(const struct vocab_trainer *t, const struct heap_entry *x, const struct heap_entry *y) {
+static bool goes_before(const struct vocab_trainer *t, const struct heap_entry *x,
+                        const struct heap_entry *y) {
     char a[TOKEN_ROOM], b[TOKEN_ROOM];
     if (x->count != y->count) return x->count > y->count;
     if (x->pair == y->pair) return false;
@@ -384,8 +395,10 @@ int vocab_trainer_run(struct vocab_trainer *t, int size, struct buf *out, struct
         if (token < 0) rc = e->code;
         else vocab_join(t, top.pair, token);
     }
-    for (size_t i = 0; !rc && i < t->sign.count; i++) buf_printf(out, "%s\n", vocab_text(&t->sign, (int32_t)i));
-    text_line(report, "vocabulary: %zu tokens (%zu signs; %zu rare ones are left out) of %llu words, %zu distinct", t->sign.count,
-              signs, rare, (unsigned long long)t->words, t->spelled.count);
+    for (size_t i = 0; !rc && i < t->sign.count; i++)
+        buf_printf(out, "%s\n", vocab_text(&t->sign, (int32_t)i));
+    text_line(report,
+              "vocabulary: %zu tokens (%zu signs; %zu rare ones are left out) of %llu words, %zu distinct",
+              t->sign.count, signs, rare, (unsigned long long)t->words, t->spelled.count);
     return rc;
 }

@@ -20,15 +20,18 @@ static size_t batch_length_of(const struct batch_row *r) {
 }
 
 /* What the lowest layers make of the rows, where they stay as they are. */
-static void batch_take_below(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows) {
+static void batch_take_below(struct batch *b, struct arena *a, const struct arch *arch,
+                             const struct batch_row *rows) {
     size_t width = (size_t)arch->width;
     real *below = arena_keep(a, (size_t)b->tokens * width * sizeof *below);
-    for (int i = 0; i < b->rows; i++) frozen_row(rows[i].frozen, rows[i].row, below + (size_t)b->start[i] * width);
+    for (int i = 0; i < b->rows; i++)
+        frozen_row(rows[i].frozen, rows[i].row, below + (size_t)b->start[i] * width);
     b->below = below;
     b->below_layers = frozen_layers(rows[0].frozen);
 }
 
-void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows, int n) {
+void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
+                     int n) {
     size_t count = (size_t)n, tokens = 0;
     for (int i = 0; i < n; i++) tokens += batch_length_of(&rows[i]);
     *b = (struct batch){
@@ -65,8 +68,8 @@ void batch_pack_rows(struct batch *b, struct arena *a, const struct arch *arch, 
     if (n && rows[0].frozen) batch_take_below(b, a, arch, rows);
 }
 
-void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch, const struct batch_row *rows,
-                        int n) {
+void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arch,
+                        const struct batch_row *rows, int n) {
     size_t tokens = 0;
     for (int i = 0; i < n; i++) tokens += target_length(rows[i].data, rows[i].row);
     BUG_IF(b->rows != n);
@@ -94,8 +97,8 @@ void batch_pack_targets(struct batch *b, struct arena *a, const struct arch *arc
     b->target_start[n] = at;
 }
 
-void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d, struct frozen *frozen,
-                const uint32_t *rows, int n, bool targets) {
+void batch_pack(struct batch *b, struct arena *a, const struct arch *arch, const struct dataset *d,
+                struct frozen *frozen, const uint32_t *rows, int n, bool targets) {
     struct batch_row *all = arena_keep(a, (size_t)n * sizeof *all);
     for (int i = 0; i < n; i++) all[i] = (struct batch_row){ .data = d, .frozen = frozen, .row = rows[i] };
     batch_pack_rows(b, a, arch, all, n);

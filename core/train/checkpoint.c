@@ -103,7 +103,10 @@ static void add_labels(struct buf *b, char *const *label, int n) {
 }
 
 static const char *gold_name(enum data_kind gold) {
-    return gold == DATA_TEXT ? "text" : gold == DATA_MASKED ? "masked" : gold == DATA_REGRESSION ? "scores" : "classes";
+    return gold == DATA_TEXT         ? "text"
+           : gold == DATA_MASKED     ? "masked"
+           : gold == DATA_REGRESSION ? "scores"
+                                     : "classes";
 }
 
 static char *checkpoint_tasks_json(const struct run *r) {
@@ -151,7 +154,8 @@ static void checkpoint_add_state(struct checkpoint_writer *w, const struct plan 
 }
 
 /* What is kept, or with `all` also what only training needs. */
-static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const real *params, const real *made, bool all) {
+static void add_tensors(struct checkpoint_writer *w, const struct plan *p, const real *params,
+                        const real *made, bool all) {
     for (int i = 0; i < p->tensors; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (all || t->kept)
@@ -189,7 +193,9 @@ static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, 
         { "weights_sha256", x->sha256 },
         { "tensors_sha256", tensors },
         { x->single ? "labels" : "tasks", x->tasks },
-        { "kind", p->meta.on ? "episodes" : x->gold == DATA_CLASSES && !strcmp(x->tasks, "[]") ? "none" : gold_name(x->gold) },
+        { "kind", p->meta.on                                           ? "episodes"
+                  : x->gold == DATA_CLASSES && !strcmp(x->tasks, "[]") ? "none"
+                                                                       : gold_name(x->gold) },
         { "origin", x->origin },
     };
     /* the kinds of several stand with them */
@@ -206,7 +212,8 @@ static int train_checkpoint_save(const char *path, struct checkpoint_writer *w, 
 int checkpoint_save(struct run *r, int which, struct err *e) {
     struct checkpoint_writer w = { NULL, 0, 0 };
     bool last = which == CHECKPOINT_LAST;
-    char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name) : checkpoint_path(r->folder, last);
+    char *path = which >= 0 ? checkpoint_path_of_task(r->folder, r->of[which].name)
+                            : checkpoint_path(r->folder, last);
     char sha256[65], *state = state_json(r), *tasks = checkpoint_tasks_json(r);
     step_make(r);
     run_weights_sha256(r, sha256);
@@ -217,12 +224,16 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
         checkpoint_add_state(&w, r->plan, "budget.mean", r->budget_mean);
         checkpoint_add_state(&w, r->plan, "budget.spread", r->budget_spread);
     }
-    const struct about about = { &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold };
+    const struct about about = {
+        &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold
+    };
     int rc = train_checkpoint_save(path, &w, r->plan, &about, e);
     if (!rc)
-        run_send(r, (struct event){
-                        .kind = EVENT_CHECKPOINT, .task = which >= 0 ? r->of[which].name : NULL, .best = !last,
-                        .path = path, .sha256 = sha256 });
+        run_send(r, (struct event){ .kind = EVENT_CHECKPOINT,
+                                    .task = which >= 0 ? r->of[which].name : NULL,
+                                    .best = !last,
+                                    .path = path,
+                                    .sha256 = sha256 });
     free(path);
     free(state);
     free(tasks);

@@ -5,10 +5,11 @@
  * adam.m/NAME, adam.v/NAME: optimiser state, only in the file to resume from.  Metadata
  * (all strings): "petri" the format's number, "method" canonical, "method_text", "config",
  * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
- * or "text": what the rows are labelled with, also where the config's form is text; "none": it has no head), or of several tasks
- * in place of these two "tasks" ([{"name","kind","labels"}]), "backbone",
+ * or "text": what the rows are labelled with, also where the config's form is text; "none": it has no head),
+ * or of several tasks in place of these two "tasks" ([{"name","kind","labels"}]), "backbone",
  * "backbone_sha256", "weights_sha256", "tensors_sha256" (of all bytes
- * behind the header; earlier versions wrote none), and of values from another program "origin": the config that came with them.
+ * behind the header; earlier versions wrote none), and of values from another program "origin": the config
+ * that came with them.
  *
  * Written in checkpoint.c, read in checkpoint_read.c. */
 #ifndef CORE_TRAIN_CHECKPOINT_H
@@ -51,8 +52,8 @@ struct checkpoint {
     int stage;           /* of a run in stages the one in hand, from 0 on */
     bool finished;
 };
-/* On failure *c is empty.  ERR_NOT_FOUND, or ERR_INPUT for a file that is no checkpoint, or holds other bytes than were
- * written. */
+/* On failure *c is empty.  ERR_NOT_FOUND, or ERR_INPUT for a file that is no checkpoint, or holds other bytes
+ * than were written. */
 int checkpoint_open(struct checkpoint *c, const char *path, struct err *e);
 void checkpoint_close(struct checkpoint *c);
 /* Whether the bytes of a file of tensors are those that were written, as far as it says; ERR_INPUT. */
@@ -65,6 +66,7 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
                     real *made, real *adam_m, real *adam_v, struct err *e);
 
 /* What a method's budget has seen so far; either may be NULL. */
-int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread, struct err *e);
+int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread,
+                           struct err *e);
 
 #endif

@@ -50,8 +50,8 @@ static int checkpoint_read_state(struct checkpoint *c, struct err *e) {
                 json_get_double(o, c->path, "seconds", &c->seconds, e) &&
                 json_get_bool(o, c->path, "finished", &c->finished, e);
     if (good && json_object_get(o, "stage")) good = json_get_int(o, c->path, "stage", &stage, e);
-    good = good && stage >= 0 && stage < STAGES_MOST && step >= 0 && evaluated <= step && evaluated >= -1 && worse >= 0 &&
-           worse <= INT32_MAX && c->seconds >= 0;
+    good = good && stage >= 0 && stage < STAGES_MOST && step >= 0 && evaluated <= step && evaluated >= -1 &&
+           worse >= 0 && worse <= INT32_MAX && c->seconds >= 0;
     json_t *loss = good ? json_object_get(o, "loss") : NULL;
     if (json_is_number(loss)) c->loss = json_number_value(loss);
     int rc = good ? read_bests(c, o, e) : checkpoint_read_wrong(c, "state", e);
@@ -64,11 +64,12 @@ static int checkpoint_read_state(struct checkpoint *c, struct err *e) {
 }
 
 /* What a task's rows were labelled with. */
-static int read_task(const struct checkpoint *c, struct checkpoint_task *t, const char *kind, const json_t *list,
-                     struct err *e) {
+static int read_task(const struct checkpoint *c, struct checkpoint_task *t, const char *kind,
+                     const json_t *list, struct err *e) {
     size_t i;
     json_t *item;
-    bool episodes = !strcmp(kind, "episodes") || !strcmp(kind, "none"); /* whose classes are their own, or without a head */
+    bool episodes = !strcmp(kind, "episodes") ||
+                    !strcmp(kind, "none"); /* whose classes are their own, or without a head */
     if (episodes || !strcmp(kind, "classes")) t->gold = DATA_CLASSES;
     else if (!strcmp(kind, "scores")) t->gold = DATA_REGRESSION;
     else if (!strcmp(kind, "text") && c->config.form == FORM_TEXT) t->gold = DATA_TEXT;
@@ -144,8 +145,10 @@ static int check_bytes(const struct st_file *f, const char *path, struct err *e)
     if (!said) return 0; /* of a version that did not say */
     int rc = st_data_sha256(f, found, e);
     if (rc || !strcmp(said, found)) return rc;
-    return err_set(e, ERR_INPUT, "%s: is damaged: the SHA-256 of its tensors is %.12s\u2026, and was %.12s\u2026 when it was written", path,
-                   found, said);
+    return err_set(
+        e, ERR_INPUT,
+        "%s: is damaged: the SHA-256 of its tensors is %.12s\u2026, and was %.12s\u2026 when it was written",
+        path, found, said);
 }
 
 int checkpoint_look(const char *path, struct err *e) {
@@ -182,7 +185,8 @@ int checkpoint_is_of(const struct checkpoint *c, const struct model *m, struct e
     const char *sha256 = st_meta(c->file, "backbone_sha256"), *backbone = st_meta(c->file, "backbone");
     const char *facts = c->config.model_facts;
     if (!sha256 || strcmp(sha256, m->sha256))
-        return err_set(e, ERR_INPUT, "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)", c->path,
+        return err_set(e, ERR_INPUT,
+                       "%s: trained on another backbone (%.64s, SHA-256 %.12s…) than %s (%.12s…)", c->path,
                        backbone ? backbone : "unnamed", sha256 ? sha256 : "not given", m->folder, m->sha256);
     return facts ? facts_check(m, facts, "the run was trained", e) : 0;
 }
@@ -230,8 +234,9 @@ static int refuse_unexpected(const struct checkpoint *c, const struct plan *p, s
             known = !strcmp(slash + 1, p->tensor[j].name);
         for (int j = 0; j < p->made && slash && !known; j++)
             known = !strcmp(slash + 1, p->made_tensor[j].name);
-        known = known && (text_starts(name, "param/") || text_starts(name, "adam.m/") ||
-                          text_starts(name, "adam.v/") || (p->method.budget.on && text_starts(name, "budget.")));
+        known = known &&
+                (text_starts(name, "param/") || text_starts(name, "adam.m/") ||
+                 text_starts(name, "adam.v/") || (p->method.budget.on && text_starts(name, "budget.")));
         if (known) continue;
         char *shown = text_visible(name, strlen(name));
         err_set(e, ERR_INPUT, "%s: tensor \"%s\" is not one of the method's", c->path, shown);
@@ -261,7 +266,8 @@ int checkpoint_read(const struct checkpoint *c, const struct plan *p, bool train
     return 0;
 }
 
-int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread, struct err *e) {
+int checkpoint_read_budget(const struct checkpoint *c, const struct plan *p, real *mean, real *spread,
+                           struct err *e) {
     size_t read = 0;
     if (mean && read_block(c, p, "budget.mean", true, mean, &read, e)) return e->code;
     return spread ? read_block(c, p, "budget.spread", true, spread, &read, e) : 0;

@@ -40,29 +40,35 @@ int run_max_target(const struct run_config *c, const struct model *m) {
     return c->max_target < longest ? c->max_target : longest;
 }
 
-double run_dropout(const struct run_config *c, double published) { return c->dropout < 0 ? published : c->dropout; }
+double run_dropout(const struct run_config *c, double published) {
+    return c->dropout < 0 ? published : c->dropout;
+}
 
 /* Whether a model can take a task in the form that is asked for. */
-static int form_fits(enum form form, const struct arch *a, const char *model, const char *task, bool texts, struct err *e) {
+static int form_fits(enum form form, const struct arch *a, const char *model, const char *task, bool texts,
+                     struct err *e) {
     bool writes = arch_generates(a);
     const char *family = family_name(a->family);
     if (texts && !writes)
-        return err_set(e, ERR_USAGE,
-                       "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a "
-                       "T5, BART or mBART, or a task with labels",
-                       task, model, family);
+        return err_set(
+            e, ERR_USAGE,
+            "%s: has source and target texts, and %s (%s) is an encoder, which writes none; give a T5, BART "
+            "or mBART, or a task with labels",
+            task, model, family);
     if (texts && form == FORM_CLASSES)
-        return err_set(e, ERR_USAGE, "--form classes: %s has source and target texts, no labels; leave --form out", task);
+        return err_set(e, ERR_USAGE,
+                       "--form classes: %s has source and target texts, no labels; leave --form out", task);
     if (form == FORM_CLASSES && writes)
         return err_set(e, ERR_USAGE,
                        "--form classes: %s (%s) is an encoder\u2013decoder, which petri trains text to text; "
                        "--form text has it write the label, a BERT or RoBERTa takes a head",
                        model, family);
     if (form == FORM_TEXT && !writes)
-        return err_set(e, ERR_USAGE,
-                       "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or "
-                       "--form classes",
-                       model, family);
+        return err_set(
+            e, ERR_USAGE,
+            "--form text: %s (%s) is an encoder, which writes no text; give a T5, BART or mBART, or --form "
+            "classes",
+            model, family);
     return 0;
 }
 
@@ -90,7 +96,10 @@ int run_prepare_task(const struct run_config *c, const struct model *m, struct t
 }
 
 int run_outputs(const struct task *t) {
-    return t->kind == DATA_TEXT ? 0 : t->kind == DATA_MASKED ? PLAN_WORDS : t->kind == DATA_REGRESSION ? 1 : t->classes;
+    return t->kind == DATA_TEXT         ? 0
+           : t->kind == DATA_MASKED     ? PLAN_WORDS
+           : t->kind == DATA_REGRESSION ? 1
+                                        : t->classes;
 }
 
 /* ---- what was left to defaults ---- */
@@ -241,12 +250,14 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
     if (!c->tasks) return 0;
     for (int i = 1; i < tasks->count; i++)
         if ((tasks->task[i]->gold == DATA_TEXT) != (tasks->task[0]->gold == DATA_TEXT))
-            return err_set(e, ERR_USAGE,
-                           "--tasks: %s has %s and %s has %s: labelled tasks and source/target texts are not trained "
-                           "in one run",
-                           c->of[0].task_name, task_kind_name(tasks->task[0]->gold), c->of[i].task_name,
-                           task_kind_name(tasks->task[i]->gold));
-    if (!c->sampling && config_has_join(c)) s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each row has a positive */
+            return err_set(
+                e, ERR_USAGE,
+                "--tasks: %s has %s and %s has %s: labelled tasks and source/target texts are not trained in "
+                "one run",
+                c->of[0].task_name, task_kind_name(tasks->task[0]->gold), c->of[i].task_name,
+                task_kind_name(tasks->task[i]->gold));
+    if (!c->sampling && config_has_join(c))
+        s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each row has a positive */
     if (c->sampling && sampling_parse(c->sampling, &s, e)) return e->code;
     sampling_text(&s, text);
     xreplace(&c->sampling, text);
@@ -292,7 +303,8 @@ static int complete_meta(struct run_config *c, const struct model *m, struct err
     return c->episodes ? complete_corpus(c, e) : 0;
 }
 
-int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks,
+                    struct err *e) {
     size_t rows = 0;
     BUG_IF(tasks->count != config_task_count(c));
     char *text = method_text(&c->method);
@@ -311,7 +323,8 @@ int config_complete(struct run_config *c, const struct model *m, const struct ru
     hold_text(&c->model_folder, complete_absolute(m->folder));
     xreplace(&c->model_sha256, m->sha256);
     xreplace(&c->model_facts, m->facts);
-    if (complete_together(c, tasks, e) || complete_meta(c, m, e) || stages_complete(c, rows, e)) return e->code;
+    if (complete_together(c, tasks, e) || complete_meta(c, m, e) || stages_complete(c, rows, e))
+        return e->code;
     if (c->lr == 0) c->lr = config_default_lr(&c->method, NULL);
     c->steps = config_steps(c, rows);
     if (c->steps < 1) return err_set(e, ERR_USAGE, "--epochs: at least one step must come of it");
@@ -327,31 +340,39 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     config_init(&usual);
     for (size_t i = 0; i < option_count() && !idle; i++) {
         const struct option *o = option_at(i);
-        if (o->scope != OPTION_EVERY && !option_has_say(c, o, c->form == FORM_TEXT) && !option_same(c, &usual, o)) idle = o;
+        if (o->scope != OPTION_EVERY && !option_has_say(c, o, c->form == FORM_TEXT) &&
+            !option_same(c, &usual, o))
+            idle = o;
     }
     config_release(&usual);
     if (!idle) return 0;
     if (idle->scope == OPTION_OF_JOIN)
-        return err_set(e, ERR_USAGE, "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
+        return err_set(e, ERR_USAGE,
+                       "--%s: is of a loss across the batch; this method has none (+ retriever)", idle->name);
     if (idle->scope == OPTION_OF_SHARED)
         return err_set(e, ERR_USAGE, "--%s: is of --share-frozen on; nothing else is kept there", idle->name);
     if (idle->scope == OPTION_OF_ROWS)
-        return err_set(e, ERR_USAGE, "--%s: an outer step takes episodes, not rows: say --regime 'meta(tasks=N, support=N, "
-                                     "query=N)'", idle->name);
+        return err_set(e, ERR_USAGE,
+                       "--%s: an outer step takes episodes, not rows: say --regime 'meta(tasks=N, support=N, "
+                       "query=N)'",
+                       idle->name);
     if (idle->scope == OPTION_OF_META)
         return err_set(e, ERR_USAGE, "--%s: is of a run over episodes (--regime meta)", idle->name);
     if (idle->scope == OPTION_OF_PROMPT_TEXT)
         return err_set(e, ERR_USAGE, "--%s: no module starts from it: say prompt(init=text)", idle->name);
     if (idle->scope == OPTION_OF_PRODUCT)
-        return err_set(e, ERR_USAGE, "--%s: is of prompts that are products (mpt, or prompt(source=product))", idle->name);
-    if (idle->scope == OPTION_OF_TEACHERS) return err_set(e, ERR_USAGE, "--%s: nobody teaches this run: say --teachers", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: is of prompts that are products (mpt, or prompt(source=product))",
+                       idle->name);
+    if (idle->scope == OPTION_OF_TEACHERS)
+        return err_set(e, ERR_USAGE, "--%s: nobody teaches this run: say --teachers", idle->name);
     if (idle->scope == OPTION_OF_MASKED)
         return err_set(e, ERR_USAGE, "--%s: is of masked words (--form masked)", idle->name);
     if (idle->scope == OPTION_OF_TASKS)
-        return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)", idle->name);
+        return err_set(e, ERR_USAGE, "--%s: is of several tasks; this run has one (--tasks A,B names more)",
+                       idle->name);
     if (idle->scope == OPTION_OF_TEXTS)
-        return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s", idle->name,
-                       c->task, c->model);
+        return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s",
+                       idle->name, c->task, c->model);
     return err_set(e, ERR_USAGE, "--%s: is of %s; this run has --optimiser %s", idle->name,
                    idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimiser_name(c->optimiser));
 }
@@ -364,9 +385,12 @@ static int refuse_bytes(const struct run_config *c, struct err *e) {
         const char *text = o->kind == OPTION_TEXT ? *option_text(c, o) : NULL;
         if (!text || utf8_valid(text, strlen(text))) continue;
         if (o->is & OPTION_DECIDES)
-            return err_set(e, ERR_USAGE, "--%s: \"%s\" is not UTF-8, and the record of a run is; name a column by its "
-                                         "position, as #2", o->name, text);
-        return err_set(e, ERR_USAGE, "%s: the path is not UTF-8, and the run could not find it again; rename it", text);
+            return err_set(e, ERR_USAGE,
+                           "--%s: \"%s\" is not UTF-8, and the record of a run is; name a column by its "
+                           "position, as #2",
+                           o->name, text);
+        return err_set(e, ERR_USAGE,
+                       "%s: the path is not UTF-8, and the run could not find it again; rename it", text);
     }
     return 0;
 }
@@ -384,10 +408,14 @@ static int check_regime(const struct run_config *c, struct err *e) {
     struct regime r;
     if (config_regime(c, &r, e)) return e->code;
     if (r.kind == REGIME_FEWSHOT)
-        return err_set(e, ERR_USAGE, "--regime fewshot: is of petri adapt and petri fewshot, whose draws are runs of their own");
+        return err_set(
+            e, ERR_USAGE,
+            "--regime fewshot: is of petri adapt and petri fewshot, whose draws are runs of their own");
     if (r.kind != REGIME_META && c->method.generated.on)
-        return err_set(e, ERR_USAGE, "--method: its generated head is made for the classes of an episode: say --regime meta, "
-                                     "or leave + generated-head out");
+        return err_set(
+            e, ERR_USAGE,
+            "--method: its generated head is made for the classes of an episode: say --regime meta, or leave "
+            "+ generated-head out");
     if (r.kind == REGIME_META && c->embed_every)
         return err_set(e, ERR_USAGE, "--embed-every: is of a run with one task, not over episodes");
     return 0;
@@ -396,16 +424,22 @@ static int check_regime(const struct run_config *c, struct err *e) {
 /* What does not go with masked words, which are others at each step. */
 static int check_masked(const struct run_config *c, struct err *e) {
     if (c->form != FORM_MASKED) return 0;
-    if (c->tasks) return err_set(e, ERR_USAGE, "--form masked: is of one file of texts, not of several tasks");
-    if (config_is_meta(c)) return err_set(e, ERR_USAGE, "--form masked: is not over episodes; --episodes smlmt:FILE masks words of those");
-    if (config_has_join(c)) return err_set(e, ERR_USAGE, "--form masked: has no loss across the batch; leave + retriever out");
-    if (c->share_frozen) return err_set(e, ERR_USAGE, "--share-frozen: masked words are others at each step; leave it off");
+    if (c->tasks)
+        return err_set(e, ERR_USAGE, "--form masked: is of one file of texts, not of several tasks");
+    if (config_is_meta(c))
+        return err_set(e, ERR_USAGE,
+                       "--form masked: is not over episodes; --episodes smlmt:FILE masks words of those");
+    if (config_has_join(c))
+        return err_set(e, ERR_USAGE, "--form masked: has no loss across the batch; leave + retriever out");
+    if (c->share_frozen)
+        return err_set(e, ERR_USAGE, "--share-frozen: masked words are others at each step; leave it off");
     return 0;
 }
 
 static int check_prompt_text(const struct run_config *c, struct err *e) {
     if (!config_takes_prompt_text(c) || (c->prompt_text && *c->prompt_text)) return 0;
-    return err_set(e, ERR_USAGE, "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
+    return err_set(e, ERR_USAGE,
+                   "--method: a prompt with init=text starts from a text: say --prompt-text TEXT");
 }
 
 /* Teachers, one for each task, of what is learned step by step from rows. */
@@ -415,42 +449,59 @@ static int check_teachers(const struct run_config *c, int tasks, struct err *e) 
     if (n <= 0) return n;
     if (config_is_meta(c) || config_is_staged(c))
         return err_set(e, ERR_USAGE, "--teachers: teachers over episodes or in stages are not built");
-    if (config_has_join(c)) return err_set(e, ERR_USAGE, "--teachers: teachers beside a loss across the batch (+ retriever) are not built");
-    if (c->form == FORM_MASKED) return err_set(e, ERR_USAGE, "--teachers: teachers of masked words are not built");
+    if (config_has_join(c))
+        return err_set(e, ERR_USAGE,
+                       "--teachers: teachers beside a loss across the batch (+ retriever) are not built");
+    if (c->form == FORM_MASKED)
+        return err_set(e, ERR_USAGE, "--teachers: teachers of masked words are not built");
     if (n == tasks || !tasks) return 0;
-    return err_set(e, ERR_USAGE, "--teachers %s: names %d, and the run has %d task%s: one for each, in their order", c->teachers, n,
-                   tasks, tasks == 1 ? "" : "s");
+    return err_set(e, ERR_USAGE,
+                   "--teachers %s: names %d, and the run has %d task%s: one for each, in their order",
+                   c->teachers, n, tasks, tasks == 1 ? "" : "s");
 }
 
 /* What options, method and rows are to one another; what is not known of the rows is passed over. */
 static int check_together(const struct run_config *c, const struct config_facts *f, struct err *e) {
     if (c->accumulate > c->batch)
-        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate, c->batch);
-    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) || check_teachers(c, f->tasks, e))
+        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate,
+                       c->batch);
+    if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) ||
+        check_teachers(c, f->tasks, e))
         return e->code;
     if (stages_check(c, e)) return e->code;
     const char *fault = config_is_staged(c) || !f->steps ? NULL : budget_fault(&c->method, f->steps);
     if (fault) return err_set(e, ERR_USAGE, "%s", fault);
     if (!config_is_staged(c) && masked_is_fixed(&c->method))
-        return err_set(e, ERR_USAGE, "--method: pruning(mask=fixed) keeps the largest changes that a stage before it learned: say "
-                                     "--regime 'stages(diff-pruning; diff-pruning + pruning(mask=fixed))'");
+        return err_set(
+            e, ERR_USAGE,
+            "--method: pruning(mask=fixed) keeps the largest changes that a stage before it learned: say "
+            "--regime 'stages(diff-pruning; diff-pruning + pruning(mask=fixed))'");
     bool instances = c->method.retriever.instance != INSTANCE_NONE;
     if (config_has_join(c) && !c->tasks)
-        return err_set(e, ERR_USAGE, "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, "
-                                     "or say %s=none", instances ? "instance" : "prototype", instances ? "instance" : "prototype");
+        return err_set(
+            e, ERR_USAGE,
+            "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, or say "
+            "%s=none",
+            instances ? "instance" : "prototype", instances ? "instance" : "prototype");
     if (config_has_join(c) && instances && c->sampling && !strncmp(c->sampling, "one-task", 8))
-        return err_set(e, ERR_USAGE, "--sampling %s: the retriever's instance loss needs rows of several tasks in a "
-                                     "batch: say stratified, proportional or temperature", c->sampling);
+        return err_set(e, ERR_USAGE,
+                       "--sampling %s: the retriever's instance loss needs rows of several tasks in a batch: "
+                       "say stratified, proportional or temperature",
+                       c->sampling);
     if (c->embed_every && f->tasks && !f->of[0].dev)
-        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed", c->task ? c->task : f->of[0].name);
+        return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed",
+                       c->task ? c->task : f->of[0].name);
     for (int i = 0; i < f->tasks && c->tasks; i++)
         if (!f->of[i].dev)
-            return err_set(e, ERR_USAGE, "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some", f->of[i].name);
+            return err_set(e, ERR_USAGE,
+                           "--tasks: %s has no dev rows: \"best\" is of all tasks, so each needs some",
+                           f->of[i].name);
     if (f->steps && c->warmup >= 1 && config_warmup_steps(c, f->steps) >= f->steps)
-        return err_set(e, ERR_USAGE,
-                       "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "
-                       "share below 1, as 0.1",
-                       floor(c->warmup), (long long)f->steps);
+        return err_set(
+            e, ERR_USAGE,
+            "--warmup %.0f: the run has %lld steps, so its rate would never be reached; give fewer, or a "
+            "share below 1, as 0.1",
+            floor(c->warmup), (long long)f->steps);
     return 0;
 }
 
@@ -483,14 +534,18 @@ int config_fits(const struct run_config *c, const struct config_facts *f, struct
         return e->code;
     for (int i = 0; i < f->tasks && !meta; i++) {
         const struct config_rows_facts *r = &f->of[i];
-        if (f->arch && r->gold != DATA_MASKED && form_fits(c->form, f->arch, f->model, r->name, r->gold == DATA_TEXT, e)) return e->code;
+        if (f->arch && r->gold != DATA_MASKED &&
+            form_fits(c->form, f->arch, f->model, r->name, r->gold == DATA_TEXT, e))
+            return e->code;
         if (check_metric(config_rows_of(c, i)->metric, r->gold, r->name, e)) return e->code;
     }
     return check_together(c, f, e);
 }
 
 int config_check(const struct run_config *c, const struct run_tasks *tasks, struct err *e) {
-    struct config_facts f = { .steps = c->steps, .tasks = tasks->count }; /* its form and metric were checked when it was completed */
+    struct config_facts f = {
+        .steps = c->steps, .tasks = tasks->count
+    }; /* its form and metric were checked when it was completed */
     if (c->header && c->no_header) return err_set(e, ERR_USAGE, "--header and --no-header: give one");
     if (refuse_bytes(c, e) || refuse_idle(c, e)) return e->code;
     for (int i = 0; i < tasks->count; i++)
@@ -500,8 +555,9 @@ int config_check(const struct run_config *c, const struct run_tasks *tasks, stru
 
 int config_check_plan(const struct plan *p, struct err *e) {
     if (p->trained) return 0;
-    return err_set(e, ERR_USAGE, "V41: nothing is trained: a model that writes text has no head of its own, so add "
-                                 "a module, as lora");
+    return err_set(e, ERR_USAGE,
+                   "V41: nothing is trained: a model that writes text has no head of its own, so add a "
+                   "module, as lora");
 }
 
 void config_settle(struct run_config *c, bool texts) {
@@ -512,7 +568,8 @@ void config_settle(struct run_config *c, bool texts) {
 void config_reuse(struct run_config *c) {
     config_settle(c, c->form == FORM_TEXT);
     /* such a one was cut to this when it was trained */
-    if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps && c->steps > 0) c->warmup = (double)(c->steps - 1);
+    if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps && c->steps > 0)
+        c->warmup = (double)(c->steps - 1);
     if (c->epochs > 0) c->steps = 0;
     if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL); /* on all rows it is an ordinary run */
 }

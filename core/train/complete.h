@@ -7,9 +7,9 @@
 #include "core/model/model.h"
 #include "core/train/config.h"
 
-/* The learning rate of a method that was given none, with AdamW: its preset's; where the model's own matrices are trained
- * and it is none, that of full fine-tuning; else 1e-3.  *why (may be NULL) is a static phrase or a
- * preset's name. */
+/* The learning rate of a method that was given none, with AdamW: its preset's; where the model's own matrices
+ * are trained and it is none, that of full fine-tuning; else 1e-3.  *why (may be NULL) is a static phrase or
+ * a preset's name. */
 double config_default_lr(const struct method *m, const char **why);
 
 enum { META_STEPS = 1000 }; /* of a run over episodes that says none */
@@ -28,7 +28,8 @@ struct task_source config_source(const struct run_config *c, const char *assets)
 /* Fills in everything that follows from the model and the task (prepared by run_prepare_task), so that the
  * config alone says what is computed: the method as its text reads, form, metric, kind, lengths, rate, steps,
  * names and hashes of the files.  Completing twice changes nothing.  ERR_USAGE names the option. */
-int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e);
+int config_complete(struct run_config *c, const struct model *m, const struct run_tasks *tasks,
+                    struct err *e);
 /* What is known of a run's model and rows, also before they are read for it. */
 struct config_facts {
     const struct arch *arch; /* NULL: not known */
@@ -49,9 +50,9 @@ struct config_facts {
 };
 /* Describes the examples of a task that was opened; points into *t. */
 struct config_rows_facts config_rows_known(const char *name, const struct task *t);
-/* Refuses, so far as that is known, what does not go together: options of one another, with the method, the model and the
- * rows.  What config_complete and config_check refuse by these rules, in their words; the config need not be complete, and
- * what has no say in it is passed over. */
+/* Refuses, so far as that is known, what does not go together: options of one another, with the method, the
+ * model and the rows.  What config_complete and config_check refuse by these rules, in their words; the
+ * config need not be complete, and what has no say in it is passed over. */
 int config_fits(const struct run_config *c, const struct config_facts *f, struct err *e);
 /* Refuses what a new run would not do as asked: paths and names that its record cannot hold (bytes that are
  * not UTF-8), options that have no say in it, a warm-up as long as the run,

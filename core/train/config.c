@@ -98,12 +98,14 @@ static char *config_list_hint(const struct option *o, const char *name, const ch
         inside++;
     }
     char *comma = strchr(inside, ',');
-    bool point = !braces && comma && comma == inside + 1 && *inside == '0' && (o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE);
+    bool point = !braces && comma && comma == inside + 1 && *inside == '0' &&
+                 (o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE);
     if (point && (*comma = '.', text_to_double(inside, &v))) hint = xprintf("; use a point: %s", inside);
     else if (several && !strcmp(o->name, "seed")) hint = xprintf("; use --seeds %s", inside);
     else if (several && o->kind != OPTION_TEXT && o->kind != OPTION_METHOD)
-        hint = xprintf("; lists are for petri sweep and go in braces: --%s '{%s%s}'", name, inside,
-                       range && !strchr(inside, ':') && text_to_ints(inside, whole, COUNT_OF(whole)) < 0 ? ":5" : "");
+        hint = xprintf(
+            "; lists are for petri sweep and go in braces: --%s '{%s%s}'", name, inside,
+            range && !strchr(inside, ':') && text_to_ints(inside, whole, COUNT_OF(whole)) < 0 ? ":5" : "");
     free(copy);
     return hint ? hint : xstrdup("");
 }
@@ -160,7 +162,8 @@ const char *config_option_name(const char *spelling) {
 
 const char *config_difference(const struct run_config *a, const struct run_config *b) {
     for (size_t i = 0; i < option_count(); i++)
-        if ((option_at(i)->is & OPTION_DECIDES) && !option_same(a, b, option_at(i))) return option_at(i)->name;
+        if ((option_at(i)->is & OPTION_DECIDES) && !option_same(a, b, option_at(i)))
+            return option_at(i)->name;
     if (a->tasks != b->tasks) return "tasks";
     for (int i = 0; i < a->tasks; i++) {
         bool named = !strcmp(a->of[i].task_name, b->of[i].task_name);
@@ -171,7 +174,8 @@ const char *config_difference(const struct run_config *a, const struct run_confi
 }
 
 static void key_text(const struct run_config *c, struct buf *b) {
-    const char *const hash[] = { c->model_sha256, c->model_facts, c->train_sha256, c->dev_sha256, c->task_name };
+    const char *const hash[] = { c->model_sha256, c->model_facts, c->train_sha256, c->dev_sha256,
+                                 c->task_name };
     for (size_t i = 0; i < COUNT_OF(hash); i++) buf_printf(b, "%s\n", hash[i] ? hash[i] : "");
     for (size_t i = 0; i < option_count(); i++) {
         if (!(option_at(i)->is & OPTION_DECIDES) || option_is_left_out(c, option_at(i))) continue;
@@ -246,7 +250,8 @@ void config_take_source(struct run_config *c, const struct run_config *from) {
 
 bool config_same_source(const struct run_config *a, const struct run_config *b) {
     for (size_t i = 0; i < option_count(); i++)
-        if ((option_at(i)->is & (OPTION_MODEL | OPTION_ROWS)) && !option_same(a, b, option_at(i))) return false;
+        if ((option_at(i)->is & (OPTION_MODEL | OPTION_ROWS)) && !option_same(a, b, option_at(i)))
+            return false;
     if (a->tasks != b->tasks) return false;
     for (int i = 0; i < a->tasks; i++)
         if (!config_same_source(&a->of[i], &b->of[i])) return false;
@@ -266,6 +271,8 @@ int config_parse_seeds(const char *text, uint64_t *seed, int room, struct err *e
     if (n > 0 && twice >= 0)
         return err_set(e, ERR_USAGE, "--seeds %s: %lld stands twice; the same seed gives the same run", text,
                        (long long)twice);
-    if (n < 1) return err_set(e, ERR_USAGE, "--seeds %s: must be up to %d integers from 0, as 1,2,3 or 1..3", text, room);
+    if (n < 1)
+        return err_set(e, ERR_USAGE, "--seeds %s: must be up to %d integers from 0, as 1,2,3 or 1..3", text,
+                       room);
     return n;
 }

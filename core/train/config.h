@@ -21,8 +21,8 @@
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
 enum optimiser { OPTIMISER_ADAMW, OPTIMISER_SGD };
 enum { KEEP_BEST = 1, KEEP_LAST = 2 };
-/* How a task with labels is put: by a head over the encoder, or as text to text.  Or a file of texts, a line each, of
- * which words are masked and guessed. */
+/* How a task with labels is put: by a head over the encoder, or as text to text.  Or a file of texts, a line
+ * each, of which words are masked and guessed. */
 enum form { FORM_AUTO, FORM_CLASSES, FORM_TEXT, FORM_MASKED };
 /* What the losses of a step's target tokens are divided by (docs/text.md). */
 enum loss_mean { MEAN_TOKENS, MEAN_ROWS, MEAN_SUM, MEAN_POSITIONS };
@@ -52,7 +52,7 @@ struct run_config {
     char *task_folder;           /* or NULL */
     char *train_file, *dev_file; /* the files read */
     char *train_sha256, *dev_sha256;
-    char *second_dev_sha256;     /* of a task with two dev files; NULL: one, or not known, in runs of before */
+    char *second_dev_sha256; /* of a task with two dev files; NULL: one, or not known, in runs of before */
     bool official_dev;           /* dev_official.tsv in place of dev.tsv */
     bool no_dev;                 /* the folder's dev rows are not read */
     double split;                /* share of the train rows that is held out as dev rows; 0: none */
@@ -70,9 +70,9 @@ struct run_config {
     char *positive; /* the class that F1 is of; NULL: the task's */
     char *metric;   /* the one that decides "best" */
 
-    /* Several tasks (config_tasks.c): of each, in its order, a description in which only what says its rows has
-     * a say, with its name in this run and its weight in the loss.  The members above are then those of none,
-     * but `task`, which names them all. */
+    /* Several tasks (config_tasks.c): of each, in its order, a description in which only what says its rows
+     * has a say, with its name in this run and its weight in the loss.  The members above are then those of
+     * none, but `task`, which names them all. */
     int tasks;      /* 0: the run's rows are those above */
     struct run_config *of;
     char *task_name; /* of an element of `of`: unlike the others', "mrpc" */
@@ -84,7 +84,8 @@ struct run_config {
     enum best_of best_of;
 
     char *prompt_text; /* that a prompt with init=text starts from; NULL: none */
-    char *teachers; /* "3,5": runs of one task that teach this one, one for each of its tasks (distil.h); NULL: none */
+    char *teachers; /* "3,5": runs of one task that teach this one, one for each of its tasks (distil.h);
+                       NULL: none */
     double distil_logits, distil_hidden; /* what their answers and their hidden states count in the loss */
     char *regime;   /* how it is learned, where the tasks do not say it (regime.h); NULL: single, or multi */
     /* over episodes (episodes.h) */
@@ -131,7 +132,8 @@ struct run_config {
 
 /* Defaults: lora at its usual rate, batch 32, epochs 3, max_len 128, AdamW (0.9, 0.999, 1e-8), decay 0,
  * clip 1, linear without warm-up, dropout as published, 4 shards, keep best and last, seed 1, no vectors
- * (of 200 rows); max_target 128, loss the mean over tokens, no smoothing, greedy, 6 samples every 50 steps. */
+ * (of 200 rows); max_target 128, loss the mean over tokens, no smoothing, greedy, 6 samples every 50
+ * steps. */
 void config_init(struct run_config *c);
 void config_copy(struct run_config *to, const struct run_config *from);
 void config_release(struct run_config *c);
@@ -158,16 +160,16 @@ void config_of_task(const struct run_config *c, int i, struct run_config *out);
  * keys in docs/tasks.md.  ERR_USAGE, also for options that say how one task's rows are read; ERR_INPUT.
  * Once, after the other options are set. */
 int config_set_tasks(struct run_config *c, const char *text, struct err *e);
-/* Adds a task whose rows `rows` says, to those there are; its own rows are then none's.  ERR_USAGE for a name that no task
- * can have, or one has. */
+/* Adds a task whose rows `rows` says, to those there are; its own rows are then none's.  ERR_USAGE for a name
+ * that no task can have, or one has. */
 int config_add_task(struct run_config *c, const struct run_config *rows, const char *name, struct err *e);
 /* Takes over what a config of task i alone (config_of_task) says of its rows by now. */
 void config_put_task(struct run_config *c, int i, const struct run_config *one);
 /* After a change of an option that is said once for each task (OPTION_EACH): hands it to them. */
 void config_tell_each(struct run_config *c);
-/* Other tasks, as config_set_tasks reads them, in place of the rows there were, whenever: how they are sampled and
- * averaged stays, --weights too where all their names are among the tasks.  "" or "none": the first of them alone.  On
- * failure *c is as it was. */
+/* Other tasks, as config_set_tasks reads them, in place of the rows there were, whenever: how they are
+ * sampled and averaged stays, --weights too where all their names are among the tasks.  "" or "none": the
+ * first of them alone.  On failure *c is as it was. */
 int config_take_tasks(struct run_config *c, const char *text, struct err *e);
 /* Other weights of the tasks there are; "" or "none": 1 each.  On failure *c is as it was. */
 int config_take_weights(struct run_config *c, const char *text, struct err *e);
@@ -191,8 +193,9 @@ const char *config_option_name(const char *spelling);
  * what is kept and vectors do not count. */
 const char *config_difference(const struct run_config *a, const struct run_config *b);
 
-/* SHA-256 of what a completed config computes: everything that decides, with the hashes of model and rows, the seed too.
- * Names of files, what is kept and vectors do not count: two runs of the same key are the same run twice. */
+/* SHA-256 of what a completed config computes: everything that decides, with the hashes of model and rows,
+ * the seed too. Names of files, what is kept and vectors do not count: two runs of the same key are the same
+ * run twice. */
 void config_key(const struct run_config *c, char out[65]);
 
 /* Reads "1,2,3" or "1..3" into at most `room` seeds; returns how many, or ERR_USAGE. */

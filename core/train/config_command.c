@@ -42,7 +42,9 @@ char *config_command(const struct run_config *c) {
     buf_puts(&b, "petri train");
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        if (!o->name || (c->tasks && option_of_one_task(o)) || (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o))) continue;
+        if (!o->name || (c->tasks && option_of_one_task(o)) ||
+            (!(o->is & OPTION_SHOWN) && option_same(c, &usual, o)))
+            continue;
         /* the steps of a completed config follow from its epochs */
         if (o->offset == offsetof(struct run_config, steps) && c->epochs > 0) continue;
         if (o->has_unset && !o->unset_word && option_number(c, o) == o->unset) continue;

@@ -34,7 +34,8 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         if ((only || !c->tasks) && o->scope == OPTION_OF_TASKS) continue;
         if ((only || !config_has_join(c)) && o->scope == OPTION_OF_JOIN) continue;
         if (o->scope == OPTION_OF_META && (only || !config_is_meta(c))) continue;
-        if (option_is_left_out(c, o) || (o->scope == OPTION_OF_SHARED && (only || !c->share_frozen))) continue;
+        if (option_is_left_out(c, o) || (o->scope == OPTION_OF_SHARED && (only || !c->share_frozen)))
+            continue;
         bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
         bool off = o->kind == OPTION_FLAG && !option_number(c, o);
         if ((none || off) && (o->is & OPTION_RARE)) continue;

@@ -24,7 +24,9 @@ int config_task_count(const struct run_config *c) {
 }
 
 struct run_config *config_rows(struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
-const struct run_config *config_rows_of(const struct run_config *c, int i) { return c->tasks ? &c->of[i] : c; }
+const struct run_config *config_rows_of(const struct run_config *c, int i) {
+    return c->tasks ? &c->of[i] : c;
+}
 
 const char *config_task_name(const struct run_config *c, int i) { return c->tasks ? c->of[i].task_name : ""; }
 
@@ -45,7 +47,8 @@ int config_task_find(const struct run_config *c, const char *name, struct err *e
     int found = name ? config_tasks_find(c, name) : -1;
     if (found >= 0) return found;
     char *list = config_tasks_names(c);
-    if (c->tasks && !name) err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", list);
+    if (c->tasks && !name)
+        err_set(e, ERR_USAGE, "the run has several tasks: say which with --task (%s)", list);
     else if (c->tasks) err_set(e, ERR_USAGE, "--task %s: no task of this run; it has %s", name, list);
     else err_set(e, ERR_USAGE, "--task %s: this run has one task, %s", name, c->task ? c->task : "unnamed");
     free(list);
@@ -93,17 +96,18 @@ static int name_task(struct run_config *c, struct run_config *of, char *name, st
     if (!good) {
         char *shown = text_visible(name, strlen(name));
         err_set(e, ERR_USAGE,
-                "--tasks: \"%.80s\" is no name for a task: one of up to %d bytes without blanks and / . , = : and "
-                "quotes; a list file gives it one (\"name\")",
+                "--tasks: \"%.80s\" is no name for a task: one of up to %d bytes without blanks and / . , = "
+                ": and quotes; a list file gives it one (\"name\")",
                 shown, PLAN_TASK - 1);
         free(shown);
         return e->code;
     }
     for (int i = 0; &c->of[i] < of; i++)
         if (!strcmp(c->of[i].task_name, name))
-            return err_set(e, ERR_USAGE,
-                           "--tasks: two tasks are called %s; a list file gives them names of their own (\"name\")",
-                           name);
+            return err_set(
+                e, ERR_USAGE,
+                "--tasks: two tasks are called %s; a list file gives them names of their own (\"name\")",
+                name);
     return 0;
 }
 
@@ -251,7 +255,8 @@ static int refuse_of_one(const struct run_config *c, struct err *e) {
     }
     config_release(&usual);
     if (!found) return 0;
-    return err_set(e, ERR_USAGE, "--%s: is of one task; with --tasks a list file says it of each (docs/tasks.md)",
+    return err_set(e, ERR_USAGE,
+                   "--%s: is of one task; with --tasks a list file says it of each (docs/tasks.md)",
                    found->name);
 }
 
@@ -304,7 +309,8 @@ int config_take_tasks(struct run_config *c, const char *text, struct err *e) {
         forget_rows(&next);
         rc = config_set_tasks(&next, given, e);
         struct err other = ERR_INIT;
-        if (!rc && weights) config_take_weights(&next, weights, &other); /* else they are of tasks that are gone */
+        if (!rc && weights)
+            config_take_weights(&next, weights, &other); /* else they are of tasks that are gone */
         free(weights);
     }
     free(given);

@@ -14,7 +14,8 @@ static void normalise(int rows, int width, const real *z, double *unit, double *
                                                (double)z[(size_t)i * (size_t)width + (size_t)c];
         length[i] = sqrt(sum);
         for (int c = 0; c < width; c++)
-            unit[i * width + c] = length[i] > 0 ? (double)z[(size_t)i * (size_t)width + (size_t)c] / length[i] : 0;
+            unit[i * width + c] = length[i] > 0 ? (double)z[(size_t)i * (size_t)width + (size_t)c] / length[i]
+                                                : 0;
     }
 }
 
@@ -41,7 +42,8 @@ static bool in_denominator(const struct anchor *x, int j) {
 static bool log_sum(const struct anchor *x, double *out) {
     double top = -INFINITY, sum = 0;
     for (int j = 0; j < x->rows; j++)
-        if (in_denominator(x, j) && x->similar[j] / x->temperature > top) top = x->similar[j] / x->temperature;
+        if (in_denominator(x, j) && x->similar[j] / x->temperature > top)
+            top = x->similar[j] / x->temperature;
     if (top == -INFINITY) return false;
     for (int j = 0; j < x->rows; j++)
         if (in_denominator(x, j)) sum += exp(x->similar[j] / x->temperature - top);
@@ -65,8 +67,8 @@ static bool anchor_loss(const struct anchor *x, double *loss, double *slope) {
 }
 
 /* The gradient of unit vectors goes on to those that they were made of. */
-static void denormalise(int rows, int width, const double *unit, const double *length, double by, const double *du,
-                        real *grad) {
+static void denormalise(int rows, int width, const double *unit, const double *length, double by,
+                        const double *du, real *grad) {
     for (int i = 0; i < rows; i++) {
         const double *u = unit + i * width, *d = du + i * width;
         double along = contrast_dot(u, d, width);
@@ -107,11 +109,12 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
 }
 
 /* A row's loss; slope[m]: its derivative by the similarity with prototype m. */
-static double prototype_loss(enum prototype_loss kind, double temperature, const double *similar, int own, int tasks,
-                             double *slope) {
+static double prototype_loss(enum prototype_loss kind, double temperature, const double *similar, int own,
+                             int tasks, double *slope) {
     double top = -INFINITY, sum = 0;
     for (int m = 0; m < tasks; m++)
-        if ((kind == PROTOTYPE_SOFTMAX || m != own) && similar[m] / temperature > top) top = similar[m] / temperature;
+        if ((kind == PROTOTYPE_SOFTMAX || m != own) && similar[m] / temperature > top)
+            top = similar[m] / temperature;
     for (int m = 0; m < tasks; m++) {
         bool counts = kind == PROTOTYPE_SOFTMAX || m != own;
         slope[m] = counts ? exp(similar[m] / temperature - top) : 0;
@@ -123,7 +126,8 @@ static double prototype_loss(enum prototype_loss kind, double temperature, const
 }
 
 double contrast_prototypes(enum prototype_loss kind, double temperature, double weight, int rows, int width,
-                           const real *z, const int *task, int tasks, const real *k, real *grad, real *grad_k) {
+                           const real *z, const int *task, int tasks, const real *k, real *grad,
+                           real *grad_k) {
     size_t zs = (size_t)rows * (size_t)width, ks = (size_t)tasks * (size_t)width;
     double *zu = xcalloc(2 * (zs + ks) + (size_t)rows + 3 * (size_t)tasks + 1, sizeof *zu), sum = 0;
     double *ku = zu + zs, *dz = ku + ks, *dk = dz + zs, *zl = dk + ks, *kl = zl + rows, *similar = kl + tasks,

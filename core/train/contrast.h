@@ -18,6 +18,7 @@ double contrast_instances(enum instance_loss kind, double temperature, double we
  * alone (decoupled: PHA eq. 5 and its code) or over all (softmax).  k: tasks×width; grad_k gets weight · its
  * gradient; two tasks at least. */
 double contrast_prototypes(enum prototype_loss kind, double temperature, double weight, int rows, int width,
-                           const real *z, const int *task, int tasks, const real *k, real *grad, real *grad_k);
+                           const real *z, const int *task, int tasks, const real *k, real *grad,
+                           real *grad_k);
 
 #endif

@@ -55,10 +55,12 @@ int corpus_ways(const char *text, int *least, int *most, struct err *e) {
     int64_t a, b;
     char *copy = xstrdup(text), *dash = strchr(copy, '-');
     if (dash) *dash = 0;
-    bool good = text_to_int(copy, &a) && text_to_int(dash ? dash + 1 : copy, &b) && a >= 2 && b >= a && b <= MOST_WAYS;
+    bool good = text_to_int(copy, &a) && text_to_int(dash ? dash + 1 : copy, &b) && a >= 2 && b >= a &&
+                b <= MOST_WAYS;
     free(copy);
     if (!good)
-        return err_set(e, ERR_USAGE, "--ways %s: must be how many words an episode has, as 2-5 or 3, from 2 to %d", text,
+        return err_set(e, ERR_USAGE,
+                       "--ways %s: must be how many words an episode has, as 2-5 or 3, from 2 to %d", text,
                        MOST_WAYS);
     *least = (int)a;
     *most = (int)b;
@@ -70,10 +72,13 @@ int corpus_words(const char *text, struct corpus_how *how, struct err *e) {
     how->clusters = 0;
     if (!strcmp(text, "uniform")) how->rule = CORPUS_UNIFORM;
     else if (!strcmp(text, "frequency")) how->rule = CORPUS_FREQUENCY;
-    else if (sscanf(text, "clusters(%d)%n", &clusters, &end) == 1 && !text[end] && clusters >= 2 && clusters <= 1000) {
+    else if (sscanf(text, "clusters(%d)%n", &clusters, &end) == 1 && !text[end] && clusters >= 2 &&
+             clusters <= 1000) {
         how->rule = CORPUS_CLUSTERS;
         how->clusters = clusters;
-    } else return err_set(e, ERR_USAGE, "--words %s: must be uniform, frequency or clusters(K) with K from 2 to 1000", text);
+    } else
+        return err_set(e, ERR_USAGE,
+                       "--words %s: must be uniform, frequency or clusters(K) with K from 2 to 1000", text);
     return 0;
 }
 
@@ -138,7 +143,9 @@ static bool next_word(const char *s, size_t n, size_t *at, size_t *begin, char o
     return letters >= WORD_LETTERS;
 }
 
-static bool is_held(uint64_t number) { return rng_bits(rng_key(0, RNG_DRAW, 0, rng_site("corpus")), number) % PARTS_HELD == 0; }
+static bool is_held(uint64_t number) {
+    return rng_bits(rng_key(0, RNG_DRAW, 0, rng_site("corpus")), number) % PARTS_HELD == 0;
+}
 
 static bool entry_held(const struct spelling *x) { return is_held(x->stem + (1ull << 40)); }
 
@@ -165,14 +172,14 @@ static int cut_sentences(struct corpus *c, const char *path, struct err *e) {
 }
 
 /* Walks the words of a sentence that are near enough to its beginning to be among its tokens, each once. */
-#define EACH_WORD(c, t, i, number, begin, end)                                                                  \
-    size_t end = 0, begin = 0, seen_ = 0;                                                                       \
-    char spelt_[WORD_BYTES];                                                                                    \
-    uint32_t number;                                                                                            \
-    while (seen_++ < (size_t)(c)->how.max_len / 2 &&                                                            \
-           next_word((c)->text.data + (c)->start[i], (c)->size[i], &end, &begin, spelt_))                        \
-        if (number = corpus_find(t, spelt_), (t)->entry[number].last != (uint32_t)i + 1 &&                             \
-                                          ((t)->entry[number].last = (uint32_t)i + 1))
+#define EACH_WORD(c, t, i, number, begin, end)                                                               \
+    size_t end = 0, begin = 0, seen_ = 0;                                                                    \
+    char spelt_[WORD_BYTES];                                                                                 \
+    uint32_t number;                                                                                         \
+    while (seen_++ < (size_t)(c)->how.max_len / 2 &&                                                         \
+           next_word((c)->text.data + (c)->start[i], (c)->size[i], &end, &begin, spelt_))                    \
+        if (number = corpus_find(t, spelt_),                                                                 \
+            (t)->entry[number].last != (uint32_t)i + 1 && ((t)->entry[number].last = (uint32_t)i + 1))
 
 /* How many sentences of its own each word has: held ones, or the others. */
 static void count_words(struct corpus *c, struct spellings *t) {
@@ -183,7 +190,8 @@ static void count_words(struct corpus *c, struct spellings *t) {
         EACH_WORD(c, t, i, w, begin, end) {
             struct spelling *x = &t->entry[w];
             if (!x->stem) {
-                const sb_symbol *s = sb_stemmer_stem(stemmer, (const sb_symbol *)x->text, (int)strlen(x->text));
+                const sb_symbol *s = sb_stemmer_stem(stemmer, (const sb_symbol *)x->text,
+                                                     (int)strlen(x->text));
                 x->stem = corpus_find(&stems, (const char *)s) + 1;
             }
             x->count += entry_held(x) == is_held(i);
@@ -196,7 +204,8 @@ static void count_words(struct corpus *c, struct spellings *t) {
 
 /* Rows that one word may have to give. */
 static uint32_t rows_needed(const struct corpus_how *how) {
-    return (uint32_t)((how->support + how->least - 1) / how->least + (how->query + how->least - 1) / how->least);
+    return (uint32_t)((how->support + how->least - 1) / how->least +
+                      (how->query + how->least - 1) / how->least);
 }
 
 static void keep_words(struct corpus *c, struct spellings *t) {
@@ -209,7 +218,8 @@ static void keep_words(struct corpus *c, struct spellings *t) {
         for (size_t i = 0; i < t->count; i++) {
             struct spelling *x = &t->entry[i];
             if (entry_held(x) != held || x->count < need || (size_t)x->count * TOO_COMMON > all) continue;
-            c->word[n++] = (struct word){ .text = xstrdup(x->text), .stem = x->stem, .first = at, .held = held };
+            c->word[n++] =
+                (struct word){ .text = xstrdup(x->text), .stem = x->stem, .first = at, .held = held };
             x->kept = (uint32_t)n;
             at += x->count;
             c->words[held]++;
@@ -223,7 +233,8 @@ static void keep_words(struct corpus *c, struct spellings *t) {
         EACH_WORD(c, t, i, w, begin, end) {
             struct word *x = t->entry[w].kept ? &c->word[t->entry[w].kept - 1] : NULL;
             if (x && x->held == is_held(i))
-                c->place[x->first + x->count++] = (struct place){ (uint32_t)i, (uint32_t)begin, (uint32_t)(end - begin) };
+                c->place[x->first + x->count++] = (struct place){ (uint32_t)i, (uint32_t)begin,
+                                                                  (uint32_t)(end - begin) };
         }
     }
 }
@@ -231,9 +242,11 @@ static void keep_words(struct corpus *c, struct spellings *t) {
 /* ---- clusters ---- */
 
 /* A word's vector: the mean of its pieces' embeddings, of length 1. */
-static void vector_of(const struct corpus *c, const struct model *m, const char *text, const real *table, float *out) {
+static void vector_of(const struct corpus *c, const struct model *m, const char *text, const real *table,
+                      float *out) {
     int32_t *ids = NULL;
-    size_t room = 0, n = tokenizer_ids(c->tokenizer, text, strlen(text), &ids, &room), d = (size_t)m->arch.width;
+    size_t room = 0, n = tokenizer_ids(c->tokenizer, text, strlen(text), &ids, &room),
+           d = (size_t)m->arch.width;
     double sum = 0;
     memset(out, 0, d * sizeof *out);
     for (size_t i = 0; i < n; i++)
@@ -313,11 +326,12 @@ static void possible(const struct corpus *c, int held, char out[32]) {
 static int check_size(const struct corpus *c, const char *path, struct err *e) {
     for (int held = 0; held < 2; held++)
         if (c->stems[held] < (size_t)c->how.most)
-            return err_set(e, ERR_INPUT,
-                           "%s: too small: of %zu sentences, %zu distinct words%s have the %u that an episode of %d + %d rows "
-                           "takes of each, and %d are needed; give a larger corpus, fewer rows or fewer --ways",
-                           path, c->sentences, c->stems[held], held ? " that are held out" : "", rows_needed(&c->how),
-                           c->how.support, c->how.query, c->how.most);
+            return err_set(
+                e, ERR_INPUT,
+                "%s: too small: of %zu sentences, %zu distinct words%s have the %u that an episode of %d + "
+                "%d rows takes of each, and %d are needed; give a larger corpus, fewer rows or fewer --ways",
+                path, c->sentences, c->stems[held], held ? " that are held out" : "", rows_needed(&c->how),
+                c->how.support, c->how.query, c->how.most);
     return 0;
 }
 
@@ -325,19 +339,23 @@ static void write_report(struct corpus *c, const char *path) {
     char train[32], held[32];
     possible(c, 0, train);
     possible(c, 1, held);
-    c->report = xprintf("%s: %zu sentences; %zu words of %zu stems to train on, %s choices of %d of them; held out: %zu words "
-                        "of %zu stems, %s choices",
-                        path, c->sentences, c->words[0], c->stems[0], train, c->how.most, c->words[1], c->stems[1], held);
+    c->report = xprintf("%s: %zu sentences; %zu words of %zu stems to train on, %s choices of %d of them; "
+                        "held out: %zu words of %zu stems, %s choices",
+                        path, c->sentences, c->words[0], c->stems[0], train, c->how.most, c->words[1],
+                        c->stems[1], held);
 }
 
-struct corpus *corpus_open(const char *path, const struct corpus_how *how, const struct model *m, struct err *e) {
+struct corpus *corpus_open(const char *path, const struct corpus_how *how, const struct model *m,
+                           struct err *e) {
     struct corpus *c = xcalloc(1, sizeof *c);
     struct spellings words = { 0 };
     c->how = *how;
     c->tokenizer = m->tokenizer;
-    int rc = m->tokenizer ? 0 : err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", m->folder);
+    int rc = m->tokenizer ? 0
+                          : err_set(e, ERR_INPUT, "%s: has no tokenizer, so no text can be read", m->folder);
     if (!rc && !(c->mask = mask_of(m->tokenizer)))
-        rc = err_set(e, ERR_INPUT, "%s: has no mask token ([MASK], <mask>, <extra_id_0>) for episodes of masked words",
+        rc = err_set(e, ERR_INPUT,
+                     "%s: has no mask token ([MASK], <mask>, <extra_id_0>) for episodes of masked words",
                      m->folder);
     if (!rc) rc = file_read(path, CORPUS_BYTES, &c->text, e);
     if (!rc) rc = cut_sentences(c, path, e);
@@ -422,8 +440,8 @@ static bool has_word(const struct word *w, const struct corpus *c, uint32_t sent
     return low < w->count && p[low].sentence == sentence;
 }
 
-/* How strict the sentences of an episode are kept apart: none has two of its words; none is taken twice; or, which always
- * goes, none is taken twice for one word. */
+/* How strict the sentences of an episode are kept apart: none has two of its words; none is taken twice; or,
+ * which always goes, none is taken twice for one word. */
 enum apart { APART_WORDS, APART_ROWS, APART_OWN };
 
 static bool corpus_fits(const struct word_draw *d, int k, const struct place *p,
@@ -439,7 +457,8 @@ static bool corpus_fits(const struct word_draw *d, int k, const struct place *p,
 }
 
 /* Another sentence of word k: drawn, else the next that fits. */
-static const struct place *draw_place(struct word_draw *d, int k, const struct place *const *taken, int n, enum apart apart) {
+static const struct place *draw_place(struct word_draw *d, int k, const struct place *const *taken, int n,
+                                      enum apart apart) {
     const struct place *of = d->c->place + d->word[k]->first;
     uint32_t count = d->word[k]->count;
     for (int tries = 0; tries < TRIES; tries++) {
@@ -467,7 +486,8 @@ static void corpus_encode_row(const struct corpus *c, const struct place *p, str
     buf_add(&b, s, p->at);
     buf_puts(&b, c->mask);
     buf_add(&b, s + p->at + p->bytes, c->size[p->sentence] - p->at - p->bytes);
-    if (tokenizer_encode(c->tokenizer, buf_text(&b), b.size, NULL, 0, (size_t)c->how.max_len, out, &e)) BUG("%s", e.text);
+    if (tokenizer_encode(c->tokenizer, buf_text(&b), b.size, NULL, 0, (size_t)c->how.max_len, out, &e))
+        BUG("%s", e.text);
     buf_release(&b);
 }
 

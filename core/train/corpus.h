@@ -1,8 +1,9 @@
-/* A corpus of sentences as a source of episodes without labels (SMLMT, Bansal et al. 2020): a few words are drawn, of
- * each some sentences, in which the word is masked; the class of a row is which word it was.
+/* A corpus of sentences as a source of episodes without labels (SMLMT, Bansal et al. 2020): a few words are
+ * drawn, of each some sentences, in which the word is masked; the class of a row is which word it was.
  *
- * One sentence a line.  Words are runs of letters, told apart in lower case; those of an episode have distinct stems.  A
- * fifth of the stems and a fifth of the sentences are held out: held episodes have only these, others none of them. */
+ * One sentence a line.  Words are runs of letters, told apart in lower case; those of an episode have
+ * distinct stems.  A fifth of the stems and a fifth of the sentences are held out: held episodes have only
+ * these, others none of them. */
 #ifndef CORE_TRAIN_CORPUS_H
 #define CORE_TRAIN_CORPUS_H
 
@@ -10,9 +11,9 @@
 #include "core/model/model.h"
 
 enum corpus_rule {
-    CORPUS_UNIFORM,   /* each word alike */
+    CORPUS_UNIFORM, /* each word alike */
     CORPUS_FREQUENCY, /* by the logarithm of how often it occurs */
-    CORPUS_CLUSTERS,  /* all words of an episode from one cluster of their embeddings, which makes it harder */
+    CORPUS_CLUSTERS, /* all words of an episode from one cluster of their embeddings, which makes it harder */
 };
 struct corpus_how {
     enum corpus_rule rule;
@@ -28,7 +29,8 @@ int corpus_words(const char *text, struct corpus_how *how, struct err *e);
 
 struct corpus;
 /* ERR_INPUT, naming the file: no UTF-8, too small for so many words, or a model without a mask token. */
-struct corpus *corpus_open(const char *path, const struct corpus_how *how, const struct model *m, struct err *e);
+struct corpus *corpus_open(const char *path, const struct corpus_how *how, const struct model *m,
+                           struct err *e);
 void corpus_free(struct corpus *c);
 /* "10,000 sentences, 312 words of 280 stems for training, …": what there is; a line. */
 const char *corpus_report(const struct corpus *c);
@@ -39,8 +41,9 @@ struct corpus_row {
     int label;
     struct encoded tokens;
 };
-/* How many words the episode has; its rows, support+query of them, into row: how many of the support and of the query
- * each word has is as even as it goes, and they take turns.  A pure function of the key.  Any thread. */
+/* How many words the episode has; its rows, support+query of them, into row: how many of the support and of
+ * the query each word has is as even as it goes, and they take turns.  A pure function of the key.  Any
+ * thread. */
 int corpus_draw(const struct corpus *c, bool held, struct rng_key key, struct corpus_row *row);
 
 #endif

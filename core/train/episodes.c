@@ -59,16 +59,19 @@ struct fewest {
     int classes;
 };
 
-/* Refuses a split with too few rows for an episode; names a support and query that all splits have rows for. */
+/* Refuses a split with too few rows for an episode; names a support and query that all splits have rows
+ * for. */
 static int check_fewest(const struct regime *r, const struct fewest *f, struct err *e) {
     if (!f->split || f->split->rows >= r->support + r->query) return 0;
     int batches = regime_batches(r), rows = f->split->rows;
-    int batch = (int)((double)rows * r->support / (r->support + r->query) / batches), left = rows - batch * batches;
+    int batch = (int)((double)rows * r->support / (r->support + r->query) / batches),
+        left = rows - batch * batches;
     char hint[120] = "take a task with more rows";
     if (batch >= f->classes && left > 0)
-        snprintf(hint, sizeof hint, "set support and query in --regime, as 'meta(support=%d, query=%d)'", batch * batches,
-                 left < r->query ? left : r->query);
-    return err_set(e, ERR_INPUT, "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query; %s",
+        snprintf(hint, sizeof hint, "set support and query in --regime, as 'meta(support=%d, query=%d)'",
+                 batch * batches, left < r->query ? left : r->query);
+    return err_set(e, ERR_INPUT,
+                   "%s: has %d labelled rows, fewer than the %d + %d of an episode's support and query; %s",
                    f->split->path, rows, r->support, r->query, hint);
 }
 
@@ -76,24 +79,30 @@ static int check_split(const struct regime *r, int classes, const struct split_f
     int batch = r->support / regime_batches(r);
     if (x->empty) {
         char *name = text_visible(x->empty, strlen(x->empty));
-        err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no row, and an episode has rows of each", x->path, name);
+        err_set(e, ERR_INPUT, "%s: class \"%.80s\" has no row, and an episode has rows of each", x->path,
+                name);
         free(name);
         return e->code;
     }
     if (classes > batch)
-        return err_set(e, ERR_INPUT, "%s: has %d classes, and the first batch of an episode's support %d rows (%d in %d "
-                                     "batches): it needs one of each; raise support or take fewer inner steps",
+        return err_set(e, ERR_INPUT,
+                       "%s: has %d classes, and the first batch of an episode's support %d rows (%d in %d "
+                       "batches): it needs one of each; raise support or take fewer inner steps",
                        x->path, classes, batch, r->support, regime_batches(r));
     return 0;
 }
 
-static int check_task(const struct regime *r, const struct config_rows_facts *t, struct fewest *f, struct err *e) {
+static int check_task(const struct regime *r, const struct config_rows_facts *t, struct fewest *f,
+                      struct err *e) {
     if (t->gold != DATA_CLASSES)
-        return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name, task_kind_name(t->gold));
-    if (t->classes == 1) return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
+        return err_set(e, ERR_USAGE, "%s: has %s, and episodes are of classes", t->name,
+                       task_kind_name(t->gold));
+    if (t->classes == 1)
+        return err_set(e, ERR_INPUT, "%s: has one class: there is nothing to tell apart", t->name);
     if (!t->dev)
-        return err_set(e, ERR_USAGE, "%s: has no dev rows, of which held-out episodes are made; --split 20%% holds some out",
-                       t->name);
+        return err_set(
+            e, ERR_USAGE,
+            "%s: has no dev rows, of which held-out episodes are made; --split 20%% holds some out", t->name);
     if (t->classes > f->classes) f->classes = t->classes;
     for (int held = 0; held < 2 && t->classes; held++) {
         const struct split_facts *x = &t->split[held];
@@ -104,20 +113,25 @@ static int check_task(const struct regime *r, const struct config_rows_facts *t,
 }
 
 /* How episodes of a corpus are made. */
-static int read_how(const struct run_config *c, const struct regime *r, struct corpus_how *how, struct err *e) {
+static int read_how(const struct run_config *c, const struct regime *r, struct corpus_how *how,
+                    struct err *e) {
     int batch = r->support / regime_batches(r);
-    *how = (struct corpus_how){ .support = r->support, .query = r->query, .max_len = c->max_len, .seed = c->seed };
+    *how = (struct corpus_how){
+        .support = r->support, .query = r->query, .max_len = c->max_len, .seed = c->seed
+    };
     if (corpus_ways(c->ways ? c->ways : "2-5", &how->least, &how->most, e) ||
         corpus_words(c->words ? c->words : "uniform", how, e))
         return e->code;
     if (how->most > batch)
-        return err_set(e, ERR_USAGE, "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
-                                     "words; raise support or take fewer inner steps",
+        return err_set(e, ERR_USAGE,
+                       "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
+                       "words; raise support or take fewer inner steps",
                        c->ways ? c->ways : "2-5", batch, how->most);
     return 0;
 }
 
-int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of, int tasks, struct err *e) {
+int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of,
+                 int tasks, struct err *e) {
     struct fewest fewest = { 0 };
     struct corpus_how how;
     const char *file;
@@ -128,10 +142,11 @@ int episodes_fit(const struct run_config *c, const struct regime *r, const struc
 }
 
 static void add_task(struct episodes *s, int i, const struct task *t) {
-    for (int held = 0; held < 2; held++) list_classes(&s->list[held][i], held ? &t->dev[0] : &t->train, t->classes);
+    for (int held = 0; held < 2; held++)
+        list_classes(&s->list[held][i], held ? &t->dev[0] : &t->train, t->classes);
     s->share[i] = (i ? s->share[i - 1] : 0) + sqrt((double)t->train.rows);
-    buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name, t->classes,
-               t->train.rows, t->dev[0].rows);
+    buf_printf(&s->report, "%s: episodes of %d classes, %zu rows to train on, %zu held out\n", t->name,
+               t->classes, t->train.rows, t->dev[0].rows);
 }
 
 static int open_corpus(struct episodes *s, const struct run_config *c, const struct model *m, struct err *e) {
@@ -198,7 +213,8 @@ void episodes_room_release(struct episodes_room *r) {
 }
 
 static void episodes_make_room(const struct episodes *s, struct episodes_room *m) {
-    size_t rows = (size_t)s->regime.support + (size_t)s->regime.query, batches = (size_t)regime_batches(&s->regime);
+    size_t rows = (size_t)s->regime.support + (size_t)s->regime.query,
+           batches = (size_t)regime_batches(&s->regime);
     if (m->rows) return;
     m->rows = rows;
     m->episode.start = xcalloc(batches + 2, sizeof *m->episode.start);
@@ -249,12 +265,14 @@ static void pick(const struct class_list *l, int class, int n, struct rng_key ke
     for (int i = 0; i < n; i++) out[i] = l->row[l->start[class] + out[i]];
 }
 
-static void draw_labelled(const struct episodes *s, const struct class_list *l, uint64_t number, struct episodes_room *m) {
+static void draw_labelled(const struct episodes *s, const struct class_list *l, uint64_t number,
+                          struct episodes_room *m) {
     int classes = l->classes, most = s->regime.support + s->regime.query;
     struct episode_row *row = m->episode.row;
     GROW(m->count, m->counts, 4 * classes);
     GROW(m->pick, m->picks, classes * most);
-    int *left = m->count, *support = left + classes, *query = support + classes, *taken = query + classes, at = 0;
+    int *left = m->count, *support = left + classes, *query = support + classes, *taken = query + classes,
+        at = 0;
     for (int k = 0; k < classes; k++) left[k] = (int)(l->start[k + 1] - l->start[k]);
     share_out(s->regime.support, classes, left, support);
     share_out(s->regime.query, classes, left, query);
@@ -266,7 +284,8 @@ static void draw_labelled(const struct episodes *s, const struct class_list *l, 
         for (int end = of_query ? most : s->regime.support; at < end;)
             for (int k = 0; k < classes && at < end; k++) {
                 if (taken[k] == support[k] + (of_query ? query[k] : 0)) continue;
-                row[at++] = (struct episode_row){ l->data, m->pick[(size_t)k * (size_t)most + (size_t)taken[k]++], k };
+                row[at++] = (struct episode_row){ l->data,
+                                                  m->pick[(size_t)k * (size_t)most + (size_t)taken[k]++], k };
             }
     episodes_cut(s, &m->episode, classes);
 }
@@ -296,7 +315,8 @@ static void draw_corpus(const struct episodes *s, bool held, uint64_t number, st
     episodes_cut(s, &m->episode, classes);
 }
 
-const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number, struct episodes_room *room) {
+const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number,
+                                    struct episodes_room *room) {
     uint64_t n = 2 * number + held; /* held ones are numbered apart */
     struct rng_key key = rng_key(s->seed, RNG_DRAW, n, rng_site("episode"));
     episodes_make_room(s, room);

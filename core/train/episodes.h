@@ -1,9 +1,9 @@
 /* Where a run's episodes come from: labelled tasks, a corpus of sentences (corpus.h), or both.
  *
- * An episode of a task has all its classes: its first `support` rows are cut into batches, of which each class has as
- * many as it goes; the query has other rows.  Held-out episodes are made of the task's dev rows.  Which task: by the
- * square root of its rows.  Episode number n is a function of the seed and n alone.  After opening it is only read, by
- * any thread. */
+ * An episode of a task has all its classes: its first `support` rows are cut into batches, of which each
+ * class has as many as it goes; the query has other rows.  Held-out episodes are made of the task's dev rows.
+ * Which task: by the square root of its rows.  Episode number n is a function of the seed and n alone.  After
+ * opening it is only read, by any thread. */
 #ifndef CORE_TRAIN_EPISODES_H
 #define CORE_TRAIN_EPISODES_H
 
@@ -14,10 +14,11 @@ enum { EPISODES_HELD = 64 }; /* held-out ones that a run is measured by */
 
 struct episodes;
 struct config_rows_facts;
-/* Refuses examples and options that make no episodes, as far as that is known without the examples: scores or texts, one
- * class, a class without examples, no validation examples, fewer of them than support and query, more classes or words than
- * the first batch of the support has examples. */
-int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of, int tasks, struct err *e);
+/* Refuses examples and options that make no episodes, as far as that is known without the examples: scores or
+ * texts, one class, a class without examples, no validation examples, fewer of them than support and query,
+ * more classes or words than the first batch of the support has examples. */
+int episodes_fit(const struct run_config *c, const struct regime *r, const struct config_rows_facts *of,
+                 int tasks, struct err *e);
 /* Of a completed config.  What episodes_fit and corpus_open refuse is refused. */
 struct episodes *episodes_open(const struct run_config *c, const struct regime *r, const struct model *m,
                                const struct run_tasks *tasks, struct err *e);
@@ -38,6 +39,7 @@ struct episodes_room {
     size_t rows, ids, picks, counts;
 };
 void episodes_room_release(struct episodes_room *r);
-const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number, struct episodes_room *room);
+const struct episode *episodes_draw(const struct episodes *s, bool held, uint64_t number,
+                                    struct episodes_room *room);
 
 #endif

@@ -10,8 +10,8 @@
 #include "core/train/regime.h"
 #include "core/train/stages.h"
 
-/* Fitted: the share of a matrix product's rate that a whole step comes to; bytes that a trained value takes (itself, its
- * gradients, the optimiser's means); what a gate takes of a step. */
+/* Fitted: the share of a matrix product's rate that a whole step comes to; bytes that a trained value takes
+ * (itself, its gradients, the optimiser's means); what a gate takes of a step. */
 static const double rate_share = 0.7, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
 
 struct rate_asked {
@@ -36,11 +36,13 @@ double estimate_rate(struct crew *c, double seconds) {
 }
 
 double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops) {
-    static const double own_layers = 3, own_width = 128, own_inner = 512, fixed = 0.17 /* of its time is no product */, rate = 100;
+    static const double own_layers = 3, own_width = 128, own_inner = 512,
+                        fixed = 0.17 /* of its time is no product */, rate = 100;
     if (!a || !(gflops > 0)) return 0;
     double d = a->width, own = own_layers * (8 * own_width * own_width + 4 * own_width * own_inner);
     double layer = 8 * d * a->heads * a->head_width + (a->gated ? 6 : 4) * d * a->inner;
-    double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own, together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
+    double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own,
+           together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
     return seconds * (fixed + (1 - fixed) * work) * rate / (gflops * together);
 }
 
@@ -60,8 +62,8 @@ static struct row_work estimate_row(const struct estimate_of *x) {
     };
 }
 
-/* The lowest layer of a stack that a gradient comes down to: its first one with something that trains; the number of
- * layers where none has. */
+/* The lowest layer of a stack that a gradient comes down to: its first one with something that trains; the
+ * number of layers where none has. */
 static int lowest_trained(const struct plan *p, int stack, int layers) {
     int lowest = layers;
     for (int i = 0; i < p->tensors; i++) {
@@ -78,9 +80,11 @@ static int lowest_trained(const struct plan *p, int stack, int layers) {
 static double step_work(const struct estimate_of *x) {
     const struct row_work w = estimate_row(x);
     int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
-    int low = lowest_trained(x->p, STACK_ENCODER, encoder), low_decoder = lowest_trained(x->p, STACK_DECODER, decoder);
+    int low = lowest_trained(x->p, STACK_ENCODER, encoder),
+        low_decoder = lowest_trained(x->p, STACK_DECODER, decoder);
     if (low < encoder) low_decoder = 0; /* the encoder's gradient comes through all of the decoder */
-    double work = w.encoder * (2 * encoder - low) + w.decoder * (2 * decoder - low_decoder) + w.logits * (decoder ? 2 : 0);
+    double work = w.encoder * (2 * encoder - low) + w.decoder * (2 * decoder - low_decoder) +
+                  w.logits * (decoder ? 2 : 0);
     for (int i = 0; i < x->p->tensors; i++) { /* gradients of whole matrices, and what a module's own cost */
         const struct plan_tensor *t = &x->p->tensor[i];
         bool looked_up = t->rows > 4 * x->a->inner; /* embeddings are no product */
@@ -104,27 +108,32 @@ static double estimate_evaluations(const struct run_config *c, double steps, siz
 }
 
 /* Values that one token of a layer leaves for the way back. */
-static double kept_of_token(const struct arch *a) { return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner; }
+static double kept_of_token(const struct arch *a) {
+    return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner;
+}
 
 /* Values that a mask is learned for: each trains, and so does its gate. */
 static double values_masked(const struct plan *p) {
     double values = 0;
     for (int i = 0; masked_has_gates(&p->method) && i < p->tensors; i++)
-        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_W) values += (double)p->tensor[i].count;
+        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_W)
+            values += (double)p->tensor[i].count;
     return values;
 }
 
 /* What trains, its gradients and means; more where masks are learned. */
 static double bytes_trained(const struct plan *p, double workers) {
     double masked = values_masked(p);
-    return trained_bytes * ((double)p->trained - 2 * masked) + masked * masked_bytes(&p->method, (int)workers);
+    return trained_bytes * ((double)p->trained - 2 * masked) +
+           masked * masked_bytes(&p->method, (int)workers);
 }
 
 static double estimate_bytes(const struct estimate_of *x) {
     const struct run_config *c = x->c;
     int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
     int low = lowest_trained(x->p, STACK_ENCODER, encoder);
-    double parts = fmax(1, (double)c->shards * c->accumulate), rows = ceil(c->batch / parts), workers = fmin(x->workers, c->shards);
+    double parts = fmax(1, (double)c->shards * c->accumulate), rows = ceil(c->batch / parts),
+           workers = fmin(x->workers, c->shards);
     double kept = kept_of_token(x->a) * (x->tokens * (encoder - low) + x->targets * decoder);
     kept += 3.0 * x->targets * (decoder ? x->a->vocabulary : 0);
     return model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
@@ -133,15 +142,18 @@ static double estimate_bytes(const struct estimate_of *x) {
 bool estimate_run(const struct estimate_of *of, struct estimate *out) {
     const struct run_config *c = of->c;
     struct estimate_of all = *of, *x = &all;
-    if (of->tokens > 0) all.tokens += method_rows(&of->p->method); /* a prompt's rows are walked as a text's tokens are */
+    if (of->tokens > 0)
+        all.tokens += method_rows(&of->p->method); /* a prompt's rows are walked as a text's tokens are */
     *out = (struct estimate){ NAN, NAN, NAN };
     if (config_is_meta(c) || config_is_staged(c) || !(x->tokens > 0) || !x->train_rows) return false;
     double steps = (double)config_steps(c, x->train_rows);
-    double dev = (double)(c->eval_rows > 0 && (size_t)c->eval_rows < x->dev_rows ? (size_t)c->eval_rows : x->dev_rows);
+    double dev = (double)(c->eval_rows > 0 && (size_t)c->eval_rows < x->dev_rows ? (size_t)c->eval_rows
+                                                                                 : x->dev_rows);
     out->bytes = estimate_bytes(x);
     if (!(x->gflops > 0)) return true;
     double rate = 1e9 * x->gflops * rate_share * fmin(x->workers, c->shards);
     out->step_seconds = step_work(x) * c->batch / rate + gate_seconds * values_masked(x->p);
-    out->seconds = steps * out->step_seconds + estimate_evaluations(c, steps, x->train_rows) * dev * eval_work(x) / rate;
+    out->seconds = steps * out->step_seconds +
+                   estimate_evaluations(c, steps, x->train_rows) * dev * eval_work(x) / rate;
     return true;
 }

@@ -1,5 +1,5 @@
-/* What a run is likely to take, told before it has begun: a model of costs over what it multiplies and keeps, with two
- * numbers that were fitted to runs (estimate.c).  It knows no other program on the machine. */
+/* What a run is likely to take, told before it has begun: a model of costs over what it multiplies and keeps,
+ * with two numbers that were fitted to runs (estimate.c).  It knows no other program on the machine. */
 #ifndef CORE_TRAIN_ESTIMATE_H
 #define CORE_TRAIN_ESTIMATE_H
 
@@ -20,8 +20,8 @@ struct estimate_of {
 /* GF/s of one of the crew's workers while all of them multiply for about `seconds`. */
 double estimate_rate(struct crew *c, double seconds);
 
-/* Scales the seconds that something takes with petri's own model on one core of 100 GF/s to another model and so many workers of
- * `gflops` each; 0 where the machine is not measured (gflops 0) or there is no model. */
+/* Scales the seconds that something takes with petri's own model on one core of 100 GF/s to another model and
+ * so many workers of `gflops` each; 0 where the machine is not measured (gflops 0) or there is no model. */
 double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops);
 
 struct estimate {

@@ -18,7 +18,8 @@ int64_t evaluation_every(const struct run *r) {
 }
 
 bool evaluation_due(const struct run *r) {
-    if ((!r->splits && !r->meta) || (!r->step && !r->zero && !r->meta) || r->evaluated == r->step) return false;
+    if ((!r->splits && !r->meta) || (!r->step && !r->zero && !r->meta) || r->evaluated == r->step)
+        return false;
     if (run_is_done(r) || !r->step || stage_is_over(r)) return true;
     return r->step % evaluation_every(r) == 0;
 }
@@ -51,10 +52,12 @@ struct unit_place {
 static struct unit_place evaluate_place_of(const struct run *r, int index) {
     if (r->testing) return (struct unit_place){ SPLIT_TEST, index };
     int split = 0, splits = r->evaluating ? r->splits : 0;
-    while (split < splits && index >= split_units(r, &r->split[split])) index -= split_units(r, &r->split[split++]);
+    while (split < splits && index >= split_units(r, &r->split[split]))
+        index -= split_units(r, &r->split[split++]);
     if (split < splits) return (struct unit_place){ split, index };
     int watched = watch_chunks(r);
-    return index < watched ? (struct unit_place){ r->splits, index } : (struct unit_place){ r->splits + 1, index - watched };
+    return index < watched ? (struct unit_place){ r->splits, index }
+                           : (struct unit_place){ r->splits + 1, index - watched };
 }
 
 static struct run_split *split_at(const struct run *r, int split) {
@@ -79,7 +82,8 @@ int64_t evaluation_rows(const struct run *r, int index) {
 static bool evaluate_score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
     struct attach *a = run_attach(r, w);
     const real *params = r->kept ? r->kept : r->params, *made = r->kept ? r->kept_made : r->made;
-    if (r->masking) return masked_scoring_chunk(&s->masked, unit, w->tape, w->arena, a, r->m, params, made, bad);
+    if (r->masking)
+        return masked_scoring_chunk(&s->masked, unit, w->tape, w->arena, a, r->m, params, made, bad);
     if (r->text) return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, made, bad);
     return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, params, made, bad);
 }
@@ -109,8 +113,8 @@ static void evaluate_add_metric(struct event *e, const char *name, struct metric
 }
 
 /* The metrics that a task of this kind has, "best"'s own first. */
-static void add_metrics(struct event *e, const struct run *r, const struct run_task *of, const struct metrics *m,
-                        const struct metric_value *tokens) {
+static void add_metrics(struct event *e, const struct run *r, const struct run_task *of,
+                        const struct metrics *m, const struct metric_value *tokens) {
     evaluate_add_metric(e, metric_name(of->metric), m->value[of->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
         if (id != (int)of->metric && metrics_have(m, (enum metric_id)id, of->task->gold))
@@ -130,10 +134,11 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
     const struct dataset *d = test ? &of->task->test : &of->task->dev[s->dev];
     char rows[160];
     if (test)
-        snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows, r->kept ? "best checkpoint," : "values of",
-                 (long long)(r->kept ? r->kept_step : r->step));
+        snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows,
+                 r->kept ? "best checkpoint," : "values of", (long long)(r->kept ? r->kept_step : r->step));
     else if (d->split_rows > d->rows)
-        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows, d->split_rows);
+        snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows,
+                 d->split_rows);
     else snprintf(rows, sizeof rows, "%s %zu", of->task->dev_name[s->dev], d->rows);
     struct event e = { .kind = EVENT_EVALUATION,
                        .task = run_is_single(r) ? NULL : of->name,
@@ -202,7 +207,8 @@ static bool evaluate_all_finite(struct run *r) {
     if (r->bad_chunk < 0) return true;
     snprintf(r->failure, sizeof r->failure,
              "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
-             r->testing ? "test" : "dev", (unsigned long long)r->bad_row + 1, r->text ? " or of one beside it" : "");
+             r->testing ? "test" : "dev", (unsigned long long)r->bad_row + 1,
+             r->text ? " or of one beside it" : "");
     return false;
 }
 

@@ -1,4 +1,5 @@
-/* The test splits: scored once, when all steps are done, with the values that the run keeps; they decide nothing. */
+/* The test splits: scored once, when all steps are done, with the values that the run keeps; they decide
+ * nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -20,15 +20,15 @@ enum run_state {
 const char *run_state_name(enum run_state s);
 
 enum event_kind {
-    EVENT_STATE,      /* state, text: the reason of a failure */
-    EVENT_POINT,      /* one training step: step, loss, lr, grad_norm, tokens, seconds */
+    EVENT_STATE, /* state, text: the reason of a failure */
+    EVENT_POINT, /* one training step: step, loss, lr, grad_norm, tokens, seconds */
     EVENT_EVALUATION, /* step, metrics, split, rows, constant, best; one event a split */
     EVENT_CHECKPOINT, /* step, path, best, sha256 */
-    EVENT_MESSAGE,    /* text: something worth saying once */
-    EVENT_EMBEDDING,  /* step, split, embedding */
-    EVENT_SAMPLE,     /* step, split, samples: the texts given for the same drawn rows */
-    EVENT_SAVING,     /* a checkpoint to go on from is written next: what was told so far is not told again after it, so
-                       * it must be kept for good when the sink returns */
+    EVENT_MESSAGE, /* text: something worth saying once */
+    EVENT_EMBEDDING, /* step, split, embedding */
+    EVENT_SAMPLE, /* step, split, samples: the texts given for the same drawn rows */
+    EVENT_SAVING, /* a checkpoint to go on from is written next: what was told so far is not told again after
+                   * it, so it must be kept for good when the sink returns */
 };
 
 struct dataset;
@@ -40,10 +40,11 @@ struct event_embedding {
     size_t rows;                /* of all, each task's below the other's */
     const real *vector;         /* rows × columns: the mean over a row's tokens */
     int columns, layer;         /* layer: the last one */
-    const real *retrieved;      /* rows × retrieved_columns: what the method's retriever makes of them; NULL */
+    const real *retrieved; /* rows × retrieved_columns: what the method's retriever makes of them; NULL */
     int retrieved_columns;
     uint64_t seed;              /* of the draw */
-    const int32_t *prediction;  /* rows: classes of the row's own task, -1: it has none; NULL: no row has one */
+    const int32_t
+        *prediction; /* rows: classes of the row's own task, -1: it has none; NULL: no row has one */
 };
 
 /* What is given for a row beside what should have been.  NUL-terminated; bytes as in the file and as
@@ -71,8 +72,8 @@ struct event_metric {
 #define LOSS_COMPONENT "loss."
 #define LOSS_OF_TASKS LOSS_COMPONENT "task"
 
-/* A further value of a training step: the loss of a task; of all tasks (task NULL) a component of the loss, without its
- * weight, or a metric of the step, such as the ranks that are left. */
+/* A further value of a training step: the loss of a task; of all tasks (task NULL) a component of the loss,
+ * without its weight, or a metric of the step, such as the ranks that are left. */
 struct event_term {
     const char *task, *name;
     double value;
@@ -93,13 +94,14 @@ struct event {
     double seconds;    /* of training, monotonic, summed over all spans */
     int metrics;
     struct event_metric metric[EVENT_METRICS];
-    const char *task;  /* evaluation, samples, a best checkpoint of its own: of several tasks, which one; NULL: the one there is, or (an
-                        * evaluation without split) their average */
+    const char *task; /* evaluation, samples, a best checkpoint of its own: of several tasks, which one; NULL:
+                       * the one there is, or (an evaluation without split) their average */
     const char *split; /* evaluation: task_split; samples, embedding: of which rows */
     bool decides;      /* evaluation: "best" is of this split, the first */
     bool aside;        /* evaluation: numbers that go with the measure: kept, but not told in a line */
     const char *rows;  /* evaluation: which rows, "dev 256 of 2538 (seed 0)" */
-    int stage;         /* evaluation: the number of a stage before the last, from 1 on; 0: of the last one, or of a run without */
+    int stage; /* evaluation: the number of a stage before the last, from 1 on; 0: of the last one, or of a
+                  run without */
     bool constant;     /* every prediction was the same */
     bool none_valid;   /* no answer named a class */
     bool best;

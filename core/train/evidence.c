@@ -22,7 +22,8 @@ static void drop_ids(json_t *of) {
 static void add_members(const char *config, int64_t parent, struct buf *b) {
     static const char *const members[] = { "start", "starts", "taught_by", "fewshot" };
     struct err ignored = ERR_INIT;
-    if (!strstr(config, "\"start\"") && !strstr(config, "\"taught_by\"") && !strstr(config, "\"fewshot\"")) return;
+    if (!strstr(config, "\"start\"") && !strstr(config, "\"taught_by\"") && !strstr(config, "\"fewshot\""))
+        return;
     json_t *all = json_parse("config", config, strlen(config), &ignored);
     for (size_t i = 0; i < COUNT_OF(members); i++) {
         json_t *v = json_object_get(all, members[i]);

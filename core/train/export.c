@@ -100,8 +100,9 @@ static int write_config(const struct predictor *p, const char *folder, bool half
     json_t *config = json_read(source, CONFIG_BYTES, e);
     int rc = config ? 0 : e->code;
     if (config) {
-        const char *end = p->plan->words ? "ForMaskedLM" : arch_generates(&p->m->arch) ? "ForConditionalGeneration"
-                                                                                       : "ForSequenceClassification";
+        const char *end = p->plan->words                ? "ForMaskedLM"
+                          : arch_generates(&p->m->arch) ? "ForConditionalGeneration"
+                                                        : "ForSequenceClassification";
         char *class = arch_class(&p->m->arch, end);
         json_object_set_new(config, "architectures", json_pack("[s]", class));
         free(class);
@@ -146,7 +147,8 @@ static size_t export_add_head(const struct predictor *p, struct st_write *list) 
                                            { "head.dense.bias", "classifier.dense.bias" },
                                            { "head.weight", "classifier.weight" },
                                            { "head.bias", "classifier.bias" } };
-    bool two = head_tensor(p->plan, parts[0][0]) && !p->m->arch.pooler; /* a BERT's is written as its pooler */
+    bool two = head_tensor(p->plan, parts[0][0]) &&
+               !p->m->arch.pooler; /* a BERT's is written as its pooler */
     size_t n = 0;
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
@@ -183,8 +185,8 @@ static int export_halve(struct st_write *list, size_t n, const char *folder, str
         size_t values = list[i].shape[0] * (list[i].rank > 1 ? list[i].shape[1] : 1);
         real bad;
         if (!st_fits_half(list[i].data, values, &bad))
-            return err_set(e, ERR_USAGE, "%s: %s holds %g, which F16 cannot (65504 at most); write it as F32", folder, list[i].name,
-                           (double)bad);
+            return err_set(e, ERR_USAGE, "%s: %s holds %g, which F16 cannot (65504 at most); write it as F32",
+                           folder, list[i].name, (double)bad);
         list[i].type = ST_F16;
     }
     return 0;
@@ -204,7 +206,8 @@ static const real *values_of(const struct predictor *p, real **merged, int i) {
     return made ? p->params + made->offset : NULL;
 }
 
-static int write_weights(const struct predictor *p, real **merged, const char *folder, bool half, struct err *e) {
+static int write_weights(const struct predictor *p, real **merged, const char *folder, bool half,
+                         struct err *e) {
     const struct model *m = p->m;
     struct st_write *list = xcalloc((size_t)m->tensors + 10, sizeof *list);
     size_t n = 0;
@@ -232,8 +235,8 @@ static int write_weights(const struct predictor *p, real **merged, const char *f
     return rc;
 }
 
-static int fill_folder(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
-                       double *worst, struct err *e) {
+static int fill_folder(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                       struct crew *crew, double *worst, struct err *e) {
     real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
     int rc = attach_merge(p->plan, p->m, p->params, merged, e);
     if (!rc) rc = write_weights(p, merged, folder, half, e);
@@ -245,8 +248,8 @@ static int fill_folder(struct predictor *p, const char *folder, bool half, const
     return rc;
 }
 
-int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
-                     double *worst, struct err *e) {
+int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                     struct crew *crew, double *worst, struct err *e) {
     struct err own = ERR_INIT;
     const char *why;
     double difference = 0;
@@ -255,7 +258,9 @@ int predictor_export(struct predictor *p, const char *folder, bool half, const s
     if (!attach_can_merge(p->plan, &why))
         return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
     if (!classifier_is_usual(&p->plan->method, &p->m->arch))
-        return err_set(e, ERR_USAGE, "cannot be exported as a plain model: the classifier is not the one that its family's class has");
+        return err_set(
+            e, ERR_USAGE,
+            "cannot be exported as a plain model: the classifier is not the one that its family's class has");
     if (file_exists(folder) && !file_is_empty_folder(folder))
         return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
     char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());

@@ -68,14 +68,15 @@ static size_t logit_count(const struct predictor *p, const struct dataset *d) {
     return tokens * (size_t)p->m->arch.vocabulary;
 }
 
-static int logits_of(struct predictor *p, const struct dataset *d, struct crew *crew, double *logits, struct err *e) {
+static int logits_of(struct predictor *p, const struct dataset *d, struct crew *crew, double *logits,
+                     struct err *e) {
     if (!p->text && !p->plan->words) return predictor_run(p, d, crew, NULL, logits, e);
     crew_call(crew, export_compare_read_rows, &(struct logit_reading){ p, d, logits });
     return 0;
 }
 
-int export_compare(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
-                   double *worst, struct err *e) {
+int export_compare(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                   struct crew *crew, double *worst, struct err *e) {
     size_t n = logit_count(p, probe);
     double *a = xmalloc(n * sizeof *a), *b = xmalloc(n * sizeof *b), size = 1;
     struct model *m = model_load(folder, e);

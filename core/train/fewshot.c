@@ -10,7 +10,8 @@
 #include "core/data/leopard.h"
 #include "core/method/carry.h"
 
-static const char *const fewshot_starts[FEWSHOT_STARTS] = { "vote", "worst", "random", "lowest", "mean", "named" };
+static const char *const fewshot_starts[FEWSHOT_STARTS] = { "vote",   "worst", "random",
+                                                            "lowest", "mean",  "named" };
 
 const char *fewshot_start_name(enum fewshot_start s) { return fewshot_starts[s]; }
 
@@ -30,7 +31,8 @@ int fewshot_parse_ks(const char *text, struct fewshot *f, struct err *e) {
     }
     f->ks = good ? n : 0;
     if (good) return 0;
-    return err_set(e, ERR_USAGE, "--k %s: must be up to %d whole numbers from 1 with commas, rising, as 4,16,32", text,
+    return err_set(e, ERR_USAGE,
+                   "--k %s: must be up to %d whole numbers from 1 with commas, rising, as 4,16,32", text,
                    FEWSHOT_KS);
 }
 
@@ -45,7 +47,9 @@ int fewshot_parse_parts(const char *text, unsigned *parts, struct err *e) {
         all |= good ? 1u << i : 0;
     }
     free(copy);
-    if (!good) return err_set(e, ERR_USAGE, "--tune %s: names of row, generator, shared and head, each once, with commas", text);
+    if (!good)
+        return err_set(e, ERR_USAGE,
+                       "--tune %s: names of row, generator, shared and head, each once, with commas", text);
     *parts = all;
     return 0;
 }
@@ -64,7 +68,8 @@ void fewshot_members(const struct fewshot *f, struct buf *b) {
              f->start == FEWSHOT_NAMED ? f->named : fewshot_starts[f->start], f->start == FEWSHOT_NAMED);
     parts_text(f->parts, &parts);
     json_put(b, "tune:%s,stop_loss:%f,usual_stop:%i,per_class:%d,files:%i,other:%i,zero:%i,keep:%i",
-             buf_text(&parts), f->stop_loss, f->usual_stop, f->per_class, f->files, f->other, f->zero, f->keep);
+             buf_text(&parts), f->stop_loss, f->usual_stop, f->per_class, f->files, f->other, f->zero,
+             f->keep);
     buf_release(&parts);
 }
 
@@ -79,7 +84,8 @@ static int read_ks(const json_t *o, struct fewshot *f, struct err *e) {
         if (!good) f->ks = FEWSHOT_KS + 1;
         if (f->ks < FEWSHOT_KS) f->k[f->ks++] = (int)json_integer_value(item);
     }
-    if (f->ks < 1 || f->ks > FEWSHOT_KS) return err_set(e, ERR_INPUT, "%s: \"k\" is no list of numbers", from);
+    if (f->ks < 1 || f->ks > FEWSHOT_KS)
+        return err_set(e, ERR_INPUT, "%s: \"k\" is no list of numbers", from);
     return 0;
 }
 
@@ -115,7 +121,8 @@ int fewshot_from_json(const json_t *o, struct fewshot *f, struct err *e) {
     json_get_bool(o, from, "zero", &f->zero, e);
     json_get_bool(o, from, "keep", &f->keep, e);
     if (e->code) return e->code;
-    if (draws < 1 || draws > FEWSHOT_DRAWS) return err_set(e, ERR_INPUT, "%s: \"draws\" is %lld", from, (long long)draws);
+    if (draws < 1 || draws > FEWSHOT_DRAWS)
+        return err_set(e, ERR_INPUT, "%s: \"draws\" is %lld", from, (long long)draws);
     f->draws = (int)draws;
     f->per_class = per_class < 0 || per_class > 65536 ? 0 : (int)per_class;
     return *tune ? fewshot_parse_parts(tune, &f->parts, e) : 0;
@@ -127,9 +134,11 @@ static int fewshot_compare(const void *a, const void *b) { return *(const int *)
 
 static int too_few(const struct dataset *d, int class, int has, int k, struct err *e) {
     if (!d->classes)
-        return err_set(e, ERR_INPUT, "%s: %d rows to draw from, fewer than the %d of a draw", d->path, has, k);
+        return err_set(e, ERR_INPUT, "%s: %d rows to draw from, fewer than the %d of a draw", d->path, has,
+                       k);
     char *shown = text_visible(d->class_name[class], strlen(d->class_name[class]));
-    err_set(e, ERR_INPUT, "%s: class %.60s has %d rows to draw from, fewer than the %d of a draw", d->path, shown, has, k);
+    err_set(e, ERR_INPUT, "%s: class %.60s has %d rows to draw from, fewer than the %d of a draw", d->path,
+            shown, has, k);
     free(shown);
     return e->code;
 }
@@ -141,7 +150,9 @@ int fewshot_draw(const struct dataset *d, int k, uint64_t seed, int draw, int *p
     rng_permute(rng_key(seed, RNG_DRAW, (uint64_t)draw, rng_site("shots")), order, d->rows);
     for (size_t i = 0; i < d->rows; i++) {
         const struct dataset_row *row = &d->row[order[i]];
-        bool known = d->classes ? row->gold && row->label >= 0 : d->kind == DATA_TEXT ? row->target_text != NULL : row->gold;
+        bool known = d->classes             ? row->gold && row->label >= 0
+                     : d->kind == DATA_TEXT ? row->target_text != NULL
+                                            : row->gold;
         int *of = &count[d->classes && known ? row->label : 0];
         if (known && *of < k) {
             pick[n++] = (int)order[i];
@@ -169,7 +180,8 @@ const struct fewshot_metric *fewshot_metric(const struct fewshot_scores *s, cons
 static bool fewshot_is_of(const struct fewshot_result *x, const char *task,
                           int k) { return x->k == k && !strcmp(x->task, task); }
 
-const struct fewshot_result *fewshot_find(const struct fewshot_results *r, const char *task, int k, int draw) {
+const struct fewshot_result *fewshot_find(const struct fewshot_results *r, const char *task, int k,
+                                          int draw) {
     for (int i = 0; i < r->count; i++)
         if (r->of[i].draw == draw && fewshot_is_of(&r->of[i], task, k)) return &r->of[i];
     return NULL;
@@ -184,15 +196,16 @@ void fewshot_results_release(struct fewshot_results *r) {
     *r = (struct fewshot_results){ 0 };
 }
 
-struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const char *task, int k, const char *metric,
-                                      bool zero) {
+struct fewshot_summary fewshot_sum_up(const struct fewshot_results *r, const char *task, int k,
+                                      const char *metric, bool zero) {
     struct fewshot_summary s = { .majority = NAN };
     double sum = 0, squares = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < r->count; i++) {
             const struct fewshot_result *x = &r->of[i];
             const struct fewshot_scores *scores = zero ? &x->zero : &x->scores;
-            const struct fewshot_metric *m = fewshot_metric(scores, metric), *majority = fewshot_metric(scores, "majority");
+            const struct fewshot_metric *m = fewshot_metric(scores, metric),
+                                        *majority = fewshot_metric(scores, "majority");
             if (!fewshot_is_of(x, task, k)) continue;
             if (majority && !*majority->undefined) s.majority = majority->value;
             if (!m || *m->undefined) continue;
@@ -226,7 +239,8 @@ const char *fewshot_most(const struct fewshot_results *r, const char *task, int 
 
 /* ---- as JSON ---- */
 
-static void vote_json(const struct fewshot_results *r, const char *task, int k, const char *const *known, struct buf *b) {
+static void vote_json(const struct fewshot_results *r, const char *task, int k, const char *const *known,
+                      struct buf *b) {
     int tasks = 0;
     for (int i = 0; i < r->count; i++)
         if (fewshot_is_of(&r->of[i], task, k) && r->of[i].known) tasks = r->of[i].known;
@@ -256,8 +270,8 @@ static void summary_json(const struct fewshot_summary *s, struct buf *b) {
     json_put(b, "mean:%g,sd:%g,n:%d", s->mean, s->sd, s->n);
 }
 
-static void draws_json(const struct fewshot_results *r, const char *task, int k, int draws, const char *metric,
-                       struct buf *b) {
+static void draws_json(const struct fewshot_results *r, const char *task, int k, int draws,
+                       const char *metric, struct buf *b) {
     json_open(b, "draws", '[');
     for (int d = 0; d < draws; d++) {
         const struct fewshot_result *x = fewshot_find(r, task, k, d);
@@ -304,8 +318,8 @@ static void published_json(const char *task, int k, struct buf *b) {
     if (any) buf_putc(b, ']');
 }
 
-static void one_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t, int k,
-                     struct buf *b) {
+static void one_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
+                     int k, struct buf *b) {
     struct fewshot_summary s = fewshot_sum_up(r, t->task, k, t->metric, false);
     if (t->method) json_member_string(b, "task", t->task);
     json_member_int(b, "k", k);
@@ -332,8 +346,8 @@ static void one_json(const struct fewshot_results *r, const struct fewshot *f, c
     if (t->method && f->files) published_json(t->task, k, b);
 }
 
-void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f, const struct fewshot_table *t,
-                          struct buf *b) {
+void fewshot_results_json(const struct fewshot_results *r, const struct fewshot *f,
+                          const struct fewshot_table *t, struct buf *b) {
     for (int i = 0; i < f->ks; i++) {
         json_open(b, NULL, '{');
         one_json(r, f, t, f->k[i], b);

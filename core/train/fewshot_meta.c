@@ -45,7 +45,8 @@ static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct er
     if (!x->plan) return e->code;
     x->params = mem_try(x->plan->trained + 1, sizeof *x->params);
     x->made = mem_try(x->plan->made_size + 1, sizeof *x->made);
-    if (!x->params || !x->made) return err_set(e, ERR_SYSTEM, "no memory for %zu trained values", x->plan->trained);
+    if (!x->params || !x->made)
+        return err_set(e, ERR_SYSTEM, "no memory for %zu trained values", x->plan->trained);
     memset(x->params, 0, x->plan->trained * sizeof *x->params);
     return checkpoint_read(k, x->plan, false, x->params, x->made, NULL, NULL, e);
 }
@@ -133,10 +134,12 @@ static void fewshot_meta_keep_scores(struct fewshot_scores *s, const struct task
 
 const char *fewshot_meta_unkept(const struct fewshot_meta *x) {
     if (!x->m->arch.pooler_absent) return NULL;
-    return "the model folder has no pooler, and behind the one that the run learned a classifier of two maps has no place";
+    return "the model folder has no pooler, and behind the one that the run learned a classifier of two maps "
+           "has no place";
 }
 
-/* The run's method with an ordinary head: the features' first map, then one for all that is linear behind it. */
+/* The run's method with an ordinary head: the features' first map, then one for all that is linear behind
+ * it. */
 static struct method adapted_method(const struct fewshot_meta *x) {
     struct method m = x->plan->method;
     int hidden = m.generated.hidden;
@@ -151,16 +154,19 @@ static const real *head_values(const struct plan *p, const real *params, enum sl
 }
 
 /* Row c: Σ_k w_c[k] F_2[k], and of the biases Σ_k w_c[k] a_2[k] + b_c. */
-static void fold_labels(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, real *w, real *b) {
+static void fold_labels(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, real *w,
+                        real *b) {
     const struct made_head *g = &x->plan->method.generated;
-    const real *f = head_values(x->plan, out->params, SLOT_FEATURE_W2), *a = head_values(x->plan, out->params, SLOT_FEATURE_B2);
+    const real *f = head_values(x->plan, out->params, SLOT_FEATURE_W2),
+               *a = head_values(x->plan, out->params, SLOT_FEATURE_B2);
     double *row = xmalloc((size_t)g->hidden * sizeof *row);
     for (int c = 0; c < classes; c++) {
         const real *label = out->label + (size_t)c * (size_t)g->width;
         double bias = (double)out->label[(size_t)classes * (size_t)g->width + (size_t)c];
         memset(row, 0, (size_t)g->hidden * sizeof *row);
         for (int k = 0; k < g->width; k++) {
-            for (int j = 0; j < g->hidden; j++) row[j] += (double)label[k] * (double)f[(size_t)k * (size_t)g->hidden + (size_t)j];
+            for (int j = 0; j < g->hidden; j++)
+                row[j] += (double)label[k] * (double)f[(size_t)k * (size_t)g->hidden + (size_t)j];
             bias += (double)label[k] * (double)a[k];
         }
         for (int j = 0; j < g->hidden; j++) w[(size_t)c * (size_t)g->hidden + (size_t)j] = (real)row[j];
@@ -169,23 +175,26 @@ static void fold_labels(const struct fewshot_meta *x, const struct meta_adapted 
     free(row);
 }
 
-static void fewshot_meta_take_head(const struct fewshot_meta *x, const struct meta_adapted *out, int classes, struct predictor *p) {
+static void fewshot_meta_take_head(const struct fewshot_meta *x, const struct meta_adapted *out, int classes,
+                                   struct predictor *p) {
     const struct plan *to = predictor_plan(p);
     const struct plan_tensor *w = plan_head(to, 0, SLOT_POOLER_W), *b = plan_head(to, 0, SLOT_POOLER_B);
     real *values = predictor_values(p);
     memcpy(values + w->offset, head_values(x->plan, out->params, SLOT_FEATURE_W1), w->count * sizeof *values);
     memcpy(values + b->offset, head_values(x->plan, out->params, SLOT_FEATURE_B1), b->count * sizeof *values);
-    fold_labels(x, out, classes, values + plan_head(to, 0, SLOT_HEAD_W)->offset, values + plan_head(to, 0, SLOT_HEAD_B)->offset);
+    fold_labels(x, out, classes, values + plan_head(to, 0, SLOT_HEAD_W)->offset,
+                values + plan_head(to, 0, SLOT_HEAD_B)->offset);
 }
 
-static int keep_adapted(const struct fewshot_meta *x, const struct run_config *of, struct fewshot_meta_draw *d,
-                        const struct meta_adapted *out, struct err *e) {
+static int keep_adapted(const struct fewshot_meta *x, const struct run_config *of,
+                        struct fewshot_meta_draw *d, const struct meta_adapted *out, struct err *e) {
     const struct task *t = d->task;
     struct run_config c;
     if (file_make_folder(d->folder, e)) return e->code;
     config_copy(&c, of);
     c.method = adapted_method(x);
-    struct predictor *p = predictor_new(&(struct predictor_parts){ x->m, &c, DATA_CLASSES, t->train.classes, t->class_name }, e);
+    struct predictor *p = predictor_new(
+        &(struct predictor_parts){ x->m, &c, DATA_CLASSES, t->train.classes, t->class_name }, e);
     int rc = p ? 0 : e->code;
     if (!rc) {
         plan_carry_common(predictor_plan(p), predictor_values(p), x->plan, out->params, 0);
@@ -232,7 +241,8 @@ static struct meta rule_of(const struct adapting *j, int draw, int steps) {
 
 static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct meta_bench *on) {
     const struct dataset *shots = &x->task->train, *scored = &x->task->dev[0];
-    int batch = j->how->per_class ? j->how->per_class * shots->classes : j->c->batch, steps = steps_of(j->c, shots, batch);
+    int batch = j->how->per_class ? j->how->per_class * shots->classes : j->c->batch,
+        steps = steps_of(j->c, shots, batch);
     struct fewshot_result *r = x->result;
     struct episode support, query;
     double began = clock_seconds();
@@ -242,7 +252,8 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
     struct meta_adapted out = { .before = before, .after = after };
     lay_shots(&support, shots, steps, batch, rule.seed);
     lay_scored(&query, scored);
-    const struct meta_passes passes = { ((int)shots->rows + batch - 1) / batch, fewshot_stop_loss(j->how, r->k) };
+    const struct meta_passes passes = { ((int)shots->rows + batch - 1) / batch,
+                                        fewshot_stop_loss(j->how, r->k) };
     if (!meta_adapt(&rule, on, j->x->params, &support, &query, &passes, &out)) {
         snprintf(x->failure, sizeof x->failure, "no memory for a draw");
     } else if (!isfinite(out.loss) || !isfinite(out.loss_after)) {
@@ -255,7 +266,8 @@ static void adapt(struct adapting *j, struct fewshot_meta_draw *x, const struct 
         fewshot_meta_keep_scores(&r->scores, x->task, after, out.loss_after);
         if (j->how->zero) fewshot_meta_keep_scores(&r->zero, x->task, before, out.loss_before);
         struct err e = ERR_INIT;
-        if (x->folder && keep_adapted(j->x, j->c, x, &out, &e)) snprintf(x->failure, sizeof x->failure, "%s", e.text);
+        if (x->folder && keep_adapted(j->x, j->c, x, &out, &e))
+            snprintf(x->failure, sizeof x->failure, "%s", e.text);
     }
     fewshot_meta_release(&support);
     fewshot_meta_release(&query);
@@ -286,7 +298,8 @@ static void fewshot_meta_unit(void *self, int index, int worker) {
     size_t lacks = mem_guard(adapt_draw, &x);
     if (!lacks) return;
     arena_drop(at->w.arena);
-    snprintf(x.draw->failure, sizeof x.draw->failure, "out of memory: a block of %zu bytes could not be allocated", lacks);
+    snprintf(x.draw->failure, sizeof x.draw->failure,
+             "out of memory: a block of %zu bytes could not be allocated", lacks);
 }
 
 void fewshot_meta_draws(const struct fewshot_meta *x, const struct run_config *c, const struct fewshot *how,

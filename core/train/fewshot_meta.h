@@ -1,10 +1,10 @@
-/* Draws of a run that was learned over episodes: its inner rule adapts its start to the shots (Bansal et al. 2022).
- * Label vectors are made of four rows a class at most; then plain gradient descent at the run's rates, with a linear
- * warm-up over a tenth of the steps and down to zero, gradients clipped at the run's norm or 1; the last state tells the
- * rows that are scored.
+/* Draws of a run that was learned over episodes: its inner rule adapts its start to the shots (Bansal et al.
+ * 2022). Label vectors are made of four rows a class at most; then plain gradient descent at the run's rates,
+ * with a linear warm-up over a tenth of the steps and down to zero, gradients clipped at the run's norm or 1;
+ * the last state tells the rows that are scored.
  *
- * What a draw came to is kept as a checkpoint like any other: the class of a row is W_c (F_2 tanh(F_1 p + a_1) + a_2) + b_c,
- * which is a classifier of two maps, (W F_2) tanh(F_1 p + a_1) + (W a_2 + b). */
+ * What a draw came to is kept as a checkpoint like any other: the class of a row is W_c (F_2 tanh(F_1 p +
+ * a_1) + a_2) + b_c, which is a classifier of two maps, (W F_2) tanh(F_1 p + a_1) + (W a_2 + b). */
 #ifndef CORE_TRAIN_FEWSHOT_META_H
 #define CORE_TRAIN_FEWSHOT_META_H
 

@@ -152,8 +152,10 @@ int fewshot_record_add(const char *path, struct fewshot_results *r, struct fewsh
     off_t size = 0;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), rc = 0;
     if (fd < 0) rc = failed(path, e);
-    else if (whole_lines(fd, &size) || pwrite(fd, line, n, size) != (ssize_t)n || fsync(fd)) rc = failed(path, e);
-    if (rc && fd >= 0 && size >= 0 && ftruncate(fd, size)) errno = 0; /* half a line is cut off with the next */
+    else if (whole_lines(fd, &size) || pwrite(fd, line, n, size) != (ssize_t)n || fsync(fd))
+        rc = failed(path, e);
+    if (rc && fd >= 0 && size >= 0 && ftruncate(fd, size))
+        errno = 0; /* half a line is cut off with the next */
     if (fd >= 0) close(fd);
     free(line);
     if (rc) return rc;

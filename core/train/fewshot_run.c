@@ -79,7 +79,8 @@ static int fewshot_run_nearest(const double *near, int n, int sign) {
 }
 
 /* Mean cosines and votes of the shots. */
-static int vote(const struct fewshot_work *w, const struct dataset *shots, struct fewshot_result *x, struct err *e) {
+static int vote(const struct fewshot_work *w, const struct dataset *shots, struct fewshot_result *x,
+                struct err *e) {
     int tasks = x->known;
     double *cosine = xmalloc(shots->rows * (size_t)tasks * sizeof *cosine);
     int rc = retrieve_cosines(w->from, shots, cosine, e);
@@ -115,10 +116,11 @@ static int fewshot_run_choose(const struct fewshot_work *w, const struct task *s
         else rc = vote(w, &shots->train, x, e);
         *task = fewshot_run_nearest(x->near, p->tasks, how == FEWSHOT_VOTE ? 1 : -1);
     } else if (how == FEWSHOT_RANDOM) {
-        *task = (int)rng_below(rng_key(w->c->seed, RNG_DRAW, (uint64_t)x->draw, rng_site("start")), (uint64_t)x->k,
-                               (uint64_t)p->tasks);
+        *task = (int)rng_below(rng_key(w->c->seed, RNG_DRAW, (uint64_t)x->draw, rng_site("start")),
+                               (uint64_t)x->k, (uint64_t)p->tasks);
     }
-    if (p->tasks > 1) snprintf(x->start, sizeof x->start, "%s", *task == CARRY_MEAN ? "mean" : p->task[*task]);
+    if (p->tasks > 1)
+        snprintf(x->start, sizeof x->start, "%s", *task == CARRY_MEAN ? "mean" : p->task[*task]);
     return rc;
 }
 
@@ -183,8 +185,11 @@ static void fewshot_run_let_go(struct draw *x) {
 static int fewshot_run_begin(const struct fewshot_work *w, const struct fewshot_results *r, int k, int draw,
                              struct draw *x, struct err *e) {
     struct run_config c;
-    struct run_start start = { .parts = w->how->parts, .stop_loss = fewshot_stop_loss(w->how, k), .zero = w->how->zero,
-                               .other = w->how->other, .copies = w->copies };
+    struct run_start start = { .parts = w->how->parts,
+                               .stop_loss = fewshot_stop_loss(w->how, k),
+                               .zero = w->how->zero,
+                               .other = w->how->other,
+                               .copies = w->copies };
     if (open_draw(w, k, draw, x, e)) return e->code;
     if (*x->result.left_out) return 0;
     if (w->from) {
@@ -217,8 +222,8 @@ static int fewshot_run_keep(const struct fewshot_work *w, struct draw *x, struct
     return rc;
 }
 
-static void tell_file(const struct fewshot_work *w, const struct fewshot_results *r, const struct fewshot_result *x,
-                      const char *path, const char *sha256, int64_t step) {
+static void tell_file(const struct fewshot_work *w, const struct fewshot_results *r,
+                      const struct fewshot_result *x, const char *path, const char *sha256, int64_t step) {
     const struct fewshot_file f = { x->k, x->draw, is_first(w, r, x->k, x->draw), path, sha256, step };
     if (w->file) w->file(w->self, &f);
 }
@@ -228,8 +233,8 @@ static int harvest(const struct fewshot_work *w, struct draw *x, struct fewshot_
     struct run_progress at;
     run_progress(x->run, &at);
     if (at.state != RUN_FINISHED)
-        return err_set(e, at.state == RUN_STOPPED ? ERR_INTERRUPTED : ERR_FAILED, "%s k=%d draw %d: %s", w->task_name,
-                       x->result.k, x->result.draw, *x->failure ? x->failure : "stopped");
+        return err_set(e, at.state == RUN_STOPPED ? ERR_INTERRUPTED : ERR_FAILED, "%s k=%d draw %d: %s",
+                       w->task_name, x->result.k, x->result.draw, *x->failure ? x->failure : "stopped");
     if (x->path) tell_file(w, r, &x->result, x->path, x->sha256, x->saved);
     return fewshot_run_keep(w, x, r, e);
 }
@@ -326,14 +331,16 @@ static int run_by_rule(struct hand *h) {
     for (int n; (n = take_some(h)) > 0;) {
         for (int i = 0; i < n; i++) {
             struct fewshot_result *x = &h->live[i].result;
-            char *folder = h->rc || fewshot_meta_unkept(w->meta) ? NULL : fewshot_run_folder_of(w, h->r, x->k, x->draw);
+            char *folder = h->rc || fewshot_meta_unkept(w->meta)
+                               ? NULL
+                               : fewshot_run_folder_of(w, h->r, x->k, x->draw);
             draw[i] = (struct fewshot_meta_draw){ .task = &h->live[i].task, .result = x, .folder = folder };
         }
         if (!h->rc) fewshot_meta_draws(w->meta, w->c, w->how, draw, n, pool_crew(w->pool));
         for (int i = 0; i < n; i++) {
             if (!h->rc && *draw[i].failure)
-                h->rc = err_set(h->e, ERR_FAILED, "%s k=%d draw %d: %s", w->task_name, draw[i].result->k, draw[i].result->draw,
-                                draw[i].failure);
+                h->rc = err_set(h->e, ERR_FAILED, "%s k=%d draw %d: %s", w->task_name, draw[i].result->k,
+                                draw[i].result->draw, draw[i].failure);
             if (!h->rc && draw[i].path)
                 tell_file(w, h->r, draw[i].result, draw[i].path, draw[i].sha256, draw[i].result->steps);
             if (!h->rc) h->rc = fewshot_run_keep(w, &h->live[i], h->r, h->e);
@@ -363,8 +370,9 @@ static int fewshot_run_check_start(const struct fewshot_work *w, struct err *e) 
     const struct fewshot *f = w->how;
     if (!w->from) return 0;
     if ((f->start == FEWSHOT_VOTE || f->start == FEWSHOT_WORST) && !retrieve_has_prototypes(w->from))
-        return err_set(e, ERR_USAGE, "--prototype %s: the run's method has no prototypes that rows could be compared with "
-                                     "(a retriever with a prototype loss); --start lowest, mean or a task's name",
+        return err_set(e, ERR_USAGE,
+                       "--prototype %s: the run's method has no prototypes that rows could be compared with "
+                       "(a retriever with a prototype loss); --start lowest, mean or a task's name",
                        fewshot_start_name(f->start));
     if (f->start != FEWSHOT_NAMED || known_task(w, f->named) >= 0) return 0;
     const struct plan *p = predictor_plan(w->from);
@@ -382,8 +390,10 @@ static int fewshot_run_check_parts(const struct fewshot_work *w, struct err *e) 
     struct buf list = BUF_INIT;
     for (int i = 0, n = 0; i < PLAN_PARTS; i++)
         if (has & 1u << i) buf_printf(&list, "%s%s", n++ ? ", " : "", plan_part_name(i));
-    int rc = plan_train_only(p, asked) ? 0
-             : err_set(e, ERR_USAGE, "--tune: nothing would train: of this method a new task has %s", buf_text(&list));
+    int rc = plan_train_only(p, asked)
+                 ? 0
+                 : err_set(e, ERR_USAGE, "--tune: nothing would train: of this method a new task has %s",
+                           buf_text(&list));
     buf_release(&list);
     plan_free(p);
     return rc;
@@ -397,11 +407,14 @@ static bool has_labels(const struct dataset *d) {
 
 int fewshot_check(const struct fewshot_work *w, struct err *e) {
     bool by_rule = w->meta && !w->how->other;
-    if (!w->task->devs) return err_set(e, ERR_USAGE, "%s: has no dev rows to score the draws on", w->task->name);
+    if (!w->task->devs)
+        return err_set(e, ERR_USAGE, "%s: has no dev rows to score the draws on", w->task->name);
     if (by_rule && w->task->kind != DATA_CLASSES)
-        return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name, task_kind_name(w->task->gold));
+        return err_set(e, ERR_USAGE, "%s: has %s; label vectors are of classes", w->task->name,
+                       task_kind_name(w->task->gold));
     if (by_rule && !has_labels(&w->task->dev[0]))
-        return err_set(e, ERR_INPUT, "%s: has no row with a label to score the draws on", w->task->dev[0].path);
+        return err_set(e, ERR_INPUT, "%s: has no row with a label to score the draws on",
+                       w->task->dev[0].path);
     if (!by_rule && (fewshot_run_check_start(w, e) || fewshot_run_check_parts(w, e))) return e->code;
     for (int i = 0; i < w->how->ks && !w->rows; i++) {
         struct task shots;

@@ -23,14 +23,15 @@ struct fewshot_work {
     const struct run_config *c;   /* of the new task: complete but for its train rows */
     struct model *m;
     struct task *task;            /* prepared by run_prepare_task */
-    /* The rows of a draw as a task of its own, prepared, with the task's classes; NULL: they are drawn from the task's
-     * train rows.  Where the draw is to be left out, `why` says it. */
+    /* The rows of a draw as a task of its own, prepared, with the task's classes; NULL: they are drawn from
+     * the task's train rows.  Where the draw is to be left out, `why` says it. */
     int (*rows)(void *self, int k, int draw, struct task *out, char why[200], struct err *e);
     const struct predictor *from; /* the run that draws begin from (predictor_open_all), or NULL */
-    const struct fewshot_meta *meta; /* or one that was learned over episodes, whose inner rule adapts; from is NULL */
+    const struct fewshot_meta
+        *meta; /* or one that was learned over episodes, whose inner rule adapts; from is NULL */
     const char *record;           /* path of the record (fewshot.h) */
     const char *folder;           /* of the tensors that are kept */
-    const char *copies;           /* folder with those of the runs that modules begin with (start.h), or NULL */
+    const char *copies; /* folder with those of the runs that modules begin with (start.h), or NULL */
     struct pool *pool;
     void *self;
     /* On the caller's thread: a draw is done and in the record; before it, a file that it left. */
@@ -39,12 +40,14 @@ struct fewshot_work {
     bool (*stop)(void *self);     /* asked all the time; true: what is in hand is given up */
 };
 
-/* The config that such draws have, of a run's and the new task's rows: what serves several tasks together is taken
- * away.  c is the run's, with the new rows; config_complete is still to come. */
+/* The config that such draws have, of a run's and the new task's rows: what serves several tasks together is
+ * taken away.  c is the run's, with the new rows; config_complete is still to come. */
 void fewshot_config(struct run_config *c);
-/* Whether all that is asked for can be done: rows enough for each draw, tasks to begin from, something to train. */
+/* Whether all that is asked for can be done: rows enough for each draw, tasks to begin from, something to
+ * train. */
 int fewshot_check(const struct fewshot_work *w, struct err *e);
-/* Does what *r, as the record was read, lacks; what is done is added, also on failure.  ERR_INTERRUPTED when stopped. */
+/* Does what *r, as the record was read, lacks; what is done is added, also on failure.  ERR_INTERRUPTED when
+ * stopped. */
 int fewshot_run(const struct fewshot_work *w, struct fewshot_results *r, struct err *e);
 
 #endif

@@ -50,7 +50,8 @@ static void fill_text(void *self) {
     filling_pack(x, w.arena, &b);
     forward_init(&f, w.tape, x->p->m, &b, attach_begin(a, w.tape, x->p->params, x->p->made, NULL));
     const real *v = tape_value(w.tape, attach_words_logits(a, &f, masking_rows(&f, forward_encode(&f))));
-    for (size_t i = 0; i < (size_t)b.masks * (size_t)x->p->m->arch.vocabulary; i++) x->logits[i] = (double)v[i];
+    for (size_t i = 0; i < (size_t)b.masks * (size_t)x->p->m->arch.vocabulary; i++)
+        x->logits[i] = (double)v[i];
     attach_free(a);
     worker_release(&w);
 }
@@ -74,17 +75,20 @@ static int fill_take(const struct filling *x, int most, struct filled *out, stru
     for (size_t i = 0; i < (size_t)x->masks * (size_t)n && !rc; i++)
         if (!isfinite(x->logits[i])) rc = err_set(e, ERR_FAILED, "the text's logits are not finite");
     for (int k = 0; k < x->masks && !rc; k++)
-        fill_best(x->logits + (size_t)k * (size_t)n, n, out->word + (size_t)k * (size_t)out->words, out->words, room);
+        fill_best(x->logits + (size_t)k * (size_t)n, n, out->word + (size_t)k * (size_t)out->words,
+                  out->words, room);
     free(room);
     if (rc) filled_release(out);
     return rc;
 }
 
-int predictor_fill(struct predictor *p, const char *text, size_t n, int most, struct crew *crew, struct filled *out,
-                   struct err *e) {
+int predictor_fill(struct predictor *p, const char *text, size_t n, int most, struct crew *crew,
+                   struct filled *out, struct err *e) {
     struct encoded x;
     *out = (struct filled){ 0 };
-    if (!predictor_fills(p)) return err_set(e, ERR_USAGE, "it guesses no masked words: it was trained to %s", p->text ? "write" : "label");
+    if (!predictor_fills(p))
+        return err_set(e, ERR_USAGE, "it guesses no masked words: it was trained to %s",
+                       p->text ? "write" : "label");
     struct filling f = { .p = p, .text = &x, .mask = masking_token(p->m->tokenizer) };
     if (f.mask < 0) return err_set(e, ERR_INPUT, "%s: its tokenizer has no [MASK]", p->m->folder);
     int rc = tokenizer_encode(p->m->tokenizer, text, n, NULL, 0, (size_t)p->max_len, &x, e);
@@ -93,7 +97,8 @@ int predictor_fill(struct predictor *p, const char *text, size_t n, int most, st
     if (x.greatest >= p->m->arch.vocabulary)
         rc = err_set(e, ERR_INPUT, "%s: the text has tokens beyond its embedding", p->m->folder);
     else if (x.cut_a)
-        rc = err_set(e, ERR_USAGE, "the text has %zu tokens, and %s takes %d; give a shorter one", x.n + x.cut_a, p->m->name, p->max_len);
+        rc = err_set(e, ERR_USAGE, "the text has %zu tokens, and %s takes %d; give a shorter one",
+                     x.n + x.cut_a, p->m->name, p->max_len);
     else if (!f.masks) rc = err_set(e, ERR_USAGE, "the text has no [MASK] to fill in");
     f.logits = rc ? NULL : mem_try((size_t)f.masks * (size_t)p->m->arch.vocabulary, sizeof *f.logits);
     if (!rc && !f.logits) rc = err_set(e, ERR_SYSTEM, "no memory for the logits of %d masks", f.masks);

@@ -15,7 +15,8 @@ void footprint_end(struct run *r, const struct worker *w) {
 
 void footprint_values(struct run *r) {
     size_t trained = 0, made = 2; /* made, sum */
-    const real *const blocks[] = { r->params, r->sum, r->adam_m, r->adam_v, r->budget_mean, r->budget_spread, r->prologue_grad };
+    const real *const blocks[] = { r->params,      r->sum,           r->adam_m,       r->adam_v,
+                                   r->budget_mean, r->budget_spread, r->prologue_grad };
     for (size_t i = 0; i < COUNT_OF(blocks); i++) trained += blocks[i] != NULL;
     size_t bytes = (trained * r->plan->trained + made * r->plan->made_size) * sizeof(real);
     if (bytes > r->value_bytes) r->value_bytes = bytes;
@@ -30,7 +31,8 @@ static size_t footprint_model(const struct model *m) {
 
 static size_t footprint_split(const struct dataset *d) {
     size_t bytes = d->rows * sizeof *d->row;
-    for (size_t i = 0; d->row && i < d->rows; i++) bytes += d->row[i].a_size + d->row[i].b_size + d->row[i].target_size;
+    for (size_t i = 0; d->row && i < d->rows; i++)
+        bytes += d->row[i].a_size + d->row[i].b_size + d->row[i].target_size;
     if (d->start) bytes += d->start[d->rows] * (sizeof *d->ids + sizeof *d->types);
     if (d->target_start) bytes += d->target_start[d->rows] * sizeof *d->target_ids;
     return bytes;

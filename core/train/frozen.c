@@ -132,10 +132,11 @@ static void frozen_open(struct frozen *f) {
         return;
     }
     hash_rows(f->d, rows);
-    char *text = xprintf("petri frozen layers %d\nmodel %s\nrows %s\nmax-len %zu\nlayers %d\nkernel %.31s %.63s\nblas %.63s\n"
-                         "value %zu bytes\n",
-                         FROZEN_FORM, f->m->fingerprint, rows, f->d->max_len, f->layers, blas->kernel, blas->features,
-                         blas->version, sizeof(real));
+    char *text = xprintf(
+        "petri frozen layers %d\nmodel %s\nrows %s\nmax-len %zu\nlayers %d\nkernel %.31s %.63s\nblas %.63s\n"
+        "value %zu bytes\n",
+        FROZEN_FORM, f->m->fingerprint, rows, f->d->max_len, f->layers, blas->kernel, blas->features,
+        blas->version, sizeof(real));
     f->shelf = shelf_open(folder, text, f->d->rows, f->d->start, (size_t)f->m->arch.width * sizeof(real),
                           (uint64_t)f->limit << 20, &f->trouble);
     free(text);

@@ -19,7 +19,8 @@ char **head_labels(const struct model *m) {
 
 const char *head_other(const struct arch *a, int outputs) {
     if (a->problem == PROBLEM_LABELS)
-        return "gives each label a probability of its own (\"problem_type\" is \"multi_label_classification\")";
+        return "gives each label a probability of its own (\"problem_type\" is "
+               "\"multi_label_classification\")";
     if (a->problem == PROBLEM_SCORES && outputs > 1)
         return "gives several scores (\"problem_type\" is \"regression\" with more than one output)";
     return NULL;
@@ -57,16 +58,21 @@ static void say_new(const struct task *t, char *const *label, int labels, struct
 }
 
 /* What of the matching the names alone do not tell; false: nothing. */
-static bool say_rows(const struct task *t, char *const *label, enum label_match how, const int *row, struct buf *said) {
-    static const char *const way[] = { [LABELS_BY_NAME] = ", its rows by name", [LABELS_BY_FOLDED] = ", its rows by name",
-                                       [LABELS_BY_NUMBER] = "; the classes are numbers and are taken as its rows'",
-                                       [LABELS_BY_ORDER] = ", which names no classes: taken in this task's order" };
+static bool say_rows(const struct task *t, char *const *label, enum label_match how, const int *row,
+                     struct buf *said) {
+    static const char *const way[] = {
+        [LABELS_BY_NAME] = ", its rows by name",
+        [LABELS_BY_FOLDED] = ", its rows by name",
+        [LABELS_BY_NUMBER] = "; the classes are numbers and are taken as its rows'",
+        [LABELS_BY_ORDER] = ", which names no classes: taken in this task's order"
+    };
     bool moved = how != LABELS_BY_NAME;
     struct buf list = BUF_INIT;
     for (int i = 0; i < t->classes; i++) {
         moved = moved || row[i] != i;
         if (i < NAMED)
-            buf_printf(&list, "%s\"%.60s\" is its row %d, \"%.60s\"", i ? ", " : "", t->class_name[i], row[i], label[row[i]]);
+            buf_printf(&list, "%s\"%.60s\" is its row %d, \"%.60s\"", i ? ", " : "", t->class_name[i], row[i],
+                       label[row[i]]);
     }
     if (moved) buf_printf(said, "%s: %s", way[how], buf_text(&list));
     buf_release(&list);
@@ -79,7 +85,8 @@ bool head_match(char *const *label, int n, const struct task *t, int *row, struc
     if (t->kind != DATA_CLASSES) return !n && outputs == 1;
     if (n != outputs) return false;
     int32_t *to = xcalloc((size_t)outputs + 1, sizeof *to);
-    enum label_match how = labels_match((const char *const *)label, n, true, (const char *const *)t->class_name, (size_t)outputs, to);
+    enum label_match how = labels_match((const char *const *)label, n, true,
+                                        (const char *const *)t->class_name, (size_t)outputs, to);
     bool taken = how != LABELS_OTHER && one_to_one(to, outputs);
     for (int i = 0; taken && i < outputs; i++) row[i] = to[i];
     if (taken && said) say_rows(t, label, how, row, said);

@@ -12,8 +12,12 @@
 void masked_scoring_init(struct masked_scoring *s, const struct masking *k, const struct dataset *d) {
     struct scoring cut; /* the same chunks as any rows */
     scoring_init(&cut, d, 0);
-    *s = (struct masked_scoring){ .masking = k, .data = d, .chunks = cut.chunks, .order = cut.order, .first = cut.first,
-                                 .loss = cut.loss };
+    *s = (struct masked_scoring){ .masking = k,
+                                  .data = d,
+                                  .chunks = cut.chunks,
+                                  .order = cut.order,
+                                  .first = cut.first,
+                                  .loss = cut.loss };
     free(cut.logits);
     s->masks = xcalloc(d->rows + 1, sizeof *s->masks);
     s->right = xcalloc(d->rows + 1, sizeof *s->right);
@@ -32,8 +36,9 @@ int64_t masked_scoring_rows(const struct masked_scoring *s, int chunk) {
     return (int64_t)s->first[chunk + 1] - s->first[chunk];
 }
 
-bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape, struct arena *arena, struct attach *attach,
-                          const struct model *m, const real *params, const real *made, uint64_t *bad) {
+bool masked_scoring_chunk(struct masked_scoring *s, int chunk, struct tape *tape, struct arena *arena,
+                          struct attach *attach, const struct model *m, const real *params, const real *made,
+                          uint64_t *bad) {
     const uint32_t *rows = s->order + s->first[chunk];
     int n = (int)masked_scoring_rows(s, chunk), vocabulary = m->arch.vocabulary;
     struct batch b;

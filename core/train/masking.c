@@ -87,15 +87,19 @@ static int32_t becomes(const struct masking *k, struct rng_key key, uint32_t at,
     return k->other[rng_below(key, (uint64_t)at * LOTS + OTHER, k->others)];
 }
 
-static bool is_drawn(const struct masking *k, int32_t id) { return id >= 0 && id < k->tokens && k->drawn[id]; }
+static bool is_drawn(const struct masking *k, int32_t id) {
+    return id >= 0 && id < k->tokens && k->drawn[id];
+}
 
-size_t masking_draw(const struct masking *k, struct rng_key key, const int32_t *ids, size_t n, struct masked *out) {
+size_t masking_draw(const struct masking *k, struct rng_key key, const int32_t *ids, size_t n,
+                    struct masked *out) {
     struct mask_word *word = xmalloc((n + 1) * sizeof *word);
     size_t words = 0, tokens = 0, masks = 0;
     for (size_t i = 0; i < n; i++) {
         if (!is_drawn(k, ids[i])) continue;
         tokens++;
-        bool more = words && k->goes_on && k->goes_on[ids[i]] && word[words - 1].first + word[words - 1].tokens == i;
+        bool more = words && k->goes_on && k->goes_on[ids[i]] &&
+                    word[words - 1].first + word[words - 1].tokens == i;
         if (more) word[words - 1].tokens++;
         else word[words++] = (struct mask_word){ rng_bits(key, i * LOTS + LOT), (uint32_t)i, 1 };
     }
@@ -114,11 +118,14 @@ size_t masking_draw(const struct masking *k, struct rng_key key, const int32_t *
     return masks;
 }
 
-struct rng_key masking_key(uint64_t seed, uint64_t step, uint64_t row_id) { return rng_key(seed, RNG_MASK, step, row_id + 1); }
+struct rng_key masking_key(uint64_t seed, uint64_t step, uint64_t row_id) {
+    return rng_key(seed, RNG_MASK, step, row_id + 1);
+}
 
 /* ---- a batch ---- */
 
-void masking_apply(const struct masking *k, struct arena *memory, struct batch *b, uint64_t seed, uint64_t step, double all) {
+void masking_apply(const struct masking *k, struct arena *memory, struct batch *b, uint64_t seed,
+                   uint64_t step, double all) {
     size_t room = (size_t)b->tokens;
     struct masked *drawn = arena_keep(memory, (room + 1) * sizeof *drawn);
     b->masks = 0;
@@ -128,7 +135,8 @@ void masking_apply(const struct masking *k, struct arena *memory, struct batch *
     b->mask_weight = arena_keep(memory, (room + 1) * sizeof *b->mask_weight);
     for (int r = 0; r < b->rows; r++) {
         int32_t *ids = b->ids + b->start[r];
-        size_t n = masking_draw(k, masking_key(seed, step, b->row_id[r]), ids, (size_t)(b->start[r + 1] - b->start[r]), drawn);
+        size_t n = masking_draw(k, masking_key(seed, step, b->row_id[r]), ids,
+                                (size_t)(b->start[r + 1] - b->start[r]), drawn);
         for (size_t i = 0; i < n; i++, b->masks++) {
             b->mask_row[b->masks] = r;
             b->mask_at[b->masks] = (int32_t)drawn[i].at;

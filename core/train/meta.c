@@ -74,13 +74,15 @@ static struct spot spot(const struct work *w, int block) {
 /* ---- what is adapted ---- */
 
 /* Walks the tensors that are adapted. */
-#define EACH_INNER(w, t)                                                                                             \
-    for (const struct plan_tensor *t = (w)->x->plan->tensor; t < (w)->x->plan->tensor + (w)->x->plan->tensors; t++)  \
+#define EACH_INNER(w, t)                                                                                     \
+    for (const struct plan_tensor *t = (w)->x->plan->tensor;                                                 \
+         t < (w)->x->plan->tensor + (w)->x->plan->tensors; t++)                                              \
         if (t->inner)
 
 static double rate_at(const struct work *w, const real *params, int rate) {
     const struct plan *p = w->x->plan;
-    return p->rate_tensor < 0 ? w->x->regime.inner_lr : (double)params[p->tensor[p->rate_tensor].offset + (size_t)rate];
+    return p->rate_tensor < 0 ? w->x->regime.inner_lr
+                              : (double)params[p->tensor[p->rate_tensor].offset + (size_t)rate];
 }
 
 /* What the rates are, of the values that the episode began with. */
@@ -115,15 +117,17 @@ static double norm_inner(const struct work *w, struct spot of) {
 
 /* ---- passes ---- */
 
-/* The packed rows first … end-1 of the episode, whose labels are its own; `order` (may be NULL): in which order.  One
- * without a label weighs nothing. */
+/* The packed rows first … end-1 of the episode, whose labels are its own; `order` (may be NULL): in which
+ * order.  One without a label weighs nothing. */
 static void meta_pack(const struct work *w, struct batch *b, int first, int end, const int *order,
                       double weight) {
     int n = end - first;
     struct batch_row *rows = arena_keep(w->on->arena, (size_t)n * sizeof *rows);
     for (int i = 0; i < n; i++) {
         const struct episode_row *r = &w->e->row[order ? order[i] : first + i];
-        rows[i] = (struct batch_row){ .data = r->data, .row = r->row, .weight = r->label < 0 ? 0 : (real)(weight / n) };
+        rows[i] = (struct batch_row){ .data = r->data,
+                                      .row = r->row,
+                                      .weight = r->label < 0 ? 0 : (real)(weight / n) };
     }
     batch_pack_rows(b, w->on->arena, &w->x->model->arch, rows, n);
     for (int i = 0; i < n; i++) {
@@ -196,10 +200,10 @@ static void answers(const real *logits, const struct batch *b, int classes, int3
     }
 }
 
-/* The loss of a batch at some values, times weight, and its gradients (params NULL: none are taken).  batch: the
- * episode's batches: the query.  given (may be NULL): the rows' answers. */
-static double loss_pass(struct work *w, int batch, uint64_t pass, double weight, struct spot at, struct spot slope,
-                        bool training, int32_t *given) {
+/* The loss of a batch at some values, times weight, and its gradients (params NULL: none are taken).  batch:
+ * the episode's batches: the query.  given (may be NULL): the rows' answers. */
+static double loss_pass(struct work *w, int batch, uint64_t pass, double weight, struct spot at,
+                        struct spot slope, bool training, int32_t *given) {
     struct tape *t = w->on->tape;
     struct batch b;
     struct forward f;
@@ -249,7 +253,8 @@ static double clip_of(const struct work *w, struct spot slope) {
 /* One step down: at −= α ⊙ c·slope. */
 static void descend(const struct work *w, struct spot at, double c, struct spot slope) {
     EACH_INNER(w, t)
-        kernel_add_to(t->count, (real)(-c * rate_of(w, t->rate)), slope.params + t->offset, at.params + t->offset);
+    kernel_add_to(t->count, (real)(-c * rate_of(w, t->rate)), slope.params + t->offset,
+                  at.params + t->offset);
     kernel_add_to(w->labels, (real)(-c * label_rate(w)), slope.label, at.label);
 }
 
@@ -275,7 +280,8 @@ static void add_rates(const struct work *w, double s, struct spot steps, struct 
     rate[p->label_rate] -= (real)(s * kernel_dot(w->labels, steps.label, slope.label));
 }
 
-/* grads += s·from, of tensors that the outer loop learns: those that are adapted, too, or the others alone. */
+/* grads += s·from, of tensors that the outer loop learns: those that are adapted, too, or the others
+ * alone. */
 static void add_outer(const struct work *w, double s, const real *from, bool adapted, real *grads) {
     const struct plan *p = w->x->plan;
     for (int i = 0; i < p->tensors; i++) {
@@ -291,8 +297,8 @@ static void train_meta_begin(struct work *w, const real *params) {
     labels_pass(w, params, spot(w, AT).label, NULL, NULL);
 }
 
-/* First order: gradients by φ_j are taken as those by φ_0.  TOTAL: the sum of the steps' gradients; OTHER.label: that of
- * the label vectors. */
+/* First order: gradients by φ_j are taken as those by φ_0.  TOTAL: the sum of the steps' gradients;
+ * OTHER.label: that of the label vectors. */
 static double first_order(struct work *w, double weight, real *grads) {
     const struct regime *r = &w->x->regime;
     struct spot at = spot(w, AT), slope = spot(w, SLOPE), total = spot(w, TOTAL);
@@ -325,7 +331,8 @@ static struct spot meta_stored(const struct work *w, int step, bool slope) {
 }
 
 /* slope := H·along at `from`, of all values: how the step's gradient changes along it.  AT is moved about. */
-static void curvature(struct work *w, int step, struct spot from, struct spot along, struct spot slope, struct spot other) {
+static void curvature(struct work *w, int step, struct spot from, struct spot along, struct spot slope,
+                      struct spot other) {
     struct spot at = spot(w, AT);
     double length = norm_inner(w, along), epsilon = relative_epsilon * (1 + norm_inner(w, from)) / length;
     copy_inner(w, at, from);
@@ -349,7 +356,7 @@ static void step_back(struct work *w, int step, struct spot v, real *grads) {
     add_rates(w, c, g, v, grads);
     clear_inner(w, along);
     EACH_INNER(w, t)
-        kernel_add_to(t->count, (real)(c * rate_of(w, t->rate)), v.params + t->offset, along.params + t->offset);
+    kernel_add_to(t->count, (real)(c * rate_of(w, t->rate)), v.params + t->offset, along.params + t->offset);
     kernel_add_to(w->labels, (real)(c * label_rate(w)), v.label, along.label);
     if (w->x->flat || !(norm_inner(w, along) > 0)) return;
     curvature(w, step, meta_stored(w, step, false), along, slope, spot(w, OTHER));
@@ -397,8 +404,9 @@ static struct work meta_work_of(const struct meta *x, const struct meta_bench *o
                           .labels = (size_t)e->classes * (size_t)x->plan->label_width };
 }
 
-bool meta_episode(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
-                  uint64_t number, double weight, real *grads, double *objective, double *tokens) {
+bool meta_episode(const struct meta *x, const struct meta_bench *on, const real *params,
+                  const struct episode *e, uint64_t number, double weight, real *grads, double *objective,
+                  double *tokens) {
     struct work w = meta_work_of(x, on, e, number);
     bool second = x->regime.order == META_FD;
     if (!meta_make_room(&w, second)) return false;
@@ -412,8 +420,8 @@ bool meta_episode(const struct meta *x, const struct meta_bench *on, const real 
     return true;
 }
 
-double meta_objective(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
-                      uint64_t number) {
+double meta_objective(const struct meta *x, const struct meta_bench *on, const real *params,
+                      const struct episode *e, uint64_t number) {
     struct work w = meta_work_of(x, on, e, number);
     struct spot at, slope, none = { NULL, NULL };
     double sum = 0;
@@ -448,8 +456,9 @@ static double quiet_loss(struct work *w, int batch, struct spot at) {
     return loss_pass(w, batch, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, NULL);
 }
 
-bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *e,
-                   uint64_t number, struct meta_score *out, const struct meta_trace *trace) {
+bool meta_evaluate(const struct meta *x, const struct meta_bench *on, const real *params,
+                   const struct episode *e, uint64_t number, struct meta_score *out,
+                   const struct meta_trace *trace) {
     struct work w = meta_work_of(x, on, e, number);
     if (!meta_make_room(&w, false)) return false;
     struct spot at = spot(&w, AT), slope = spot(&w, SLOPE);
@@ -477,13 +486,15 @@ static double train_meta_tell(struct work *w, struct spot at, int32_t *given) {
     for (int i = 0; i < w->e->start[w->e->batches + 1]; i++) labelled += w->e->row[i].label >= 0;
     for (int b = 0; b <= w->e->batches; b++) {
         int n = w->e->start[b + 1] - w->e->start[b];
-        sum += n * loss_pass(w, b, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given + w->e->start[b]);
+        sum += n *
+               loss_pass(w, b, PASS_QUERY, 1, at, (struct spot){ NULL, NULL }, false, given + w->e->start[b]);
     }
     return sum / labelled;
 }
 
-bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params, const struct episode *shots,
-                const struct episode *scored, const struct meta_passes *passes, struct meta_adapted *out) {
+bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *params,
+                const struct episode *shots, const struct episode *scored, const struct meta_passes *passes,
+                struct meta_adapted *out) {
     struct work w = meta_work_of(x, on, shots, 0), query = meta_work_of(x, on, scored, 0);
     int steps = shots->batches - 1;
     double sum = 0;
@@ -495,7 +506,9 @@ bool meta_adapt(const struct meta *x, const struct meta_bench *on, const real *p
     for (int s = 0; s < steps; s++) {
         int rows = shots->start[s + 2] - shots->start[s + 1];
         out->loss = support_slope(&w, s, at, slope, false);
-        descend(&w, at, clip_of(&w, slope) * rate_factor(RATE_LINEAR, (uint64_t)s, ((uint64_t)steps + 9) / 10, (uint64_t)steps),
+        descend(&w, at,
+                clip_of(&w, slope) *
+                    rate_factor(RATE_LINEAR, (uint64_t)s, ((uint64_t)steps + 9) / 10, (uint64_t)steps),
                 slope);
         out->steps = s + 1;
         sum += out->loss * rows;

@@ -27,12 +27,18 @@ struct run_meta {
     struct task stand_in;
 };
 
-struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p, const struct model *m) {
+struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p,
+                    const struct model *m) {
     const struct arch *a = &m->arch;
-    return (struct meta){ .plan = p, .model = m, .regime = *r, .seed = c->seed,
+    return (struct meta){ .plan = p,
+                          .model = m,
+                          .regime = *r,
+                          .seed = c->seed,
                           .dropout = run_dropout(c, a->dropout),
                           .attention_dropout = run_dropout(c, a->attention_dropout),
-                          .activation_dropout = a->activation_dropout > 0 ? run_dropout(c, a->activation_dropout) : 0,
+                          .activation_dropout = a->activation_dropout > 0
+                                                    ? run_dropout(c, a->activation_dropout)
+                                                    : 0,
                           .classifier_dropout = run_dropout(c, a->classifier_dropout) };
 }
 
@@ -91,11 +97,13 @@ static void tell_order(struct run *r) {
     bool drops = x->dropout > 0 || x->attention_dropout > 0 || x->classifier_dropout > 0;
     if (x->regime.order != META_FD) return;
     if (drops)
-        run_send(r, (struct event){ .kind = EVENT_MESSAGE,
-                                    .text = "order=fd: dropout's masks repeat in all passes of one inner step" });
+        run_send(
+            r, (struct event){ .kind = EVENT_MESSAGE,
+                               .text = "order=fd: dropout's masks repeat in all passes of one inner step" });
     if (x->regime.clip > 0)
-        run_send(r, (struct event){ .kind = EVENT_MESSAGE,
-                                    .text = "order=fd: the factors that clip inner gradients are held constant" });
+        run_send(
+            r, (struct event){ .kind = EVENT_MESSAGE,
+                               .text = "order=fd: the factors that clip inner gradients are held constant" });
 }
 
 /* The report, line by line, once. */
@@ -128,7 +136,8 @@ void meta_part(struct run *r, int index, struct worker *w, real *grads) {
     uint64_t number = (uint64_t)r->step * (uint64_t)meta_parts(r) + (uint64_t)index;
     *part = (struct part){ 0 };
     const struct episode *e = episodes_draw(x->source, false, number, &x->draw[w->index]);
-    if (!meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss, &part->tokens))
+    if (!meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss,
+                      &part->tokens))
         mem_lack(r->plan->trained * sizeof *grads);
 }
 
@@ -136,7 +145,8 @@ void meta_clamp(struct run *r) {
     const struct plan *p = r->plan;
     if (p->rate_tensor < 0) return;
     real *rate = r->params + p->tensor[p->rate_tensor].offset;
-    for (int i = 0; i < p->rates; i++) rate[i] = rate[i] < least_rate ? least_rate : rate[i] > most_rate ? most_rate : rate[i];
+    for (int i = 0; i < p->rates; i++)
+        rate[i] = rate[i] < least_rate ? least_rate : rate[i] > most_rate ? most_rate : rate[i];
 }
 
 /* ---- the held-out episodes ---- */
@@ -182,7 +192,9 @@ static void tell_inside(struct run *r) {
     const struct run_meta *x = r->meta;
     const struct plan *p = r->plan;
     int inner = x->meta.regime.inner;
-    struct asides a = { r, { .kind = EVENT_EVALUATION, .split = "inner", .aside = true, .rows = "the first held-out episode" } };
+    struct asides a = {
+        r, { .kind = EVENT_EVALUATION, .split = "inner", .aside = true, .rows = "the first held-out episode" }
+    };
     for (int s = 0; s <= inner; s++) {
         add_aside(&a, x->trace_name[3 * s], x->trace.query[s]);
         if (s == inner) break;
@@ -218,7 +230,9 @@ bool meta_tell(struct run *r) {
     r->worse = best ? 0 : r->worse + 1;
     r->best_unsaved |= best;
     snprintf(rows, sizeof rows, "%d held-out episodes", EPISODES_HELD);
-    struct event e = { .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best };
+    struct event e = {
+        .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best
+    };
     meta_run_add(&e, "after", after);
     meta_run_add(&e, "before", before);
     meta_run_add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));

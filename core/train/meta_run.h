@@ -1,6 +1,6 @@
-/* A run over episodes: what its steps and evaluations do in place of parts of a batch and chunks of a split.  An episode is
- * what a worker takes; outer gradients are added in the order of the episodes, so workers and resumes change no bit.
- * Private to core/train. */
+/* A run over episodes: what its steps and evaluations do in place of parts of a batch and chunks of a split.
+ * An episode is what a worker takes; outer gradients are added in the order of the episodes, so workers and
+ * resumes change no bit. Private to core/train. */
 #ifndef CORE_TRAIN_META_RUN_H
 #define CORE_TRAIN_META_RUN_H
 
@@ -10,7 +10,8 @@
 struct run_meta;
 
 /* What the episodes of this config have in common, on its plan. */
-struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p, const struct model *m);
+struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p,
+                    const struct model *m);
 
 /* Opens the run's episodes; the plan is there.  0, or *e. */
 int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e);

@@ -40,7 +40,8 @@ static double moved_norm(const struct run *r, int group) {
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
         if (t->fixed || moved_group(r->plan, t) != group) continue;
-        for (size_t k = 0; k < t->count; k++) squares += (double)r->params[t->offset + k] * (double)r->params[t->offset + k];
+        for (size_t k = 0; k < t->count; k++)
+            squares += (double)r->params[t->offset + k] * (double)r->params[t->offset + k];
     }
     return sqrt(squares);
 }
@@ -146,7 +147,9 @@ void moved_tell(struct moved *m, struct run *r) {
     if (r->step <= m->from) return;
     m->name = xcalloc((size_t)m->groups * OF_A_GROUP + OF_THE_MODEL, sizeof *m->name);
     snprintf(since, sizeof since, "since step %lld", (long long)m->from);
-    struct telling t = { r, { .kind = EVENT_EVALUATION, .split = "moved", .aside = true, .rows = since }, m, 0 };
+    struct telling t = {
+        r, { .kind = EVENT_EVALUATION, .split = "moved", .aside = true, .rows = since }, m, 0
+    };
     for (int g = 0; g < m->groups; g++) tell_group(&t, g);
     model_hash(r->m, hash);
     add(&t, "frozen", "values", (double)r->plan->model);

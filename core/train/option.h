@@ -20,19 +20,32 @@ enum option_kind {
     OPTION_KEEP,   /* bits */
 };
 enum { /* what a row is besides */
-    OPTION_DECIDES = 1, /* part of what a run computes */
-    OPTION_MODEL = 2,   /* says which model */
-    OPTION_ROWS = 4,    /* says which rows, and how they are read */
-    OPTION_SHOWN = 8,   /* stands in the command line even at its default */
-    OPTION_READ = 16,   /* says how the rows are put and encoded */
-    OPTION_EACH = 32,   /* of the rows of a run with several tasks it is said once, for each */
-    OPTION_RARE = 64,   /* a text or flag that is left out of the JSON where it is not set */
-    OPTION_LATE = 128,  /* a switch that came later: where it is off, JSON and key are as before there was one */
+       OPTION_DECIDES = 1, /* part of what a run computes */
+       OPTION_MODEL = 2, /* says which model */
+       OPTION_ROWS = 4, /* says which rows, and how they are read */
+       OPTION_SHOWN = 8, /* stands in the command line even at its default */
+       OPTION_READ = 16, /* says how the rows are put and encoded */
+       OPTION_EACH = 32, /* of the rows of a run with several tasks it is said once, for each */
+       OPTION_RARE = 64, /* a text or flag that is left out of the JSON where it is not set */
+       OPTION_LATE =
+           128, /* a switch that came later: where it is off, JSON and key are as before there was one */
 };
 /* In which runs it has a say. */
-enum option_scope { OPTION_EVERY, OPTION_OF_ADAMW, OPTION_OF_SGD, OPTION_OF_TEXTS, OPTION_OF_TASKS, OPTION_OF_JOIN,
-                    OPTION_OF_META, OPTION_OF_ROWS, OPTION_OF_PROMPT_TEXT, OPTION_OF_SHARED, OPTION_OF_MASKED,
-                    OPTION_OF_PRODUCT, OPTION_OF_TEACHERS };
+enum option_scope {
+    OPTION_EVERY,
+    OPTION_OF_ADAMW,
+    OPTION_OF_SGD,
+    OPTION_OF_TEXTS,
+    OPTION_OF_TASKS,
+    OPTION_OF_JOIN,
+    OPTION_OF_META,
+    OPTION_OF_ROWS,
+    OPTION_OF_PROMPT_TEXT,
+    OPTION_OF_SHARED,
+    OPTION_OF_MASKED,
+    OPTION_OF_PRODUCT,
+    OPTION_OF_TEACHERS
+};
 
 struct option {
     const char *key;  /* JSON */

@@ -71,7 +71,8 @@ static void cut_micro(struct row_parts *c, const uint32_t *rows, const uint32_t 
     for (int i = 0; i < n; i++) c->row[fill[c->scratch[i] >> 32]++] = rows[(uint32_t)c->scratch[i]];
 }
 
-void order_cut(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards) {
+void order_cut(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro,
+               int shards) {
     BUG_IF(n < 1 || micro < 1 || shards < 1 || shards > SHARDS);
     if (micro > n) micro = n;
     c->parts = 0;

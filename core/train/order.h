@@ -20,7 +20,8 @@ struct row_parts {
 /* Cuts n rows, of tokens[0…n-1], into `micro` runs of nearly equal count, and each of them into
  * `shards` parts of nearly equal tokens: the longest row first, always to the lightest part.  No
  * part is empty: fewer rows than parts make fewer parts. */
-void order_cut(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro, int shards);
+void order_cut(struct row_parts *c, const uint32_t *rows, const uint32_t *tokens, int n, int micro,
+               int shards);
 /* The task of a row by its number among those of all: task t has the numbers first[t] … first[t+1]-1. */
 int order_task(int tasks, const uint32_t *first, uint32_t row);
 /* Within each part, rows of one task next to each other, in the order of tasks, else as they were. */

@@ -36,19 +36,21 @@ static struct batch_row part_row_of(const struct run *r, uint32_t number) {
         x.weight = (real)(of->weight / r->rows);
         return x;
     }
-    x.token_weight =
-        (real)(of->weight * run_task_share(r, of) * target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
+    x.token_weight = (real)(of->weight * run_task_share(r, of) *
+                            target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
     return x;
 }
 
-static const struct batch_row *part_pack(const struct run *r, int index, struct arena *memory, struct batch *b) {
+static const struct batch_row *part_pack(const struct run *r, int index, struct arena *memory,
+                                         struct batch *b) {
     const uint32_t *rows = r->cut.row + r->cut.start[index];
     int n = r->cut.start[index + 1] - r->cut.start[index];
     struct batch_row *all = arena_keep(memory, (size_t)n * sizeof *all);
     for (int i = 0; i < n; i++) all[i] = part_row_of(r, rows[i]);
     batch_pack_rows(b, memory, &r->m->arch, all, n);
     if (r->text) batch_pack_targets(b, memory, &r->m->arch, all, n);
-    if (r->masking) masking_apply(r->masking, memory, b, r->c.seed, step_masks(r), r->masks > 0 ? r->masks : 1);
+    if (r->masking)
+        masking_apply(r->masking, memory, b, r->c.seed, step_masks(r), r->masks > 0 ? r->masks : 1);
     return all;
 }
 
@@ -64,7 +66,8 @@ static void text_losses(struct part *part, const struct batch *b, const double *
 /* ---- what a teacher says of it ---- */
 
 /* What each channel of a hidden state weighs, where a row's weight is spread over its positions. */
-static real *state_weights(struct arena *memory, const struct tape_rows *rows, const real *weight, struct task_range x, int width) {
+static real *state_weights(struct arena *memory, const struct tape_rows *rows, const real *weight,
+                           struct task_range x, int width) {
     int first = rows->start[x.first], n = rows->start[x.end] - first;
     real *out = arena_keep(memory, ((size_t)n + 1) * sizeof *out);
     for (int i = x.first; i < x.end; i++)
@@ -74,20 +77,22 @@ static real *state_weights(struct arena *memory, const struct tape_rows *rows, c
 }
 
 /* The loss of a range with what its rows' teacher adds to it: of outputs, and of the encoder's states. */
-static node part_taught(struct run *r, struct worker *w, const struct pass *p, struct arena *memory, struct task_range x, node encoded,
-                        node out, node loss, struct part *part) {
+static node part_taught(struct run *r, struct worker *w, const struct pass *p, struct arena *memory,
+                        struct task_range x, node encoded, node out, node loss, struct part *part) {
     const struct forward *f = &p->forward;
     struct distil_said said;
     int first = f->rows.start[x.first], end = f->rows.start[x.end];
     distil_ask(r->distil, w, memory, p->row + x.first, x.end - x.first, &said);
-    node states = end - first < f->rows.start[f->rows.count] ? op_rows(f->tape, encoded, first, end) : encoded;
+    node states = end - first < f->rows.start[f->rows.count] ? op_rows(f->tape, encoded, first, end)
+                                                             : encoded;
     real *each = state_weights(memory, &f->rows, p->batch.weight, x, said.width);
-    return distil_add(f->tape, &r->c, &said, loss, out, p->batch.weight + x.first, states, each, &part->taught);
+    return distil_add(f->tape, &r->c, &said, loss, out, p->batch.weight + x.first, states, each,
+                      &part->taught);
 }
 
 /* The same of texts: of what follows each target token, and of the decoder's states. */
-static node part_taught_texts(struct run *r, struct worker *w, struct pass *p, struct arena *memory, node decoded, node loss,
-                              struct part *part) {
+static node part_taught_texts(struct run *r, struct worker *w, struct pass *p, struct arena *memory,
+                              node decoded, node loss, struct part *part) {
     const struct batch *b = &p->batch;
     for (int k = 0; k < b->ranges; k++) {
         struct task_range x = b->range[k];
@@ -97,8 +102,8 @@ static node part_taught_texts(struct run *r, struct worker *w, struct pass *p, s
         node states = n < b->target_tokens ? op_rows(p->forward.tape, decoded, first, first + n) : decoded;
         real *each = arena_keep(memory, ((size_t)n + 1) * sizeof *each);
         for (int i = 0; i < n; i++) each[i] = b->target_weight[first + i] / (real)said.width;
-        loss = distil_add(p->forward.tape, &r->c, &said, loss, forward_logits(&p->forward, states), b->target_weight + first, states,
-                          each, &part->taught);
+        loss = distil_add(p->forward.tape, &r->c, &said, loss, forward_logits(&p->forward, states),
+                          b->target_weight + first, states, each, &part->taught);
     }
     return loss;
 }
@@ -112,9 +117,10 @@ struct bench {
     struct worker *worker;
 };
 
-/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts; in part->loss without what
- * teachers add. */
-static int losses_of(struct run *r, const struct bench *on, struct pass *p, node encoded, struct part *part, node *loss) {
+/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts; in
+ * part->loss without what teachers add. */
+static int losses_of(struct run *r, const struct bench *on, struct pass *p, node encoded, struct part *part,
+                     node *loss) {
     struct attach *a = on->attach;
     struct forward *f = &p->forward;
     const struct batch *b = &p->batch;
@@ -192,7 +198,8 @@ static void run_pass(struct run *r, int index, const struct bench *on, struct pa
     for (int k = 0; k < losses; k++) p->seed[p->values++] = NULL;
     part->tokens = p->batch.tokens + p->batch.target_tokens;
     /* Looked at before backward, which reuses the memory of values. */
-    if (!isfinite(part->loss + part->taught.logits + part->taught.hidden)) part->op = tape_first_bad(on->tape, part->site);
+    if (!isfinite(part->loss + part->taught.logits + part->taught.hidden))
+        part->op = tape_first_bad(on->tape, part->site);
 }
 
 static void run_back(const struct bench *on, const struct pass *p) {
@@ -293,12 +300,12 @@ void step_join(struct run *r) {
     j->anchors = 1;
     if (of->instance == INSTANCE_NONE) memset(j->grad, 0, values * sizeof *j->grad);
     else
-        j->instance = contrast_instances(of->instance, of->temperature, of->weight, r->rows, j->width, j->vector,
-                                         j->task, j->grad, &j->anchors);
+        j->instance = contrast_instances(of->instance, of->temperature, of->weight, r->rows, j->width,
+                                         j->vector, j->task, j->grad, &j->anchors);
     if (j->prototypes) {
-        j->prototype = contrast_prototypes(of->prototype, of->temperature, of->weight, r->rows, j->width, j->vector,
-                                           j->task, r->tasks, r->params + j->prototypes->offset, j->spare,
-                                           j->prototype_grad);
+        j->prototype = contrast_prototypes(of->prototype, of->temperature, of->weight, r->rows, j->width,
+                                           j->vector, j->task, r->tasks, r->params + j->prototypes->offset,
+                                           j->spare, j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
     if (j->anchors || j->said) return;

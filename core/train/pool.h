@@ -1,4 +1,4 @@
-/* The runs that train: the workers of a crew, each with its arena and tape, take units of all runs in turn.  A
+/* The runs that train: the workers of a crew, each with its arena and tape, take units of all runs in turn. A
  * run may be limited to fewer workers than the crew has.  The crew is the process's: whatever else computes
  * gives its work to it too (core/base/crew.h). */
 #ifndef CORE_TRAIN_POOL_H

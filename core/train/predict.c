@@ -31,7 +31,10 @@ static struct plan *plan_of_checkpoint(const struct predictor *p, const struct c
     for (int i = 0; i < k->tasks; i++) {
         const struct checkpoint_task *t = &k->task[i];
         name[i] = t->name;
-        outputs[i] = p->text ? 0 : t->gold == DATA_MASKED ? PLAN_WORDS : t->gold == DATA_REGRESSION ? 1 : t->labels;
+        outputs[i] = p->text                      ? 0
+                     : t->gold == DATA_MASKED     ? PLAN_WORDS
+                     : t->gold == DATA_REGRESSION ? 1
+                                                  : t->labels;
     }
     const struct plan_tasks all = { k->tasks, name, outputs, NULL };
     return plan_new_tasks(&k->method, &p->m->arch, &all, e);
@@ -70,7 +73,8 @@ static void predict_take_tasks(struct predictor *p, const struct checkpoint_task
     p->of = xcalloc((size_t)n, sizeof *p->of);
     for (int i = 0; i < n; i++) {
         struct predictor_task *to = &p->of[i];
-        *to = (struct predictor_task){ xstrdup(task[i].name ? task[i].name : ""), task[i].gold, task[i].labels, NULL };
+        *to = (struct predictor_task){ xstrdup(task[i].name ? task[i].name : ""), task[i].gold,
+                                       task[i].labels, NULL };
         to->label = xcalloc((size_t)to->labels + 1, sizeof *to->label);
         for (int j = 0; j < to->labels; j++) to->label[j] = xstrdup(task[i].label[j]);
     }
@@ -83,8 +87,11 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     struct regime regime;
     if (checkpoint_is_of(k, p->m, e) || config_regime(&k->config, &regime, e)) return e->code;
     if (regime.kind == REGIME_META)
-        return err_set(e, ERR_USAGE, "%s: was learned over episodes, so it has no classes of its own: it must be adapted to "
-                                     "a task before it predicts (petri adapt RUN --task NEW)", k->path);
+        return err_set(
+            e, ERR_USAGE,
+            "%s: was learned over episodes, so it has no classes of its own: it must be adapted to a task "
+            "before it predicts (petri adapt RUN --task NEW)",
+            k->path);
     p->facts_known = k->config.model_facts != NULL;
     set_description(p, &k->config);
     xreplace(&p->origin, st_meta(k->file, "origin"));
@@ -95,7 +102,8 @@ static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int 
     if (predict_allocate(p, e)) return e->code;
     int rc = checkpoint_read(k, p->plan, false, p->params, p->made, NULL, NULL, e);
     if (!rc) attach_remake(p->plan, p->m, p->params, p->made);
-    bool alone = k->tasks == 1 && !method_has_generator(&p->plan->method); /* what is made for the only task is narrowed too */
+    bool alone = k->tasks == 1 &&
+                 !method_has_generator(&p->plan->method); /* what is made for the only task is narrowed too */
     return rc || alone || task == ALL_TASKS ? rc : predict_narrow(p, task, e);
 }
 
@@ -139,11 +147,13 @@ void predictor_set_origin(struct predictor *p, const char *text) { xreplace(&p->
 int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e) {
     struct predictor_task *t = &p->of[p->at];
     if (!t->labels || p->text) return err_set(e, ERR_USAGE, "the run has no head of classes to be named");
-    if (n != t->labels) return err_set(e, ERR_USAGE, "%d names of classes, where the head has %d outputs", n, t->labels);
+    if (n != t->labels)
+        return err_set(e, ERR_USAGE, "%d names of classes, where the head has %d outputs", n, t->labels);
     for (int i = 0; i < n; i++)
         for (int k = 0; k <= i; k++)
             if (!*name[i] || (k < i && !strcmp(name[i], name[k])))
-                return err_set(e, ERR_USAGE, "the class names must be different and not empty: \"%.60s\"", name[i]);
+                return err_set(e, ERR_USAGE, "the class names must be different and not empty: \"%.60s\"",
+                               name[i]);
     for (int i = 0; i < n; i++) xreplace(&t->label[i], name[i]);
     return 0;
 }
@@ -192,11 +202,12 @@ static int open_model(struct predictor *p, struct err *e) {
                        "%s: has no classifier of its own; give a run that was trained on it",
                        m->folder);
     if (m->arch.pooler_absent)
-        return err_set(e, ERR_INPUT,
-                       "%s: has a classifier, but the weights lack the pooler that it reads (pooler.dense.weight and "
-                       ".bias): its answers would come of a pooler made up here; train on it, and a pooler is made, "
-                       "trained and kept with the run",
-                       m->folder);
+        return err_set(
+            e, ERR_INPUT,
+            "%s: has a classifier, but the weights lack the pooler that it reads (pooler.dense.weight and "
+            ".bias): its answers would come of a pooler made up here; train on it, and a pooler is made, "
+            "trained and kept with the run",
+            m->folder);
     BUG_IF(!head);
     p->several = m->arch.problem == PROBLEM_LABELS;
     if (!p->several && head_other(&m->arch, m->head_rows))
@@ -230,8 +241,10 @@ struct predictor *predictor_of_model(struct model *m, struct err *e) {
 static int predict_open_words(struct predictor *p, struct err *e) {
     struct model *m = p->m;
     if (!m->words.w)
-        return err_set(e, ERR_INPUT, "%s: has no head of masked words (cls.predictions.\u2026), so it can fill in none; petri pretrain "
-                                     "makes a model with one, and train --form masked trains one", m->folder);
+        return err_set(e, ERR_INPUT,
+                       "%s: has no head of masked words (cls.predictions.\u2026), so it can fill in none; "
+                       "petri pretrain makes a model with one, and train --form masked trains one",
+                       m->folder);
     p->max_len = arch_longest(&m->arch);
     predict_take_tasks(p, &(struct checkpoint_task){ .gold = DATA_MASKED }, 1);
     p->plan = plan_new(&preset_find("head")->method, &m->arch, PLAN_WORDS, e);
@@ -249,12 +262,16 @@ struct predictor *predictor_of_words(struct model *m, struct err *e) {
     return NULL;
 }
 
-bool predictor_is_headless(const struct predictor *p) { return !predictor_classes(p) && !p->text && !p->plan->words; }
+bool predictor_is_headless(const struct predictor *p) {
+    return !predictor_classes(p) && !p->text && !p->plan->words;
+}
 
 int predictor_needs_head(const struct predictor *p, struct err *e) {
     if (!predictor_is_headless(p)) return 0;
-    return err_set(e, ERR_USAGE, "the run has no head: it was imported for vectors (embed, map, similarity); petri train --from RUN "
-                                 "--task T trains one");
+    return err_set(
+        e, ERR_USAGE,
+        "the run has no head: it was imported for vectors (embed, map, similarity); petri train --from RUN "
+        "--task T trains one");
 }
 
 bool predictor_fills(const struct predictor *p) { return p->plan->words; }
@@ -374,7 +391,8 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
     j.seat = xcalloc((size_t)workers, sizeof *j.seat);
     atomic_init(&j.bad_unit, work->units);
     atomic_init(&j.lacks, 0);
-    if (!crew_do(crew, &(struct crew_work){ &j, work->units, do_unit, NULL, work->watch ? watch_units : NULL }))
+    if (!crew_do(crew,
+                 &(struct crew_work){ &j, work->units, do_unit, NULL, work->watch ? watch_units : NULL }))
         rc = err_set(e, ERR_INTERRUPTED, "given up");
     for (int i = 0; i < workers; i++) {
         if (!j.seat[i].open) continue;
@@ -384,11 +402,14 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
     int bad = atomic_load(&j.bad_unit);
     size_t lacks = atomic_load(&j.lacks);
     if (!rc && lacks)
-        rc = err_set(e, ERR_SYSTEM, "%s: out of memory: a block of %zu bytes could not be allocated; use a smaller --max-len or "
-                     "fewer --workers", work->path ? work->path : "text", lacks);
+        rc = err_set(
+            e, ERR_SYSTEM,
+            "%s: out of memory: a block of %zu bytes could not be allocated; use a smaller --max-len or "
+            "fewer --workers",
+            work->path ? work->path : "text", lacks);
     if (!rc && bad < work->units)
-        rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", work->path ? work->path : "text",
-                     (unsigned long long)j.bad_row[bad] + 1);
+        rc = err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite",
+                     work->path ? work->path : "text", (unsigned long long)j.bad_row[bad] + 1);
     free(j.seat);
     free(j.bad_row);
     return rc;
@@ -473,8 +494,9 @@ int predictor_evaluate(struct predictor *p, const struct dataset *d, struct crew
 static int bad_vector(const struct scoring *s, size_t row, int layer, struct err *e) {
     char where[32] = "of the retriever";
     if (layer >= 0) snprintf(where, sizeof where, "at layer %d", layer);
-    return err_set(e, ERR_FAILED, "%s: row %llu: its vector %s is not finite", s->data->path ? s->data->path : "text",
-                   (unsigned long long)s->data->row[row].id + 1, where);
+    return err_set(e, ERR_FAILED, "%s: row %llu: its vector %s is not finite",
+                   s->data->path ? s->data->path : "text", (unsigned long long)s->data->row[row].id + 1,
+                   where);
 }
 
 static int check_vectors(const struct scoring *s, const struct model *m, size_t retrieved, struct err *e) {
@@ -501,7 +523,9 @@ static int predict_embed(const struct model *m, const struct predictor *p, const
     s.retrieved = how->retrieved;
     int scored = score_all(m, p, &s, how->crew, how, &logits), rc = 0;
     bool given_up = scored == ERR_INTERRUPTED;
-    if (!given_up) rc = check_vectors(&s, m, p ? (size_t)predictor_retrieved(p) : 0, e); /* names the row where it began */
+    if (!given_up)
+        rc = check_vectors(&s, m, p ? (size_t)predictor_retrieved(p) : 0,
+                           e); /* names the row where it began */
     if (!rc && scored && (probabilities || given_up)) {
         rc = scored;
         *e = logits;
@@ -511,12 +535,12 @@ static int predict_embed(const struct model *m, const struct predictor *p, const
     return rc;
 }
 
-int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how, real *const *layer,
-                    double *probabilities, struct err *e) {
+int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how,
+                    real *const *layer, double *probabilities, struct err *e) {
     return predict_embed(p->m, p, d, how, layer, probabilities, e);
 }
 
-int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how, real *const *layer,
-                struct err *e) {
+int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how,
+                real *const *layer, struct err *e) {
     return predict_embed(m, NULL, d, how, layer, NULL, e);
 }

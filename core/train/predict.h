@@ -1,6 +1,6 @@
-/* Using what was trained: evaluation, prediction, export.  The units go to a crew, which is waited for, or with
- * `crew` NULL are done on the caller's thread, with the same bits.  One thread at a time uses a predictor; the
- * model must outlive it. */
+/* Using what was trained: evaluation, prediction, export.  The units go to a crew, which is waited for, or
+ * with `crew` NULL are done on the caller's thread, with the same bits.  One thread at a time uses a
+ * predictor; the model must outlive it. */
 #ifndef CORE_TRAIN_PREDICT_H
 #define CORE_TRAIN_PREDICT_H
 
@@ -21,16 +21,16 @@ struct predictor;
  * misshapen tensors by name, and a model whose weights, config or tokenizer are not those that the run
  * was trained with; ERR_USAGE, listing the tasks, for another name or, where there are several, none. */
 struct predictor *predictor_open(const char *checkpoint, const char *task, struct model *m, struct err *e);
-/* The same with all tasks of the run: what belongs to them together (retriever, generator) is there too.  One of
- * them is in use, the first until predictor_use; what is asked below is asked of that one. */
+/* The same with all tasks of the run: what belongs to them together (retriever, generator) is there too.  One
+ * of them is in use, the first until predictor_use; what is asked below is asked of that one. */
 struct predictor *predictor_open_all(const char *checkpoint, struct model *m, struct err *e);
 int predictor_tasks(const struct predictor *p);
 const char *predictor_task(const struct predictor *p, int task); /* "" where the run has one */
 void predictor_use(struct predictor *p, int task);
 int predictor_in_use(const struct predictor *p);
-/* A method on a model with values that come from elsewhere: at its start, but for a head as many outputs wide as the
- * folder's, which is that; predictor_values are then set.  c: completed as far as its form and lengths; its method is
- * what the plan is made of. */
+/* A method on a model with values that come from elsewhere: at its start, but for a head as many outputs wide
+ * as the folder's, which is that; predictor_values are then set.  c: completed as far as its form and
+ * lengths; its method is what the plan is made of. */
 struct predictor_parts {
     struct model *m;
     const struct run_config *c;
@@ -40,8 +40,8 @@ struct predictor_parts {
 };
 struct predictor *predictor_new(const struct predictor_parts *x, struct err *e);
 real *predictor_values(struct predictor *p);
-/* Names the classes of its head, in the order of the outputs.  ERR_USAGE where it has another number of them, or a name is empty or
- * there twice. */
+/* Names the classes of its head, in the order of the outputs.  ERR_USAGE where it has another number of them,
+ * or a name is empty or there twice. */
 int predictor_name_classes(struct predictor *p, const char *const *name, int n, struct err *e);
 /* The config that the values came with from another program, kept with them as it was; NULL: none did. */
 const char *predictor_origin(const struct predictor *p);
@@ -84,8 +84,8 @@ const char *predictor_label(const struct predictor *p, int i); /* bytes as in th
 int predictor_max_len(const struct predictor *p);
 
 /* d: encoded by the model's tokenizer.  probabilities: rows × classes (softmax in double; a sigmoid
- * each where it is multilabel), or rows scores for regression; logits likewise; each may be NULL.  ERR_FAILED names the first
- * row whose logits are not finite. */
+ * each where it is multilabel), or rows scores for regression; logits likewise; each may be NULL.  ERR_FAILED
+ * names the first row whose logits are not finite. */
 int predictor_run(struct predictor *p, const struct dataset *d, struct crew *crew, double *probabilities,
                   double *logits, struct err *e);
 /* The same and the metrics over all rows (metrics_release); d's labels are the predictor's
@@ -109,9 +109,9 @@ struct written {
 void written_release(struct written *w);
 /* Of a predictor that writes: scores one dev split of a prepared task, and gives the texts; beams 0:
  * as many as the run's evaluations. */
-int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, struct crew *crew,
-                             struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
-                             struct err *e);
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams,
+                             struct crew *crew, struct written *texts, struct metrics *out,
+                             struct metric_value *token_accuracy, struct err *e);
 /* Puts rows without labels into the form that a labelled task of the run had, so that they can be
  * answered; not after dataset_encode.  `field`: the columns of a and b in that task, or NULL. */
 int predictor_as_text(const struct predictor *p, const char *task, const char *const field[2],
@@ -122,7 +122,8 @@ struct parsed predictor_parse(const struct predictor *p, const char *text, size_
 int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
                      struct err *e);
 
-/* Columns of the retriever's vectors; 0 where the method has none, or the predictor is of one task of several. */
+/* Columns of the retriever's vectors; 0 where the method has none, or the predictor is of one task of
+ * several. */
 int predictor_retrieved(const struct predictor *p);
 /* How vectors are made. */
 struct embed_how {
@@ -138,15 +139,17 @@ struct embed_how {
  * model's layers, gets rows×width numbers; NULL: that layer is not wanted.  predictor_embed is the
  * model with the trained method, model_embed as it is.  `probabilities` (NULL: not wanted) as
  * predictor_run gives them, of the same pass.  ERR_FAILED names the first row that is not finite. */
-int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how, real *const *layer,
-                    double *probabilities, struct err *e);
-int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how, real *const *layer,
-                struct err *e);
+int predictor_embed(struct predictor *p, const struct dataset *d, const struct embed_how *how,
+                    real *const *layer, double *probabilities, struct err *e);
+int model_embed(const struct model *m, const struct dataset *d, const struct embed_how *how,
+                real *const *layer, struct err *e);
 
-/* From here on its plan has no value that a network makes (plan_plain): the same answers from free modules. */
+/* From here on its plan has no value that a network makes (plan_plain): the same answers from free
+ * modules. */
 int predictor_make_plain(struct predictor *p, struct err *e);
-/* Writes a file that predictor_open reads on the same model, of a plan without made values: what the file is to say
- * of model, rows and method stands in *c, whose method is the plan's.  *sha256: of the values, as run_weights_sha256. */
+/* Writes a file that predictor_open reads on the same model, of a plan without made values: what the file is
+ * to say of model, rows and method stands in *c, whose method is the plan's.  *sha256: of the values, as
+ * run_weights_sha256. */
 int predictor_save(const struct predictor *p, const struct run_config *c, const char *path, char sha256[65],
                    struct err *e);
 
@@ -156,7 +159,7 @@ int predictor_save(const struct predictor *p, const struct run_config *c, const 
  * the largest logit difference between run and folder on the rows of `probe` (NULL: not
  * compared), and one that rounding does not explain is ERR_FAILED.  The base folder is only
  * read. */
-int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
-                     double *worst, struct err *e);
+int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                     struct crew *crew, double *worst, struct err *e);
 
 #endif

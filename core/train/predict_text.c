@@ -19,8 +19,9 @@ int predictor_task_form(const struct predictor *p, const struct model *m, struct
 
 int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
     if (t->gold == DATA_TEXT && !p->text)
-        return err_set(e, ERR_USAGE, "%s: has source and target texts, and %s is an encoder, which writes none",
-                       t->name, p->m->name);
+        return err_set(e, ERR_USAGE,
+                       "%s: has source and target texts, and %s is an encoder, which writes none", t->name,
+                       p->m->name);
     int rc = predictor_task_form(p, p->m, t, e);
     if (!rc)
         rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
@@ -90,9 +91,9 @@ static void predict_text_take_texts(struct text_scoring *s, struct written *out)
     s->given_size = NULL;
 }
 
-int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams, struct crew *crew,
-                             struct written *texts, struct metrics *out, struct metric_value *token_accuracy,
-                             struct err *e) {
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams,
+                             struct crew *crew, struct written *texts, struct metrics *out,
+                             struct metric_value *token_accuracy, struct err *e) {
     struct generate_options how;
     struct writing x = { .p = p };
     BUG_IF(!p->text || t->kind != DATA_TEXT);

@@ -45,7 +45,7 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
 
 /* Reads an exported folder and compares its logits with the predictor's on the rows of an encoded
  * split: *worst is the largest difference; ERR_FAILED for one that rounding does not explain. */
-int export_compare(struct predictor *p, const char *folder, bool half, const struct dataset *probe, struct crew *crew,
-                   double *worst, struct err *e);
+int export_compare(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                   struct crew *crew, double *worst, struct err *e);
 
 #endif

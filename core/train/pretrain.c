@@ -16,8 +16,8 @@ static const char texts_name[] = "texts.txt", dev_name[] = "dev.txt";
 
 void pretrain_usual(struct run_config *c) {
     static const char *const usual[][2] = {
-        { "method", "full" },     { "form", "masked" },     { "lr", "0.001" },     { "warmup", "0.05" }, { "batch", "64" },
-        { "weight-decay", "0.01" }, { "dropout", "0" },     { "eval-rows", "1000" },
+        { "method", "full" }, { "form", "masked" },       { "lr", "0.001" },  { "warmup", "0.05" },
+        { "batch", "64" },    { "weight-decay", "0.01" }, { "dropout", "0" }, { "eval-rows", "1000" },
     };
     struct err e = ERR_INIT;
     for (size_t i = 0; i < COUNT_OF(usual); i++)
@@ -41,8 +41,8 @@ static int add_text(const char *path, struct buf *all, struct err *e) {
     return rc;
 }
 
-/* Adds all files, and warns of lines that hold more than a hundredth of the text and ten times what the others hold on
- * average: encoded data and the like, which then decides what the vocabulary is. */
+/* Adds all files, and warns of lines that hold more than a hundredth of the text and ten times what the
+ * others hold on average: encoded data and the like, which then decides what the vocabulary is. */
 static int add_texts(const struct pretrain *p, struct buf *all, struct buf *report, struct err *e) {
     enum { SHARE = 100, TIMES = 10 };
     size_t *start = xcalloc((size_t)p->texts + 1, sizeof *start), line = 0, lines = 0;
@@ -59,17 +59,20 @@ static int add_texts(const struct pretrain *p, struct buf *all, struct buf *repo
         while (at >= start[file + 1]) file++, line = 0;
         line++;
         if (SHARE * n > all->size && n * (lines - 1) > TIMES * (all->size - n) && named++ < REPORT_FIRST)
-            text_line(report, "warning: %s:%zu: this line is %.0f%% of the text (%zu of %zu bytes), and the vocabulary is made from the "
-                      "whole text; remove it if it is not text", p->text[file], line, 100.0 * (double)n / (double)all->size, n, all->size);
+            text_line(report,
+                      "warning: %s:%zu: this line is %.0f%% of the text (%zu of %zu bytes), and the "
+                      "vocabulary is made from the whole text; remove it if it is not text",
+                      p->text[file], line, 100.0 * (double)n / (double)all->size, n, all->size);
         at += n;
     }
-    if (named > REPORT_FIRST) text_line(report, "warning: %d more lines are more than 1%% of the text each", named - REPORT_FIRST);
+    if (named > REPORT_FIRST)
+        text_line(report, "warning: %d more lines are more than 1%% of the text each", named - REPORT_FIRST);
     free(start);
     return rc;
 }
 
-static int train_vocabulary(const struct pretrain *p, const struct buf *texts, struct buf *vocab, struct buf *report,
-                            struct err *e) {
+static int train_vocabulary(const struct pretrain *p, const struct buf *texts, struct buf *vocab,
+                            struct buf *report, struct err *e) {
     struct vocab_trainer *t = vocab_trainer_new();
     int rc = 0;
     for (size_t at = 0; at < texts->size && !rc;) {
@@ -90,8 +93,9 @@ static char *pretrain_key(const struct pretrain *p, const struct buf *texts, con
     char hash[2][65], all[65];
     sha256_hex(texts->data, texts->size, hash[0]);
     sha256_hex(buf_text(dev), dev->size, hash[1]);
-    char *text = xprintf("%s %s %d %d %d %d %d %d %llu", hash[0], p->dev ? hash[1] : "none", p->model.layers, p->model.width,
-                         p->model.heads, p->model.inner, p->model.positions, p->vocabulary, (unsigned long long)p->model.seed);
+    char *text = xprintf("%s %s %d %d %d %d %d %d %llu", hash[0], p->dev ? hash[1] : "none", p->model.layers,
+                         p->model.width, p->model.heads, p->model.inner, p->model.positions, p->vocabulary,
+                         (unsigned long long)p->model.seed);
     sha256_hex(text, strlen(text), all);
     free(text);
     return xstrndup(all, 12);
@@ -123,7 +127,9 @@ static int usual_split(const struct buf *texts, double *split, struct err *e) {
     const double part = 0.02;
     size_t rows = pretrain_rows(texts);
     if (!rows) return err_set(e, ERR_INPUT, "there is no word in it");
-    if (rows < 2) return err_set(e, ERR_INPUT, "it has one text, and one is held out: give two lines at least, or --dev");
+    if (rows < 2)
+        return err_set(e, ERR_INPUT,
+                       "it has one text, and one is held out: give two lines at least, or --dev");
     *split = part * (double)rows < 1 ? 1 / (double)rows : part;
     return 0;
 }
@@ -138,8 +144,8 @@ static void pretrain_describe(const struct pretrain *p, const char *folder, stru
     free(other);
 }
 
-static int pretrain_make(const struct pretrain *p, const char *folder, const struct buf *texts, const struct buf *dev,
-                         struct buf *report, struct err *e) {
+static int pretrain_make(const struct pretrain *p, const char *folder, const struct buf *texts,
+                         const struct buf *dev, struct buf *report, struct err *e) {
     struct buf vocab = BUF_INIT;
     int rc = train_vocabulary(p, texts, &vocab, report, e);
     if (!rc) rc = fresh_write(&p->model, vocab.data, vocab.size, folder, e);
@@ -161,20 +167,23 @@ void pretrain_undo(const struct run_config *c) {
     fresh_remove(c->model);
 }
 
-int pretrain_begin(const struct pretrain *p, const char *parent, const char *name, struct run_config *c, bool *made,
-                   struct buf *report, struct err *e) {
+int pretrain_begin(const struct pretrain *p, const char *parent, const char *name, struct run_config *c,
+                   bool *made, struct buf *report, struct err *e) {
     struct buf texts = BUF_INIT, dev = BUF_INIT;
     *made = false;
     int rc = fresh_check(&p->model, e);
-    if (!rc && p->dev && c->split > 0) rc = err_set(e, ERR_USAGE, "--split: the held-out texts are those of %s; leave one out", p->dev);
+    if (!rc && p->dev && c->split > 0)
+        rc = err_set(e, ERR_USAGE, "--split: the held-out texts are those of %s; leave one out", p->dev);
     if (!rc) rc = add_texts(p, &texts, report, e);
     if (!rc && p->dev) rc = add_text(p->dev, &dev, e);
-    if (!rc && !p->dev && !(c->split > 0)) rc = usual_split(&texts, &c->split, e) ? err_prefix(e, "%s", p->text[0]) : 0;
+    if (!rc && !p->dev && !(c->split > 0))
+        rc = usual_split(&texts, &c->split, e) ? err_prefix(e, "%s", p->text[0]) : 0;
     if (!rc) {
         char *key = pretrain_key(p, &texts, &dev), *folder = xprintf("%s/%s-%s", parent, name, key);
         bool before = file_is_folder(folder);
         if (before) text_line(report, "%s: made before of the same texts, shape and seed", folder);
-        rc = before ? pretrain_files(folder, &texts, &dev, e) : pretrain_make(p, folder, &texts, &dev, report, e);
+        rc = before ? pretrain_files(folder, &texts, &dev, e)
+                    : pretrain_make(p, folder, &texts, &dev, report, e);
         if (!rc) pretrain_describe(p, folder, c);
         *made = !rc && !before;
         free(folder);

@@ -236,15 +236,19 @@ static int agree(struct regime *r, struct err *e) {
         r->outer = r->learned ? r->outer | META_RATES : r->outer & ~META_RATES;
     else if (was_said(r, "outer") && !was_said(r, "inner-lr")) r->learned = r->outer & META_RATES;
     if (r->learned != !!(r->outer & META_RATES))
-        return err_set(e, ERR_USAGE, "--regime meta: inner-lr=%s and outer=%s: rates are in outer exactly where they are "
-                                     "learned",
-                       r->learned ? "learned" : "X", r->outer & META_RATES ? "\u2026+rates" : "without rates");
+        return err_set(e, ERR_USAGE,
+                       "--regime meta: inner-lr=%s and outer=%s: rates are in outer exactly where they are "
+                       "learned",
+                       r->learned ? "learned" : "X",
+                       r->outer & META_RATES ? "\u2026+rates" : "without rates");
     if (!r->outer) return err_set(e, ERR_USAGE, "--regime meta: outer: nothing is learned");
     if (r->support < regime_batches(r))
-        return err_set(e, ERR_USAGE, "--regime meta: support=%d: fewer rows than its %d batches (inner=%d%s)", r->support,
-                       regime_batches(r), r->inner, r->labels == META_LABELS_APART ? ", labels=apart" : "");
+        return err_set(e, ERR_USAGE, "--regime meta: support=%d: fewer rows than its %d batches (inner=%d%s)",
+                       r->support, regime_batches(r), r->inner,
+                       r->labels == META_LABELS_APART ? ", labels=apart" : "");
     if (r->every > r->inner)
-        return err_set(e, ERR_USAGE, "--regime meta: losses=every(%d): there are %d inner steps", r->every, r->inner);
+        return err_set(e, ERR_USAGE, "--regime meta: losses=every(%d): there are %d inner steps", r->every,
+                       r->inner);
     return 0;
 }
 
@@ -271,9 +275,12 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
         if (!strcmp(regime_kinds[i], name)) kind = i;
     const char *near = text_nearest(name, regime_kinds, REGIME_KINDS);
     free(name);
-    if (kind < 0 && near) return err_set(e, ERR_USAGE, "--regime %s: no such regime; did you mean %s?", text, near);
+    if (kind < 0 && near)
+        return err_set(e, ERR_USAGE, "--regime %s: no such regime; did you mean %s?", text, near);
     if (kind < 0)
-        return err_set(e, ERR_USAGE, "--regime %s: no such regime; there are single, multi, fewshot, meta and stages", text);
+        return err_set(e, ERR_USAGE,
+                       "--regime %s: no such regime; there are single, multi, fewshot, meta and stages",
+                       text);
     if (kind == REGIME_STAGES) return take_stages(text, r, e);
     struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_usual((enum regime_kind)kind);
     next.said = 0;
@@ -289,7 +296,8 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
 
 /* ---- of a run ---- */
 
-int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out, struct err *e) {
+int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out,
+                     struct err *e) {
     /* presets that name one are those with a head of episodes */
     const struct preset *p = m->generated.on ? method_preset(m) : NULL;
     *out = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
@@ -340,7 +348,9 @@ static int regime_take_together(struct run_config *c, const struct regime *r, st
     if (was_said(r, "sampling")) {
         if (c->sampling && (sampling_parse(c->sampling, &s, e) || s.rule != r->sampling.rule ||
                             s.temperature != r->sampling.temperature))
-            return e->code ? e->code : err_set(e, ERR_USAGE, "--sampling %s: the regime says sampling=%s", c->sampling, text);
+            return e->code ? e->code
+                           : err_set(e, ERR_USAGE, "--sampling %s: the regime says sampling=%s", c->sampling,
+                                     text);
         xreplace(&c->sampling, text);
     }
     c->average = r->average;
@@ -353,10 +363,12 @@ int config_complete_regime(struct run_config *c, struct err *e) {
     if (usual_of(c, &usual, e) || config_regime(c, &r, e)) return e->code;
     if (!c->regime && usual.kind != REGIME_META) return 0;
     if (r.kind == REGIME_SINGLE && c->tasks)
-        return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs", c->tasks);
+        return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs",
+                       c->tasks);
     if (r.kind == REGIME_STAGES) return 0; /* stages_complete, when the rows are known */
     if (r.kind == REGIME_MULTI && !c->tasks)
-        return err_set(e, ERR_USAGE, "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
+        return err_set(e, ERR_USAGE,
+                       "--regime multi: is of several tasks; this run has one (--tasks A,B names more)");
     if (r.kind == REGIME_MULTI && regime_take_together(c, &r, e)) return e->code;
     bool told = (r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI) && usual.kind == r.kind;
     char *text = told ? NULL : regime_text(&r);

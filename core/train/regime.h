@@ -1,8 +1,7 @@
 /* How a method is learned, as text: "single", "multi(sampling=proportional, average=one, best=average)",
- * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)", "stages(lora, steps=100; …)" (stages.h).
- * A text gives what it wants to be other than
- * usual; the canonical form, which is stored, gives every part.  docs/meta.md.  In regime.c; what goes with it in
- * regime_check.c. */
+ * "fewshot(k=4+16, draws=10, from=3)", "meta(order=first, inner=6, …)", "stages(lora, steps=100; …)"
+ * (stages.h). A text gives what it wants to be other than usual; the canonical form, which is stored, gives
+ * every part.  docs/meta.md.  In regime.c; what goes with it in regime_check.c. */
 #ifndef CORE_TRAIN_REGIME_H
 #define CORE_TRAIN_REGIME_H
 
@@ -56,8 +55,8 @@ struct regime {
 
 /* The usual parts of a kind. */
 struct regime regime_usual(enum regime_kind kind);
-/* Takes the text's parts over *r; those of another kind over that one's usual ones.  On failure *r is as it was;
- * ERR_USAGE names the part and what it may be. */
+/* Takes the text's parts over *r; those of another kind over that one's usual ones.  On failure *r is as it
+ * was; ERR_USAGE names the part and what it may be. */
 int regime_take(const char *text, struct regime *r, struct err *e);
 /* The canonical form; caller frees.  Taken, it gives the same regime. */
 char *regime_text(const struct regime *r);
@@ -65,9 +64,10 @@ const char *regime_kind_name(enum regime_kind k);
 /* Rows of an episode's support in all: with labels apart a batch more than the inner steps take. */
 int regime_batches(const struct regime *r);
 
-/* The regime that a method's preset names, with the parts of `text` (may be NULL) over it; one task's or several
- * tasks' where it names none. */
-int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out, struct err *e);
+/* The regime that a method's preset names, with the parts of `text` (may be NULL) over it; one task's or
+ * several tasks' where it names none. */
+int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out,
+                     struct err *e);
 /* What a plan is made for. */
 struct plan_meta regime_plan(const struct regime *r);
 
@@ -78,13 +78,13 @@ bool config_is_meta(const struct run_config *c);
 bool regime_is_fewshot(const char *text);
 /* The same as text, of a config that was completed; caller frees. */
 char *config_regime_text(const struct run_config *c);
-/* What of a description does not go with its regime, and what to know of it: findings as method_check's, of rules R1 …
- * (docs/meta.md).  a: NULL where the model is not known yet.  Returns how many there are. */
+/* What of a description does not go with its regime, and what to know of it: findings as method_check's, of
+ * rules R1 … (docs/meta.md).  a: NULL where the model is not known yet.  Returns how many there are. */
 int regime_check(const struct run_config *c, const struct arch *a, struct finding *out, int room);
 /* ERR_USAGE for the first of these that is an error. */
 int regime_refuse(const struct run_config *c, const struct arch *a, struct err *e);
-/* What the regime says of several tasks goes to the options that say it; ERR_USAGE where they say otherwise, or where
- * tasks and regime do not go together. */
+/* What the regime says of several tasks goes to the options that say it; ERR_USAGE where they say otherwise,
+ * or where tasks and regime do not go together. */
 int config_complete_regime(struct run_config *c, struct err *e);
 
 #endif

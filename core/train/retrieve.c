@@ -28,7 +28,8 @@ static void passes_close(struct retrieving *x) {
     worker_release(&x->w);
 }
 
-/* One row's vector with the weights of a task: the retriever's, or what a head would read.  Into out[0…width-1]. */
+/* One row's vector with the weights of a task: the retriever's, or what a head would read.  Into
+ * out[0…width-1]. */
 static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, uint32_t row, int task,
                                 bool retrieved, int width, double *out) {
     struct batch b;
@@ -36,7 +37,8 @@ static void retrieve_row_vector(struct retrieving *x, const struct dataset *d, u
     tape_reset(x->w.tape, false, 0, 0);
     batch_pack(&b, x->w.arena, &x->p->m->arch, d, NULL, &row, 1, false);
     attach_for_task(x->attach, task);
-    forward_init(&f, x->w.tape, x->p->m, &b, attach_begin(x->attach, x->w.tape, x->p->params, x->p->made, NULL));
+    forward_init(&f, x->w.tape, x->p->m, &b,
+                 attach_begin(x->attach, x->w.tape, x->p->params, x->p->made, NULL));
     node encoded = forward_encode(&f);
     node v = retrieved ? attach_retrieve(x->attach, &f, encoded) : attach_pool(x->attach, &f, encoded);
     BUG_IF(tape_cols_of(x->w.tape, v) != width);
@@ -62,7 +64,8 @@ static int not_finite(const struct dataset *d, size_t row, struct err *e) {
 bool retrieve_has_prototypes(const struct predictor *p) {
     const struct plan_tensor *k = plan_prototypes(p->plan);
     const struct retriever *r = &p->plan->method.retriever;
-    return k && r->on && r->prototype != PROTOTYPE_NONE && k->cols == attach_retrieved_width(p->plan, &p->m->arch);
+    return k && r->on && r->prototype != PROTOTYPE_NONE &&
+           k->cols == attach_retrieved_width(p->plan, &p->m->arch);
 }
 
 int retrieve_cosines(const struct predictor *p, const struct dataset *rows, double *cosine, struct err *e) {
@@ -76,7 +79,8 @@ int retrieve_cosines(const struct predictor *p, const struct dataset *rows, doub
     for (size_t i = 0; i < rows->rows && !rc; i++)
         for (int t = 0; t < tasks && !rc; t++) {
             if (!t || by_task) retrieve_row_vector(&x, rows, (uint32_t)i, t, true, k->cols, z);
-            for (int c = 0; c < k->cols; c++) own[c] = (double)p->params[k->offset + (size_t)t * (size_t)k->cols + (size_t)c];
+            for (int c = 0; c < k->cols; c++)
+                own[c] = (double)p->params[k->offset + (size_t)t * (size_t)k->cols + (size_t)c];
             cosine[i * (size_t)tasks + (size_t)t] = cosine_of(z, own, k->cols);
             if (!isfinite(cosine[i * (size_t)tasks + (size_t)t])) rc = not_finite(rows, i, e);
         }
@@ -104,7 +108,9 @@ static int text_loss(struct retrieving *x, const struct task *t, int task, doubl
     }
     *loss = tokens ? sum / (double)tokens : 0;
     text_scoring_release(&s);
-    return finite ? 0 : err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", d->path, (unsigned long long)bad + 1);
+    return finite ? 0
+                  : err_set(e, ERR_FAILED, "%s: row %llu: its logits are not finite", d->path,
+                            (unsigned long long)bad + 1);
 }
 
 /* −log softmax over the classes' means of the others of the cosine over the temperature. */
@@ -143,7 +149,8 @@ static double score_loss(const struct dataset *d, const double *v, int width, si
 static int label_loss(struct retrieving *x, const struct task *t, int task, double *loss, struct err *e) {
     const struct dataset *d = &t->train;
     int width = x->p->m->arch.width;
-    double *v = xmalloc((d->rows * (size_t)width + (size_t)width + (size_t)d->classes + 1) * sizeof *v), sum = 0;
+    double *v = xmalloc((d->rows * (size_t)width + (size_t)width + (size_t)d->classes + 1) * sizeof *v),
+           sum = 0;
     double *room = v + d->rows * (size_t)width;
     for (size_t i = 0; i < d->rows; i++) retrieve_row_vector(x, d, (uint32_t)i, task, false, width,
                                                              v + i * (size_t)width);

@@ -65,8 +65,9 @@ bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), 
 static bool run_lacks(struct run *r) {
     if (!r->lacks) return false;
     snprintf(r->failure, sizeof r->failure,
-             "%s %lld: out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, a smaller --max-len, "
-             "a higher --accumulate, or fewer --workers", r->phase == PHASE_SCORE ? "evaluation after step" : "step",
+             "%s %lld: out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, a "
+             "smaller --max-len, a higher --accumulate, or fewer --workers",
+             r->phase == PHASE_SCORE ? "evaluation after step" : "step",
              (long long)r->step + (r->phase != PHASE_SCORE), r->lacks);
     return true;
 }
@@ -168,7 +169,8 @@ static bool run_save(struct run *r, int which) {
     return true;
 }
 
-/* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its own. */
+/* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its
+ * own. */
 static bool has_best(const struct run *r) {
     bool has = r->best.has;
     for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++) has = has && r->of[i].best.has;

@@ -11,7 +11,8 @@
 #include "core/train/order.h"
 
 static const double usual_temperature = 10;
-static const char *const sampling_names[SAMPLING_RULES] = { "proportional", "temperature", "one-task", "stratified" };
+static const char *const sampling_names[SAMPLING_RULES] = { "proportional", "temperature", "one-task",
+                                                            "stratified" };
 
 int sampling_parse(const char *text, struct sampling *out, struct err *e) {
     size_t n = strcspn(text, "(");
@@ -21,16 +22,18 @@ int sampling_parse(const char *text, struct sampling *out, struct err *e) {
         if (strlen(sampling_names[i]) != n || memcmp(sampling_names[i], text, n)) continue;
         double t = usual_temperature;
         char number[32] = "";
-        if (inner && i != SAMPLING_PROPORTIONAL && length > 1 && length <= sizeof number && inner[length - 1] == ')')
+        if (inner && i != SAMPLING_PROPORTIONAL && length > 1 && length <= sizeof number &&
+            inner[length - 1] == ')')
             memcpy(number, inner, length - 1);
         if (inner && (!text_to_double(number, &t) || !(t > 0) || t > 1e6)) break;
         *out = (struct sampling){ (enum sampling_rule)i, i == SAMPLING_PROPORTIONAL ? 1 : t };
         return 0;
     }
-    return err_set(e, ERR_USAGE,
-                   "--sampling %s: known are proportional, temperature(T), one-task(T) and stratified(T), with T "
-                   "above 0 and 10 where it is left out",
-                   text);
+    return err_set(
+        e, ERR_USAGE,
+        "--sampling %s: known are proportional, temperature(T), one-task(T) and stratified(T), with T above "
+        "0 and 10 where it is left out",
+        text);
 }
 
 void sampling_text(const struct sampling *s, char out[48]) {
@@ -55,7 +58,9 @@ void sampling_shares(const struct sampling *s, int tasks, const size_t *rows, do
 /* ---- stratified: whole rows of each task ---- */
 
 /* How many tasks a batch has room for two rows of. */
-static int tasks_at_once(int tasks, int batch) { return 2 * tasks <= batch ? tasks : batch > 1 ? batch / 2 : 1; }
+static int tasks_at_once(int tasks, int batch) {
+    return 2 * tasks <= batch ? tasks : batch > 1 ? batch / 2 : 1;
+}
 
 /* Task k of the step's turn. */
 static int task_in_turn(int tasks, int at_once, int64_t step, int k) {
@@ -127,7 +132,8 @@ struct sampler {
     int *count;
 };
 
-struct sampler *sampler_new(const struct sampling *s, uint64_t seed, int tasks, const size_t *rows, int batch) {
+struct sampler *sampler_new(const struct sampling *s, uint64_t seed, int tasks, const size_t *rows,
+                            int batch) {
     struct sampler *x = xcalloc(1, sizeof *x);
     BUG_IF(tasks < 1 || batch < 1);
     *x = (struct sampler){ .how = *s, .seed = seed, .tasks = tasks, .batch = batch };

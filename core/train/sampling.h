@@ -35,7 +35,8 @@ void sampling_expected(const struct sampling *s, int tasks, const size_t *rows, 
 
 /* The tasks' rows in the order that steps take them. */
 struct sampler;
-struct sampler *sampler_new(const struct sampling *s, uint64_t seed, int tasks, const size_t *rows, int batch);
+struct sampler *sampler_new(const struct sampling *s, uint64_t seed, int tasks, const size_t *rows,
+                            int batch);
 void sampler_free(struct sampler *s);
 /* Steps that take as many rows as there are: an epoch. */
 int64_t sampler_epoch(const struct sampler *s);

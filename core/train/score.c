@@ -105,11 +105,13 @@ static void keep_layer(void *self, int layer, node output) {
     if (k->s->layer[layer]) score_pool_rows(k->f, output, k->row, k->s->mean, k->s->layer[layer]);
 }
 
-static void keep_retrieved(struct attach *a, struct forward *f, node encoded, const uint32_t *row, real *out) {
+static void keep_retrieved(struct attach *a, struct forward *f, node encoded, const uint32_t *row,
+                           real *out) {
     node z = attach_retrieve(a, f, encoded);
     size_t width = (size_t)tape_cols_of(f->tape, z);
     const real *v = tape_value(f->tape, z);
-    for (int i = 0; i < f->rows.count; i++) memcpy(out + (size_t)row[i] * width, v + (size_t)i * width, width * sizeof *v);
+    for (int i = 0; i < f->rows.count; i++)
+        memcpy(out + (size_t)row[i] * width, v + (size_t)i * width, width * sizeof *v);
 }
 
 bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena *arena,
@@ -131,7 +133,8 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
     node encoded = forward_encode(&f);
     if (s->retrieved) keep_retrieved(attach, &f, encoded, rows, s->retrieved);
     if (!attach || !s->outputs) return true;
-    node out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){ s->task, 0, n }, 0);
+    node out = attach_head(attach, &f, attach_pool(attach, &f, encoded), (struct task_range){ s->task, 0, n },
+                           0);
     const real *v = tape_value(tape, out);
     bool finite = true;
     for (int i = 0; i < n; i++) {

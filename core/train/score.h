@@ -44,8 +44,8 @@ bool scoring_chunk(struct scoring *s, int chunk, struct tape *tape, struct arena
 /* The metrics of all rows, once every chunk was scored; released by metrics_release. */
 void scoring_metrics(struct scoring *s, int positive, struct metrics *out);
 
-/* −log softmax(logits)[label] of n logits; NaN when one is not finite.  *right: whether the label is the first of the
- * greatest. */
+/* −log softmax(logits)[label] of n logits; NaN when one is not finite.  *right: whether the label is the
+ * first of the greatest. */
 double token_loss(const real *logits, int n, int32_t label, bool *right);
 /* softmax in double of n logits into p; returns log Σ exp. */
 double softmax(const double *logits, int n, double *p);

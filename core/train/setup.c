@@ -32,7 +32,8 @@ static real *setup_block(size_t n) {
     return p;
 }
 
-static void init_split(struct run *r, struct run_split *s, int task, int dev, const struct generate_options *how) {
+static void init_split(struct run *r, struct run_split *s, int task, int dev,
+                       const struct generate_options *how) {
     struct task *t = r->of[task].task;
     struct dataset *d = dev == SPLIT_TEST ? &t->test : &t->dev[dev];
     s->task = task;
@@ -70,7 +71,8 @@ static void set_stand_in(struct run *r) {
     r->tasks = 1;
     r->of = xcalloc(1, sizeof *r->of);
     r->first = xcalloc(2, sizeof *r->first);
-    r->of[0] = (struct run_task){ .name = "", .task = meta_stand_in(r), .weight = 1, .metric = METRIC_ACCURACY };
+    r->of[0] =
+        (struct run_task){ .name = "", .task = meta_stand_in(r), .weight = 1, .metric = METRIC_ACCURACY };
     r->sampler = sampler_new(&how, r->c.seed, 1, (const size_t[]){ 1 }, 1);
 }
 
@@ -96,12 +98,13 @@ static int setup_set_tasks(struct run *r, const struct run_tasks *tasks, struct 
     }
     r->sampler = sampler_new(&how, r->c.seed, tasks->count, rows, r->c.batch);
     r->text = tasks->task[0]->kind == DATA_TEXT;
-    if (tasks->task[0]->kind == DATA_MASKED && !(r->masking = masking_new(r->m, r->c.whole_words, e))) return e->code;
+    if (tasks->task[0]->kind == DATA_MASKED && !(r->masking = masking_new(r->m, r->c.whole_words, e)))
+        return e->code;
     return 0;
 }
 
-static struct plan *setup_plan_of(const struct run_config *c, const struct method *m, const struct run_tasks *tasks,
-                                  const struct arch *a, struct err *e) {
+static struct plan *setup_plan_of(const struct run_config *c, const struct method *m,
+                                  const struct run_tasks *tasks, const struct arch *a, struct err *e) {
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
     struct regime regime;
@@ -122,12 +125,13 @@ static struct plan *setup_plan_of(const struct run_config *c, const struct metho
     return NULL;
 }
 
-struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a, struct err *e) {
+struct plan *run_plan_for(const struct run_config *c, const struct run_tasks *tasks, const struct arch *a,
+                          struct err *e) {
     return setup_plan_of(c, &c->method, tasks, a, e);
 }
 
-struct plan *run_plan_for_stage(const struct run_config *c, const struct stages *s, int k, const struct run_tasks *tasks,
-                                const struct arch *a, struct err *e) {
+struct plan *run_plan_for_stage(const struct run_config *c, const struct stages *s, int k,
+                                const struct run_tasks *tasks, const struct arch *a, struct err *e) {
     struct plan *p = setup_plan_of(c, &s->stage[k].method, tasks, a, e);
     if (!p) err_prefix(e, "stage %d", k + 1);
     return p;
@@ -145,8 +149,8 @@ int setup_values(struct run *r, struct err *e) {
     bool budget = r->plan->method.budget.on;
     if (budget) r->budget_mean = setup_block(trained);
     if (budget) r->budget_spread = setup_block(trained);
-    if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) ||
-        (adam && !r->adam_v) || (budget && (!r->budget_mean || !r->budget_spread)) || (r->plan->made && !r->prologue_grad))
+    if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) || (adam && !r->adam_v) ||
+        (budget && (!r->budget_mean || !r->budget_spread)) || (r->plan->made && !r->prologue_grad))
         return err_set(e, ERR_SYSTEM,
                        "no memory for %zu trained values, their gradients and the optimiser",
                        trained);
@@ -155,8 +159,9 @@ int setup_values(struct run *r, struct err *e) {
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
         bool still = t->fixed || t->frozen;
-        r->group[i] = (struct optim_group){ t->offset, t->count, still ? 0 : masked_rate(r->plan, t, r->span_of.lr), t->decays &&
-                                            !still ? 1 : 0 };
+        r->group[i] = (struct optim_group){ t->offset, t->count,
+                                            still ? 0 : masked_rate(r->plan, t, r->span_of.lr),
+                                            t->decays && !still ? 1 : 0 };
     }
     if (r->plan->made) {
         r->prologue_arena = arena_new();
@@ -189,7 +194,8 @@ void setup_release_values(struct run *r) {
     r->group = NULL;
     r->made_node = NULL;
     r->made_seed = NULL;
-    r->params = r->made = r->sum = r->budget_mean = r->budget_spread = r->adam_m = r->adam_v = r->prologue_grad = NULL;
+    r->params = r->made = r->sum = r->budget_mean = r->budget_spread = r->adam_m = r->adam_v =
+        r->prologue_grad = NULL;
 }
 
 struct setup_call {
@@ -221,12 +227,18 @@ static void setup_allocate(void *self) {
 static int setup_memory(struct run *r, struct err *e) {
     struct setup_call x = { r, e, 0 };
     size_t lacks = mem_guard(setup_allocate, &x);
-    return lacks ? err_set(e, ERR_SYSTEM, "out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, or "
-                           "fewer evaluation examples (--eval-rows)", lacks) : x.rc;
+    return lacks
+               ? err_set(
+                     e, ERR_SYSTEM,
+                     "out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, or "
+                     "fewer evaluation examples (--eval-rows)",
+                     lacks)
+               : x.rc;
 }
 
 /* What a run over episodes cannot be made of is known before it begins. */
-static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
+                      struct err *e) {
     struct regime r;
     if (config_regime(c, &r, e)) return e->code;
     struct episodes *s = episodes_open(c, &r, m, tasks, e);
@@ -235,7 +247,8 @@ static int check_meta(const struct run_config *c, const struct model *m, const s
 }
 
 /* Every stage's method on this model, and that it trains something. */
-static int check_stages(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+static int check_stages(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
+                        struct err *e) {
     struct stages *s = config_stages(c);
     int rc = 0;
     for (int k = 0; s && !rc && k < s->count; k++) {
@@ -248,7 +261,8 @@ static int check_stages(const struct run_config *c, const struct model *m, const
     return rc;
 }
 
-int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks, struct err *e) {
+int run_check(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
+              struct err *e) {
     struct generate_options how;
     int rc = config_check(c, tasks, e);
     if (!rc) rc = check_stages(c, m, tasks, e);
@@ -263,7 +277,8 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
     return rc;
 }
 
-/* Everything but the values of the parameters, with the stage of that number in hand.  c is taken over, also on failure. */
+/* Everything but the values of the parameters, with the stage of that number in hand.  c is taken over, also
+ * on failure. */
 static struct run *setup_build(int64_t id, struct run_config *c, int stage, struct model *m,
                                const struct run_tasks *tasks,
                                const char *folder, struct event_sink sink, struct err *e) {
@@ -282,10 +297,11 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
     clock_cond_init(&r->turn);
     r->stages = config_stages(&r->c);
     stage_span_take(r, r->stages && stage < r->stages->count ? stage : 0);
-    r->plan = r->stages ? run_plan_for_stage(&r->c, r->stages, r->stage, tasks, &m->arch, e) : run_plan_for(&r->c, tasks, &m->arch, e);
-    if (!r->plan || config_check_plan(r->plan, e) || (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
-        (r->plan->meta.on && meta_begin(r, tasks, e)) ||
-        setup_set_tasks(r, tasks, e) || setup_memory(r, e) ||
+    r->plan = r->stages ? run_plan_for_stage(&r->c, r->stages, r->stage, tasks, &m->arch, e)
+                        : run_plan_for(&r->c, tasks, &m->arch, e);
+    if (!r->plan || config_check_plan(r->plan, e) ||
+        (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
+        (r->plan->meta.on && meta_begin(r, tasks, e)) || setup_set_tasks(r, tasks, e) || setup_memory(r, e) ||
         (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
@@ -358,8 +374,8 @@ int run_check_model(const struct run_config *was, const struct model *m, const c
 static int setup_check_files(const struct run_config *was, const char *since, const struct run_config *c,
                              const struct model *m, struct err *e) {
     if (run_check_model(was, m, since, e)) return e->code;
-    if (!setup_same(was->episodes_sha256,
-                    c->episodes_sha256)) return setup_changed(c->episodes ? c->episodes : was->episodes, since, e);
+    if (!setup_same(was->episodes_sha256, c->episodes_sha256))
+        return setup_changed(c->episodes ? c->episodes : was->episodes, since, e);
     for (int i = 0; i < config_task_count(was) && i < config_task_count(c); i++) {
         const struct run_config *before = config_rows_of(was, i), *now = config_rows_of(c, i);
         if (!setup_same(before->train_sha256, now->train_sha256))
@@ -367,7 +383,8 @@ static int setup_check_files(const struct run_config *was, const char *since, co
         if (!setup_same(before->dev_sha256, now->dev_sha256))
             return setup_changed(now->dev_file ? now->dev_file : before->dev_file, since, e);
         if (before->second_dev_sha256 && !setup_same(before->second_dev_sha256, now->second_dev_sha256))
-            return err_set(e, ERR_INPUT, "%s: its second dev file changed since %s; resume with the file as it was",
+            return err_set(e, ERR_INPUT,
+                           "%s: its second dev file changed since %s; resume with the file as it was",
                            now->task_folder ? now->task_folder : now->task, since);
     }
     return 0;
@@ -419,10 +436,11 @@ static int setup_teachers(struct run *r, const struct run_tasks *tasks, struct e
     return r->c.teachers && !r->distil ? e->code : 0;
 }
 
-/* `again`: c is the config of a run that has been begun before.  copies: the folder that has those of runs it begins with. */
+/* `again`: c is the config of a run that has been begun before.  copies: the folder that has those of runs it
+ * begins with. */
 static struct run *setup_begin(int64_t id, const struct run_config *c, bool again, struct model *m,
-                               const struct run_tasks *tasks, const char *folder, const char *copies, struct event_sink sink,
-                               struct err *e) {
+                               const struct run_tasks *tasks, const char *folder, const char *copies,
+                               struct event_sink sink, struct err *e) {
     struct err own = ERR_INIT;
     struct run_config copy;
     if (!e) e = &own;
@@ -467,11 +485,13 @@ static int start_at(struct run *r, const struct run_start *s, struct err *e) {
 }
 
 struct run *run_begin_at(int64_t id, const struct run_config *c, struct model *m, struct task *task,
-                         const char *folder, struct event_sink sink, const struct run_start *start, struct err *e) {
+                         const char *folder, struct event_sink sink, const struct run_start *start,
+                         struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
     const struct run_tasks one = { 1, &task };
-    struct run *r = setup_begin(id, c, false, m, &one, folder, start->copies ? start->copies : folder, sink, e);
+    struct run *r = setup_begin(id, c, false, m, &one, folder, start->copies ? start->copies : folder, sink,
+                                e);
     if (r) moved_free(r->moved), r->moved = NULL; /* one draw of many */
     if (!r || !start_at(r, start, e)) return r;
     run_free(r);
@@ -520,7 +540,8 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     struct run *r = NULL;
     if (!e) e = &own;
     bool begun = c && (config_rows_of(c, 0)->train_sha256 || c->episodes_sha256);
-    if (begun && !run_has_checkpoint(folder)) return setup_begin(id, c, true, m, tasks, folder, folder, sink, e);
+    if (begun && !run_has_checkpoint(folder))
+        return setup_begin(id, c, true, m, tasks, folder, folder, sink, e);
     char *path = checkpoint_path(folder, true);
     int rc = checkpoint_open(&k, path, e);
     free(path);

@@ -1,5 +1,5 @@
-/* Which of a run's rows go through frozen layers once (frozen.h): with --share-frozen on those of all its splits, through
- * the layers that its method leaves as they are.  Private to core/train. */
+/* Which of a run's rows go through frozen layers once (frozen.h): with --share-frozen on those of all its
+ * splits, through the layers that its method leaves as they are.  Private to core/train. */
 #ifndef CORE_TRAIN_SHARE_H
 #define CORE_TRAIN_SHARE_H
 

@@ -15,8 +15,9 @@
 static const char *const stage_parts_names[] = { "all", "modules", "head" };
 static const char *const stage_keys[] = { "carry", "train", "lr", "steps", "epochs" };
 enum stage_key { KEY_CARRY, KEY_TRAIN, KEY_LR, KEY_STEPS, KEY_EPOCHS, STAGE_KEYS };
-static const char *const stage_values[] = { "all, modules or head", "all, modules or head", "a rate above 0, up to 1000",
-                                            "a whole number from 1", "a number above 0" };
+static const char *const stage_values[] = { "all, modules or head", "all, modules or head",
+                                            "a rate above 0, up to 1000", "a whole number from 1",
+                                            "a number above 0" };
 
 const char *stage_parts_name(enum stage_parts p) { return stage_parts_names[p]; }
 void stages_free(struct stages *s) { free(s); }
@@ -60,7 +61,8 @@ char *stages_text(const struct stages *s) {
 
 /* ---- reading ---- */
 
-/* Cuts a piece off *rest up to `at` outside of all brackets, without the blanks around it; NULL where nothing is left. */
+/* Cuts a piece off *rest up to `at` outside of all brackets, without the blanks around it; NULL where nothing
+ * is left. */
 static char *stage_piece(char **rest, char at) {
     char *s = *rest, *end;
     int depth = 0;
@@ -98,27 +100,35 @@ static bool stage_take_value(struct stage *x, enum stage_key key, const char *te
 
 static int stage_take_part(struct stage *x, int k, char *text, unsigned *said, struct err *e) {
     char *equals = strchr(text, '=');
-    if (!equals) return err_set(e, ERR_USAGE, "--regime stages: stage %d: \"%s\" is no part=value", k + 1, text);
+    if (!equals)
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: \"%s\" is no part=value", k + 1, text);
     *equals = '\0';
     for (int i = 0; i < STAGE_KEYS; i++) {
         if (strcmp(stage_keys[i], text)) continue;
-        if (*said & (1u << i)) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s is given twice", k + 1, text);
+        if (*said & (1u << i))
+            return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s is given twice", k + 1, text);
         *said |= 1u << i;
         if (i == KEY_CARRY && !k)
-            return err_set(e, ERR_USAGE, "--regime stages: stage 1: carry: there is no stage before it to take values from");
+            return err_set(
+                e, ERR_USAGE,
+                "--regime stages: stage 1: carry: there is no stage before it to take values from");
         if (stage_take_value(x, (enum stage_key)i, equals + 1)) return 0;
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s=%s: must be %s", k + 1, text, equals + 1, stage_values[i]);
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s=%s: must be %s", k + 1, text, equals + 1,
+                       stage_values[i]);
     }
     const char *near = text_nearest(text, stage_keys, STAGE_KEYS);
     return err_set(e, ERR_USAGE, "--regime stages: stage %d: has no part \"%s\"%s%s%s", k + 1, text,
-                   near ? "; did you mean " : "; there are carry, train, lr, steps and epochs", near ? near : "", near ? "?" : "");
+                   near ? "; did you mean " : "; there are carry, train, lr, steps and epochs",
+                   near ? near : "", near ? "?" : "");
 }
 
 static int stage_take(struct stage *x, int k, char *text, struct err *e) {
     char *rest = text, *method = stage_piece(&rest, ','), *part;
     unsigned said = 0;
     if (!*method || (strchr(method, '=') && !strchr(method, '(') && *method != '{'))
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d begins with its method, as lora(r=8), not with \"%s\"", k + 1, method);
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d begins with its method, as lora(r=8), not with \"%s\"",
+                       k + 1, method);
     if (method_parse(method, &x->method, e)) return err_prefix(e, "--regime stages: stage %d", k + 1);
     while ((part = stage_piece(&rest, ',')))
         if (stage_take_part(x, k, part, &said, e)) return e->code;
@@ -137,12 +147,15 @@ struct stages *stages_parse(const char *text, struct err *e) {
     char *inner = xstrndup(text + 7, length - 8), *rest = inner, *one;
     int rc = 0;
     while (!rc && (one = stage_piece(&rest, ';'))) {
-        if (s->count == STAGES_MOST) rc = err_set(e, ERR_USAGE, "--regime stages: more than %d stages", STAGES_MOST);
+        if (s->count == STAGES_MOST)
+            rc = err_set(e, ERR_USAGE, "--regime stages: more than %d stages", STAGES_MOST);
         else rc = stage_take(&s->stage[s->count], s->count, one, e);
         s->count++;
     }
     if (!rc && s->count < 2)
-        rc = err_set(e, ERR_USAGE, "--regime stages: is of two stages or more, with ; between them; one alone is an ordinary run");
+        rc = err_set(
+            e, ERR_USAGE,
+            "--regime stages: is of two stages or more, with ; between them; one alone is an ordinary run");
     free(inner);
     if (!rc) return s;
     stages_free(s);
@@ -151,7 +164,9 @@ struct stages *stages_parse(const char *text, struct err *e) {
 
 /* ---- of a description ---- */
 
-bool config_is_staged(const struct run_config *c) { return c->regime && text_starts(c->regime, regime_kind_name(REGIME_STAGES)); }
+bool config_is_staged(const struct run_config *c) {
+    return c->regime && text_starts(c->regime, regime_kind_name(REGIME_STAGES));
+}
 
 struct stages *config_stages(const struct run_config *c) {
     struct err ignored = ERR_INIT; /* it was read when it was set */
@@ -214,9 +229,11 @@ void stages_take_method(struct run_config *c) {
 static int complete_rates(struct run_config *c, struct stages *s, struct err *e) {
     struct stage *last = &s->stage[s->count - 1];
     if (all_rates(s) && c->lr > 0 && c->lr != last->lr)
-        return err_set(e, ERR_USAGE, "--lr %g: the last of the stages says lr=%g; say it there", c->lr, last->lr);
+        return err_set(e, ERR_USAGE, "--lr %g: the last of the stages says lr=%g; say it there", c->lr,
+                       last->lr);
     for (int k = 0; k < s->count; k++)
-        if (!(s->stage[k].lr > 0)) s->stage[k].lr = c->lr > 0 ? c->lr : config_default_lr(&s->stage[k].method, NULL);
+        if (!(s->stage[k].lr > 0))
+            s->stage[k].lr = c->lr > 0 ? c->lr : config_default_lr(&s->stage[k].method, NULL);
     c->lr = last->lr;
     return 0;
 }
@@ -224,17 +241,21 @@ static int complete_rates(struct run_config *c, struct stages *s, struct err *e)
 static int complete_lengths(struct run_config *c, struct stages *s, size_t rows, struct err *e) {
     bool all = all_lengths(s);
     if (all && c->epochs > 0)
-        return err_set(e, ERR_USAGE, "--epochs %g: every one of the stages says its own length; say it there", c->epochs);
+        return err_set(e, ERR_USAGE, "--epochs %g: every one of the stages says its own length; say it there",
+                       c->epochs);
     int64_t own = config_steps(c, rows);
     for (int k = 0; k < s->count; k++) {
         struct stage *x = &s->stage[k];
         if (!x->steps) x->steps = x->epochs > 0 ? epoch_steps(x->epochs, rows, c->batch) : own;
         x->epochs = 0;
-        if (x->steps < 1) return err_set(e, ERR_USAGE, "--regime stages: stage %d: at least one step must come of its epochs", k + 1);
+        if (x->steps < 1)
+            return err_set(e, ERR_USAGE,
+                           "--regime stages: stage %d: at least one step must come of its epochs", k + 1);
     }
     int64_t total = stages_first(s, s->count);
     if (all && c->steps > 0 && c->steps != total)
-        return err_set(e, ERR_USAGE, "--steps %lld: the stages have %lld together; say it there", (long long)c->steps, (long long)total);
+        return err_set(e, ERR_USAGE, "--steps %lld: the stages have %lld together; say it there",
+                       (long long)c->steps, (long long)total);
     c->steps = total;
     c->epochs = 0;
     return 0;
@@ -260,34 +281,51 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
     int runs[METHOD_MODULES];
     const char *fault = budget_fault(&x->method, x->steps);
     if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
-    if (masked_is_fixed(&x->method) && !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
+    if (masked_is_fixed(&x->method) &&
+        !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
         return err_set(e, ERR_USAGE,
-                       "--regime stages: stage %d: pruning(mask=fixed) keeps the largest changes of the stage before it, whose "
-                                     "mask must be learned and be taken over", k + 1);
+                       "--regime stages: stage %d: pruning(mask=fixed) keeps the largest changes of the "
+                       "stage before it, whose mask must be learned and be taken over",
+                       k + 1);
     if (x->method.generated.on)
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: a head that is made for the classes of an episode is of "
-                                     "--regime meta", k + 1);
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: a head that is made for the classes of an episode is of "
+                       "--regime meta",
+                       k + 1);
     if (x->method.retriever.instance != INSTANCE_NONE || x->method.retriever.prototype != PROTOTYPE_NONE)
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: a loss across the batch (+ retriever) in a stage is not built", k + 1);
+        return err_set(
+            e, ERR_USAGE,
+            "--regime stages: stage %d: a loss across the batch (+ retriever) in a stage is not built",
+            k + 1);
     if (x->method.attempt.on)
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: attempt in a stage is not built; train its prompts first, then it as a "
-                                     "run of its own", k + 1);
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: attempt in a stage is not built; train its prompts first, "
+                       "then it as a run of its own",
+                       k + 1);
     if (x->method.fusion.on)
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: a fusion in a stage is not built; train its adapters first, then it as a "
-                                     "run of its own", k + 1);
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: a fusion in a stage is not built; train its adapters "
+                       "first, then it as a run of its own",
+                       k + 1);
     if (method_runs(&x->method, runs))
-        return err_set(e, ERR_USAGE, "--regime stages: stage %d: init=run(N) in a stage is not built; --from N begins the first stage "
-                                     "with a run's values", k + 1);
+        return err_set(
+            e, ERR_USAGE,
+            "--regime stages: stage %d: init=run(N) in a stage is not built; --from N begins the first stage "
+            "with a run's values",
+            k + 1);
     if (c->warmup >= 1 && floor(c->warmup) >= (double)x->steps)
-        return err_set(e, ERR_USAGE, "--warmup %.0f: stage %d has %lld steps; give fewer, or a share below 1, as 0.1", floor(c->warmup),
-                       k + 1, (long long)x->steps);
+        return err_set(e, ERR_USAGE,
+                       "--warmup %.0f: stage %d has %lld steps; give fewer, or a share below 1, as 0.1",
+                       floor(c->warmup), k + 1, (long long)x->steps);
     return 0;
 }
 
 int stages_check(const struct run_config *c, struct err *e) {
     struct stages *s = config_stages(c);
     int rc = 0;
-    if (s && c->share_frozen) rc = err_set(e, ERR_USAGE, "--share-frozen on: what is frozen changes from stage to stage; leave it out");
+    if (s && c->share_frozen)
+        rc = err_set(e, ERR_USAGE,
+                     "--share-frozen on: what is frozen changes from stage to stage; leave it out");
     for (int k = 0; s && !rc && k < s->count; k++) rc = check_one(c, s, k, e);
     stages_free(s);
     return rc;

@@ -1,6 +1,7 @@
-/* A run in stages, one after the other: "stages(lora, steps=200; lora, train=head, lr=0.0001, steps=50)".  Each has a
- * method, which of its tensors train, a rate and a length, and takes over what the stage before it came to.  The run's own
- * method is the last stage's, and so is its best.  docs/stages.md.  In stages.c, a run's way in stages_run.c. */
+/* A run in stages, one after the other: "stages(lora, steps=200; lora, train=head, lr=0.0001, steps=50)".
+ * Each has a method, which of its tensors train, a rate and a length, and takes over what the stage before it
+ * came to.  The run's own method is the last stage's, and so is its best.  docs/stages.md.  In stages.c, a
+ * run's way in stages_run.c. */
 #ifndef CORE_TRAIN_STAGES_H
 #define CORE_TRAIN_STAGES_H
 
@@ -41,8 +42,9 @@ void stages_tell(struct run_config *c);
 /* Whether the last stage's method is this one; makes it this one, in the text of the description's regime. */
 bool stages_has_method(const struct stages *s, const struct method *m);
 void stages_take_method(struct run_config *c);
-/* Gives every stage its rate and its steps, and the description those of the last one and of all together; the last stage
- * takes over a method that was changed since.  rows: of a pass.  ERR_USAGE where both say otherwise. */
+/* Gives every stage its rate and its steps, and the description those of the last one and of all together;
+ * the last stage takes over a method that was changed since.  rows: of a pass.  ERR_USAGE where both say
+ * otherwise. */
 int stages_complete(struct run_config *c, size_t rows, struct err *e);
 /* What stages cannot have; ERR_USAGE names the stage. */
 int stages_check(const struct run_config *c, struct err *e);

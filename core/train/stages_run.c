@@ -13,18 +13,26 @@
 void stage_span_take(struct run *r, int k) {
     r->stage = k;
     r->span_of = (struct stage_span){ 0, r->c.steps, r->c.lr };
-    if (r->stages) r->span_of = (struct stage_span){ stages_first(r->stages, k), r->stages->stage[k].steps, r->stages->stage[k].lr };
+    if (r->stages)
+        r->span_of = (struct stage_span){ stages_first(r->stages, k), r->stages->stage[k].steps,
+                                          r->stages->stage[k].lr };
 }
 
 bool stage_decides(const struct run *r) { return !r->stages || r->stage == r->stages->count - 1; }
 
-bool stage_is_over(const struct run *r) { return !stage_decides(r) && r->step >= r->span_of.first + r->span_of.steps; }
+bool stage_is_over(const struct run *r) {
+    return !stage_decides(r) && r->step >= r->span_of.first + r->span_of.steps;
+}
 
 int stage_narrow(const struct stages *s, int k, struct plan *p, struct err *e) {
-    static const unsigned parts[] = { [STAGE_MODULES] = PLAN_ROW | PLAN_GENERATOR | PLAN_SHARED, [STAGE_HEAD] = PLAN_OF_HEAD };
+    static const unsigned parts[] = {
+        [STAGE_MODULES] = PLAN_ROW | PLAN_GENERATOR | PLAN_SHARED, [STAGE_HEAD] = PLAN_OF_HEAD
+    };
     enum stage_parts train = s->stage[k].train;
     if (train == STAGE_ALL || plan_train_only(p, parts[train])) return 0;
-    return err_set(e, ERR_USAGE, "--regime stages: stage %d: train=%s: nothing would train: the method has no such values on this model",
+    return err_set(e, ERR_USAGE,
+                   "--regime stages: stage %d: train=%s: nothing would train: the method has no such values "
+                   "on this model",
                    k + 1, stage_parts_name(train));
 }
 
@@ -33,8 +41,9 @@ static void stage_say(struct run *r, size_t taken, size_t left) {
     char *text = stages_text_of(r->stages, r->stage), number[32], rest[32];
     text_thousands((int64_t)taken, number);
     text_thousands((int64_t)left, rest);
-    char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stage + 1, r->stages->count, text, number,
-                         left ? ", and has no place for " : "", left ? rest : "", left ? " others that were trained" : "");
+    char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stage + 1,
+                         r->stages->count, text, number, left ? ", and has no place for " : "",
+                         left ? rest : "", left ? " others that were trained" : "");
     run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = line });
     free(text);
     free(line);
@@ -51,7 +60,8 @@ static struct plan *stage_plan(const struct run *r, int k, struct err *e) {
     return NULL;
 }
 
-/* Of the values that the stage before trained those that are not taken over, heads apart where they are not asked for. */
+/* Of the values that the stage before trained those that are not taken over, heads apart where they are not
+ * asked for. */
 static size_t left_behind(const struct plan *from, size_t taken, enum stage_parts carry) {
     size_t all = 0;
     for (int i = 0; i < from->tensors; i++) {

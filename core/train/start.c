@@ -21,7 +21,8 @@ static char *start_path(const char *folder, int run) {
 }
 
 /* Of modules that say this run's number, or (0) of all that both have. */
-static size_t carry_start(const struct plan *p, real *params, int run, const struct predictor *from, int *lacking) {
+static size_t carry_start(const struct plan *p, real *params, int run, const struct predictor *from,
+                          int *lacking) {
     *lacking = -1;
     if (run) return plan_carry_run(p, params, run, predictor_plan(from), predictor_params(from), lacking);
     return plan_carry_common(p, params, predictor_plan(from), predictor_params(from), 0);
@@ -35,7 +36,8 @@ size_t start_values(const struct plan *p, int run, const struct predictor *from,
     return n;
 }
 
-int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, int run, struct err *e) {
+int start_keep(const struct predictor *from, const struct run_config *c, const char *folder, int run,
+               struct err *e) {
     char *path = start_path(folder, run), sha256[65];
     int rc = predictor_save(from, c, path, sha256, e);
     free(path);
@@ -65,19 +67,21 @@ static bool start_match_head(const struct task *t, const struct predictor *from,
 static bool same_classifier(const struct run *r, const struct predictor *from) {
     const struct classifier *x = classifier_of(&r->plan->method, &r->m->arch),
                             *y = classifier_of(&predictor_plan(from)->method, &r->m->arch);
-    return (!x && !y) || (x && y && x->layers == y->layers && x->act == y->act && x->pooler == y->pooler && x->hidden == y->hidden);
+    return (!x && !y) || (x && y && x->layers == y->layers && x->act == y->act && x->pooler == y->pooler &&
+                          x->hidden == y->hidden);
 }
 
 static void take_head(struct run *r, const struct predictor *from, const int *row) {
     static const enum slot slots[] = { SLOT_POOLER_W, SLOT_POOLER_B, SLOT_HEAD_W, SLOT_HEAD_B };
     for (size_t k = 0; k < COUNT_OF(slots); k++) {
-        const struct plan_tensor *to = plan_head(r->plan, 0, slots[k]), *of = plan_head(predictor_plan(from), 0, slots[k]);
+        const struct plan_tensor *to = plan_head(r->plan, 0, slots[k]),
+                                 *of = plan_head(predictor_plan(from), 0, slots[k]);
         if (!to || !of || to->count != of->count) continue;
         const real *values = predictor_params(from) + of->offset;
         size_t width = slots[k] == SLOT_HEAD_W ? (size_t)to->cols : slots[k] == SLOT_HEAD_B ? 1 : to->count;
         for (size_t i = 0; i < to->count / width; i++)
-            memcpy(r->params + to->offset + i * width, values + (width == to->count ? 0 : (size_t)row[i]) * width,
-                   width * sizeof *values);
+            memcpy(r->params + to->offset + i * width,
+                   values + (width == to->count ? 0 : (size_t)row[i]) * width, width * sizeof *values);
     }
 }
 
@@ -117,7 +121,8 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     head = head || start_take_words(r, from);
     if (head) buf_printf(&told, " and its head%s", buf_text(&said));
     else if (predictor_is_headless(from)) buf_puts(&told, ", which has no head");
-    else if (outputs || r->plan->words) buf_puts(&told, "; its head is another's, for other classes or of other maps");
+    else if (outputs || r->plan->words)
+        buf_puts(&told, "; its head is another's, for other classes or of other maps");
     start_say(r, taken, 1, buf_text(&told));
     buf_release(&said);
     buf_release(&told);
@@ -130,7 +135,9 @@ int start_take(struct run *r, const char *folder, struct err *e) {
     int run[METHOD_MODULES], n = method_runs(&r->plan->method, run), lacking;
     bool kept = folder && start_is_kept(folder);
     if (n && !kept)
-        return err_set(e, ERR_USAGE, "init=run(%d): another run's values are a start for `petri train` alone, which keeps a copy of them",
+        return err_set(e, ERR_USAGE,
+                       "init=run(%d): another run's values are a start for `petri train` alone, which keeps "
+                       "a copy of them",
                        run[0]);
     if (!kept) return 0;
     if (!n) return take_all(r, folder, e);
@@ -143,6 +150,8 @@ int start_take(struct run *r, const char *folder, struct err *e) {
         taken += carry_start(r->plan, r->params, run[i], from, &lacking);
         predictor_free(from);
     }
-    start_say(r, taken, n, n > 1 ? ", those of its modules that say so, each its run's" : ", those of its modules that say so");
+    start_say(r, taken, n,
+              n > 1 ? ", those of its modules that say so, each its run's"
+                    : ", those of its modules that say so");
     return 0;
 }

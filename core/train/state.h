@@ -5,8 +5,8 @@
  * (phase BEGIN, or the one that added the last part or chunk), and are only read by
  * workers on parts and chunks.
  *
- * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that are kept),
- * sample.c (texts), share.c (frozen layers) and footprint.c (memory). */
+ * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that
+ * are kept), sample.c (texts), share.c (frozen layers) and footprint.c (memory). */
 #ifndef CORE_TRAIN_STATE_H
 #define CORE_TRAIN_STATE_H
 
@@ -179,7 +179,8 @@ struct run {
     struct optim_group *group; /* one a trained tensor */
     struct attach *attach[CREW_MOST]; /* made by its worker on first use */
     size_t value_bytes;               /* parameters, gradients and optimizer state: of the stage with most */
-    size_t activations[CREW_MOST];    /* bytes of each worker's arena at most, in this run's units (under `lock`) */
+    size_t
+        activations[CREW_MOST]; /* bytes of each worker's arena at most, in this run's units (under `lock`) */
 
     /* The step in hand. */
     struct sampler *sampler;
@@ -210,7 +211,8 @@ struct run {
     int tests, tested;
     struct run_split *test;
     bool testing;             /* number `tested` is in hand */
-    real *kept, *kept_made;   /* with these values, of the checkpoint that is kept; NULL: with the present ones */
+    real *kept,
+        *kept_made; /* with these values, of the checkpoint that is kept; NULL: with the present ones */
     int64_t kept_step;        /* the checkpoint's */
 
     struct run_meta *meta;    /* over episodes (meta_run.h); NULL: not */
@@ -237,7 +239,7 @@ struct run {
     enum phase phase, resume_phase; /* resume_phase: where a pause came */
     enum run_state state;
     bool want_pause, want_stop;
-    int64_t stop_at;          /* it ends as stopped after an evaluation at this step or later; 0: it does not */
+    int64_t stop_at; /* it ends as stopped after an evaluation at this step or later; 0: it does not */
     int next;                 /* part or chunk to give out */
     int done;                 /* parts added, or chunks scored */
     int count;                /* of them */
@@ -253,8 +255,8 @@ struct run {
 double run_seconds(const struct run *r);
 void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
 void run_set_state(struct run *r, enum run_state state, const char *text);
-/* Runs call(self) inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or NULL), sets
- * r->lacks and returns false; returns false at once when r->lacks is set already. */
+/* Runs call(self) inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or
+ * NULL), sets r->lacks and returns false; returns false at once when r->lacks is set already. */
 bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self);
 /* Decides what comes after a step, an evaluation, a begin; called by the worker that holds
  * the run alone. */
@@ -277,8 +279,8 @@ void stage_span_take(struct run *r, int k);
 bool stage_is_over(const struct run *r);
 /* Whether the stage in hand is the one that "best" is of. */
 bool stage_decides(const struct run *r);
-/* Goes on to the next stage: its plan, its start, what it takes over, an optimiser that has seen nothing.  False when the
- * run failed (r->failure says why). */
+/* Goes on to the next stage: its plan, its start, what it takes over, an optimiser that has seen nothing.
+ * False when the run failed (r->failure says why). */
 bool stage_next(struct run *r);
 
 /* step.c */
@@ -320,7 +322,8 @@ bool evaluation_finish(struct run *r);
 
 /* evaluate_final.c */
 bool test_due(const struct run *r);
-/* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed over. */
+/* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed
+ * over. */
 bool test_ready(struct run *r);
 void test_done(struct run *r); /* with the one that is in hand */
 void test_release(struct run *r);

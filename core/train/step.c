@@ -60,8 +60,9 @@ static void step_take_rows(struct run *r) {
             target_count_row(&of->targets, d, row);
         }
         if (drawn)
-            r->masks += (double)masking_draw(r->masking, masking_key(r->c.seed, step_masks(r), d->row[row].id), d->ids + d->start[row],
-                                             tokens, drawn);
+            r->masks += (double)masking_draw(r->masking,
+                                             masking_key(r->c.seed, step_masks(r), d->row[row].id),
+                                             d->ids + d->start[row], tokens, drawn);
         r->tokens[i] = (uint32_t)tokens;
     }
 }
@@ -101,15 +102,16 @@ static double step_rate(const struct run *r) {
     };
     const struct stage_span *s = &r->span_of;
     int64_t warmup = config_warmup_steps(&r->c, s->steps);
-    return s->lr * rate_factor(shape[r->c.schedule], (uint64_t)(r->step - s->first), (uint64_t)warmup, (uint64_t)s->steps);
+    return s->lr * rate_factor(shape[r->c.schedule], (uint64_t)(r->step - s->first), (uint64_t)warmup,
+                               (uint64_t)s->steps);
 }
 
 static void update(struct run *r, double lr) {
     size_t groups = (size_t)r->plan->tensors;
     if (r->c.optimiser == OPTIMISER_ADAMW) {
         const struct adamw o = { r->c.beta1, r->c.beta2, r->c.epsilon, r->c.weight_decay };
-        optim_adamw(&o, lr, (uint64_t)(r->step - r->span_of.first) + 1, groups, r->group, r->params, r->sum, r->adam_m,
-                    r->adam_v);
+        optim_adamw(&o, lr, (uint64_t)(r->step - r->span_of.first) + 1, groups, r->group, r->params, r->sum,
+                    r->adam_m, r->adam_v);
     } else {
         const struct sgd o = { r->c.momentum, r->c.weight_decay };
         optim_sgd(&o, lr, groups, r->group, r->params, r->sum, r->adam_m);
@@ -160,7 +162,8 @@ static int task_losses(const struct run *r, struct event_term *term) {
         const struct run_task *of = &r->of[t];
         double sum = 0;
         for (int i = 0; i < r->cut.parts; i++) sum += r->part[i].by_task[t];
-        if (of->rows) term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * run_task_share(r, of)) };
+        if (of->rows)
+            term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * run_task_share(r, of)) };
     }
     return n;
 }
@@ -183,8 +186,8 @@ enum { LOSS_PARTS = 2 };
 struct added_loss {
     const char *part[LOSS_PARTS]; /* names of the components */
     bool (*on)(const struct run *r, int part); /* whether the run has the component */
-    /* Adds its gradient to r->sum where the shards have not, writes the components, without weights, and the metric
-     * unless the updated parameters have it, and returns what it adds to the step's loss. */
+    /* Adds its gradient to r->sum where the shards have not, writes the components, without weights, and the
+     * metric unless the updated parameters have it, and returns what it adds to the step's loss. */
     double (*add)(struct run *r, double part[LOSS_PARTS], double *metric);
     const char *metric; /* a count of the step, no component of the loss; NULL: none */
     double (*updated)(const struct run *r); /* the metric of the updated parameters; NULL: add writes it */
@@ -202,12 +205,14 @@ static double add_taught(struct run *r, double part[LOSS_PARTS], double *metric)
 }
 
 static bool has_joined(const struct run *r, int part) {
-    return r->join.on && (part ? r->join.prototypes != NULL : r->plan->method.retriever.instance != INSTANCE_NONE);
+    return r->join.on &&
+           (part ? r->join.prototypes != NULL : r->plan->method.retriever.instance != INSTANCE_NONE);
 }
 static double add_joined(struct run *r, double part[LOSS_PARTS], double *metric) {
     const struct join *j = &r->join;
     (void)metric;
-    if (j->prototypes) kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
+    if (j->prototypes)
+        kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
     part[0] = j->instance;
     part[1] = j->prototype;
     return r->plan->method.retriever.weight * (j->instance + j->prototype);
@@ -221,7 +226,9 @@ static double add_orthogonality(struct run *r, double part[LOSS_PARTS], double *
     return r->plan->method.budget.orthogonal * *part;
 }
 
-static bool has_identity(const struct run *r, int part) { return !part && fusion_has_identity(&r->plan->method); }
+static bool has_identity(const struct run *r, int part) {
+    return !part && fusion_has_identity(&r->plan->method);
+}
 static double add_identity(struct run *r, double part[LOSS_PARTS], double *metric) {
     (void)metric;
     *part = fusion_identity(r->plan, r->params, r->sum);
@@ -255,10 +262,10 @@ static double add_losses(struct run *r, double loss, struct added_values value[A
     return loss;
 }
 
-/* Appends to term[n] and returns the new count: if anything is added, the examples' loss, the components, and the metrics
- * of the step. */
-static int added_terms(const struct run *r, double examples, const struct added_values value[ADDED], struct event_term *term,
-                       int n) {
+/* Appends to term[n] and returns the new count: if anything is added, the examples' loss, the components, and
+ * the metrics of the step. */
+static int added_terms(const struct run *r, double examples, const struct added_values value[ADDED],
+                       struct event_term *term, int n) {
     int first = n++;
     for (int i = 0; i < ADDED; i++) {
         const struct added_loss *x = &added[i];
@@ -286,7 +293,8 @@ bool step_finish(struct run *r) {
     if (good && r->moved) moved_step(r->moved, r);
     if (good) update(r, lr);
     if (good && r->plan->method.budget.on)
-        budget_step(r->plan, r->step + 1 - r->span_of.first, r->span_of.steps, r->params, r->sum, r->budget_mean, r->budget_spread);
+        budget_step(r->plan, r->step + 1 - r->span_of.first, r->span_of.steps, r->params, r->sum,
+                    r->budget_mean, r->budget_spread);
     if (r->stop_loss > 0) watch_loss(r, loss);
     if (good && r->meta) meta_clamp(r);
     double took = clock_seconds() - r->step_began;

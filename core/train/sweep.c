@@ -14,7 +14,9 @@
 const char *const SWEEP_BUDGET[SWEEP_BUDGETS] = { "runs", "steps", "tokens", "trained", "minutes" };
 const char *const SWEEP_DRAW[] = { "grid", "random", "latin" };
 
-void sweep_init(struct sweep_spec *s) { *s = (struct sweep_spec){ .seeds = 1, .seed = { 1 }, .draw_seed = 1 }; }
+void sweep_init(struct sweep_spec *s) {
+    *s = (struct sweep_spec){ .seeds = 1, .seed = { 1 }, .draw_seed = 1 };
+}
 
 static void axis_release(struct sweep_axis *a) {
     for (int i = 0; i < a->values; i++) free(a->value[i]);
@@ -78,9 +80,12 @@ void sweep__add_value(struct sweep_axis *a, const char *value, size_t n) {
 }
 
 int sweep__fill_range(struct sweep_axis *a, int n, struct err *e) {
-    bool whole = a->log && a->from == floor(a->from) && a->to == floor(a->to) && fabs(a->to - a->from) >= n - 1;
-    if (n < 1 || n > SWEEP_VALUES) return err_set(e, ERR_USAGE, "{x..y:n}: n is 1 to %d, not %d", SWEEP_VALUES, n);
-    if (a->log && !(a->from > 0 && a->to > 0)) return err_set(e, ERR_USAGE, "{x..y:n log}: x and y are above 0");
+    bool whole = a->log && a->from == floor(a->from) && a->to == floor(a->to) &&
+                 fabs(a->to - a->from) >= n - 1;
+    if (n < 1 || n > SWEEP_VALUES)
+        return err_set(e, ERR_USAGE, "{x..y:n}: n is 1 to %d, not %d", SWEEP_VALUES, n);
+    if (a->log && !(a->from > 0 && a->to > 0))
+        return err_set(e, ERR_USAGE, "{x..y:n log}: x and y are above 0");
     for (int i = 0; i < n; i++) {
         double t = n > 1 ? (double)i / (n - 1) : 0;
         double v = i && i == n - 1 ? a->to
@@ -136,7 +141,8 @@ static void take_log(struct sweep_axis *a) {
     double v;
     bool all = text_ends(number, " log");
     if (all) number[strlen(number) - 4] = '\0';
-    for (int i = 0; all && i < a->values; i++) all = text_to_double(i + 1 < a->values ? a->value[i] : number, &v) && v > 0;
+    for (int i = 0; all && i < a->values; i++)
+        all = text_to_double(i + 1 < a->values ? a->value[i] : number, &v) && v > 0;
     if (all) xreplace(&a->value[a->values - 1], number), a->log = true;
     free(number);
 }
@@ -144,9 +150,10 @@ static void take_log(struct sweep_axis *a) {
 static int take_lists(struct sweep_spec *s, const char *option, const char *text, char **out, struct err *e);
 
 /* The list at `at`, which ends before `end`, as an axis; its items may hold lists. */
-static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at, const char *end,
-                     int *index, struct err *e) {
-    if (s->axes == SWEEP_AXES) return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
+static int take_list(struct sweep_spec *s, const char *option, const char *text, const char *at,
+                     const char *end, int *index, struct err *e) {
+    if (s->axes == SWEEP_AXES)
+        return err_set(e, ERR_USAGE, "--%s: more than %d lists in a sweep", option, SWEEP_AXES);
     char *copy = xstrndup(at + 1, (size_t)(end - at - 2)), *inside = text_trim(copy);
     char *key = sweep__own_key(s, key_before(text, at, option));
     int n, rc = 0;
@@ -155,10 +162,12 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
     if (take_integers(inside, a)) {
         a->log = false;
     } else if (sweep_read_range(inside, a, &n)) {
-        rc = n >= 0 ? sweep__fill_range(a, n, e)
-                    : err_set(e, ERR_USAGE,
-                              "--%s %s: {%s} needs the number of values, as {%s:5}, or {%s:5 log} for equal ratios", option,
-                              text, inside, inside, inside);
+        rc = n >= 0
+                 ? sweep__fill_range(a, n, e)
+                 : err_set(
+                       e, ERR_USAGE,
+                       "--%s %s: {%s} needs the number of values, as {%s:5}, or {%s:5 log} for equal ratios",
+                       option, text, inside, inside, inside);
     } else {
         const char *item = inside;
         a->log = false;
@@ -169,7 +178,8 @@ static int take_list(struct sweep_spec *s, const char *option, const char *text,
                 rc = err_set(e, ERR_USAGE, "--%s: a list of more than %d values", option, SWEEP_VALUES);
             char *own = xstrndup(item, (size_t)(c - item)), *one = text_trim(own), *taken = NULL;
             if (!rc && !*one)
-                rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text, inside);
+                rc = err_set(e, ERR_USAGE, "--%s %s: a value of the list in {%s} is empty", option, text,
+                             inside);
             if (!rc) rc = take_lists(s, option, one, &taken, e);
             if (!rc) sweep__add_value(a, taken, strlen(taken));
             free(own), free(taken);
@@ -239,8 +249,10 @@ static int set_budget(struct sweep_spec *s, const char *text, struct err *e) {
             i++;
         bool read = equals && i < SWEEP_BUDGETS && text_to_double(equals + 1, &budget[i]);
         if (!read || !(budget[i] > 0) || !isfinite(budget[i]))
-            rc = err_set(e, ERR_USAGE, "--budget takes runs, steps, tokens, trained or minutes with a number above 0, as "
-                                       "runs=10,minutes=30, not \"%s\"", part);
+            rc = err_set(e, ERR_USAGE,
+                         "--budget takes runs, steps, tokens, trained or minutes with a number above 0, as "
+                         "runs=10,minutes=30, not \"%s\"",
+                         part);
     }
     free(copy);
     if (!rc) memcpy(s->budget, budget, sizeof budget);

@@ -1,10 +1,11 @@
 /* A sweep: options of `petri train` in whose texts lists in braces stand, which cross (docs/sweep.md).
  *
- * {a,b,c} is a list (commas outside brackets; an item may hold lists of its own), {x..y:n} n even values, {x..y:n log}
- * even in the log (between whole numbers rounded to whole ones), {a,b,c log} numbers that count by their logs.
- * Each list is an axis, named by its option, or, inside
- * a method's text, by the key before it.  A value that begins with {" or {} is JSON and no list.  As JSON the same is
- * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value goes},"axes":[{"key","values","log"}|{"key","from","to","n",
+ * {a,b,c} is a list (commas outside brackets; an item may hold lists of its own), {x..y:n} n even values,
+ * {x..y:n log} even in the log (between whole numbers rounded to whole ones), {a,b,c log} numbers that count
+ * by their logs. Each list is an axis, named by its option, or, inside a method's text, by the key before it.
+ * A value that begins with {" or {} is JSON and no list.  As JSON the same is
+ * {"version":1,"base":{OPTION:TEXT with {AXIS} where a value
+ * goes},"axes":[{"key","values","log"}|{"key","from","to","n",
  * "log"}],"seeds":[…],"draw":{"rule","cells","seed"},"stop":{"runs","steps","tokens","trained","minutes","halving":true},
  * "size_of":METHOD,"note":TEXT}. */
 #ifndef CORE_TRAIN_SWEEP_H
@@ -18,8 +19,8 @@
 
 enum { SWEEP_AXES = 24, SWEEP_SEEDS = 64, SWEEP_OPTIONS = 96, SWEEP_VALUES = 1000, SWEEP_CELLS = 10000 };
 enum sweep_draw { SWEEP_GRID, SWEEP_RANDOM, SWEEP_LATIN };
-/* What a sweep may spend: runs begun, their planned steps, tokens trained on, trained values of a run, minutes of training,
- * which depend on the machine. */
+/* What a sweep may spend: runs begun, their planned steps, tokens trained on, trained values of a run,
+ * minutes of training, which depend on the machine. */
 enum sweep_budget { BUDGET_RUNS, BUDGET_STEPS, BUDGET_TOKENS, BUDGET_TRAINED, BUDGET_MINUTES, SWEEP_BUDGETS };
 extern const char *const SWEEP_BUDGET[SWEEP_BUDGETS]; /* "runs" … */
 
@@ -50,14 +51,15 @@ struct sweep_spec {
 void sweep_init(struct sweep_spec *s);
 void sweep_release(struct sweep_spec *s);
 
-/* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are drawn,
- * "budget" ("runs=10,minutes=30") what may be spent, "size-of" a method for the sizes of all,
- * "note" what its runs are kept with, "halving" ("on") that rungs choose among them.
- * ERR_USAGE names the option, the place and what would be right. */
+/* Takes an option with its text; "seeds" fills in the seeds, "draw", "cells" and "draw-seed" how cells are
+ * drawn, "budget" ("runs=10,minutes=30") what may be spent, "size-of" a method for the sizes of all, "note"
+ * what its runs are kept with, "halving" ("on") that rungs choose among them. ERR_USAGE names the option, the
+ * place and what would be right. */
 int sweep_set(struct sweep_spec *s, const char *option, const char *text, struct err *e);
-/* Adds to what the sweep has: "seeds" further ones, an option of the sweep's the values that its text has (a list, or one).
- * They come into the list that stands there ("lora(r={16,32})" into "lora(r={2,4})"'s), or the option's text and they
- * become a list.  What is there already stays once.  ERR_USAGE for what cannot be extended; *s is to be released then. */
+/* Adds to what the sweep has: "seeds" further ones, an option of the sweep's the values that its text has (a
+ * list, or one). They come into the list that stands there ("lora(r={16,32})" into "lora(r={2,4})"'s), or the
+ * option's text and they become a list.  What is there already stays once.  ERR_USAGE for what cannot be
+ * extended; *s is to be released then. */
 int sweep_extend(struct sweep_spec *s, const char *option, const char *text, struct err *e);
 /* Whether the option says seeds. */
 bool sweep_is_seeds(const char *option);
@@ -80,9 +82,9 @@ struct sweep_cells {
     int count, options, axes;
     struct sweep_cell *cell;
 };
-/* Every combination once: an axis that a cell's texts do not mention makes no further one.  Of a draw, that many
- * (fewer where there are no more): at random without repetition, or so that each axis's values come equally often.
- * ERR_USAGE above SWEEP_CELLS. */
+/* Every combination once: an axis that a cell's texts do not mention makes no further one.  Of a draw, that
+ * many (fewer where there are no more): at random without repetition, or so that each axis's values come
+ * equally often. ERR_USAGE above SWEEP_CELLS. */
 int sweep_expand(const struct sweep_spec *s, struct sweep_cells *out, struct err *e);
 void sweep_cells_release(struct sweep_cells *c);
 

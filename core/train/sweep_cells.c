@@ -8,7 +8,8 @@
 #include "core/base/rng.h"
 #include "core/train/sweep_private.h"
 
-void sweep__put_in(const struct sweep_spec *s, const char *text, sweep_filler *of, void *self, struct buf *out) {
+void sweep__put_in(const struct sweep_spec *s, const char *text, sweep_filler *of, void *self,
+                   struct buf *out) {
     while (*text) {
         const char *end = *text == '{' ? strchr(text, '}') : NULL;
         int axis = end ? sweep__find_axis(s, text + 1, (size_t)(end - text - 1)) : -1;
@@ -67,8 +68,8 @@ static struct sweep_cell make_cell(const struct sweep_spec *s, struct cell_choic
     return x;
 }
 
-/* Of the cells so far each at a place by its texts: its number from 1 on, 0: free.  More than twice as many places as
- * there can be cells. */
+/* Of the cells so far each at a place by its texts: its number from 1 on, 0: free.  More than twice as many
+ * places as there can be cells. */
 struct cell_set {
     int place[1 << 15];
 };

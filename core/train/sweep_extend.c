@@ -7,7 +7,8 @@
 #include "core/train/config.h"
 #include "core/train/sweep_private.h"
 
-/* The axis that is mentioned at `at`, and what stands behind it in *end; -1: none is, *end is what follows `at`. */
+/* The axis that is mentioned at `at`, and what stands behind it in *end; -1: none is, *end is what follows
+ * `at`. */
 static int mention_at(const struct sweep_spec *s, const char *at, const char **end) {
     const char *close = *at == '{' ? strchr(at, '}') : NULL;
     int axis = close ? sweep__find_axis(s, at + 1, (size_t)(close - at - 1)) : -1;
@@ -16,7 +17,8 @@ static int mention_at(const struct sweep_spec *s, const char *at, const char **e
 }
 
 /* Whether two texts have equal words around their lists; *lists: how many. */
-static bool same_words(const struct sweep_spec *s, const char *text, const struct sweep_spec *more, const char *other, int *lists) {
+static bool same_words(const struct sweep_spec *s, const char *text, const struct sweep_spec *more,
+                       const char *other, int *lists) {
     *lists = 0;
     while (*text && *other) {
         const char *end, *end2;
@@ -32,7 +34,8 @@ static bool same_words(const struct sweep_spec *s, const char *text, const struc
 static int join_axes(struct sweep_spec *s, int axis, const struct sweep_spec *more, int other, struct err *e);
 
 /* The lists of `other` into those at the same places of `text`; their words are the same. */
-static int join_lists(struct sweep_spec *s, const char *text, const struct sweep_spec *more, const char *other, struct err *e) {
+static int join_lists(struct sweep_spec *s, const char *text, const struct sweep_spec *more,
+                      const char *other, struct err *e) {
     while (*text) {
         const char *end, *end2;
         int a = mention_at(s, text, &end), b = mention_at(more, other, &end2);
@@ -52,7 +55,8 @@ static int new_list(struct sweep_spec *s, const char *key, struct err *e) {
 }
 
 /* The text of `more` with its lists as axes of *s. */
-static int bring_text(struct sweep_spec *s, const struct sweep_spec *more, const char *text, char **out, struct err *e) {
+static int bring_text(struct sweep_spec *s, const struct sweep_spec *more, const char *text, char **out,
+                      struct err *e) {
     struct buf b = BUF_INIT;
     int rc = 0;
     while (!rc && *text) {
@@ -73,10 +77,12 @@ static int bring_text(struct sweep_spec *s, const struct sweep_spec *more, const
 }
 
 /* One more value of the axis: it is there, or differs from one in its lists alone, or is new. */
-static int join_value(struct sweep_spec *s, int axis, const struct sweep_spec *more, const char *value, struct err *e) {
+static int join_value(struct sweep_spec *s, int axis, const struct sweep_spec *more, const char *value,
+                      struct err *e) {
     int lists;
     for (int i = 0; i < s->axis[axis].values; i++)
-        if (same_words(s, s->axis[axis].value[i], more, value, &lists)) return join_lists(s, s->axis[axis].value[i], more, value, e);
+        if (same_words(s, s->axis[axis].value[i], more, value, &lists))
+            return join_lists(s, s->axis[axis].value[i], more, value, e);
     if (s->axis[axis].values == SWEEP_VALUES)
         return err_set(e, ERR_USAGE, "%s: a list of more than %d values", s->axis[axis].key, SWEEP_VALUES);
     char *text;
@@ -88,7 +94,8 @@ static int join_value(struct sweep_spec *s, int axis, const struct sweep_spec *m
     return 0;
 }
 
-static int join_axes(struct sweep_spec *s, int axis, const struct sweep_spec *more, int other, struct err *e) {
+static int join_axes(struct sweep_spec *s, int axis, const struct sweep_spec *more, int other,
+                     struct err *e) {
     const struct sweep_axis *b = &more->axis[other];
     if (!s->axis[axis].values) s->axis[axis].log = b->log;
     for (int i = 0; i < b->values; i++)
@@ -96,7 +103,8 @@ static int join_axes(struct sweep_spec *s, int axis, const struct sweep_spec *mo
     return 0;
 }
 
-/* "lora(r=16)" where the sweep has "lora(r={r})": the axis and the value, which the caller frees; -1: it is none. */
+/* "lora(r=16)" where the sweep has "lora(r={r})": the axis and the value, which the caller frees; -1: it is
+ * none. */
 static int fits_list(const struct sweep_spec *s, const char *text, const char *other, char **value) {
     const char *end, *at = text;
     int axis = -1, depth = 0;
@@ -148,7 +156,8 @@ static int extend_seeds(struct sweep_spec *s, const struct sweep_spec *more, str
         bool there = false;
         for (int k = 0; k < s->seeds; k++) there |= s->seed[k] == more->seed[i];
         if (there) continue;
-        if (s->seeds == SWEEP_SEEDS) return err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
+        if (s->seeds == SWEEP_SEEDS)
+            return err_set(e, ERR_USAGE, "a sweep has %d seeds at most", SWEEP_SEEDS);
         s->seed[s->seeds++] = more->seed[i];
     }
     return 0;
@@ -166,16 +175,25 @@ int sweep_extend(struct sweep_spec *s, const char *option, const char *text, str
     int rc = sweep_set(&more, option, text, e);
     if (!rc && !more.options) {
         if (sweep_is_seeds(option)) rc = extend_seeds(s, &more, e);
-        else rc = err_set(e, ERR_USAGE, "--%s: a sweep is extended by seeds and by values of its options", option);
+        else
+            rc = err_set(e, ERR_USAGE, "--%s: a sweep is extended by seeds and by values of its options",
+                         option);
     } else if (!rc && s->draw != SWEEP_GRID) {
-        rc = err_set(e, ERR_USAGE, "--%s: this sweep's cells are drawn, and would be drawn anew with further values; begin a sweep "
-                                   "of its own, which takes equal runs from the history", option);
+        rc = err_set(
+            e, ERR_USAGE,
+            "--%s: this sweep's cells are drawn, and would be drawn anew with further values; begin a sweep "
+            "of its own, which takes equal runs from the history",
+            option);
     } else if (!rc) {
         for (int i = 0; i < s->options; i++)
             if (same_option(s->option[i].name, option)) at = i;
-        rc = at < 0 ? err_set(e, ERR_USAGE, "--%s: the sweep does not say it, so no value of it is there to be extended; begin a "
-                                            "sweep of its own, which takes equal runs from the history", option)
-                    : extend_option(s, at, &more, e);
+        rc = at < 0
+                 ? err_set(
+                       e, ERR_USAGE,
+                       "--%s: the sweep does not say it, so no value of it is there to be extended; begin a "
+                       "sweep of its own, which takes equal runs from the history",
+                       option)
+                 : extend_option(s, at, &more, e);
     }
     sweep_release(&more);
     return rc;

@@ -85,7 +85,8 @@ void sweep_json(const struct sweep_spec *s, struct buf *out) {
     buf_puts(out, "},\"axes\":[");
     for (int i = 0; i < s->axes; i++) axis_json(&s->axis[i], out);
     buf_puts(out, "],\"seeds\":[");
-    for (int i = 0; i < s->seeds; i++) buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)s->seed[i]);
+    for (int i = 0; i < s->seeds; i++)
+        buf_printf(out, "%s%llu", i ? "," : "", (unsigned long long)s->seed[i]);
     buf_puts(out, "],\"draw\":{");
     json_put(out, "rule:%s,cells:%d,seed:%ju", SWEEP_DRAW[s->draw], s->cells, s->draw_seed);
     buf_puts(out, "},\"stop\":{");
@@ -112,7 +113,8 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
     if (!key || !*key) return err_set(e, ERR_INPUT, "%s: an axis needs a \"key\"", name);
     if (s->axes == SWEEP_AXES) return err_set(e, ERR_INPUT, "%s: more than %d axes", name, SWEEP_AXES);
     for (int i = 0; i < s->axes; i++)
-        if (!strcmp(s->axis[i].key, key)) return err_set(e, ERR_INPUT, "%s: two axes are called \"%s\"", name, key);
+        if (!strcmp(s->axis[i].key, key))
+            return err_set(e, ERR_INPUT, "%s: two axes are called \"%s\"", name, key);
     struct sweep_axis *a = &s->axis[s->axes++];
     *a = (struct sweep_axis){ .key = xstrdup(key) };
     const json_t *values = json_object_get(o, "values"), *from = json_object_get(o, "from"),
@@ -121,11 +123,14 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
         a->from = json_number_value(from);
         a->to = json_number_value(to);
         a->log = json_is_true(json_object_get(o, "log"));
-        return sweep__fill_range(a, (int)json_integer_value(n), e) ? err_prefix(e, "%s: axis \"%s\"", name, key) : 0;
+        return sweep__fill_range(a, (int)json_integer_value(n), e)
+                   ? err_prefix(e, "%s: axis \"%s\"", name, key)
+                   : 0;
     }
     if (!json_array_size(values) || json_array_size(values) > SWEEP_VALUES)
-        return err_set(e, ERR_INPUT, "%s: axis \"%s\" needs \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name,
-                       key, SWEEP_VALUES);
+        return err_set(e, ERR_INPUT,
+                       "%s: axis \"%s\" needs \"values\" (1 to %d), or \"from\", \"to\" and \"n\"", name, key,
+                       SWEEP_VALUES);
     for (size_t i = 0; i < json_array_size(values); i++) {
         char *text = item_text(json_array_get(values, i));
         if (!text) return err_set(e, ERR_INPUT, "%s: axis \"%s\": a value is a text or a number", name, key);
@@ -136,8 +141,9 @@ static int read_axis(const char *name, const json_t *o, struct sweep_spec *s, st
     for (int i = 0; a->log && i < a->values; i++) {
         double v;
         if (!text_to_double(a->value[i], &v) || !(v > 0))
-            return err_set(e, ERR_INPUT, "%s: axis \"%s\" is said to be in the log, and \"%s\" is no number above 0", name, key,
-                           a->value[i]);
+            return err_set(e, ERR_INPUT,
+                           "%s: axis \"%s\" is said to be in the log, and \"%s\" is no number above 0", name,
+                           key, a->value[i]);
     }
     return 0;
 }
@@ -147,7 +153,8 @@ static int sweep_text_read_base(const char *name, const json_t *root, struct swe
     json_t *v;
     json_object_foreach(json_object_get(root, "base"), key, v) {
         char *text = json_is_true(v) ? xstrdup("on") : item_text(v);
-        if (!text) return err_set(e, ERR_INPUT, "%s: option \"%s\" of the base is a text or a number", name, key);
+        if (!text)
+            return err_set(e, ERR_INPUT, "%s: option \"%s\" of the base is a text or a number", name, key);
         if (s->options == SWEEP_OPTIONS)
             return free(text), err_set(e, ERR_INPUT, "%s: more than %d options", name, SWEEP_OPTIONS);
         s->option[s->options].name = xstrdup(key);
@@ -175,7 +182,8 @@ static int read_draw(const char *name, const json_t *o, struct sweep_spec *s, st
     const char *rule = json_string_value(json_object_get(o, "rule"));
     json_int_t cells = json_integer_value(json_object_get(o, "cells")), seed = 1;
     if (rule && sweep_set(s, "draw", rule, e)) return err_prefix(e, "%s", name);
-    if (cells < 0 || cells > SWEEP_CELLS) return err_set(e, ERR_INPUT, "%s: \"cells\" is 0 to %d", name, SWEEP_CELLS);
+    if (cells < 0 || cells > SWEEP_CELLS)
+        return err_set(e, ERR_INPUT, "%s: \"cells\" is 0 to %d", name, SWEEP_CELLS);
     s->cells = (int)cells;
     if (json_is_integer(json_object_get(o, "seed"))) seed = json_integer_value(json_object_get(o, "seed"));
     s->draw_seed = (uint64_t)seed;
@@ -193,8 +201,11 @@ static int sweep_text_read_stop(const char *name, json_t *o, struct sweep_spec *
         }
         while (i < SWEEP_BUDGETS && strcmp(SWEEP_BUDGET[i], key) != 0) i++;
         if (i == SWEEP_BUDGETS || !json_is_number(v) || !(json_number_value(v) > 0))
-            return err_set(e, ERR_INPUT, "%s: \"stop\" takes runs, steps, tokens, trained and minutes, numbers above 0, and "
-                                         "halving, true or false; not \"%s\"", name, key);
+            return err_set(
+                e, ERR_INPUT,
+                "%s: \"stop\" takes runs, steps, tokens, trained and minutes, numbers above 0, and halving, "
+                "true or false; not \"%s\"",
+                name, key);
         s->budget[i] = json_number_value(v);
     }
     return 0;
@@ -217,11 +228,13 @@ int sweep_from_json(const char *name, const char *json, size_t n, struct sweep_s
     if (json_integer_value(json_object_get(root, "version")) != 1)
         rc = err_set(e, ERR_INPUT, "%s: a sweep is a JSON object with \"version\" 1", name);
     const json_t *axes = json_object_get(root, "axes");
-    for (size_t i = 0; !rc && i < json_array_size(axes); i++) rc = read_axis(name, json_array_get(axes, i), s, e);
+    for (size_t i = 0; !rc && i < json_array_size(axes); i++)
+        rc = read_axis(name, json_array_get(axes, i), s, e);
     if (!rc) rc = sweep_text_read_base(name, root, s, e);
     if (!rc) rc = sweep_text_read_seeds(name, json_object_get(root, "seeds"), s, e);
     if (!rc) rc = read_draw(name, json_object_get(root, "draw"), s, e);
-    const char *size_of = json_string_value(json_object_get(root, "size_of")), *note = json_string_value(json_object_get(root, "note"));
+    const char *size_of = json_string_value(json_object_get(root, "size_of")),
+               *note = json_string_value(json_object_get(root, "note"));
     if (!rc && note) rc = sweep_set(s, "note", note, e);
     if (!rc && size_of && sweep_set(s, "size-of", size_of, e)) rc = err_prefix(e, "%s", name);
     if (!rc) rc = sweep_text_read_stop(name, json_object_get(root, "stop"), s, e);

@@ -14,7 +14,8 @@
 struct text_scoring {
     const struct dataset *data;
     int task;             /* of the run, whose weights are used (attach_for_task); 0 unless set */
-    struct frozen *frozen; /* of `data`: where losses are scored its lowest layers do not run; NULL unless set */
+    struct frozen
+        *frozen; /* of `data`: where losses are scored its lowest layers do not run; NULL unless set */
     const struct model *model;
     int chunks;           /* of the losses; 0: only texts are wanted */
     uint32_t *order;      /* rows that have a target, longest first */

@@ -114,7 +114,8 @@ static bool predict(struct run *r) {
         const struct scoring *s = &p->scoring;
         bool classes = p->rows.kind == DATA_CLASSES;
         for (size_t k = 0; k < p->rows.rows; k++)
-            w->prediction[p->first + k] = classes ? argmax(s->logits + k * (size_t)s->outputs, s->outputs) : -1;
+            w->prediction[p->first + k] = classes ? argmax(s->logits + k * (size_t)s->outputs, s->outputs)
+                                                  : -1;
         any |= classes;
     }
     return any;
@@ -137,7 +138,8 @@ bool watch_finish(struct run *r) {
         .seed = r->c.seed, .prediction = predict(r) ? w->prediction : NULL,
     };
     const struct run_task *first = &r->of[w->part[0].scoring.task];
-    run_send(r, (struct event){ .kind = EVENT_EMBEDDING, .split = first->task->dev_name[0], .embedding = &set });
+    run_send(r,
+             (struct event){ .kind = EVENT_EMBEDDING, .split = first->task->dev_name[0], .embedding = &set });
     w->step = r->step;
     return true;
 }
