@@ -186,6 +186,7 @@ void blas_start(char **argv) {
 static struct blas_facts facts;
 
 static void blas_start_find_facts(void) {
+    openblas_set_num_threads(1); /* also where nobody called blas_start() */
     processor_name(facts.processor, sizeof facts.processor);
     snprintf(facts.features, sizeof facts.features, "%s", vectors_name(processor_vectors()));
     snprintf(facts.kernel, sizeof facts.kernel, "%s", openblas_get_corename());

@@ -155,7 +155,7 @@ static void training_keeps_the_head_that_evaluation_reads(void **state) {
         buf_release(&rows);
         free(file);
     }
-    char *file = test_file(stage.folder, "two.tsv", "text\tlabel\ngood\tyes\nbad\tno\n", 29);
+    char *file = test_file(stage.folder, "two.tsv", "text\tlabel\ngood\tyes\nbad\tno\n", 27);
     stage_refused(5, "is not among the run", "eval 1 --file '%s' --db '%s'", file, db);
     free(file);
     free(model);

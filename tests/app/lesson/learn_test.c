@@ -67,8 +67,8 @@ static bool held_on_any_model(const char *name) {
 static void replay_all_on(const char *model) {
     struct lesson *list;
     struct err e = ERR_INIT;
-    char *options = xprintf("--model %s", model);
     if (TEST_PATIENCE > 1) test_skip("a sanitizer makes some hundred small runs slow");
+    char *options = xprintf("--model %s", model);
     int n = lesson_list(&list, &e);
     for (int i = 0; i < n; i++)
         if (test_slow() || !held_on_any_model(list[i].name)) assert_true(replay_on(list[i].name, options) >= 3);
