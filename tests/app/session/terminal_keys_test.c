@@ -292,12 +292,22 @@ static void pictures_are_new_files(void **state) {
     free(folder);
 }
 
-/* Walks the options with l until `shown` stands there, and types a value. */
-static void set_option(const char *shown, const char *value) {
-    for (int i = 0; i < 80 && !shows(shown); i++) {
-        type("l");
-        nanosleep(&(struct timespec){ 0, 20000000 }, NULL);
+/* Presses a key and waits, at most two seconds, until the screen has changed: a walk that looks earlier passes its goal. */
+static void type_seen(const char *keys) {
+    char *before = tmux("capture-pane -p -t t");
+    double from = now();
+    bool same = true;
+    for (type(keys); same && now() - from < 2 * TEST_PATIENCE;) {
+        char *after = tmux("capture-pane -p -t t");
+        same = !strcmp(before, after);
+        free(after);
     }
+    free(before);
+}
+
+/* Walks the options with l until `shown` is displayed, and types a value. */
+static void set_option(const char *shown, const char *value) {
+    for (int i = 0; i < 80 && !shows(shown); i++) type_seen("l");
     await(shown, true);
     char *typed = xprintf("Enter \"%s\" Enter", value);
     type(typed);
