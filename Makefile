@@ -65,8 +65,8 @@ Q :=
 SAY = @:
 endif
 
-CORE := $(sort $(wildcard core/*/*.c))
-LIB := $(CORE) $(sort $(wildcard store/*.c views/*.c)) $(sort $(wildcard app/*/*.c))
+CORE := $(sort $(wildcard core/*/*.c core/*/*/*.c))
+LIB := $(CORE) $(sort $(wildcard store/*.c views/*.c)) $(sort $(wildcard app/*/*.c app/*/*/*.c))
 HELP := $(sort $(wildcard tests/support/*.c))
 
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))

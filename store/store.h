@@ -74,7 +74,7 @@ void store_give_up(struct store *s);
 
 /* ---- a run's life ---- */
 
-/* As core/train/event.h, in the same order. */
+/* As core/train/run/event.h, in the same order. */
 enum store_state {
     STORE_QUEUED, STORE_RUNNING, STORE_PAUSED, STORE_FINISHED, STORE_STOPPED, STORE_FAILED,
     STORE_INTERRUPTED, STORE_STATES

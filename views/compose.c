@@ -8,9 +8,9 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
-#include "core/train/option.h"
-#include "core/train/regime.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/option.h"
+#include "core/train/config/regime.h"
 #include "views/compose_edit.h"
 
 void compose_init(struct compose_view *v) {

@@ -6,7 +6,7 @@
 #include "core/base/mem.h"
 #include "core/method/functions.h"
 #include "core/method/keys.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
 #include "views/compose_edit.h"
 
 /* A field by name, or an axis that is more or other than a field of the table; then come the table's other

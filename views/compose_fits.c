@@ -1,13 +1,13 @@
 /* Which values of the run's options go with the method, the model, the rows and one another: what a run that
- * is asked for is checked by (core/train/complete.h), asked before. */
+ * is asked for is checked by (core/train/config/complete.h), asked before. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/train/complete.h"
-#include "core/train/option.h"
-#include "core/train/regime.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/option.h"
+#include "core/train/config/regime.h"
 #include "views/compose_edit.h"
 
 int64_t compose_steps(const struct compose_view *v, const struct run_config *c) {

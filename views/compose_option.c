@@ -1,4 +1,4 @@
-/* The options of the run in Compose: rows of the table of options (core/train/option.h), in the order in
+/* The options of the run in Compose: rows of the table of options (core/train/config/option.h), in the order in
  * which h and l walk them. */
 #include <math.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/metrics.h"
-#include "core/train/complete.h"
-#include "core/train/option.h"
-#include "core/train/regime.h"
-#include "core/train/sampling.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/option.h"
+#include "core/train/config/regime.h"
+#include "core/train/config/sampling.h"
 #include "views/compose_edit.h"
 #include "views/ui_parts.h"
 

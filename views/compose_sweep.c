@@ -6,8 +6,8 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
-#include "core/train/option.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/option.h"
 #include "views/compose_edit.h"
 #include "views/ui.h"
 #include "views/ui_parts.h"

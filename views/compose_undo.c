@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/train/option.h"
+#include "core/train/config/option.h"
 #include "views/compose_edit.h"
 
 /* ---- what changed ---- */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/data/peek.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "views/canvas.h"
 
 enum { DATA_PATH = 1024, DATA_OPTIONS = 4 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/train/event.h"
+#include "core/train/run/event.h"
 #include "views/few.h"
 #include "views/train.h"
 
@@ -58,7 +58,7 @@ struct run_row {
     const double *curve;      /* its loss in a few values; NULL: not asked for */
     int curve_points;
     const char
-        *evidence; /* key of what it is evidence of (core/train/evidence.h); NULL: it repeats no other run */
+        *evidence; /* key of what it is evidence of (core/train/config/evidence.h); NULL: it repeats no other run */
     const char *weights;      /* SHA-256 of the trained parameters; NULL: unknown */
     int64_t ended;            /* UTC milliseconds */
 };

@@ -8,7 +8,7 @@
 #include "core/analysis/statistics.h"
 #include "core/base/mem.h"
 #include "core/data/metrics.h"
-#include "core/train/evidence.h"
+#include "core/train/config/evidence.h"
 #include "views/runs.h"
 #include "views/table.h"
 #include "views/ui.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/train/event.h"
+#include "core/train/run/event.h"
 #include "views/plot.h"
 
 struct job_row {
@@ -33,7 +33,7 @@ struct job_row {
     const char *name;      /* what it is called; NULL: nothing */
 };
 
-/* A text given for a dev row (core/train/event.h). */
+/* A text given for a dev row (core/train/run/event.h). */
 struct train_sample {
     int64_t step;
     const char *source, *target, *generated; /* target NULL: the row has none */

@@ -11,7 +11,7 @@
 
 #include "core/base/err.h"
 #include "core/base/file.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 struct outfile_guard {
     char *database; /* owned, as all below */

@@ -3,7 +3,7 @@
 #define APP_HISTORY_BACKBONE_H
 
 #include "core/model/model.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 /* Where else a run's model may be than where it was. */
 struct backbone_hint {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "app/history/opened.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 
 int export_hf(struct store *s, int64_t run, const char *task, const char *model, const char *folder,
               bool half, struct crew *crew, double *worst, struct buf *said, struct err *e) {

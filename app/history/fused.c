@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/method/functions.h"
 #include "core/method/fusion.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 /* What joins others' modules, and those. */
 static const char *const fused_names[] = { "fusion", "attempt" };

@@ -3,7 +3,7 @@
 #define APP_HISTORY_MOVED_H
 
 #include "core/base/buf.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 /* Looks for the files of rows that are no longer where the run read them: in the same place below the working
  * folder, the history's folder, and the program's or the one above it, as when a tree was moved as a whole.

@@ -8,8 +8,8 @@
 #include "app/history/run_table.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
-#include "core/train/regime.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
 
 struct table_reader opened_reader(const struct opened *o) {
     const struct task_source s = config_source(&o->config, NULL);

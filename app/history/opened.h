@@ -5,8 +5,8 @@
 
 #include "app/history/backbone.h"
 #include "core/data/dataset.h"
-#include "core/train/config.h"
-#include "core/train/predict.h"
+#include "core/train/config/config.h"
+#include "core/train/use/predict.h"
 #include "store/store.h"
 
 /* A predictor with what it came from. */

@@ -3,7 +3,7 @@
 #ifndef APP_HISTORY_RECORD_H
 #define APP_HISTORY_RECORD_H
 
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "store/store.h"
 
 struct run_record {

@@ -12,7 +12,7 @@
 #include "core/engine/blas.h"
 #include "core/method/functions.h"
 #include "core/method/keys.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
 #include "views/ui_parts.h"
 
 /* One row of the history for each module. */

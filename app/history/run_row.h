@@ -3,7 +3,7 @@
 #define APP_HISTORY_RUN_ROW_H
 
 #include "core/method/plan.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "store/store.h"
 
 /* What is said beside its completed description. */

@@ -8,11 +8,11 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/report_read.h"
-#include "core/train/complete.h"
-#include "core/train/event.h"
-#include "core/train/regime.h"
-#include "core/train/sampling.h"
-#include "core/train/stages.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
+#include "core/train/config/sampling.h"
+#include "core/train/config/stages.h"
+#include "core/train/run/event.h"
 
 /* Of one task: what its view points to. */
 struct task_arrays {

@@ -5,7 +5,7 @@
 #define APP_HISTORY_SERIES_H
 
 #include "core/base/err.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "store/store.h"
 #include "views/train.h"
 

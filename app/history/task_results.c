@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 void task_results_release(struct task_results *r) {
     for (int i = 0; i < r->count; i++) {

@@ -6,7 +6,7 @@
 
 #include "app/history/record.h"
 #include "core/base/mem.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 static const struct store_eval_row *test_results_find(const struct store_evals *v, const char *split,
                                                       const char *metric) {

@@ -6,8 +6,8 @@
 #include "app/history/task_results.h"
 #include "app/insight/insight_private.h"
 #include "core/base/mem.h"
-#include "core/train/complete.h"
 #include "core/base/text.h"
+#include "core/train/config/complete.h"
 
 /* ---- layers of a model and of runs ---- */
 

@@ -12,7 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/method/functions.h"
-#include "core/train/score.h"
+#include "core/train/run/score.h"
 
 static const struct plan *plan_of(const struct probe *p) { return predictor_plan(p->opened.predictor); }
 

@@ -7,8 +7,8 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/sample.h"
-#include "core/train/complete.h"
-#include "core/train/score.h"
+#include "core/train/config/complete.h"
+#include "core/train/run/score.h"
 
 static int check_model(struct probe *p, struct err *e) {
     if (!p->opened.model->tokenizer)

@@ -19,10 +19,10 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/plan.h"
-#include "core/train/complete.h"
-#include "core/train/distil.h"
-#include "core/train/estimate.h"
-#include "core/train/head.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/estimate.h"
+#include "core/train/run/distil.h"
+#include "core/train/run/head.h"
 
 void request_copy(struct job_request *to, const struct job_request *from) {
     *to = *from;

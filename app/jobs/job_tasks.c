@@ -6,8 +6,8 @@
 #include "app/jobs/jobs_private.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "core/train/complete.h"
-#include "core/train/regime.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
 
 /* Which rows, read and encoded how. */
 static char *rows_key(const struct model *m, const struct run_config *c) {

@@ -7,7 +7,7 @@
 #include "app/jobs/jobs_private.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/train/estimate.h"
+#include "core/train/config/estimate.h"
 
 void jobs__say(struct jobs *j, const char *text) {
     pthread_mutex_lock(&j->lock);

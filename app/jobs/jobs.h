@@ -19,7 +19,7 @@
 #include "core/base/crew.h"
 #include "core/base/err.h"
 #include "core/data/task.h"
-#include "core/train/run.h"
+#include "core/train/run/run.h"
 #include "store/store.h"
 
 struct jobs;

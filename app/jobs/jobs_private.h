@@ -11,7 +11,7 @@
 #include <pthread.h>
 
 #include "app/jobs/jobs.h"
-#include "core/train/pool.h"
+#include "core/train/run/pool.h"
 
 enum { RETRY_MS = 5000 };
 enum { KEY_LOSS, KEY_LR, KEY_NORM, KEY_TOKENS, KEY_SECONDS, KEYS };

@@ -12,7 +12,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
 
 int64_t shots_id(const struct shots *x) { return x->id; }
 bool shots_is(const struct store_run *run) { return regime_is_fewshot(run->regime); }

@@ -1,4 +1,4 @@
-/* Few-shot runs joined to the store (core/train/fewshot.h computes): one run for all draws, whose row is
+/* Few-shot runs joined to the store (core/train/fewshot/fewshot.h computes): one run for all draws, whose row is
  * there before the first is trained; each draw's scores are stored when it is done, under TASK/kK/dD, and
  * each k's mean and standard deviation under TASK/kK.  A run that was stopped or interrupted goes on with the
  * draws that its record lacks. */
@@ -6,8 +6,8 @@
 #define APP_JOBS_SHOTS_H
 
 #include "core/base/buf.h"
-#include "core/train/config.h"
-#include "core/train/fewshot.h"
+#include "core/train/config/config.h"
+#include "core/train/fewshot/fewshot.h"
 #include "store/store.h"
 
 struct shots;
@@ -82,7 +82,7 @@ void shots_results_release(struct shots_results *r);
 bool shots_results_have_k(const struct shots_results *r, int k);
 const struct shots_result_task *shots_results_find(const struct shots_results *r,
                                                    const char *task); /* NULL: none of its */
-/* The list of what each task's each k came to (core/train/fewshot.h), one run's after the other's. */
+/* The list of what each task's each k came to (core/train/fewshot/fewshot.h), one run's after the other's. */
 void shots_results_list(const struct shots_results *r, int runs, struct buf *b);
 
 #endif

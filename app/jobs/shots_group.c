@@ -8,7 +8,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/evidence.h"
+#include "core/train/config/evidence.h"
 
 /* ---- which runs ---- */
 

@@ -11,7 +11,7 @@ struct shots_group {
     struct shots_results *of; /* in the order of their numbers, or as they were given */
     char *repeats;            /* "run 3 repeats run 1 (…)": runs that are left out; NULL: none */
 };
-/* Opens those runs; of runs that repeat one another (core/train/evidence.h) the one that counts.  ERR_USAGE
+/* Opens those runs; of runs that repeat one another (core/train/config/evidence.h) the one that counts.  ERR_USAGE
  * names one that is not of few shots. */
 int shots_group_open(struct store *s, const int64_t *run, int runs, struct shots_group *out, struct err *e);
 /* The run and all that were asked for with it and are not in the trash. */

@@ -15,9 +15,9 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/carry.h"
-#include "core/train/complete.h"
-#include "core/train/regime.h"
-#include "core/train/retrieve.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
+#include "core/train/use/retrieve.h"
 
 static const double usual_epochs = 100;
 /* A draw is an ordinary run of one task, also of a method that by itself would be learned over episodes. */

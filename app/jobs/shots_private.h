@@ -5,7 +5,7 @@
 #include "app/jobs/shots.h"
 #include "app/jobs/starts.h"
 #include "core/method/plan.h"
-#include "core/train/fewshot_run.h"
+#include "core/train/fewshot/fewshot_run.h"
 
 /* A task whose draws are trained. */
 struct shots_task {

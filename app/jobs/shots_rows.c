@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/leopard.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 
 enum { LEAST_EVAL = 100 }; /* rows of an eval file: fewer say nothing */
 

@@ -5,7 +5,7 @@
 #include "app/history/opened.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/train/start.h"
+#include "core/train/run/start.h"
 
 void job_starts_of(const struct method *m, struct job_starts *s) {
     int run[METHOD_MODULES];

@@ -4,7 +4,7 @@
 
 #include "core/base/buf.h"
 #include "core/method/plan.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 #include "store/store.h"
 
 struct job_starts {

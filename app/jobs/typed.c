@@ -5,7 +5,7 @@
 
 #include "app/files/paths.h"
 #include "core/base/mem.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
 
 static bool is_given(const struct typed_option *o, int n, const char *name) {
     for (int i = 0; i < n; i++)

@@ -2,7 +2,7 @@
 #ifndef APP_JOBS_TYPED_H
 #define APP_JOBS_TYPED_H
 
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 struct typed_option {
     const char *spelling; /* any that config_set knows */

@@ -14,7 +14,7 @@
 #include "core/base/text.h"
 #include "core/method/attach.h"
 #include "core/model/load.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 
 enum { ROWS = 32, ROWS_SEED = 1, TOKENS = 64 };
 

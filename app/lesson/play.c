@@ -11,8 +11,8 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
-#include "core/train/option.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/option.h"
 
 enum { OPTIONS = 64 };
 

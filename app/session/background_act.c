@@ -13,7 +13,7 @@
 #include "app/session/kept.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 
 static int stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
                          struct err *e) {

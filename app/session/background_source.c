@@ -6,7 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/model/model.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 
 /* How long its rows are, by some of them, evenly over the file; of several tasks by the first. */
 static void source_tokens(struct source_facts *s, const struct run_config *c, const struct tokenizer *words,

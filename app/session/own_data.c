@@ -12,8 +12,8 @@
 #include "core/base/text.h"
 #include "core/data/task.h"
 #include "core/model/model.h"
-#include "core/train/complete.h"
-#include "core/train/run.h"
+#include "core/train/config/complete.h"
+#include "core/train/run/run.h"
 
 enum { FOLDER_MOST = 5000, BESIDE_MOST = 40 };
 

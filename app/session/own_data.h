@@ -4,7 +4,7 @@
 #define APP_SESSION_OWN_DATA_H
 
 #include "core/base/buf.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "views/data.h"
 
 /* Each owns what its view points to. */

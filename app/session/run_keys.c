@@ -6,7 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/evidence.h"
+#include "core/train/config/evidence.h"
 
 void run_keys_release(struct run_keys *k) {
     free(k->of);

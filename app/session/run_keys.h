@@ -1,4 +1,4 @@
-/* Keys of evidence (core/train/evidence.h) for the rows of Runs, so that a group counts a repeated run
+/* Keys of evidence (core/train/config/evidence.h) for the rows of Runs, so that a group counts a repeated run
  * once. */
 #ifndef APP_SESSION_RUN_KEYS_H
 #define APP_SESSION_RUN_KEYS_H

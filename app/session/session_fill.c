@@ -7,7 +7,7 @@
 #include "app/files/paths.h"
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
-#include "core/train/option.h"
+#include "core/train/config/option.h"
 #include "views/data_parts.h"
 
 static int state_rank(enum run_state state) {

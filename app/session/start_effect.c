@@ -7,9 +7,9 @@
 #include "core/base/mem.h"
 #include "core/data/task.h"
 #include "core/model/model.h"
-#include "core/train/complete.h"
-#include "core/train/predict.h"
-#include "core/train/run.h"
+#include "core/train/config/complete.h"
+#include "core/train/run/run.h"
+#include "core/train/use/predict.h"
 
 static const double no_change = 1e-6; /* what another order of sums may come to */
 

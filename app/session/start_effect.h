@@ -4,7 +4,7 @@
 #define APP_SESSION_START_EFFECT_H
 
 #include "core/base/crew.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 enum { START_ROWS = 4 };
 

@@ -7,8 +7,8 @@
 #include "app/sweep/sweep_work.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/config.h"
-#include "core/train/option.h"
+#include "core/train/config/config.h"
+#include "core/train/config/option.h"
 
 struct sweeping {
     struct store *store;

@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/metrics.h"
-#include "core/train/evidence.h"
+#include "core/train/config/evidence.h"
 
 static void group_release(struct compared_group *g, int axes) {
     for (int i = 0; i < axes && g->axis; i++) free(g->axis[i]);

@@ -94,7 +94,7 @@ const char *comparison_state(const struct compared_group *g);
 void comparison_failed(struct compared_group *g, uint64_t seed, const char *reason);
 
 /* Returns whether the run of a group enters means, pairs and effects: it finished, has a value, and stands
- * for its evidence (core/train/evidence.h). */
+ * for its evidence (core/train/config/evidence.h). */
 bool comparison_counts(const struct side_by_side *c, const struct compared_run *r);
 /* Returns whether another run of its evidence counts in its place. */
 bool comparison_repeated(const struct compared_run *r);

@@ -9,8 +9,8 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/config.h"
-#include "core/train/evidence.h"
+#include "core/train/config/config.h"
+#include "core/train/config/evidence.h"
 
 static const char *const run_columns[] = { "method", "task", "model", "preset", "regime", "tags" };
 static const char *const module_columns[] = { "fn",     "act",         "read",   "write", "insertion",

@@ -6,8 +6,8 @@
 
 #include "app/sweep/tune.h"
 #include "core/base/mem.h"
-#include "core/train/complete.h"
-#include "core/train/regime.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
 
 /* ---- what is asked for ---- */
 

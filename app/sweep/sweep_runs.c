@@ -13,7 +13,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/size.h"
-#include "core/train/evidence.h"
+#include "core/train/config/evidence.h"
 
 /* By how much of a hundred a size may differ from what was asked for before that is marked. */
 static const double SIZE_NEAR = 3;

@@ -10,7 +10,7 @@
 #include "app/jobs/jobs.h"
 #include "app/sweep/comparison.h"
 #include "core/base/json.h"
-#include "core/train/sweep.h"
+#include "core/train/config/sweep.h"
 
 struct sweep_tune; /* tune.h */
 struct sweep_rungs; /* halving.h */
@@ -49,7 +49,7 @@ struct sweep_place {
 /* A run of the history, by its key. */
 struct sweep_known {
     int64_t run;
-    char key[65];           /* of its evidence (core/train/evidence.h); "": its record cannot be read */
+    char key[65];           /* of its evidence (core/train/config/evidence.h); "": its record cannot be read */
     bool there, own;        /* not in the trash; made for this sweep */
     enum store_state state; /* as its row says */
     int64_t step, ended;    /* likewise */

@@ -8,7 +8,7 @@
 #include "app/history/record.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
 
 enum { USUAL_SEED = 9999 };
 static const double HELD = 0.1;

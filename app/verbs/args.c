@@ -13,7 +13,7 @@
 #include "core/base/text.h"
 #include "core/data/kind.h"
 #include "core/method/plan.h"
-#include "core/train/option.h"
+#include "core/train/config/option.h"
 
 enum {
     OPTION_COLUMNS = 22, /* of an option and its value in the help */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/train/option_group.h"
+#include "core/train/config/option_group.h"
 
 struct args;
 struct run_config;
@@ -23,8 +23,8 @@ enum option_fills {
     FILLS_INTEGER, /* int64_t within low…high, or a word: "L|retriever" */
     FILLS_NUMBER, /* double within low…high */
     FILLS_WORD, /* int: first + the place of the word in the placeholder */
-    FILLS_CONFIG, /* a run's (core/train/option.h), or a sweep's, which args_config and sweep_set take; the
-                     member gets its text */
+    FILLS_CONFIG, /* a run's (core/train/config/option.h) or a sweep's, which args_config and sweep_set take;
+                     the member gets its text */
 };
 
 enum { OPTION_TEXTS = 96 };

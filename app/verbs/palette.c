@@ -8,15 +8,15 @@
 #include "app/files/own_methods.h"
 #include "app/files/settings.h"
 #include "app/jobs/jobs.h"
+#include "app/verbs/runs/verb_train.h"
 #include "app/verbs/values.h"
-#include "app/verbs/verb_train.h"
 #include "app/verbs/verbs.h"
 #include "core/base/assets.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/metrics.h"
 #include "core/method/space.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 
 /* ---- what a line does ---- */
 

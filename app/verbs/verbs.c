@@ -12,10 +12,10 @@
 #include "core/base/mem.h"
 #include "core/model/generate.h"
 #include "core/text/vocab_train.h"
-#include "core/train/config.h"
-#include "core/train/fewshot.h"
-#include "core/train/pretrain.h"
-#include "core/train/sweep.h"
+#include "core/train/config/config.h"
+#include "core/train/config/sweep.h"
+#include "core/train/fewshot/fewshot.h"
+#include "core/train/meta/pretrain.h"
 
 #define END { NULL }
 

@@ -7,8 +7,8 @@
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
-#include "core/train/regime.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
 
 enum { RATE_FAR = 30,      /* times a method's own rate, or below it */
        STEPS_TO_TELL = 100, /* fewer say little of a curve */

@@ -6,9 +6,9 @@
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
-#include "core/train/regime.h"
-#include "core/train/sampling.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
+#include "core/train/config/sampling.h"
 
 enum { PASSES = 100, EARLY_SHARE = 4, APART_POINTS = 10, MANY_TRIES = 10 };
 
@@ -24,7 +24,7 @@ static double train_rows(const struct why_run *r) {
 }
 
 /* Whether steps walk through passes over all rows, of which the last step may be short
- * (core/train/sampling.h). */
+ * (core/train/config/sampling.h). */
 static bool in_passes(const struct why_run *r) {
     struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct err ignored = ERR_INIT;

@@ -6,7 +6,7 @@
 
 #include "app/why/why.h"
 #include "core/data/report_read.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 
 /* Points of one name, by step. */
 struct why_curve {
@@ -39,7 +39,7 @@ struct why_task {
     const struct report_facts *train, *dev; /* NULL: not kept */
 };
 
-/* What the run told of its modules when it was over (core/train/moved.h), of each its name: "module 2
+/* What the run told of its modules when it was over (core/train/run/moved.h), of each its name: "module 2
  * (lora(r=8))". */
 struct why_group {
     char *name;

@@ -8,7 +8,7 @@
 #include "app/why/why_private.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/evidence.h"
+#include "core/train/config/evidence.h"
 
 static int why_read_curve(struct store *s, int64_t run, const char *name, struct why_curve *out,
                           struct err *e) {

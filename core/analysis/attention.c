@@ -6,7 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/method/attach.h"
-#include "core/train/batch.h"
+#include "core/train/run/batch.h"
 
 /* The layer that is looked at, and what was seen of it. */
 struct look {

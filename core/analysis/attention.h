@@ -2,7 +2,7 @@
 #ifndef CORE_ANALYSIS_ATTENTION_H
 #define CORE_ANALYSIS_ATTENTION_H
 
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 struct attention_map {
     int heads, tokens;

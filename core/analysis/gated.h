@@ -3,7 +3,7 @@
 #ifndef CORE_ANALYSIS_GATED_H
 #define CORE_ANALYSIS_GATED_H
 
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 struct gated_form {
     int heads, tokens;      /* of the first row */

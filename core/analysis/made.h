@@ -2,7 +2,7 @@
 #ifndef CORE_ANALYSIS_MADE_H
 #define CORE_ANALYSIS_MADE_H
 
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 /* The mean over the rows of d (encoded, at least one) of each value that the predictor's method makes for a
  * row, its task in use: the plan's row_tensor one behind another, *out (caller frees).  The same for any

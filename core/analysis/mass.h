@@ -2,7 +2,7 @@
 #ifndef CORE_ANALYSIS_MASS_H
 #define CORE_ANALYSIS_MASS_H
 
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 /* Self-attention of the encoder, of the decoder, and its cross-attention: which of them have such keys, layer
  * by layer. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/train/batch.h"
+#include "core/train/run/batch.h"
 
 /* What a worker works on, made with its first unit. */
 struct row_pass_seat {

@@ -5,7 +5,7 @@
 
 #include "core/method/attach.h"
 #include "core/model/model.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 enum { PASS_ROWS = 8 };
 

@@ -2,7 +2,7 @@
 #ifndef CORE_ANALYSIS_TAP_ADDED_H
 #define CORE_ANALYSIS_TAP_ADDED_H
 
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 struct tap_added_layer {
     double largest;    /* max|Δh| over rows, tokens, values and the taps written there; 0 where nothing is */

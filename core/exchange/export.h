@@ -3,7 +3,7 @@
 #ifndef CORE_EXCHANGE_EXPORT_H
 #define CORE_EXCHANGE_EXPORT_H
 
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 /* Makes a new folder for an export, or takes an empty one; ERR_USAGE for one that holds something. */
 int export_folder(const char *path, struct err *e);

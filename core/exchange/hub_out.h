@@ -9,7 +9,7 @@
 #include "core/exchange/hub_writer.h"
 #include "core/exchange/writing.h"
 #include "core/method/plan.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 /* The library counts a decoder's layers behind the encoder's. */
 enum { HUB_ALL_LAYERS = 2 * HUB_LAYERS };

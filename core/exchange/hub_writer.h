@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "core/exchange/writing.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 /* Of a method that fuses adapters: which of them each module belongs to, -1: none; how many there are. */
 struct hub_parts {

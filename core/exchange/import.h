@@ -4,7 +4,7 @@
 #define CORE_EXCHANGE_IMPORT_H
 
 #include "core/exchange/curve.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 
 /* Lines of text in their order. */
 struct notes {

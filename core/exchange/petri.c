@@ -9,8 +9,8 @@
 #include "core/exchange/import.h"
 #include "core/method/carry.h"
 #include "core/model/safetensors.h"
-#include "core/train/checkpoint.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
+#include "core/train/run/checkpoint.h"
 
 static const char own_name[] = "petri.safetensors";
 

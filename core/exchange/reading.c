@@ -10,7 +10,7 @@
 #include "core/exchange/writing.h"
 #include "core/method/carry.h"
 #include "core/method/classifier.h"
-#include "core/train/head.h"
+#include "core/train/run/head.h"
 
 /* The model's tensor of a name as the base model has it, or -1. */
 static int find_tensor(const struct model *m, const char *name) {

@@ -57,7 +57,7 @@ struct plan_made {
     size_t offset, count; /* in the block of made values, which follows the trained ones */
 };
 
-/* How a run over episodes learns (core/train/regime.h). */
+/* How a run over episodes learns (core/train/config/regime.h). */
 struct plan_meta {
     bool on;
     bool shared, start; /* whether the outer loop learns what tasks share, and where the inner loop starts */

@@ -100,7 +100,7 @@ enum init {
     INIT_PROMPT_TEXT,    /* a text of the run's (prompt-text), again and again */
     INIT_COUNT
 };
-/* Over episodes (core/train/regime.h): whether the inner loop adapts a module's tensors, the outer one learns
+/* Over episodes (core/train/config/regime.h): whether the inner loop adapts a module's tensors, the outer one learns
  * them, or the inner one adapts them from a start that the outer one learns. */
 enum learn { LEARN_BOTH, LEARN_INNER, LEARN_OUTER, LEARN_COUNT };
 /* Which existing tensors a module takes that trains them in their place. */
@@ -181,7 +181,7 @@ struct hyper {
     int passes; /* 2: the encoder runs first for h alone, without what is made */
 };
 
-/* A loss between the rows of a whole batch (core/train/contrast.h). */
+/* A loss between the rows of a whole batch (core/train/run/contrast.h). */
 enum instance_loss { INSTANCE_NONE, INSTANCE_SUPCON, INSTANCE_NEGATIVES, INSTANCE_COUNT };
 /* And one between a row and the tasks' prototypes, the generator's task embeddings. */
 enum prototype_loss { PROTOTYPE_NONE, PROTOTYPE_DECOUPLED, PROTOTYPE_SOFTMAX, PROTOTYPE_COUNT };
@@ -382,7 +382,7 @@ struct preset {
                              recorded */
     struct method method;/* at default sizes */
     int root_alpha; /* LoRA's α over the root of r, unless a call says another; 0: s is what the method has */
-    const char *regime;  /* how it is learned (core/train/regime.h), or NULL: as its tasks are */
+    const char *regime;  /* how it is learned (core/train/config/regime.h), or NULL: as its tasks are */
     const char
         *same_as; /* the preset that names it in texts and records: of the same point, for which this one is
                    * another word, or (root_alpha) of the point with another scale.  Usually NULL */

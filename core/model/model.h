@@ -88,7 +88,7 @@ struct batch {
     int32_t *target_out;       /* target_tokens: the id to predict, or -1 (not in the loss) */
     int *target_start;         /* rows+1 */
     real *target_weight;       /* target_tokens: weight of each token in the loss */
-    /* Tokens that are masked (core/train/masking.h): the row of each, its place there, the id to guess and
+    /* Tokens that are masked (core/train/meta/masking.h): the row of each, its place there, the id to guess and
      * its weight in the loss. */
     int masks;
     int32_t *mask_row, *mask_at, *mask_id;

@@ -7,7 +7,7 @@
 #include "core/analysis/attention.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "core/train/pool.h"
+#include "core/train/run/pool.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"

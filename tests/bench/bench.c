@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/bench/bench_made.h"
 #include "core/analysis/tsne.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
-#include "core/train/pool.h"
+#include "core/train/run/pool.h"
+#include "tests/bench/bench_made.h"
 
 struct bench_watch {
     struct run *run;

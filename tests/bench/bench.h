@@ -4,7 +4,7 @@
 #define TESTS_BENCH_BENCH_H
 
 #include "core/base/err.h"
-#include "core/train/run.h"
+#include "core/train/run/run.h"
 
 enum { BENCH_STEPS = 64 };
 

@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-#include "tests/bench/bench_made.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
-#include "core/train/complete.h"
-#include "core/train/meta.h"
-#include "core/train/pool.h"
+#include "core/train/config/complete.h"
+#include "core/train/meta/meta.h"
+#include "core/train/run/pool.h"
+#include "tests/bench/bench_made.h"
 
 enum { EPISODES = 16, SUPPORT = 20, QUERY = 10, INNER = 4, LENGTH = 32, CLASSES = 2, ROWS = SUPPORT + QUERY };
 

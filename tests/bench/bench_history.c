@@ -8,7 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/scratch.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "views/render.h"
 #include "views/ui_parts.h"
 

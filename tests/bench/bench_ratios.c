@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/bench/bench.h"
-#include "tests/bench/bench_made.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
-#include "core/train/batch.h"
+#include "core/train/run/batch.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/bench_made.h"
 
 /* ---- steps in turns ---- */
 

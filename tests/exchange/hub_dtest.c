@@ -14,7 +14,7 @@
 #include "core/exchange/import.h"
 #include "core/method/fusion.h"
 #include "core/method/slots.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 

@@ -8,7 +8,7 @@
 #include "core/engine/optim.h"
 #include "core/method/budget.h"
 #include "core/method/masked.h"
-#include "core/train/distil.h"
+#include "core/train/run/distil.h"
 #include "tests/support/rig.h"
 #include "tests/support/test.h"
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_EPISODES_H
 #define TESTS_SUPPORT_EPISODES_H
 
-#include "core/train/meta.h"
+#include "core/train/meta/meta.h"
 
 struct made_episode {
     struct dataset data;

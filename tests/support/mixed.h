@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_MIXED_H
 #define TESTS_SUPPORT_MIXED_H
 
-#include "core/train/batch.h"
+#include "core/train/run/batch.h"
 #include "tests/support/trained.h"
 
 struct mixed {

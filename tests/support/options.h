@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_OPTIONS_H
 #define TESTS_SUPPORT_OPTIONS_H
 
-#include "core/train/option.h"
+#include "core/train/config/option.h"
 
 /* Sets one row to something else than its default. */
 void options_move_away(struct run_config *c, const struct option *o);

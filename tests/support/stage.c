@@ -11,7 +11,7 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 

@@ -7,7 +7,7 @@
 
 #include "tests/support/command.h"
 
-struct run_config; /* core/train/config.h */
+struct run_config; /* core/train/config/config.h */
 
 struct stage {
     char *folder, *model, *toy, *db; /* owned: stage_release */

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_TRAINED_H
 #define TESTS_SUPPORT_TRAINED_H
 
-#include "core/train/pool.h"
+#include "core/train/run/pool.h"
 #include "tests/support/fixture.h"
 
 enum { TRAINED_POINTS = 2048, TRAINED_EVALUATIONS = 256, TRAINED_STATES = 16, TRAINED_METRICS = 16, TRAINED_TASKS = 3 };

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/train/config.h"
-#include "core/train/estimate.h"
-#include "core/train/event.h"
-#include "core/train/option.h"
+#include "core/train/config/config.h"
+#include "core/train/config/estimate.h"
+#include "core/train/config/option.h"
+#include "core/train/run/event.h"
 #include "tests/method/published.h"
 #include "tests/support/test.h"
 

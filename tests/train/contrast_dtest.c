@@ -4,7 +4,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/train/contrast.h"
+#include "core/train/run/contrast.h"
 #include "tests/support/test.h"
 
 enum { ROWS = 5, WIDTH = 2 };

@@ -5,8 +5,8 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "core/train/pool.h"
-#include "core/train/predict.h"
+#include "core/train/run/pool.h"
+#include "core/train/use/predict.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"

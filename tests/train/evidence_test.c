@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/train/config.h"
-#include "core/train/evidence.h"
+#include "core/train/config/config.h"
+#include "core/train/config/evidence.h"
 #include "tests/support/test.h"
 
 static char *key_of(const char *config, int64_t parent, enum evidence_of of) {

@@ -10,7 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/model/safetensors.h"
-#include "core/train/predictor.h"
+#include "core/train/run/predictor.h"
 #include "tests/support/rig.h"
 #include "tests/support/writer.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/train/state.h"
+#include "core/train/run/state.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
 

@@ -5,8 +5,8 @@
 #include "core/base/mem.h"
 #include "core/data/task.h"
 #include "core/method/retriever.h"
-#include "core/train/complete.h"
-#include "core/train/option.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/option.h"
 #include "tests/support/options.h"
 #include "tests/support/test.h"
 

@@ -5,8 +5,8 @@
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/train/order.h"
-#include "core/train/state.h"
+#include "core/train/run/order.h"
+#include "core/train/run/state.h"
 #include "tests/support/test.h"
 
 static void every_epoch_has_an_order_of_its_own(void **state) {

@@ -7,7 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/model/safetensors.h"
-#include "core/train/predict.h"
+#include "core/train/use/predict.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"
 #include "tests/support/trained.h"

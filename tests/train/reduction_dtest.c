@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/train/target.h"
+#include "core/train/config/target.h"
 #include "tests/support/fixture.h"
 #include "tests/support/test.h"
 #include "tests/support/tuned.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/train/regime.h"
+#include "core/train/config/regime.h"
 #include "tests/support/test.h"
 
 static void comes_out(const char *text, const char *want) {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/train/order.h"
-#include "core/train/sampling.h"
+#include "core/train/config/sampling.h"
+#include "core/train/run/order.h"
 #include "tests/support/test.h"
 
 enum { GLUE = 8, BATCH = 128, MOST = 256 };

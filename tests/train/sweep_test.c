@@ -1,4 +1,4 @@
-#include "core/train/sweep.h"
+#include "core/train/config/sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 #include "core/base/file.h"
 #include "core/base/mem.h"
-#include "core/train/checkpoint.h"
-#include "core/train/predict.h"
+#include "core/train/run/checkpoint.h"
+#include "core/train/use/predict.h"
 #include "tests/support/mixed.h"
 #include "tests/support/test.h"
 

@@ -10,7 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/rng.h"
-#include "core/train/checkpoint.h"
+#include "core/train/run/checkpoint.h"
 #include "tests/support/test.h"
 #include "tests/support/trained.h"
 

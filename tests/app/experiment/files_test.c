@@ -8,7 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "tests/support/test.h"
 
 /* The method of a line, up to its end or the next option. */

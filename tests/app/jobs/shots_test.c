@@ -3,7 +3,7 @@
 
 #include "app/jobs/shots.h"
 #include "core/base/mem.h"
-#include "core/train/config.h"
+#include "core/train/config/config.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"

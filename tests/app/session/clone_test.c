@@ -5,11 +5,11 @@
 
 #include "app/session/session_private.h"
 #include "app/verbs/palette.h"
-#include "app/verbs/verb_train.h"
+#include "app/verbs/runs/verb_train.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 #include "tests/support/options.h"
 #include "tests/support/test.h"
 #include "tests/support/tiny.h"

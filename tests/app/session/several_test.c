@@ -14,7 +14,7 @@
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
-#include "core/train/complete.h"
+#include "core/train/config/complete.h"
 #include "tests/support/stage.h"
 #include "tests/support/test.h"
 

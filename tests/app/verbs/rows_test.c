@@ -6,7 +6,7 @@
 
 #include "app/verbs/values.h"
 #include "core/base/mem.h"
-#include "core/train/option.h"
+#include "core/train/config/option.h"
 #include "tests/support/test.h"
 
 struct rows_options {

@@ -6,8 +6,8 @@
 #include "app/why/why.h"
 #include "core/base/mem.h"
 #include "core/method/space.h"
-#include "core/train/complete.h"
-#include "core/train/config.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/config.h"
 #include "tests/store/support.h"
 #include "tests/support/command.h"
 

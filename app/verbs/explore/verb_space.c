@@ -1,0 +1,511 @@
+/* Verbs about the space and what is at hand: count, methods, models, encode. */
+#include "app/verbs/verbs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/outfile.h"
+#include "app/files/own_methods.h"
+#include "app/files/paths.h"
+#include "app/history/fused.h"
+#include "app/history/spot.h"
+#include "app/verbs/output.h"
+#include "core/base/assets.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/attempt.h"
+#include "core/method/fusion.h"
+#include "core/method/plan.h"
+#include "core/model/encode.h"
+#include "core/model/model.h"
+#include "core/train/config/config.h"
+#include "core/train/config/regime.h"
+
+void verb_tell_own(const char *model, const char *task) {
+    static bool told_model, told_task;
+    char *said = paths_stand_in(told_model ? NULL : model, told_task ? NULL : task);
+    if (said) out_report(said);
+    free(said);
+    told_model |= model != NULL;
+    told_task |= task != NULL;
+}
+
+const char *verb_shown_model(const struct args *a) {
+    const char *given = a->model;
+    return given ? given : paths_model();
+}
+
+const char *verb_shown_task(const struct args *a) {
+    const char *given = a->task;
+    return given ? given : paths_task();
+}
+
+const char *verb_model(const struct args *a) {
+    const char *model = verb_shown_model(a);
+    if (!a->model) verb_tell_own(model, NULL);
+    return model;
+}
+
+static int print_findings(const struct method *m, const struct arch *arch) {
+    struct finding found[32];
+    int n = method_check(m, arch, found, COUNT_OF(found));
+    for (int i = 0; i < n && i < (int)COUNT_OF(found); i++)
+        printf("%s %s: %s\n", (const char *[]){ "note", "warning", "error" }[found[i].level],
+               found[i].rule, found[i].text);
+    return n;
+}
+
+/* "  encoder self   147,456" for each place that trains something. */
+static void print_places(const struct plan *p) {
+    for (int stack = STACK_ENCODER; p->decoder && stack <= STACK_DECODER; stack++)
+        for (int site = SUB_SELF; site <= SUB_EMBED; site++) {
+            char shown[32];
+            size_t n = 0;
+            for (int i = 0; i < p->method.count; i++) n += plan_trained_at(p, i, stack, site);
+            text_thousands((int64_t)n, shown);
+            if (n) printf("  %s %-6s%12s\n", stack_name(stack), site_name(site), shown);
+        }
+}
+
+static void print_heads(const struct plan *p, const char *values) {
+    if (p->label_width) printf("head's maps    %12s\n", values);
+    else if (!p->classes) printf("no head: the model writes text\n");
+    else if (p->tasks > 1) printf("%d heads       %12s\n", p->tasks, values);
+    else printf("head (%d out)  %12s\n", p->classes, values);
+}
+
+static void print_per_task(const struct plan *p) {
+    char shared[32], own[32];
+    text_thousands((int64_t)(p->trained_method - p->own), shared);
+    text_thousands((int64_t)p->own, own);
+    printf("%.3f %% a task: %d tasks share %s and have %s of their own\n",
+           100.0 * (double)p->trained_method / p->tasks / (double)p->model, p->tasks, shared, own);
+}
+
+static void print_meta(const struct plan *p) {
+    char outer[32], inner[32];
+    text_thousands((int64_t)p->meta_trained, outer);
+    text_thousands((int64_t)p->adapted, inner);
+    printf("meta-trained  %12s  with the head's maps and %d rates of the inner loop%s\n", outer,
+           p->meta.learned ? p->rates : 0, p->meta.learned ? "" : ", whose rate is fixed");
+    printf("adapted       %12s  a task, and %d values a class\n", inner, p->label_width);
+}
+
+/* Takes `how`. */
+static void print_network(const char *name, char *how) {
+    if (how) printf("  %-10s %s\n", name, how);
+    free(how);
+}
+
+static void print_counts(const struct plan *p, const struct method *m, const struct arch *arch) {
+    char trained[32], kept[32], head[32], model[32];
+    text_thousands((int64_t)p->trained_method, trained);
+    text_thousands((int64_t)p->kept_method, kept);
+    text_thousands((int64_t)p->head, head);
+    text_thousands((int64_t)p->model, model);
+    const struct preset *preset = method_preset(m);
+    char *text = method_text(m);
+    printf("%s%s%s\n", text, preset ? "   " : "", preset ? preset->paper : "");
+    free(text);
+    for (int i = 0; i < m->count; i++) {
+        char *how = plan_arithmetic(p, arch, i);
+        printf("  module %d   %s\n", i + 1, how);
+        free(how);
+    }
+    print_network("generator", plan_network_arithmetic(p, "hyper"));
+    print_network("", method_generator_formula(&p->method, 0));
+    print_network("generator 2", plan_network_arithmetic(p, "hyper2"));
+    print_network("", method_generator_formula(&p->method, 1));
+    print_network("retriever", plan_network_arithmetic(p, "retriever"));
+    print_network("fusion", plan_network_arithmetic(p, "fusion"));
+    print_network("", m->fusion.on ? fusion_formula(m) : NULL);
+    print_network("attempt", plan_network_arithmetic(p, "attempt"));
+    print_network("", m->attempt.on ? attempt_formula(m) : NULL);
+    printf("trained now   %12s\n", trained);
+    print_places(p);
+    printf("kept after    %12s\n", kept);
+    print_heads(p, head);
+    printf("model         %12s\n", model);
+    printf("%.3f %% trained: %s of the %s of the model%s\n",
+           100.0 * (double)p->trained_method / (double)p->model, trained, model,
+           p->classes ? ", both without the head" : "");
+    if (p->tasks > 1) print_per_task(p);
+    if (p->meta.on) print_meta(p);
+    print_findings(m, arch);
+}
+
+/* --classes: "3" for every task, or "2,3", one for each. */
+static int verb_space_read_classes(const char *text, int tasks, int *out, struct err *e) {
+    char *copy = xstrdup(text), *rest = copy, *part;
+    int64_t v = 0;
+    int n = 0, rc = 0;
+    while (!rc && (part = text_item(&rest))) {
+        if (n == tasks)
+            rc = err_set(e, ERR_USAGE, "--classes %s: more than the %d task%s", text, tasks,
+                         tasks == 1 ? "" : "s");
+        else if (!text_to_int(part, &v) || v < 1 || v > 100000)
+            rc = err_set(e, ERR_USAGE, "--classes %s: '%s' must be a whole number from 1 to 100000", text,
+                         part);
+        else out[n++] = (int)v;
+    }
+    free(copy);
+    if (!rc && n != 1 && n != tasks)
+        rc = err_set(e, ERR_USAGE, "--classes %s: %d numbers for %d tasks; say one for each, or one for all",
+                     text, n, tasks);
+    for (int i = n; !rc && i < tasks; i++) out[i] = out[0];
+    return rc;
+}
+
+char *verb_method(const struct args *a, const char *text, struct err *e) {
+    int says = fused_says(text, e);
+    if (says < 0) return NULL;
+    if (!says && !spot_says(text)) return xstrdup(text);
+    struct store *s;
+    if (verb_store(a, STORE_READ, &s, e)) return NULL;
+    struct buf said = BUF_INIT;
+    char *fused = fused_text(s, text, e), *whole = fused ? spot_text(s, fused, &said, e) : NULL;
+    free(fused);
+    if (whole && said.size) out_report(buf_text(&said));
+    buf_release(&said);
+    return verb_close(s, whole ? 0 : e->code, e) ? NULL : whole;
+}
+
+int verb_method_of(const struct args *a, const char *text, struct method *out, struct err *e) {
+    char *whole = verb_method(a, text, e);
+    int rc = whole ? method_parse(whole, out, e) : e->code;
+    free(whole);
+    return rc;
+}
+
+/* The tasks are called 1, 2, …. */
+struct plan *verb_plan(const struct method *m, const struct arch *arch, const struct args *a, struct err *e) {
+    char names[RUN_TASKS][16];
+    const char *name[RUN_TASKS], *classes = a->classes;
+    int outputs[RUN_TASKS];
+    int64_t tasks = a->tasks;
+    for (int i = 0; i < (int)tasks; i++) {
+        snprintf(names[i], sizeof names[i], "%d", i + 1);
+        name[i] = names[i];
+        outputs[i] = arch_generates(arch) ? 0 : arch->labels ? arch->labels : 2;
+    }
+    if (classes) {
+        int given[RUN_TASKS];
+        if (verb_space_read_classes(classes, (int)tasks, given, e)) return NULL;
+        if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
+    }
+    struct regime regime;
+    if (regime_of_method(m, tasks > 1, a->regime, &regime, e)) return NULL;
+    const struct plan_meta meta = regime_plan(&regime);
+    const struct plan_tasks all = { (int)tasks, name, outputs, &meta };
+    return plan_new_tasks(m, arch, &all, e);
+}
+
+static int count_one(const struct args *a, const struct method *m, const struct arch *arch,
+                     const struct stages *s, int k, struct err *e) {
+    struct plan *p = verb_plan(m, arch, a, e);
+    int rc = p ? s ? stage_narrow(s, k, p, e) : 0 : e->code;
+    if (rc) {
+        plan_free(p);
+        return s ? err_prefix(e, "stage %d", k + 1) : rc;
+    }
+    if (a->json) {
+        char *json = plan_counts_json(p, arch);
+        printf("%s%s", json, s ? "" : "\n");
+        free(json);
+    } else {
+        print_counts(p, m, arch);
+    }
+    plan_free(p);
+    return 0;
+}
+
+/* Each of them as it trains. */
+static int count_stages(const struct args *a, const struct stages *s, const struct arch *arch,
+                        struct err *e) {
+    bool json = a->json;
+    int rc = 0;
+    if (json) printf("{\"stages\":[");
+    for (int k = 0; !rc && k < s->count; k++) {
+        char *text = stages_text_of(s, k);
+        if (json && k) printf(",");
+        if (!json) printf("%sstage %d of %d: %s\n", k ? "\n" : "", k + 1, s->count, text);
+        free(text);
+        rc = count_one(a, &s->stage[k].method, arch, s, k, e);
+    }
+    if (json) printf("]}\n");
+    return rc;
+}
+
+int verb_count(const struct args *a, struct err *e) {
+    struct method m;
+    const char *text = a->method, *regime = a->regime;
+    struct stages *s = regime && text_starts(regime, "stages(") ? stages_parse(regime, e) : NULL;
+    if (e->code) return e->code;
+    if (s && text) {
+        stages_free(s);
+        return err_set(e, ERR_USAGE, "--method: the stages say what each trains; leave --method out");
+    }
+    if (!s && !text)
+        return err_set(e, ERR_USAGE, "petri count needs --method 'TEXT', for example 'lora(r=8)'");
+    int rc = s ? 0 : verb_method_of(a, text, &m, e);
+    if (rc) return rc;
+    char *folder = model_find(verb_model(a), e);
+    if (!folder) {
+        stages_free(s);
+        return e->code;
+    }
+    struct arch arch;
+    rc = model_shape(folder, &arch, e);
+    free(folder);
+    if (!rc) rc = s ? count_stages(a, s, &arch, e) : count_one(a, &m, &arch, NULL, 0, e);
+    arch_release(&arch);
+    stages_free(s);
+    return rc;
+}
+
+/* One axis of a method: the values of its modules. */
+static void add_axis(struct buf *b, const char *key, const struct method *m,
+                     const char *(*value)(const struct module *)) {
+    json_open(b, key, '[');
+    for (int i = 0; i < m->count; i++) json_member_string(b, NULL, value(&m->module[i]));
+    buf_putc(b, ']');
+}
+
+static const char *axis_fn(const struct module *m) { return fn_name(m->fn); }
+static const char *axis_position(const struct module *m) {
+    return m->write == TAP_NONE ? "weight" : tap_name(m->write);
+}
+static const char *axis_comp(const struct module *m) { return comp_name(m->comp); }
+static const char *axis_source(const struct module *m) { return source_name(m->source); }
+
+static const struct report_column METHOD[] = {
+    { "name", REPORT_TEXT, .offset = offsetof(struct preset, name) },
+    { "sizes", REPORT_TEXT, offsetof(struct preset, sizes), .none = "" },
+    { "lr", REPORT_DOUBLE, offsetof(struct preset, lr), .none = "" },
+    { "paper", REPORT_TEXT, offsetof(struct preset, paper), .none = "" },
+    { 0 },
+};
+
+static void methods_table(const struct own_methods *own) {
+    int n = preset_count();
+    struct preset *row = xcalloc((size_t)(n + own->count + 1), sizeof *row);
+    for (int i = 0; i < n; i++) row[i] = *preset_at(i);
+    for (int i = 0; i < own->count; i++)
+        row[n + i] = (struct preset){ .name = own->of[i].name, .lr = NAN, .paper = own->of[i].text };
+    out_rows(METHOD, REPORT_TABLE, row, n + own->count, sizeof *row);
+    free(row);
+}
+
+static void methods_json(const struct own_methods *own) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '[');
+    for (int i = 0; i < preset_count(); i++) {
+        const struct preset *p = preset_at(i);
+        json_put(&b, "{name:%s,title:%s,axes:{", p->name, p->title);
+        add_axis(&b, "function", &p->method, axis_fn);
+        add_axis(&b, "position", &p->method, axis_position);
+        add_axis(&b, "insertion", &p->method, module_insertion);
+        add_axis(&b, "composition", &p->method, axis_comp);
+        add_axis(&b, "source", &p->method, axis_source);
+        buf_putc(&b, '}');
+        char *text = method_text(&p->method), *spelled = method_canonical(&p->method);
+        json_put(&b, "paper:%s,sizes:%s,lr:%f,same_as:%s,text:%s,modules:%s,note:%s}", p->paper, p->sizes,
+                 p->lr, p->root_alpha ? NULL : p->same_as, text, spelled,
+                 p->note); /* another scale is another point */
+        free(text);
+        free(spelled);
+    }
+    for (int i = 0; i < own->count; i++) { /* the user's own */
+        json_put(&b, "{name:%s,text:%s,own:%i}", own->of[i].name, own->of[i].text, true);
+    }
+    buf_putc(&b, ']');
+    out_line(&b);
+}
+
+/* What was done, as a line or an object. */
+static void methods_said(const struct args *a, const char *what, const char *of, int count) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_member_string(&b, what, of);
+    if (count >= 0) json_member_int(&b, "methods", count);
+    buf_putc(&b, '}');
+    if (a->json) out_line(&b);
+    else if (count >= 0) printf("%s %s: %d method%s\n", what, of, count, count == 1 ? "" : "s");
+    else printf("%s: %s\n", what, of);
+    buf_release(&b);
+}
+
+static int methods_export(const struct args *a, const char *path, const char *to, struct err *e) {
+    struct buf text = BUF_INIT;
+    struct outfile_guard g;
+    char *database = verb_database(a, e);
+    if (!database) return e->code;
+    outfile_guard_init(&g, database, false);
+    int rc = own_methods_text(path, &text, e);
+    if (!rc) rc = outfile_write(&g, to, buf_text(&text), text.size, e);
+    outfile_guard_release(&g);
+    buf_release(&text);
+    free(database);
+    return rc;
+}
+
+/* --save, --forget, --export, --import: one of them; *done false where none was asked for. */
+static int methods_change(const struct args *a, const char *path, bool *done, struct err *e) {
+    const char *save = a->methods.save, *forget = a->methods.forget, *to = a->methods.to,
+               *from = a->methods.from;
+    int asked = (save != NULL) + (forget != NULL) + (to != NULL) + (from != NULL), rc = 0, count = 0;
+    bool replaced = false;
+    *done = asked > 0;
+    if (asked > 1) return err_set(e, ERR_USAGE, "--save, --forget, --export and --import: one at a time");
+    if (!save != !a->method) return err_set(e, ERR_USAGE, "--save NAME goes with --method TEXT");
+    if (save && !(rc = own_methods_save(path, save, a->method, &replaced, e)))
+        methods_said(a, replaced ? "replaced" : "saved", save, -1);
+    if (forget && !(rc = own_methods_forget(path, forget, e))) methods_said(a, "forgotten", forget, -1);
+    if (to && !(rc = methods_export(a, path, to, e))) methods_said(a, "written", to, -1);
+    if (from && !(rc = own_methods_import(path, from, &count, e))) methods_said(a, "imported", from, count);
+    return rc;
+}
+
+int verb_methods(const struct args *a, struct err *e) {
+    bool done;
+    struct own_methods own = { 0 };
+    struct err ignored = ERR_INIT;
+    bool changes = a->methods.save || a->methods.forget || a->methods.to || a->methods.from || a->method;
+    char *path = own_methods_path(changes ? e
+                                          : &ignored); /* an account without a home has the published ones */
+    int rc = path ? methods_change(a, path, &done, e) : changes ? e->code : 0;
+    if (!rc && !changes) {
+        if (path) rc = own_methods_read(path, &own, e);
+        if (!rc) (a->json ? methods_json : methods_table)(&own);
+        own_methods_release(&own);
+    }
+    free(path);
+    return rc;
+}
+
+struct model_row {
+    char *name, *folder, *refused; /* the last two owned */
+    const char *family;
+    int64_t layers, width, heads, parameters;
+};
+static const struct report_column MODEL[] = {
+    { "name", REPORT_TEXT, .offset = offsetof(struct model_row, name) },
+    { "folder", REPORT_TEXT, .offset = offsetof(struct model_row, folder) },
+    { "family", REPORT_TEXT, .offset = offsetof(struct model_row, family) },
+    { "layers", REPORT_ID, offsetof(struct model_row, layers), .optional = true },
+    { "width", REPORT_ID, offsetof(struct model_row, width), .optional = true },
+    { "heads", REPORT_ID, offsetof(struct model_row, heads), .optional = true },
+    { "parameters", REPORT_ID, offsetof(struct model_row, parameters), .optional = true },
+    { "refused", REPORT_TEXT, offsetof(struct model_row, refused), .none = "" },
+    { 0 },
+};
+
+/* What a model's folder holds, or why it is refused. */
+static struct model_row model_row(char *name, char *folder) {
+    struct model_row row = { .name = name, .folder = folder };
+    struct err e = ERR_INIT;
+    struct arch arch;
+    if (model_shape(folder, &arch, &e)) {
+        row.refused = xstrdup(e.text);
+        return row;
+    }
+    row.family = family_name(arch.family);
+    row.layers = arch.encoder_layers, row.width = arch.width, row.heads = arch.heads;
+    row.parameters = (int64_t)arch_parameters(&arch);
+    arch_release(&arch);
+    return row;
+}
+
+int verb_models(const struct args *a, struct err *e) {
+    (void)e;
+    bool json = a->json;
+    char **name;
+    size_t n = assets_names("models", "config.json", &name), rows = 0;
+    struct model_row *row = xcalloc(n + 1, sizeof *row);
+    for (size_t i = 0; i < n; i++) {
+        char *inside = xprintf("models/%s/config.json", name[i]), *folder = assets_find(inside);
+        if (folder) *strrchr(folder, '/') = '\0';
+        if (folder) row[rows++] = model_row(name[i], folder);
+        free(inside);
+    }
+    if (json || n) out_rows(MODEL, json ? REPORT_JSON : REPORT_TABLE, row, rows, sizeof *row);
+    while (rows) free(row[--rows].folder), free(row[rows].refused);
+    free(row);
+    assets_free(name, n);
+    if (!json && n) verb_tell_own(paths_model(), NULL);
+    else if (!json)
+        printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n",
+               paths_fetch());
+    return 0;
+}
+
+static void add_vector(struct buf *b, const char *key, const real *v, int n) {
+    json_open(b, key, '[');
+    for (int i = 0; i < n; i++) {
+        json_add_key(b, NULL);
+        json_add_float(b, (float)v[i]);
+    }
+    buf_putc(b, ']');
+}
+
+static void encode_json(const struct model *m, const struct encoded *x, bool pair, const real *cls,
+                        const real *mean) {
+    struct buf b = BUF_INIT;
+    buf_putc(&b, '{');
+    json_open(&b, "ids", '[');
+    for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->ids[i]);
+    buf_putc(&b, ']');
+    json_open(&b, "types", '[');
+    for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->types[i]);
+    buf_putc(&b, ']');
+    json_member_int(&b, "cut", x->cut_a);
+    if (pair) json_member_int(&b, "cut_b", x->cut_b);
+    if (cls) {
+        add_vector(&b, "cls", cls, m->arch.width);
+        add_vector(&b, "mean", mean, m->arch.width);
+    }
+    buf_putc(&b, '}');
+    out_line(&b);
+}
+
+static void encode_text(const struct model *m, const struct encoded *x) {
+    for (size_t i = 0; i < x->n; i++) {
+        printf("%6d  %d  ", x->ids[i], x->types[i]);
+        out_text(tokenizer_token(m->tokenizer, x->ids[i]));
+        putchar('\n');
+    }
+    printf("%zu tokens; --json adds the last layer's first vector and mean\n", x->n);
+}
+
+int verb_encode(const struct args *a, struct err *e) {
+    const char *text = a->text, *second = a->text_b;
+    if (!text) return err_set(e, ERR_USAGE, "petri encode needs --text \"…\"");
+    struct model *m = model_load(verb_model(a), e);
+    if (!m) return e->code;
+    bool json = a->json, vectors = json && !a->flag;
+    int64_t longest = arch_longest(&m->arch);
+    int rc = a->max_len ? args_within("max-len", a->max_len, 2, longest, e) : 0;
+    if (a->max_len) longest = a->max_len;
+    struct encoded x;
+    real *cls = NULL, *mean = NULL;
+    if (!rc)
+        rc = model_encode_text(m, text, second, (size_t)longest, &x, vectors ? &cls : NULL,
+                               vectors ? &mean : NULL, e);
+    if (!rc) {
+        if (json) encode_json(m, &x, second, cls, mean);
+        else encode_text(m, &x);
+        size_t lost = x.cut_a + x.cut_b;
+        if (lost)
+            fprintf(stderr, "petri: cut to %lld tokens: %zu token%s left out\n", (long long)longest, lost,
+                    lost == 1 ? " is" : "s are");
+        encoded_release(&x);
+    }
+    free(cls);
+    free(mean);
+    model_release(m);
+    return rc;
+}

@@ -1,0 +1,110 @@
+/* pretrain: a vocabulary and a model of texts alone. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/files/outfile.h"
+#include "app/history/export_hf.h"
+#include "app/verbs/output.h"
+#include "app/verbs/runs/verb_train.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/text/vocab_train.h"
+#include "core/train/meta/pretrain.h"
+
+/* The shape, and the texts: room for all. */
+static int pretrain_asked(const struct args *a, const struct run_config *c, struct option_texts *text,
+                          struct pretrain *p, struct err *e) {
+    const struct pretrain_options *o = &a->pretrain;
+    *text = o->text;
+    for (int i = 0; i < a->count && text->count < OPTION_TEXTS; i++)
+        text->at[text->count++] = a->positional[i];
+    if (!text->count) return err_set(e, ERR_USAGE, "petri pretrain needs --text FILE, with a text a line");
+    *p = (struct pretrain){
+        .text = text->at, .texts = text->count, .dev = o->dev, .vocabulary = (int)o->vocab
+    };
+    p->model = (struct fresh){ .layers = (int)o->layers, .width = (int)o->width, .heads = (int)o->heads,
+                               .inner = 4 * (int)o->width, .positions = c->max_len, .seed = c->seed };
+    return fresh_check(&p->model, e);
+}
+
+/* Where the model is to go: it must be free before the long work. */
+static int check_out(const struct args *a, const struct pretrain *p, const char *database, struct err *e) {
+    const char *out = a->out;
+    struct outfile_guard g;
+    if (!out || !*out) return err_set(e, ERR_USAGE, "petri pretrain needs --out DIR, a new folder");
+    if (file_exists(out) && !file_is_empty_folder(out))
+        return err_set(e, ERR_USAGE, "--out %s: exists and is not empty; name a new folder", out);
+    outfile_guard_init(&g, database, false);
+    for (int i = 0; i < p->texts; i++) outfile_guard_reads(&g, p->text[i]);
+    int rc = outfile_check_folder(&g, out, e);
+    outfile_guard_release(&g);
+    return rc;
+}
+
+static int pretrain_write(const struct args *a, struct store *s, int64_t run, struct err *e) {
+    const char *out = a->out;
+    double worst;
+    struct buf said = BUF_INIT;
+    int rc = export_hf(s, run, NULL, NULL, out, a->half > 0, NULL, &worst, &said, e);
+    if (!rc) out_report(buf_text(&said));
+    buf_release(&said);
+    if (rc) return rc;
+    if (a->json) {
+        struct buf b = BUF_INIT;
+        json_put(&b, "{run:%jd,folder:%s", run, out);
+        if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
+        buf_putc(&b, '}');
+        out_line(&b);
+        return 0;
+    }
+    out_text(out);
+    printf(": written from run %lld; largest logit difference from the run on 20 rows: %.2g\n",
+           (long long)run, worst);
+    return 0;
+}
+
+/* The run in the open store, to its end, and the folder. */
+static int pretrain_run(const struct args *a, struct store *s, const struct pretrain *p,
+                        struct job_request *r, struct err *e) {
+    struct buf report = BUF_INIT;
+    int64_t id = 0;
+    bool made;
+    char *parent = xprintf("%s-files/models", store_path(s)), *name = file_base_name(a->out);
+    int rc = pretrain_begin(p, parent, name, &r->config, &made, &report, e);
+    if (!rc) out_report(buf_text(&report));
+    buf_release(&report);
+    free(parent);
+    free(name);
+    const uint64_t seed = r->config.seed;
+    if (!rc) rc = verb_train_runs(a, s, r, &seed, 1, &id, e);
+    if (rc && !id && made) pretrain_undo(&r->config); /* nothing was begun */
+    if (rc && e->code == ERR_INTERRUPTED && id)
+        return err_set(
+            e, ERR_INTERRUPTED,
+            "stopped; `petri resume %lld` goes on from there, and `petri export %lld --to hf %s` then writes "
+            "the model",
+            (long long)id, (long long)id, a->out);
+    return rc ? rc : pretrain_write(a, s, id, e);
+}
+
+int verb_pretrain(const struct args *a, struct err *e) {
+    struct job_request r = { .note = a->note };
+    struct option_texts text;
+    struct pretrain p;
+    struct store *s = NULL;
+    config_init(&r.config);
+    pretrain_usual(&r.config);
+    int rc = verb_run_name(a, &r.name, e);
+    if (!rc) rc = args_config(a, &r.config, e);
+    if (!rc) rc = pretrain_asked(a, &r.config, &text, &p, e);
+    char *database = rc ? NULL : verb_database(a, e);
+    if (!rc) rc = database ? check_out(a, &p, database, e) : e->code;
+    free(database);
+    if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
+    if (!rc) rc = pretrain_run(a, s, &p, &r, e);
+    config_release(&r.config);
+    return s ? verb_close(s, rc, e) : rc;
+}

@@ -1,0 +1,480 @@
+/* train, resume, stop: runs without a screen. */
+#include "app/verbs/runs/verb_train.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/history/moved.h"
+#include "app/history/record.h"
+#include "app/jobs/jobs.h"
+#include "app/jobs/shots.h"
+#include "app/jobs/typed.h"
+#include "app/verbs/output.h"
+#include "app/why/why.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/carry.h"
+#include "core/train/config/complete.h"
+
+/* ---- options ---- */
+
+/* Every option of a run that was given, under whichever spelling.  `onto`: on what another run was made
+ * with. */
+static int verb_train_read_config(const struct args *a, bool onto, struct run_config *c, struct err *e) {
+    struct typed_option typed[ARGS_OPTIONS];
+    int n = 0;
+    char *method = a->method ? verb_method(a, a->method, e) : NULL;
+    if (a->method && !method) return e->code;
+    for (int i = 0; i < a->given; i++) {
+        const char *value = args_typed(a, i);
+        if (a->option[i].spec->fills == FILLS_CONFIG)
+            typed[n++] = (struct typed_option){ a->option[i].name, value == a->method ? method : value };
+    }
+    int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);
+    free(method);
+    if (!rc && !onto) verb_tell_own(a->model ? NULL : c->model, a->task ? NULL : c->task);
+    if (!rc && a->train.seed && a->train.seeds)
+        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
+    return rc;
+}
+
+int verb_run_name(const struct args *a, const char **name, struct err *e) {
+    *name = a->name;
+    return *name ? store_check_name(*name, e) : 0;
+}
+
+int verb_header(const struct args *a, enum data_header *header, struct err *e) {
+    bool yes = a->header, no = a->no_header;
+    if (yes && no) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
+    *header = yes ? DATA_HEADER_YES : no ? DATA_HEADER_NO : DATA_HEADER_AUTO;
+    return 0;
+}
+
+int verb_source(const struct args *a, struct task_source *s, struct err *e) {
+    *s = (struct task_source){ .where = a->task,
+                               .text = a->text, .text_b = a->text_b,
+                               .label = a->label, .source = a->source,
+                               .target = a->target, .positive = a->positive,
+                               .metric = a->metric,
+                               .delimiter = a->delimiter, .no_gold = a->no_gold,
+                               .official_dev = a->official_dev, .kind = (enum data_choice)a->kind };
+    return verb_header(a, &s->header, e);
+}
+
+/* ---- progress ---- */
+
+struct watcher {
+    pthread_mutex_t lock;
+    bool json, tty;
+    bool reported; /* several seeds read the same model and rows */
+    double shown; /* when the progress line was last written */
+};
+
+static void metrics_json(struct buf *b, const struct event *e) {
+    json_open(b, "metrics", '{');
+    for (int i = 0; i < e->metrics; i++) {
+        const struct event_metric *m = &e->metric[i];
+        if (m->undefined) json_member_string(b, m->name, NULL);
+        else json_member_double(b, m->name, m->value);
+    }
+    buf_putc(b, '}');
+    json_open(b, "undefined", '{');
+    for (int i = 0; i < e->metrics; i++)
+        if (e->metric[i].undefined) json_member_string(b, e->metric[i].name, e->metric[i].undefined);
+    buf_putc(b, '}');
+}
+
+/* The further values of a step, under the names of the history. */
+static void values_json(struct buf *b, const struct event *e) {
+    if (!e->terms) return;
+    json_add_key(b, "values");
+    buf_putc(b, '{');
+    for (int i = 0; i < e->terms; i++) {
+        char *name = event_term_name(&e->term[i]);
+        json_member_double(b, name, e->term[i].value);
+        free(name);
+    }
+    buf_putc(b, '}');
+}
+
+static void samples_json(struct buf *b, const struct event_samples *v) {
+    json_open(b, "samples", '[');
+    for (int i = 0; i < v->count; i++) {
+        const struct event_sample *x = &v->sample[i];
+        json_put(b, "{row:%ju,source:%s,target:%s,generated:%s", x->row, x->source, x->target, x->generated);
+        if (x->valid >= 0) json_member_bool(b, "valid", x->valid);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
+}
+
+static void event_json(const struct event *e) {
+    static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message",
+                                        "embedding", "samples" };
+    struct buf b = BUF_INIT;
+    json_put(&b, "{event:%s,run:%jd,step:%jd", kind[e->kind], e->run, e->step);
+    if (e->task) json_member_string(&b, "task", e->task);
+    if (e->kind == EVENT_POINT) {
+        json_put(&b, "loss:%f,lr:%f,grad_norm:%f,tokens:%f", e->loss, e->lr, e->grad_norm, e->tokens);
+        values_json(&b, e);
+    } else if (e->kind == EVENT_EVALUATION) {
+        json_put(&b, "split:%s,rows:%s", e->split, e->rows);
+        metrics_json(&b, e);
+        json_put(&b, "constant:%i,none_valid:%i,best:%i", e->constant, e->none_valid, e->best);
+        if (e->stage) json_member_int(&b, "stage", e->stage);
+    } else if (e->kind == EVENT_CHECKPOINT) {
+        json_put(&b, "path:%s,best:%i", e->path, e->best);
+    } else if (e->kind == EVENT_EMBEDDING) {
+        json_put(&b, "rows:%zu,columns:%d,layer:%d", e->embedding->rows, e->embedding->columns,
+                 e->embedding->layer);
+    } else if (e->kind == EVENT_SAMPLE) {
+        samples_json(&b, e->samples);
+    } else if (e->kind == EVENT_STATE) {
+        json_member_string(&b, "state", run_state_name(e->state));
+    }
+    if (e->text) json_member_string(&b, "text", e->text);
+    json_put(&b, "seconds:%f}", e->seconds);
+    out_line(&b);
+}
+
+static void event_text(struct watcher *w, const struct event *e) {
+    if (e->kind == EVENT_POINT) {
+        double t = clock_seconds();
+        if (t - w->shown < (w->tty ? 0.1 : 5)) return;
+        w->shown = t;
+        fprintf(stderr, "%s#%lld step %lld  loss %.4f  lr %.3g  %.0f s%s", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, e->loss, e->lr, e->seconds, w->tty ? "" : "\n");
+    } else if (e->kind == EVENT_EVALUATION) {
+        if (e->aside) return;
+        fprintf(stderr, "%s#%lld step %lld  ", w->tty ? "\r\033[K" : "", (long long)e->run,
+                (long long)e->step);
+        if (e->stage) fprintf(stderr, "stage %d  ", e->stage);
+        fprintf(stderr, "%s%s%s:", e->task ? e->task : "", e->task ? " " : "", e->rows ? e->rows : "dev");
+        for (int i = 0; i < e->metrics; i++) {
+            const struct event_metric *m = &e->metric[i];
+            if (m->undefined) fprintf(stderr, "  %s undefined (%s)", m->name, m->undefined);
+            else fprintf(stderr, "  %s %.4f", m->name, m->value);
+        }
+        fprintf(stderr, "%s%s\n",
+                e->none_valid ? "  no answer is valid!"
+                : e->constant ? "  constant predictions!"
+                              : "",
+                e->best ? "  best" : "");
+    } else if (e->kind == EVENT_SAMPLE && e->samples->count) {
+        const struct event_sample *x = &e->samples->sample[0];
+        char *given = text_visible(x->generated, strlen(x->generated)),
+             *wanted = x->target ? text_visible(x->target, strlen(x->target)) : NULL;
+        fprintf(stderr, "%s#%lld step %lld  gives \"%.200s\"%s%.200s%s\n", w->tty ? "\r\033[K" : "",
+                (long long)e->run, (long long)e->step, given, wanted ? " for \"" : "", wanted ? wanted : "",
+                wanted ? "\"" : "");
+        free(given);
+        free(wanted);
+    } else if (e->text && *e->text) {
+        char *shown = text_visible(e->text, strlen(e->text));
+        fprintf(stderr, "%s#%lld %s\n", w->tty ? "\r\033[K" : "", (long long)e->run, shown);
+        free(shown);
+    }
+}
+
+static void verb_train_on_event(void *self, const struct event *e) {
+    struct watcher *w = self;
+    pthread_mutex_lock(&w->lock);
+    if (w->json) event_json(e);
+    event_text(w, e);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void on_report(void *self, const char *text) {
+    struct watcher *w = self;
+    pthread_mutex_lock(&w->lock);
+    if (!w->reported) out_report(text);
+    w->reported = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the run's life on the command line ---- */
+
+/* Written by the handler on whichever thread it comes, read by all. */
+static atomic_int verb_train_asked_to_stop;
+static void verb_train_on_signal(int n) { atomic_store(&verb_train_asked_to_stop, n); }
+
+void verb_catch_signals(void) {
+    struct sigaction stop = { .sa_handler = verb_train_on_signal };
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+}
+
+bool verb_interrupted(void) { return atomic_load(&verb_train_asked_to_stop) != 0; }
+
+void verb_train_signals(void) {
+    verb_catch_signals();
+    signal(SIGHUP, SIG_IGN); /* a closed terminal ends no run */
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int verb_workers(const struct args *a) {
+    int64_t n = a->workers ? a->workers : sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 64 ? 64 : (int)n;
+}
+
+void verb_crew(const struct args *a, struct crew **out) {
+    int workers = verb_workers(a);
+    *out = workers < 2 ? NULL : crew_new(workers, NULL);
+}
+
+/* Waits for all runs; a signal stops them (with a checkpoint), and true is returned. */
+static bool verb_wait(struct jobs *j, const int64_t *id, int n) {
+    bool stopping = false;
+    for (int i = 0; i < n;) {
+        bool over = jobs_wait(j, id[i], 0.1);
+        char *said = jobs_message(j); /* the disk is full, or no longer */
+        if (*said) fprintf(stderr, "petri: %s\n", said);
+        free(said);
+        if (over) {
+            i++;
+            continue;
+        }
+        if (!verb_interrupted() || stopping) continue;
+        stopping = true;
+        struct err ignored = ERR_INIT;
+        for (int k = 0; k < n; k++) jobs_stop(j, id[k], &ignored);
+    }
+    return stopping;
+}
+
+/* What looks wrong with it, once, when it is over. */
+static int tell_why(struct store *s, const struct store_run *run, struct err *e) {
+    struct why why;
+    int rc = why_of_run(s, run, &why, e);
+    if (rc) return rc;
+    for (int i = 0; i < why.count; i++) printf("  %s\n", why.of[i].text);
+    why_release(&why);
+    return 0;
+}
+
+/* *left: whether a later resume would go on with it. */
+static int show_result(struct store *s, int64_t id, bool json, bool *left, struct err *e) {
+    struct store_run run;
+    int rc = store_run(s, id, &run, e);
+    if (rc) return rc;
+    if (json) {
+        rc = verb_run_json(s, &run, e);
+    } else {
+        printf("run %lld %s", (long long)run.id, store_state_name(run.state));
+        if (run.best.measured && !run.best.undefined)
+            printf(", best %s %.4f at step %lld", run.metric, run.best.v, (long long)run.best.step);
+        printf(", %.1f s\n", run.seconds);
+        rc = tell_why(s, &run, e);
+    }
+    *left = *left || run.state != STORE_FINISHED;
+    if (run.state == STORE_FAILED)
+        rc = err_set(e, ERR_FAILED, "run %lld failed: %s", (long long)id, run.reason ? run.reason : "");
+    store_run_release(&run);
+    return rc;
+}
+
+static int verb_train_finish(struct jobs *j, struct store *s, const int64_t *id, int n, bool json,
+                             struct err *e) {
+    bool stopped = verb_wait(j, id, n), left = false;
+    int rc = 0;
+    for (int i = 0; !rc && i < n; i++) rc = jobs_failure(j, id[i], e);
+    jobs_free(j, true);
+    if (rc) return rc;
+    rc = store_flush(s, e);
+    for (int i = 0; i < n; i++) {
+        int one = show_result(s, id[i], json, &left, e);
+        if (!rc) rc = one;
+    }
+    if (!rc && stopped && left)
+        rc = err_set(e, ERR_INTERRUPTED, "stopped; `petri resume RUN` goes on from there");
+    return rc;
+}
+
+/* What a run, as it was typed, was made with, `moved`: its rows wherever they lie now; *parent: its number.
+   config_release, also on failure. */
+static int options_of(const struct args *a, const char *typed, bool moved, struct run_config *c,
+                      int64_t *parent, struct err *e) {
+    struct store *s;
+    int rc = verb_store(a, STORE_READ, &s, e);
+    if (rc) return rc;
+    rc = store_find(s, typed, parent, e);
+    if (!rc) rc = record_config(s, *parent, c, e);
+    if (!rc && moved) moved_rows(c, store_path(s), NULL);
+    return verb_close(s, rc, e);
+}
+
+/* --from: the method and model of a run, before what else was said; *parent: its number. */
+static int begin_from(const struct args *a, struct run_config *c, struct run_config *from, int64_t *parent,
+                      struct err *e) {
+    if (!a->from) return 0;
+    if (a->model)
+        return err_set(e, ERR_USAGE, "--from: the run's values are of its own model; leave --model out");
+    if (options_of(a, a->from, false, from, parent, e)) return e->code;
+    c->method = from->method;
+    method_forget_runs(&c->method); /* they begin with that run's values */
+    config_take_model(c, from->model_folder ? from->model_folder : from->model);
+    c->max_len = from->max_len;
+    return 0;
+}
+
+/* --like: all that a run was made with, before what else was said; *parent: its number. */
+static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
+    struct run_config like = { 0 };
+    if (!a->train.like) return 0;
+    if (a->from)
+        return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
+    if (options_of(a, a->train.like, true, &like, parent, e)) {
+        config_release(&like);
+        return e->code;
+    }
+    config_release(c);
+    *c = like;
+    config_reuse(c);
+    return 0;
+}
+
+/* The rows of that run, where no others were said. */
+static void take_rows_of(const struct args *a, struct run_config *c, const struct run_config *from) {
+    if (a->task || a->train.train || a->train.tasks) return;
+    if (from->train_file || from->task) config_take_rows(c, from);
+}
+
+int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed,
+                    int seeds, int64_t *first, struct err *e) {
+    int64_t id[VERB_SEEDS];
+    int started = 0, rc = 0;
+    *first = 0;
+    verb_train_signals();
+    struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = a->json,
+                         .tty = isatty(STDERR_FILENO) };
+    struct jobs *j = jobs_new(
+        s, verb_workers(a),
+        (struct jobs_hook){ .self = &w, .event = verb_train_on_event, .report = on_report });
+    for (; !rc && started < seeds; started += !rc) {
+        r->config.seed = seed[started];
+        rc = jobs_start(j, r, &id[started], e);
+    }
+    struct err why = *e;
+    int ended = verb_train_finish(j, s, id, started, w.json, e);
+    if (started) *first = id[0];
+    if (!rc) return ended;
+    *e = why;
+    return rc;
+}
+
+int verb_train_request(const struct args *a, const struct run_config *base, struct job_request *r,
+                       uint64_t seed[VERB_SEEDS], int *seeds, struct err *e) {
+    struct run_config from = { 0 };
+    bool like = a->train.like != NULL;
+    if (like || a->from) base = NULL;
+    *r = (struct job_request){ .note = a->note, .cell = a->cell };
+    if (base) config_copy(&r->config, base);
+    else config_init(&r->config);
+    int rc = verb_run_name(a, &r->name, e);
+    if (!rc) rc = begin_from(a, &r->config, &from, &r->parent, e);
+    if (!rc) rc = begin_like(a, &r->config, &r->parent, e);
+    if (!rc) rc = verb_train_read_config(a, like || base, &r->config, e);
+    r->from_parent = a->from != NULL;
+    if (!rc && r->from_parent) take_rows_of(a, &r->config, &from);
+    config_release(&from);
+    *seeds = 0;
+    if (!rc && a->train.seeds) {
+        *seeds = config_parse_seeds(a->train.seeds, seed, VERB_SEEDS, e);
+        rc = *seeds < 0 ? *seeds : 0;
+    }
+    if (rc) {
+        config_release(&r->config);
+        return rc;
+    }
+    if (!*seeds) seed[(*seeds)++] = r->config.seed;
+    return 0;
+}
+
+int verb_train(const struct args *a, struct err *e) {
+    struct job_request r;
+    uint64_t seed[VERB_SEEDS];
+    int64_t first;
+    int seeds, rc = verb_train_request(a, NULL, &r, seed, &seeds, e);
+    if (rc) return rc;
+    struct store *s = NULL;
+    rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) {
+        config_release(&r.config);
+        return rc;
+    }
+    rc = verb_train_runs(a, s, &r, seed, seeds, &first, e);
+    config_release(&r.config);
+    return verb_close(s, rc, e);
+}
+
+int verb_resume(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    static const char *const fixed[] = { "batch", "steps" };
+    struct run_record r;
+    bool shots = false;
+    if (!rc && !(rc = record_open(s, id, &r, e))) {
+        shots = shots_is(&r.row);
+        for (size_t i = 0; !rc && i < COUNT_OF(fixed); i++) {
+            int64_t was = i ? r.config.steps : r.config.batch, v = i ? a->resume.steps : a->resume.batch;
+            if (v && v != was)
+                rc = err_set(e, ERR_USAGE,
+                             "--%s %lld: run %lld was planned with %lld, and a resumed run keeps its "
+                             "plan; start a new run to change it",
+                             fixed[i], (long long)v, (long long)id, (long long)was);
+        }
+        record_release(&r);
+    }
+    if (!rc && shots) {
+        rc = verb_resume_shots(a, s, id, e);
+    } else if (!rc) {
+        verb_train_signals();
+        struct watcher w = { .lock = PTHREAD_MUTEX_INITIALIZER, .json = a->json,
+                             .tty = isatty(STDERR_FILENO) };
+        struct jobs *j = jobs_new(s, verb_workers(a),
+                                  (struct jobs_hook){ .self = &w, .event = verb_train_on_event });
+        rc = jobs_resume(j, id, a->model, verb_workers(a), e);
+        if (rc) jobs_free(j, false);
+        else rc = verb_train_finish(j, s, &id, 1, w.json, e);
+    }
+    return verb_close(s, rc, e);
+}
+
+int verb_stop(const struct args *a, struct err *e) {
+    struct store *s;
+    int rc = verb_store(a, STORE_WRITE, &s, e);
+    if (rc) return rc;
+    int64_t id;
+    rc = store_find(s, a->positional[0], &id, e);
+    if (!rc) rc = store_request(s, id, STORE_STOP, e);
+    /* the owner looks every quarter of a second and saves a checkpoint at the step's end */
+    for (int i = 0; !rc && i < 100; i++) {
+        struct store_run run;
+        if ((rc = store_run(s, id, &run, e))) break;
+        bool live = store_state_is_live(run.state);
+        if (!live) {
+            if (a->json) {
+                rc = verb_run_json(s, &run, e);
+            } else {
+                printf("run %lld is %s at step %lld\n", (long long)id, store_state_name(run.state),
+                       (long long)run.step);
+            }
+        }
+        store_run_release(&run);
+        if (!live) break;
+        if (i == 99) rc = err_set(e, ERR_FAILED, "run %lld was asked to stop and has not yet", (long long)id);
+        clock_sleep_ms(100);
+    }
+    return verb_close(s, rc, e);
+}

@@ -1,0 +1,159 @@
+#include "core/train/config/estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/engine/blas.h"
+#include "core/method/masked.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
+#include "core/train/config/stages.h"
+
+/* Fitted: the share of a matrix product's rate that a whole step comes to; bytes that a trained value takes
+ * (itself, its gradients, the optimiser's means); what a gate takes of a step. */
+static const double rate_share = 0.7, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
+
+struct rate_asked {
+    double seconds;
+    double *gflops; /* of each unit */
+};
+
+static void rate_unit(void *self, int index, int worker) {
+    const struct rate_asked *r = self;
+    (void)worker;
+    r->gflops[index] = blas_layer_rate(r->seconds);
+}
+
+double estimate_rate(struct crew *c, double seconds) {
+    int n = crew_width(c);
+    double sum = 0;
+    struct rate_asked r = { seconds, xcalloc((size_t)n, sizeof *r.gflops) };
+    crew_do(c, &(struct crew_work){ .self = &r, .units = n, .unit = rate_unit });
+    for (int i = 0; i < n; i++) sum += r.gflops[i];
+    free(r.gflops);
+    return sum / n;
+}
+
+double estimate_scaled(double seconds, const struct arch *a, int workers, double gflops) {
+    static const double own_layers = 3, own_width = 128, own_inner = 512,
+                        fixed = 0.17 /* of its time is no product */, rate = 100;
+    if (!a || !(gflops > 0)) return 0;
+    double d = a->width, own = own_layers * (8 * own_width * own_width + 4 * own_width * own_inner);
+    double layer = 8 * d * a->heads * a->head_width + (a->gated ? 6 : 4) * d * a->inner;
+    double work = (a->encoder_layers + 1.5 * a->decoder_layers) * layer / own,
+           together = 1 + 0.7 * (fmin(fmax(workers, 1), 4) - 1);
+    return seconds * (fixed + (1 - fixed) * work) * rate / (gflops * together);
+}
+
+/* Products of one pass over a row, by stack, in floating-point operations. */
+struct row_work {
+    double encoder, decoder, logits; /* a layer of each; the words written */
+};
+
+static struct row_work estimate_row(const struct estimate_of *x) {
+    const struct arch *a = x->a;
+    double d = a->width, heads = (double)a->heads * a->head_width, n = x->tokens, m = x->targets;
+    double maps = 8 * d * heads, inner = (a->gated ? 6 : 4) * d * a->inner;
+    return (struct row_work){
+        .encoder = n * (maps + inner + 4 * n * heads),
+        .decoder = m * (1.5 * maps + inner + 4 * (n + m) * heads) + 0.5 * n * maps,
+        .logits = 2 * m * d * a->vocabulary,
+    };
+}
+
+/* The lowest layer of a stack that a gradient comes down to: its first one with something that trains; the
+ * number of layers where none has. */
+static int lowest_trained(const struct plan *p, int stack, int layers) {
+    int lowest = layers;
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        bool everywhere = t->kind == PLAN_NETWORK || (t->kind != PLAN_HEAD && t->layer < 0);
+        if (t->frozen || t->kind == PLAN_HEAD) continue;
+        if (everywhere) return 0;
+        if (t->stack == stack && t->layer < lowest) lowest = t->layer;
+    }
+    return lowest;
+}
+
+/* Operations of a row's step. */
+static double step_work(const struct estimate_of *x) {
+    const struct row_work w = estimate_row(x);
+    int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
+    int low = lowest_trained(x->p, STACK_ENCODER, encoder),
+        low_decoder = lowest_trained(x->p, STACK_DECODER, decoder);
+    if (low < encoder) low_decoder = 0; /* the encoder's gradient comes through all of the decoder */
+    double work = w.encoder * (2 * encoder - low) + w.decoder * (2 * decoder - low_decoder) +
+                  w.logits * (decoder ? 2 : 0);
+    for (int i = 0; i < x->p->tensors; i++) { /* gradients of whole matrices, and what a module's own cost */
+        const struct plan_tensor *t = &x->p->tensor[i];
+        bool looked_up = t->rows > 4 * x->a->inner; /* embeddings are no product */
+        bool masked = masked_is_own(t), whole = t->kind == PLAN_MODEL || (masked && t->role == SLOT_MASK_W);
+        if (t->kind == PLAN_HEAD || t->frozen || looked_up || (masked && !whole)) continue;
+        work += (whole ? 2 : 6) * (double)t->count * (t->stack == STACK_DECODER ? x->targets : x->tokens);
+    }
+    return work;
+}
+
+static double eval_work(const struct estimate_of *x) {
+    const struct row_work w = estimate_row(x);
+    return w.encoder * x->a->encoder_layers + w.decoder * x->a->decoder_layers + w.logits;
+}
+
+/* Evaluations of a run of so many steps. */
+static double estimate_evaluations(const struct run_config *c, double steps, size_t rows) {
+    if (c->eval_every > 0) return ceil(steps / c->eval_every);
+    double an_epoch = ceil((double)rows / c->batch);
+    return an_epoch > 0 ? ceil(steps / an_epoch) : 1;
+}
+
+/* Values that one token of a layer leaves for the way back. */
+static double kept_of_token(const struct arch *a) {
+    return 6.0 * a->width + (a->gated ? 6.2 : 1.8) * a->inner;
+}
+
+/* Values that a mask is learned for: each trains, and so does its gate. */
+static double values_masked(const struct plan *p) {
+    double values = 0;
+    for (int i = 0; masked_has_gates(&p->method) && i < p->tensors; i++)
+        if (masked_is_own(&p->tensor[i]) && p->tensor[i].role == SLOT_MASK_W)
+            values += (double)p->tensor[i].count;
+    return values;
+}
+
+/* What trains, its gradients and means; more where masks are learned. */
+static double bytes_trained(const struct plan *p, double workers) {
+    double masked = values_masked(p);
+    return trained_bytes * ((double)p->trained - 2 * masked) +
+           masked * masked_bytes(&p->method, (int)workers);
+}
+
+static double estimate_bytes(const struct estimate_of *x) {
+    const struct run_config *c = x->c;
+    int encoder = x->a->encoder_layers, decoder = x->a->decoder_layers;
+    int low = lowest_trained(x->p, STACK_ENCODER, encoder);
+    double parts = fmax(1, (double)c->shards * c->accumulate), rows = ceil(c->batch / parts),
+           workers = fmin(x->workers, c->shards);
+    double kept = kept_of_token(x->a) * (x->tokens * (encoder - low) + x->targets * decoder);
+    kept += 3.0 * x->targets * (decoder ? x->a->vocabulary : 0);
+    return model_bytes * (double)x->p->model + bytes_trained(x->p, workers) + 4 * workers * rows * kept;
+}
+
+bool estimate_run(const struct estimate_of *of, struct estimate *out) {
+    const struct run_config *c = of->c;
+    struct estimate_of all = *of, *x = &all;
+    if (of->tokens > 0)
+        all.tokens += method_rows(&of->p->method); /* a prompt's rows are walked as a text's tokens are */
+    *out = (struct estimate){ NAN, NAN, NAN };
+    if (config_is_meta(c) || config_is_staged(c) || !(x->tokens > 0) || !x->train_rows) return false;
+    double steps = (double)config_steps(c, x->train_rows);
+    double dev = (double)(c->eval_rows > 0 && (size_t)c->eval_rows < x->dev_rows ? (size_t)c->eval_rows
+                                                                                 : x->dev_rows);
+    out->bytes = estimate_bytes(x);
+    if (!(x->gflops > 0)) return true;
+    double rate = 1e9 * x->gflops * rate_share * fmin(x->workers, c->shards);
+    out->step_seconds = step_work(x) * c->batch / rate + gate_seconds * values_masked(x->p);
+    out->seconds = steps * out->step_seconds +
+                   estimate_evaluations(c, steps, x->train_rows) * dev * eval_work(x) / rate;
+    return true;
+}

@@ -1,0 +1,477 @@
+#include "core/train/config/option.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/config/regime.h"
+
+static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
+static const char *const optimisers[] = { "adamw", "sgd", NULL };
+/* regression is -1 … 1: the words' index less one. */
+static const char *const option_kinds[] = { "auto", "classes", "scores", NULL };
+static const char *const forms[] = { "auto", "classes", "text", "masked", NULL };
+static const char *const switches[] = { "off", "on", NULL };
+static const char *const means[] = { "tokens", "rows", "sum", "positions", NULL };
+static const char *const option_joins[] = { "auto", "held", "twice", NULL };
+const char *const option_averages[] = { "one", "all", NULL };
+const char *const option_bests[] = { "average", "per-task", NULL };
+static const char *const keeps[] = { "best", "last", NULL };
+
+const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
+
+#define MEMBER(member) .key = #member, .offset = offsetof(struct run_config, member)
+#define TEXT(member) MEMBER(member), .kind = OPTION_TEXT
+#define INTEGER(member, from, to) MEMBER(member), .kind = OPTION_INT, .low = from, .high = to
+#define REAL(member, from, to) MEMBER(member), .kind = OPTION_DOUBLE, .low = from, .high = to
+#define WORD(member, words) MEMBER(member), .kind = OPTION_WORD, .word = words
+#define DECIDES .is = OPTION_DECIDES
+#define HELP(text_of_values, phrase) .values = text_of_values, .help = phrase
+
+/* In the order of the help text and of the command line. */
+static const struct option option_options[] = {
+    { TEXT(model), .name = "model", .group = GROUP_METHOD, .is = OPTION_MODEL,
+      HELP("DIR|NAME", "a model folder or a name in the cache") },
+    { TEXT(model_folder), .is = OPTION_MODEL },
+    { TEXT(model_sha256), .is = OPTION_MODEL },
+    { TEXT(model_facts), .is = OPTION_MODEL },
+    { TEXT(task), .name = "task", .group = GROUP_DATA, .is = OPTION_ROWS,
+      HELP("NAME|FOLDER", "a task by name or folder (GLUE's are known)") },
+    { TEXT(task_folder), .is = OPTION_ROWS },
+    { TEXT(train_file), .name = "train", .group = GROUP_DATA, .is = OPTION_ROWS,
+      HELP("FILE", "rows to train on: TSV, CSV or JSON Lines") },
+    { TEXT(dev_file), .name = "dev", .group = GROUP_DATA, .is = OPTION_ROWS,
+      HELP("FILE", "rows to evaluate on") },
+    { TEXT(train_sha256), .is = OPTION_ROWS },
+    { TEXT(dev_sha256), .is = OPTION_ROWS },
+    { TEXT(second_dev_sha256), .is = OPTION_ROWS | OPTION_RARE },
+    { MEMBER(official_dev), .name = "official-dev", .group = GROUP_DATA, .kind = OPTION_FLAG,
+      .is = OPTION_EACH | OPTION_ROWS, .word = switches,
+      .help = "evaluate on dev_official.tsv of a GLUE folder" },
+    { MEMBER(no_dev), .name = "no-dev", .group = GROUP_DATA, .kind = OPTION_FLAG,
+      .is = OPTION_EACH | OPTION_ROWS | OPTION_RARE, .word = switches,
+      .help = "leave the dev rows of a task's folder unread; --split holds out others" },
+    { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
+      .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
+      .unset_word = "none",
+      HELP("P%|none", "hold out this part of the train rows as dev rows, evenly by class") },
+    { MEMBER(split_validation), .name = "split-validation", .group = GROUP_DATA, .kind = OPTION_FLAG,
+      .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .word = switches,
+      .help = "test rows too: half the dev rows; or, of large tasks, all of them, and 1000 train rows are "
+              "dev" },
+    { MEMBER(split_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "split-seed",
+      .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES,
+      HELP("N", "seed by which these are drawn") },
+    { MEMBER(limit), .kind = OPTION_SHARE, .low = 0, .high = 1e9, .above = true, .name = "limit",
+      .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
+      .unset_word = "none",
+      HELP("N|P%|none", "low data: train on a draw of so many train rows, of each task") },
+    { MEMBER(limit_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "limit-seed",
+      .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, HELP("N", "seed of that draw") },
+    { TEXT(text_column), .name = "text", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the text's column") },
+    { TEXT(text_b_column), .name = "text-b", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the second text's column, of pairs") },
+    { TEXT(label_column), .name = "label", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the label's or score's column") },
+    { TEXT(source_column), .name = "source", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the source text's column, of texts to texts") },
+    { TEXT(target_column), .name = "target", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("COLUMN", "the target text's column") },
+    { MEMBER(header), .name = "header", .group = GROUP_DATA, .kind = OPTION_FLAG,
+      .is = OPTION_ROWS | OPTION_DECIDES, .word = switches,
+      .help = "a table's first line names the columns, also where all are chosen by number" },
+    { MEMBER(no_header), .name = "no-header", .group = GROUP_DATA, .kind = OPTION_FLAG,
+      .is = OPTION_ROWS | OPTION_DECIDES, .word = switches,
+      .help = "a table's first line is a row; the columns are #1, #2, \u2026" },
+    { TEXT(delimiter), .name = "delimiter", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("CHAR|tab", "what stands between a table's columns (default: by the file's name)") },
+    { TEXT(no_gold), .name = "no-gold", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("LABEL", "the label of rows without one, left out of training and scores") },
+    { WORD(regression, option_kinds), .name = "kind", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      .first = -1, HELP("auto|classes|scores", "what the label is; auto: decided by the data, and said") },
+    { TEXT(positive), .name = "positive", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("NAME", "the class that F1 is of") },
+    { TEXT(metric), .name = "metric", .group = GROUP_EVALUATION, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("NAME", "what \"best\" means (default: the task's)") },
+    { TEXT(tasks_given), .name = "tasks", .group = GROUP_TASKS, .is = OPTION_ROWS, .scope = OPTION_OF_TASKS,
+      HELP("A,B,C|FILE", "several tasks at once: names, folders, or a list file (docs/tasks.md)") },
+    { TEXT(task_name), .is = OPTION_ROWS },
+    { REAL(task_weight, 0, 1e9), .is = OPTION_ROWS, .has_unset = true },
+    { TEXT(weights), .name = "weights", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
+      .scope = OPTION_OF_TASKS, HELP("A=X,B=Y", "weights of tasks in the loss; 1 where it is left out") },
+    { TEXT(sampling), .name = "sampling", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
+      .scope = OPTION_OF_TASKS,
+      HELP("proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of") },
+    { WORD(average, option_averages), .name = "average", .group = GROUP_TASKS,
+      .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
+      HELP("one|all", "of tasks: each one's deciding metric, or every metric flat") },
+    { WORD(best_of, option_bests), .name = "best", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
+      .scope = OPTION_OF_TASKS,
+      HELP("average|per-task", "of tasks: one best checkpoint by the average, or one a task") },
+    { MEMBER(method), .name = "method", .group = GROUP_METHOD, .kind = OPTION_METHOD,
+      .is = OPTION_DECIDES | OPTION_SHOWN, HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
+    { TEXT(prompt_text), .name = "prompt-text", .group = GROUP_METHOD, .is = OPTION_DECIDES | OPTION_RARE,
+      .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "what a prompt with init=text starts from") },
+    { TEXT(teachers), .name = "teachers", .group = GROUP_TASKS, DECIDES, .scope = OPTION_OF_PRODUCT,
+      HELP("RUN[,RUN\u2026]",
+           "of mpt: runs of one prompt and one task each, which teach these tasks, in their order") },
+    { REAL(distil_logits, 0, 1e6), .name = "distil-logits", .group = GROUP_TASKS, DECIDES,
+      .scope = OPTION_OF_TEACHERS,
+      HELP("X \u2265 0", "what the distance from the teachers' answers counts in the loss") },
+    { REAL(distil_hidden, 0, 1e6), .name = "distil-hidden", .group = GROUP_TASKS, DECIDES,
+      .scope = OPTION_OF_TEACHERS, HELP("X \u2265 0", "what that from their hidden states counts") },
+    { TEXT(regime), .name = "regime", .group = GROUP_METHOD, DECIDES,
+      HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)|stages(\u2026)",
+           "how it is learned (docs/meta.md); default: as the tasks are") },
+    { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .group = GROUP_OPTIMIZATION,
+      .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true, .unset_word = "default",
+      HELP("X > 0|default", "learning rate; default: the method's usual one") },
+    { TEXT(episodes), .name = "episodes", .group = GROUP_FEWSHOT, .scope = OPTION_OF_META,
+      HELP("smlmt:FILE", "episodes of masked words, of a file of one sentence a line (docs/meta.md)") },
+    { TEXT(episodes_sha256), .scope = OPTION_OF_META },
+    { TEXT(ways), .name = "ways", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
+      HELP("A-B", "words an episode of these; 2-5") },
+    { TEXT(words), .name = "words", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
+      HELP("uniform|frequency|clusters(K)", "how these are drawn; uniform") },
+    { REAL(mix, 0, 1), .name = "mix", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
+      HELP("0 \u2264 X \u2264 1", "of both kinds of episodes, the share of those of tasks") },
+    { INTEGER(batch, 1, 65536), .name = "batch", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "rows a step") },
+    { INTEGER(accumulate, 1, 65536), .name = "accumulate", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "micro-batches that a step's rows are taken in") },
+    { REAL(epochs, 0, 1e6), .above = true, .name = "epochs", .group = GROUP_SCHEDULE, DECIDES,
+      .has_unset = true, HELP("X > 0", "length in passes over the rows") },
+    { MEMBER(steps), .kind = OPTION_INT64, .low = 1, .high = 1e9, .name = "steps", .group = GROUP_SCHEDULE,
+      DECIDES, .has_unset = true, HELP("N ≥ 1", "length in steps, in place of epochs") },
+    { INTEGER(max_len, 2, 1 << 20), .name = "max-len", .group = GROUP_DATA,
+      .is = OPTION_DECIDES | OPTION_READ, HELP("N ≥ 2", "tokens a row, special ones included") },
+    { WORD(schedule, schedules), .name = "schedule", .group = GROUP_SCHEDULE, DECIDES,
+      HELP("linear|cosine|constant", "how the rate falls after warm-up") },
+    { REAL(warmup, 0, 1e9), .name = "warmup", .group = GROUP_SCHEDULE, DECIDES,
+      HELP("X ≥ 0", "warm-up: below 1 a share of the steps, else steps") },
+    { WORD(optimiser, optimisers), .name = "optimiser", .group = GROUP_OPTIMIZATION, DECIDES,
+      HELP("adamw|sgd", "how parameters follow gradients") },
+    { REAL(beta1, 0, 0.999999), .name = "beta1", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_ADAMW, HELP("0 ≤ X < 1", "AdamW's decay of the mean") },
+    { REAL(beta2, 0, 0.99999999), .name = "beta2", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_ADAMW, HELP("0 ≤ X < 1", "AdamW's decay of the square") },
+    { REAL(epsilon, 0, 1), .above = true, .name = "epsilon", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_ADAMW, HELP("0 < X ≤ 1", "AdamW's ε") },
+    { REAL(momentum, 0, 0.999999), .name = "momentum", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_SGD, HELP("0 ≤ X < 1", "SGD's momentum") },
+    { REAL(weight_decay, 0, 1e6), .name = "weight-decay", .group = GROUP_OPTIMIZATION, DECIDES,
+      HELP("X ≥ 0", "decoupled weight decay of matrices, never of vectors") },
+    { REAL(clip, 0, 1e30), .name = "clip", .group = GROUP_OPTIMIZATION, DECIDES,
+      HELP("X ≥ 0", "largest gradient norm; 0: not clipped") },
+    { REAL(dropout, 0, 0.999999), .name = "dropout", .group = GROUP_METHOD, DECIDES, .has_unset = true,
+      .unset = -1, .unset_word = "published",
+      HELP("0 ≤ X < 1|published", "dropout of the model; published: as its config says") },
+    { INTEGER(eval_every, 0, 1e9), .name = "eval-every", .group = GROUP_EVALUATION, DECIDES,
+      HELP("N ≥ 0", "steps between evaluations; 0: after each epoch") },
+    { INTEGER(eval_rows, 0, 1e9), .name = "eval-rows", .group = GROUP_EVALUATION,
+      .is = OPTION_DECIDES | OPTION_READ, HELP("N ≥ 0", "dev rows, drawn once; 0: all") },
+    { INTEGER(early_stop, 0, 1e9), .name = "early-stop", .group = GROUP_EVALUATION, DECIDES,
+      HELP("N ≥ 0", "stop after N evaluations without a better one; 0: never") },
+    { MEMBER(keep), .name = "keep", .group = GROUP_CHECKPOINTS, .kind = OPTION_KEEP, .word = keeps,
+      .first = 1, HELP("best,last|none", "checkpoints to keep") },
+    { INTEGER(embed_every, 0, 1e9), .name = "embed-every", .group = GROUP_EVALUATION,
+      HELP("N ≥ 0", "steps between sets of dev rows' vectors, for petri map; 0: none") },
+    { INTEGER(embed_rows, 4, 15000), .name = "embed-rows", .group = GROUP_EVALUATION,
+      HELP("4 … 15000", "rows of such a set, drawn evenly over the classes") },
+    { WORD(form, forms), .name = "form", .group = GROUP_DATA, .is = OPTION_DECIDES | OPTION_READ,
+      HELP("auto|classes|text|masked",
+           "labels by a head, or as text to text (auto: as the model can); masked: words of a file of a text "
+           "a line are masked and guessed") },
+    { MEMBER(whole_words), .name = "whole-words", .group = GROUP_DATA, .kind = OPTION_SWITCH,
+      .word = switches, .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_MASKED,
+      HELP("on|off", "masked words: those of several tokens are masked as one") },
+    { MEMBER(prefix), .name = "prefix", .group = GROUP_DATA, .kind = OPTION_SWITCH, .word = switches,
+      .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
+      HELP("on|off", "text form: the task's name before the text") },
+    { INTEGER(max_target, 2, 1 << 20), .name = "max-target", .group = GROUP_DATA,
+      .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
+      HELP("N ≥ 2", "tokens of a target text, its end included") },
+    { WORD(loss_mean, means), .name = "loss-mean", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_TEXTS,
+      HELP("tokens|rows|sum|positions", "text form: what the loss is the mean over") },
+    { REAL(smoothing, 0, 0.999999), .name = "smoothing", .group = GROUP_OPTIMIZATION, DECIDES,
+      .scope = OPTION_OF_TEXTS, HELP("0 ≤ X < 1", "label smoothing of target tokens") },
+    { INTEGER(beams, 1, 64), .name = "beams", .group = GROUP_GENERATION, DECIDES, .scope = OPTION_OF_TEXTS,
+      HELP("1 … 64", "beams of the texts that evaluations generate; 1: greedy") },
+    { INTEGER(samples, 0, 1000), .name = "samples", .group = GROUP_GENERATION, .scope = OPTION_OF_TEXTS,
+      HELP("0 … 1000", "dev rows whose generated texts are kept") },
+    { INTEGER(sample_every, 0, 1e9), .name = "sample-every", .group = GROUP_GENERATION,
+      .scope = OPTION_OF_TEXTS, HELP("N ≥ 0", "steps between these; 0: at evaluations") },
+    { WORD(join, option_joins), .name = "join", .group = GROUP_PERFORMANCE, .scope = OPTION_OF_JOIN,
+      HELP("auto|held|twice",
+           "a loss across the batch: tapes held, or the encoder run twice; the same numbers") },
+    { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .group = GROUP_PERFORMANCE,
+      .scope = OPTION_OF_JOIN, HELP("N ≥ 1", "MB that held tapes may take with --join auto") },
+    { MEMBER(share_frozen), .name = "share-frozen", .group = GROUP_PERFORMANCE, .kind = OPTION_SWITCH,
+      .word = switches, .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_ROWS,
+      HELP("on|off",
+           "layers below the method run once a row, without dropout, for all runs (docs/sharing.md)") },
+    { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .group = GROUP_PERFORMANCE,
+      .scope = OPTION_OF_SHARED,
+      HELP("N ≥ 0", "MB on disk that --share-frozen may take, of all runs; 0: nothing is kept") },
+    { INTEGER(shards, 1, 64), .name = "shards", .group = GROUP_PERFORMANCE, DECIDES, .scope = OPTION_OF_ROWS,
+      HELP("1 … 64", "parts that a step is cut into, each on one thread") },
+    { MEMBER(seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "seed",
+      .group = GROUP_OPTIMIZATION, .is = OPTION_DECIDES | OPTION_SHOWN,
+      HELP("N", "seed of all random numbers") },
+};
+
+static const char *const option_spellings[][2] = {
+    { "optimizer", "optimiser" }, { "warm-up", "warmup" },
+    { "decay", "weight-decay" },  { "learning-rate", "lr" },
+    { "max-length", "max-len" },  { "batch-size", "batch" },
+    { "wd", "weight-decay" },     { "early-stopping", "early-stop" },
+};
+
+const char *config_spelling_at(int i, const char **name) {
+    if ((size_t)i >= COUNT_OF(option_spellings)) return NULL;
+    *name = option_spellings[i][1];
+    return option_spellings[i][0];
+}
+
+const char *option_group_name(enum option_group g) {
+    static const char *const names[OPTION_GROUPS] = {
+        "Run",         "Data",        "Model and method", "Optimization", "Schedule",
+        "Evaluation",  "Checkpoints", "Generation",       "Multi-task",   "Few-shot and meta-learning",
+        "Performance", "Output",
+    };
+    return names[g];
+}
+
+size_t option_count(void) { return COUNT_OF(option_options); }
+const struct option *option_at(size_t i) { return &option_options[i]; }
+
+const struct option *option_find(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(option_spellings); i++)
+        if (!strcmp(option_spellings[i][0], name)) name = option_spellings[i][1];
+    for (size_t i = 0; i < COUNT_OF(option_options); i++)
+        if (option_options[i].name && !strcmp(option_options[i].name, name)) return &option_options[i];
+    return NULL;
+}
+
+bool config_has_join(const struct run_config *c) {
+    const struct retriever *r = &c->method.retriever;
+    return r->on && (r->instance != INSTANCE_NONE || r->prototype != PROTOTYPE_NONE);
+}
+
+static bool starts_of_text(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].init == INIT_PROMPT_TEXT) return true;
+    return false;
+}
+
+bool config_takes_prompt_text(const struct run_config *c) {
+    struct stages *s = config_stages(c);
+    bool takes = starts_of_text(&c->method);
+    for (int k = 0; s && k < s->count; k++) takes = takes || starts_of_text(&s->stage[k].method);
+    stages_free(s);
+    return takes;
+}
+
+/* Whether others may teach it: it has a prompt that is a product of what tasks share and what is a task's
+ * own. */
+static bool config_takes_teachers(const struct run_config *c) {
+    for (int i = 0; i < c->method.count; i++)
+        if (c->method.module[i].source == SOURCE_PRODUCT) return true;
+    return false;
+}
+
+bool option_of_one_task(const struct option *o) {
+    return (o->is & OPTION_ROWS) && !(o->is & OPTION_EACH) && o->scope != OPTION_OF_TASKS;
+}
+
+bool option_has_say(const struct run_config *c, const struct option *o, bool texts) {
+    switch (o->scope) {
+    case OPTION_EVERY: return true;
+    case OPTION_OF_ADAMW: return c->optimiser == OPTIMISER_ADAMW;
+    case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
+    case OPTION_OF_TEXTS: return texts;
+    case OPTION_OF_TASKS: return c->tasks > 0;
+    case OPTION_OF_JOIN: return config_has_join(c);
+    case OPTION_OF_META: return config_is_meta(c);
+    case OPTION_OF_ROWS: return !config_is_meta(c);
+    case OPTION_OF_PROMPT_TEXT: return config_takes_prompt_text(c);
+    case OPTION_OF_SHARED: return c->share_frozen;
+    case OPTION_OF_MASKED: return c->form == FORM_MASKED;
+    case OPTION_OF_PRODUCT: return config_takes_teachers(c);
+    case OPTION_OF_TEACHERS: return c->teachers && config_takes_teachers(c);
+    }
+    BUG("scope %d", o->scope);
+}
+
+/* ---- where a row's value stands ---- */
+
+char **option_text(const struct run_config *c, const struct option *o) {
+    return (char **)((char *)(uintptr_t)c + o->offset);
+}
+
+static bool is_bool(const struct option *o) { return o->kind == OPTION_SWITCH || o->kind == OPTION_FLAG; }
+static bool is_real(const struct option *o) { return o->kind == OPTION_DOUBLE || o->kind == OPTION_SHARE; }
+static bool option_is_word(const struct option *o) { return o->kind == OPTION_WORD || is_bool(o); }
+
+double option_number(const void *of, const struct option *o) {
+    const char *p = (const char *)of + o->offset;
+    if (is_bool(o)) return *(const bool *)p;
+    switch (o->kind) {
+    case OPTION_INT64: return (double)*(const int64_t *)p;
+    case OPTION_UINT64: return (double)*(const uint64_t *)p;
+    case OPTION_DOUBLE:
+    case OPTION_SHARE: return *(const double *)p;
+    default: return (double)*(const int *)p;
+    }
+}
+
+void option_set_number(void *of, const struct option *o, double v) {
+    char *p = (char *)of + o->offset;
+    if (is_bool(o)) *(bool *)p = v != 0;
+    else if (o->kind == OPTION_INT64) *(int64_t *)p = (int64_t)v;
+    else if (o->kind == OPTION_UINT64) *(uint64_t *)p = (uint64_t)v;
+    else if (is_real(o)) *(double *)p = v;
+    else *(int *)p = (int)v;
+}
+
+bool option_in_range(const struct option *o, double v) {
+    return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low) &&
+           (o->kind == OPTION_DOUBLE || (o->kind == OPTION_SHARE && v < 1) || v == floor(v));
+}
+
+bool option_is_left_out(const struct run_config *c, const struct option *o) {
+    if (o->scope == OPTION_OF_PRODUCT || o->scope == OPTION_OF_TEACHERS) return !c->teachers;
+    return (o->is & OPTION_LATE) && !option_number(c, o);
+}
+
+bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {
+    if (o->kind == OPTION_TEXT) {
+        const char *x = *option_text(a, o), *y = *option_text(b, o);
+        return !strcmp(x ? x : "", y ? y : "");
+    }
+    if (o->kind != OPTION_METHOD) return option_number(a, o) == option_number(b, o);
+    char *x = method_canonical(&a->method), *y = method_canonical(&b->method);
+    bool same = !strcmp(x, y);
+    free(x);
+    free(y);
+    return same;
+}
+
+void option_copy(struct run_config *to, const struct run_config *from, const struct option *o) {
+    if (o->kind == OPTION_TEXT) xreplace(option_text(to, o), *option_text(from, o));
+    else if (o->kind == OPTION_METHOD) to->method = from->method;
+    else option_set_number(to, o, option_number(from, o));
+}
+
+void option_reset(struct run_config *c, const struct option *o) {
+    struct run_config usual;
+    config_init(&usual);
+    option_copy(c, &usual, o);
+    config_release(&usual);
+}
+
+/* ---- as text ---- */
+
+static int option_find_word(const struct option *o, const char *word, size_t n) {
+    for (int i = 0; o->word[i]; i++)
+        if (strlen(o->word[i]) == n && !memcmp(o->word[i], word, n)) return i;
+    return -1;
+}
+
+static char *print_bits(const struct option *o, int bits) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; o->word[i]; i++)
+        if (bits & (1 << i)) buf_printf(&b, "%s%s", b.size ? o->joined ? o->joined : "," : "", o->word[i]);
+    if (!b.size) buf_puts(&b, "none");
+    return buf_take(&b);
+}
+
+/* -1 for a word that is not known. */
+static int take_bits(const struct option *o, const char *value) {
+    if (!strcmp(value, "none")) return 0;
+    int bits = 0;
+    for (const char *s = value;; s++) {
+        size_t n = strcspn(s, o->joined ? o->joined : ",");
+        int i = option_find_word(o, s, n);
+        if (i < 0) return -1;
+        bits |= 1 << i;
+        s += n;
+        if (!*s) return bits;
+    }
+}
+
+/* "10%" is a tenth; what has no % may be a number of rows. */
+static bool take_share(const char *value, double *v) {
+    size_t n = strlen(value);
+    if (!n || value[n - 1] != '%') return text_to_double(value, v);
+    char *number = xstrndup(value, n - 1);
+    bool good = text_to_double(number, v);
+    free(number);
+    *v /= 100;
+    return good && *v < 1;
+}
+
+static char *option_print_number(double v, const char *behind) {
+    char text[32];
+    if (v == floor(v) && fabs(v) < 1e16) return xprintf("%.0f%s", v, behind);
+    text_from_double(v, text);
+    return xprintf("%s%s", text, behind);
+}
+
+static char *print_share(double v) {
+    double again;
+    char *text = option_print_number(100 * v, "%");
+    if (take_share(text, &again) && again == v) return text;
+    free(text);
+    return option_print_number(v, "");
+}
+
+char *option_print_value(const void *of, const struct option *o) {
+    double v = option_number(of, o);
+    if (option_is_word(o)) return xstrdup(o->word[(int)v - o->first]);
+    if (o->kind == OPTION_KEEP) return print_bits(o, (int)v);
+    if (o->has_unset && v == o->unset) return xstrdup(o->unset_word ? o->unset_word : "");
+    return o->kind == OPTION_SHARE && v < 1 ? print_share(v) : option_print_number(v, "");
+}
+
+char *option_print(const struct run_config *c, const struct option *o) {
+    if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
+    return o->kind == OPTION_METHOD ? method_text(&c->method) : option_print_value(c, o);
+}
+
+bool option_take_value(void *of, const struct option *o, const char *value) {
+    double v;
+    if (o->kind == OPTION_KEEP || option_is_word(o)) {
+        int i = o->kind == OPTION_KEEP ? take_bits(o, value) : option_find_word(o, value, strlen(value));
+        if (i < 0) return false;
+        option_set_number(of, o, option_is_word(o) ? i + o->first : i);
+        return true;
+    }
+    if (o->unset_word && !strcmp(value, o->unset_word)) v = o->unset;
+    else if (!(o->kind == OPTION_SHARE ? take_share(value, &v) : text_to_double(value, &v)) ||
+             !option_in_range(o, v))
+        return false;
+    option_set_number(of, o, v);
+    return true;
+}
+
+bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
+    if (o->kind == OPTION_TEXT) {
+        if (!*value) return false;
+        xreplace(option_text(c, o), value);
+        return true;
+    }
+    if (o->kind == OPTION_METHOD) {
+        struct method m;
+        if (method_parse(value, &m, e)) return false;
+        c->method = m;
+        return true;
+    }
+    return option_take_value(c, o, value);
+}

@@ -1,0 +1,226 @@
+#include "core/train/config/sampling.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/rng.h"
+#include "core/base/text.h"
+#include "core/train/run/order.h"
+
+static const double usual_temperature = 10;
+static const char *const sampling_names[SAMPLING_RULES] = { "proportional", "temperature", "one-task",
+                                                            "stratified" };
+
+int sampling_parse(const char *text, struct sampling *out, struct err *e) {
+    size_t n = strcspn(text, "(");
+    const char *inner = text[n] ? text + n + 1 : NULL;
+    size_t length = inner ? strlen(inner) : 0;
+    for (int i = 0; i < SAMPLING_RULES; i++) {
+        if (strlen(sampling_names[i]) != n || memcmp(sampling_names[i], text, n)) continue;
+        double t = usual_temperature;
+        char number[32] = "";
+        if (inner && i != SAMPLING_PROPORTIONAL && length > 1 && length <= sizeof number &&
+            inner[length - 1] == ')')
+            memcpy(number, inner, length - 1);
+        if (inner && (!text_to_double(number, &t) || !(t > 0) || t > 1e6)) break;
+        *out = (struct sampling){ (enum sampling_rule)i, i == SAMPLING_PROPORTIONAL ? 1 : t };
+        return 0;
+    }
+    return err_set(
+        e, ERR_USAGE,
+        "--sampling %s: known are proportional, temperature(T), one-task(T) and stratified(T), with T above "
+        "0 and 10 where it is left out",
+        text);
+}
+
+void sampling_text(const struct sampling *s, char out[48]) {
+    char t[32];
+    text_from_double(s->temperature, t);
+    if (s->rule == SAMPLING_PROPORTIONAL) snprintf(out, 48, "%s", sampling_names[s->rule]);
+    else snprintf(out, 48, "%s(%s)", sampling_names[s->rule], t);
+}
+
+void sampling_shares(const struct sampling *s, int tasks, const size_t *rows, double *shares) {
+    double sum = 0, most = 0;
+    for (int i = 0; i < tasks; i++)
+        if ((double)rows[i] > most) most = (double)rows[i];
+    for (int i = 0; i < tasks; i++) {
+        bool plain = s->rule == SAMPLING_PROPORTIONAL;
+        shares[i] = plain ? (double)rows[i] : pow((double)rows[i] / most, 1 / s->temperature);
+        sum += shares[i];
+    }
+    for (int i = 0; i < tasks; i++) shares[i] /= sum;
+}
+
+/* ---- stratified: whole rows of each task ---- */
+
+/* How many tasks a batch has room for two rows of. */
+static int tasks_at_once(int tasks, int batch) {
+    return 2 * tasks <= batch ? tasks : batch > 1 ? batch / 2 : 1;
+}
+
+/* Task k of the step's turn. */
+static int task_in_turn(int tasks, int at_once, int64_t step, int k) {
+    return at_once == tasks ? k : (int)((step % tasks * at_once + k) % tasks);
+}
+
+/* Among the tasks of this step: two rows each (one in a batch of one), the rest by largest remainder of
+ * their shares of the batch.  More than its share a task has only by those two. */
+static void stratify(int tasks, const double *share, int batch, int64_t step, int *count) {
+    int at_once = tasks_at_once(tasks, batch), least = batch > 1 ? 2 : 1;
+    double *want = xcalloc((size_t)tasks, sizeof *want), sum = 0;
+    memset(count, 0, (size_t)tasks * sizeof *count);
+    for (int k = 0; k < at_once; k++) sum += share[task_in_turn(tasks, at_once, step, k)];
+    int given = 0;
+    for (int k = 0; k < at_once; k++) {
+        int t = task_in_turn(tasks, at_once, step, k);
+        want[t] = share[t] / sum * batch;
+        count[t] = (int)want[t] > least ? (int)want[t] : least;
+        given += count[t];
+    }
+    while (given != batch) {
+        /* One row more where most is missing, or one less where most is too much. */
+        int best = -1, by = given < batch ? 1 : -1;
+        for (int t = 0; t < tasks; t++) {
+            if (want[t] == 0 || (by < 0 && count[t] <= least)) continue;
+            if (best < 0 || by * (want[t] - count[t]) > by * (want[best] - count[best])) best = t;
+        }
+        BUG_IF(best < 0);
+        count[best] += by;
+        given += by;
+    }
+    free(want);
+}
+
+void sampling_expected(const struct sampling *s, int tasks, const size_t *rows, int batch, double *expected) {
+    double *share = xcalloc((size_t)tasks, sizeof *share);
+    sampling_shares(s, tasks, rows, share);
+    for (int i = 0; i < tasks; i++) expected[i] = share[i] * batch;
+    if (s->rule == SAMPLING_STRATIFIED) {
+        int *count = xcalloc((size_t)tasks, sizeof *count);
+        for (int i = 0; i < tasks; i++) expected[i] = 0;
+        for (int step = 0; step < tasks; step++) { /* the turns come round in so many steps */
+            stratify(tasks, share, batch, step, count);
+            for (int i = 0; i < tasks; i++) expected[i] += (double)count[i] / tasks;
+        }
+        free(count);
+    }
+    free(share);
+}
+
+/* ---- the sampler ---- */
+
+struct passes {
+    size_t rows;
+    uint32_t first;
+    int64_t pass; /* that `order` is of, -1: none */
+    uint32_t *order;
+    int64_t taken; /* rows, over all steps before `at` */
+};
+
+struct sampler {
+    struct sampling how;
+    uint64_t seed;
+    int tasks, batch;
+    size_t rows; /* of all tasks */
+    double *share;
+    struct passes *of; /* one a task; proportional: one over all of them */
+    int64_t at;        /* the step that `taken` stands before */
+    int *count;
+};
+
+struct sampler *sampler_new(const struct sampling *s, uint64_t seed, int tasks, const size_t *rows,
+                            int batch) {
+    struct sampler *x = xcalloc(1, sizeof *x);
+    BUG_IF(tasks < 1 || batch < 1);
+    *x = (struct sampler){ .how = *s, .seed = seed, .tasks = tasks, .batch = batch };
+    x->share = xcalloc((size_t)tasks, sizeof *x->share);
+    x->count = xcalloc((size_t)tasks, sizeof *x->count);
+    x->of = xcalloc((size_t)tasks, sizeof *x->of);
+    sampling_shares(s, tasks, rows, x->share);
+    for (int i = 0; i < tasks; i++) {
+        BUG_IF(!rows[i]);
+        x->of[i] = (struct passes){ .rows = rows[i], .first = (uint32_t)x->rows, .pass = -1 };
+        x->rows += rows[i];
+    }
+    if (s->rule == SAMPLING_PROPORTIONAL) x->of[0].rows = x->rows;
+    int sets = s->rule == SAMPLING_PROPORTIONAL ? 1 : tasks;
+    for (int i = 0; i < sets; i++) x->of[i].order = xmalloc(x->of[i].rows * sizeof *x->of[i].order);
+    return x;
+}
+
+void sampler_free(struct sampler *s) {
+    if (!s) return;
+    for (int i = 0; i < s->tasks; i++) free(s->of[i].order);
+    free(s->of);
+    free(s->share);
+    free(s->count);
+    free(s);
+}
+
+int64_t sampler_epoch(const struct sampler *s) {
+    return ((int64_t)s->rows + s->batch - 1) / s->batch;
+}
+
+/* Row number k of all that a task will ever give. */
+static uint32_t row_at(struct sampler *s, int task, int64_t k) {
+    struct passes *p = &s->of[task];
+    int64_t pass = k / (int64_t)p->rows;
+    if (pass != p->pass) {
+        /* One task alone, or all as one: the order of an epoch. */
+        if (s->how.rule == SAMPLING_PROPORTIONAL) order_epoch(s->seed, pass, p->order, p->rows);
+        else rng_permute(rng_key(s->seed, RNG_ORDER, (uint64_t)pass, (uint64_t)task + 1), p->order, p->rows);
+        p->pass = pass;
+    }
+    return p->first + p->order[k % (int64_t)p->rows];
+}
+
+/* The task of draw i of a step. */
+static int sampling_draw(const struct sampler *s, int64_t step, int i) {
+    double u = rng_uniform(rng_key(s->seed, RNG_ORDER, (uint64_t)step, rng_site("task")), (uint64_t)i);
+    int t = 0;
+    while (t < s->tasks - 1 && u >= s->share[t]) u -= s->share[t++];
+    return t;
+}
+
+/* How many rows each task gives in a step, and how many in all. */
+static void count_step(struct sampler *s, int64_t step) {
+    memset(s->count, 0, (size_t)s->tasks * sizeof *s->count);
+    switch (s->how.rule) {
+    case SAMPLING_TEMPERATURE:
+        for (int i = 0; i < s->batch; i++) s->count[sampling_draw(s, step, i)]++;
+        break;
+    case SAMPLING_ONE_TASK: s->count[sampling_draw(s, step, 0)] = s->batch; break;
+    case SAMPLING_STRATIFIED: stratify(s->tasks, s->share, s->batch, step, s->count); break;
+    default: BUG("rule %d", (int)s->how.rule);
+    }
+}
+
+/* A short last step: the pass ends there. */
+static int proportional_step(struct sampler *s, int64_t step, uint32_t *rows) {
+    int64_t per_epoch = sampler_epoch(s), epoch = step / per_epoch, from = step % per_epoch * s->batch;
+    int64_t left = (int64_t)s->rows - from;
+    int n = (int)(left < s->batch ? left : s->batch);
+    for (int i = 0; i < n; i++) rows[i] = row_at(s, 0, epoch * (int64_t)s->rows + from + i);
+    return n;
+}
+
+int sampler_step(struct sampler *s, int64_t step, uint32_t *rows) {
+    if (s->how.rule == SAMPLING_PROPORTIONAL) return proportional_step(s, step, rows);
+    if (step < s->at) {
+        for (int i = 0; i < s->tasks; i++) s->of[i].taken = 0;
+        s->at = 0;
+    }
+    for (; s->at < step; s->at++) {
+        count_step(s, s->at);
+        for (int i = 0; i < s->tasks; i++) s->of[i].taken += s->count[i];
+    }
+    count_step(s, step);
+    int n = 0;
+    for (int t = 0; t < s->tasks; t++)
+        for (int i = 0; i < s->count[t]; i++) rows[n++] = row_at(s, t, s->of[t].taken + i);
+    return n;
+}

@@ -1,0 +1,332 @@
+#include "core/train/config/stages.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/budget.h"
+#include "core/method/masked.h"
+#include "core/train/config/complete.h"
+#include "core/train/config/regime.h"
+
+static const char *const stage_parts_names[] = { "all", "modules", "head" };
+static const char *const stage_keys[] = { "carry", "train", "lr", "steps", "epochs" };
+enum stage_key { KEY_CARRY, KEY_TRAIN, KEY_LR, KEY_STEPS, KEY_EPOCHS, STAGE_KEYS };
+static const char *const stage_values[] = { "all, modules or head", "all, modules or head",
+                                            "a rate above 0, up to 1000", "a whole number from 1",
+                                            "a number above 0" };
+
+const char *stage_parts_name(enum stage_parts p) { return stage_parts_names[p]; }
+void stages_free(struct stages *s) { free(s); }
+
+/* ---- printing ---- */
+
+static void stage_print(struct buf *b, const struct stages *s, int k) {
+    const struct stage *x = &s->stage[k];
+    char *method = method_text(&x->method), number[32];
+    buf_puts(b, method);
+    free(method);
+    if (k) buf_printf(b, ", carry=%s", stage_parts_names[x->carry]);
+    buf_printf(b, ", train=%s", stage_parts_names[x->train]);
+    if (x->lr > 0) {
+        text_from_double(x->lr, number);
+        buf_printf(b, ", lr=%s", number);
+    }
+    if (x->steps) buf_printf(b, ", steps=%lld", (long long)x->steps);
+    if (x->epochs > 0) {
+        text_from_double(x->epochs, number);
+        buf_printf(b, ", epochs=%s", number);
+    }
+}
+
+char *stages_text_of(const struct stages *s, int k) {
+    struct buf b = BUF_INIT;
+    stage_print(&b, s, k);
+    return buf_take(&b);
+}
+
+char *stages_text(const struct stages *s) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "stages(");
+    for (int k = 0; k < s->count; k++) {
+        if (k) buf_puts(&b, "; ");
+        stage_print(&b, s, k);
+    }
+    buf_putc(&b, ')');
+    return buf_take(&b);
+}
+
+/* ---- reading ---- */
+
+/* Cuts a piece off *rest up to `at` outside of all brackets, without the blanks around it; NULL where nothing
+ * is left. */
+static char *stage_piece(char **rest, char at) {
+    char *s = *rest, *end;
+    int depth = 0;
+    if (!s) return NULL;
+    s += strspn(s, " \n");
+    for (end = s; *end && (depth || *end != at); end++) {
+        depth += *end == '(' || *end == '[' || *end == '{';
+        depth -= *end == ')' || *end == ']' || *end == '}';
+    }
+    *rest = *end ? end + 1 : NULL;
+    while (end > s && (end[-1] == ' ' || end[-1] == '\n')) end--;
+    *end = '\0';
+    return s;
+}
+
+static bool take_parts_word(const char *text, enum stage_parts *out) {
+    for (size_t i = 0; i < COUNT_OF(stage_parts_names); i++)
+        if (!strcmp(stage_parts_names[i], text)) {
+            *out = (enum stage_parts)i;
+            return true;
+        }
+    return false;
+}
+
+static bool stage_take_value(struct stage *x, enum stage_key key, const char *text) {
+    double v;
+    if (key == KEY_CARRY) return take_parts_word(text, &x->carry);
+    if (key == KEY_TRAIN) return take_parts_word(text, &x->train);
+    if (!text_to_double(text, &v) || !(v > 0)) return false;
+    if (key == KEY_LR) x->lr = v;
+    if (key == KEY_EPOCHS) x->epochs = v;
+    if (key == KEY_STEPS) x->steps = (int64_t)v;
+    return key == KEY_LR ? v <= 1000 : key == KEY_STEPS ? v == floor(v) && v <= 1e9 : v <= 1e6;
+}
+
+static int stage_take_part(struct stage *x, int k, char *text, unsigned *said, struct err *e) {
+    char *equals = strchr(text, '=');
+    if (!equals)
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: \"%s\" is no part=value", k + 1, text);
+    *equals = '\0';
+    for (int i = 0; i < STAGE_KEYS; i++) {
+        if (strcmp(stage_keys[i], text)) continue;
+        if (*said & (1u << i))
+            return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s is given twice", k + 1, text);
+        *said |= 1u << i;
+        if (i == KEY_CARRY && !k)
+            return err_set(
+                e, ERR_USAGE,
+                "--regime stages: stage 1: carry: there is no stage before it to take values from");
+        if (stage_take_value(x, (enum stage_key)i, equals + 1)) return 0;
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s=%s: must be %s", k + 1, text, equals + 1,
+                       stage_values[i]);
+    }
+    const char *near = text_nearest(text, stage_keys, STAGE_KEYS);
+    return err_set(e, ERR_USAGE, "--regime stages: stage %d: has no part \"%s\"%s%s%s", k + 1, text,
+                   near ? "; did you mean " : "; there are carry, train, lr, steps and epochs",
+                   near ? near : "", near ? "?" : "");
+}
+
+static int stage_take(struct stage *x, int k, char *text, struct err *e) {
+    char *rest = text, *method = stage_piece(&rest, ','), *part;
+    unsigned said = 0;
+    if (!*method || (strchr(method, '=') && !strchr(method, '(') && *method != '{'))
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d begins with its method, as lora(r=8), not with \"%s\"",
+                       k + 1, method);
+    if (method_parse(method, &x->method, e)) return err_prefix(e, "--regime stages: stage %d", k + 1);
+    while ((part = stage_piece(&rest, ',')))
+        if (stage_take_part(x, k, part, &said, e)) return e->code;
+    if (x->steps && x->epochs > 0)
+        return err_set(e, ERR_USAGE, "--regime stages: stage %d: give steps or epochs, not both", k + 1);
+    return 0;
+}
+
+struct stages *stages_parse(const char *text, struct err *e) {
+    size_t length = strlen(text);
+    if (!text_starts(text, "stages(") || text[length - 1] != ')') {
+        err_set(e, ERR_USAGE, "--regime %s: write stages(METHOD, steps=N; METHOD, steps=N)", text);
+        return NULL;
+    }
+    struct stages *s = xcalloc(1, sizeof *s);
+    char *inner = xstrndup(text + 7, length - 8), *rest = inner, *one;
+    int rc = 0;
+    while (!rc && (one = stage_piece(&rest, ';'))) {
+        if (s->count == STAGES_MOST)
+            rc = err_set(e, ERR_USAGE, "--regime stages: more than %d stages", STAGES_MOST);
+        else rc = stage_take(&s->stage[s->count], s->count, one, e);
+        s->count++;
+    }
+    if (!rc && s->count < 2)
+        rc = err_set(
+            e, ERR_USAGE,
+            "--regime stages: is of two stages or more, with ; between them; one alone is an ordinary run");
+    free(inner);
+    if (!rc) return s;
+    stages_free(s);
+    return NULL;
+}
+
+/* ---- of a description ---- */
+
+bool config_is_staged(const struct run_config *c) {
+    return c->regime && text_starts(c->regime, regime_kind_name(REGIME_STAGES));
+}
+
+struct stages *config_stages(const struct run_config *c) {
+    struct err ignored = ERR_INIT; /* it was read when it was set */
+    return config_is_staged(c) ? stages_parse(c->regime, &ignored) : NULL;
+}
+
+int64_t stages_first(const struct stages *s, int k) {
+    int64_t n = 0;
+    for (int i = 0; i < k; i++) n += s->stage[i].steps;
+    return n;
+}
+
+/* Whether every stage says its rate; its length. */
+static bool all_rates(const struct stages *s) {
+    for (int k = 0; k < s->count; k++)
+        if (!(s->stage[k].lr > 0)) return false;
+    return true;
+}
+
+static bool all_lengths(const struct stages *s) {
+    for (int k = 0; k < s->count; k++)
+        if (!s->stage[k].steps && !(s->stage[k].epochs > 0)) return false;
+    return true;
+}
+
+void stages_tell(struct run_config *c) {
+    struct stages *s = config_stages(c);
+    if (!s) return;
+    const struct stage *last = &s->stage[s->count - 1];
+    c->method = last->method;
+    if (all_rates(s)) c->lr = last->lr;
+    if (all_lengths(s)) {
+        c->epochs = 0;
+        c->steps = stages_first(s, s->count);
+        for (int k = 0; k < s->count; k++)
+            if (!s->stage[k].steps) c->steps = 0; /* known with its rows */
+    }
+    stages_free(s);
+}
+
+bool stages_has_method(const struct stages *s, const struct method *m) {
+    char *x = method_canonical(&s->stage[s->count - 1].method), *y = method_canonical(m);
+    bool same = !strcmp(x, y);
+    free(x);
+    free(y);
+    return same;
+}
+
+void stages_take_method(struct run_config *c) {
+    struct stages *s = config_stages(c);
+    if (s && !stages_has_method(s, &c->method)) {
+        s->stage[s->count - 1].method = c->method;
+        char *text = stages_text(s);
+        xreplace(&c->regime, text);
+        free(text);
+    }
+    stages_free(s);
+}
+
+static int complete_rates(struct run_config *c, struct stages *s, struct err *e) {
+    struct stage *last = &s->stage[s->count - 1];
+    if (all_rates(s) && c->lr > 0 && c->lr != last->lr)
+        return err_set(e, ERR_USAGE, "--lr %g: the last of the stages says lr=%g; say it there", c->lr,
+                       last->lr);
+    for (int k = 0; k < s->count; k++)
+        if (!(s->stage[k].lr > 0))
+            s->stage[k].lr = c->lr > 0 ? c->lr : config_default_lr(&s->stage[k].method, NULL);
+    c->lr = last->lr;
+    return 0;
+}
+
+static int complete_lengths(struct run_config *c, struct stages *s, size_t rows, struct err *e) {
+    bool all = all_lengths(s);
+    if (all && c->epochs > 0)
+        return err_set(e, ERR_USAGE, "--epochs %g: every one of the stages says its own length; say it there",
+                       c->epochs);
+    int64_t own = config_steps(c, rows);
+    for (int k = 0; k < s->count; k++) {
+        struct stage *x = &s->stage[k];
+        if (!x->steps) x->steps = x->epochs > 0 ? epoch_steps(x->epochs, rows, c->batch) : own;
+        x->epochs = 0;
+        if (x->steps < 1)
+            return err_set(e, ERR_USAGE,
+                           "--regime stages: stage %d: at least one step must come of its epochs", k + 1);
+    }
+    int64_t total = stages_first(s, s->count);
+    if (all && c->steps > 0 && c->steps != total)
+        return err_set(e, ERR_USAGE, "--steps %lld: the stages have %lld together; say it there",
+                       (long long)c->steps, (long long)total);
+    c->steps = total;
+    c->epochs = 0;
+    return 0;
+}
+
+int stages_complete(struct run_config *c, size_t rows, struct err *e) {
+    stages_take_method(c);
+    struct stages *s = config_stages(c);
+    if (!s) return 0;
+    int rc = complete_rates(c, s, e);
+    if (!rc) rc = complete_lengths(c, s, rows, e);
+    char *text = rc ? NULL : stages_text(s);
+    if (text && strlen(text) >= STAGES_TEXT)
+        rc = err_set(e, ERR_USAGE, "--regime stages: its text is longer than %d letters", STAGES_TEXT - 1);
+    else if (text) xreplace(&c->regime, text);
+    free(text);
+    stages_free(s);
+    return rc;
+}
+
+static int check_one(const struct run_config *c, const struct stages *s, int k, struct err *e) {
+    const struct stage *x = &s->stage[k];
+    int runs[METHOD_MODULES];
+    const char *fault = budget_fault(&x->method, x->steps);
+    if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
+    if (masked_is_fixed(&x->method) &&
+        !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: pruning(mask=fixed) keeps the largest changes of the "
+                       "stage before it, whose mask must be learned and be taken over",
+                       k + 1);
+    if (x->method.generated.on)
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: a head that is made for the classes of an episode is of "
+                       "--regime meta",
+                       k + 1);
+    if (x->method.retriever.instance != INSTANCE_NONE || x->method.retriever.prototype != PROTOTYPE_NONE)
+        return err_set(
+            e, ERR_USAGE,
+            "--regime stages: stage %d: a loss across the batch (+ retriever) in a stage is not built",
+            k + 1);
+    if (x->method.attempt.on)
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: attempt in a stage is not built; train its prompts first, "
+                       "then it as a run of its own",
+                       k + 1);
+    if (x->method.fusion.on)
+        return err_set(e, ERR_USAGE,
+                       "--regime stages: stage %d: a fusion in a stage is not built; train its adapters "
+                       "first, then it as a run of its own",
+                       k + 1);
+    if (method_runs(&x->method, runs))
+        return err_set(
+            e, ERR_USAGE,
+            "--regime stages: stage %d: init=run(N) in a stage is not built; --from N begins the first stage "
+            "with a run's values",
+            k + 1);
+    if (c->warmup >= 1 && floor(c->warmup) >= (double)x->steps)
+        return err_set(e, ERR_USAGE,
+                       "--warmup %.0f: stage %d has %lld steps; give fewer, or a share below 1, as 0.1",
+                       floor(c->warmup), k + 1, (long long)x->steps);
+    return 0;
+}
+
+int stages_check(const struct run_config *c, struct err *e) {
+    struct stages *s = config_stages(c);
+    int rc = 0;
+    if (s && c->share_frozen)
+        rc = err_set(e, ERR_USAGE,
+                     "--share-frozen on: what is frozen changes from stage to stage; leave it out");
+    for (int k = 0; s && !rc && k < s->count; k++) rc = check_one(c, s, k, e);
+    stages_free(s);
+    return rc;
+}

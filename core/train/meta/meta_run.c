@@ -1,0 +1,244 @@
+#include "core/train/meta/meta_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/meta/episodes.h"
+
+/* Held-out episodes have dropout of their own. */
+static const uint64_t held_numbers = 1ull << 40;
+enum { TRACE_NAME = 40 };
+static const real least_rate = (real)1e-8, most_rate = 1; /* as released */
+
+struct run_meta {
+    struct meta meta;
+    struct episodes *source;
+    struct meta_room room[CREW_MOST];
+    struct episodes_room draw[CREW_MOST];
+    struct meta_score score[EPISODES_HELD];
+    struct meta_trace trace;    /* of the first held-out episode */
+    char (*trace_name)[TRACE_NAME]; /* of its numbers: before, after, query, step by step */
+    char (*rate_name)[PLAN_RATE];
+    bool told;
+    struct task stand_in;
+};
+
+struct meta meta_of(const struct run_config *c, const struct regime *r, const struct plan *p,
+                    const struct model *m) {
+    const struct arch *a = &m->arch;
+    return (struct meta){ .plan = p,
+                          .model = m,
+                          .regime = *r,
+                          .seed = c->seed,
+                          .dropout = run_dropout(c, a->dropout),
+                          .attention_dropout = run_dropout(c, a->attention_dropout),
+                          .activation_dropout = a->activation_dropout > 0
+                                                    ? run_dropout(c, a->activation_dropout)
+                                                    : 0,
+                          .classifier_dropout = run_dropout(c, a->classifier_dropout) };
+}
+
+/* Room for what the inner loop of one episode tells, and names for it and the rates. */
+static void name_numbers(struct run_meta *x) {
+    const struct plan *p = x->meta.plan;
+    size_t inner = (size_t)x->meta.regime.inner;
+    x->trace = (struct meta_trace){ xcalloc(inner, sizeof(double)), xcalloc(inner, sizeof(double)),
+                                    xcalloc(inner + 1, sizeof(double)) };
+    x->trace_name = xcalloc(3 * inner + 1, sizeof *x->trace_name);
+    for (size_t s = 0; s < inner; s++) {
+        snprintf(x->trace_name[3 * s], TRACE_NAME, "query_%zu", s);
+        snprintf(x->trace_name[3 * s + 1], TRACE_NAME, "support_%zu_before", s + 1);
+        snprintf(x->trace_name[3 * s + 2], TRACE_NAME, "support_%zu_after", s + 1);
+    }
+    snprintf(x->trace_name[3 * inner], TRACE_NAME, "query_%zu", inner);
+    x->rate_name = xcalloc((size_t)p->rates + 1, sizeof *x->rate_name);
+    for (int i = 0; i < p->rates; i++) plan_rate_name(p, &x->meta.model->arch, i, x->rate_name[i]);
+}
+
+int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
+    struct run_meta *x = r->meta = xcalloc(1, sizeof *x);
+    struct regime regime;
+    if (config_regime(&r->c, &regime, e)) return e->code;
+    x->source = episodes_open(&r->c, &regime, r->m, tasks, e);
+    if (!x->source) return e->code;
+    x->meta = meta_of(&r->c, &regime, r->plan, r->m);
+    name_numbers(x);
+    x->stand_in = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
+    return 0;
+}
+
+void meta_release(struct run *r) {
+    struct run_meta *x = r->meta;
+    if (!x) return;
+    for (int i = 0; i < CREW_MOST; i++) {
+        meta_room_release(&x->room[i]);
+        episodes_room_release(&x->draw[i]);
+    }
+    episodes_free(x->source);
+    free(x->trace.before);
+    free(x->trace.after);
+    free(x->trace.query);
+    free(x->trace_name);
+    free(x->rate_name);
+    free(x);
+    r->meta = NULL;
+}
+
+struct task *meta_stand_in(struct run *r) { return &r->meta->stand_in; }
+int meta_parts(const struct run *r) { return r->meta->meta.regime.tasks; }
+
+/* What second order by differences takes for constant. */
+static void tell_order(struct run *r) {
+    const struct meta *x = &r->meta->meta;
+    bool drops = x->dropout > 0 || x->attention_dropout > 0 || x->classifier_dropout > 0;
+    if (x->regime.order != META_FD) return;
+    if (drops)
+        run_send(
+            r, (struct event){ .kind = EVENT_MESSAGE,
+                               .text = "order=fd: dropout's masks repeat in all passes of one inner step" });
+    if (x->regime.clip > 0)
+        run_send(
+            r, (struct event){ .kind = EVENT_MESSAGE,
+                               .text = "order=fd: the factors that clip inner gradients are held constant" });
+}
+
+/* The report, line by line, once. */
+static void tell_source(struct run *r) {
+    char *text = xstrdup(episodes_report(r->meta->source)), *rest = text, *line;
+    while ((line = strsep(&rest, "\n")))
+        if (*line) {
+            char *shown = text_visible(line, strlen(line));
+            run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = shown });
+            free(shown);
+        }
+    free(text);
+    tell_order(r);
+    r->meta->told = true;
+}
+
+void meta_prepare(struct run *r) {
+    if (!r->meta->told) tell_source(r);
+    r->cut.parts = meta_parts(r);
+}
+
+static struct meta_bench bench(struct run *r, struct worker *w) {
+    return (struct meta_bench){ w->tape, w->arena, run_attach(r, w), &r->meta->room[w->index] };
+}
+
+void meta_part(struct run *r, int index, struct worker *w, real *grads) {
+    struct run_meta *x = r->meta;
+    struct part *part = &r->part[index];
+    const struct meta_bench on = bench(r, w);
+    uint64_t number = (uint64_t)r->step * (uint64_t)meta_parts(r) + (uint64_t)index;
+    *part = (struct part){ 0 };
+    const struct episode *e = episodes_draw(x->source, false, number, &x->draw[w->index]);
+    if (!meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss,
+                      &part->tokens))
+        mem_lack(r->plan->trained * sizeof *grads);
+}
+
+void meta_clamp(struct run *r) {
+    const struct plan *p = r->plan;
+    if (p->rate_tensor < 0) return;
+    real *rate = r->params + p->tensor[p->rate_tensor].offset;
+    for (int i = 0; i < p->rates; i++)
+        rate[i] = rate[i] < least_rate ? least_rate : rate[i] > most_rate ? most_rate : rate[i];
+}
+
+/* ---- the held-out episodes ---- */
+
+/* They take as long as some steps. */
+int64_t meta_eval_every(const struct run *r) {
+    enum { LEAST_APART = 50, OF_A_RUN = 10 };
+    int64_t part = r->c.steps / OF_A_RUN;
+    return r->c.eval_every ? r->c.eval_every : part > LEAST_APART ? part : LEAST_APART;
+}
+
+void meta_chunk(struct run *r, int index, struct worker *w) {
+    struct run_meta *x = r->meta;
+    const struct meta_bench on = bench(r, w);
+    const struct episode *e = episodes_draw(x->source, true, (uint64_t)index, &x->draw[w->index]);
+    const struct meta_trace *trace = index ? NULL : &x->trace;
+    if (!meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index], trace))
+        mem_lack(r->plan->trained * sizeof *r->params);
+}
+
+static void meta_run_add(struct event *e, const char *name, double value) {
+    e->metric[e->metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL : "not finite" };
+}
+
+/* Numbers beside the measure, as many events as it takes. */
+struct asides {
+    struct run *run;
+    struct event e;
+};
+
+static void send_asides(struct asides *a) {
+    if (a->e.metrics) run_send(a->run, a->e);
+    a->e.metrics = 0;
+}
+
+static void add_aside(struct asides *a, const char *name, double value) {
+    if (a->e.metrics == EVENT_METRICS) send_asides(a);
+    meta_run_add(&a->e, name, value);
+}
+
+/* The inner loop of the first held-out episode, and the rates that are learned. */
+static void tell_inside(struct run *r) {
+    const struct run_meta *x = r->meta;
+    const struct plan *p = r->plan;
+    int inner = x->meta.regime.inner;
+    struct asides a = {
+        r, { .kind = EVENT_EVALUATION, .split = "inner", .aside = true, .rows = "the first held-out episode" }
+    };
+    for (int s = 0; s <= inner; s++) {
+        add_aside(&a, x->trace_name[3 * s], x->trace.query[s]);
+        if (s == inner) break;
+        add_aside(&a, x->trace_name[3 * s + 1], x->trace.before[s]);
+        add_aside(&a, x->trace_name[3 * s + 2], x->trace.after[s]);
+    }
+    send_asides(&a);
+    a.e.split = "rates";
+    a.e.rows = "of the inner loop";
+    for (int i = 0; p->rate_tensor >= 0 && i < p->rates; i++)
+        add_aside(&a, x->rate_name[i], (double)r->params[p->tensor[p->rate_tensor].offset + (size_t)i]);
+    send_asides(&a);
+}
+
+bool meta_tell(struct run *r) {
+    const struct run_meta *x = r->meta;
+    double before = 0, after = 0, loss_before = 0, loss_after = 0, squares = 0;
+    for (int i = 0; i < EPISODES_HELD; i++) {
+        const struct meta_score *s = &x->score[i];
+        before += s->before / EPISODES_HELD;
+        after += s->after / EPISODES_HELD;
+        loss_before += s->loss_before / EPISODES_HELD;
+        loss_after += s->loss_after / EPISODES_HELD;
+    }
+    for (int i = 0; i < EPISODES_HELD; i++) {
+        double gain = x->score[i].after - x->score[i].before - (after - before);
+        squares += gain * gain;
+    }
+    char rows[80];
+    const struct metric_value v = { after, isfinite(loss_after), "the loss is not finite" };
+    bool best = best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
+    r->of[0].best = r->best;
+    r->worse = best ? 0 : r->worse + 1;
+    r->best_unsaved |= best;
+    snprintf(rows, sizeof rows, "%d held-out episodes", EPISODES_HELD);
+    struct event e = {
+        .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best
+    };
+    meta_run_add(&e, "after", after);
+    meta_run_add(&e, "before", before);
+    meta_run_add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));
+    meta_run_add(&e, "loss", loss_after);
+    meta_run_add(&e, "loss_before", loss_before);
+    run_send(r, e);
+    tell_inside(r);
+    return true;
+}

@@ -1,0 +1,196 @@
+#include "core/train/run/distil.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/attach.h"
+#include "core/train/run/pool.h"
+
+/* What a worker asks a teacher with. */
+struct distil_seat {
+    bool open;
+    struct worker w;
+    struct attach *attach[RUN_TASKS];
+};
+
+struct distil {
+    int count;
+    bool text;
+    struct predictor *teacher[RUN_TASKS];
+    struct distil_seat seat[CREW_MOST];
+};
+
+int distil_runs(const char *text, int64_t run[RUN_TASKS], struct err *e) {
+    int n = text_to_ints(text, run, RUN_TASKS);
+    for (int i = 0; i < n; i++)
+        if (run[i] < 1) n = -1;
+    return n > 0
+               ? n
+               : err_set(e, ERR_USAGE,
+                         "--teachers %s: numbers of runs stand there with commas, one for each task, as 3,5",
+                         text);
+}
+
+/* ---- which may teach ---- */
+
+/* The prompt whose rows join the sequences, or NULL. */
+static const struct module *prompt_of(const struct method *m) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].fn == FN_PROMPT && m->module[i].source != SOURCE_FUSION) return &m->module[i];
+    return NULL;
+}
+
+static bool distil_same_labels(const struct predictor *teacher, const struct task *t) {
+    for (int i = 0; i < predictor_labels(teacher); i++)
+        if (strcmp(predictor_label(teacher, i), t->class_name[i])) return false;
+    return true;
+}
+
+int distil_fits(const struct predictor *teacher, int64_t run, const struct plan *p, int task,
+                const struct task *t, struct err *e) {
+    const struct module *own = prompt_of(&p->method), *x = prompt_of(&predictor_plan(teacher)->method);
+    long long n = (long long)run;
+    if (predictor_plan(teacher)->tasks != 1)
+        return err_set(e, ERR_USAGE, "--teachers: run %lld is of several tasks: a teacher is of one", n);
+    if (!own || !x || x->size != own->size || x->write != own->write || x->place != own->place)
+        return err_set(e, ERR_USAGE,
+                       "--teachers: run %lld has no prompt of this method's length (l=%d) at its place: "
+                       "hidden states are compared position by position",
+                       n, own ? own->size : 0);
+    if (t->kind == DATA_TEXT) {
+        if (predictor_writes(teacher)) return 0;
+        return err_set(e, ERR_USAGE, "--teachers: run %lld has a head, and this run writes its answers", n);
+    }
+    if (t->kind != DATA_CLASSES)
+        return err_set(e, ERR_USAGE,
+                       "--teachers: task %d is of scores: answers that are compared are of classes or texts",
+                       task + 1);
+    if (predictor_writes(teacher) || predictor_labels(teacher) != p->outputs[task] ||
+        !distil_same_labels(teacher, t))
+        return err_set(
+            e, ERR_USAGE,
+            "--teachers: run %lld has other classes than task %d of this run: teachers stand in the order of "
+            "the tasks",
+            n, task + 1);
+    return 0;
+}
+
+/* ---- copies ---- */
+
+/* Caller frees. */
+static char *distil_path(const char *folder, int64_t run) {
+    char *name = xprintf("teacher.%lld.safetensors", (long long)run), *path = file_join(folder, name);
+    free(name);
+    return path;
+}
+
+int distil_keep(const char *checkpoint, const char *folder, int64_t run, struct err *e) {
+    struct buf bytes = BUF_INIT;
+    char *path = distil_path(folder, run);
+    int rc = file_read(checkpoint, SIZE_MAX, &bytes, e);
+    if (!rc) rc = file_write(path, bytes.data, bytes.size, e);
+    buf_release(&bytes);
+    free(path);
+    return rc;
+}
+
+static int distil_open_one(struct distil *d, int64_t run, const struct plan *p, const struct task *t,
+                           struct model *m, const char *folder, struct err *e) {
+    char *path = distil_path(folder ? folder : "", run);
+    bool there = folder && file_exists(path);
+    struct predictor *x = there ? predictor_open(path, NULL, m, e) : NULL;
+    free(path);
+    if (!there)
+        return err_set(e, ERR_USAGE,
+                       "--teachers: run %lld: a teacher is of `petri train` alone, which keeps a copy of it",
+                       (long long)run);
+    if (!x) return e->code;
+    d->teacher[d->count++] = x;
+    return distil_fits(x, run, p, d->count - 1, t, e);
+}
+
+struct distil *distil_open(const struct run_config *c, const struct plan *p, const struct run_tasks *tasks,
+                           struct model *m, const char *folder, struct err *e) {
+    int64_t run[RUN_TASKS];
+    int n = distil_runs(c->teachers, run, e), rc = n < 0 ? n : 0;
+    struct distil *d = xcalloc(1, sizeof *d);
+    for (int i = 0; !rc && i < n; i++) rc = distil_open_one(d, run[i], p, tasks->task[i], m, folder, e);
+    d->text = tasks->task[0]->kind == DATA_TEXT;
+    if (!rc) return d;
+    distil_free(d);
+    return NULL;
+}
+
+void distil_free(struct distil *d) {
+    if (!d) return;
+    for (int i = 0; i < CREW_MOST; i++) {
+        struct distil_seat *s = &d->seat[i];
+        for (int k = 0; k < d->count; k++) attach_free(s->attach[k]);
+        if (s->open) worker_release(&s->w);
+    }
+    for (int k = 0; k < d->count; k++) predictor_free(d->teacher[k]);
+    free(d);
+}
+
+/* ---- asking ---- */
+
+static const real *kept_copy(struct arena *keep, struct tape *t, node x, int *rows, int *cols) {
+    *rows = tape_rows_of(t, x);
+    *cols = tape_cols_of(t, x);
+    size_t n = (size_t)*rows * (size_t)*cols;
+    real *to = arena_keep(keep, (n + 1) * sizeof *to);
+    memcpy(to, tape_value(t, x), n * sizeof *to);
+    return to;
+}
+
+void distil_say(struct attach *a, struct forward *f, bool text, struct arena *keep, struct distil_said *out) {
+    node states = forward_encode(f), answers;
+    if (text) {
+        states = forward_decode(f, states);
+        answers = forward_logits(f, states);
+    } else {
+        answers = attach_head(a, f, attach_pool(a, f, states), (struct task_range){ 0, 0, f->rows.count }, 0);
+    }
+    out->hidden = kept_copy(keep, f->tape, states, &out->states, &out->width);
+    out->logits = kept_copy(keep, f->tape, answers, &out->answers, &out->outputs);
+}
+
+/* On a tape of its own, which does not train: what a teacher says is what its predictor says. */
+void distil_ask(struct distil *d, struct worker *w, struct arena *keep, const struct batch_row *rows, int n,
+                struct distil_said *out) {
+    struct distil_seat *s = &d->seat[w->index];
+    const int task = rows[0].task;
+    const struct predictor *p = d->teacher[task];
+    const struct model *m = predictor_model(p);
+    if (!s->open) worker_init(&s->w, w->index);
+    s->open = true;
+    if (!s->attach[task]) s->attach[task] = attach_new(predictor_plan(p), m);
+    struct batch b;
+    tape_reset(s->w.tape, false, 0, 0);
+    struct batch_row *own = arena_keep(s->w.arena, (size_t)n * sizeof *own);
+    for (int i = 0; i < n; i++) own[i] = (struct batch_row){ .data = rows[i].data, .row = rows[i].row };
+    batch_pack_rows(&b, s->w.arena, &m->arch, own, n);
+    if (d->text) batch_pack_targets(&b, s->w.arena, &m->arch, own, n);
+    struct forward f;
+    forward_init(&f, s->w.tape, m, &b,
+                 attach_begin(s->attach[task], s->w.tape, predictor_params(p), predictor_made(p), NULL));
+    distil_say(s->attach[task], &f, d->text, keep, out);
+}
+
+node distil_add(struct tape *t, const struct run_config *c, const struct distil_said *said, node loss,
+                node answers, const real *weight, node hidden, const real *state_weight,
+                struct distil_terms *terms) {
+    BUG_IF(tape_rows_of(t, answers) != said->answers || tape_cols_of(t, answers) != said->outputs);
+    BUG_IF(tape_rows_of(t, hidden) != said->states || tape_cols_of(t, hidden) != said->width);
+    tape_site(t, "distillation");
+    node apart = op_divergence(t, answers, said->logits, weight),
+         far = op_squared_error(t, hidden, said->hidden, state_weight);
+    terms->logits += (double)*tape_value(t, apart);
+    terms->hidden += (double)*tape_value(t, far);
+    return op_add_scaled(t, op_add_scaled(t, loss, apart, c->distil_logits, NODE_NONE), far, c->distil_hidden,
+                         NODE_NONE);
+}

@@ -1,0 +1,64 @@
+/* What a run takes of memory. */
+#include "core/base/mem.h"
+#include "core/engine/arena.h"
+#include "core/train/run/run.h"
+#include "core/train/run/state.h"
+
+void footprint_begin(struct worker *w) { arena_peak_restart(w->arena); }
+
+void footprint_end(struct run *r, const struct worker *w) {
+    size_t peak = arena_peak(w->arena);
+    pthread_mutex_lock(&r->lock);
+    if (peak > r->activations[w->index]) r->activations[w->index] = peak;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void footprint_values(struct run *r) {
+    size_t trained = 0, made = 2; /* made, sum */
+    const real *const blocks[] = { r->params,      r->sum,           r->adam_m,       r->adam_v,
+                                   r->budget_mean, r->budget_spread, r->prologue_grad };
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) trained += blocks[i] != NULL;
+    size_t bytes = (trained * r->plan->trained + made * r->plan->made_size) * sizeof(real);
+    if (bytes > r->value_bytes) r->value_bytes = bytes;
+}
+
+static size_t footprint_model(const struct model *m) {
+    size_t values = 0;
+    for (int i = 0; i < m->tensors; i++)
+        if (m->weight[i]) values += (size_t)m->tensor[i].rows * (size_t)m->tensor[i].cols;
+    return values * sizeof(real);
+}
+
+static size_t footprint_split(const struct dataset *d) {
+    size_t bytes = d->rows * sizeof *d->row;
+    for (size_t i = 0; d->row && i < d->rows; i++)
+        bytes += d->row[i].a_size + d->row[i].b_size + d->row[i].target_size;
+    if (d->start) bytes += d->start[d->rows] * (sizeof *d->ids + sizeof *d->types);
+    if (d->target_start) bytes += d->target_start[d->rows] * sizeof *d->target_ids;
+    return bytes;
+}
+
+static size_t footprint_tasks(const struct run *r) {
+    size_t bytes = 0;
+    for (int i = 0; i < r->tasks; i++) {
+        struct dataset *split[TASK_SPLITS];
+        const char *name[TASK_SPLITS];
+        int n = task_splits(r->of[i].task, split, name);
+        for (int k = 0; k < n; k++) bytes += footprint_split(split[k]);
+    }
+    return bytes;
+}
+
+size_t run_peak_bytes(struct run *r) {
+    size_t grads = (r->plan->trained + r->plan->made_size) * sizeof(real), bytes = r->value_bytes;
+    int workers = 0;
+    pthread_mutex_lock(&r->lock);
+    for (int i = 0; i < CREW_MOST; i++) {
+        bytes += r->activations[i];
+        workers += r->activations[i] > 0;
+    }
+    if (r->join.held) bytes += r->join.peak * (size_t)r->join.parts;
+    pthread_mutex_unlock(&r->lock);
+    if (r->prologue_arena) bytes += arena_peak(r->prologue_arena);
+    return bytes + grads * (size_t)workers + footprint_model(r->m) + footprint_tasks(r);
+}

@@ -1,0 +1,69 @@
+#include "core/train/run/share.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/untouched.h"
+
+static struct frozen *share_add(struct run *r, int layers, const struct dataset *d) {
+    struct frozen *f = frozen_new(r->m, layers, d, r->c.cache_limit);
+    r->frozen = xrealloc(r->frozen, (size_t)r->frozens + 1, sizeof *r->frozen);
+    return r->frozen[r->frozens++] = f;
+}
+
+static void share_split(struct run *r, int layers, struct run_split *s) {
+    const struct dataset *d = r->text ? s->text.data : s->scoring.data;
+    s->text.frozen = s->scoring.frozen = share_add(r, layers, d);
+}
+
+/* Caller frees. */
+static char *share_text(const struct run *r, int layers, const char *why) {
+    int all = r->m->arch.encoder_layers;
+    const char *stack = r->m->arch.decoder_layers ? " of the encoder" : "";
+    if (!layers)
+        return xprintf("--share-frozen on: nothing is shared, as %s; all layers run as without it", why);
+    char *folder = frozen_folder();
+    char *path = folder ? text_visible(folder, strlen(folder)) : NULL;
+    char *where = !r->c.cache_limit || !path ? xstrdup("nothing is kept")
+                                             : xprintf("kept in %s, %d MB at most", path, r->c.cache_limit);
+    char *text = xprintf(
+        "--share-frozen on: %d of %d layers%s are frozen, each row goes through them by itself, without "
+        "dropout; %s",
+        layers, all, stack, where);
+    free(folder);
+    free(path);
+    free(where);
+    return text;
+}
+
+void share_init(struct run *r) {
+    char why[UNTOUCHED_WHY];
+    if (!r->c.share_frozen) return;
+    int layers = method_untouched(r->plan, &r->m->arch, why);
+    char *text = share_text(r, layers, why);
+    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+    free(text);
+    for (int i = 0; i < r->tasks && layers; i++)
+        r->of[i].frozen = share_add(r, layers, &r->of[i].task->train);
+    for (int i = 0; i < r->splits && layers; i++) share_split(r, layers, &r->split[i]);
+    for (int i = 0; i < r->tests && layers; i++) share_split(r, layers, &r->test[i]);
+}
+
+void share_release(struct run *r) {
+    for (int i = 0; i < r->frozens; i++) frozen_free(r->frozen[i]);
+    free(r->frozen);
+}
+
+void share_tell(struct run *r) {
+    struct err e = ERR_INIT;
+    for (int i = 0; i < r->frozens; i++) {
+        if (!frozen_trouble(r->frozen[i], &e) || r->share_told) continue;
+        char *text = xprintf("--share-frozen on: no further rows are kept, the numbers stay the same: %.400s",
+                             e.text);
+        run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
+        free(text);
+        r->share_told = true;
+    }
+}

@@ -1,0 +1,103 @@
+/* A run's way through its stages. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/method/carry.h"
+#include "core/method/masked.h"
+#include "core/train/config/stages.h"
+#include "core/train/run/state.h"
+
+void stage_span_take(struct run *r, int k) {
+    r->stage = k;
+    r->span_of = (struct stage_span){ 0, r->c.steps, r->c.lr };
+    if (r->stages)
+        r->span_of = (struct stage_span){ stages_first(r->stages, k), r->stages->stage[k].steps,
+                                          r->stages->stage[k].lr };
+}
+
+bool stage_decides(const struct run *r) { return !r->stages || r->stage == r->stages->count - 1; }
+
+bool stage_is_over(const struct run *r) {
+    return !stage_decides(r) && r->step >= r->span_of.first + r->span_of.steps;
+}
+
+int stage_narrow(const struct stages *s, int k, struct plan *p, struct err *e) {
+    static const unsigned parts[] = {
+        [STAGE_MODULES] = PLAN_ROW | PLAN_GENERATOR | PLAN_SHARED, [STAGE_HEAD] = PLAN_OF_HEAD
+    };
+    enum stage_parts train = s->stage[k].train;
+    if (train == STAGE_ALL || plan_train_only(p, parts[train])) return 0;
+    return err_set(e, ERR_USAGE,
+                   "--regime stages: stage %d: train=%s: nothing would train: the method has no such values "
+                   "on this model",
+                   k + 1, stage_parts_name(train));
+}
+
+/* What is worth saying when a stage begins. */
+static void stage_say(struct run *r, size_t taken, size_t left) {
+    char *text = stages_text_of(r->stages, r->stage), number[32], rest[32];
+    text_thousands((int64_t)taken, number);
+    text_thousands((int64_t)left, rest);
+    char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stage + 1,
+                         r->stages->count, text, number, left ? ", and has no place for " : "",
+                         left ? rest : "", left ? " others that were trained" : "");
+    run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = line });
+    free(text);
+    free(line);
+}
+
+/* The plan of stage k for the run's tasks, narrowed. */
+static struct plan *stage_plan(const struct run *r, int k, struct err *e) {
+    struct task *task[RUN_TASKS];
+    for (int i = 0; i < r->tasks; i++) task[i] = r->of[i].task;
+    const struct run_tasks tasks = { r->tasks, task };
+    struct plan *p = run_plan_for_stage(&r->c, r->stages, k, &tasks, &r->m->arch, e);
+    if (!p || !stage_narrow(r->stages, k, p, e)) return p;
+    plan_free(p);
+    return NULL;
+}
+
+/* Of the values that the stage before trained those that are not taken over, heads apart where they are not
+ * asked for. */
+static size_t left_behind(const struct plan *from, size_t taken, enum stage_parts carry) {
+    size_t all = 0;
+    for (int i = 0; i < from->tensors; i++) {
+        bool head = from->tensor[i].kind == PLAN_HEAD;
+        if (carry == STAGE_ALL || (carry == STAGE_HEAD) == head) all += from->tensor[i].count;
+    }
+    return all > taken ? all - taken : 0;
+}
+
+bool stage_next(struct run *r) {
+    struct err e = ERR_INIT;
+    struct plan *from = r->plan, *p = stage_plan(r, r->stage + 1, &e);
+    real *values = r->params;
+    if (!p) {
+        snprintf(r->failure, sizeof r->failure, "%.500s", e.text);
+        return false;
+    }
+    if (r->moved) moved_tell(r->moved, r);
+    r->params = NULL; /* held until they were taken over */
+    setup_release_values(r);
+    r->plan = p;
+    stage_span_take(r, r->stage + 1);
+    if (setup_values(r, &e)) {
+        snprintf(r->failure, sizeof r->failure, "stage %d: %.480s", r->stage + 1, e.text);
+        plan_free(from);
+        free(values);
+        return false;
+    }
+    setup_init_values(r);
+    enum stage_parts carry = r->stages->stage[r->stage].carry;
+    size_t taken = plan_carry_stage(p, r->params, from, values, carry != STAGE_HEAD, carry != STAGE_MODULES);
+    if (carry != STAGE_HEAD) taken += masked_choose(p, r->params, from, values);
+    moved_free(r->moved);
+    r->moved = moved_new(r);
+    stage_say(r, taken, left_behind(from, taken, carry));
+    plan_free(from);
+    free(values);
+    return true;
+}

@@ -1,0 +1,362 @@
+/* What a run is made of; private to core/train.
+ *
+ * A run is a small machine moved on by whichever worker closes a phase: the members below
+ * `lock` are shared under it; all others belong to the worker that holds the run alone
+ * (phase BEGIN, or the one that added the last part or chunk), and are only read by
+ * workers on parts and chunks.
+ *
+ * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that
+ * are kept), sample.c (texts), share.c (frozen layers) and footprint.c (memory). */
+#ifndef CORE_TRAIN_RUN_STATE_H
+#define CORE_TRAIN_RUN_STATE_H
+
+#include <pthread.h>
+
+#include "core/engine/optim.h"
+#include "core/train/config/sampling.h"
+#include "core/train/config/stages.h"
+#include "core/train/config/target.h"
+#include "core/train/meta/masking.h"
+#include "core/train/run/distil.h"
+#include "core/train/run/moved.h"
+#include "core/train/run/order.h"
+#include "core/train/run/pool.h"
+#include "core/train/run/run.h"
+#include "core/train/run/score.h"
+#include "core/train/run/text_score.h"
+
+enum phase {
+    PHASE_BEGIN,  /* one worker decides what is next */
+    PHASE_FORWARD, /* parts of a step are given out up to the join */
+    PHASE_STEP,   /* parts of a step are given out, or what a join leaves of them */
+    PHASE_SCORE,  /* chunks of an evaluation are given out */
+    PHASE_PAUSED,
+    PHASE_OVER,
+};
+enum unit_kind { UNIT_BEGIN, UNIT_FORWARD, UNIT_PART, UNIT_CHUNK };
+
+/* What a part of a step came to. */
+struct part {
+    double loss;    /* Σ weight·loss of its rows */
+    double *by_task; /* the same of each task's rows; of several tasks */
+    double tokens;
+    const char *op; /* when the loss is not finite: the first op that made such a number… */
+    char site[64];  /* …and where */
+    struct distil_terms taught;
+};
+
+/* A pass of a part: values that the way back begins from, and their gradients (NULL: ones). */
+struct pass {
+    struct batch batch;
+    const struct batch_row *row;
+    struct forward forward;
+    int values;
+    node value[RUN_TASKS + 1];
+    const real *seed[RUN_TASKS + 1];
+};
+
+/* A part whose tape is held between its way forward and its way back. */
+struct held {
+    struct arena *memory;
+    struct tape *tape;
+    struct attach *attach;
+    struct pass pass;
+};
+
+/* Where the rows of the whole batch meet (part.c). */
+struct join {
+    bool on;
+    int width;
+    real *vector, *grad;  /* a batch × width, in the order of the parts' rows */
+    int *task;
+    double instance, prototype; /* the losses, without their weight */
+    const struct plan_tensor *prototypes; /* tasks × width, or NULL */
+    real *spare, *prototype_grad; /* a second gradient of the vectors; of the prototypes */
+    int anchors;          /* rows that it is a mean over */
+    bool said;            /* that a batch had none */
+    bool held;            /* in this step: tapes are held, else the encoder runs twice */
+    int parts;
+    struct held *part;
+    size_t peak;          /* bytes of the largest part so far */
+};
+
+/* A stretch of steps with a rate and an optimiser of its own. */
+struct stage_span {
+    int64_t first, steps; /* the first step, counted from 0; how many */
+    double lr;
+};
+
+/* The best evaluation so far, by the metric's own direction. */
+struct best {
+    bool has;
+    double value;
+    int64_t step;
+};
+/* Takes `v` when it is strictly better; an undefined or non-finite value never is. */
+bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step);
+
+/* The rows of one task whose vectors are kept while the run trains. */
+struct watch_part {
+    const char *name;         /* the task's */
+    struct dataset rows;      /* a view of its first dev split: its row, start, ids and types are
+                               * the watch's own */
+    struct scoring scoring;
+    real **layer;             /* where scoring leaves the last layer */
+    size_t first;             /* among all rows */
+};
+struct watch {
+    int parts;
+    struct watch_part *part;
+    size_t rows;
+    real *vector, *retrieved; /* rows × width, of the last layer; rows × the retriever's width, or NULL */
+    int32_t *prediction;
+    bool now;                 /* part of the evaluation in hand */
+    int64_t step;             /* of the last set, -1 before */
+};
+
+/* The rows whose texts are told while the run trains. */
+struct samples {
+    struct dataset rows;      /* a view of the first dev split, as the watch's */
+    struct text_scoring scoring; /* its texts alone are used */
+    bool now;
+    int64_t step;
+};
+
+/* One of the run's tasks. */
+struct run_task {
+    const char *name;         /* "" where it is the only one */
+    struct task *task;
+    double weight;            /* of its loss */
+    enum metric_id metric;    /* the deciding one */
+    struct samples samples;
+    struct frozen *frozen;    /* of its train rows; NULL: all layers run */
+    struct best best;         /* by its own deciding metric */
+    bool best_unsaved;        /* with a checkpoint of its own: it is still to be written */
+    /* The step in hand. */
+    int rows;
+    struct target_count targets;
+};
+
+/* A split that is scored. */
+enum { SPLIT_TEST = -1 };
+struct run_split {
+    int task, dev;            /* which; dev 0 decides, SPLIT_TEST is the task's test split */
+    struct scoring scoring;   /* classes and scores */
+    struct text_scoring text; /* or texts */
+    struct masked_scoring masked; /* or masked words */
+};
+
+struct run {
+    int64_t id;
+    struct run_config c;      /* resolved: nothing is left to a default */
+    struct model *m;
+    int tasks;
+    struct run_task *of;
+    uint32_t *first;          /* tasks+1: task t's rows are numbers first[t] … first[t+1]-1 of all */
+    char *folder;             /* or NULL */
+    struct event_sink sink;
+    struct plan *plan;
+    bool text;                /* text to text: no head */
+    struct distil *distil;    /* who teaches it; or NULL */
+    struct masking *masking;  /* masked words; or NULL */
+    struct masked *drawn;     /* max_len: the masks of one example */
+    double masks;             /* of the step in hand */
+    struct stages *stages;    /* or NULL; the rest is then of the one in hand (stages_run.c) */
+    int stage;
+    struct stage_span span_of; /* its steps and its rate; without stages the run's */
+
+    /* Flat blocks (plan.h). */
+    real *params;
+    real *made;               /* made_size, of the present step */
+    real *sum;                /* gradients: trained, then made_size */
+    real *adam_m, *adam_v;    /* trained; SGD keeps its momentum in adam_m */
+    real *budget_mean, *budget_spread; /* trained; of a method with a budget (core/method/budget.h) */
+    real *prologue_grad;      /* trained; NULL when nothing is made */
+    struct arena *prologue_arena;
+    struct tape *prologue;
+    node *made_node;
+    const real **made_seed;
+    struct optim_group *group; /* one a trained tensor */
+    struct attach *attach[CREW_MOST]; /* made by its worker on first use */
+    size_t value_bytes;               /* parameters, gradients and optimizer state: of the stage with most */
+    size_t
+        activations[CREW_MOST]; /* bytes of each worker's arena at most, in this run's units (under `lock`) */
+
+    /* The step in hand. */
+    struct sampler *sampler;
+    uint32_t *row, *tokens;   /* a batch: the rows of this step as drawn, and their lengths */
+    int rows;
+    struct row_parts cut;
+    struct part *part;
+    double *part_losses;      /* parts × tasks: what part.by_task points into */
+    struct join join;
+
+    /* The evaluation in hand. */
+    int splits;
+    struct run_split *split;
+    int64_t evaluated;        /* step of the last one, -1 before */
+    struct best best;         /* of the one task's deciding metric, or of the tasks' average */
+    int worse;                /* evaluations since the best one */
+    bool early;               /* stopped early */
+    bool zero;                /* scored before the first step too */
+    double stop_loss;         /* ends after a pass over the rows whose mean loss is below; 0: never */
+    double pass_loss;         /* Σ loss·rows of the pass in hand */
+    int64_t pass_rows;
+    bool low;                 /* that loss was reached */
+    uint64_t bad_row;
+    int bad_chunk;            /* -1: none */
+    bool evaluating;          /* else only vectors are in hand */
+
+    /* The test splits, each scored once at the end (evaluate_final.c). */
+    int tests, tested;
+    struct run_split *test;
+    bool testing;             /* number `tested` is in hand */
+    real *kept,
+        *kept_made; /* with these values, of the checkpoint that is kept; NULL: with the present ones */
+    int64_t kept_step;        /* the checkpoint's */
+
+    struct run_meta *meta;    /* over episodes (meta_run.h); NULL: not */
+
+    int frozens;              /* one a split (share.h); 0: nothing is shared */
+    struct frozen **frozen;
+    bool share_told;
+    struct moved *moved;      /* what it moved; NULL: nobody asks */
+
+    struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
+
+    /* Clocks, monotonic seconds. */
+    double before;            /* seconds trained before this span */
+    double span;              /* when this span began */
+    double step_began;
+    double saved_at, save_seconds; /* the last checkpoint: when (run_seconds), how long it took */
+    double rate_steps, rate_tokens, rate_seconds; /* fading sums over about ten steps */
+    double score_began, score_seconds; /* the last evaluation began, took */
+    bool best_unsaved;        /* the best checkpoint is still to be written */
+    char failure[512];
+
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    enum phase phase, resume_phase; /* resume_phase: where a pause came */
+    enum run_state state;
+    bool want_pause, want_stop;
+    int64_t stop_at; /* it ends as stopped after an evaluation at this step or later; 0: it does not */
+    int next;                 /* part or chunk to give out */
+    int done;                 /* parts added, or chunks scored */
+    int count;                /* of them */
+    int in_hand;              /* units that workers hold */
+    size_t lacks;             /* bytes that could not be allocated in the phase in hand; 0: none */
+    bool running;             /* the span's clock runs */
+    int64_t step;             /* steps done */
+    double loss;              /* of the last one */
+    int64_t scored, to_score; /* rows of the evaluation in hand */
+};
+
+/* run.c */
+double run_seconds(const struct run *r);
+void run_send(struct run *r, struct event e); /* fills in run, step, seconds */
+void run_set_state(struct run *r, enum run_state state, const char *text);
+/* Runs call(self) inside mem_guard().  When a block cannot be allocated, frees the blocks of `memory` (or
+ * NULL), sets r->lacks and returns false; returns false at once when r->lacks is set already. */
+bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self);
+/* Decides what comes after a step, an evaluation, a begin; called by the worker that holds
+ * the run alone. */
+void run_advance(struct run *r);
+bool run_wants_stop(struct run *r);
+/* Whether the file to resume from is written again `since` seconds of training after the last time, which
+ * took `took`; `evaluated`: an evaluation has just ended. */
+bool run_save_due(double since, double took, bool evaluated);
+
+/* setup.c: the flat blocks of r->plan, its groups and what makes its weights; taken away again. */
+int setup_values(struct run *r, struct err *e);
+void setup_release_values(struct run *r);
+/* Initial values; the folder's own head goes to the classes of its names, task by task. */
+void setup_init_values(struct run *r);
+
+/* stages_run.c */
+/* Stage k is the one in hand: its span, nothing else.  Without stages the run is one. */
+void stage_span_take(struct run *r, int k);
+/* Whether the steps of the stage in hand are done and another one follows. */
+bool stage_is_over(const struct run *r);
+/* Whether the stage in hand is the one that "best" is of. */
+bool stage_decides(const struct run *r);
+/* Goes on to the next stage: its plan, its start, what it takes over, an optimiser that has seen nothing.
+ * False when the run failed (r->failure says why). */
+bool stage_next(struct run *r);
+
+/* step.c */
+/* The task of a row by its number among all, and its number in the task's train split. */
+int run_task_of(const struct run *r, uint32_t row, uint32_t *own);
+/* What the mean over a task's rows counts in the step's loss, its weight apart; a sum counts as it is. */
+double run_task_share(const struct run *r, const struct run_task *of);
+void step_prepare(struct run *r);
+/* Which masks are drawn in the step in hand. */
+uint64_t step_masks(const struct run *r);
+/* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
+ * failed (r->failure says why). */
+bool step_finish(struct run *r);
+/* Makes the made values of the present parameters, without gradients. */
+void step_make(struct run *r);
+
+/* part.c: without a join step_part alone; with one, step_forward for all parts, step_join, step_part. */
+void join_init(struct run *r);
+void join_release(struct run *r);
+void join_prepare(struct run *r); /* whether tapes are held in this step */
+void step_forward(struct run *r, int index, struct worker *w);
+void step_join(struct run *r);
+void step_part(struct run *r, int index, struct worker *w);
+
+/* footprint.c: around a worker's unit, and when the parameters were made. */
+void footprint_begin(struct worker *w);
+void footprint_end(struct run *r, const struct worker *w);
+void footprint_values(struct run *r);
+
+/* evaluate.c */
+bool evaluation_due(const struct run *r);
+int64_t evaluation_every(const struct run *r); /* steps */
+/* What is due is made ready, the scores or only the vectors of watch.c; returns how many chunks. */
+int evaluation_prepare(struct run *r);
+void evaluation_chunk(struct run *r, int index, struct worker *w);
+/* Rows that are done with this chunk; a row whose text is written and whose loss is taken counts once. */
+int64_t evaluation_rows(const struct run *r, int index);
+bool evaluation_finish(struct run *r);
+
+/* evaluate_final.c */
+bool test_due(const struct run *r);
+/* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed
+ * over. */
+bool test_ready(struct run *r);
+void test_done(struct run *r); /* with the one that is in hand */
+void test_release(struct run *r);
+
+/* watch.c: with --embed-every, before the first step, every so many steps, and at the end. */
+void watch_init(struct run *r);
+void watch_release(struct run *r);
+bool watch_due(const struct run *r);
+int watch_chunks(const struct run *r); /* of those that are due now */
+int64_t watch_rows(const struct run *r, int index);
+void watch_chunk(struct run *r, int index, struct worker *w);
+/* Tells the vectors.  False when one is not finite: the run has failed, as r->failure says. */
+bool watch_finish(struct run *r);
+
+/* sample.c: as --sample-every says, and with each evaluation. */
+void samples_init(struct run *r, int task, const struct generate_options *how);
+void samples_release(struct run *r);
+bool samples_due(const struct run *r);
+int samples_units(const struct run *r); /* of those that are due now */
+int64_t samples_rows(const struct run *r, int index);
+void samples_unit(struct run *r, int index, struct worker *w);
+void samples_finish(struct run *r); /* tells them */
+
+/* Whether the run is of one task, whose rows and results stand without its name. */
+static inline bool run_is_single(const struct run *r) { return r->tasks == 1; }
+/* Whether no step is to come: all are done, or it ends early. */
+static inline bool run_is_done(const struct run *r) { return r->step >= r->c.steps || r->early || r->low; }
+/* Whether "best" is each task's own, with a checkpoint of its own. */
+static inline bool run_keeps_each_best(const struct run *r) {
+    return !run_is_single(r) && r->c.best_of == BEST_PER_TASK;
+}
+
+/* The worker's attachment to this run. */
+struct attach *run_attach(struct run *r, struct worker *w);
+
+#endif

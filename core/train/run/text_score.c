@@ -1,0 +1,218 @@
+#include "core/train/run/text_score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/data/text_form.h"
+#include "core/train/config/target.h"
+#include "core/train/run/batch.h"
+#include "core/train/run/order.h"
+#include "core/train/run/score.h"
+
+enum {
+    CHUNK_TOKENS = 1024,       /* as in score.c */
+    CHUNK_LOGITS = 8 << 20,    /* target tokens × vocabulary that are made at once */
+};
+
+static size_t target_tokens(const struct dataset *d, size_t row) {
+    return d->target_start[row + 1] - d->target_start[row];
+}
+
+static size_t text_score_tokens_of(const struct dataset *d, size_t row) {
+    return d->start[row + 1] - d->start[row] + target_tokens(d, row);
+}
+
+/* Chunks of rows that have targets, longest first. */
+static void cut_chunks(struct text_scoring *s) {
+    const struct dataset *d = s->data;
+    size_t tokens = 0, targets = 0, rows = 0, most = CHUNK_LOGITS / (size_t)s->model->arch.vocabulary;
+    s->order = xmalloc((d->rows + 1) * sizeof *s->order);
+    s->first = xmalloc((d->rows + 1) * sizeof *s->first);
+    s->loss = xcalloc(d->rows + 1, sizeof *s->loss);
+    s->right = xcalloc(d->rows + 1, sizeof *s->right);
+    order_by_length(s->order, d->rows, d->start, d->target_start);
+    s->first[0] = 0;
+    for (size_t i = 0; i < d->rows; i++) {
+        uint32_t row = s->order[i];
+        if (!target_tokens(d, row)) continue;
+        bool full = tokens + text_score_tokens_of(d, row) > CHUNK_TOKENS ||
+                    targets + target_tokens(d, row) > most;
+        if (rows > s->first[s->chunks] && full) {
+            s->first[++s->chunks] = (uint32_t)rows;
+            tokens = targets = 0;
+        }
+        tokens += text_score_tokens_of(d, row);
+        targets += target_tokens(d, row);
+        s->order[rows++] = row;
+    }
+    if (rows) s->first[++s->chunks] = (uint32_t)rows;
+}
+
+void text_scoring_init(struct text_scoring *s, const struct model *m, const struct dataset *d,
+                       bool losses, const struct generate_options *how) {
+    *s = (struct text_scoring){ .data = d, .model = m };
+    BUG_IF(losses && !d->max_target);
+    if (losses) cut_chunks(s);
+    if (!how) return;
+    s->how = *how;
+    s->sources = (struct generate_sources){ d->rows, d->start, d->ids };
+    generation_init(&s->generation, m, &s->how, &s->sources);
+    s->ids = xcalloc(d->rows + 1, sizeof *s->ids);
+    s->given = xcalloc(d->rows + 1, sizeof *s->given);
+    s->given_size = xcalloc(d->rows + 1, sizeof *s->given_size);
+}
+
+void text_scoring_release(struct text_scoring *s) {
+    if (s->ids) {
+        for (size_t i = 0; i < s->data->rows; i++) free(s->given[i]);
+        generated_release(s->ids, s->data->rows);
+        generation_release(&s->generation);
+    }
+    free(s->ids);
+    free(s->given);
+    free(s->given_size);
+    free(s->order);
+    free(s->first);
+    free(s->loss);
+    free(s->right);
+    *s = (struct text_scoring){ 0 };
+}
+
+int text_scoring_units(const struct text_scoring *s) { return s->chunks + s->generation.groups; }
+
+static bool losses(struct text_scoring *s, int chunk, struct tape *tape, struct arena *arena,
+                   struct attach *attach, const real *params, const real *made, uint64_t *bad) {
+    const uint32_t *rows = s->order + s->first[chunk];
+    int n = (int)(s->first[chunk + 1] - s->first[chunk]), vocabulary = s->model->arch.vocabulary;
+    const struct arch *arch = &s->model->arch;
+    struct batch b;
+    struct forward f;
+    bool finite = true;
+    tape_reset(tape, false, 0, 0);
+    batch_pack(&b, arena, arch, s->data, s->frozen, rows, n, true);
+    forward_init(&f, tape, s->model, &b, attach_begin(attach, tape, params, made, NULL));
+    const real *v = tape_value(tape, forward_logits(&f, forward_decode(&f, forward_encode(&f))));
+    for (int i = 0; i < n; i++) {
+        double sum = 0;
+        uint32_t hits = 0;
+        for (int t = b.target_start[i]; t < b.target_start[i + 1]; t++) {
+            bool right;
+            sum += token_loss(v + (size_t)t * (size_t)vocabulary, vocabulary, b.target_out[t], &right);
+            hits += right;
+        }
+        s->loss[rows[i]] = sum;
+        s->right[rows[i]] = hits;
+        if (finite && !isfinite(sum)) {
+            finite = false;
+            *bad = b.row_id[i];
+        }
+    }
+    return finite;
+}
+
+/* ---- texts ---- */
+
+/* A method begun on a tape. */
+struct begun {
+    struct attach *attach;
+    const real *params, *made;
+};
+
+static const struct hooks *text_score_begin(void *self, struct tape *t) {
+    const struct begun *b = self;
+    return b->attach ? attach_begin(b->attach, t, b->params, b->made, NULL) : NULL;
+}
+
+static bool texts(struct text_scoring *s, int group, struct tape *tape, struct arena *arena,
+                  struct attach *attach, const real *params, const real *made, uint64_t *bad) {
+    struct begun b = { attach, params, made };
+    struct err e = ERR_INIT;
+    size_t from = s->generation.first[group], to = s->generation.first[group + 1];
+    struct generate_memory memory = { .tape = tape, .arena = arena, .cache = cache_new(&s->model->arch),
+                                  .begin = text_score_begin, .self = &b };
+    for (size_t i = from; i < to; i++) { /* of an evaluation before */
+        free(s->given[i]);
+        s->given[i] = NULL;
+    }
+    generated_release(s->ids + from, to - from);
+    int rc = generation_group(&s->generation, group, &memory, s->ids, &e);
+    cache_free(memory.cache);
+    if (memory.lacks) mem_lack(memory.lacks);
+    if (rc) *bad = s->data->row[from].id;
+    for (size_t i = from; i < to && !rc; i++) {
+        struct buf text = BUF_INIT;
+        tokenizer_decode(s->model->tokenizer, s->ids[i].ids, (size_t)s->ids[i].count, true, &text);
+        s->given_size[i] = text.size;
+        s->given[i] = buf_take(&text);
+    }
+    return !rc;
+}
+
+int64_t text_scoring_rows(const struct text_scoring *s, int unit) {
+    const struct generation *g = &s->generation;
+    if (unit < g->groups) return (int64_t)(g->first[unit + 1] - g->first[unit]);
+    return g->groups ? 0 : (int64_t)s->first[unit + 1] - s->first[unit];
+}
+
+bool text_scoring_unit(struct text_scoring *s, int unit, struct tape *tape, struct arena *arena,
+                       struct attach *attach, const real *params, const real *made, uint64_t *bad) {
+    int groups = s->generation.groups;
+    if (attach) attach_for_task(attach, s->task);
+    return unit < groups ? texts(s, unit, tape, arena, attach, params, made, bad)
+                         : losses(s, unit - groups, tape, arena, attach, params, made, bad);
+}
+
+/* What a decoder begins with whose targets' own last token goes first: that of any text. */
+static int32_t last_token(const struct model *m) {
+    struct encoded x;
+    struct err e = ERR_INIT;
+    if (!m->tokenizer || tokenizer_encode(m->tokenizer, "", 0, NULL, 0, 16, &x, &e)) return 0;
+    int32_t id = x.n ? x.ids[x.n - 1] : 0;
+    encoded_release(&x);
+    return id;
+}
+
+int text_options(const struct model *m, const struct task *t, int beams, int max_target,
+                 struct generate_options *out, struct err *e) {
+    struct generate_options o;
+    int rc = generate_defaults(m, &o, NULL, e);
+    if (rc) return rc;
+    if (target_begins_with_last(&m->arch)) o.start = last_token(m);
+    o.beams = beams;
+    o.max_new = max_target;
+    o.min_new = 0;
+    o.no_repeat = 0;
+    o.length_penalty = 1;
+    o.early = EARLY_HEURISTIC;
+    size_t longest = t->has_train ? t->train.report.target_longest : 0;
+    for (int i = 0; i < t->devs; i++)
+        if (t->dev[i].report.target_longest > longest) longest = t->dev[i].report.target_longest;
+    if (t->gold != DATA_TEXT && longest && longest < (size_t)max_target) o.max_new = (int)longest;
+    *out = o;
+    return generate_check(m, &o, e);
+}
+
+/* ---- scores ---- */
+
+void text_scoring_metrics(const struct text_scoring *s, const struct task *task, struct metrics *out,
+                          struct metric_value *token_accuracy) {
+    double loss = 0;
+    size_t tokens = 0, right = 0;
+    struct metric_text *written = xcalloc(s->data->rows + 1, sizeof *written);
+    for (size_t i = 0; i < s->data->rows; i++)
+        written[i] = (struct metric_text){ s->given[i], s->given_size[i] };
+    text_metrics(out, task, s->data, written);
+    free(written);
+    for (size_t i = 0; i < s->data->rows; i++) {
+        loss += s->loss[i];
+        right += s->right[i];
+        tokens += target_tokens(s->data, i);
+    }
+    const struct metric_value undefined = { 0, false, "no row has a target" };
+    out->value[METRIC_LOSS] = *token_accuracy = undefined;
+    if (!tokens) return;
+    out->value[METRIC_LOSS] = (struct metric_value){ loss / (double)tokens, true, NULL };
+    *token_accuracy = (struct metric_value){ (double)right / (double)tokens, true, NULL };
+}

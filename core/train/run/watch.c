@@ -1,0 +1,145 @@
+/* Vectors kept while a run trains: the same dev rows again and again, so that their map can be
+ * played.  They go through the model as an evaluation's rows do and leave nothing behind. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/data/sample.h"
+#include "core/train/run/state.h"
+
+static void open_part(struct run *r, struct watch_part *p, int task, int most) {
+    struct watch *w = &r->watch;
+    const struct dataset *d = &r->of[task].task->dev[0];
+    int *pick = xmalloc((d->rows + 1) * sizeof *pick), last = r->m->arch.encoder_layers;
+    int n = dataset_pick(d, most, r->c.seed, pick);
+    p->name = r->of[task].name;
+    p->first = w->rows;
+    w->rows += (size_t)n;
+    dataset_view(&p->rows, d, pick, n);
+    free(pick);
+    scoring_init(&p->scoring, &p->rows, r->plan->outputs[task]);
+    p->layer = xcalloc((size_t)last + 1, sizeof *p->layer);
+    p->scoring.task = task;
+    p->scoring.layer = p->layer;
+    p->scoring.mean = true;
+}
+
+void watch_init(struct run *r) {
+    struct watch *w = &r->watch;
+    size_t rows[RUN_TASKS], share[RUN_TASKS];
+    w->step = -1;
+    if (!r->c.embed_every) return;
+    for (int t = 0; t < r->tasks; t++) rows[t] = r->of[t].task->devs ? r->of[t].task->dev[0].rows : 0;
+    sample_shares(rows, r->tasks, (size_t)r->c.embed_rows, share);
+    w->part = xcalloc((size_t)r->tasks, sizeof *w->part);
+    for (int t = 0; t < r->tasks; t++)
+        if (rows[t]) open_part(r, &w->part[w->parts++], t, (int)share[t]);
+    size_t width = (size_t)r->m->arch.width, retrieved = (size_t)attach_retrieved_width(r->plan, &r->m->arch);
+    w->vector = xcalloc(w->rows * width, sizeof *w->vector);
+    w->retrieved = retrieved ? xcalloc(w->rows * retrieved, sizeof *w->retrieved) : NULL;
+    for (int i = 0; i < w->parts; i++) {
+        struct watch_part *p = &w->part[i];
+        p->layer[r->m->arch.encoder_layers] = w->vector + p->first * width;
+        p->scoring.retrieved = w->retrieved ? w->retrieved + p->first * retrieved : NULL;
+    }
+    w->prediction = xcalloc(w->rows, sizeof *w->prediction);
+}
+
+void watch_release(struct run *r) {
+    struct watch *w = &r->watch;
+    for (int i = 0; i < w->parts; i++) {
+        dataset_view_release(&w->part[i].rows);
+        scoring_release(&w->part[i].scoring);
+        free(w->part[i].layer);
+    }
+    free(w->part);
+    free(w->vector);
+    free(w->retrieved);
+    free(w->prediction);
+    *w = (struct watch){ .step = -1 };
+}
+
+bool watch_due(const struct run *r) {
+    if (!r->c.embed_every || r->watch.step == r->step) return false;
+    return r->step % r->c.embed_every == 0 || run_is_done(r);
+}
+
+int watch_chunks(const struct run *r) {
+    int n = 0;
+    for (int i = 0; r->watch.now && i < r->watch.parts; i++) n += r->watch.part[i].scoring.chunks;
+    return n;
+}
+
+/* Whose chunk this is; *index becomes its own number. */
+static struct watch_part *part_of(const struct run *r, int *index) {
+    struct watch_part *p = r->watch.part;
+    for (; *index >= p->scoring.chunks; p++) *index -= p->scoring.chunks;
+    return p;
+}
+
+int64_t watch_rows(const struct run *r, int index) {
+    const struct scoring *s = &part_of(r, &index)->scoring;
+    return (int64_t)s->first[index + 1] - s->first[index];
+}
+
+void watch_chunk(struct run *r, int index, struct worker *w) {
+    uint64_t ignored; /* a logit that is not finite comes of a vector that is not */
+    struct scoring *s = &part_of(r, &index)->scoring;
+    scoring_chunk(s, index, w->tape, w->arena, run_attach(r, w), r->m, r->params, r->made, &ignored);
+}
+
+/* The row whose vectors these are has its number told where one is not finite. */
+static bool watch_all_finite(struct run *r, const real *v, size_t width, const char *whose) {
+    const struct watch *w = &r->watch;
+    for (size_t i = 0; i < w->rows * width; i++) {
+        if (isfinite(v[i])) continue;
+        const struct watch_part *p = w->part;
+        while (i / width >= p->first + p->rows.rows) p++;
+        snprintf(r->failure, sizeof r->failure, "step %lld: the %svector of %s%sdev row %llu is not finite",
+                 (long long)r->step, whose, p->name, *p->name ? " " : "",
+                 (unsigned long long)p->rows.row[i / width - p->first].id + 1);
+        return false;
+    }
+    return true;
+}
+
+/* The classes that are predicted; false: no task has any. */
+static bool predict(struct run *r) {
+    struct watch *w = &r->watch;
+    bool any = false;
+    for (int i = 0; i < w->parts; i++) {
+        const struct watch_part *p = &w->part[i];
+        const struct scoring *s = &p->scoring;
+        bool classes = p->rows.kind == DATA_CLASSES;
+        for (size_t k = 0; k < p->rows.rows; k++)
+            w->prediction[p->first + k] = classes ? argmax(s->logits + k * (size_t)s->outputs, s->outputs)
+                                                  : -1;
+        any |= classes;
+    }
+    return any;
+}
+
+bool watch_finish(struct run *r) {
+    struct watch *w = &r->watch;
+    const struct dataset *of[RUN_TASKS];
+    const char *name[RUN_TASKS];
+    int width = r->m->arch.width, retrieved = w->retrieved ? attach_retrieved_width(r->plan, &r->m->arch) : 0;
+    if (!watch_all_finite(r, w->vector, (size_t)width, "")) return false;
+    if (w->retrieved && !watch_all_finite(r, w->retrieved, (size_t)retrieved, "retriever's ")) return false;
+    for (int i = 0; i < w->parts; i++) {
+        of[i] = &w->part[i].rows;
+        name[i] = w->part[i].name;
+    }
+    const struct event_embedding set = {
+        .tasks = w->parts, .of = of, .task = name, .rows = w->rows, .vector = w->vector, .columns = width,
+        .layer = r->m->arch.encoder_layers, .retrieved = w->retrieved, .retrieved_columns = retrieved,
+        .seed = r->c.seed, .prediction = predict(r) ? w->prediction : NULL,
+    };
+    const struct run_task *first = &r->of[w->part[0].scoring.task];
+    run_send(r,
+             (struct event){ .kind = EVENT_EMBEDDING, .split = first->task->dev_name[0], .embedding = &set });
+    w->step = r->step;
+    return true;
+}

@@ -1,0 +1,275 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/method/attach.h"
+#include "core/method/classifier.h"
+#include "core/model/safetensors.h"
+#include "core/train/run/predictor.h"
+
+enum { CONFIG_BYTES = 1 << 20, COPY_BYTES = 64 << 20 };
+
+static const char *const export_copied[] = {
+    "vocab.txt",         "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+    "added_tokens.json", "vocab.json",     "merges.txt",           "generation_config.json",
+    "spiece.model",      "sentencepiece.bpe.model",
+};
+
+/* ---- the folder ---- */
+
+static void remove_folder(const char *folder) {
+    static const char *const ours[] = { "config.json", "model.safetensors" };
+    for (size_t i = 0; i < COUNT_OF(ours) + COUNT_OF(export_copied); i++) {
+        char *path = file_join(folder, i < COUNT_OF(ours) ? ours[i] : export_copied[i - COUNT_OF(ours)]);
+        remove(path);
+        free(path);
+    }
+    rmdir(folder);
+}
+
+static int copy_tokenizer(const char *from, const char *to, struct err *e) {
+    int rc = 0;
+    for (size_t i = 0; i < COUNT_OF(export_copied) && !rc; i++) {
+        struct buf bytes = BUF_INIT;
+        char *source = file_join(from, export_copied[i]), *target = file_join(to, export_copied[i]);
+        if (file_exists(source)) {
+            rc = file_read(source, COPY_BYTES, &bytes, e);
+            if (!rc) rc = file_write(target, buf_text(&bytes), bytes.size, e);
+        }
+        buf_release(&bytes);
+        free(source);
+        free(target);
+    }
+    return rc;
+}
+
+/* ---- config.json ---- */
+
+/* A label's bytes as JSON text; those that are not UTF-8 are replaced. */
+static json_t *export_label_text(const char *s) {
+    json_t *v = json_string(s);
+    if (v) return v;
+    struct buf b = BUF_INIT;
+    json_add_string(&b, s);
+    v = json_loads(buf_text(&b), JSON_DECODE_ANY, NULL);
+    buf_release(&b);
+    return v ? v : json_string("?");
+}
+
+static void set_labels(json_t *config, const struct predictor *p) {
+    json_t *names = json_object(), *ids = json_object();
+    int n = predictor_is_regression(p) ? 1 : predictor_labels(p);
+    for (int i = 0; i < n; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        json_t *label = predictor_is_regression(p)
+            ? json_string("LABEL_0") : export_label_text(predictor_label(p, i));
+        json_object_set_new(ids, json_string_value(label), json_integer(i));
+        json_object_set_new(names, id, label);
+    }
+    json_object_set_new(config, "id2label", names);
+    json_object_set_new(config, "label2id", ids);
+}
+
+static void set_head(json_t *config, const struct predictor *p) {
+    const char *kind = predictor_is_regression(p) ? "regression" : "single_label_classification";
+    json_object_set_new(config, "problem_type", json_string(kind));
+    json_object_del(config, "num_labels");
+    set_labels(config, p);
+}
+
+/* Whether the map to the vocabulary is tied is what the weights say; a T5 whose scale the tie does
+ * not tell has it written apart. */
+static void set_tie(json_t *config, const struct arch *a) {
+    bool scaled = a->decoded_scale != 1;
+    json_object_set_new(config, "tie_word_embeddings", json_boolean(a->tied));
+    if (a->family == FAMILY_T5 && scaled != a->tied)
+        json_object_set_new(config, "scale_decoder_outputs", json_boolean(scaled));
+}
+
+static int write_config(const struct predictor *p, const char *folder, bool half, struct err *e) {
+    const char *type = half ? "float16" : "float32";
+    char *source = file_join(p->m->folder, "config.json"),
+         *target = file_join(folder, "config.json");
+    json_t *config = json_read(source, CONFIG_BYTES, e);
+    int rc = config ? 0 : e->code;
+    if (config) {
+        const char *end = p->plan->words                ? "ForMaskedLM"
+                          : arch_generates(&p->m->arch) ? "ForConditionalGeneration"
+                                                        : "ForSequenceClassification";
+        char *class = arch_class(&p->m->arch, end);
+        json_object_set_new(config, "architectures", json_pack("[s]", class));
+        free(class);
+        json_object_set_new(config, "torch_dtype", json_string(type));
+        if (json_object_get(config, "dtype"))
+            json_object_set_new(config, "dtype", json_string(type));
+        json_object_del(config, "_name_or_path");
+        if (p->plan->classes) set_head(config, p);
+        else set_tie(config, &p->m->arch);
+        /* 15 digits give back what people write (1e-12), which 17 do not. */
+        char *text = json_dumps(config, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
+        rc = text ? file_write(target, text, strlen(text), e)
+                  : err_set(e, ERR_FAILED, "%s: cannot be written as JSON", target);
+        free(text);
+        json_decref(config);
+    }
+    free(source);
+    free(target);
+    return rc;
+}
+
+/* ---- model.safetensors ---- */
+
+/* A tensor of the head; the pooler is one where the model's file lacks it. */
+static const struct plan_tensor *head_tensor(const struct plan *p, const char *name) {
+    for (int i = 0; i < p->tensors; i++)
+        if (p->tensor[i].kind == PLAN_HEAD && !strcmp(p->tensor[i].name, name))
+            return &p->tensor[i];
+    return NULL;
+}
+
+static void set_tensor(struct st_write *t, char *name, int rows, int cols, bool vector,
+                       const real *data) {
+    *t = (struct st_write){ .name = name, .type = ST_F32, .rank = vector ? 1 : 2, .data = data };
+    t->shape[0] = (size_t)(vector ? cols : rows);
+    t->shape[1] = vector ? 0 : (size_t)cols;
+}
+
+/* The classifier's tensors; RoBERTa's has a dense map of its own. */
+static size_t export_add_head(const struct predictor *p, struct st_write *list) {
+    static const char *const parts[][2] = { { "head.dense.weight", "classifier.dense.weight" },
+                                           { "head.dense.bias", "classifier.dense.bias" },
+                                           { "head.weight", "classifier.weight" },
+                                           { "head.bias", "classifier.bias" } };
+    bool two = head_tensor(p->plan, parts[0][0]) &&
+               !p->m->arch.pooler; /* a BERT's is written as its pooler */
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
+        bool last = i >= 2;
+        if (!t || (!two && !last)) continue;
+        char *name = two && last ? xprintf("classifier.out_proj.%s", strrchr(parts[i][1], '.') + 1)
+                                 : xstrdup(parts[i][1]);
+        set_tensor(&list[n++], name, t->rows, t->cols, i % 2, p->params + t->offset);
+    }
+    return n;
+}
+
+/* The tensors of a head of masked words; the map to the words is tied, and not written. */
+static size_t export_add_words(const struct predictor *p, struct st_write *list) {
+    static const char *const parts[][2] = {
+        { "head.words.weight", "cls.predictions.transform.dense.weight" },
+        { "head.words.bias", "cls.predictions.transform.dense.bias" },
+        { "head.words.norm.weight", "cls.predictions.transform.LayerNorm.weight" },
+        { "head.words.norm.bias", "cls.predictions.transform.LayerNorm.bias" },
+        { "head.words.vocabulary.bias", "cls.predictions.bias" },
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < COUNT_OF(parts) && p->plan->words; i++) {
+        const struct plan_tensor *t = head_tensor(p->plan, parts[i][0]);
+        BUG_IF(!t);
+        set_tensor(&list[n++], xstrdup(parts[i][1]), t->rows, t->cols, t->rows == 1, p->params + t->offset);
+    }
+    return n;
+}
+
+/* All in F16, where they fit. */
+static int export_halve(struct st_write *list, size_t n, const char *folder, struct err *e) {
+    for (size_t i = 0; i < n; i++) {
+        size_t values = list[i].shape[0] * (list[i].rank > 1 ? list[i].shape[1] : 1);
+        real bad;
+        if (!st_fits_half(list[i].data, values, &bad))
+            return err_set(e, ERR_USAGE, "%s: %s holds %g, which F16 cannot (65504 at most); write it as F32",
+                           folder, list[i].name, (double)bad);
+        list[i].type = ST_F16;
+    }
+    return 0;
+}
+
+static const real *values_of(const struct predictor *p, real **merged, int i) {
+    const struct model *m = p->m;
+    enum tensor_role role = m->tensor[i].role;
+    bool pooler = role == ROLE_POOLER_W || role == ROLE_POOLER_B;
+    const struct plan_tensor *dense =
+        pooler ? head_tensor(p->plan, role == ROLE_POOLER_W ? "head.dense.weight" : "head.dense.bias") : NULL;
+    if (dense) return p->params + dense->offset;
+    if (merged[i] || m->weight[i]) return merged[i] ? merged[i] : m->weight[i];
+    if (!pooler) return NULL;
+    const struct plan_tensor *made =
+        head_tensor(p->plan, role == ROLE_POOLER_W ? "head.pooler.weight" : "head.pooler.bias");
+    return made ? p->params + made->offset : NULL;
+}
+
+static int write_weights(const struct predictor *p, real **merged, const char *folder, bool half,
+                         struct err *e) {
+    const struct model *m = p->m;
+    struct st_write *list = xcalloc((size_t)m->tensors + 10, sizeof *list);
+    size_t n = 0;
+    int rc = 0;
+    for (int i = 0; i < m->tensors && !rc; i++) {
+        const struct tensor_info *t = &m->tensor[i];
+        const char *prefix = t->role == ROLE_LM_HEAD ? "" : family_prefix(m->arch.family);
+        const real *data = values_of(p, merged, i);
+        bool pooler = tensor_is_pooler(t);
+        if (!data && pooler && p->plan->words) continue; /* nothing of it was learned */
+        if (!data) rc = err_set(e, ERR_FAILED, "%s: neither the model nor the run has it", t->name);
+        else set_tensor(&list[n++], xprintf("%s%s", prefix, t->name), t->rows, t->cols, t->vector, data);
+    }
+    n += export_add_head(p, list + n);
+    n += export_add_words(p, list + n);
+    if (m->logits_bias)
+        set_tensor(&list[n++], xstrdup("final_logits_bias"), 1, m->arch.vocabulary, false, m->logits_bias);
+    const struct st_pair meta = { "format", "pt" };
+    char *path = file_join(folder, "model.safetensors");
+    if (!rc && half) rc = export_halve(list, n, folder, e);
+    if (!rc) rc = st_save(path, list, n, &meta, 1, e);
+    for (size_t i = 0; i < n; i++) free((char *)(uintptr_t)list[i].name);
+    free(list);
+    free(path);
+    return rc;
+}
+
+static int fill_folder(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                       struct crew *crew, double *worst, struct err *e) {
+    real **merged = xcalloc((size_t)p->m->tensors, sizeof *merged);
+    int rc = attach_merge(p->plan, p->m, p->params, merged, e);
+    if (!rc) rc = write_weights(p, merged, folder, half, e);
+    if (!rc) rc = write_config(p, folder, half, e);
+    if (!rc) rc = copy_tokenizer(p->m->folder, folder, e);
+    for (int i = 0; i < p->m->tensors; i++) free(merged[i]);
+    free(merged);
+    if (!rc && probe) rc = export_compare(p, folder, half, probe, crew, worst, e);
+    return rc;
+}
+
+int predictor_export(struct predictor *p, const char *folder, bool half, const struct dataset *probe,
+                     struct crew *crew, double *worst, struct err *e) {
+    struct err own = ERR_INIT;
+    const char *why;
+    double difference = 0;
+    if (!e) e = &own;
+    if (predictor_needs_head(p, e)) return e->code;
+    if (!attach_can_merge(p->plan, &why))
+        return err_set(e, ERR_USAGE, "cannot be exported as a plain model: %s", why);
+    if (!classifier_is_usual(&p->plan->method, &p->m->arch))
+        return err_set(
+            e, ERR_USAGE,
+            "cannot be exported as a plain model: the classifier is not the one that its family's class has");
+    if (file_exists(folder) && !file_is_empty_folder(folder))
+        return err_set(e, ERR_USAGE, "%s: exists and is not empty; name a new folder", folder);
+    char *aside = xprintf("%s.tmp-%ld", folder, (long)getpid());
+    int rc = file_make_folder(aside, e);
+    if (!rc) rc = fill_folder(p, aside, half, probe, crew, &difference, e);
+    if (!rc && rename(aside, folder))
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
+    if (rc) remove_folder(aside);
+    free(aside);
+    if (worst) *worst = difference;
+    return rc;
+}

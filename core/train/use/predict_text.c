@@ -1,0 +1,127 @@
+/* Predictors that write: their texts, and the scores of these. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/data/layouts.h"
+#include "core/train/config/config.h"
+#include "core/train/run/pool.h"
+#include "core/train/run/predictor.h"
+
+int predictor_task_form(const struct predictor *p, const struct model *m, struct task *t, struct err *e) {
+    struct run_config usual;
+    config_init(&usual);
+    const struct text_form how = { .prefix = p ? p->prefix : usual.prefix };
+    config_release(&usual);
+    if (t->kind == DATA_TEXT || !(p ? p->text : arch_generates(&m->arch))) return 0;
+    return task_as_text(t, &how, e);
+}
+
+int predictor_prepare_task(const struct predictor *p, struct task *t, int max_len, struct err *e) {
+    if (t->gold == DATA_TEXT && !p->text)
+        return err_set(e, ERR_USAGE,
+                       "%s: has source and target texts, and %s is an encoder, which writes none", t->name,
+                       p->m->name);
+    int rc = predictor_task_form(p, p->m, t, e);
+    if (!rc)
+        rc = task_encode(t, p->m->tokenizer, (size_t)max_len, p->text ? (size_t)p->max_target : 0,
+                         p->m->arch.vocabulary, e);
+    return rc;
+}
+
+/* The run's task without its rows. */
+static struct task bare_task(const struct predictor *p) {
+    const struct predictor_task *of = &p->of[p->at];
+    return (struct task){ .kind = of->gold, .gold = of->gold, .classes = of->labels, .class_name = of->label,
+                          .positive = -1, .report = BUF_INIT };
+}
+
+int predictor_as_text(const struct predictor *p, const char *task, const char *const field[2],
+                      struct dataset *d, struct err *e) {
+    const struct text_form how = { .prefix = p->prefix };
+    struct task t = bare_task(p);
+    BUG_IF(predictor_gold(p) == DATA_TEXT);
+    t.name = (char *)(uintptr_t)task;
+    t.layout = layout_find(task);
+    t.pair = d->pair;
+    t.devs = 1;
+    for (int i = 0; i < 2; i++) {
+        if (!field[i]) continue;
+        free(d->field[i]);
+        d->field[i] = xstrdup(field[i]);
+    }
+    t.dev[0] = *d;
+    int rc = task_as_text(&t, &how, e);
+    *d = t.dev[0];
+    buf_release(&t.report);
+    return rc;
+}
+
+struct parsed predictor_parse(const struct predictor *p, const char *text, size_t n) {
+    const struct task t = bare_task(p);
+    return text_parse(&t, text, n);
+}
+
+void written_release(struct written *w) {
+    for (size_t i = 0; i < w->rows && w->text; i++) free(w->text[i]);
+    free(w->text);
+    free(w->size);
+    *w = (struct written){ 0 };
+}
+
+struct writing {
+    struct predictor *p;
+    struct text_scoring s;
+};
+
+static bool write_unit(void *self, int unit, struct worker *w, struct attach *a, uint64_t *bad) {
+    struct writing *x = self;
+    return text_scoring_unit(&x->s, unit, w->tape, w->arena, a, x->p->params, x->p->made, bad);
+}
+
+static int run_units(struct writing *x, struct crew *crew, struct err *e) {
+    const struct predictor_work work = { x, text_scoring_units(&x->s), write_unit, x->s.data->path, NULL };
+    return predictor_units(x->p->m, x->p, &work, crew, e);
+}
+
+/* The scoring's texts become the caller's. */
+static void predict_text_take_texts(struct text_scoring *s, struct written *out) {
+    *out = (struct written){ s->data->rows, s->given, s->given_size };
+    s->given = xcalloc(s->data->rows + 1, sizeof *s->given);
+    s->given_size = NULL;
+}
+
+int predictor_evaluate_texts(struct predictor *p, const struct task *t, int split, int beams,
+                             struct crew *crew, struct written *texts, struct metrics *out,
+                             struct metric_value *token_accuracy, struct err *e) {
+    struct generate_options how;
+    struct writing x = { .p = p };
+    BUG_IF(!p->text || t->kind != DATA_TEXT);
+    *texts = (struct written){ 0 };
+    int rc = text_options(p->m, t, beams ? beams : p->beams, p->max_target, &how, e);
+    if (rc) return rc;
+    text_scoring_init(&x.s, p->m, &t->dev[split], true, &how);
+    rc = run_units(&x, crew, e);
+    if (!rc) {
+        text_scoring_metrics(&x.s, t, out, token_accuracy);
+        predict_text_take_texts(&x.s, texts);
+    }
+    text_scoring_release(&x.s);
+    return rc;
+}
+
+int predictor_answer(struct predictor *p, const struct dataset *d, struct crew *crew, struct written *texts,
+                     struct err *e) {
+    const struct task t = bare_task(p);
+    struct generate_options how;
+    struct writing x = { .p = p };
+    BUG_IF(!p->text);
+    *texts = (struct written){ 0 };
+    int rc = text_options(p->m, &t, p->beams, p->max_target, &how, e);
+    if (rc) return rc;
+    text_scoring_init(&x.s, p->m, d, false, &how);
+    rc = run_units(&x, crew, e);
+    if (!rc) predict_text_take_texts(&x.s, texts);
+    text_scoring_release(&x.s);
+    return rc;
+}
