@@ -164,13 +164,13 @@ const char *key_group_name(enum key_group g);
 struct key_entry {
     enum request request;
     uint32_t key;         /* the one shown */
-    uint32_t alias[2];    /* further ones, 0 when none */
     bool everywhere;      /* on all screens; else on those that name the request among their keys */
     enum key_group group;
-    uint32_t pair;        /* shown beside it in the hint line ("h/l"), 0: none */
     int rank;             /* hint line: lower comes first, 0 is not shown there */
     const char *hint;     /* two words for the hint line, or NULL */
     const char *help;     /* one line for the help screen */
+    uint32_t pair;        /* shown beside it in the hint line ("h/l"), 0: none */
+    uint32_t alias[2];    /* further ones, 0 when none */
 };
 
 int keys_count(void);
