@@ -71,21 +71,9 @@ const char *attempt_fault(const struct method *m, int *module) {
 
 static void attempt_add(struct build *b, enum slot slot, int rows, int cols) {
     static const char *const names[] = { "W_d", "W_u", "norm.weight", "norm.bias" };
-    struct plan_tensor t = { .kind = PLAN_NETWORK,
-                             .module = -1,
-                             .stack = STACK_ENCODER,
-                             .site = SUB_EMBED,
-                             .layer = -1,
-                             .tensor = -1,
-                             .blocks = 1,
-                             .rows = rows,
-                             .cols = cols,
-                             .kept = true,
-                             .decays = rows > 1,
-                             .role = (int)slot };
+    struct plan_tensor t = build_part(PLAN_NETWORK, slot, rows, cols);
     t.fixed = t.frozen = rows == 1 && b->p->method.attempt.norm == ATTEMPT_NORM_FROZEN;
-    snprintf(t.name, sizeof t.name, "attempt.%s", names[slot - SLOT_ATTEMPT_DOWN]);
-    build_network(b, &t);
+    build_network(b, t, "attempt.%s", names[slot - SLOT_ATTEMPT_DOWN]);
 }
 
 void attempt_plan(struct build *b) {

@@ -23,9 +23,13 @@ void build_made(struct build *b, int module, const struct span *s, int layer, en
 /* The same of what is made for each row of a batch: sizes of one. */
 void build_by_row(struct build *b, int module, const struct span *s, int layer, enum slot slot, int64_t rows,
                   int64_t cols);
-/* Adds a tensor of the retriever; one of the generator, all said but its place in the block. */
+/* Adds a tensor of the retriever. */
 void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols);
-void build_network(struct build *b, const struct plan_tensor *t);
+/* Returns a tensor of no module and no layer, of the encoder, which is stored; matrices decay. */
+struct plan_tensor build_part(enum plan_kind kind, enum slot slot, int64_t rows, int64_t cols);
+/* Adds a tensor under a name; returns its count of values. */
+__attribute__((format(printf, 3, 4)))
+size_t build_network(struct build *b, struct plan_tensor t, const char *name, ...);
 /* What the module's composition trains at one layer. */
 void build_composition(struct build *b, int module, const struct span *s, int layer, int blocks);
 /* The slots of a module at one layer, added as trained tensors; layer -1: one for the whole span. */

@@ -323,15 +323,6 @@ static void check_selection(struct check *c, const struct module *m) {
               "this selects none of the model's tensors: widen layers= or choose another target");
 }
 
-static bool overlap(const struct check *c, const struct module *x, const struct module *y) {
-    struct span s[SPANS];
-    int n = module_spans(x, c->a, s);
-    for (int i = 0; i < n; i++)
-        for (int layer = s[i].first; layer < s[i].end; layer++)
-            if (module_covers(y, c->a, s[i].stack, s[i].site, layer)) return true;
-    return false;
-}
-
 /* Whether module y, of existing tensors, takes a tensor of that role where x sits. */
 static bool takes_role(const struct check *c, const struct module *y, const struct module *x,
                        enum tensor_role role) {
@@ -365,7 +356,7 @@ static void check_pair(struct check *c, const struct module *x, int first, const
             WARN(c, "V30", "two biases are added at %s, the model's and b_u: use biases=no",
                  tap_name(user->write));
     }
-    if (!overlap(c, x, y) || x->write != y->write) return;
+    if (!modules_meet(x, y, c->a) || x->write != y->write) return;
     if (x->fn == y->fn && function_of(x)->pair) function_of(x)->pair(c, x, first, y);
 }
 

@@ -227,7 +227,7 @@ void terms_add(struct terms *t, const char *letters, const char *format, ...) {
     buf_printf(&t->numbers, "%s%s", t->numbers.size ? " + " : "", text);
 }
 
-void terms_matrices(struct terms *t, const struct arch *a, const struct module *m) {
+void terms_matrices(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
     int in = tap_width(a, m->read), out = tap_width(a, m->write), r = m->size;
     const char *x = terms_letter(a, m->read), *y = terms_letter(a, m->write);

@@ -14,7 +14,7 @@ struct terms {
 __attribute__((format(printf, 3, 4)))
 void terms_add(struct terms *t, const char *letters, const char *format, ...);
 /* W_d and W_u: r·(in + out), shorter when both widths are one letter. */
-void terms_matrices(struct terms *t, const struct arch *a, const struct module *m);
+void terms_matrices(struct terms *t, const struct module *m, const struct arch *a);
 /* "384→8→384", or "r 8" without a model. */
 void terms_label(const struct module *m, const struct arch *a, char out[64]);
 /* The letter of a tap's width: "d", "f", "H·d_h". */

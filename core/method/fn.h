@@ -23,17 +23,25 @@ struct slot_shape {
     bool one; /* for all tasks, where the others are one a task */
 };
 
+/* Rows or columns of a tensor: one, the module's size, the width of the tap it reads or writes, or the
+ * vocabulary's. */
+enum dim { DIM_ONE, DIM_SIZE, DIM_READ, DIM_WRITE, DIM_VOCABULARY };
+
 struct function_slot {
     enum slot slot;
     const char *name; /* the last part of the tensor's name: "W_d" */
-    bool vector;      /* weight decay is for matrices */
     enum start start;
-    /* False where this module has no such tensor. */
-    bool (*shape)(const struct module *m, const struct arch *a, struct slot_shape *out);
+    enum dim rows, cols; /* of one row: a vector; weight decay is for matrices */
+    /* Changes the shape that rows and cols give; returns false where this module has no such tensor.  NULL:
+     * that shape, always. */
+    bool (*fit)(const struct module *m, const struct arch *a, struct slot_shape *out);
 };
 
 /* The row of a slot of the module's function, or NULL: it is its source's, or the learned s. */
 const struct function_slot *function_slot(const struct module *m, enum slot slot);
+/* Sets the shape of a slot of a module on this model; returns false where the module has no such tensor. */
+bool function_slot_shape(const struct function_slot *s, const struct module *m, const struct arch *a,
+                         struct slot_shape *out);
 
 /* ---- a module at work on some rows ---- */
 

@@ -15,46 +15,44 @@ static int64_t inner(const struct module *m, const struct arch *a) {
     return m->heads == HEADS_SHARED ? m->size : (int64_t)a->heads * m->size;
 }
 
-static bool fn_bottleneck_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    bool own_part = m->heads == HEADS_FACTORISED;
-    *out = (struct slot_shape){ inner(m, a), own_part ? a->head_width : tap_width(a, m->read), false };
+static bool fit_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    out->rows = inner(m, a);
+    if (m->heads == HEADS_FACTORISED) out->cols = a->head_width;
     return true;
 }
 
-static bool shape_down_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, inner(m, a), false };
+static bool fit_down_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    out->cols = inner(m, a);
     return m->biases;
 }
 
-static bool fn_bottleneck_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
-    return true;
-}
-
-static bool shape_up_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
+static bool fit_up_bias(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    (void)a;
+    (void)out;
     return m->biases;
 }
 
-static bool shape_norm(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, tap_width(a, m->write), m->norm == NORM_SHARED };
+static bool fit_norm(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    (void)a;
+    out->one = m->norm == NORM_SHARED;
     return m->norm != NORM_NONE;
 }
 
-static bool shape_before(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, tap_width(a, m->read), false };
+static bool fit_before(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    (void)a;
+    (void)out;
     return m->norm_before;
 }
 
 static const struct function_slot fn_bottleneck_slots[] = {
-    { SLOT_BEFORE_W, "gamma_0", true, START_ONE, shape_before },
-    { SLOT_BEFORE_B, "beta_0", true, START_ZERO, shape_before },
-    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_bottleneck_shape_down },
-    { SLOT_DOWN_B, "b_d", true, START_ZERO, shape_down_bias },
-    { SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_bottleneck_shape_up },
-    { SLOT_UP_B, "b_u", true, START_ZERO, shape_up_bias },
-    { SLOT_NORM_W, "gamma", true, START_ONE, shape_norm },
-    { SLOT_NORM_B, "beta", true, START_ZERO, shape_norm },
+    { SLOT_BEFORE_W, "gamma_0", START_ONE, .rows = DIM_ONE, .cols = DIM_READ, .fit = fit_before },
+    { SLOT_BEFORE_B, "beta_0", START_ZERO, .rows = DIM_ONE, .cols = DIM_READ, .fit = fit_before },
+    { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ, .fit = fit_down },
+    { SLOT_DOWN_B, "b_d", START_ZERO, .rows = DIM_ONE, .cols = DIM_SIZE, .fit = fit_down_bias },
+    { SLOT_UP_W, "W_u", START_DRAWN_OUT, .rows = DIM_WRITE, .cols = DIM_SIZE },
+    { SLOT_UP_B, "b_u", START_ZERO, .rows = DIM_ONE, .cols = DIM_WRITE, .fit = fit_up_bias },
+    { SLOT_NORM_W, "gamma", START_ONE, .rows = DIM_ONE, .cols = DIM_WRITE, .fit = fit_norm },
+    { SLOT_NORM_B, "beta", START_ZERO, .rows = DIM_ONE, .cols = DIM_WRITE, .fit = fit_norm },
     { 0 },
 };
 
@@ -148,7 +146,7 @@ static void fn_bottleneck_advise(struct check *c, const struct module *m) {
 
 static void fn_bottleneck_terms(struct terms *t, const struct module *m, const struct arch *a) {
     char letters[64];
-    terms_matrices(t, a, m);
+    terms_matrices(t, m, a);
     if (!m->biases) return;
     snprintf(letters, sizeof letters, "%s + %s", m->heads == HEADS_SHARED ? "r" : "H·r",
              terms_letter(a, m->write));
@@ -163,12 +161,6 @@ static void fn_bottleneck_formula(const struct module *m, const struct formula_w
     if (m->heads != HEADS_SHARED && m->read == TAP_A_Q)
         snprintf(out, 160, "Δh%s = %s(q W_dᵀ%s%s) W_u%s  each head", w->sub, act, w->scores, down, up);
     else snprintf(out, 160, "Δh%s = %s(%s W_d%s) W_u%s", w->sub, act, x, down, up);
-}
-
-static const char *fn_bottleneck_unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
-    (void)m;
-    return "a bottleneck bends its input: no weight of the model does the same";
 }
 
 const struct function function_bottleneck = {
@@ -186,5 +178,5 @@ const struct function function_bottleneck = {
     .slots = fn_bottleneck_slots, .still = fn_bottleneck_still, .apply = fn_bottleneck_apply,
     .advise = fn_bottleneck_advise, .terms = fn_bottleneck_terms, .formula = fn_bottleneck_formula,
     .label = terms_label,
-    .unmergeable = fn_bottleneck_unmergeable,
+    .unmerged = "a bottleneck bends its input: no weight of the model does the same",
 };

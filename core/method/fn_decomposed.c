@@ -12,21 +12,6 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static bool fn_decomposed_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ m->size, tap_width(a, m->read), false };
-    return true;
-}
-
-static bool fn_decomposed_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
-    return true;
-}
-
-static bool shape_length(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
-    return true;
-}
-
 /* The lengths that the map's rows have. */
 static void start_length(const struct module *m, const struct model *of, const struct plan_tensor *t,
                          real *out) {
@@ -41,9 +26,9 @@ static void start_length(const struct module *m, const struct model *of, const s
 }
 
 static const struct function_slot fn_decomposed_slots[] = {
-    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_decomposed_shape_down },
-    { SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_decomposed_shape_up },
-    { SLOT_LENGTH, "m", true, START_MODEL, shape_length },
+    { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ },
+    { SLOT_UP_W, "W_u", START_DRAWN_OUT, .rows = DIM_WRITE, .cols = DIM_SIZE },
+    { SLOT_LENGTH, "m", START_MODEL, .rows = DIM_ONE, .cols = DIM_WRITE },
     { 0 },
 };
 
@@ -99,24 +84,7 @@ static node fn_decomposed_apply(struct tape *t, const struct use *u) {
     return op_gain(t, op_linear_add(t, u->value, low, up, NODE_NONE, s, scale), all ? NODE_NONE : bias, gain);
 }
 
-static const struct function_place fn_decomposed_places[] = { { "q", TAP_A_Q },
-                                                              { "k", TAP_A_K },
-                                                              { "v", TAP_A_V },
-                                                              { "o", TAP_A_OUT },
-                                                              { "w1", TAP_F_PRE },
-                                                              { "w2", TAP_F_OUT },
-                                                              { 0 } };
-
 /* ---- rules, counts, texts ---- */
-
-static bool meets(const struct check *c, const struct module *x, const struct module *y) {
-    struct span s[SPANS];
-    int n = module_spans(x, c->a, s);
-    for (int i = 0; i < n; i++)
-        for (int layer = s[i].first; layer < s[i].end; layer++)
-            if (module_covers(y, c->a, s[i].stack, s[i].site, layer)) return true;
-    return false;
-}
 
 static bool fn_decomposed_check(struct check *c, const struct module *m) {
     if (!module_is_map(m)) {
@@ -128,7 +96,7 @@ static bool fn_decomposed_check(struct check *c, const struct module *m) {
     }
     for (int i = 0; i < c->m->count; i++) {
         const struct module *o = &c->m->module[i];
-        if (i == c->at || o->write != m->write || !module_is_map(o) || !meets(c, m, o)) continue;
+        if (i == c->at || o->write != m->write || !module_is_map(o) || !modules_meet(m, o, c->a)) continue;
         ERROR(c, "V71",
               "module %d changes the map to %s too: what the length is of would be unclear, so drop one of "
               "the two",
@@ -139,7 +107,7 @@ static bool fn_decomposed_check(struct check *c, const struct module *m) {
 }
 
 static void fn_decomposed_terms(struct terms *t, const struct module *m, const struct arch *a) {
-    terms_matrices(t, a, m);
+    terms_matrices(t, m, a);
     terms_add(t, terms_letter(a, m->write), "%d", tap_width(a, m->write));
 }
 
@@ -162,36 +130,31 @@ static int fn_decomposed_merge_bias(struct merge *x, const struct merge_at *at, 
     return b || i < 0 ? 0 : ERR_SYSTEM;
 }
 
-static const char *fn_decomposed_unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
-    (void)m;
-    return NULL;
-}
-
 /* W = (m/‖W + s W_u W_d‖) ⊙ (W + s W_u W_d). */
 static int fn_decomposed_merge(struct merge *x, const struct merge_at *at, struct err *e) {
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, tap_weight_role(m->write));
     const struct tensor_info *t = &x->m->tensor[i];
-    const real *learned = merge_values(x, at, SLOT_SCALE), *length = merge_values(x, at, SLOT_LENGTH);
+    const real *length = merge_values(x, at, SLOT_LENGTH);
     bool all = m->length == LENGTH_OUTPUT;
-    double s = m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1;
     const struct changed c = { t->rows,
                                t->cols,
                                m->size,
-                               all ? 1 : s,
+                               all ? 1 : merge_scale(x, at),
                                x->m->weight[i],
                                merge_values(x, at, SLOT_UP_W),
                                merge_values(x, at, SLOT_DOWN_W) };
+    const struct merge_change change = { .up = c.up, .down = c.down };
     real *w = merge_copy(x, i, e),
          *gain = w ? mem_try((size_t)c.out + room_of(c.out, c.rank), sizeof *gain) : NULL;
     if (!gain) return w ? err_set(e, ERR_SYSTEM, "no memory for the lengths of %s", t->name) : ERR_SYSTEM;
     inverse_lengths(&c, gain + c.out, gain);
     for (int r = 0; r < c.out; r++) gain[r] *= length[r];
     size_t cols = (size_t)c.in;
-    blas_gemm(false, false, c.out, c.in, c.rank, (real)s, c.up, c.rank, c.down, c.in, 1, w, c.in);
-    for (int r = 0; r < c.out; r++) kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
-    int rc = all ? fn_decomposed_merge_bias(x, at, gain, e) : 0;
+    int rc = merge_low(x, at, &change, e);
+    for (int r = 0; !rc && r < c.out; r++)
+        kernel_scale(cols, gain[r], w + (size_t)r * cols, w + (size_t)r * cols);
+    if (!rc && all) rc = fn_decomposed_merge_bias(x, at, gain, e);
     free(gain);
     return rc;
 }
@@ -208,7 +171,7 @@ const struct function function_decomposed = {
     .comps = COMPS_ADDING,
     .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
-    .places = fn_decomposed_places,
+    .places = function_maps,
     .slots = fn_decomposed_slots,
     .start = start_length,
     .composed = "h ← x Wᵀ + b",
@@ -217,7 +180,6 @@ const struct function function_decomposed = {
     .terms = fn_decomposed_terms,
     .formula = fn_decomposed_formula,
     .label = terms_label,
-    .unmergeable = fn_decomposed_unmergeable,
     .merge = fn_decomposed_merge,
     .turn = MERGE_ADDS,
 };

@@ -1,27 +1,14 @@
 /* x W_d W_u: a change of low rank. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "core/base/mem.h"
-#include "core/engine/blas.h"
 #include "core/method/check.h"
 #include "core/method/count.h"
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static bool fn_linear_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ m->size, tap_width(a, m->read), false };
-    return true;
-}
-
-static bool fn_linear_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ tap_width(a, m->write), m->size, false };
-    return true;
-}
-
 static const struct function_slot fn_linear_slots[] = {
-    { SLOT_DOWN_W, "W_d", false, START_DRAWN, fn_linear_shape_down },
-    { SLOT_UP_W, "W_u", false, START_DRAWN_OUT, fn_linear_shape_up },
+    { SLOT_DOWN_W, "W_d", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_READ },
+    { SLOT_UP_W, "W_u", START_DRAWN_OUT, .rows = DIM_WRITE, .cols = DIM_SIZE },
     { 0 },
 };
 
@@ -35,14 +22,6 @@ static node fn_linear_apply(struct tape *t, const struct use *u) {
                            op_linear_groups(t, x, use_slot(u, SLOT_UP_W), NODE_NONE, ACT_NONE, u->groups));
     return op_linear_add_groups(t, u->value, x, use_slot(u, SLOT_UP_W), NODE_NONE, s, scale, u->groups);
 }
-
-static const struct function_place fn_linear_places[] = { { "q", TAP_A_Q },
-                                                          { "k", TAP_A_K },
-                                                          { "v", TAP_A_V },
-                                                          { "o", TAP_A_OUT },
-                                                          { "w1", TAP_F_PRE },
-                                                          { "w2", TAP_F_OUT },
-                                                          { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -76,9 +55,6 @@ static void fn_linear_pair(struct check *c, const struct module *x, int first, c
              y->size);
 }
 
-static void fn_linear_terms(struct terms *t, const struct module *m,
-                            const struct arch *a) { terms_matrices(t, a, m); }
-
 static void fn_linear_formula(const struct module *m, const struct formula_words *w, char out[160]) {
     (void)m;
     snprintf(out, 160, "Δh%s = %s W_d W_u", w->sub, w->x);
@@ -87,29 +63,17 @@ static void fn_linear_formula(const struct module *m, const struct formula_words
 /* ---- merging ---- */
 
 static const char *fn_linear_unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
     if (m->comp == COMP_GATE)
         return "each row has a gate of its own, made when it is read: no weight holds it";
-    return module_is_map(m) ? NULL : "a linear module over more than one map has no single weight to go into";
+    return merge_of_maps(p, m);
 }
 
-/* W += s·W_u W_d. */
+/* W += s·W_u W_d, with factors of the outputs where there are some. */
 static int fn_linear_merge(struct merge *x, const struct merge_at *at, struct err *e) {
-    const struct module *m = &x->p->method.module[at->module];
-    int i = merge_tensor(x, at, tap_weight_role(m->write));
-    const struct tensor_info *t = &x->m->tensor[i];
-    const real *learned = merge_values(x, at, SLOT_SCALE);
-    real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = merge_copy(x, i, e);
-    if (!w) return ERR_SYSTEM;
-    const real *channel = merge_values(x, at, SLOT_CHANNEL), *up = merge_values(x, at, SLOT_UP_W);
-    size_t n = (size_t)t->rows * (size_t)m->size;
-    real *own = channel ? mem_try(n, sizeof *own) : NULL;
-    if (channel && !own) return err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name);
-    for (size_t k = 0; channel && k < n; k++) own[k] = up[k] * channel[k / (size_t)m->size];
-    blas_gemm(false, false, t->rows, t->cols, m->size, s, channel ? own : up, m->size,
-              merge_values(x, at, SLOT_DOWN_W), t->cols, 1, w, t->cols);
-    free(own);
-    return 0;
+    const struct merge_change change = { .up = merge_values(x, at, SLOT_UP_W),
+                                         .outer = merge_values(x, at, SLOT_CHANNEL),
+                                         .down = merge_values(x, at, SLOT_DOWN_W) };
+    return merge_low(x, at, &change, e);
 }
 
 const struct function function_linear = {
@@ -123,13 +87,13 @@ const struct function function_linear = {
     .comps = COMPS_ADDING | COMPS_CHANNEL | COMPS_GATE,
     .usual = { .size = 8, .read = TAP_A_IN, .write = TAP_A_Q, .init = INIT_LORA },
     .linear = true,
-    .places = fn_linear_places,
+    .places = function_maps,
     .slots = fn_linear_slots,
     .apply = fn_linear_apply,
     .advise = fn_linear_advise,
     .pair = fn_linear_pair,
     .joins = fn_linear_joins,
-    .terms = fn_linear_terms,
+    .terms = terms_matrices,
     .formula = fn_linear_formula,
     .label = terms_label,
     .unmergeable = fn_linear_unmergeable,

@@ -8,19 +8,9 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static bool lookup_shape_down(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ a->vocabulary, m->size, false };
-    return true;
-}
-
-static bool lookup_shape_up(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ a->width, m->size, false };
-    return true;
-}
-
 static const struct function_slot lookup_slots[] = {
-    { SLOT_DOWN_W, "W_d", false, START_ZERO, lookup_shape_down },
-    { SLOT_UP_W, "W_u", false, START_DRAWN, lookup_shape_up },
+    { SLOT_DOWN_W, "W_d", START_ZERO, .rows = DIM_VOCABULARY, .cols = DIM_SIZE },
+    { SLOT_UP_W, "W_u", START_DRAWN, .rows = DIM_WRITE, .cols = DIM_SIZE },
     { 0 },
 };
 
@@ -77,11 +67,11 @@ static int lookup_merge(struct merge *x, const struct merge_at *at, struct err *
     const struct module *m = &x->p->method.module[at->module];
     int i = merge_tensor(x, at, ROLE_EMBED_WORD);
     const struct tensor_info *t = &x->m->tensor[i];
-    const real *learned = merge_values(x, at, SLOT_SCALE);
-    real s = m->comp == COMP_SCALED ? (real)m->scale : learned ? *learned : 1, *w = merge_copy(x, i, e);
+    real *w = merge_copy(x, i, e);
     if (!w) return ERR_SYSTEM;
-    blas_gemm(false, true, t->rows, t->cols, m->size, s, merge_values(x, at, SLOT_DOWN_W), m->size,
-              merge_values(x, at, SLOT_UP_W), m->size, 1, w, t->cols);
+    const real *up = merge_values(x, at, SLOT_UP_W), *down = merge_values(x, at, SLOT_DOWN_W);
+    blas_gemm(false, true, t->rows, t->cols, m->size, (real)merge_scale(x, at), down, m->size, up, m->size, 1,
+              w, t->cols);
     return 0;
 }
 

@@ -1,30 +1,16 @@
 /* ((x A) ⊙ d) B ⊙ b: two vectors of factors around a random projection, which is one for all places and never
  * trained. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "core/base/mem.h"
-#include "core/engine/blas.h"
 #include "core/method/check.h"
 #include "core/method/count.h"
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 #include "core/method/projection.h"
 
-static bool shape_inner(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    (void)a;
-    *out = (struct slot_shape){ 1, m->size, false };
-    return true;
-}
-
-static bool shape_outer(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
-    return true;
-}
-
 static const struct function_slot fn_projected_slots[] = {
-    { SLOT_INNER, "d", true, START_TENTH, shape_inner },
-    { SLOT_OUTER, "b", true, START_ZERO, shape_outer },
+    { SLOT_INNER, "d", START_TENTH, .rows = DIM_ONE, .cols = DIM_SIZE },
+    { SLOT_OUTER, "b", START_ZERO, .rows = DIM_ONE, .cols = DIM_WRITE },
     { 0 },
 };
 
@@ -47,14 +33,6 @@ static node fn_projected_apply(struct tape *t, const struct use *u) {
     x = op_channel_scale_groups(t, op_linear(t, x, b, NODE_NONE), use_slot(u, SLOT_OUTER), u->groups);
     return op_add(t, u->value, x);
 }
-
-static const struct function_place fn_projected_places[] = { { "q", TAP_A_Q },
-                                                             { "k", TAP_A_K },
-                                                             { "v", TAP_A_V },
-                                                             { "o", TAP_A_OUT },
-                                                             { "w1", TAP_F_PRE },
-                                                             { "w2", TAP_F_OUT },
-                                                             { 0 } };
 
 /* ---- rules, counts, texts ---- */
 
@@ -85,32 +63,14 @@ static void fn_projected_formula(const struct module *m, const struct formula_wo
 
 /* ---- merging ---- */
 
-static const char *fn_projected_unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
-    return module_is_map(m)
-               ? NULL
-               : "vectors around a projection over more than one map have no single weight to go into";
-}
-
 /* W += diag(b) B diag(d) A. */
 static int fn_projected_merge(struct merge *x, const struct merge_at *at, struct err *e) {
-    const struct module *m = &x->p->method.module[at->module];
-    int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
-    const struct tensor_info *t = &x->m->tensor[i];
     const struct plan_tensor *a = plan_network(x->p, SLOT_PROJECTION_A),
                              *b = plan_network(x->p, SLOT_PROJECTION_B);
-    const real *inner = merge_values(x, at, SLOT_INNER), *outer = merge_values(x, at, SLOT_OUTER);
-    real *w = merge_copy(x, i, e), *up = w ? mem_try((size_t)t->rows * (size_t)rank, sizeof *up) : NULL;
-    if (!up) return w ? err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name) : ERR_SYSTEM;
-    for (int r = 0; r < t->rows; r++)
-        for (int k = 0; k < rank; k++) {
-            size_t at_k = (size_t)r * (size_t)rank + (size_t)k;
-            up[at_k] = outer[r] * x->params[b->offset + at_k] * inner[k];
-        }
-    blas_gemm(false, false, t->rows, t->cols, rank, 1, up, rank, x->params + a->offset, a->cols, 1, w,
-              t->cols);
-    free(up);
-    return 0;
+    const struct merge_change change = { x->params + b->offset, merge_values(x, at, SLOT_OUTER),
+                                         merge_values(x, at, SLOT_INNER), x->params + a->offset,
+                                         (int)a->cols };
+    return merge_low(x, at, &change, e);
 }
 
 const struct function function_projected = {
@@ -123,14 +83,14 @@ const struct function function_projected = {
     .comps = 1 << COMP_ADD,
     .usual = { .size = 256, .read = TAP_A_IN, .write = TAP_A_Q },
     .linear = true,
-    .places = fn_projected_places,
+    .places = function_maps,
     .slots = fn_projected_slots,
     .apply = fn_projected_apply,
     .check = fn_projected_check,
     .terms = fn_projected_terms,
     .formula = fn_projected_formula,
     .label = terms_label,
-    .unmergeable = fn_projected_unmergeable,
+    .unmergeable = merge_of_maps,
     .merge = fn_projected_merge,
     .turn = MERGE_ADDS,
 };

@@ -6,13 +6,13 @@
 #include "core/method/fn.h"
 #include "core/method/prompt_rows.h"
 
-static bool shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ prompt_rows_kept(m, a), a->width, false };
+static bool fit(const struct module *m, const struct arch *a, struct slot_shape *out) {
+    out->rows = prompt_rows_kept(m, a);
     return true;
 }
 
 static const struct function_slot slots[] = {
-    { SLOT_OWN, "P", false, START_DRAWN, shape },
+    { SLOT_OWN, "P", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE, .fit = fit },
     { 0 },
 };
 
@@ -64,12 +64,6 @@ static void label(const struct module *m, const struct arch *a, char out[64]) {
     else snprintf(out, 64, "P l %d", m->size);
 }
 
-static const char *unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
-    (void)m;
-    return "rows of a prompt stand beside the tokens: no weight of the model does the same";
-}
-
 const struct function function_prompt = {
     .name = "prompt",
     .title = "prompt rows",
@@ -91,5 +85,5 @@ const struct function function_prompt = {
     .terms = terms,
     .formula = formula,
     .label = label,
-    .unmergeable = unmergeable,
+    .unmerged = "rows of a prompt stand beside the tokens: no weight of the model does the same",
 };

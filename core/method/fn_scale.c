@@ -7,13 +7,8 @@
 #include "core/method/fn.h"
 #include "core/method/merge.h"
 
-static bool fn_scale_shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ 1, tap_width(a, m->write), false };
-    return true;
-}
-
 static const struct function_slot fn_scale_slots[] = {
-    { SLOT_CHANNEL, "l", true, START_ONE, fn_scale_shape },
+    { SLOT_CHANNEL, "l", START_ONE, .rows = DIM_ONE, .cols = DIM_WRITE },
     { 0 },
 };
 

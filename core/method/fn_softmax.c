@@ -5,14 +5,9 @@
 #include "core/method/count.h"
 #include "core/method/fn.h"
 
-static bool fn_softmax_shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){ m->size, tap_width(a, m->write), false };
-    return true;
-}
-
 static const struct function_slot fn_softmax_slots[] = {
-    { SLOT_KEY, "P_k", false, START_DRAWN, fn_softmax_shape },
-    { SLOT_VALUE, "P_v", false, START_DRAWN, fn_softmax_shape },
+    { SLOT_KEY, "P_k", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE },
+    { SLOT_VALUE, "P_v", START_DRAWN, .rows = DIM_SIZE, .cols = DIM_WRITE },
     { 0 },
 };
 
@@ -100,12 +95,6 @@ static void fn_softmax_label(const struct module *m, const struct arch *a, char 
     else snprintf(out, 64, "P l %d", m->size);
 }
 
-static const char *fn_softmax_unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
-    (void)m;
-    return "a prefix takes part in the softmax: no weight of the model does the same";
-}
-
 const struct function function_softmax = {
     .name = "softmax",
     .title = "softmax keys",
@@ -131,5 +120,5 @@ const struct function function_softmax = {
     .terms = fn_softmax_terms,
     .formula = fn_softmax_formula,
     .label = fn_softmax_label,
-    .unmergeable = fn_softmax_unmergeable,
+    .unmerged = "a prefix takes part in the softmax: no weight of the model does the same",
 };

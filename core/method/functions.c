@@ -5,6 +5,10 @@
 #define ROW(constant, file) [FN_##constant] = &function_##file,
 static const struct function *const functions_rows[FN_COUNT] = { FUNCTIONS(ROW) };
 
+const struct function_place function_maps[] = { { "q", TAP_A_Q },    { "k", TAP_A_K },    { "v", TAP_A_V },
+                                                { "o", TAP_A_OUT },  { "w1", TAP_F_PRE }, { "w2", TAP_F_OUT },
+                                                { 0 } };
+
 const struct function *function_at(enum fn fn) {
     BUG_IF(fn >= FN_COUNT);
     return functions_rows[fn];

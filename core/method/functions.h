@@ -59,6 +59,9 @@ struct function_place {
     enum tap tap;     /* that is written */
 };
 
+/* The linear maps of a layer, by their outputs. */
+extern const struct function_place function_maps[];
+
 /* Trained tensors of the model are merged first. */
 enum merge_turn {
     MERGE_ADDS = 1,   /* adds to weights */
@@ -132,7 +135,9 @@ struct function {
     /* The arithmetic of its tensors at one layer. */
     void (*terms)(struct terms *t, const struct module *m, const struct arch *a);
 
-    /* Why a module cannot be folded into the base weights, static text; NULL, or no such function: it can. */
+    /* Why a module cannot be folded into the base weights: of every module, or as the function says; NULL:
+     * it can.  Static text. */
+    const char *unmerged;
     const char *(*unmergeable)(const struct plan *p, const struct module *m);
     /* Folds one layer of a module, or takes it out again; FORM_IN_WEIGHT needs none. */
     int (*merge)(struct merge *x, const struct merge_at *at, struct err *e);

@@ -147,23 +147,14 @@ void fusion_plan_module(struct build *b, int module, const struct span *s) {
 static void add_map(struct build *b, const struct span *s, int layer, enum tap tap, enum slot slot, int rows,
                     int cols) {
     static const char *const names[] = { "Q", "b_q", "K", "b_k", "V" };
-    struct plan_tensor t = { .kind = PLAN_NETWORK,
-                             .module = -1,
-                             .stack = s->stack,
-                             .site = s->site,
-                             .layer = layer,
-                             .tensor = -1,
-                             .blocks = 1,
-                             .rows = rows,
-                             .cols = cols,
-                             .kept = true,
-                             .decays = rows > 1,
-                             .role = (int)slot,
-                             .place = (int)tap,
-                             .cannot_move = slot == SLOT_FUSION_KEY_B };
-    snprintf(t.name, sizeof t.name, "fusion.%s.%d.%s.%s.%s", s->stack == STACK_DECODER ? "dec" : "enc", layer,
-             site_name(s->site), strchr(tap_name(tap), '.') + 1, names[slot - SLOT_FUSION_QUERY_W]);
-    build_network(b, &t);
+    struct plan_tensor t = build_part(PLAN_NETWORK, slot, rows, cols);
+    t.stack = s->stack;
+    t.site = s->site;
+    t.layer = layer;
+    t.place = (int)tap;
+    t.cannot_move = slot == SLOT_FUSION_KEY_B;
+    build_network(b, t, "fusion.%s.%d.%s.%s.%s", s->stack == STACK_DECODER ? "dec" : "enc", layer,
+                  site_name(s->site), strchr(tap_name(tap), '.') + 1, names[slot - SLOT_FUSION_QUERY_W]);
 }
 
 void fusion_plan(struct build *b) {

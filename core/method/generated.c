@@ -51,20 +51,8 @@ void generated_plan(struct build *b) {
         { "label.b_2", SLOT_LABEL_B2, 1, g->width + 1 },
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        struct plan_tensor t = { .kind = PLAN_HEAD,
-                                 .module = -1,
-                                 .site = SUB_EMBED,
-                                 .layer = -1,
-                                 .tensor = -1,
-                                 .blocks = 1,
-                                 .rows = parts[i].rows,
-                                 .cols = parts[i].cols,
-                                 .kept = true,
-                                 .decays = parts[i].rows > 1,
-                                 .role = (int)parts[i].slot };
-        snprintf(t.name, sizeof t.name, "head.%s", parts[i].name);
-        build_network(b, &t);
-        b->p->head += (size_t)t.rows * (size_t)t.cols;
+        b->p->head += build_network(
+            b, build_part(PLAN_HEAD, parts[i].slot, parts[i].rows, parts[i].cols), "head.%s", parts[i].name);
     }
 }
 
@@ -161,18 +149,8 @@ void learn_plan(struct build *b) {
     if (!meta->learned) return;
     p->rate_tensor = p->tensors;
     p->meta_trained += (size_t)p->rates;
-    struct plan_tensor t = { .name = "rates",
-                             .kind = PLAN_HEAD,
-                             .module = -1,
-                             .site = SUB_EMBED,
-                             .layer = -1,
-                             .tensor = -1,
-                             .blocks = 1,
-                             .rows = 1,
-                             .cols = p->rates,
-                             .kept = true,
-                             .outer = true,
-                             .rate = -1,
-                             .role = SLOT_RATES };
-    build_network(b, &t);
+    struct plan_tensor t = build_part(PLAN_HEAD, SLOT_RATES, 1, p->rates);
+    t.outer = true;
+    t.rate = -1;
+    build_network(b, t, "rates");
 }

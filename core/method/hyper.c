@@ -1,7 +1,6 @@
 #include "core/method/hyper.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "core/base/mem.h"
@@ -140,9 +139,10 @@ static int head_slots(const struct module *m, const struct arch *a, struct head_
         return n;
     }
     for (const struct function_slot *s = function_of(m)->slots; s->name; s++) {
-        if (!s->shape(m, a, &shape) || shape.one) continue;
+        if (!function_slot_shape(s, m, a, &shape) || shape.one) continue;
         BUG_IF(n == HEAD_SLOTS);
-        out[n++] = (struct head_slot){ s->slot, s->name, shape.rows, shape.cols, s->vector };
+        out[n++] = (struct head_slot){ s->slot, s->name, shape.rows, shape.cols,
+                                      s->rows == DIM_ONE };
     }
     BUG_IF(n == HEAD_SLOTS);
     if (m->comp == COMP_LEARNED) out[n++] = (struct head_slot){ SLOT_SCALE, "s", 1, 1, true };
@@ -349,59 +349,63 @@ bool hyper_one_projection(const struct hyper *h) { return !h->layer && !h->place
 /* In the names of their tensors. */
 static const char *const network_names[GENERATORS] = { "hyper", "hyper2" };
 
-/* Where a tensor is that is of no layer of the stack. */
+/* A tensor of a generator that is of no layer of the stack, without its kind and size. */
 static struct plan_tensor outside(int g, int stack) {
-    return (struct plan_tensor){ .generator = g, .stack = stack, .site = SUB_EMBED, .layer = -1 };
+    struct plan_tensor t = build_part(PLAN_NETWORK, 0, 0, 0);
+    t.generator = g;
+    t.stack = stack;
+    return t;
 }
 
-__attribute__((format(printf, 7, 8)))
-static void hyper_add(struct build *b, struct plan_tensor t, enum slot role, int64_t rows, int64_t cols,
-                      bool vector, const char *name, ...) {
-    va_list args;
-    va_start(args, name);
-    vsnprintf(t.name, sizeof t.name, name, args);
-    va_end(args);
-    t.kind = PLAN_NETWORK;
-    t.module = -1;
-    t.tensor = -1;
-    t.blocks = role == SLOT_HYPER_TASK || role == SLOT_HYPER_PROTOTYPE ? (int)rows : 1;
-    t.kept = true;
-    t.role = (int)role;
-    t.rows = rows;
-    t.cols = cols;
-    t.decays = !vector;
-    build_network(b, &t);
+/* A tensor "WORD.NAME"; with rows or columns of 0 there is none. */
+struct hyper_part {
+    enum slot role;
+    int64_t rows, cols;
+    bool vector;
+    const char *name;
+};
+
+static void hyper_add(struct build *b, struct plan_tensor t, const char *word,
+                      const struct hyper_part *x) {
+    if (!x->rows || !x->cols) return;
+    t.blocks = x->role == SLOT_HYPER_TASK || x->role == SLOT_HYPER_PROTOTYPE ? (int)x->rows : 1;
+    t.role = (int)x->role;
+    t.rows = x->rows;
+    t.cols = x->cols;
+    t.decays = !x->vector;
+    build_network(b, t, "%s.%s", word, x->name);
 }
 
 static void add_projection(struct build *b, int g, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper[g];
-    const struct plan_tensor at = outside(g, stack);
-    if (h->task) hyper_add(b, at, SLOT_HYPER_W_TASK, h->hidden, h->task, false, "%s.W_1.task", word);
-    if (h->prototype)
-        hyper_add(b, at, SLOT_HYPER_W_PROTOTYPE, h->hidden, h->prototype, false, "%s.W_1.prototype", word);
-    if (h->instance != ROW_NONE)
-        hyper_add(b, at, SLOT_HYPER_W_ROW, h->hidden, hyper_row_width(&b->p->method, b->a), false,
-                  "%s.W_1.instance", word);
-    if (h->layer) hyper_add(b, at, SLOT_HYPER_W_LAYER, h->hidden, h->layer, false, "%s.W_1.layer", word);
-    if (h->place) hyper_add(b, at, SLOT_HYPER_W_PLACE, h->hidden, h->place, false, "%s.W_1.place", word);
-    if (h->biases) hyper_add(b, at, SLOT_HYPER_B1, 1, h->hidden, true, "%s.b_1", word);
-    if (h->inner) hyper_add(b, at, SLOT_HYPER_W2, h->inner, h->hidden, false, "%s.W_2", word);
-    if (h->inner && h->biases) hyper_add(b, at, SLOT_HYPER_B2, 1, h->inner, true, "%s.b_2", word);
-    if (!h->norm) return;
-    hyper_add(b, at, SLOT_HYPER_NORM_W, 1, inner_width(h), true, "%s.norm.gamma", word);
-    hyper_add(b, at, SLOT_HYPER_NORM_B, 1, inner_width(h), true, "%s.norm.beta", word);
+    int hidden = h->hidden, biases = h->biases, norm = h->norm * inner_width(h),
+        row = h->instance == ROW_NONE ? 0 : hyper_row_width(&b->p->method, b->a);
+    const struct hyper_part parts[] = {
+        { SLOT_HYPER_W_TASK, hidden, h->task, false, "W_1.task" },
+        { SLOT_HYPER_W_PROTOTYPE, hidden, h->prototype, false, "W_1.prototype" },
+        { SLOT_HYPER_W_ROW, hidden, row, false, "W_1.instance" },
+        { SLOT_HYPER_W_LAYER, hidden, h->layer, false, "W_1.layer" },
+        { SLOT_HYPER_W_PLACE, hidden, h->place, false, "W_1.place" },
+        { SLOT_HYPER_B1, biases, hidden, true, "b_1" },
+        { SLOT_HYPER_W2, h->inner, hidden, false, "W_2" },
+        { SLOT_HYPER_B2, biases, h->inner, true, "b_2" },
+        { SLOT_HYPER_NORM_W, 1, norm, true, "norm.gamma" },
+        { SLOT_HYPER_NORM_B, 1, norm, true, "norm.beta" },
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) hyper_add(b, outside(g, stack), word, &parts[i]);
 }
 
 /* The two maps that a row's vector goes through first. */
 static void add_row_maps(struct build *b, int g, int stack, const char *word) {
     const struct hyper *h = &b->p->method.hyper[g];
-    const struct plan_tensor at = outside(g, stack);
-    int d = b->a->width;
-    if (h->instance != ROW_MLP) return;
-    hyper_add(b, at, SLOT_HYPER_ROW_W1, d, d, false, "%s.instance.W_1", word);
-    if (h->biases) hyper_add(b, at, SLOT_HYPER_ROW_B1, 1, d, true, "%s.instance.b_1", word);
-    hyper_add(b, at, SLOT_HYPER_ROW_W2, d, d, false, "%s.instance.W_2", word);
-    if (h->biases) hyper_add(b, at, SLOT_HYPER_ROW_B2, 1, d, true, "%s.instance.b_2", word);
+    int d = h->instance == ROW_MLP ? b->a->width : 0, biases = h->biases;
+    const struct hyper_part parts[] = {
+        { SLOT_HYPER_ROW_W1, d, d, false, "instance.W_1" },
+        { SLOT_HYPER_ROW_B1, biases, d, true, "instance.b_1" },
+        { SLOT_HYPER_ROW_W2, d, d, false, "instance.W_2" },
+        { SLOT_HYPER_ROW_B2, biases, d, true, "instance.b_2" },
+    };
+    for (size_t i = 0; i < COUNT_OF(parts); i++) hyper_add(b, outside(g, stack), word, &parts[i]);
 }
 
 /* The heads of a module's slots. */
@@ -409,6 +413,7 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
     const struct hyper *h = &b->p->method.hyper[at.generator];
     struct head_slot slot[HEAD_SLOTS];
     int n = head_slots(m, b->a, slot);
+    char name[64];
     for (int i = 0; i < n; i++) {
         const struct head_slot *s = &slot[i];
         at.of_slot = (int)s->slot;
@@ -416,10 +421,12 @@ static void add_heads(struct build *b, const struct module *m, struct plan_tenso
         /* what multiplies what is there starts as the identity, s where it is said to start; a change, and a
          * norm behind it, near 0 */
         at.start = s->slot == SLOT_CHANNEL ? 1 : s->slot == SLOT_SCALE ? m->scale : 0;
-        hyper_add(b, at, SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "%s.%s.weight", word,
-                  s->name);
-        if (h->biases) hyper_add(b, at, SLOT_HYPER_HEAD_B, 1, s->rows * s->cols, true, "%s.%s.bias", word,
-                                 s->name);
+        snprintf(name, sizeof name, "%s.%s", word, s->name);
+        const struct hyper_part parts[] = {
+            { SLOT_HYPER_HEAD_W, s->rows * s->cols, inner_width(h), false, "weight" },
+            { SLOT_HYPER_HEAD_B, h->biases, s->rows * s->cols, true, "bias" },
+        };
+        for (int k = 0; k < 2; k++) hyper_add(b, at, name, &parts[k]);
     }
 }
 
@@ -457,8 +464,8 @@ static void plan_stack(struct build *b, int g, int stack) {
         if (of[i].stack == stack && hyper_made_by(b->p, g, &of[i]))
             of[i].place = place_index(place, places, &of[i]);
     add_row_maps(b, g, stack, word);
-    if (h->layer) hyper_add(b, at, SLOT_HYPER_LAYER, layers, h->layer, false, "%s.layer", word);
-    if (h->place) hyper_add(b, at, SLOT_HYPER_PLACE, places, h->place, false, "%s.place", word);
+    hyper_add(b, at, word, &(struct hyper_part){ SLOT_HYPER_LAYER, layers, h->layer, false, "layer" });
+    hyper_add(b, at, word, &(struct hyper_part){ SLOT_HYPER_PLACE, places, h->place, false, "place" });
     if (!hyper_one_projection(h)) add_projection(b, g, stack, word);
     if (h->net == HYPER_STACK) add_heads(b, &m->module[place[0].module], at, word);
     for (at.place = 0; h->net != HYPER_STACK && at.place < places; at.place++)
@@ -467,14 +474,15 @@ static void plan_stack(struct build *b, int g, int stack) {
 
 static void plan_generator(struct build *b, int g) {
     const struct hyper *h = &b->p->method.hyper[g];
-    const struct plan_tensor at = outside(g, STACK_ENCODER);
     const char *name = network_names[g];
     char all[16];
     snprintf(all, sizeof all, "%s.all", name);
     b->p->made_from[g] = first_layer(&b->p->method, g, b->a);
-    if (h->task) hyper_add(b, at, SLOT_HYPER_TASK, b->p->tasks, h->task, false, "%s.task", name);
-    if (h->prototype)
-        hyper_add(b, at, SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "%s.prototype", name);
+    const struct hyper_part parts[] = {
+        { SLOT_HYPER_TASK, b->p->tasks, h->task, false, "task" },
+        { SLOT_HYPER_PROTOTYPE, b->p->tasks, h->prototype, false, "prototype" },
+    };
+    for (int i = 0; i < 2; i++) hyper_add(b, outside(g, STACK_ENCODER), name, &parts[i]);
     if (hyper_one_projection(h)) add_projection(b, g, STACK_ENCODER, all);
     for (int stack = STACK_ENCODER; stack <= STACK_DECODER; stack++) plan_stack(b, g, stack);
 }

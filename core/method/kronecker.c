@@ -38,7 +38,7 @@ void kronecker_plan(struct build *b, int module, const struct span *s) {
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
-            if (!x->shape(m, b->a, &shape)) continue;
+            if (!function_slot_shape(x, m, b->a, &shape)) continue;
             if (x->slot == SLOT_DOWN_W || x->slot == SLOT_UP_W)
                 kronecker_map(b, module, s, i, x->slot, shape.rows, shape.cols);
             else build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);

@@ -66,21 +66,15 @@ const char *masked_fault(const struct method *m, int *module) {
 static void masked_add(struct build *b, int module, const struct tensor_info *t, int tensor, enum slot slot,
                        int64_t rows, int64_t cols) {
     static const char *const names[] = { "w", "alpha", "group", "values", "places" };
-    struct plan_tensor x = { .kind = PLAN_OWN,
-                             .module = module,
-                             .stack = t->stack,
-                             .site = t->sublayer,
-                             .layer = t->layer,
-                             .tensor = tensor,
-                             .blocks = 1,
-                             .rows = rows,
-                             .cols = cols,
-                             .kept = true,
-                             .role = (int)slot };
+    struct plan_tensor x = build_part(PLAN_OWN, slot, rows, cols);
+    x.module = module;
+    x.stack = t->stack;
+    x.site = t->sublayer;
+    x.layer = t->layer;
+    x.tensor = tensor;
     x.decays = slot == SLOT_MASK_W && !t->vector;
     x.fixed = x.frozen = slot == SLOT_MASK_PLACES;
-    snprintf(x.name, sizeof x.name, "%s.%s", t->name, names[slot - SLOT_MASK_W]);
-    build_network(b, &x);
+    build_network(b, x, "%s.%s", t->name, names[slot - SLOT_MASK_W]);
 }
 
 static void masked_add_made(struct build *b, int module, const struct tensor_info *t, int tensor) {

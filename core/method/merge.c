@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/engine/blas.h"
 #include "core/method/attach.h"
 #include "core/method/functions.h"
 #include "core/method/hyper.h"
@@ -22,7 +23,7 @@ bool attach_can_merge(const struct plan *p, const char **why) {
     for (int i = 0; i < p->method.count; i++) {
         const struct module *m = &p->method.module[i];
         const struct function *f = function_of(m);
-        const char *reason = f->unmergeable ? f->unmergeable(p, m) : NULL;
+        const char *reason = f->unmergeable ? f->unmergeable(p, m) : f->unmerged;
         if (!reason && hyper_makes_rows(&p->method, i))
             reason = "each row has its own values, made when it is read: no weight holds them";
         if (!reason && one_each(p, m))
@@ -56,6 +57,37 @@ const real *merge_values(const struct merge *x, const struct merge_at *at, enum 
 
 int merge_tensor(const struct merge *x, const struct merge_at *at, enum tensor_role role) {
     return arch_find(x->m->tensor, x->m->tensors, role, at->stack, at->site, at->layer);
+}
+
+double merge_scale(const struct merge *x, const struct merge_at *at) {
+    const struct module *m = &x->p->method.module[at->module];
+    const real *learned = merge_values(x, at, SLOT_SCALE);
+    return m->comp == COMP_SCALED ? m->scale : learned ? (double)*learned : 1;
+}
+
+const char *merge_of_maps(const struct plan *p, const struct module *m) {
+    (void)p;
+    return module_is_map(m) ? NULL : "a change over more than one map has no single weight to be folded into";
+}
+
+int merge_low(struct merge *x, const struct merge_at *at, const struct merge_change *change, struct err *e) {
+    const struct module *m = &x->p->method.module[at->module];
+    int i = merge_tensor(x, at, tap_weight_role(m->write)), rank = m->size;
+    const struct tensor_info *t = &x->m->tensor[i];
+    real *w = merge_copy(x, i, e), *up = w ? mem_try((size_t)t->rows * (size_t)rank, sizeof *up) : NULL;
+    if (!up) return w ? err_set(e, ERR_SYSTEM, "no memory for a change of %s", t->name) : ERR_SYSTEM;
+    real *to = up;
+    const real *from = change->up;
+    for (int r = 0; r < t->rows; r++)
+        for (int c = 0; c < rank; c++, to++) {
+            *to = *from++;
+            if (change->outer) *to *= change->outer[r];
+            if (change->inner) *to *= change->inner[c];
+        }
+    blas_gemm(false, false, t->rows, t->cols, rank, (real)merge_scale(x, at), up, rank, change->down,
+              change->cols ? change->cols : t->cols, 1, w, t->cols);
+    free(up);
+    return 0;
 }
 
 static int merge_trained(struct merge *x, struct err *e) {

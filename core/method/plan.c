@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,19 +69,36 @@ static size_t build_count(struct build *b, int64_t rows, int64_t cols, size_t *s
     return n;
 }
 
-static struct plan_tensor *plan_add_tensor(struct build *b, struct plan_tensor t) {
+static size_t plan_add_tensor(struct build *b, struct plan_tensor t) {
     struct plan *p = b->p;
     GROW(p->tensor, b->room, p->tensors + 1);
     t.offset = p->trained;
     t.count = build_count(b, t.rows, t.cols, &p->trained);
-    p->tensor[p->tensors] = t;
-    return &p->tensor[p->tensors++];
+    p->tensor[p->tensors++] = t;
+    return t.count;
 }
 
 const struct function_slot *function_slot(const struct module *m, enum slot slot) {
     for (const struct function_slot *s = function_of(m)->slots; s && s->name; s++)
         if (s->slot == slot) return s;
     return NULL;
+}
+
+static int64_t dim_of(enum dim d, const struct module *m, const struct arch *a) {
+    switch (d) {
+    case DIM_ONE: return 1;
+    case DIM_SIZE: return m->size;
+    case DIM_READ: return tap_width(a, m->read);
+    case DIM_WRITE: return tap_width(a, m->write);
+    case DIM_VOCABULARY: return a->vocabulary;
+    }
+    BUG("dimension %d of a slot", d);
+}
+
+bool function_slot_shape(const struct function_slot *s, const struct module *m, const struct arch *a,
+                         struct slot_shape *out) {
+    *out = (struct slot_shape){ dim_of(s->rows, m, a), dim_of(s->cols, m, a), false };
+    return !s->fit || s->fit(m, a, out);
 }
 
 /* Of slots that are no function's. */
@@ -115,7 +133,7 @@ static const char *slot_name(const struct module *m, enum slot slot) {
 
 static bool slot_is_vector(const struct module *m, enum slot slot) {
     const struct function_slot *own = function_slot(m, slot);
-    return own ? own->vector : network_slot_is_vector(slot);
+    return own ? own->rows == DIM_ONE : network_slot_is_vector(slot);
 }
 
 void build_own(struct build *b, int module, const struct span *s, int layer, enum slot slot, int blocks,
@@ -126,19 +144,28 @@ void build_own(struct build *b, int module, const struct span *s, int layer, enu
                             .layer = layer, .tensor = -1, .blocks = blocks, .rows = blocks * rows,
                             .cols = cols, .kept = !in_training, .decays = !slot_is_vector(m, slot),
                             .role = (int)slot };
-    snprintf(t.name, sizeof t.name, "%s.%s", b->place, slot_name(m, slot));
-    plan_add_tensor(b, t);
+    build_network(b, t, "%s.%s", b->place, slot_name(m, slot));
+}
+
+struct plan_tensor build_part(enum plan_kind kind, enum slot slot, int64_t rows, int64_t cols) {
+    return (struct plan_tensor){ .kind = kind, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
+                                 .blocks = 1, .rows = rows, .cols = cols, .kept = true, .decays = rows > 1,
+                                 .role = (int)slot };
+}
+
+size_t build_network(struct build *b, struct plan_tensor t, const char *name, ...) {
+    va_list args;
+    va_start(args, name);
+    vsnprintf(t.name, sizeof t.name, name, args);
+    va_end(args);
+    return plan_add_tensor(b, t);
 }
 
 void build_retriever(struct build *b, enum slot slot, int64_t rows, int64_t cols) {
-    struct plan_tensor t = { .kind = PLAN_NETWORK, .module = -1, .site = SUB_EMBED, .layer = -1, .tensor = -1,
-                            .blocks = 1, .rows = rows, .cols = cols, .kept = true,
-                            .decays = !network_slot_is_vector(slot), .role = (int)slot };
-    snprintf(t.name, sizeof t.name, "retriever.%s", network_slot_name(slot));
-    plan_add_tensor(b, t);
+    struct plan_tensor t = build_part(PLAN_NETWORK, slot, rows, cols);
+    t.decays = !network_slot_is_vector(slot);
+    build_network(b, t, "retriever.%s", network_slot_name(slot));
 }
-
-void build_network(struct build *b, const struct plan_tensor *t) { plan_add_tensor(b, *t); }
 
 static struct plan_made made_of(const struct build *b, int module, const struct span *s, int layer,
                                 enum slot slot, int blocks, int64_t rows, int64_t cols) {
@@ -191,7 +218,7 @@ void build_slots(struct build *b, int module, const struct span *s, int layer, i
     struct slot_shape shape;
     build_place(b, module, s, layer);
     for (const struct function_slot *x = function_of(m)->slots; x->name; x++)
-        if (x->shape(m, b->a, &shape))
+        if (function_slot_shape(x, m, b->a, &shape))
             build_own(b, module, s, layer, x->slot, shape.one ? 1 : blocks, shape.rows, shape.cols);
     build_composition(b, module, s, layer, blocks);
 }
@@ -246,18 +273,16 @@ static void plan_add_head(struct build *b, int task, const struct tensor_info *l
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (!parts[i].there) continue;
-        struct plan_tensor t = { .kind = PLAN_HEAD, .module = -1, .site = SUB_EMBED,
-                                .layer = -1, .tensor = -1, .task = task, .blocks = 1,
-                                .rows = parts[i].rows, .cols = parts[i].cols, .kept = true,
-                                .role = (int)parts[i].slot, .cannot_move = !moves };
+        struct plan_tensor t = build_part(PLAN_HEAD, parts[i].slot, parts[i].rows, parts[i].cols);
+        t.task = task;
+        t.cannot_move = !moves;
         t.decays = moves && (parts[i].slot == SLOT_HEAD_W || parts[i].slot == SLOT_POOLER_W);
         if (!own && (parts[i].slot == SLOT_POOLER_W || parts[i].slot == SLOT_POOLER_B))
             t.tensor = arch_find(list, n,
                                  parts[i].slot == SLOT_POOLER_W ? ROLE_POOLER_W : ROLE_POOLER_B,
                                  STACK_ENCODER, SUB_EMBED, -1);
-        snprintf(t.name, sizeof t.name, "%s%s%s", several ? b->p->task[task] : "", several ? "/" : "",
-                 parts[i].name);
-        b->p->head += plan_add_tensor(b, t)->count;
+        b->p->head += build_network(b, t, "%s%s%s", several ? b->p->task[task] : "", several ? "/" : "",
+                                    parts[i].name);
     }
 }
 

@@ -57,26 +57,14 @@ void projection_plan(struct build *b) {
         in = reads > in ? reads : in;
         out = writes > out ? writes : out;
     }
-    struct plan_tensor t = { .kind = PLAN_NETWORK,
-                             .module = -1,
-                             .site = SUB_EMBED,
-                             .layer = -1,
-                             .tensor = -1,
-                             .blocks = 1,
-                             .kept = true,
-                             .fixed = true,
-                             .frozen = true,
-                             .cannot_move = true };
-    snprintf(t.name, sizeof t.name, "projection.A");
-    t.role = SLOT_PROJECTION_A;
-    t.rows = any->size;
-    t.cols = in;
-    build_network(b, &t);
-    snprintf(t.name, sizeof t.name, "projection.B");
-    t.role = SLOT_PROJECTION_B;
-    t.rows = out;
-    t.cols = any->size;
-    build_network(b, &t);
+    const struct plan_tensor parts[] = { build_part(PLAN_NETWORK, SLOT_PROJECTION_A, any->size, in),
+                                         build_part(PLAN_NETWORK, SLOT_PROJECTION_B, out, any->size) };
+    for (int i = 0; i < 2; i++) {
+        struct plan_tensor t = parts[i];
+        t.fixed = t.frozen = t.cannot_move = true;
+        t.decays = false;
+        build_network(b, t, "projection.%c", "AB"[i]);
+    }
 }
 
 /* U(-√(6/columns), √(6/columns)), A's numbers before B's. */

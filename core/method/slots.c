@@ -64,6 +64,15 @@ bool module_covers(const struct module *m, const struct arch *a, int stack, int 
     return false;
 }
 
+bool modules_meet(const struct module *x, const struct module *y, const struct arch *a) {
+    struct span s[SPANS];
+    int n = module_spans(x, a, s);
+    for (int i = 0; i < n; i++)
+        for (int layer = s[i].first; layer < s[i].end; layer++)
+            if (module_covers(y, a, s[i].stack, s[i].site, layer)) return true;
+    return false;
+}
+
 enum tap gate_reads(const struct module *m) { return function_of(m)->form == FORM_KEYS ? TAP_A_IN : m->read; }
 
 bool module_is_map(const struct module *m) {

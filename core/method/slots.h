@@ -126,6 +126,8 @@ enum { SPANS = 3 }; /* a module's: encoder self, decoder self, decoder cross */
  * Of existing tensors only where a tap is the target. */
 int module_spans(const struct module *m, const struct arch *a, struct span out[SPANS]);
 bool module_covers(const struct module *m, const struct arch *a, int stack, int site, int layer);
+/* Whether two modules share a layer of a sublayer. */
+bool modules_meet(const struct module *x, const struct module *y, const struct arch *a);
 int arch_layers(const struct arch *a, int stack);
 /* Whether a module of existing tensors takes this one. */
 bool module_selects(const struct module *m, const struct arch *a, const struct tensor_info *t);

@@ -83,7 +83,7 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
     for (int i = s->first; i < s->end; i++) {
         build_place(b, module, s, i);
         for (const struct function_slot *x = function_of(m)->slots; x->name; x++) {
-            if (!x->shape(m, b->a, &shape)) continue;
+            if (!function_slot_shape(x, m, b->a, &shape)) continue;
             if (shape.one) build_own(b, module, s, i, x->slot, 1, shape.rows, shape.cols);
             else if (hyper_makes_rows(&b->p->method, module))
                 build_by_row(b, module, s, i, x->slot, shape.rows, shape.cols);

@@ -21,21 +21,10 @@ void words_plan(struct build *b) {
         { "vocabulary.bias", SLOT_WORDS_BIAS, 1, b->a->vocabulary },
     };
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
-        struct plan_tensor t = { .kind = PLAN_HEAD,
-                                 .module = -1,
-                                 .site = SUB_EMBED,
-                                 .layer = -1,
-                                 .tensor = -1,
-                                 .blocks = 1,
-                                 .rows = parts[i].rows,
-                                 .cols = parts[i].cols,
-                                 .kept = true,
-                                 .decays = moves && parts[i].slot == SLOT_WORDS_W,
-                                 .role = (int)parts[i].slot,
-                                 .cannot_move = !moves };
-        snprintf(t.name, sizeof t.name, "head.words.%s", parts[i].name);
-        build_network(b, &t);
-        b->p->head += (size_t)t.rows * (size_t)t.cols;
+        struct plan_tensor t = build_part(PLAN_HEAD, parts[i].slot, parts[i].rows, parts[i].cols);
+        t.decays = moves && parts[i].slot == SLOT_WORDS_W;
+        t.cannot_move = !moves;
+        b->p->head += build_network(b, t, "head.words.%s", parts[i].name);
     }
 }
 

@@ -6,13 +6,8 @@
 #include "core/method/count.h"
 #include "core/method/fn.h"
 
-static bool shape(const struct module *m, const struct arch *a, struct slot_shape *out) {
-    *out = (struct slot_shape){tap_width(a, m->write), tap_width(a, m->read), false};
-    return true;
-}
-
 static const struct function_slot slots[] = {
-    {SLOT_OWN, "M", false, START_DRAWN, shape},
+    { SLOT_OWN, "M", START_DRAWN, .rows = DIM_WRITE, .cols = DIM_READ },
     {0},
 };
 
@@ -39,12 +34,6 @@ static void formula(const struct module *m, const struct formula_words *w, char 
     snprintf(out, 160, "Δh%s = %s(%s M)", w->sub, method_act_name(m->act), w->x);
 }
 
-static const char *unmergeable(const struct plan *p, const struct module *m) {
-    (void)p;
-    (void)m;
-    return "a dense map bends its input: no weight of the model does the same";
-}
-
 const struct function function_dense = {
     .name = "dense",
     .title = "dense",
@@ -58,5 +47,5 @@ const struct function function_dense = {
     .check = check,
     .terms = terms,
     .formula = formula,
-    .unmergeable = unmergeable,
+    .unmerged = "a dense map bends its input: no weight of the model does the same",
 };
