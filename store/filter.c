@@ -162,7 +162,8 @@ static int key_like(sqlite3 *db, const char *name, struct metric_name *m, struct
 static const char *const option_members[][2] = {
     { "decay", "weight_decay" }, { "kind", "regression" },  { "train", "train_file" },
     { "dev", "dev_file" },       { "text", "text_column" }, { "text_b", "text_b_column" },
-    { "label", "label_column" },
+    { "label", "label_column" }, { "optimizer", "optimiser" }, { "max_length", "max_len" },
+    { "eval_steps", "eval_every" }, { "gradient_accumulation_steps", "accumulate" }, { "unlabeled", "no_gold" },
 };
 
 /* A member of the config is compared as what it is in the newest runs. */
@@ -214,6 +215,19 @@ static void filter_add_names(struct name_list *n, sqlite3 *db, const char *sql) 
     sqlite3_finalize(st);
 }
 
+/* Replaces the name of a member ("max-len") by that of its option ("max-length"). */
+static void option_of_member(char **name) {
+    for (size_t i = 1; i < COUNT_OF(option_members); i++) { /* the first is an alias */
+        size_t n = 0;
+        const char *member = option_members[i][1];
+        while (member[n] && ((*name)[n] == member[n] || (member[n] == '_' && (*name)[n] == '-'))) n++;
+        if (member[n] || (*name)[n]) continue;
+        xreplace(name, option_members[i][0]);
+        for (char *at = *name; *at; at++) *at = *at == '_' ? '-' : *at;
+        return;
+    }
+}
+
 static int unknown_name(sqlite3 *db, const char *term, const char *name, struct err *e) {
     struct name_list n = { 0 };
     struct buf columns = BUF_INIT;
@@ -223,15 +237,17 @@ static int unknown_name(sqlite3 *db, const char *term, const char *name, struct 
         buf_printf(&columns, "%s%s", i ? ", " : "", fields[i].name);
     }
     filter_add_names(&n, db, "SELECT metric FROM key");
+    size_t first = n.count;
     filter_add_names(&n, db, "SELECT replace(j.key, '_', '-') FROM run r, json_each(r.config) j"
                       " WHERE r.id = (SELECT max(id) FROM run WHERE json_valid(config))");
+    for (size_t i = first; i < n.count; i++) option_of_member(&n.name[i]);
     const char *near = text_nearest(name, (const char *const *)n.name, n.count);
     int rc = near ? err_set(e, ERR_USAGE,
                             "\"%s\": there is no column, option or metric \"%s\"; near is \"%s\"",
                             term, name, near)
                   : err_set(e, ERR_USAGE,
                             "\"%s\": there is no column, option or metric \"%s\"; columns are %s; "
-                            "options are those of training (lr, batch, max-len, ...)",
+                            "options are those of training (lr, batch, max-length, ...)",
                             term, name, buf_text(&columns));
     while (n.count) free(n.name[--n.count]);
     free(n.name);

@@ -72,14 +72,12 @@ static int check_column(const char *by, const char *column, struct err *e) {
     if (place_in(run_columns, COUNT_OF(run_columns), column) >= 0 ||
         place_in(module_columns, COUNT_OF(module_columns), column) >= 0)
         return 0;
-    const char *option = config_option_name(column);
-    return option && !strcmp(option, column) ? 0
-                                             : err_set(e, ERR_USAGE,
-                                                       "--by %s: \"%s\" is no column: method, task, model, "
-                                                       "preset, regime, tags, of a method's modules fn, act, "
-                                                       "read, write, insertion, comp, source, heads, init, "
-                                                       "target, layers, size, mid, scale, or an option (lr)",
-                                                       by, column);
+    if (config_option_name(column)) return 0;
+    return err_set(e, ERR_USAGE,
+                   "--by %s: unknown column \"%s\"; use method, task, model, preset, regime, tags; fn, act, "
+                   "read, write, insertion, comp, source, heads, init, target, layers, size, mid or scale of a "
+                   "method's modules; or an option (lr)",
+                   by, column);
 }
 
 /* Adds the columns as axes. */
@@ -88,9 +86,10 @@ static int grouping_add_axes(struct side_by_side *c, const char *by, struct err 
     int rc = 0;
     while (!rc && (part = text_item(&rest))) {
         rc = check_column(by, part, e);
+        const char *option = config_option_name(part), *axis = option ? option : part;
         for (int k = 0; k < c->axes && !rc; k++)
-            if (!strcmp(c->axis[k], part)) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);
-        if (!rc) comparison_axis(c, part, false);
+            if (!strcmp(c->axis[k], axis)) rc = err_set(e, ERR_USAGE, "--by %s: %s stands twice", by, part);
+        if (!rc) comparison_axis(c, axis, false);
     }
     free(copy);
     return rc;

@@ -65,7 +65,7 @@ int halving_prepare(struct sweep_plan *p, int cell, const struct run_config *c, 
         return err_set(e, ERR_USAGE, "--halving compares cells by their dev rows, and this run has none");
     if (c->eval_every < 1)
         return err_set(e, ERR_USAGE,
-                       "--halving compares cells after 1/9 and 1/3 of their %lld steps: say --eval-every N, "
+                       "--halving compares cells after 1/9 and 1/3 of their %lld steps: say --eval-steps N, "
                        "at most %lld",
                        (long long)c->steps, (long long)((c->steps + 8) / 9));
     int64_t first = rung_step(c->steps, c->eval_every, 9), second = rung_step(c->steps, c->eval_every, 3);
@@ -73,7 +73,7 @@ int halving_prepare(struct sweep_plan *p, int cell, const struct run_config *c, 
         return err_set(
             e, ERR_USAGE,
             "--halving: evaluations every %d of %lld steps are too few for rungs at 1/9 and 1/3 of them%s",
-            c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; give a smaller --eval-every");
+            c->eval_every, (long long)c->steps, c->steps < 9 ? "" : "; give a smaller --eval-steps");
     char *compared = compared_by(c);
     int kind = find_kind(p, compared);
     struct sweep_rungs *r = p->entry[cell].rungs = make_rungs(p);

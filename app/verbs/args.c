@@ -33,7 +33,7 @@ static const struct option_spec COMMON[] = {
  * here. */
 static const struct option_spec SHARED[] = {
     { "model", "DIR|NAME", "model folder or name (default " DEFAULT_MODEL ", else " OWN_MODEL ")",
-      GROUP_METHOD, AT(model) },
+      GROUP_METHOD, AT(model), ALIASES_OF_RUN },
     { "run", NULL, NULL, GROUP_METHOD, AT(run) },
     { "method", NULL, NULL, GROUP_METHOD, AT(method) },
     { "regime", "TEXT", "how it is learned, where that counts: meta", GROUP_METHOD, AT(regime) },
@@ -48,7 +48,7 @@ static const struct option_spec SHARED[] = {
     { "source", "COLUMN", "the source text's column, of texts to texts", GROUP_DATA, AT(source) },
     { "target", "COLUMN", "the target text's column", GROUP_DATA, AT(target) },
     { "positive", "NAME", "the class that F1 is of", GROUP_DATA, AT(positive) },
-    { "no-gold", "LABEL", "the label of rows without one", GROUP_DATA, AT(no_gold) },
+    { "unlabeled", "LABEL", "label that marks unlabeled examples", GROUP_DATA, AT(no_gold), ALIASES_OF_RUN },
     { "delimiter", "CHAR|tab", "what stands between a table's columns (default: by the file's name)",
       GROUP_DATA, AT(delimiter) },
     { "file", NULL, NULL, GROUP_DATA, AT(file) },
@@ -56,8 +56,8 @@ static const struct option_spec SHARED[] = {
     { "split", "dev|train|NAME", "dev (default), train, or a dev split's name", GROUP_DATA, AT(split) },
     { "unseen", "NAME|FOLDER,\u2026", "and rows of tasks that a run of several tasks was not trained on",
       GROUP_DATA, AT(unseen) },
-    { "metric", NULL, NULL, GROUP_EVALUATION, AT(metric) },
-    { "name", "TEXT", "what the run is called (petri name)", GROUP_OUTPUT, AT(name) },
+    { "metric", NULL, NULL, GROUP_EVALUATION, AT(metric), ALIASES_OF_RUN },
+    { "name", "TEXT", "name of the run (petri name)", GROUP_OUTPUT, AT(name), ALIASES("run-name") },
     { "note", "TEXT", "kept with the run", GROUP_OUTPUT, AT(note) },
     { "cell", "TEXT",
       "the cell and seed of an experiment that the run is trained for (set by petri replicate)", GROUP_OUTPUT,
@@ -101,35 +101,37 @@ static const struct option_spec SHARED[] = {
     { "pool", "cls|mean", "first token, or mean over all", GROUP_METHOD, AT(pool), FILLS_WORD,
       .usual = OVER_MEAN },
     { "seed", "N", "of the draw", GROUP_DATA, AT(seed), FILLS_INTEGER, 0, OPTION_MOST, 1 },
-    { "max-len", "N", "tokens a row", GROUP_DATA, AT(max_len), FILLS_INTEGER, 2, OPTION_MOST },
+    { "max-length", "N", "maximum sequence length in tokens", GROUP_DATA, AT(max_len), FILLS_INTEGER, 2,
+      OPTION_MOST, ALIASES_OF_RUN },
     { "tasks", "N", "of a run of so many tasks", GROUP_TASKS, AT(tasks), FILLS_INTEGER, 1, RUN_TASKS, 1 },
     { NULL },
 };
 
+const char *const args_aliases_of_run[] = { NULL };
+
 static const struct option_spec *find_in(const struct option_spec *list, const char *name) {
     for (; list->name; list++)
-        if (!strcmp(list->name, name)) return list;
+        if (option_spelling(list->name, list->aliases, name)) return list;
     return NULL;
 }
 
-static const struct option_spec *args_find_option(const struct verb *v, const char *name) {
+const struct option_spec *args_find_option(const struct verb *v, const char *name) {
     const struct option_spec *o = v->options ? find_in(v->options, name) : NULL;
-    const char *usual = o ? NULL : config_option_name(name); /* an option of a run has several spellings */
-    if (usual && v->options) o = find_in(v->options, usual);
-    return o && (!usual || o->fills == FILLS_CONFIG) ? o : find_in(COMMON, name);
+    return o ? o : find_in(COMMON, name);
 }
 
 static int args_unknown_option(const struct verb *v, const char *name, struct err *e) {
-    const char *names[ARGS_OPTIONS];
+    const char *names[256];
     size_t n = 0;
-    for (const struct option_spec *o = v->options; o && o->name && n < ARGS_OPTIONS; o++)
-        names[n++] = o->name;
-    for (const struct option_spec *o = COMMON; o->name && n < ARGS_OPTIONS; o++) names[n++] = o->name;
+    for (const struct option_spec *o = v->options; o && o->name; o++)
+        option_add_names(o->name, o->aliases, names, COUNT_OF(names), &n);
+    for (const struct option_spec *o = COMMON; o->name; o++)
+        option_add_names(o->name, NULL, names, COUNT_OF(names), &n);
     const char *near = text_nearest(name, names, n);
     const char *space = *v->name ? " " : "";
     if (near)
         return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; did you mean --%s?", space, v->name,
-                       name, near);
+                       name, args_find_option(v, near)->name);
     return err_set(e, ERR_USAGE, "petri%s%s has no option --%s; petri%s%s --help lists them", space,
                    v->name, name, space, v->name);
 }
@@ -233,6 +235,26 @@ static int fill(struct args *a, const struct option_spec *o, const char *value, 
     return 0;
 }
 
+/* Names by which transformers and mlx-lm count micro-batches, which are the whole batch or step without
+ * gradient accumulation only. */
+static int args_check_micro_batches(const struct args *a, struct err *e) {
+    static const char *const of_micro[][2] = {
+        { "per-device-train-batch-size", "batch" }, { "batch-size", "batch" }, { "iters", "steps" }
+    };
+    for (int k = 0; k < a->given; k++) {
+        bool several = !strcmp(a->option[k].spec->name, "gradient-accumulation-steps") &&
+                       strcmp(a->option[k].value, "1");
+        for (int i = 0; i < a->given && several; i++)
+            for (size_t at = 0; at < COUNT_OF(of_micro); at++)
+                if (!strcmp(a->option[i].name, of_micro[at][0]))
+                    return err_set(e, ERR_USAGE,
+                                   "--%s: ambiguous with --%s; use --%s, which counts whole batches of all "
+                                   "micro-batches",
+                                   a->option[i].name, a->option[k].name, of_micro[at][1]);
+    }
+    return 0;
+}
+
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e) {
     *a = (struct args){ .verb = v, .positional = room };
@@ -272,10 +294,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
                                    name);
         if (!rc && a->given == ARGS_OPTIONS) rc = err_set(e, ERR_USAGE, "too many options");
         if (!rc) rc = fill(a, o, value, e);
-        const char *spelling = o ? o->name : NULL, *of;
-        for (int k = 0;
-             o && strcmp(o->name, name) && (spelling = config_spelling_at(k, &of)) && strcmp(spelling, name);)
-            k++;
+        const char *spelling = o ? option_spelling(o->name, o->aliases, name) : NULL;
         free(name);
         if (rc) return rc;
         a->option[a->given].spec = o;
@@ -283,6 +302,7 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
         a->option[a->given++].value = value;
     }
     if (a->help) return 0;
+    if (args_check_micro_batches(a, e)) return e->code;
     if (a->csv + a->markdown + a->json > 1)
         return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
@@ -344,6 +364,7 @@ static void add_row(struct growing *g, struct option_spec o) {
     if (o.fills == FILLS_SHARED) o.fills = o.value ? FILLS_TEXT : FILLS_FLAG;
     char *usual = usual_of(&o, g->usual);
     const struct option *run = o.fills == FILLS_CONFIG ? option_find(o.name) : NULL;
+    if (run || o.aliases == args_aliases_of_run) o.aliases = option_find(o.name)->aliases;
     if (run && !o.value) o.value = run->values;
     if (run && !o.help) o.help = run->help;
     if (run && !o.group) o.group = run->group;

@@ -47,7 +47,11 @@ struct option_spec {
     double usual; /* the member's value when it is not given; in the help where it is one that may be given */
     int first;    /* value of the first word */
     bool above;   /* low itself is excluded */
+    const char *const *aliases; /* as in struct option; ALIASES_OF_RUN: those of the run's option of this name */
 };
+#define ALIASES(...) .aliases = (const char *const[]) { __VA_ARGS__, NULL }
+extern const char *const args_aliases_of_run[];
+#define ALIASES_OF_RUN .aliases = args_aliases_of_run
 struct verb {
     const char *name;
     const char *synopsis; /* what follows the name: "RUN --text TEXT | --file FILE" */
@@ -75,7 +79,7 @@ struct args {
     int given;
     struct {
         const struct option_spec *spec;
-        const char *name;  /* in the spelling that was given */
+        const char *name;  /* the name or alias that was given */
         const char *value; /* "" for a flag */
     } option[ARGS_OPTIONS];
 
@@ -194,6 +198,8 @@ struct args {
 
 /* Where the verb is in argv: the first word that is no option nor an option's value; -1: none. */
 int args_verb_at(int argc, char *const *argv);
+/* Returns the verb's option, or one that every verb has, with this name or alias; NULL for none. */
+const struct option_spec *args_find_option(const struct verb *v, const char *name);
 /* Fills *a from argv without the verb.  ERR_USAGE names the option and the nearest known one, or what its
  * value must be. An option given twice is refused, but where it may be given again and again. */
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,

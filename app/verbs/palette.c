@@ -321,14 +321,6 @@ static void offer_settings(struct ui *ui, const char *name) {
         ui, &(struct option_spec){ .name = name, .value = setting_values(k), .help = setting_help(k) });
 }
 
-static const struct option_spec *palette_option(const struct verb *v, const char *word) {
-    const struct option_spec *lists[] = { v->options, args_common() };
-    for (size_t i = 0; i < COUNT_OF(lists); i++)
-        for (const struct option_spec *o = lists[i]; o && o->name; o++)
-            if (!strcmp(o->name, word)) return o;
-    return NULL;
-}
-
 /* What the screens' own commands of these names take besides. */
 static unsigned own_kinds(const char *word) {
     if (!strcmp(word, "models")) return VALUE_MODEL | VALUE_FILE;
@@ -407,7 +399,7 @@ static void palette_words(void *self, struct ui *ui, const char *line) {
     size_t done = behind ? n : n ? n - 1 : 0;
     const struct verb *v = done ? verb_find(word[0]) : NULL;
     const char *before = done > 1 ? word[done - 1] : "";
-    const struct option_spec *o = v && text_starts(before, "--") ? palette_option(v, before + 2) : NULL;
+    const struct option_spec *o = v && text_starts(before, "--") ? args_find_option(v, before + 2) : NULL;
     if (done && !strcmp(word[0], "set")) offer_settings(ui, done > 1 ? word[1] : NULL);
     else if (!done) offer_verbs(ui);
     else if (o && o->value) offer_value_of(ui, o);

@@ -17,7 +17,7 @@ enum { RATE_FAR = 30,      /* times a method's own rate, or below it */
        SPIKE_BEFORE = 20 };
 
 static double usual_rate(const struct why_run *r) {
-    bool adam = r->config.optimiser == OPTIMISER_ADAMW;
+    bool adam = r->config.optimizer == OPTIMIZER_ADAMW;
     return adam && !config_is_meta(&r->config) ? config_default_lr(&r->config.method, NULL) : 0;
 }
 

@@ -145,7 +145,7 @@ static int mark_is_unclear(const struct import *m, const struct distinct *x, int
     }
     err_set(e, ERR_INPUT,
             "%s: %zu row%s the label %s%s%s: it may be a class or mark unlabeled rows; use --kind classes to "
-            "take %s as a class, --no-gold %s to leave these rows out",
+            "take %s as a class, --unlabeled %s to leave these rows out",
             m->d->path, at.rows, at.rows == 1 ? " has" : "s have", s, buf_text(&others), buf_text(&lines), s,
             s);
     buf_release(&lines);
@@ -169,7 +169,7 @@ static int find_mark(struct import *m, const struct distinct *x, const char *mar
     return 0;
 }
 
-/* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --no-gold's, else -1 or -
+/* Sets m->none to the label that marks unlabeled rows, or leaves it NULL: --unlabeled's, else -1 or -
  * (find_mark). */
 static int find_none(struct import *m, const struct distinct *x, struct err *e) {
     const struct dataset_options *o = m->o;
@@ -208,13 +208,13 @@ static int odd_cell(const struct import *m, size_t row, const char *more, struct
                 m->d->path, m->d->row[row].line, buf_text(&shown));
     else if (m->o->no_gold)
         err_set(e, ERR_INPUT,
-                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s (--no-gold) "
+                "%s: line %zu: the %.60s\" is not a finite number%s; correct it, or write %s (--unlabeled) "
                 "where there is no score",
                 m->d->path, m->d->row[row].line, buf_text(&shown), more, m->o->no_gold);
     else
         err_set(
             e, ERR_INPUT,
-            "%s: line %zu: the %.60s\" is not a finite number%s; use --no-gold %.60s to treat such rows as "
+            "%s: line %zu: the %.60s\" is not a finite number%s; use --unlabeled %.60s to treat such rows as "
             "unlabeled, or --kind classes to treat every label as a class",
             m->d->path, m->d->row[row].line, buf_text(&shown), more, buf_text(&mark));
     buf_release(&shown);

@@ -1,4 +1,4 @@
-/* Loops over numbers: the vector maths of the ops and of the optimisers.
+/* Loops over numbers: the vector maths of the ops and of the optimizers.
  *
  * NaN and infinity go through every kernel, so that a run that diverges is seen.
  * One processor gives the same bits every time; an element's result does not depend

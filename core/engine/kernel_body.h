@@ -420,7 +420,7 @@ static void body_scale_shift(size_t n, real s, real shift, real *x) {
     for (size_t i = 0; i < n; i += LANES) put(x + i, n - i, fused(ALL(s), take(x + i, n - i), ALL(shift)));
 }
 
-/* ---- optimiser, dropout ---- */
+/* ---- optimizer, dropout ---- */
 
 static void body_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m,
                       real *v) {

@@ -1,4 +1,4 @@
-/* Optimisers over one flat block of parameters, the schedule of their rate, and the
+/* Optimizers over one flat block of parameters, the schedule of their rate, and the
  * clipping of gradients.
  *
  * A block has a gradient and two moments of the same length (the moments start as
@@ -15,7 +15,7 @@
 struct optim_group {
     size_t offset, count;        /* elements of the block */
     double lr_factor;            /* times the rate of the step */
-    double weight_decay_factor;  /* times the optimiser's weight decay; 0 for vectors */
+    double weight_decay_factor;  /* times the optimizer's weight decay; 0 for vectors */
 };
 
 /* AdamW (Loshchilov and Hutter 2019, algorithm 2): p loses lr·wd·p, then

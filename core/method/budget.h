@@ -16,7 +16,7 @@ const char *budget_fault(const struct method *m, int64_t steps);
  * budget's weight is added to grads. */
 double budget_orthogonality(const struct plan *p, const real *params, real *grads);
 
-/* After the optimiser's step: sensitivities |value · gradient|, smoothed into `mean`, and how they vary into
+/* After the optimizer's step: sensitivities |value · gradient|, smoothed into `mean`, and how they vary into
  * `spread` (both of p->trained values, zeros at first); then e is pruned where the schedule has it.  From
  * step steps - end on the choice is final, and kept in `mean` in the place of e. */
 void budget_step(const struct plan *p, int64_t step, int64_t steps, real *params, const real *grads,

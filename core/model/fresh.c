@@ -30,7 +30,7 @@ int fresh_check(const struct fresh *f, struct err *e) {
     if (f->heads < 1 || f->width % f->heads)
         return err_set(e, ERR_USAGE, "--heads %d: must divide the width, %d", f->heads, f->width);
     if (f->positions < LEAST_POSITIONS)
-        return err_set(e, ERR_USAGE, "--max-len %d: must be %d at least", f->positions, LEAST_POSITIONS);
+        return err_set(e, ERR_USAGE, "--max-length %d: must be %d at least", f->positions, LEAST_POSITIONS);
     return 0;
 }
 

@@ -62,7 +62,7 @@ int st_read_raw(const struct st_file *f, const struct st_tensor *t, void *out, s
 int st_data_sha256(const struct st_file *f, char out[65], struct err *e);
 
 /* Writes a file aside and renames it.  Tensors are stored in the order given as `type`: F32 from
- * real, F16 rounded from real (to the nearest, ties to even), F64 (optimiser state of the double build) and
+ * real, F16 rounded from real (to the nearest, ties to even), F64 (optimizer state of the double build) and
  * the types of integers as their bytes lie.  Nothing is rounded to BF16. */
 struct st_write {
     const char *name;

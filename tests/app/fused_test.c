@@ -80,7 +80,7 @@ static void adapters_of_runs_are_joined(void **state) {
     assert_non_null(strstr(page, "a = softmax_n((Q x + b_q)"));
     /* The others may go; the same is trained again from the copies, and goes on where it was stopped. */
     char *was = stage_out(0, "predict 3 --text 'good film' --json --db '%s'", own.db);
-    const char *more = "--steps 800 --eval-every 400 --lr 1e-3 --method "
+    const char *more = "--steps 800 --eval-steps 400 --lr 1e-3 --method "
                        "'adapter-pfeiffer(r=2,source=fusion,init=run(1)) + adapter-pfeiffer(r=3,s=2,source=fusion,init=run(2)) + fusion'";
     char *line = stage_line(&own, more);
     json_t *whole = stage_train(&own, 0, more);
@@ -319,7 +319,7 @@ static void draws_use_what_others_learned(void **state) {
     (void)state;
     struct stage own = two_adapters("drawn.db");
     char *task = stage_task(&own, "drawn", 0), *other = stage_task(&own, "again", 0), *list = xprintf("%s,%s", task, other);
-    free(stage_out(0, "fewshot --model '%s' --tasks '%s' --method 'fusion(runs=1|2)' --k 2 --draws 2 --steps 2 --max-len 16 --db '%s'",
+    free(stage_out(0, "fewshot --model '%s' --tasks '%s' --method 'fusion(runs=1|2)' --k 2 --draws 2 --steps 2 --max-length 16 --db '%s'",
                    own.model, list, own.db));
     json_t *run = stage_json("show 3 --json --db '%s'", own.db);
     assert_string_equal(stage_text(run, "state"), "finished");
@@ -332,7 +332,8 @@ static void draws_use_what_others_learned(void **state) {
     lose(&own, 2);
     free(stage_out(0, "predict 3 --task drawn --text 'a b' --db '%s'", own.db));
     stage_refused(2, "V75", "fewshot --model '%s' --tasks '%s' --method 'adapter-pfeiffer(source=fusion) + "
-                            "adapter-pfeiffer(source=fusion)' --k 2 --draws 2 --steps 2 --max-len 16 --db '%s'", own.model, list, own.db);
+                            "adapter-pfeiffer(source=fusion)' --k 2 --draws 2 --steps 2 --max-length 16 "
+                            "--db '%s'", own.model, list, own.db);
     free(task);
     free(other);
     free(list);

@@ -132,7 +132,7 @@ int bench_keys(const char *model, const char *task, int keys, struct bench_keys 
     if (!rc) rc = bench_keys_open(at.folder, model, task, &pid, &fd, e);
     if (!rc) rc = bench_keys_await(fd, "Enter", e);
     if (!rc) {
-        char *line = xprintf(":train --method lora --steps 1000000 --batch 8 --max-len 64 --model '%s' --task '%s'\r", model, task);
+        char *line = xprintf(":train --method lora --steps 1000000 --batch 8 --max-length 64 --model '%s' --task '%s'\r", model, task);
         bench_keys_type(fd, line);
         free(line);
         rc = bench_keys_await(fd, "tok/s", e);

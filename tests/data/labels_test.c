@@ -71,12 +71,12 @@ static void unclear_minus_one(void **state) {
     int rc = READ(&d, "t.tsv", "text\tlabel\na\t0\nb\t-1\nc\t1\nd\t-1\ne\t2\n", .need_gold = true);
     test_refused(rc, ERR_INPUT, &e, "2 rows have the label -1 next to 0, 1, 2 (lines 3, 5)");
     test_refused(rc, ERR_INPUT, &e, "--kind classes");
-    test_refused(rc, ERR_INPUT, &e, "--no-gold -1");
+    test_refused(rc, ERR_INPUT, &e, "--unlabeled -1");
     rc = READ(&d, "t.tsv", "text\tlabel\na\t-1\n", .need_gold = true);
     test_refused(rc, ERR_INPUT, &e, "1 row has the label -1 (line 2)");
     rc = READ(&d, "t.tsv", "text\tlabel\na\tentailment\nb\t-\nc\tneutral\nd\t-\n", .need_gold = true);
     test_refused(rc, ERR_INPUT, &e, "2 rows have the label - next to entailment, neutral (lines 3, 5)");
-    test_refused(rc, ERR_INPUT, &e, "--no-gold -");
+    test_refused(rc, ERR_INPUT, &e, "--unlabeled -");
 }
 
 /* What is read of labels where `odds` lines from 4 on have `odd` and the others are 0, step, 2 step, … */
@@ -107,7 +107,7 @@ static void an_odd_cell(void **state) {
         struct err e = ERR_INIT;
         char way[64], cell[128];
         snprintf(cell, sizeof cell, "line 4: the label \"%s\" is not a finite number, unlike 11 of the 12 labels", odd[i]);
-        snprintf(way, sizeof way, strcmp(odd[i], "?") ? "--no-gold %s " : "--no-gold '%s' ", odd[i]);
+        snprintf(way, sizeof way, strcmp(odd[i], "?") ? "--unlabeled %s " : "--unlabeled '%s' ", odd[i]);
         int rc = read_odd(&d, 0.25, odd[i], 1, (struct dataset_options){0}, &e);
         test_refused(rc, ERR_INPUT, &e, cell);
         test_refused(rc, ERR_INPUT, &e, way);
@@ -140,7 +140,7 @@ static void odd_cells_among_others(void **state) {
     test_ok(read_odd(&d, 0.25, "beta", 4, none, &e), &e);
     assert_int_equal(d.kind, DATA_CLASSES);
     dataset_release(&d);
-    test_refused(read_odd(&d, 0.25, "?", 1, marked, &e), ERR_INPUT, &e, "write NaN (--no-gold)");
+    test_refused(read_odd(&d, 0.25, "?", 1, marked, &e), ERR_INPUT, &e, "write NaN (--unlabeled)");
 }
 
 static void scores_without_gold(void **state) {
@@ -248,7 +248,7 @@ static void numbers_beyond_64_bits(void **state) {
     test_refused(READ(&d, "t.jsonl", "{\"text\":\"a\",\"label\":1e999}\n{\"text\":\"b\",\"label\":0.5}\n"
                                      "{\"text\":\"c\",\"label\":0.25}\n{\"text\":\"c\",\"label\":0.75}\n"
                                      "{\"text\":\"c\",\"label\":1.75}\n"),
-                 ERR_INPUT, &e, "--no-gold 1e999");
+                 ERR_INPUT, &e, "--unlabeled 1e999");
 }
 
 /* The header once more, as files that were joined have it, is left out and named; a text alone may be its column's name. */

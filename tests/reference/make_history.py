@@ -81,13 +81,13 @@ def main():
     write_models()
     write_task()
     bert, t5 = f"--model models/bert-tiny {TOY}", f"--model models/t5-tiny {TOY}"
-    petri(f"train {bert} --method lora(r=2) --lr 1e-2 --steps 30 --eval-every 10 --embed-every 15 --embed-rows 8")
-    cut_short(2, f"train {bert} --method lora(r=2) --lr 1e-3 --steps 3000 --eval-every 20", "stop")
-    cut_short(3, f"train {bert} --method bitfit --lr 1e-3 --steps 2000 --eval-every 20", "kill")
-    petri(f"train {bert} --method adapter-pfeiffer(r=4) --lr 1e-2 --epochs 2 --seeds 5,6 --optimiser sgd --momentum 0.9"
-          " --schedule cosine --warmup 3 --accumulate 2 --dropout 0 --clip 0.5 --eval-rows 6 --early-stop 3"
-          " --metric f1 --positive pos --max-len 12 --note moved")
-    petri(f"train {t5} --method lora(r=2) --lr 1e-2 --steps 20 --eval-every 10 --max-target 4 --samples 3 --beams 2")
+    petri(f"train {bert} --method lora(r=2) --lr 1e-2 --steps 30 --eval-steps 10 --embed-every 15 --embed-rows 8")
+    cut_short(2, f"train {bert} --method lora(r=2) --lr 1e-3 --steps 3000 --eval-steps 20", "stop")
+    cut_short(3, f"train {bert} --method bitfit --lr 1e-3 --steps 2000 --eval-steps 20", "kill")
+    petri(f"train {bert} --method adapter-pfeiffer(r=4) --lr 1e-2 --epochs 2 --seeds 5,6 --optimizer sgd --momentum 0.9"
+          " --schedule cosine --warmup 3 --gradient-accumulation-steps 2 --dropout 0 --clip 0.5 --eval-rows 6 --early-stop 3"
+          " --metric f1 --positive pos --max-length 12 --note moved")
+    petri(f"train {t5} --method lora(r=2) --lr 1e-2 --steps 20 --eval-steps 10 --max-target 4 --samples 3 --beams 2")
     petri(f"train {bert} --method head --steps 5")
     petri("trash 7")
     petri("embed --run 1 --rows 6")

@@ -262,7 +262,7 @@ static void options_are_columns(void **state) {
     static const struct { const char *filter, *ids;
     } cases[] = {
         { "lr=0.003", "1" },    { "lr=3e-3", "1" },       { "lr!=0.003", "2" },         { "lr<1e-3", "2" },
-        { "batch=8", "1" },     { "batch>=8", "2 1" },    { "max-len=64", "2" },        { "max_len=64", "2" },
+        { "batch=8", "1" },     { "batch>=8", "2 1" },    { "max-len=64", "2" },        { "max_len=64", "2" }, { "max-length=64", "2" },
         { "schedule=cosine", "2" }, { "schedule~lin", "1" }, { "decay=0.1", "2" },      { "note-x=", "3 2 1" },
         { "last.lr=0.0001", "1" },  { "stack=decoder", "3 2 1" }, { "site=self", "3 2 1" }, { "site=all", "" },
         { "site=cross site=ffn target=tap", "3 2 1" }, { "stack!=all", "" },  { "init=lora layers=2", "3 2 1" },
@@ -283,7 +283,7 @@ static void options_are_columns(void **state) {
     assert_true(list.run[0].lr == 0.0001);
     store_runs_release(&list);
     l = (struct store_list){ .filter = "max-lem=3" };
-    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is \"max-len\"");
+    test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "near is \"max-length\"");
     l.filter = "zzzzzzzz=3";
     test_refused(store_list(s, &l, &list, &e), ERR_USAGE, &e, "composition, source");
     close_it(s);

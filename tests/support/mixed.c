@@ -147,7 +147,7 @@ real *mixed_gradient(struct mixed *m, const struct run_config *c, double sigma) 
     struct checkpoint k;
     char *folder = test_folder(), *path = checkpoint_path(folder, true);
     config_copy(&one, c);
-    one.optimiser = OPTIMISER_SGD;
+    one.optimizer = OPTIMIZER_SGD;
     one.momentum = 0.9;
     one.clip = 0;
     one.lr = 1e-6;

@@ -27,7 +27,7 @@ static void json_round_trips(void **state) {
     set(&c, "epsilon", "1e-12");
     set(&c, "seed", "9000000000000000");
     set(&c, "schedule", "cosine");
-    set(&c, "optimiser", "sgd");
+    set(&c, "optimizer", "sgd");
     set(&c, "keep", "best");
     set(&c, "kind", "scores");
     set(&c, "steps", "123456789");
@@ -114,7 +114,7 @@ static void wrong_values_are_refused(void **state) {
         { "shards", "65", "1 … 64" },
         { "method", "", "is empty" },
         { "btach", "1", "did you mean --batch" },
-        { "model_sha256", "0", "no option" },
+        { "model_sha256", "0", "unknown option" },
     };
     struct run_config c;
     config_init(&c);

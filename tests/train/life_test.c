@@ -286,7 +286,7 @@ static void wrong_runs_are_refused(void **state) {
     test_refused(config_set(&c, "method", "lroa", &e), ERR_USAGE, &e, "lora");
     c.accumulate = 3;
     assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));
-    test_refused(e.code, ERR_USAGE, &e, "--accumulate");
+    test_refused(e.code, ERR_USAGE, &e, "--gradient-accumulation-steps");
     c.accumulate = 1;
     c.metric = xstrdup("pearson");
     assert_null(run_new(1, &c, ground.model, &ground.task, NULL, none, &e));

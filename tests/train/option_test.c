@@ -94,6 +94,61 @@ static void every_option_survives_the_command_line(void **state) {
     }
 }
 
+/* Sets the option by a name and by another, to the same value other than the default: the configs are equal. */
+static void same_by(const struct option *o, const char *alias) {
+    struct run_config moved, a, b;
+    config_init(&moved);
+    options_move_away(&moved, o);
+    char *value = option_print(&moved, o);
+    config_init(&a);
+    config_init(&b);
+    set(&a, o->name, o->kind == OPTION_FLAG ? "on" : value);
+    set(&b, alias, o->kind == OPTION_FLAG ? "on" : value);
+    options_same(&a, &b, alias, false);
+    assert_string_equal(config_option_name(alias), o->name);
+    free(value);
+    config_release(&moved);
+    config_release(&a);
+    config_release(&b);
+}
+
+static void every_alias_sets_its_option(void **state) {
+    (void)state;
+    static const char *const known[][2] = { /* renamed, and of TrainingArguments, peft and mlx-lm */
+        { "optimiser", "optimizer" }, { "max-len", "max-length" }, { "eval-every", "eval-steps" },
+        { "accumulate", "gradient-accumulation-steps" }, { "no-gold", "unlabeled" },
+        { "learning-rate", "lr" }, { "per-device-train-batch-size", "batch" }, { "num-train-epochs", "epochs" },
+        { "max-steps", "steps" }, { "warmup-steps", "warmup" }, { "warmup-ratio", "warmup" },
+        { "max-grad-norm", "clip" }, { "adam-beta1", "beta1" }, { "adam-beta2", "beta2" },
+        { "adam-epsilon", "epsilon" }, { "lr-scheduler-type", "schedule" }, { "optim", "optimizer" },
+        { "label-smoothing-factor", "smoothing" }, { "metric-for-best-model", "metric" },
+        { "early-stopping-patience", "early-stop" }, { "prompt-tuning-init-text", "prompt-text" },
+        { "base-model-name-or-path", "model" }, { "max-seq-length", "max-length" }, { "iters", "steps" },
+        { "batch-size", "batch" }, { "grad-accumulation-steps", "gradient-accumulation-steps" },
+        { "steps-per-eval", "eval-steps" }, { "weight-decay", "weight-decay" }, { "eval-steps", "eval-steps" },
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        assert_string_equal(config_option_name(known[i][0]), known[i][1]);
+    for (size_t i = 0; i < option_count(); i++) {
+        const struct option *o = option_at(i);
+        for (int k = 0; o->name && o->aliases && o->aliases[k]; k++) {
+            char underscored[64];
+            snprintf(underscored, sizeof underscored, "%s", o->aliases[k]);
+            for (char *at = underscored; *at; at++) *at = *at == '-' ? '_' : *at;
+            same_by(o, o->aliases[k]);
+            same_by(o, underscored);
+            for (size_t j = 0; j < option_count(); j++) /* no other option has it */
+                if (j != i && option_spelling(option_at(j)->name, option_at(j)->aliases, o->aliases[k]))
+                    fail_msg("--%s: %s and %s", o->aliases[k], o->name, option_at(j)->name);
+        }
+    }
+    struct run_config c;
+    struct err e = ERR_INIT;
+    config_init(&c);
+    test_refused(config_set(&c, "learning_rats", "1", &e), ERR_USAGE, &e, "did you mean --lr?");
+    config_release(&c);
+}
+
 /* A clone is a stored config read back as a request: only what had no say is at its default. */
 static void every_option_survives_a_clone(void **state) {
     (void)state;
@@ -102,7 +157,7 @@ static void every_option_survives_a_clone(void **state) {
         bool texts = k & 1, sgd = k & 2, epochs = k & 4;
         move_all(&c, epochs);
         c.form = texts ? FORM_TEXT : FORM_CLASSES;
-        c.optimiser = sgd ? OPTIMISER_SGD : OPTIMISER_ADAMW;
+        c.optimizer = sgd ? OPTIMIZER_SGD : OPTIMIZER_ADAMW;
         c.warmup = 0.2;
         config_copy(&want, &c);
         for (size_t i = 0; i < option_count(); i++) {
@@ -217,9 +272,9 @@ static void old_configs_are_read(void **state) {
     config_reuse(&c); /* it was trained with the warm-up cut, and without momentum */
     assert_true(c.momentum == 0 && c.warmup == 8 && c.steps == 9);
     char *line = config_command(&c);
-    assert_string_equal(line, "petri train --model m --task /t --official-dev --no-gold -1 --kind classes --metric accuracy "
-                              "--method 'lora(r=4)' --lr 0.003 --batch 16 --steps 9 --max-len 64 --warmup 8 "
-                              "--eval-every 3 --eval-rows 8 --form classes --seed 3");
+    assert_string_equal(line, "petri train --model m --task /t --official-dev --unlabeled -1 --kind classes --metric accuracy "
+                              "--method 'lora(r=4)' --lr 0.003 --batch 16 --steps 9 --max-length 64 --warmup 8 "
+                              "--eval-steps 3 --eval-rows 8 --form classes --seed 3");
     free(line);
     config_release(&c);
 }
@@ -315,6 +370,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_survives_json_and_copies),
         cmocka_unit_test(every_option_survives_the_command_line),
+        cmocka_unit_test(every_alias_sets_its_option),
         cmocka_unit_test(every_option_survives_a_clone),
         cmocka_unit_test(tasks_survive_the_command_line_and_a_clone),
         cmocka_unit_test(options_of_one_task_are_refused_of_several),

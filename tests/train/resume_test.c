@@ -169,7 +169,7 @@ static void values_that_are_not_finite_are_refused(void **state) {
     release(&s);
 }
 
-/* The file to predict from has what is kept; the one to resume from all and the optimiser. */
+/* The file to predict from has what is kept; the one to resume from all and the optimizer. */
 static void files_hold_what_they_should(void **state) {
     (void)state;
     static const char *const methods[] = { "lora(r=2)", "prefix(l=5)", "full",

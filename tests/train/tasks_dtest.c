@@ -34,7 +34,7 @@ static int all_rows(const struct mixed *m) {
 
 /* Plain descent of rate 1: a step takes the gradient off the values. */
 static void descend(struct run_config *c) {
-    c->optimiser = OPTIMISER_SGD;
+    c->optimizer = OPTIMIZER_SGD;
     c->momentum = c->weight_decay = c->clip = 0;
     c->schedule = SCHEDULE_CONSTANT;
     c->lr = 1;

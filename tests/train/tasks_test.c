@@ -116,7 +116,7 @@ static void only_its_own_moves(int of, uint64_t seed, bool *held) {
     struct trained t = { 0 };
     struct err e = ERR_INIT;
     c.seed = seed;
-    c.optimiser = OPTIMISER_SGD;
+    c.optimizer = OPTIMIZER_SGD;
     c.lr = 1;
     c.batch = 9;
     struct run *r = mixed_begin(&mixed[of], &c, NULL, trained_sink(&t));

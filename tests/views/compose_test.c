@@ -612,7 +612,7 @@ static void values_that_do_not_go_say_why(void **state) {
     assert_true(scene_shows(&ui, "--form classes: "));
     scene_press(&ui, 'u');
     v->arch = &scene_arch;
-    to_option(v, "accumulate");
+    to_option(v, "gradient-accumulation-steps");
     v->config.batch = 1;
     compose_changed(v);
     assert_non_null(strstr(v->stuck[v->option], "more than the batch of 1 rows"));

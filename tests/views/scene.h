@@ -76,8 +76,8 @@ static const struct run_row scene_rows[] = {
 
 static const struct detail_pair scene_config[] = {
     {"model", "all-MiniLM-L6-v2"}, {"task", "reviews"}, {"batch", "32"}, {"steps", "320"},
-    {"lr", "0.003"}, {"schedule", "linear"}, {"seed", "1"}, {"max-len", "128"},
-    {"optimiser", "adamw"}, {"clip", "1"}};
+    {"lr", "0.003"}, {"schedule", "linear"}, {"seed", "1"}, {"max-length", "128"},
+    {"optimizer", "adamw"}, {"clip", "1"}};
 static const struct detail_pair scene_counts[] = {
     {"trained without head", "73,728"}, {"head", "148,610"}, {"model", "22,713,216"}};
 static const struct detail_eval scene_evals[] = {

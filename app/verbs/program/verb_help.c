@@ -2,9 +2,11 @@
 #include "app/verbs/verbs.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/verbs/output.h"
+#include "app/verbs/program/help_search.h"
 #include "app/verbs/program/shells.h"
 #include "core/base/json.h"
 
@@ -38,12 +40,32 @@ static int completion_of(const char *shell, struct buf *b, struct err *e) {
     return 0;
 }
 
+/* The words as one, "learning rate"; caller frees. */
+static char *joined_words(const struct args *a) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
+    return buf_take(&b);
+}
+
+/* What is found of words that are not a verb. */
+static int found_help(const struct args *a, struct err *e) {
+    struct buf out = BUF_INIT;
+    char *word = joined_words(a);
+    if (a->json) buf_putc(&out, '[');
+    int rc = help_search(word, a->json, &out) ? 0 : verb_unknown(word, e);
+    if (a->json) buf_puts(&out, "]\n");
+    if (!rc) fwrite(out.data, 1, out.size, stdout);
+    free(word);
+    buf_release(&out);
+    return rc;
+}
+
 int verb_help(const struct args *a, struct err *e) {
     const char *shell = a->more.completion, *name = a->count ? a->positional[0] : NULL;
-    if (a->count + a->more.man + (shell != NULL) + (a->json && !name) > 1)
+    if ((name != NULL) + a->more.man + (shell != NULL) + (a->json && !name) > 1)
         return err_set(e, ERR_USAGE,
-                       "petri help tells of a verb, of all as --man, or as --completion SHELL: one of them");
-    if (name && !verb_find(name)) return verb_unknown(name, e);
+                       "petri help: give one of them: VERB or WORD, --man, or --completion SHELL");
+    if (name && (a->count > 1 || !verb_find(name))) return found_help(a, e);
     if (a->json) {
         help_json(name);
     } else if (a->more.man || shell) {

@@ -373,8 +373,8 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
     if (idle->scope == OPTION_OF_TEXTS)
         return err_set(e, ERR_USAGE, "--%s: is of text to text; %s is trained with a head over %s",
                        idle->name, c->task, c->model);
-    return err_set(e, ERR_USAGE, "--%s: is of %s; this run has --optimiser %s", idle->name,
-                   idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimiser_name(c->optimiser));
+    return err_set(e, ERR_USAGE, "--%s: is of %s; this run has --optimizer %s", idle->name,
+                   idle->scope == OPTION_OF_SGD ? "sgd" : "adamw", optimizer_name(c->optimizer));
 }
 
 /* The record is JSON, which is UTF-8: a path or column that is not would be another one when it is read
@@ -463,7 +463,7 @@ static int check_teachers(const struct run_config *c, int tasks, struct err *e) 
 /* What options, method and rows are to one another; what is not known of the rows is passed over. */
 static int check_together(const struct run_config *c, const struct config_facts *f, struct err *e) {
     if (c->accumulate > c->batch)
-        return err_set(e, ERR_USAGE, "--accumulate %d: more than the batch of %d rows", c->accumulate,
+        return err_set(e, ERR_USAGE, "--gradient-accumulation-steps %d: more than the batch of %d rows", c->accumulate,
                        c->batch);
     if (check_draws(c, e) || check_regime(c, e) || check_masked(c, e) || check_prompt_text(c, e) ||
         check_teachers(c, f->tasks, e))

@@ -32,7 +32,7 @@ void config_init(struct run_config *c) {
         .distil_logits = 1,
         .distil_hidden = 1,
         .shards = 4,
-        .optimiser = OPTIMISER_ADAMW,
+        .optimizer = OPTIMIZER_ADAMW,
         .beta1 = 0.9,
         .beta2 = 0.999,
         .epsilon = 1e-8,
@@ -77,13 +77,15 @@ void config_release(struct run_config *c) {
 /* ---- options ---- */
 
 static int config_unknown_option(const char *name, struct err *e) {
-    const char *names[128];
+    const char *names[256];
     size_t n = 0;
-    for (size_t i = 0; i < option_count() && n < COUNT_OF(names); i++)
-        if (option_at(i)->name) names[n++] = option_at(i)->name;
+    for (size_t i = 0; i < option_count(); i++)
+        option_add_names(option_at(i)->name, option_at(i)->aliases, names, COUNT_OF(names), &n);
     const char *near = text_nearest(name, names, n);
-    if (near) return err_set(e, ERR_USAGE, "no option --%s; did you mean --%s?", name, near);
-    return err_set(e, ERR_USAGE, "no option --%s", name);
+    if (near)
+        return err_set(e, ERR_USAGE, "unknown option --%s; did you mean --%s?", name,
+                       config_option_name(near));
+    return err_set(e, ERR_USAGE, "unknown option --%s", name);
 }
 
 /* What is right where the value looks like several: a list or range that a sweep takes. */

@@ -19,7 +19,7 @@
 #include "core/method/space.h"
 
 enum schedule { SCHEDULE_LINEAR, SCHEDULE_COSINE, SCHEDULE_CONSTANT };
-enum optimiser { OPTIMISER_ADAMW, OPTIMISER_SGD };
+enum optimizer { OPTIMIZER_ADAMW, OPTIMIZER_SGD };
 enum { KEEP_BEST = 1, KEEP_LAST = 2 };
 /* How a task with labels is put: by a head over the encoder, or as text to text.  Or a file of texts, a line
  * each, of which words are masked and guessed. */
@@ -122,7 +122,7 @@ struct run_config {
     int cache_limit; /* MB that these rows may take on disk, of all runs; 0: they are not kept */
     int shards;     /* S: parts of a step; same bits for any number of workers */
 
-    enum optimiser optimiser;
+    enum optimizer optimizer;
     double lr; /* 0: the method's usual one (config_default_lr) */
     double beta1, beta2, epsilon, momentum, weight_decay, clip; /* clip 0: none */
     enum schedule schedule;
@@ -184,9 +184,7 @@ int config_set(struct run_config *c, const char *option, const char *value, stru
 /* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
 
-/* Other spellings that people type; NULL past the last.  *name is the option's own. */
-const char *config_spelling_at(int i, const char **name);
-/* The option's own name for any of its spellings; NULL when there is no such option. */
+/* Returns the option's own name for its name or an alias; NULL for an unknown option. */
 const char *config_option_name(const char *spelling);
 
 /* The option in which two configs would train differently, or NULL.  Names of files,
@@ -222,6 +220,6 @@ bool config_has_join(const struct run_config *c);
 /* Whether a prompt starts from prompt_text. */
 bool config_takes_prompt_text(const struct run_config *c);
 
-const char *optimiser_name(enum optimiser o);
+const char *optimizer_name(enum optimizer o);
 
 #endif

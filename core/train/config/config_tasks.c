@@ -161,7 +161,7 @@ static const struct {
     { "task", "task", true },           { "train", "train", true },   { "dev", "dev", true },
     { "text", "text", false },          { "text_b", "text-b", false }, { "label", "label", false },
     { "source", "source", false },      { "target", "target", false }, { "kind", "kind", false },
-    { "metric", "metric", false },      { "positive", "positive", false }, { "no_gold", "no-gold", false },
+    { "metric", "metric", false },      { "positive", "positive", false }, { "no_gold", "unlabeled", false },
     { "delimiter", "delimiter", false }, { "header", "header", false }, { "no_header", "no-header", false },
 };
 

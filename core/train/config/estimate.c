@@ -11,7 +11,7 @@
 #include "core/train/config/stages.h"
 
 /* Fitted: the share of a matrix product's rate that a whole step comes to; bytes that a trained value takes
- * (itself, its gradients, the optimiser's means); what a gate takes of a step. */
+ * (itself, its gradients, the optimizer's means); what a gate takes of a step. */
 static const double rate_share = 0.7, trained_bytes = 25, model_bytes = 4.2, gate_seconds = 57e-9;
 
 struct rate_asked {

@@ -11,7 +11,7 @@
 #include "core/train/config/regime.h"
 
 static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
-static const char *const optimisers[] = { "adamw", "sgd", NULL };
+static const char *const optimizers[] = { "adamw", "sgd", NULL };
 /* regression is -1 … 1: the words' index less one. */
 static const char *const option_kinds[] = { "auto", "classes", "scores", NULL };
 static const char *const forms[] = { "auto", "classes", "text", "masked", NULL };
@@ -22,30 +22,34 @@ const char *const option_averages[] = { "one", "all", NULL };
 const char *const option_bests[] = { "average", "per-task", NULL };
 static const char *const keeps[] = { "best", "last", NULL };
 
-const char *optimiser_name(enum optimiser o) { return optimisers[o]; }
+const char *optimizer_name(enum optimizer o) { return optimizers[o]; }
 
 #define MEMBER(member) .key = #member, .offset = offsetof(struct run_config, member)
 #define TEXT(member) MEMBER(member), .kind = OPTION_TEXT
 #define INTEGER(member, from, to) MEMBER(member), .kind = OPTION_INT, .low = from, .high = to
 #define REAL(member, from, to) MEMBER(member), .kind = OPTION_DOUBLE, .low = from, .high = to
 #define WORD(member, words) MEMBER(member), .kind = OPTION_WORD, .word = words
+#define ALIASES(...) .aliases = (const char *const[]) { __VA_ARGS__, NULL }
 #define DECIDES .is = OPTION_DECIDES
 #define HELP(text_of_values, phrase) .values = text_of_values, .help = phrase
 
 /* In the order of the help text and of the command line. */
 static const struct option option_options[] = {
     { TEXT(model), .name = "model", .group = GROUP_METHOD, .is = OPTION_MODEL,
-      HELP("DIR|NAME", "a model folder or a name in the cache") },
+      HELP("DIR|NAME", "model folder, or a model name in the local cache"),
+      ALIASES("model-name-or-path", "base-model-name-or-path") },
     { TEXT(model_folder), .is = OPTION_MODEL },
     { TEXT(model_sha256), .is = OPTION_MODEL },
     { TEXT(model_facts), .is = OPTION_MODEL },
     { TEXT(task), .name = "task", .group = GROUP_DATA, .is = OPTION_ROWS,
-      HELP("NAME|FOLDER", "a task by name or folder (GLUE's are known)") },
+      HELP("NAME|FOLDER", "task by name or folder (GLUE layouts are recognized)") },
     { TEXT(task_folder), .is = OPTION_ROWS },
     { TEXT(train_file), .name = "train", .group = GROUP_DATA, .is = OPTION_ROWS,
-      HELP("FILE", "rows to train on: TSV, CSV or JSON Lines") },
+      HELP("FILE", "training set (TSV, CSV or JSON Lines)"),
+      ALIASES("train-file") },
     { TEXT(dev_file), .name = "dev", .group = GROUP_DATA, .is = OPTION_ROWS,
-      HELP("FILE", "rows to evaluate on") },
+      HELP("FILE", "validation set (TSV, CSV or JSON Lines)"),
+      ALIASES("validation-file") },
     { TEXT(train_sha256), .is = OPTION_ROWS },
     { TEXT(dev_sha256), .is = OPTION_ROWS },
     { TEXT(second_dev_sha256), .is = OPTION_ROWS | OPTION_RARE },
@@ -54,189 +58,219 @@ static const struct option option_options[] = {
       .help = "evaluate on dev_official.tsv of a GLUE folder" },
     { MEMBER(no_dev), .name = "no-dev", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_EACH | OPTION_ROWS | OPTION_RARE, .word = switches,
-      .help = "leave the dev rows of a task's folder unread; --split holds out others" },
+      .help = "ignore the validation set of the task's folder; --split holds out another" },
     { MEMBER(split), .kind = OPTION_SHARE, .low = 0, .high = 0.99, .above = true, .name = "split",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
       .unset_word = "none",
-      HELP("P%|none", "hold out this part of the train rows as dev rows, evenly by class") },
+      HELP("P%|none", "hold out this share of the training set for validation, stratified by class") },
     { MEMBER(split_validation), .name = "split-validation", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .word = switches,
-      .help = "test rows too: half the dev rows; or, of large tasks, all of them, and 1000 train rows are "
-              "dev" },
+      .help = "also hold out a test set: half of the validation set; for large tasks all "
+              "of it, and 1000 training examples become the validation set" },
     { MEMBER(split_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "split-seed",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES,
-      HELP("N", "seed by which these are drawn") },
+      HELP("N", "seed of the split") },
     { MEMBER(limit), .kind = OPTION_SHARE, .low = 0, .high = 1e9, .above = true, .name = "limit",
       .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, .has_unset = true,
       .unset_word = "none",
-      HELP("N|P%|none", "low data: train on a draw of so many train rows, of each task") },
+      HELP("N|P%|none", "train on a random sample of N (or P%) training examples of each task") },
     { MEMBER(limit_seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "limit-seed",
-      .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES, HELP("N", "seed of that draw") },
+      .group = GROUP_DATA, .is = OPTION_EACH | OPTION_ROWS | OPTION_DECIDES,
+      HELP("N", "seed of that sample") },
     { TEXT(text_column), .name = "text", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("COLUMN", "the text's column") },
+      HELP("COLUMN", "column of the text") },
     { TEXT(text_b_column), .name = "text-b", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("COLUMN", "the second text's column, of pairs") },
+      HELP("COLUMN", "column of the second text of a pair") },
     { TEXT(label_column), .name = "label", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("COLUMN", "the label's or score's column") },
+      HELP("COLUMN", "column of the label or score") },
     { TEXT(source_column), .name = "source", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("COLUMN", "the source text's column, of texts to texts") },
+      HELP("COLUMN", "column of the source text (text-to-text)") },
     { TEXT(target_column), .name = "target", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("COLUMN", "the target text's column") },
+      HELP("COLUMN", "column of the target text (text-to-text)") },
     { MEMBER(header), .name = "header", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_ROWS | OPTION_DECIDES, .word = switches,
-      .help = "a table's first line names the columns, also where all are chosen by number" },
+      .help = "the first line of a table is a header, even where all columns are selected by number" },
     { MEMBER(no_header), .name = "no-header", .group = GROUP_DATA, .kind = OPTION_FLAG,
       .is = OPTION_ROWS | OPTION_DECIDES, .word = switches,
-      .help = "a table's first line is a row; the columns are #1, #2, \u2026" },
+      .help = "the first line of a table is an example; the columns are #1, #2, \u2026" },
     { TEXT(delimiter), .name = "delimiter", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("CHAR|tab", "what stands between a table's columns (default: by the file's name)") },
-    { TEXT(no_gold), .name = "no-gold", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("LABEL", "the label of rows without one, left out of training and scores") },
+      HELP("CHAR|tab", "column delimiter (default: by the file name)") },
+    { TEXT(no_gold), .name = "unlabeled", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
+      HELP("LABEL", "label that marks unlabeled examples, excluded from training and evaluation"),
+      ALIASES("no-gold") },
     { WORD(regression, option_kinds), .name = "kind", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      .first = -1, HELP("auto|classes|scores", "what the label is; auto: decided by the data, and said") },
+      .first = -1,
+      HELP("auto|classes|scores", "kind of the label; auto: inferred from the data and reported") },
     { TEXT(positive), .name = "positive", .group = GROUP_DATA, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("NAME", "the class that F1 is of") },
+      HELP("NAME", "the class for which F1 is computed") },
     { TEXT(metric), .name = "metric", .group = GROUP_EVALUATION, .is = OPTION_ROWS | OPTION_DECIDES,
-      HELP("NAME", "what \"best\" means (default: the task's)") },
+      HELP("NAME", "primary metric, used to select the best checkpoint (default: the task's)"),
+      ALIASES("metric-for-best-model") },
     { TEXT(tasks_given), .name = "tasks", .group = GROUP_TASKS, .is = OPTION_ROWS, .scope = OPTION_OF_TASKS,
-      HELP("A,B,C|FILE", "several tasks at once: names, folders, or a list file (docs/tasks.md)") },
+      HELP("A,B,C|FILE", "multi-task: names, folders, or a list file (docs/tasks.md)") },
     { TEXT(task_name), .is = OPTION_ROWS },
     { REAL(task_weight, 0, 1e9), .is = OPTION_ROWS, .has_unset = true },
     { TEXT(weights), .name = "weights", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
-      .scope = OPTION_OF_TASKS, HELP("A=X,B=Y", "weights of tasks in the loss; 1 where it is left out") },
+      .scope = OPTION_OF_TASKS, HELP("A=X,B=Y", "loss weight of each task (default 1)") },
     { TEXT(sampling), .name = "sampling", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
       .scope = OPTION_OF_TASKS,
-      HELP("proportional|temperature(T)|one-task(T)|stratified(T)", "which tasks a batch's rows are of") },
+      HELP("proportional|temperature(T)|one-task(T)|stratified(T)", "task sampling strategy") },
     { WORD(average, option_averages), .name = "average", .group = GROUP_TASKS,
       .is = OPTION_ROWS | OPTION_DECIDES, .scope = OPTION_OF_TASKS,
-      HELP("one|all", "of tasks: each one's deciding metric, or every metric flat") },
+      HELP("one|all", "multi-task average over each task's primary metric, or over every metric") },
     { WORD(best_of, option_bests), .name = "best", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
       .scope = OPTION_OF_TASKS,
-      HELP("average|per-task", "of tasks: one best checkpoint by the average, or one a task") },
+      HELP("average|per-task", "multi-task: one best checkpoint by the average, or one per task") },
     { MEMBER(method), .name = "method", .group = GROUP_METHOD, .kind = OPTION_METHOD,
-      .is = OPTION_DECIDES | OPTION_SHOWN, HELP("TEXT", "a preset or modules, as 'lora(r=8)'") },
+      .is = OPTION_DECIDES | OPTION_SHOWN, HELP("TEXT", "preset or modules, for example 'lora(r=8)'") },
     { TEXT(prompt_text), .name = "prompt-text", .group = GROUP_METHOD, .is = OPTION_DECIDES | OPTION_RARE,
-      .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "what a prompt with init=text starts from") },
+      .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "text from which a prompt with init=text is initialized"),
+      ALIASES("prompt-tuning-init-text") },
     { TEXT(teachers), .name = "teachers", .group = GROUP_TASKS, DECIDES, .scope = OPTION_OF_PRODUCT,
-      HELP("RUN[,RUN\u2026]",
-           "of mpt: runs of one prompt and one task each, which teach these tasks, in their order") },
+      HELP("RUN[,RUN\u2026]", "mpt: single-prompt, single-task runs that teach these tasks, in their order") },
     { REAL(distil_logits, 0, 1e6), .name = "distil-logits", .group = GROUP_TASKS, DECIDES,
       .scope = OPTION_OF_TEACHERS,
-      HELP("X \u2265 0", "what the distance from the teachers' answers counts in the loss") },
+      HELP("X \u2265 0", "weight of the distillation loss on the teachers' logits") },
     { REAL(distil_hidden, 0, 1e6), .name = "distil-hidden", .group = GROUP_TASKS, DECIDES,
-      .scope = OPTION_OF_TEACHERS, HELP("X \u2265 0", "what that from their hidden states counts") },
+      .scope = OPTION_OF_TEACHERS,
+      HELP("X \u2265 0", "weight of the distillation loss on the teachers' hidden states") },
     { TEXT(regime), .name = "regime", .group = GROUP_METHOD, DECIDES,
       HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)|stages(\u2026)",
-           "how it is learned (docs/meta.md); default: as the tasks are") },
+           "training regime (docs/meta.md); default: inferred from the tasks") },
     { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .group = GROUP_OPTIMIZATION,
       .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true, .unset_word = "default",
-      HELP("X > 0|default", "learning rate; default: the method's usual one") },
+      HELP("X > 0|default", "learning rate; default: the method's"),
+      ALIASES("learning-rate") },
     { TEXT(episodes), .name = "episodes", .group = GROUP_FEWSHOT, .scope = OPTION_OF_META,
-      HELP("smlmt:FILE", "episodes of masked words, of a file of one sentence a line (docs/meta.md)") },
+      HELP("smlmt:FILE", "masked-word (SMLMT) episodes from a file with one sentence per line (docs/meta.md)") },
     { TEXT(episodes_sha256), .scope = OPTION_OF_META },
     { TEXT(ways), .name = "ways", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
-      HELP("A-B", "words an episode of these; 2-5") },
+      HELP("A-B", "number of words per episode (default 2-5)") },
     { TEXT(words), .name = "words", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
-      HELP("uniform|frequency|clusters(K)", "how these are drawn; uniform") },
+      HELP("uniform|frequency|clusters(K)", "how these words are sampled (default uniform)") },
     { REAL(mix, 0, 1), .name = "mix", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
-      HELP("0 \u2264 X \u2264 1", "of both kinds of episodes, the share of those of tasks") },
+      HELP("0 \u2264 X \u2264 1", "share of episodes drawn from tasks when both kinds are used") },
     { INTEGER(batch, 1, 65536), .name = "batch", .group = GROUP_OPTIMIZATION, DECIDES,
-      .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "rows a step") },
-    { INTEGER(accumulate, 1, 65536), .name = "accumulate", .group = GROUP_OPTIMIZATION, DECIDES,
-      .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "micro-batches that a step's rows are taken in") },
+      .scope = OPTION_OF_ROWS, HELP("N ≥ 1", "batch size: examples per training step"),
+      ALIASES("batch-size", "per-device-train-batch-size") },
+    { INTEGER(accumulate, 1, 65536), .name = "gradient-accumulation-steps",
+      .group = GROUP_OPTIMIZATION, DECIDES, .scope = OPTION_OF_ROWS,
+      HELP("N ≥ 1", "micro-batches into which each batch is divided"),
+      ALIASES("accumulate", "grad-accumulation-steps") },
     { REAL(epochs, 0, 1e6), .above = true, .name = "epochs", .group = GROUP_SCHEDULE, DECIDES,
-      .has_unset = true, HELP("X > 0", "length in passes over the rows") },
+      .has_unset = true, HELP("X > 0", "number of training epochs"),
+      ALIASES("num-train-epochs") },
     { MEMBER(steps), .kind = OPTION_INT64, .low = 1, .high = 1e9, .name = "steps", .group = GROUP_SCHEDULE,
-      DECIDES, .has_unset = true, HELP("N ≥ 1", "length in steps, in place of epochs") },
-    { INTEGER(max_len, 2, 1 << 20), .name = "max-len", .group = GROUP_DATA,
-      .is = OPTION_DECIDES | OPTION_READ, HELP("N ≥ 2", "tokens a row, special ones included") },
+      DECIDES, .has_unset = true, HELP("N ≥ 1", "number of training steps, instead of epochs"),
+      ALIASES("max-steps", "iters") },
+    { INTEGER(max_len, 2, 1 << 20), .name = "max-length", .group = GROUP_DATA,
+      .is = OPTION_DECIDES | OPTION_READ,
+      HELP("N ≥ 2", "maximum sequence length in tokens, special tokens included"),
+      ALIASES("max-len", "max-seq-length", "max-source-length") },
     { WORD(schedule, schedules), .name = "schedule", .group = GROUP_SCHEDULE, DECIDES,
-      HELP("linear|cosine|constant", "how the rate falls after warm-up") },
+      HELP("linear|cosine|constant", "learning rate schedule after warm-up"),
+      ALIASES("lr-scheduler-type") },
     { REAL(warmup, 0, 1e9), .name = "warmup", .group = GROUP_SCHEDULE, DECIDES,
-      HELP("X ≥ 0", "warm-up: below 1 a share of the steps, else steps") },
-    { WORD(optimiser, optimisers), .name = "optimiser", .group = GROUP_OPTIMIZATION, DECIDES,
-      HELP("adamw|sgd", "how parameters follow gradients") },
+      HELP("X ≥ 0", "warm-up: a share of the steps (below 1) or a number of steps"),
+      ALIASES("warm-up", "warmup-steps", "warmup-ratio") },
+    { .key = "optimiser", .offset = offsetof(struct run_config, optimizer), .kind = OPTION_WORD,
+      .word = optimizers, .name = "optimizer", .group = GROUP_OPTIMIZATION, DECIDES,
+      HELP("adamw|sgd", "optimizer"),
+      ALIASES("optimiser", "optim") },
     { REAL(beta1, 0, 0.999999), .name = "beta1", .group = GROUP_OPTIMIZATION, DECIDES,
-      .scope = OPTION_OF_ADAMW, HELP("0 ≤ X < 1", "AdamW's decay of the mean") },
+      .scope = OPTION_OF_ADAMW, HELP("0 ≤ X < 1", "AdamW's \u03b21 (decay rate of the first moment)"),
+      ALIASES("adam-beta1") },
     { REAL(beta2, 0, 0.99999999), .name = "beta2", .group = GROUP_OPTIMIZATION, DECIDES,
-      .scope = OPTION_OF_ADAMW, HELP("0 ≤ X < 1", "AdamW's decay of the square") },
+      .scope = OPTION_OF_ADAMW, HELP("0 ≤ X < 1", "AdamW's \u03b22 (decay rate of the second moment)"),
+      ALIASES("adam-beta2") },
     { REAL(epsilon, 0, 1), .above = true, .name = "epsilon", .group = GROUP_OPTIMIZATION, DECIDES,
-      .scope = OPTION_OF_ADAMW, HELP("0 < X ≤ 1", "AdamW's ε") },
+      .scope = OPTION_OF_ADAMW, HELP("0 < X ≤ 1", "AdamW's \u03b5"),
+      ALIASES("adam-epsilon") },
     { REAL(momentum, 0, 0.999999), .name = "momentum", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_SGD, HELP("0 ≤ X < 1", "SGD's momentum") },
     { REAL(weight_decay, 0, 1e6), .name = "weight-decay", .group = GROUP_OPTIMIZATION, DECIDES,
-      HELP("X ≥ 0", "decoupled weight decay of matrices, never of vectors") },
+      HELP("X ≥ 0", "decoupled weight decay, applied to matrices only"),
+      ALIASES("decay", "wd") },
     { REAL(clip, 0, 1e30), .name = "clip", .group = GROUP_OPTIMIZATION, DECIDES,
-      HELP("X ≥ 0", "largest gradient norm; 0: not clipped") },
+      HELP("X ≥ 0", "clip the gradient norm to X; 0 disables"),
+      ALIASES("max-grad-norm") },
     { REAL(dropout, 0, 0.999999), .name = "dropout", .group = GROUP_METHOD, DECIDES, .has_unset = true,
       .unset = -1, .unset_word = "published",
-      HELP("0 ≤ X < 1|published", "dropout of the model; published: as its config says") },
-    { INTEGER(eval_every, 0, 1e9), .name = "eval-every", .group = GROUP_EVALUATION, DECIDES,
-      HELP("N ≥ 0", "steps between evaluations; 0: after each epoch") },
+      HELP("0 ≤ X < 1|published", "dropout of the model; published: as in the model's config") },
+    { INTEGER(eval_every, 0, 1e9), .name = "eval-steps", .group = GROUP_EVALUATION, DECIDES,
+      HELP("N ≥ 0", "evaluate every N steps; 0: after each epoch"),
+      ALIASES("eval-every", "steps-per-eval") },
     { INTEGER(eval_rows, 0, 1e9), .name = "eval-rows", .group = GROUP_EVALUATION,
-      .is = OPTION_DECIDES | OPTION_READ, HELP("N ≥ 0", "dev rows, drawn once; 0: all") },
+      .is = OPTION_DECIDES | OPTION_READ,
+      HELP("N ≥ 0", "evaluate on N validation examples, sampled once; 0: all") },
     { INTEGER(early_stop, 0, 1e9), .name = "early-stop", .group = GROUP_EVALUATION, DECIDES,
-      HELP("N ≥ 0", "stop after N evaluations without a better one; 0: never") },
+      HELP("N ≥ 0", "stop after N evaluations without improvement; 0 disables"),
+      ALIASES("early-stopping", "early-stopping-patience") },
     { MEMBER(keep), .name = "keep", .group = GROUP_CHECKPOINTS, .kind = OPTION_KEEP, .word = keeps,
-      .first = 1, HELP("best,last|none", "checkpoints to keep") },
+      .first = 1, HELP("best,last|none", "checkpoints to save") },
     { INTEGER(embed_every, 0, 1e9), .name = "embed-every", .group = GROUP_EVALUATION,
-      HELP("N ≥ 0", "steps between sets of dev rows' vectors, for petri map; 0: none") },
+      HELP("N ≥ 0", "save embeddings of validation examples every N steps, for petri map; 0 disables") },
     { INTEGER(embed_rows, 4, 15000), .name = "embed-rows", .group = GROUP_EVALUATION,
-      HELP("4 … 15000", "rows of such a set, drawn evenly over the classes") },
+      HELP("4 … 15000", "number of these examples, stratified by class") },
     { WORD(form, forms), .name = "form", .group = GROUP_DATA, .is = OPTION_DECIDES | OPTION_READ,
       HELP("auto|classes|text|masked",
-           "labels by a head, or as text to text (auto: as the model can); masked: words of a file of a text "
-           "a line are masked and guessed") },
+           "classification head or text-to-text (auto: by the model); masked: masked "
+           "language modeling on a file with one text per line") },
     { MEMBER(whole_words), .name = "whole-words", .group = GROUP_DATA, .kind = OPTION_SWITCH,
       .word = switches, .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_MASKED,
-      HELP("on|off", "masked words: those of several tokens are masked as one") },
+      HELP("on|off", "masked language modeling: mask whole words") },
     { MEMBER(prefix), .name = "prefix", .group = GROUP_DATA, .kind = OPTION_SWITCH, .word = switches,
       .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
-      HELP("on|off", "text form: the task's name before the text") },
+      HELP("on|off", "text-to-text: prepend the task's name to the text") },
     { INTEGER(max_target, 2, 1 << 20), .name = "max-target", .group = GROUP_DATA,
       .is = OPTION_DECIDES | OPTION_READ, .scope = OPTION_OF_TEXTS,
-      HELP("N ≥ 2", "tokens of a target text, its end included") },
+      HELP("N ≥ 2", "maximum length of a target text in tokens, end token included"),
+      ALIASES("max-target-length") },
     { WORD(loss_mean, means), .name = "loss-mean", .group = GROUP_OPTIMIZATION, DECIDES,
       .scope = OPTION_OF_TEXTS,
-      HELP("tokens|rows|sum|positions", "text form: what the loss is the mean over") },
+      HELP("tokens|rows|sum|positions", "text-to-text: what the loss is averaged over") },
     { REAL(smoothing, 0, 0.999999), .name = "smoothing", .group = GROUP_OPTIMIZATION, DECIDES,
-      .scope = OPTION_OF_TEXTS, HELP("0 ≤ X < 1", "label smoothing of target tokens") },
+      .scope = OPTION_OF_TEXTS, HELP("0 ≤ X < 1", "label smoothing of target tokens"),
+      ALIASES("label-smoothing", "label-smoothing-factor") },
     { INTEGER(beams, 1, 64), .name = "beams", .group = GROUP_GENERATION, DECIDES, .scope = OPTION_OF_TEXTS,
-      HELP("1 … 64", "beams of the texts that evaluations generate; 1: greedy") },
+      HELP("1 … 64", "beams of the texts generated in evaluations; 1: greedy"),
+      ALIASES("num-beams") },
     { INTEGER(samples, 0, 1000), .name = "samples", .group = GROUP_GENERATION, .scope = OPTION_OF_TEXTS,
-      HELP("0 … 1000", "dev rows whose generated texts are kept") },
+      HELP("0 … 1000", "number of validation examples whose generated texts are saved") },
     { INTEGER(sample_every, 0, 1e9), .name = "sample-every", .group = GROUP_GENERATION,
-      .scope = OPTION_OF_TEXTS, HELP("N ≥ 0", "steps between these; 0: at evaluations") },
+      .scope = OPTION_OF_TEXTS, HELP("N ≥ 0", "save generated texts every N steps; 0: at evaluations") },
     { WORD(join, option_joins), .name = "join", .group = GROUP_PERFORMANCE, .scope = OPTION_OF_JOIN,
       HELP("auto|held|twice",
-           "a loss across the batch: tapes held, or the encoder run twice; the same numbers") },
+           "contrastive (whole-batch) loss: store activations or recompute them") },
     { INTEGER(join_memory, 1, 1 << 20), .name = "join-memory", .group = GROUP_PERFORMANCE,
-      .scope = OPTION_OF_JOIN, HELP("N ≥ 1", "MB that held tapes may take with --join auto") },
+      .scope = OPTION_OF_JOIN, HELP("N ≥ 1", "memory limit in MB for stored activations (--join auto)") },
     { MEMBER(share_frozen), .name = "share-frozen", .group = GROUP_PERFORMANCE, .kind = OPTION_SWITCH,
       .word = switches, .is = OPTION_DECIDES | OPTION_LATE, .scope = OPTION_OF_ROWS,
       HELP("on|off",
-           "layers below the method run once a row, without dropout, for all runs (docs/sharing.md)") },
+           "compute frozen layers below the method once per example, without dropout, for all runs "
+           "(docs/sharing.md)") },
     { INTEGER(cache_limit, 0, 1 << 30), .name = "cache-limit", .group = GROUP_PERFORMANCE,
       .scope = OPTION_OF_SHARED,
-      HELP("N ≥ 0", "MB on disk that --share-frozen may take, of all runs; 0: nothing is kept") },
+      HELP("N ≥ 0", "disk limit in MB for --share-frozen, over all runs; 0 disables the cache") },
     { INTEGER(shards, 1, 64), .name = "shards", .group = GROUP_PERFORMANCE, DECIDES, .scope = OPTION_OF_ROWS,
-      HELP("1 … 64", "parts that a step is cut into, each on one thread") },
+      HELP("1 … 64", "shards per step, each computed by one worker") },
     { MEMBER(seed), .kind = OPTION_UINT64, .low = 0, .high = 9.0e15, .name = "seed",
       .group = GROUP_OPTIMIZATION, .is = OPTION_DECIDES | OPTION_SHOWN,
-      HELP("N", "seed of all random numbers") },
+      HELP("N", "random seed") },
 };
 
-static const char *const option_spellings[][2] = {
-    { "optimizer", "optimiser" }, { "warm-up", "warmup" },
-    { "decay", "weight-decay" },  { "learning-rate", "lr" },
-    { "max-length", "max-len" },  { "batch-size", "batch" },
-    { "wd", "weight-decay" },     { "early-stopping", "early-stop" },
-};
+const char *option_spelling(const char *name, const char *const *aliases, const char *given) {
+    for (const char *at = name; at; at = aliases ? *aliases++ : NULL) {
+        size_t n = 0;
+        while (at[n] && (given[n] == at[n] || (given[n] == '_' && at[n] == '-'))) n++;
+        if (!at[n] && !given[n]) return at;
+    }
+    return NULL;
+}
 
-const char *config_spelling_at(int i, const char **name) {
-    if ((size_t)i >= COUNT_OF(option_spellings)) return NULL;
-    *name = option_spellings[i][1];
-    return option_spellings[i][0];
+void option_add_names(const char *name, const char *const *aliases, const char **list, size_t room,
+                      size_t *n) {
+    for (const char *at = name; at && *n < room; at = aliases ? *aliases++ : NULL) list[(*n)++] = at;
 }
 
 const char *option_group_name(enum option_group g) {
@@ -252,10 +286,9 @@ size_t option_count(void) { return COUNT_OF(option_options); }
 const struct option *option_at(size_t i) { return &option_options[i]; }
 
 const struct option *option_find(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(option_spellings); i++)
-        if (!strcmp(option_spellings[i][0], name)) name = option_spellings[i][1];
     for (size_t i = 0; i < COUNT_OF(option_options); i++)
-        if (option_options[i].name && !strcmp(option_options[i].name, name)) return &option_options[i];
+        if (option_spelling(option_options[i].name, option_options[i].aliases, name))
+            return &option_options[i];
     return NULL;
 }
 
@@ -293,8 +326,8 @@ bool option_of_one_task(const struct option *o) {
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts) {
     switch (o->scope) {
     case OPTION_EVERY: return true;
-    case OPTION_OF_ADAMW: return c->optimiser == OPTIMISER_ADAMW;
-    case OPTION_OF_SGD: return c->optimiser == OPTIMISER_SGD;
+    case OPTION_OF_ADAMW: return c->optimizer == OPTIMIZER_ADAMW;
+    case OPTION_OF_SGD: return c->optimizer == OPTIMIZER_SGD;
     case OPTION_OF_TEXTS: return texts;
     case OPTION_OF_TASKS: return c->tasks > 0;
     case OPTION_OF_JOIN: return config_has_join(c);

@@ -66,10 +66,18 @@ struct option {
     const char *joined; /* what is between the words of a set; NULL: a comma */
     int first; /* value of word[0] */
     const char *values, *help;
+    const char *const *aliases; /* further names, hidden from help: older ones, and those that transformers,
+                                   peft and mlx-lm give the same setting; NULL ends them */
 };
+/* Returns the name or the alias that equals `given`, where '_' equals '-'; NULL for none.  Name and aliases may
+ * be NULL. */
+const char *option_spelling(const char *name, const char *const *aliases, const char *given);
+/* Appends the name and its aliases to list[*n], up to `room` entries. */
+void option_add_names(const char *name, const char *const *aliases, const char **list, size_t room,
+                      size_t *n);
 size_t option_count(void);
 const struct option *option_at(size_t i);
-/* By any spelling; NULL when unknown. */
+/* Returns the option with this name or alias; NULL when unknown. */
 const struct option *option_find(const char *name);
 /* The words of --average and --best, by number; NULL after the last. */
 extern const char *const option_averages[], *const option_bests[];

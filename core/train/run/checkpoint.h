@@ -2,7 +2,7 @@
  *
  * param/NAME: every tensor that is kept after training, and in the file that a run resumes
  * from also those needed only while training; what a prologue made under its own name.
- * adam.m/NAME, adam.v/NAME: optimiser state, only in the file to resume from.  Metadata
+ * adam.m/NAME, adam.v/NAME: optimizer state, only in the file to resume from.  Metadata
  * (all strings): "petri" the format's number, "method" canonical, "method_text", "config",
  * "state", "labels" (JSON array in the order of the head's outputs), "kind" ("classes", "scores"
  * or "text": what the rows are labelled with, also where the config's form is text; "none": it has no head),

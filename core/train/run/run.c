@@ -66,7 +66,7 @@ static bool run_lacks(struct run *r) {
     if (!r->lacks) return false;
     snprintf(r->failure, sizeof r->failure,
              "%s %lld: out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, a "
-             "smaller --max-len, a higher --accumulate, or fewer --workers",
+             "smaller --max-length, a higher --gradient-accumulation-steps, or fewer --workers",
              r->phase == PHASE_SCORE ? "evaluation after step" : "step",
              (long long)r->step + (r->phase != PHASE_SCORE), r->lacks);
     return true;

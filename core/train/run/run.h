@@ -2,7 +2,7 @@
  *
  * A step: the prologue makes weights once; S shards go forward and backward, each on one
  * thread; their gradients are added in shard order; the prologue goes backward; clip;
- * optimiser.  The run owns its parameters, gradients and optimiser state (flat), the
+ * optimizer.  The run owns its parameters, gradients and optimizer state (flat), the
  * order of its rows (a function of seed and epoch), and its checkpoints' folder.
  *
  * Threads: run_new, run_free and the getters belong to the owner; run_take and run_work

@@ -139,7 +139,7 @@ struct plan *run_plan_for_stage(const struct run_config *c, const struct stages 
 
 int setup_values(struct run *r, struct err *e) {
     size_t trained = r->plan->trained, made = r->plan->made_size;
-    bool adam = r->c.optimiser == OPTIMISER_ADAMW, momentum = r->c.momentum > 0;
+    bool adam = r->c.optimizer == OPTIMIZER_ADAMW, momentum = r->c.momentum > 0;
     r->params = setup_block(trained);
     r->made = setup_block(made);
     r->sum = setup_block(trained + made);
@@ -152,7 +152,7 @@ int setup_values(struct run *r, struct err *e) {
     if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) || (adam && !r->adam_v) ||
         (budget && (!r->budget_mean || !r->budget_spread)) || (r->plan->made && !r->prologue_grad))
         return err_set(e, ERR_SYSTEM,
-                       "no memory for %zu trained values, their gradients and the optimiser",
+                       "no memory for %zu trained values, their gradients and the optimizer",
                        trained);
     footprint_values(r);
     r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);

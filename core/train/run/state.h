@@ -80,7 +80,7 @@ struct join {
     size_t peak;          /* bytes of the largest part so far */
 };
 
-/* A stretch of steps with a rate and an optimiser of its own. */
+/* A stretch of steps with a rate and an optimizer of its own. */
 struct stage_span {
     int64_t first, steps; /* the first step, counted from 0; how many */
     double lr;
@@ -279,7 +279,7 @@ void stage_span_take(struct run *r, int k);
 bool stage_is_over(const struct run *r);
 /* Whether the stage in hand is the one that "best" is of. */
 bool stage_decides(const struct run *r);
-/* Goes on to the next stage: its plan, its start, what it takes over, an optimiser that has seen nothing.
+/* Goes on to the next stage: its plan, its start, what it takes over, an optimizer that has seen nothing.
  * False when the run failed (r->failure says why). */
 bool stage_next(struct run *r);
 

@@ -108,7 +108,7 @@ static double step_rate(const struct run *r) {
 
 static void update(struct run *r, double lr) {
     size_t groups = (size_t)r->plan->tensors;
-    if (r->c.optimiser == OPTIMISER_ADAMW) {
+    if (r->c.optimizer == OPTIMIZER_ADAMW) {
         const struct adamw o = { r->c.beta1, r->c.beta2, r->c.epsilon, r->c.weight_decay };
         optim_adamw(&o, lr, (uint64_t)(r->step - r->span_of.first) + 1, groups, r->group, r->params, r->sum,
                     r->adam_m, r->adam_v);

@@ -404,7 +404,7 @@ int predictor_units(const struct model *m, const struct predictor *p, const stru
     if (!rc && lacks)
         rc = err_set(
             e, ERR_SYSTEM,
-            "%s: out of memory: a block of %zu bytes could not be allocated; use a smaller --max-len or "
+            "%s: out of memory: a block of %zu bytes could not be allocated; use a smaller --max-length or "
             "fewer --workers",
             work->path ? work->path : "text", lacks);
     if (!rc && bad < work->units)

@@ -26,7 +26,7 @@ static void says(const char *part, const char *line) {
 
 /* Stops run 1 where it can be resumed. */
 static void leave_a_stopped_run(void) {
-    char *more = xprintf("--steps 100000 --eval-every 10 --dev '%s'", stage.toy), *line = stage_line(&stage, more);
+    char *more = xprintf("--steps 100000 --eval-steps 10 --dev '%s'", stage.toy), *line = stage_line(&stage, more);
     pid_t pid = command_start(stage.folder, "%s", line);
     stage_wait_step(&stage, 1, 20);
     free(stage_out(0, "stop 1 --db '%s'", stage.db));
@@ -283,7 +283,7 @@ static void a_moved_tree_goes_on(void **state) {
                          "../bin/petri train --model tiny --train toy.tsv --dev toy.tsv --text text --label label --steps 3 --batch 2 "
                          "--method 'lora(r=2)' --db a.db >/dev/null 2>&1 && "
                          "{ ../bin/petri train --model tiny --train toy.tsv --dev toy.tsv --text text --label label "
-                         "--steps 15000 --batch 2 --eval-every 15000 --db a.db >/dev/null 2>&1 & } && "
+                         "--steps 15000 --batch 2 --eval-steps 15000 --db a.db >/dev/null 2>&1 & } && "
                          "until ../bin/petri show 2 --db a.db >/dev/null 2>&1; do sleep 0.05; done; kill $!; wait; "
                          "cd ../.. && mv p q && cd q/work && "
                          "../bin/petri predict 1 --text cat --db a.db > out 2> err", stage.folder, program);

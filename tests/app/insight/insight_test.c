@@ -22,7 +22,7 @@ static int make(void **state) {
     json_t *third = stage_train(&stage, 0, "--lr 1e-30 --steps 1");
     runs[0] = 1;
     runs[1] = 2;
-    char *more = xprintf("--dev %s --steps 6 --lr 0.02 --embed-every 2 --embed-rows 12 --eval-every 2", stage.toy);
+    char *more = xprintf("--dev %s --steps 6 --lr 0.02 --embed-every 2 --embed-rows 12 --eval-steps 2", stage.toy);
     json_t *fourth = stage_train(&stage, 0, more);
     free(more);
     json_decref(first);

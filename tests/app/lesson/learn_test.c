@@ -119,7 +119,7 @@ static void shown_commands_reproduce_the_runs(void **state) {
     (void)state;
     char *db = xprintf("%s/shown.db", stage.folder);
     test_put(stage.folder, "shown.lesson",
-             "lesson Shown\nrun a = --method lora(r=2) --steps 2 --batch 4 --eval-every 1 --lr 1e-9\n  A.\nrun b = again a --lr 0.01\n"
+             "lesson Shown\nrun a = --method lora(r=2) --steps 2 --batch 4 --eval-steps 1 --lr 1e-9\n  A.\nrun b = again a --lr 0.01\n"
              "change Try\n  |  petri train --like {b} --model {model} --task {task} --lr 0.02\n"
              "run c = again b --lr 0.02\n  C.\ncheck folded = same(a, c) is 0\n  In {folder}.\n");
     free(stage_out(0, "learn '%s/shown.lesson' --handout '%s/shown' --model '%s' --task '%s' --db '%s'", stage.folder, stage.folder,

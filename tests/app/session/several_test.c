@@ -448,7 +448,7 @@ static void costs_come_near(void **state) {
             const struct preset *p = preset_at(i);
             char *inside = xprintf("assets/models/%s", models[k]), *model = test_path(inside), *name = xprintf("%s %s", models[k], p->name);
             struct command c;
-            command_run(&c, NULL, "train --model '%s' --task '%s' --method %s --limit 400 --steps 20 --eval-every 20 --eval-rows 32 "
+            command_run(&c, NULL, "train --model '%s' --task '%s' --method %s --limit 400 --steps 20 --eval-steps 20 --eval-rows 32 "
                         "--keep none --workers 2 --seed 1 --db '%s'", model, reviews, p->name, stage.db);
             if (p->regime || c.status) print_message("%-40s is not trained on one task alone\n", name);
             else far += costs_are_near(name);

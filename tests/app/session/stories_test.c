@@ -15,7 +15,7 @@
 
 /* The ':' line of a short training; it comes up only once the screen is there. */
 static void train_typed(const char *options) {
-    char *line = xprintf("\":train --model '%s' --batch 2 --max-len 16 --eval-rows 4 %s\" Enter", stage.model, options);
+    char *line = xprintf("\":train --model '%s' --batch 2 --max-length 16 --eval-rows 4 %s\" Enter", stage.model, options);
     type(line);
     free(line);
 }

@@ -505,7 +505,7 @@ static void train_starts_from_compose(void **state) {
     await("as on Compose but for method ia3 \u2192 bitfit, batch 32 ", true);
     type("Enter");
     type("1");
-    type("\":train --steps 4 --eval-every 4\" Enter");
+    type("\":train --steps 4 --eval-steps 4\" Enter");
     await_state(1, "finished");
     await_state(2, "finished");
     for (int run = 1; run <= 2; run++) {

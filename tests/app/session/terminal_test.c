@@ -245,7 +245,7 @@ static void runs_go_on_after_leaving(void **state) {
     start("", "--workers 1");
     await("Enter    train", true);
     for (int i = 0; i < 2; i++) {
-        options[i] = xprintf("--model '%s' --task '%s' --method lora --batch 2 --max-len 16 --eval-rows 4 --steps %d --seed %d --keep %s",
+        options[i] = xprintf("--model '%s' --task '%s' --method lora --batch 2 --max-length 16 --eval-rows 4 --steps %d --seed %d --keep %s",
                              stage.model, task, i ? 40 : 20000, 7 + i, i ? "best" : "none");
         char *line = xprintf("\":train %s\" Enter", options[i]);
         type(line);
@@ -323,7 +323,7 @@ static void a_closed_terminal_ends_no_sweep(void **state) {
     (void)state;
     need_tmux();
     first_page();
-    char *line = xprintf("\":sweep --model '%s' --task '%s' --method bitfit --seeds 1,2,3,4,5,6 --steps 400 --batch 2 --max-len 16 "
+    char *line = xprintf("\":sweep --model '%s' --task '%s' --method bitfit --seeds 1,2,3,4,5,6 --steps 400 --batch 2 --max-length 16 "
                          "--eval-rows 4\" Enter", stage.model, task);
     type(line);
     free(line);

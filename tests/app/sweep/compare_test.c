@@ -23,11 +23,11 @@ static int make(void **state) {
     stage_init(&stage);
     free(stage_task(&stage, "toys", 12));
     free(stage_task(&stage, "others", 9));
-    sweep("toys", "--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --eval-every 4 --seeds 1,2,3");
-    sweep("others", "--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --eval-every 4 --seeds 1,2,3");
+    sweep("toys", "--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --eval-steps 4 --seeds 1,2,3");
+    sweep("others", "--method '{lora(r=2),bitfit}' --lr 3e-2 --steps 8 --eval-steps 4 --seeds 1,2,3");
     sweep("toys", "--method bitfit --lr 3e-2 --steps 4 --metric loss");
     sweep("toys", "--method bitfit --lr 3e-2 --steps 4 --eval-rows 4");
-    sweep("toys", "--method bitfit --lr 1e-3 --steps 8 --eval-every 4");
+    sweep("toys", "--method bitfit --lr 1e-3 --steps 8 --eval-steps 4");
     return 0;
 }
 
@@ -96,7 +96,7 @@ static void a_seed_counts_once(void **state) {
     char *db = file_join(stage.folder, "again.db"), *other = file_join(stage.folder, "other.db");
     static const char *const lora[] = { "1", "2", "1", "1" }, *const bitfit[] = { "3", "2", "1" };
     for (int i = 0; i < 7; i++)
-        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --lr 3e-2 --steps 8 --eval-every 4"
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --lr 3e-2 --steps 8 --eval-steps 4"
                        " --method '%s' --seed %s", stage.model, stage.folder, db, i < 4 ? "lora(r=2)" : "bitfit",
                        i < 4 ? lora[i] : bitfit[i - 4]));
     json_t *once = stage_json("compare 1 2 5 6 7 --db '%s' --json", db);
@@ -131,7 +131,7 @@ static void a_seed_counts_once(void **state) {
     assert_non_null(strstr(text, ",1 2 3 4,1 2,2,"));
     free(text);
     for (int i = 0; i < 2; i++)
-        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --lr 3e-2 --steps 8 --eval-every 4"
+        free(stage_out(0, "train --model '%s' --task '%s/toys' --db '%s' --batch 2 --workers 2 --lr 3e-2 --steps 8 --eval-steps 4"
                        " --method 'lora(r=2)' --name again --note here --seed %d", stage.model, stage.folder, other, i + 2));
     free(stage_out(0, "merge '%s' '%s'", db, other));
     json_t *v = stage_json("compare method~lora --db '%s' --json", db), *x = cell(v, 0);
@@ -203,7 +203,7 @@ static void a_value_is_the_best_or_the_last(void **state) {
 static void slips_are_named(void **state) {
     (void)state;
     stage_refused(2, "method stands twice", "compare sweep=1 --by method,method --db '%s'", stage.db);
-    stage_refused(2, "\"colour\" is no column", "compare sweep=1 --by colour --db '%s'", stage.db);
+    stage_refused(2, "unknown column \"colour\"", "compare sweep=1 --by colour --db '%s'", stage.db);
     stage_refused(2, "there is no column", "compare nonsense=3 --db '%s'", stage.db);
     stage_refused(2, "--value: must be best or final", "compare sweep=1 --value mean --db '%s'", stage.db);
 }

@@ -199,7 +199,7 @@ static pid_t begin(const char *words, int workers) {
 static void a_full_disk_pauses_it(void **state) {
     (void)state;
     if (!getenv("PETRI_SLOW")) test_skip("a disk is full for some seconds in make test-slow");
-    static const char *const what = "--lr 1e-3 --steps 400 --eval-every 20 --method '{full,bitfit}' --seeds 1,2";
+    static const char *const what = "--lr 1e-3 --steps 400 --eval-steps 20 --method '{full,bitfit}' --seeds 1,2";
     static const char *const weights = "SELECT method, seed, state, weights_sha256 FROM v_runs ORDER BY 1, 2";
     json_decref(sweep(what));
     char *whole = ask(weights);
@@ -471,7 +471,7 @@ static const char *const how_all_stand = "SELECT json_extract(config, '$.method'
 /* Rungs stop the runs, the best third goes on as the same runs, which come out as if they had never stopped. */
 static void the_best_third_goes_on(void **state) {
     (void)state;
-    const char *line = "--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-every 1 --seeds 1,2 --halving";
+    const char *line = "--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-steps 1 --seeds 1,2 --halving";
     char *dry = xprintf("%s --dry-run", line);
     json_t *plan = sweep(dry);
     static const int cells[3] = { 4, 2, 1 }, steps[3] = { 8, 8, 12 };
@@ -514,7 +514,7 @@ static void the_best_third_goes_on(void **state) {
     assert_true(strstr(lines, "rung 1") && strstr(lines, "rung 2") && !strstr(lines, "rung 3"));
     free(lines);
     make(NULL); /* the same in one go */
-    json_decref(sweep("--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-every 1 --seeds 1,2"));
+    json_decref(sweep("--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 9 --eval-steps 1 --seeds 1,2"));
     char *straight = ask(how_all_stand), *rest = straight, *row;
     int equal = 0;
     while ((row = strsep(&rest, "\n"))) equal += strstr(row, "finished") && has_line(halved, row);
@@ -526,7 +526,7 @@ static void the_best_third_goes_on(void **state) {
 /* Killed, and worked on by two, it comes to the same; further seeds are put to the same rungs. */
 static void rungs_are_read_from_the_history(void **state) {
     (void)state;
-    const char *line = "--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 90 --eval-every 5 --seeds 1,2 --halving";
+    const char *line = "--method 'lora(r={1,2})' --lr '{3e-2,1e-3}' --steps 90 --eval-steps 5 --seeds 1,2 --halving";
     json_decref(sweep(line));
     char *alone = ask(how_all_stand);
     make(NULL);
@@ -554,10 +554,10 @@ static void what_rungs_cannot_do_is_refused(void **state) {
     (void)state;
     char *words = xprintf("sweep --model '%s' --task '%s/toys' --db '%s' --batch 2 --lr '{1e-3,3e-3}' --halving", stage.model,
                           stage.folder, stage.db);
-    stage_refused(2, "--eval-every N, at most 2", "%s --steps 18", words);
-    stage_refused(2, "too few for rungs", "%s --steps 18 --eval-every 6", words);
-    stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-every 1 --budget runs=3", words);
-    stage_refused(2, "--slurm: a sweep with --halving", "%s --steps 18 --eval-every 1 --slurm '%s/rungs'", words, stage.folder);
+    stage_refused(2, "--eval-steps N, at most 2", "%s --steps 18", words);
+    stage_refused(2, "too few for rungs", "%s --steps 18 --eval-steps 6", words);
+    stage_refused(2, "--halving with --budget runs", "%s --steps 18 --eval-steps 1 --budget runs=3", words);
+    stage_refused(2, "--slurm: a sweep with --halving", "%s --steps 18 --eval-steps 1 --slurm '%s/rungs'", words, stage.folder);
     assert_int_equal(runs(), 0);
     free(words);
 }

@@ -25,7 +25,7 @@ static int make(void **state) {
     for (int i = 0; i < 3; i++) {
         struct command c;
         command_run(&c, NULL, "train --model '%s' --tasks '%s' --db '%s' --method '%s' --steps 3 --batch 8 --lr 1e-3 "
-                              "--max-len 16", i ? t5 : stage.model, list, stage.db, of[i]);
+                              "--max-length 16", i ? t5 : stage.model, list, stage.db, of[i]);
         command_expect(&c, 0);
         command_release(&c);
     }

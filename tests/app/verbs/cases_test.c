@@ -117,7 +117,7 @@ static void equal_seeds_give_equal_runs(void **state) {
     assert_int_equal(json_integer_value(stage_at(run, "seed")), 1);
     assert_string_equal(stage_text(run, "weights_sha256"), a);
     json_decref(run);
-    char *more = xprintf("--steps 10 --eval-every 1 --dev '%s'", stage.toy);
+    char *more = xprintf("--steps 10 --eval-steps 1 --dev '%s'", stage.toy);
     char *e = weights_of(stage_train(&stage, 0, more)); /* evaluation leaves training alone */
     assert_string_equal(a, e);
     free(more);
@@ -140,7 +140,7 @@ static int stop_midway(const char *more, int id, int step) {
 
 static void a_resumed_run_ends_the_same(void **state) {
     (void)state;
-    const char *line = "--steps 1600 --lr 1e-4 --batch 20 --accumulate 5";
+    const char *line = "--steps 1600 --lr 1e-4 --batch 20 --gradient-accumulation-steps 5";
     char *whole = weights_of(stage_train(&stage, 0, line));
     int id = stop_midway(line, 2, 50);
     struct command c;
@@ -383,7 +383,7 @@ static void nothing_prints_nan(void **state) {
     (void)state;
     json_decref(stage_train(&stage, 1, "--lr 1e30 --steps 20"));
     json_decref(stage_train(&stage, 1, "--lr 1e38 --clip 0 --steps 20"));
-    json_decref(stage_train(&stage, 1, "--lr 3e38 --clip 0 --steps 20 --optimiser sgd"));
+    json_decref(stage_train(&stage, 1, "--lr 3e38 --clip 0 --steps 20 --optimizer sgd"));
     for (int id = 1; id <= 3; id++) {
         expect_state(id, "failed");
         static const char *const verb[] = {

@@ -54,7 +54,7 @@ static int drop(void **state) {
     return 0;
 }
 
-#define RUN "fewshot --model '%s' --db '%s' --k 2 --max-len 16 --eval-rows 12 --lr 1e-3 "
+#define RUN "fewshot --model '%s' --db '%s' --k 2 --max-length 16 --eval-rows 12 --lr 1e-3 "
 
 static json_t *result(json_t *v, const char *task) {
     json_t *x;
@@ -176,7 +176,7 @@ static void from_episodes(void **state) {
     struct command c;
     char *toy = stage_task(&stage, "toys", 0);
     command_run(&c, NULL, "train --model '%s' --task '%s' --db '%s' --regime 'meta(support=6, query=2, inner=2, tasks=2, "
-                          "inner-lr=learned(0.5))' --method 'lora(r=2)' --steps 3 --lr 1e-2 --max-len 16 --json", stage.model, toy,
+                          "inner-lr=learned(0.5))' --method 'lora(r=2)' --steps 3 --lr 1e-2 --max-length 16 --json", stage.model, toy,
                 stage.db);
     command_expect(&c, 0);
     json_t *run = command_json(&c, 1), *v[2];
@@ -211,7 +211,7 @@ static void draws_without_a_pooler_keep_nothing(void **state) {
     char *toy = stage_task(&stage, "bare-toy", 0), *model = tiny_bert(stage.folder, "bare", &(struct tiny){ .no_pooler = true });
     struct command c;
     char *train = xprintf("train --model '%s' --task '%s' --db '%s' --regime 'meta(support=6, query=2, inner=2, tasks=1)' --method "
-                          "'lora(r=2)' --steps 1 --max-len 16 --json", model, toy, stage.db);
+                          "'lora(r=2)' --steps 1 --max-length 16 --json", model, toy, stage.db);
     command_run(&c, NULL, "%s", train);
     command_expect(&c, 0);
     json_t *run = command_json(&c, 1);
@@ -235,7 +235,7 @@ static void from_a_preset_of_episodes(void **state) {
     char *toy = stage_task(&stage, "toyish", 0);
     struct command c;
     command_run(&c, NULL, "train --model '%s' --task '%s' --db '%s' --regime 'meta(support=6, query=2, inner=2, tasks=1)' "
-                          "--method 'meta-adapters(m=2)' --steps 1 --max-len 16 --json", stage.model, toy, stage.db);
+                          "--method 'meta-adapters(m=2)' --steps 1 --max-length 16 --json", stage.model, toy, stage.db);
     command_expect(&c, 0);
     json_t *run = command_json(&c, 1);
     command_release(&c);

@@ -100,14 +100,14 @@ static void what_is_cut_is_said(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(verb); i++) {
         struct command c;
-        command_run(&c, NULL, "%s --text '%s' --max-len 8 --%s '%s'", verb[i].verb, text, verb[i].of,
+        command_run(&c, NULL, "%s --text '%s' --max-length 8 --%s '%s'", verb[i].verb, text, verb[i].of,
                     i ? stage.model : stage.db);
         command_expect(&c, 0);
         if (!strstr(buf_text(&c.err), verb[i].said)) fail_msg("%s\n%s", verb[i].verb, buf_text(&c.err));
         command_release(&c);
     }
     struct command c;
-    command_run(&c, NULL, "predict 1 --file '%s' --max-len 8 --db '%s'", path, stage.db);
+    command_run(&c, NULL, "predict 1 --file '%s' --max-length 8 --db '%s'", path, stage.db);
     command_expect(&c, 0);
     assert_non_null(strstr(buf_text(&c.err), "petri: 1 of 2 rows are cut to 8 tokens: "));
     command_release(&c);
@@ -122,7 +122,7 @@ static void what_is_cut_is_said(void **state) {
     assert_null(json_object_get(bare, "cls"));
     json_decref(whole);
     json_decref(bare);
-    json_t *scored = stage_json("eval 1 --max-len 3 --file '%s' --db '%s' --json", stage.toy, stage.db);
+    json_t *scored = stage_json("eval 1 --max-length 3 --file '%s' --db '%s' --json", stage.toy, stage.db);
     assert_int_equal(json_integer_value(stage_at(scored, "cut_rows")), 20);
     json_decref(scored);
     free(path);

@@ -62,7 +62,7 @@ static char *trains(const char *verb, const char *more) {
 }
 
 static int make(void **state) {
-    static const char *const run[] = { "--method 'lora(r=2)' --eval-every 2 --embed-every 2 --embed-rows 8", "--method bitfit" };
+    static const char *const run[] = { "--method 'lora(r=2)' --eval-steps 2 --embed-every 2 --embed-rows 8", "--method bitfit" };
     stage_make(state);
     for (int i = 0; i < 2; i++) {
         char *line = trains("train", run[i]);
@@ -155,7 +155,7 @@ static void of_what_is_there(void **state) {
 
 static void of_training(void **state) {
     (void)state;
-    char *train = trains("train", "--steps 2 --eval-every 1 --method 'lora(r=2)'"),
+    char *train = trains("train", "--steps 2 --eval-steps 1 --method 'lora(r=2)'"),
          *sweep = trains("sweep", "--steps 2 --method '{lora(r=2),bitfit}' --seeds 1,2"),
          *adapt = on_toy("adapt 1", "--k 1 --draws 2 --steps 1");
     has_keys(train,

@@ -32,7 +32,7 @@ static int drop(void **state) {
 static json_t *ran(const char *model, const char *method, int workers) {
     struct command c;
     command_run(&c, NULL, "train --model '%s' --tasks '%s' --db '%s' --method '%s' --steps 3 --batch 8 --lr 1e-3 "
-                          "--max-len 16 --workers %d --json", model, list, stage.db, method, workers);
+                          "--max-length 16 --workers %d --json", model, list, stage.db, method, workers);
     command_expect(&c, 0);
     json_t *run = command_json(&c, 1);
     command_release(&c);

@@ -85,7 +85,7 @@ static void a_resumed_run_has_the_same_bits(void **state) {
     struct stage part = stage;
     part.db = file_join(stage.folder, "part.db");
     char *line = xprintf("train --model %s %s --train %s --dev %s --text text --label label --episodes smlmt:%s --ways 2 "
-                         "--mix 0.5 --steps 1000 --eval-every 5000 --workers 2 --db", stage.model, small, stage.toy, stage.toy, file);
+                         "--mix 0.5 --steps 1000 --eval-steps 5000 --workers 2 --db", stage.model, small, stage.toy, stage.toy, file);
     free(stage_out(0, "%s %s", line, whole));
     int id = 0;
     for (bool stopped = false; !stopped;) {
@@ -110,7 +110,7 @@ static void a_resumed_run_has_the_same_bits(void **state) {
 static void stages_are_trained_and_kept(void **state) {
     (void)state;
     static const char stages[] = "stages(lora(r=2), steps=20, lr=0.001; lora(r=2), train=head, steps=10, lr=0.002)";
-    free(stage_out(0, "train --model %s --train %s --dev %s --text text --label label --regime '%s' --eval-every 5 --batch 4 --db %s",
+    free(stage_out(0, "train --model %s --train %s --dev %s --text text --label label --regime '%s' --eval-steps 5 --batch 4 --db %s",
                    stage.model, stage.toy, stage.toy, stages, stage.db));
     json_t *run = stage_json("show last --db %s --json", stage.db);
     assert_string_equal(stage_text(run, "state"), "finished");
@@ -166,7 +166,7 @@ static void meta_training_pays(void **state) {
     test_needs("assets/tasks/sections12/train.tsv");
     char *model = test_path("assets/models/all-MiniLM-L6-v2"), *sections = test_path("assets/tasks/sections12");
     free(stage_out(0, "train --model '%s' --task '%s' --method 'meta-adapters(m=8)' --regime 'meta(inner=6, support=72, query=24, "
-                      "tasks=2, inner-lr=learned(0.5), clip=1)' --steps 200 --max-len 24 --lr 1e-3 --eval-every 200 --seed 1 --db %s",
+                      "tasks=2, inner-lr=learned(0.5), clip=1)' --steps 200 --max-length 24 --lr 1e-3 --eval-steps 200 --seed 1 --db %s",
                    model, sections, stage.db));
     double after = of_episodes(200, "after"), before = of_episodes(200, "before"), error = of_episodes(200, "gain_error");
     print_message("after %.4f, before %.4f, error %.4f, without meta-training %.4f\n", after, before, error, of_episodes(0, "after"));

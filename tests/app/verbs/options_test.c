@@ -9,9 +9,11 @@
 static void contradictions_leave_no_run(void **state) {
     (void)state;
     static const char *const wrong[][2] = {
-        { "--accumulate 8 --batch 4", "--accumulate 8: more than the batch of 4" },
+        { "--gradient-accumulation-steps 8 --batch 4", "--gradient-accumulation-steps 8: more than the batch of 4" },
+        { "--batch_size 8 --grad-accumulation-steps 2", "--batch-size: ambiguous with --grad-accumulation-steps" },
+        { "--iters 8 --accumulate 2", "use --steps" },
         { "--momentum 0.9", "--momentum: is of sgd" },
-        { "--optimiser sgd --beta1 0.8", "--beta1: is of adamw" },
+        { "--optimizer sgd --beta1 0.8", "--beta1: is of adamw" },
         { "--max-target 9", "--max-target: is of text to text" },
         { "--steps 5 --warmup 5", "--warmup 5: the run has 5 steps" },
         { "--decay -1", "--decay -1: must be" },

@@ -25,7 +25,7 @@ static int drop(void **state) {
     return stage_drop(state);
 }
 
-static const char shape[] = "--layers 1 --width 8 --heads 2 --vocab 60 --max-len 12 --batch 8 --eval-every 3 --workers 2";
+static const char shape[] = "--layers 1 --width 8 --heads 2 --vocab 60 --max-length 12 --batch 8 --eval-steps 3 --workers 2";
 
 static void texts_become_a_model(void **state) {
     (void)state;
@@ -126,7 +126,7 @@ static void what_cannot_be_is_refused_and_leaves_nothing(void **state) {
     /* a run that cannot be begun: its start is taken away again */
     char *models = xprintf("%s-files/models", stage.db), *new = file_join(stage.folder, "new");
     struct command c;
-    command_run(&c, NULL, "pretrain --text '%s' --out '%s' --db '%s' --max-len 12 --heads 1 --vocab 60 --batch 4 --accumulate 8", text, new,
+    command_run(&c, NULL, "pretrain --text '%s' --out '%s' --db '%s' --max-length 12 --heads 1 --vocab 60 --batch 4 --gradient-accumulation-steps 8", text, new,
                 stage.db);
     command_expect(&c, 2);
     command_release(&c);

@@ -75,8 +75,8 @@ static void a_label_that_is_none(void **state) {
     (void)state;
     char *path = file("m.tsv", "text\tlabel\ngood\t1\nbad\t0\nfilm\t-1\nvery good\t1\n");
     stage_refused(5, "line 4", "train --model '%s' --train '%s' --db '%s'", stage.model, path, stage.db);
-    stage_refused(5, "--no-gold -1", "train --model '%s' --train '%s' --db '%s'", stage.model, path, stage.db);
-    expect(train(path, "--no-gold -1"), "line 4: no gold label (-1)");
+    stage_refused(5, "--unlabeled -1", "train --model '%s' --train '%s' --db '%s'", stage.model, path, stage.db);
+    expect(train(path, "--unlabeled -1"), "line 4: no gold label (-1)");
     expect(stage_out(0, "eval 1 --json --db '%s'", stage.db), "\"gold\":3");
     expect(train(path, "--kind classes"), "class 0: -1, 1 row");
     expect(stage_out(0, "eval 2 --json --db '%s'", stage.db), "\"gold\":4");

@@ -121,7 +121,7 @@ static void help_and_completion_have_it(void **state) {
     text[fread(text, 1, sizeof text - 1, f)] = '\0';
     fclose(f);
     static const char *const says[] = { "--depth N", "how deep (default 4)\n", "which way (default down)\n", "which one\n",
-                                        "which task\n", "rows a step (default 32)\n", "--workers N" };
+                                        "which task\n", "batch size: examples per training step (default 32)\n", "--workers N" };
     for (size_t i = 0; i < COUNT_OF(says); i++)
         if (!strstr(text, says[i])) fail_msg("help does not say \"%s\": %s", says[i], text);
     values_of_option(row("order"), &v);
@@ -154,6 +154,33 @@ static int make_table(void **state) {
     return 0;
 }
 
+/* A verb's option by each of its aliases fills the same member with the same value. */
+static void aliases_fill_the_same(void **state) {
+    (void)state;
+    const struct verb *v;
+    int aliases = 0;
+    for (size_t i = 0; (v = verb_at(i)); i++)
+        for (const struct option_spec *o = v->options; o && o->name; o++)
+            for (int k = 0; o->aliases && o->aliases[k]; k++) {
+                static struct args a[2];
+                struct err e = ERR_INIT;
+                char *room[2], *value = xprintf("%g", o->low > 1 ? o->low : 1);
+                for (int at = 0; at < 2; at++) {
+                    char *option = xprintf("--%s", at ? o->aliases[k] : o->name);
+                    char *argv[] = { option, value, "x", "x" };
+                    test_ok(args_parse(&a[at], v, 2 + v->least, argv, room, &e), &e);
+                    assert_ptr_equal(a[at].option[0].spec, o);
+                    a[at].given = 0;
+                    memset(a[at].option, 0, sizeof a[at].option);
+                    free(option);
+                }
+                if (memcmp(&a[0], &a[1], sizeof *a)) fail_msg("petri %s --%s", v->name, o->aliases[k]);
+                aliases++;
+                free(value);
+            }
+    assert_true(aliases > 60);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_fills_its_member),
@@ -161,6 +188,7 @@ int main(void) {
         cmocka_unit_test(options_of_a_run_are_set_by_their_own_rows),
         cmocka_unit_test(help_and_completion_have_it),
         cmocka_unit_test(each_option_has_a_group_and_a_help),
+        cmocka_unit_test(aliases_fill_the_same),
     };
     return cmocka_run_group_tests(tests, make_table, NULL);
 }

@@ -113,7 +113,7 @@ static void everything_about_a_run_is_kept_and_shown(void **state) {
     static const char rows[] = "text\tlabel\ngood\tpos\nbad\tneg\nGOOD \tpos\nbad\tneg\n";
     char *path = test_file(stage.folder, "again.tsv", rows, sizeof rows - 1);
     char *more = xprintf("--train '%s' --dev '%s' --text text --label label --method 'lora(r=2)' --batch 2 --steps 1 "
-                         "--note 'a note' --eval-every 1", path, path);
+                         "--note 'a note' --eval-steps 1", path, path);
     free(stage_out(0, "train --model '%s' %s --db '%s' --json", stage.model, more, stage.db));
     json_t *v = stage_json("show last --db '%s' --json", stage.db), *report = stage_at(v, "report");
     assert_int_equal(json_array_size(report), 2);
@@ -148,7 +148,7 @@ static void estimates_are_of_the_start(void **state) {
     static const char line[] = "train --model '%s' --task '%s' --method 'lora(r=2)' --batch 2 --db '%s' --workers 1 --steps %d %s";
     char *db = file_join(stage.folder, "estimates.db"), *task = stage_task(&stage, "estimated", 12);
     free(stage_out(0, line, stage.model, task, db, 4, ""));
-    free(stage_out(0, line, stage.model, task, db, 1000000, "--eval-every 1 --early-stop 1"));
+    free(stage_out(0, line, stage.model, task, db, 1000000, "--eval-steps 1 --early-stop 1"));
     json_t *quick = stage_json("show 1 --db '%s' --json", db), *slow = stage_json("show 2 --db '%s' --json", db);
     double bytes = json_number_value(stage_at(quick, "estimated_bytes"));
     assert_true(bytes > 1e4 && bytes < 1e6 && bytes == json_number_value(stage_at(slow, "estimated_bytes")));

@@ -46,12 +46,29 @@ static void every_word_is_in_all_of_them(void **state) {
         }
     }
     assert_non_null(strstr(man, "petri merge\\-adapters"));
-    assert_non_null(strstr(man, "\\fB\\-\\-max\\-len\\fR \\fIN\\fR\n"));
+    assert_non_null(strstr(man, "\\fB\\-\\-max\\-length\\fR \\fIN\\fR\n"));
     for (size_t i = 0; i < COUNT_OF(shell); i++) free(shell[i]);
     free(man);
     stage_refused(2, "bash, zsh or fish", "help --completion tcsh");
     stage_refused(2, "one of them", "help train --man");
     stage_refused(2, "did you mean train?", "help trian");
+    static const char *const finds[][3] = { /* a word of the field, or an older one; what it finds; where */
+        { "learning rate", "--lr X", "(train, sweep)" }, { "learning_rate", "--lr X", "(adapt)" },
+        { "gold", "--unlabeled LABEL", "(train, adapt, sweep)" }, { "optimiser", "--optimizer", "pretrain" },
+        { "max-seq-length", "--max-length N", "(predict)" }, { "Batch Size", "--batch N", "train" },
+        { "wheel", "mouse", "petri settings" }, { "side by side", "Compare", "all screens" },
+        { "no-color", "--no-color", "watch" }, { "similarities", "a matrix of similarities", "verbs:" },
+    };
+    for (size_t i = 0; i < COUNT_OF(finds); i++) {
+        char *found = stage_out(0, "help '%s'", finds[i][0]);
+        if (!strstr(found, finds[i][1]) || !strstr(found, finds[i][2])) fail_msg("%s: %s", finds[i][0], found);
+        free(found);
+    }
+    json_t *found = stage_json("help learning rate --json");
+    assert_true(json_array_size(found) > 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(found, 0), "kind")), "option");
+    json_decref(found);
+    stage_refused(2, "no verb \"xyzzy\"", "help xyzzy");
     json_t *all = stage_json("help --json");
     assert_string_equal(stage_text(json_array_get(all, 0), "verb"), "train");
     json_decref(all);
@@ -125,7 +142,7 @@ static void bash_completes(void **state) {
     static const struct { const char *typed, *offered; } cases[] = {
         { "tra", "train trash" },          { "train --meth", "--method" }, { "train --method ma", "mam maml-adapters" },
         { "export 3 --to pe", "petri peft" }, { "--db x.db ru", "runs" },  { "purge 3 --y", "--yes" },
-        { "help rest", "restore" },        { "--db x.d", "x.db" },         { "train --lr 1 --op", "--optimiser" },
+        { "help rest", "restore" },        { "--db x.d", "x.db" },         { "train --lr 1 --op", "--optimizer" },
         { "nothing x", "" },               { "train --seeds ", "" },
         { "--theme m", "mono" },           { "--theme mono ru", "runs" },    { "--read", "--readonly" },
         { "fetch t", "tasks t5" },         { "plot 1 --key rou", "rouge1 rouge2 rougeL" },

@@ -15,7 +15,7 @@ static void train(const char *options) {
     struct command c;
     command_run(&c, NULL,
                 "train --model %s --train %s --dev %s --text text --label label --method 'lora(r=2)' --batch 4 "
-                "--max-len 16 --workers 1 --db %s/t.db %s",
+                "--max-length 16 --workers 1 --db %s/t.db %s",
                 model, toy, toy, home, options);
     command_expect(&c, 0);
     command_release(&c);
@@ -183,7 +183,7 @@ static char *text_of(const char *words) {
  * of each; a run without them says how to get them. */
 static void moments_are_played(void **state) {
     (void)state;
-    train("--steps 10 --lr 0.02 --embed-every 4 --embed-rows 12 --eval-every 4"); /* run 5 */
+    train("--steps 10 --lr 0.02 --embed-every 4 --embed-rows 12 --eval-steps 4"); /* run 5 */
     json_t *list = json_of("embed --list --run 5");
     assert_int_equal(json_array_size(list), 4);
     static const int steps[] = { 0, 4, 8, 10 };

@@ -57,7 +57,7 @@ static void two_dev_splits_are_kept_apart(void **state) {
     (void)state;
     char *folder = mnli();
     char *out = stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 6 "
-                             "--eval-every 2 --lr 0.05 --json", stage.model, folder, stage.db);
+                             "--eval-steps 2 --lr 0.05 --json", stage.model, folder, stage.db);
     int values = 0, splits[2] = { 0 };
     json_t *record = NULL;
     char *rest = out, *line;
@@ -119,7 +119,7 @@ static void a_changed_second_dev_file_is_noticed(void **state) {
     (void)state;
     char *folder = mnli(), *db = file_join(folder, "two.db");
     pid_t pid = command_start(folder, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 "
-                              "--steps 100000 --eval-every 10", stage.model, folder, db);
+                              "--steps 100000 --eval-steps 10", stage.model, folder, db);
     struct stage two = stage;
     two.db = db;
     stage_wait_step(&two, 1, 10);
@@ -171,7 +171,7 @@ static char *keys_where(const char *db, const char *condition) {
 static void a_test_split_is_kept(void **state) {
     (void)state;
     char *folder = one_dev_file(), *db = file_join(folder, "test.db");
-    free(stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 6 --eval-every 2 "
+    free(stage_out(0, "train --model '%s' --task '%s' --db '%s' --method 'lora(r=2)' --batch 4 --steps 6 --eval-steps 2 "
                       "--split-validation --split-seed 7 --limit 75%% --limit-seed 2", stage.model, folder, db));
     char *keys = keys_where(db, "key LIKE '%.accuracy'"),
          *steps = stage_out(0, "sql --db '%s' \"SELECT count(*) FROM v_points WHERE key='test.accuracy' AND step=6\"", db);

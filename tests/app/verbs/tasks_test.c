@@ -194,7 +194,7 @@ static void results_stand(json_t *run) {
 
 static void results_stand_by_task_everywhere(void **state) {
     (void)state;
-    json_t *run = trained("use.db", "--steps 4 --eval-every 2 --weights beta=2 --sampling 'stratified(10)'");
+    json_t *run = trained("use.db", "--steps 4 --eval-steps 2 --weights beta=2 --sampling 'stratified(10)'");
     results_stand(run);
     json_decref(run);
     json_t *list = stage_json("runs --db '%s/use.db' --json", stage.folder);
@@ -255,7 +255,7 @@ static void a_task_of_the_run_is_used(void **state) {
 
 static void a_best_checkpoint_each(void **state) {
     (void)state;
-    json_t *run = trained("each.db", "--steps 4 --eval-every 2 --best per-task");
+    json_t *run = trained("each.db", "--steps 4 --eval-steps 2 --best per-task");
     json_decref(run);
     char *kinds = stage_out(0, "sql --db '%s/each.db' \"SELECT DISTINCT kind FROM v_artifacts WHERE kind LIKE 'best%%' ORDER BY 1\"",
                             stage.folder);
@@ -267,7 +267,7 @@ static void a_best_checkpoint_each(void **state) {
 /* Stopped midway and gone on with by another number of workers: the same bits. */
 static void a_resumed_run_has_the_same_bits(void **state) {
     (void)state;
-    static const char more[] = "--steps 2000 --eval-every 500 --sampling 'temperature(5)' --workers 2";
+    static const char more[] = "--steps 2000 --eval-steps 500 --sampling 'temperature(5)' --workers 2";
     json_t *whole = trained("whole.db", more);
     struct stage part = stage;
     part.db = file_join(stage.folder, "part.db");

@@ -34,7 +34,7 @@ static int tear_down(void **state) {
 static void train(const char *model, const char *columns, const char *file, const char *options) {
     struct command c;
     command_run(&c, NULL,
-                "train --model %s --train %s --dev %s %s --method full --max-len 16 --lr 0.01 --dropout 0 "
+                "train --model %s --train %s --dev %s %s --method full --max-length 16 --lr 0.01 --dropout 0 "
                 "--workers 2 --db %s/t.db %s",
                 model, file, file, columns, home, options);
     command_expect(&c, 0);
@@ -60,7 +60,7 @@ static double number(json_t *j, const char *a, const char *b) {
 /* A labelled task: digits are learnt; scores, answers and samples are there afterwards. */
 static void a_labelled_task_goes_all_the_way(void **state) {
     (void)state;
-    train(t5, "--text text --label label", labels, "--batch 20 --steps 60 --eval-every 60 --sample-every 20");
+    train(t5, "--text text --label label", labels, "--batch 20 --steps 60 --eval-steps 60 --sample-every 20");
     json_t *j = json_of("eval 1");
     assert_true(number(j, "metrics", "accuracy") > 0.9 && number(j, "metrics", "token_accuracy") > 0.9);
     assert_true(number(j, "invalid", NULL) == 0 && number(j, "wrong", NULL) <= 2);
@@ -178,8 +178,8 @@ static void inside_is_read_in_the_runs_form(void **state) {
     for (int i = 0; i < 2; i++) {
         struct command c;
         command_run(&c, NULL,
-                    "train --model %s --train %s --dev %s --text text --label label --prefix %s --method full --max-len 16 "
-                    "--batch 20 --steps 4 --eval-every 4 --embed-every 4 --lr 0.01 --db %s/inside.db --workers 1",
+                    "train --model %s --train %s --dev %s --text text --label label --prefix %s --method full --max-length 16 "
+                    "--batch 20 --steps 4 --eval-steps 4 --embed-every 4 --lr 0.01 --db %s/inside.db --workers 1",
                     t5, labels, labels, i ? "off" : "on", home);
         command_expect(&c, 0);
         command_release(&c);

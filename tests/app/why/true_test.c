@@ -335,12 +335,12 @@ static void every_number_is_the_runs_own(void **state) {
     const struct {
         const char *data, *options;
     } runs[] = {
-        { even, "--split 20% --steps 4 --batch 8 --eval-every 1" },
+        { even, "--split 20% --steps 4 --batch 8 --eval-steps 1" },
         { even, "--split 20% --limit 50 --steps 2 --batch 8" },
-        { even, "--split 60% --eval-rows 20 --steps 3 --batch 8 --eval-every 1" },
+        { even, "--split 60% --eval-rows 20 --steps 3 --batch 8 --eval-steps 1" },
         { even, "--split 20% --limit 9 --steps 220 --batch 8 --lr 1e-3" },
-        { sided, "--split 20% --limit 5 --steps 20 --batch 8 --warmup 0.6 --max-len 5" },
-        { even, "--split 30% --limit 40 --eval-rows 25 --steps 6 --batch 8 --max-len 6 --eval-every 1 --lr 0.1" },
+        { sided, "--split 20% --limit 5 --steps 20 --batch 8 --warmup 0.6 --max-length 5" },
+        { even, "--split 30% --limit 40 --eval-rows 25 --steps 6 --batch 8 --max-length 6 --eval-steps 1 --lr 0.1" },
     };
     int64_t id = 0;
     struct err e = ERR_INIT;
@@ -349,7 +349,7 @@ static void every_number_is_the_runs_own(void **state) {
         free(stage_out(0, "train --model '%s' --db '%s' --method 'lora(r=2)' --seed 1 --train '%s' %s", stage.model, stage.db, runs[i].data,
                        runs[i].options));
     free(stage_out(0, "train --model '%s' --db '%s' --method 'lora(r=2)' --tasks '%s,%s' --limit 60 --eval-rows 20 --steps 3 --batch 8 "
-                      "--eval-every 1 --seed 1", stage.model, stage.db, a, b));
+                      "--eval-steps 1 --seed 1", stage.model, stage.db, a, b));
     free(stage_out(0, "export 1 --to petri '%s' --db '%s'", file, stage.db));
     free(stage_out(0, "import '%s' --model '%s' --db '%s'", file, stage.model, stage.db));
     test_ok(store_open(&s, stage.db, STORE_READ, &e), &e);
