@@ -49,7 +49,7 @@ ifdef WERROR
 WARN += -Werror
 endif
 OPT ?= -O2 -g
-CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) -pthread -ffp-contract=off $(WARN) -I. $(PKG_CFLAGS) $(SAN) $(CFLAGS)
+CFLAGS_ALL = -std=gnu11 -D_GNU_SOURCE $(OPT) -pthread -ffp-contract=off $(WARN) -I. -I$(OUT) $(PKG_CFLAGS) $(SAN) $(CFLAGS)
 LDFLAGS_ALL = -pthread $(SAN) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lstemmer -lm
 
@@ -110,12 +110,18 @@ $(OUT)/f/tests/%.o: EXTRA = $(if $(SAN),-O0)
 # Presets are put into the program as they are.
 $(OUT)/f/core/method/presets.o $(OUT)/d/core/method/presets.o: $(wildcard assets/presets/*.json)
 
-$(OUT)/f/%.o: %.c
+# The headers of the screens' states, by the list of screens.
+SCREENS := $(OUT)/views/screens.h
+$(SCREENS): views/keys.h
+	@mkdir -p $(@D)
+	$(Q)sed -nE 's|^    _\([A-Z]+, ([a-z]+)\).*|#include "views/\1.h"|p' $< >$@
+
+$(OUT)/f/%.o: %.c | $(SCREENS)
 	$(SAY) CC $<
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(EXTRA) -MMD -MP -c -o $@ $<
 
-$(OUT)/d/%.o: %.c
+$(OUT)/d/%.o: %.c | $(SCREENS)
 	$(SAY) 'CC d' $<
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(EXTRA) -DPETRI_DOUBLE -MMD -MP -c -o $@ $<
@@ -197,19 +203,19 @@ TIDY := $(TIDY),-bugprone-posix-return,-bugprone-suspicious-missing-comma
 # Loops of Jansson for cppcheck, which does not read the headers of libraries.
 JANSSON_LOOPS := $(foreach m,object array,-D'json_$(m)_foreach(in,key,value)=while (json_next(in, &key, &value))')
 
-cppcheck: ## part of lint: cppcheck where installed
+cppcheck: $(SCREENS) ## part of lint: cppcheck where installed
 	$(Q)if command -v cppcheck >/dev/null; then \
-		cppcheck -q -j2 --std=c11 -D_GNU_SOURCE $(JANSSON_LOOPS) -I. --error-exitcode=1 --inline-suppr --enable=warning,performance \
+		cppcheck -q -j2 --std=c11 -D_GNU_SOURCE $(JANSSON_LOOPS) -I. -I$(OUT) --error-exitcode=1 --inline-suppr --enable=warning,performance \
 			--suppress=missingIncludeSystem --suppress=invalidFunctionArg \
 			--suppress=uninitvar --suppress=uninitStructMember app core store views; \
 	else echo 'lint: cppcheck is not installed'; fi
 
-lint: ## the source rules, then cppcheck and clang-tidy where installed
+lint: $(SCREENS) ## the source rules, then cppcheck and clang-tidy where installed
 	$(Q)tests/lint
 	$(Q)$(MAKE) cppcheck
 	$(Q)if command -v clang-tidy >/dev/null; then \
 		printf '%s\n' $(LIB) app/main.c | xargs -P2 -n4 sh -c 'clang-tidy --quiet --warnings-as-errors="*" \
-			--checks="$(TIDY)" "$$@" -- -std=gnu11 -D_GNU_SOURCE -I. $(PKG_CFLAGS) 2>/dev/null' sh; \
+			--checks="$(TIDY)" "$$@" -- -std=gnu11 -D_GNU_SOURCE -I. -I$(OUT) $(PKG_CFLAGS) 2>/dev/null' sh; \
 	else echo 'lint: clang-tidy is not installed'; fi
 
 # One program a tests/fuzz/NAME.c; tests/fuzz/seeds/NAME/ holds its first inputs, what is found stays in build-fuzz.

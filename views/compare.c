@@ -85,41 +85,32 @@ void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *ou
     compare_ask(v, out);
 }
 
-/* All runs of the sweep that is shown. */
-static void compare_sweep(struct ui *ui, struct effect *out) {
-    const struct sweep_page *p = &ui->sweep.page;
-    int64_t *run = NULL;
-    int n = 0;
-    for (int i = 0; i < p->tiles; i++) {
-        run = xrealloc(run, (size_t)(n + p->tile[i].runs) + 1, sizeof *run);
-        memcpy(run + n, p->tile[i].run, (size_t)p->tile[i].runs * sizeof *run);
-        n += p->tile[i].runs;
-    }
-    if (n) compare_runs(ui, run, n, out);
-    else ui_say(ui, SAY_INFO, "the sweep has no run yet");
-    free(run);
-}
-
 /* What is marked where one comes from, or on Runs; else what passes the filter there. */
 static void compare_show(struct ui *ui, struct effect *out) {
     const struct screen *from = screen_at(ui->screen);
     const struct runs_view *r = &ui->runs;
     const int64_t *marked = NULL;
     int n = from->marked ? from->marked(ui, &marked) : 0;
-    if (ui->screen == SCREEN_SWEEP && ui->sweep.open) {
-        compare_sweep(ui, out);
-        return;
-    }
+    if (from->compared && from->compared(ui, out)) return;
     if (!n) n = screen_runs.marked(ui, &marked);
     if (n) {
         compare_runs(ui, marked, n, out);
         return;
     }
-    if (ui->screen == SCREEN_COMPARE) return;
+    if (from == &screen_compare) return;
     int64_t *all = xcalloc((size_t)r->shown + 1, sizeof *all);
     for (int i = 0; i < r->shown; i++) all[i] = r->row[r->order[i]].id;
     compare_runs(ui, all, r->shown, out);
     free(all);
+}
+
+static void compare_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    if (!runs) {
+        ui_show(ui, SCREEN_COMPARE);
+        return;
+    }
+    compare_runs(ui, run, runs, out);
+    ui->compare.losses = true; /* the curves that a lesson talks about; o changes it */
 }
 
 /* Runs with the group's runs alone. */
@@ -237,6 +228,7 @@ const struct screen screen_compare = {
     .tab = "4 Compare",
     .to = REQ_TO_COMPARE,
     .show = compare_show,
+    .taught = compare_taught,
     .init = compare_init,
     .release = compare_release,
     .changed = compare_settle,

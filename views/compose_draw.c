@@ -587,6 +587,12 @@ static void compose_draw_readout(const struct ui *ui, struct buf *out) {
 static void compose_draw_init(struct ui *ui) { compose_init(&ui->compose); }
 static void compose_draw_release(struct ui *ui) { compose_release(&ui->compose); }
 
+static void compose_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    (void)run;
+    if (runs) out->kind = EFFECT_CLONE;
+    ui_show(ui, SCREEN_COMPOSE);
+}
+
 static void compose_draw_need(const struct ui *ui, const struct layout_frame *f, struct layout_need *out) {
     const struct compose_view *v = &ui->compose;
     int aside = f->size != LAYOUT_WIDE ? 0 : f->body.w >= 180 ? 46 : 34;
@@ -638,6 +644,7 @@ const struct screen screen_compose = {
     .to = REQ_TO_COMPOSE,
     .init = compose_draw_init,
     .release = compose_draw_release,
+    .taught = compose_taught,
     .request = compose_request,
     .panes = layout_compose,
     .need = compose_draw_need,

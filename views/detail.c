@@ -1,3 +1,5 @@
+#include "views/detail.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,6 +276,12 @@ int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
 
 static void detail_back(struct ui *ui) { ui_show(ui, ui->before); }
 
+static void detail_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    (void)run;
+    if (runs) out->kind = EFFECT_OPEN_RUN;
+    ui_show(ui, SCREEN_DETAIL);
+}
+
 static int64_t detail_run(const struct ui *ui) { return ui->detail.run.id; }
 
 static void detail_pictured(const struct ui *ui, struct buf *out) {
@@ -311,6 +319,7 @@ const struct screen screen_detail = {
     .about = "A run's page: what became of it, what it was trained with, and what it left.",
     .keys = detail_keys,
     .under = &screen_runs,
+    .taught = detail_taught,
     .back = detail_back,
     .request = detail_request,
     .run = detail_run,

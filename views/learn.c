@@ -96,30 +96,12 @@ static void show_screen(struct ui *ui, struct effect *out) {
     const char *name = v->lesson->step[v->progress->at].head;
     int runs = runs_of_step(v);
     enum screen_id to = screen_by_name(name);
-    BUG_IF(to == SCREEN_COUNT);
+    const struct screen *s = screen_at(to);
     out->run = v->run;
     out->runs = runs > 0;
-    if (to == SCREEN_MAP || to == SCREEN_HEATMAP) {
-        inspect_show(ui, to, out);
-    } else if (to == SCREEN_COMPARE && runs) {
-        compare_runs(ui, v->run, runs, out);
-        ui->compare.losses = true; /* the curves that a lesson talks about; o changes it */
-    } else if (to == SCREEN_TRAIN && runs) {
-        ui_watch(ui, out);
-    } else if (to == SCREEN_DETAIL && runs) {
-        out->kind = EFFECT_OPEN_RUN;
-        ui_show(ui, to);
-    } else if (to == SCREEN_COMPOSE && runs) {
-        out->kind = EFFECT_CLONE;
-        ui_show(ui, to);
-    } else if (to == SCREEN_RUNS) {
-        snprintf(ui->runs.filter, sizeof ui->runs.filter, "tag=lesson");
-        out->kind = EFFECT_FILTER;
-        runs_changed(&ui->runs);
-        ui_show(ui, to);
-    } else {
-        ui_show(ui, to);
-    }
+    if (s->inside) s->show(ui, out);
+    else if (s->taught) s->taught(ui, v->run, runs, out);
+    else ui_show(ui, to);
 }
 
 /* Enter: what the step is for, then on. */

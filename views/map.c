@@ -108,10 +108,11 @@ static void begin_anew(struct map_view *v) {
 void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
     struct map_view *v = &ui->map;
     int64_t run[MAP_PANELS] = { 0, 0 };
-    bool inside = screen_at(ui->screen)->inside;
+    int from = screen_at(ui->screen)->inside;
+    bool matrices = screen_at(screen)->inside == INSIDE_MATRICES;
     int runs = runs_here(ui, run);
     bool other = runs && (v->sets || runs != v->subjects || memcmp(run, v->subject, sizeof run));
-    if (!inside && (!v->asked || other)) {
+    if (!from && (!v->asked || other)) {
         memcpy(v->subject, run, sizeof run);
         v->subjects = runs;
         v->sets = false;
@@ -121,10 +122,10 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out) {
         out->run = v->subject;
         out->runs = runs;
         out->by = INSPECT_USUAL;
-        out->keep = screen == SCREEN_HEATMAP;
-    } else if (screen == SCREEN_HEATMAP && (!ui->heatmap.data.matrices || ui->screen == SCREEN_MAP)) {
+        out->keep = matrices;
+    } else if (matrices && (!ui->heatmap.data.matrices || from == INSIDE_POINTS)) {
         out->kind = EFFECT_HEATMAP; /* its attention is of the row under Map's cursor */
-        out->by = ui->screen == SCREEN_MAP ? v->chosen : -1;
+        out->by = from == INSIDE_POINTS ? v->chosen : -1;
     }
     ui_show(ui, screen);
 }
@@ -169,7 +170,7 @@ void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out) {
     out->run = v->subject;
     out->runs = v->subjects;
     out->by = all;
-    out->keep = ui->screen == SCREEN_HEATMAP;
+    out->keep = screen_at(ui->screen)->inside == INSIDE_MATRICES;
     snprintf(out->text, sizeof out->text, "%s", tasks);
 }
 

@@ -1,8 +1,7 @@
-/* State of Runs: the table of all runs, and one run's detail page.  Rows and strings belong
- * to the app; order, filter, marks and cursor to the view.
+/* State of Runs: the table of all runs.  Rows and strings belong to the app; order, filter, marks and cursor
+ * to the view.
  *
- * In runs.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c and
- * detail.c. */
+ * In runs.c, runs_keep.c, runs_columns.c, runs_tasks.c and runs_groups.c; drawn in runs_draw.c. */
 #ifndef VIEWS_RUNS_H
 #define VIEWS_RUNS_H
 
@@ -11,7 +10,6 @@
 #include <stdint.h>
 
 #include "core/train/run/event.h"
-#include "views/few.h"
 #include "views/train.h"
 
 /* One of several tasks, at the kept checkpoint. */
@@ -147,43 +145,5 @@ void runs_columns_kept(struct ui *ui, const char *names);
 void runs_purge_ask(struct ui *ui, int runs, const char *what);
 
 bool runs_is_marked(const struct runs_view *v, int64_t id);
-
-struct detail_pair {
-    const char *key, *value;
-};
-struct detail_eval {
-    int64_t step;
-    double loss, value;       /* NaN: undefined */
-    bool best;
-};
-/* What the kept checkpoint came to on test rows, which decided nothing. */
-struct detail_test {
-    const char *task;         /* NULL: the run has one */
-    const char *metric, *rows; /* rows: "test 28 (best checkpoint, step 40)"; NULL */
-    double value, loss, majority; /* NaN: undefined, none */
-    const char *undefined;    /* why; NULL */
-};
-/* One run, filled by the app on EFFECT_OPEN_RUN. */
-struct detail_view {
-    struct run_row run;       /* id 0: nothing loaded yet */
-    const struct detail_pair *config;
-    int configs;
-    const struct detail_pair *count; /* "trained without head" = "73,728", "head", "model" … */
-    int counts;
-    const struct detail_eval *eval;
-    int evals;
-    const struct detail_test *test;
-    int tests;
-    const struct detail_pair *artifact; /* what = path */
-    int artifacts;
-    const char *const *line_read; /* what was found when the rows were read, a line each */
-    int lines_read;
-    const char *const *warning; /* what looks wrong, whole sentences, beside what is flagged here */
-    int warnings;
-    struct series series;
-    struct few_view few;         /* of a run of few shots, with those that were asked for together */
-    struct episode_view episode; /* of a run over episodes */
-    int top;                  /* the view's own: first line shown */
-};
 
 #endif

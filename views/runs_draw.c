@@ -257,6 +257,12 @@ static int marked(const struct ui *ui, const int64_t **ids) {
     return ui->runs.marks;
 }
 
+static void runs_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    (void)run, (void)runs;
+    runs_set_filter(&ui->runs, "tag=lesson", out);
+    ui_show(ui, SCREEN_RUNS);
+}
+
 static void runs_draw_pictured(const struct ui *ui, struct buf *out) {
     const struct runs_view *v = &ui->runs;
     buf_printf(out, "%s%s", v->trash ? "trash " : "", v->filter);
@@ -317,6 +323,7 @@ const struct screen screen_runs = {
     .init = runs_draw_init,
     .release = runs_draw_release,
     .changed = runs_draw_changed,
+    .taught = runs_taught,
     .request = runs_request,
     .run = runs_draw_run,
     .marked = marked,

@@ -21,10 +21,17 @@ struct screen {
     const char *tab;            /* on line 1; NULL without a tab */
     const struct screen *under; /* whose tab stands for it; may be NULL: its own */
     enum request to;            /* shows it from anywhere; REQ_NONE: nothing does */
-    bool inside;                /* its pictures are made by looking inside a model: they are asked for */
+    /* Its pictures are made by looking inside a model: they are asked for. */
+    enum { OUTSIDE, INSIDE_POINTS, INSIDE_MATRICES } inside;
     void (*show)(struct ui *ui, struct effect *out);         /* on `to`; may be NULL: ui_show alone */
     void (*shown)(struct ui *ui, enum screen_id from);       /* it is on from here; may be NULL */
     void (*back)(struct ui *ui); /* it lies over another, to which this goes back; NULL: it does not */
+    /* A lesson's step shows it, with these runs; may be NULL: ui_show alone, or `show` of one that looks
+     * inside. */
+    void (*taught)(struct ui *ui, const int64_t *run, int runs, struct effect *out);
+    /* Puts side by side what Compare shows when it is asked for from here; false, or NULL: the runs that are
+     * marked, else those of Runs. */
+    bool (*compared)(struct ui *ui, struct effect *out);
     /* ---- its state ---- */
     void (*init)(struct ui *ui);    /* from zero; may be NULL */
     void (*release)(struct ui *ui); /* may be NULL */

@@ -215,6 +215,25 @@ static bool list_request(struct ui *ui, enum request r, struct effect *out) {
     return true;
 }
 
+static void add_runs(const struct sweep_tile *t, int64_t **run, int *n) {
+    *run = xrealloc(*run, (size_t)(*n + t->runs) + 1, sizeof **run);
+    memcpy(*run + *n, t->run, (size_t)t->runs * sizeof **run);
+    *n += t->runs;
+}
+
+/* All runs of the sweep that is open. */
+static bool compared(struct ui *ui, struct effect *out) {
+    const struct sweep_page *p = &ui->sweep.page;
+    int64_t *run = NULL;
+    int n = 0;
+    if (!ui->sweep.open) return false;
+    for (int i = 0; i < p->tiles; i++) add_runs(&p->tile[i], &run, &n);
+    if (n) compare_runs(ui, run, n, out);
+    else ui_say(ui, SAY_INFO, "the sweep has no run yet");
+    free(run);
+    return true;
+}
+
 /* Runs of the cell under the cursor; of a level those of all cells that have it. */
 static void sweep_to_runs(struct ui *ui, struct effect *out) {
     struct sweep_view *v = &ui->sweep;
@@ -227,10 +246,7 @@ static void sweep_to_runs(struct ui *ui, struct effect *out) {
         const struct sweep_tile *t = &v->page.tile[i];
         bool mine = w ? !w->level || !strcmp(t->axis[w->axis_at] ? t->axis[w->axis_at] : "none", w->level)
                       : i == tile;
-        if (!mine || !t->runs) continue;
-        run = xrealloc(run, (size_t)n + (size_t)t->runs, sizeof *run);
-        memcpy(run + n, t->run, (size_t)t->runs * sizeof *run);
-        n += t->runs;
+        if (mine) add_runs(t, &run, &n);
     }
     if (n) runs_show_only(ui, run, n, out);
     else
@@ -410,6 +426,7 @@ const struct screen screen_sweep = {
     .tab = "5 Sweep",
     .to = REQ_TO_SWEEP,
     .show = show,
+    .compared = compared,
     .init = init,
     .changed = settle,
     .request = sweep_request,

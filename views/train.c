@@ -90,6 +90,12 @@ void train_overlay(struct ui *ui, const int64_t *run, int runs, struct effect *o
     ui_show(ui, SCREEN_TRAIN);
 }
 
+void train_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out) {
+    (void)run;
+    if (runs) ui_watch(ui, out);
+    else ui_show(ui, SCREEN_TRAIN);
+}
+
 /* All runs of the list over one another, or the one in focus alone. */
 static void overlay_all(struct ui *ui, struct effect *out) {
     struct train_view *v = &ui->train;

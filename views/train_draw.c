@@ -466,6 +466,7 @@ const struct screen screen_train = {
     .changed = train_draw_changed,
     .point = train_point,
     .pick = train_pick,
+    .taught = train_taught,
     .request = train_request,
     .run = train_draw_run,
     .panes = layout_train,

@@ -5,25 +5,13 @@
 #ifndef VIEWS_UI_H
 #define VIEWS_UI_H
 
-#include "views/compare.h"
-#include "views/compose.h"
-#include "views/data.h"
 #include "views/effects.h"
-#include "views/explain.h"
-#include "views/first.h"
-#include "views/help.h"
-#include "views/heatmap.h"
 #include "views/keys.h"
-#include "views/learn.h"
-#include "views/map.h"
-#include "views/page.h"
 #include "views/palette.h"
 #include "views/picker.h"
 #include "views/prompt.h"
-#include "views/runs.h"
 #include "views/screen.h"
-#include "views/sweep.h"
-#include "views/train.h"
+#include "views/screens.h" /* by make: the header of each line of SCREENS (keys.h) */
 
 enum say { SAY_INFO, SAY_GOOD, SAY_WARNING, SAY_ERROR };
 

@@ -50,6 +50,7 @@ bool train_request(struct ui *ui, enum request r, struct effect *out);
 bool runs_request(struct ui *ui, enum request r, struct effect *out);
 bool compose_request(struct ui *ui, enum request r, struct effect *out);
 bool map_request(struct ui *ui, enum request r, struct effect *out);
+void train_taught(struct ui *ui, const int64_t *run, int runs, struct effect *out);
 /* Train's texts: how many there are at the cursor, and their pane. */
 size_t train_texts(const struct train_view *v);
 void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect r);

@@ -402,7 +402,8 @@ static void show_own_rows(struct ui *ui) {
 static void begin_screen(struct ui *ui, enum screen_id s) {
     size_t i = 0;
     enum screen_id from = s == SCREEN_EXPLAIN ? SCREEN_COMPOSE : s;
-    while (scenes[i].screen != from) BUG_IF(++i == COUNT_OF(scenes));
+    while (i < COUNT_OF(scenes) && scenes[i].screen != from) i++;
+    if (i == COUNT_OF(scenes)) fail_msg("scenes[] has no line of the screen %s", screen_at(from)->name);
     scene_of(ui, i, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     if (s == SCREEN_EXPLAIN) scene_press(ui, 'E');
     if (s == SCREEN_DATA) show_own_rows(ui);
