@@ -15,11 +15,11 @@ static const struct attempt attempt_usual = { .on = true, .hidden = 100 };
 
 #define AT(member) .offset = offsetof(struct attempt, member)
 static const struct key attempt_keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
       .says = "Width between the two maps of what a row's words ask." },
-    { "temperature", AT(temperature), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
+    { "temperature", AT(temperature), .kind = KEY_WEIGHT,
       .says = "What scores of prompts are divided by; 0: e times the model's width." },
-    { "norm", AT(norm), KEY_WORDS(attempt_norms), .text = KEY_IN_FULL,
+    { "norm", AT(norm), KEY_WORDS(attempt_norms),
       .says = "Whether the norm behind the maps trains; the released code holds it still." },
 };
 const struct network attempt_network = { "attempt",

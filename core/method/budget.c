@@ -15,17 +15,17 @@ static const struct budget usual = {
 
 #define AT(member) .offset = offsetof(struct budget, member)
 static const struct key budget_keys[] = {
-    { "target", AT(target), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+    { "target", AT(target), .kind = KEY_WHOLE, .least = 1,
       .says = "Values of each SVD that are left at the end, on average." },
-    { "begin", AT(begin), .kind = KEY_WHOLE, .text = KEY_IN_FULL, .says = "Steps before the first cut." },
-    { "end", AT(end), .kind = KEY_WHOLE, .text = KEY_IN_FULL, .says = "Steps after the last cut." },
-    { "every", AT(every), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+    { "begin", AT(begin), .kind = KEY_WHOLE, .says = "Steps before the first cut." },
+    { "end", AT(end), .kind = KEY_WHOLE, .says = "Steps after the last cut." },
+    { "every", AT(every), .kind = KEY_WHOLE, .least = 1,
       .says = "Steps from one cut to the next." },
-    { "beta1", AT(beta1), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "beta1", AT(beta1), .kind = KEY_NUMBER,
       .says = "Decay of the mean of each value's importance." },
-    { "beta2", AT(beta2), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "beta2", AT(beta2), .kind = KEY_NUMBER,
       .says = "Decay of the mean of its uncertainty." },
-    { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "orthogonal", AT(orthogonal), .kind = KEY_NUMBER,
       .says = "Weight in the loss of how far W_d and W_u are from orthogonal." },
 };
 const struct network budget_network = { "budget",

@@ -6,13 +6,14 @@ static const struct classifier classifier_usual = { .on = true, .layers = 2, .ac
 
 #define AT(member) .offset = offsetof(struct classifier, member)
 static const struct key classifier_keys[] = {
-    { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+    { "layers", AT(layers), .kind = KEY_WHOLE, .least = 1,
       .says = "Maps between a row's first token and its outputs: one, or two with an activation between." },
-    { "act", AT(act), KEY_WORDS(method_act_names), .text = KEY_IN_FULL,
+    { "act", AT(act), KEY_WORDS(method_act_names),
       .says = "The activation between two maps." },
-    { "pooler", AT(pooler), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+    { "pooler", AT(pooler), .kind = KEY_FLAG,
       .says = "Whether it reads the model's pooler, or the first token itself." },
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .says = "Width of the first of two maps; 0: the model's." },
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
+      .says = "Width of the first of two maps; 0: the model's." },
 };
 const struct network classifier_network = { "classifier",
                                             "classifier",

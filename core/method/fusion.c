@@ -23,19 +23,19 @@ static const struct fusion fusion_usual = {
 
 #define AT(member) .offset = offsetof(struct fusion, member)
 static const struct key fusion_keys[] = {
-    { "query", AT(query), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+    { "query", AT(query), .kind = KEY_FLAG,
       .says = "A map Q of what the query is made of; without it that itself." },
-    { "key", AT(key), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+    { "key", AT(key), .kind = KEY_FLAG,
       .says = "A map K of what each adapter makes; without it that itself." },
-    { "value", AT(value), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+    { "value", AT(value), .kind = KEY_FLAG,
       .says = "A map V of what the adapters make; without it that itself." },
-    { "of", AT(of), KEY_WORDS(fusion_of_words), .text = KEY_IN_FULL,
+    { "of", AT(of), KEY_WORDS(fusion_of_words),
       .says = "The query is of what the adapters read, or of the tap that they write." },
-    { "residual", AT(residual), KEY_WORDS(fusion_residuals), .text = KEY_IN_FULL,
+    { "residual", AT(residual), KEY_WORDS(fusion_residuals),
       .says = "The tap is added behind V, or before it, to what V maps." },
-    { "start", AT(start), KEY_WORDS(fusion_starts), .text = KEY_IN_FULL,
+    { "start", AT(start), KEY_WORDS(fusion_starts),
       .says = "V starts as the identity, or is drawn as Q and K are." },
-    { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
+    { "weight", AT(weight), .kind = KEY_WEIGHT,
       .says = "What \u2016I \u2212 V\u2016\u00B2 of all places counts in the loss; 0: nothing." },
 };
 const struct network fusion_network = { "fusion",

@@ -13,13 +13,13 @@ static const char *const rates[] = { "moving", "all" };
 
 #define AT(member) .offset = offsetof(struct made_head, member)
 static const struct key generated_keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+    { "hidden", AT(hidden), .kind = KEY_WHOLE, .least = 1,
       .says = "Width between the two maps of each of its networks." },
-    { "width", AT(width), .kind = KEY_WHOLE, .least = 1, .text = KEY_IN_FULL,
+    { "width", AT(width), .kind = KEY_WHOLE, .least = 1,
       .says = "Width of the vectors of examples and labels." },
-    { "learn", AT(learn), KEY_WORDS(learns), .text = KEY_IN_FULL,
+    { "learn", AT(learn), KEY_WORDS(learns),
       .says = "Whether the inner loop adapts the maps too, or the outer loop alone learns them." },
-    { "rates", AT(rates), KEY_WORDS(rates), .text = KEY_IN_FULL,
+    { "rates", AT(rates), KEY_WORDS(rates),
       .says =
           "Rates of the inner loop: for what it adapts, or for every tensor, as Meta-Adapters is counted." },
 };

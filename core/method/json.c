@@ -230,12 +230,11 @@ static int read_module(const json_t *o, const char *where, int version, struct m
 }
 
 static int read_method(const json_t *o, struct method *m, struct err *e) {
-    static const char *const known[] = { "version", "head",   "modules",        "retriever",
-                                         "hyper",   "hyper2", "generated-head", "classifier",
-                                         "budget",  "fusion", "pruning",        "attempt" };
-    int version = 0;
+    const char *known[16] = { "version", "head", "modules" };
+    int version = 0, n = 3;
+    for (int i = 0; network_at(i); i++) known[n++] = network_at(i)->name;
     if (!json_is_object(o)) return err_set(e, ERR_INPUT, "method: must be a JSON object");
-    if (json_known_keys(o, "method", known, COUNT_OF(known), e)) return e->code;
+    if (json_known_keys(o, "method", known, (size_t)n, e)) return e->code;
     if (member_int(o, "method", "version", 1, 1 << 30, &version, e)) return e->code;
     if (version != ENCODER_VERSION && version != FORM_VERSION)
         return err_set(e, ERR_INPUT,

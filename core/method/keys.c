@@ -11,22 +11,22 @@
 #include "core/base/text.h"
 #include "core/method/match.h"
 
+int key_suggest(const char *given, const char *const *words, int count, const char *list, struct err *e) {
+    const char *near = text_nearest(given, words, (size_t)count);
+    struct buf text = BUF_INIT;
+    buf_puts(&text, e->text);
+    if (near) buf_printf(&text, "; did you mean %s?", near);
+    for (int i = 0; i < count; i++) buf_printf(&text, "%s%s", i ? ", " : list, words[i]);
+    err_set(e, e->code, "%s)", buf_text(&text));
+    buf_release(&text);
+    return e->code;
+}
+
 int key_word_of(const char *what, const char *value, const char *const *words, int count, struct err *e) {
-    struct buf list = BUF_INIT;
-    for (int i = 0; i < count; i++) {
-        if (!strcmp(words[i], value)) {
-            buf_release(&list);
-            return i;
-        }
-        buf_printf(&list, "%s%s", i ? ", " : "", words[i]);
-    }
-    const char *near = text_nearest(value, words, (size_t)count);
-    if (near)
-        err_set(e, ERR_USAGE, "%s=%s: unknown; did you mean %s? (known: %s)", what, value, near,
-                buf_text(&list));
-    else
-        err_set(e, ERR_USAGE, "%s=%s: unknown (known: %s)", what, value, buf_text(&list));
-    buf_release(&list);
+    for (int i = 0; i < count; i++)
+        if (!strcmp(words[i], value)) return i;
+    err_set(e, ERR_USAGE, "%s=%s: unknown", what, value);
+    key_suggest(value, words, count, " (known: ", e);
     return -1;
 }
 

@@ -20,17 +20,17 @@ static const struct pruning pruning_usual = {
 
 #define AT(member) .offset = offsetof(struct pruning, member)
 static const struct key pruning_keys[] = {
-    { "mask", AT(mask), KEY_WORDS(pruning_masks), .text = KEY_IN_FULL,
+    { "mask", AT(mask), KEY_WORDS(pruning_masks),
       .says = "Learned: a gate for each value; fixed: as many places as keep says, of a stage behind such a "
               "one." },
-    { "keep", AT(keep), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "keep", AT(keep), .kind = KEY_NUMBER,
       .says = "The share of all values that a fixed mask lets through." },
-    { "weight", AT(weight), .kind = KEY_WEIGHT, .text = KEY_IN_FULL,
+    { "weight", AT(weight), .kind = KEY_WEIGHT,
       .says = "What the expected number of open gates counts in the loss." },
-    { "rate", AT(rate), .kind = KEY_NUMBER, .text = KEY_IN_FULL, .says = "The learning rate of the gates." },
-    { "start", AT(start), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "rate", AT(rate), .kind = KEY_NUMBER, .says = "The learning rate of the gates." },
+    { "start", AT(start), .kind = KEY_NUMBER,
       .says = "Where gates start; far above 0 they are open." },
-    { "groups", AT(groups), .kind = KEY_FLAG, .text = KEY_IN_FULL,
+    { "groups", AT(groups), .kind = KEY_FLAG,
       .says = "A gate for each tensor too, which multiplies those of its values." },
 };
 const struct network pruning_network = { "pruning",

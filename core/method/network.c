@@ -39,18 +39,11 @@ static const void *network_in(const struct network *n,
                               const struct method *m) { return (const char *)m + n->offset; }
 
 static int network_unknown(const struct network *n, const char *key, struct err *e) {
-    struct buf list = BUF_INIT;
     const char *name[16];
     BUG_IF(n->keys > (int)COUNT_OF(name));
-    for (int i = 0; i < n->keys; i++) {
-        name[i] = n->key[i].name;
-        buf_printf(&list, "%s%s", i ? ", " : "", name[i]);
-    }
-    const char *near = text_nearest(key, name, (size_t)n->keys);
-    err_set(e, ERR_USAGE, "%s has no '%s'%s%s%s (it takes %s)", n->name, key, near ? "; did you mean " : "",
-            near ? near : "", near ? "?" : "", buf_text(&list));
-    buf_release(&list);
-    return e->code;
+    for (int i = 0; i < n->keys; i++) name[i] = n->key[i].name;
+    err_set(e, ERR_USAGE, "%s has no '%s'", n->name, key);
+    return key_suggest(key, name, n->keys, " (it takes ", e);
 }
 
 /* ---- one ---- */
@@ -125,7 +118,7 @@ static void network_add_text(const struct network *n, const struct method *m, co
     int written = 0;
     buf_printf(out, "%s%s", out->size ? " + " : "", n->name);
     for (const struct key *k = n->key; k < n->key + n->keys; k++) {
-        if (!(full && k->text & KEY_IN_FULL) && key_same(k, network_in(n, m), base)) continue;
+        if ((!full || k->text & KEY_UNUSUAL) && key_same(k, network_in(n, m), base)) continue;
         key_print(k, network_in(n, m), value);
         buf_printf(out, "%s%s=%s", written++ ? ", " : "(", k->name, value);
     }
@@ -136,7 +129,7 @@ static void add_json(const struct network *n, const struct method *m, struct buf
     char value[KEY_TEXT];
     buf_printf(out, ",\"%s\":{", n->name);
     for (const struct key *k = n->key; k < n->key + n->keys; k++) {
-        if (!(k->text & KEY_IN_FULL) && key_same(k, network_in(n, m), n->usual)) continue;
+        if (k->text & KEY_UNUSUAL && key_same(k, network_in(n, m), n->usual)) continue;
         key_print(k, network_in(n, m), value);
         buf_printf(out, key_is_number(k) ? "%s\"%s\":%s" : "%s\"%s\":\"%s\"", k > n->key ? "," : "", k->name,
                    value);

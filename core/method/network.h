@@ -1,8 +1,6 @@
 /* The written forms of a method's networks, the generator, the retriever, the generated head and the
- * classifier: of each a
- * table of fields (keys.h), whose `text` has KEY_IN_FULL where the canonical text and the JSON form have it
- * at its usual
- * value too. */
+ * classifier: of each a table of fields (keys.h).  The canonical text and the JSON form have a field at its
+ * usual value too, unless its `text` is KEY_UNUSUAL. */
 #ifndef CORE_METHOD_NETWORK_H
 #define CORE_METHOD_NETWORK_H
 

@@ -122,7 +122,6 @@ static int no_such_key(const char *name, const char *key, const struct module *m
                        const char *const *more, struct err *e) {
     const char *known[48];
     int n = 0;
-    struct buf list = BUF_INIT;
     for (int i = 0; key_at(i); i++)
         for (int j = 0; j < count; j++)
             if (key_takes(key_at(i), &m[j])) {
@@ -130,12 +129,8 @@ static int no_such_key(const char *name, const char *key, const struct module *m
                 break;
             }
     for (; *more; more++) known[n++] = *more;
-    for (int i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", known[i]);
-    const char *near = text_nearest(key, known, (size_t)n);
-    err_set(e, ERR_USAGE, "%s has no '%s'%s%s%s (it takes %s)", name, key,
-            near ? "; did you mean " : "", near ? near : "", near ? "?" : "", buf_text(&list));
-    buf_release(&list);
-    return ERR_USAGE;
+    err_set(e, ERR_USAGE, "%s has no '%s'", name, key);
+    return key_suggest(key, known, n, " (it takes ", e);
 }
 
 static const struct arg *argument(const struct method_item *item, const char *key) {
@@ -364,13 +359,8 @@ static int parse_unknown(const char *name, struct err *e) {
     for (int i = 0; i < preset_count() && n < 64; i++) known[n++] = preset_at(i)->name;
     for (int i = 0; i < FN_COUNT; i++)
         if (!preset_find(fn_name((enum fn)i))) known[n++] = fn_name((enum fn)i);
-    const char *near = text_nearest(name, known, (size_t)n);
-    struct buf list = BUF_INIT;
-    for (int i = 0; i < n; i++) buf_printf(&list, "%s%s", i ? ", " : "", known[i]);
-    err_set(e, ERR_USAGE, "unknown method '%s'%s%s%s (known: %s)", name,
-            near ? "; did you mean " : "", near ? near : "", near ? "?" : "", buf_text(&list));
-    buf_release(&list);
-    return ERR_USAGE;
+    err_set(e, ERR_USAGE, "unknown method '%s'", name);
+    return key_suggest(name, known, n, " (known: ", e);
 }
 
 static int parse_head(const struct method_item *item, struct method *out, struct err *e) {

@@ -13,19 +13,20 @@ static const char *const prototypes[PROTOTYPE_COUNT] = { "none", "decoupled", "s
 
 #define AT(member) .offset = offsetof(struct retriever, member)
 static const struct key retriever_keys[] = {
-    { "hidden", AT(hidden), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+    { "hidden", AT(hidden), .kind = KEY_WHOLE,
       .says = "Width between its two maps; 0: one map." },
-    { "width", AT(width), .kind = KEY_WHOLE, .text = KEY_IN_FULL,
+    { "width", AT(width), .kind = KEY_WHOLE,
       .says = "Width of a row's vector z; 0: the pooled vector itself." },
-    { "instance", AT(instance), KEY_WORDS(retriever_instances), .text = KEY_IN_FULL,
+    { "instance", AT(instance), KEY_WORDS(retriever_instances),
       .says = "A loss that draws rows of one task together." },
-    { "prototype", AT(prototype), KEY_WORDS(prototypes), .text = KEY_IN_FULL,
+    { "prototype", AT(prototype), KEY_WORDS(prototypes),
       .says = "A loss that draws a row to the prototype of its task." },
-    { "weight", AT(weight), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "weight", AT(weight), .kind = KEY_NUMBER,
       .says = "\u03BB, what its losses count beside the tasks' own." },
-    { "temperature", AT(temperature), .kind = KEY_NUMBER, .text = KEY_IN_FULL,
+    { "temperature", AT(temperature), .kind = KEY_NUMBER,
       .says = "\u03C4, by which cosines are divided." },
-    { "tap", AT(tap), .kind = KEY_WHOLE, .says = "The layer of the encoder that it reads; 0: its output." },
+    { "tap", AT(tap), .kind = KEY_WHOLE, .text = KEY_UNUSUAL,
+      .says = "The layer of the encoder that it reads; 0: its output." },
 };
 const struct network retriever_network = { "retriever", "retriever", offsetof(struct method, retriever),
                                           sizeof retriever_usual,

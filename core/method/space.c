@@ -42,7 +42,6 @@ const char *source_name(enum source s) { return NAME(source_names, s); }
 const char *norm_name(enum norm n) { return NAME(norm_names, n); }
 const char *residual_name(enum residual r) { return NAME(residual_names, r); }
 const char *ending_name(enum ending e) { return NAME(ending_names, e); }
-const char *length_name(enum length l) { return NAME(length_names, l); }
 const char *heads_name(enum head_form h) { return NAME(heads_names, h); }
 const char *init_name(enum init i) { return NAME(init_names, i); }
 const char *target_name(enum target t) { return NAME(target_names, t); }
@@ -50,9 +49,6 @@ const char *stack_name(int stack) { return NAME(stack_names, stack); }
 const char *site_name(int site) { return NAME(site_names, site); }
 const char *learn_name(enum learn l) { return NAME(learn_names, l); }
 const char *method_act_name(enum act a) { return NAME(method_act_names, a); }
-const char *prompt_place_name(enum prompt_place p) { return NAME(place_names, p); }
-const char *prompt_pool_name(enum prompt_pool p) { return NAME(pool_names, p); }
-const char *prompt_rows_name(enum prompt_rows r) { return NAME(rows_names, r); }
 
 bool init_is_of_rows(enum init i) { return i >= INIT_UNIFORM; }
 

@@ -312,11 +312,7 @@ bool source_is_hyper(enum source s);
 const char *norm_name(enum norm n); /* "none", "own", … */
 const char *residual_name(enum residual r); /* "written", "stream", "read" */
 const char *ending_name(enum ending e);     /* "model", "bare" */
-const char *length_name(enum length l);     /* "map", "output" */
 const char *heads_name(enum head_form h);
-const char *prompt_place_name(enum prompt_place p); /* "first", "after-bos" */
-const char *prompt_pool_name(enum prompt_pool p);   /* "cls", "row0" */
-const char *prompt_rows_name(enum prompt_rows r);   /* "acting", "peft" */
 /* Starts that are for a prompt's rows alone. */
 bool init_is_of_rows(enum init i);
 const char *init_name(enum init i);
