@@ -72,7 +72,7 @@ HELP := $(sort $(wildcard tests/support/*.c))
 obj = $(patsubst %.c,$(OUT)/f/%.o,$(1))
 dobj = $(patsubst %.c,$(OUT)/d/%.o,$(1))
 
-.PHONY: all run test test-slow bench asan tsan cppcheck lint fuzz deps fetch t5 tasks miniature pictures install uninstall deb clean help
+.PHONY: all run test test-slow bench asan tsan cppcheck lint strings fuzz deps fetch t5 tasks miniature pictures install uninstall deb clean help
 all: petri ## build ./petri
 
 petri: $(OUT)/petri
@@ -217,6 +217,11 @@ lint: $(SCREENS) ## the source rules, then cppcheck and clang-tidy where install
 		printf '%s\n' $(LIB) app/main.c | xargs -P2 -n4 sh -c 'clang-tidy --quiet --warnings-as-errors="*" \
 			--checks="$(TIDY)" "$$@" -- -std=gnu11 -D_GNU_SOURCE -I. -I$(OUT) $(PKG_CFLAGS) 2>/dev/null' sh; \
 	else echo 'lint: clang-tidy is not installed'; fi
+
+strings: ## every user-visible string with its place, into build/strings.txt
+	$(Q)mkdir -p $(OUT)
+	$(Q)tests/words --strings >$(OUT)/strings.txt
+	@echo "$$(wc -l <$(OUT)/strings.txt) strings in $(OUT)/strings.txt"
 
 # One program a tests/fuzz/NAME.c; tests/fuzz/seeds/NAME/ holds its first inputs, what is found stays in build-fuzz.
 FUZZ := $(patsubst tests/fuzz/%.c,%,$(sort $(wildcard tests/fuzz/*.c)))

@@ -461,24 +461,24 @@ void args_help_verb(const struct verb *v) {
 static const struct {
     const char *verbs, *help;
 } OVERVIEW[] = {
-    { "train, stop, resume", "train a method on a task; the run is kept" },
-    { "pretrain, fetch", "train a model of texts alone; bring a published one" },
-    { "adapt, fewshot", "a new task, or many, from few rows" },
-    { "runs, show, watch, sql", "the history, one run of it, its curves, SQL" },
-    { "name, tag, note", "words of your own on runs" },
-    { "trash, restore, purge", "runs into the trash, out of it, and gone for good" },
-    { "eval, predict, generate", "score, label, write: a run or a model on rows" },
-    { "encode", "token ids and vectors of a text" },
-    { "count, methods", "parameters of a method; the published ones" },
-    { "explain, learn", "a method on a page; lessons that the engine runs" },
-    { "tasks, models, settings", "what is at hand; colours, marks and mouse" },
-    { "embed, map, similarity", "vectors, their plane, matrices of likeness" },
-    { "export, import", "points, records and weights, out and in" },
-    { "merge, merge-adapters", "databases into one; adapters of runs into one" },
-    { "sweep, compare", "runs over lists of values; runs side by side" },
-    { "replicate", "a paper's experiment beside what it published" },
-    { "plot, render", "curves of runs, or a screen, as text or SVG" },
-    { "doctor", "check processor, kernels, terminal and database" },
+    { "train, stop, resume", "Train a method on a task and record the run" },
+    { "pretrain, fetch", "Pretrain a small model; fetch a published one" },
+    { "adapt, fewshot", "Few-shot adaptation to new tasks" },
+    { "runs, show, watch, sql", "List runs, inspect one, watch its curves, query SQL" },
+    { "name, tag, note", "Name, tag and annotate runs" },
+    { "trash, restore, purge", "Move runs to the trash, restore them, delete them" },
+    { "eval, predict, generate", "Evaluate, predict or generate with a run or a model" },
+    { "encode", "Encode a text as token ids and vectors" },
+    { "count, methods", "Count the parameters of a method; list methods" },
+    { "explain, learn", "Explain a method; learn with interactive lessons" },
+    { "tasks, models, settings", "List tasks and models; show or change settings" },
+    { "embed, map, similarity", "Embed examples, map them, compare representations" },
+    { "export, import", "Export runs and adapters; import adapters" },
+    { "merge, merge-adapters", "Merge databases; merge the adapters of runs" },
+    { "sweep, compare", "Sweep over lists of values; compare runs" },
+    { "replicate", "Replicate an experiment of a paper" },
+    { "plot, render", "Plot curves of runs, or render a screen, as SVG" },
+    { "doctor", "Check processor, kernels, terminal and database" },
 };
 
 void args_help(void) {
@@ -488,5 +488,5 @@ void args_help(void) {
         printf("  %-26s %s\n", OVERVIEW[i].verbs, OVERVIEW[i].help);
     printf("\nAlone:");
     for (const struct option_spec *o = verb_alone()->options; o->name; o++) printf(" --%s", o->name);
-    printf(".\npetri help VERB tells more.  Everywhere: --db FILE, --json.  petri --version.\n");
+    printf(".\npetri help VERB|WORD shows or searches help.  Common options: --db FILE, --json.\n");
 }

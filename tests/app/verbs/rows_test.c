@@ -145,6 +145,34 @@ static void each_option_has_a_group_and_a_help(void **state) {
         }
 }
 
+/* "Train a method on a task": begins with one of these verbs, on one line, without a full stop. */
+static void each_verb_has_an_imperative_line(void **state) {
+    (void)state;
+    static const char verbs[] = " Adapt Add Check Compare Compute Count Delete Embed Encode Evaluate Explain Export Fetch Generate "
+                                "Import Learn List Map Merge Move Name Open Plot Predict Pretrain Query Render Replicate Restore "
+                                "Resume Set Show Stop Sweep Train Watch ";
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)) || i == 0; i++) {
+        char *first = xprintf(" %.*s ", (int)strcspn(v->help, " "), v->help);
+        size_t n = strlen(v->help);
+        if (!strstr(verbs, first) || strchr(v->help, '\n') || v->help[n - 1] == '.' || n > 100)
+            fail_msg("petri %s: %s", v->name, v->help);
+        free(first);
+    }
+}
+
+static void help_of_train_has_the_terms_of_its_field(void **state) {
+    (void)state;
+    static const char *const terms[] = { "learning rate", "batch size", "optimizer", "epochs", "training set", "validation",
+                                         "checkpoint", "sequence length" };
+    const struct verb *train = verb_find("train");
+    for (size_t i = 0; i < COUNT_OF(terms); i++) {
+        bool found = false;
+        for (const struct option_spec *o = train->options; o->name; o++) found |= strstr(o->help, terms[i]) != NULL;
+        if (!found) fail_msg("petri train --help lacks \"%s\"", terms[i]);
+    }
+}
+
 static int make_table(void **state) {
     (void)state;
     struct run_config usual;
@@ -188,6 +216,8 @@ int main(void) {
         cmocka_unit_test(options_of_a_run_are_set_by_their_own_rows),
         cmocka_unit_test(help_and_completion_have_it),
         cmocka_unit_test(each_option_has_a_group_and_a_help),
+        cmocka_unit_test(each_verb_has_an_imperative_line),
+        cmocka_unit_test(help_of_train_has_the_terms_of_its_field),
         cmocka_unit_test(aliases_fill_the_same),
     };
     return cmocka_run_group_tests(tests, make_table, NULL);

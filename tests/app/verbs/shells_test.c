@@ -57,7 +57,7 @@ static void every_word_is_in_all_of_them(void **state) {
         { "gold", "--unlabeled LABEL", "(train, adapt, sweep)" }, { "optimiser", "--optimizer", "pretrain" },
         { "max-seq-length", "--max-length N", "(predict)" }, { "Batch Size", "--batch N", "train" },
         { "wheel", "mouse", "petri settings" }, { "side by side", "Compare", "all screens" },
-        { "no-color", "--no-color", "watch" }, { "similarities", "a matrix of similarities", "verbs:" },
+        { "no-color", "--no-color", "watch" }, { "similarity-matrix", "Compute and save a similarity matrix", "verbs:" },
     };
     for (size_t i = 0; i < COUNT_OF(finds); i++) {
         char *found = stage_out(0, "help '%s'", finds[i][0]);
