@@ -4,18 +4,12 @@
 #define APP_SESSION_SESSION_H
 
 #include "app/files/settings.h"
+#include "app/session/line_kind.h"
 #include "core/base/err.h"
 #include "store/store.h"
 #include "views/term.h"
 #include "views/ui.h"
 
-/* What a line of the command line is to the screens. */
-enum line_kind {
-    LINE_READS,     /* it prints, and changes nothing of the history */
-    LINE_CHANGES,   /* it prints, and may change it */
-    LINE_TRAINS,    /* its runs become jobs */
-    LINE_ELSEWHERE, /* only a shell can do it */
-};
 struct line_meaning {
     enum line_kind kind;
     const char *why; /* LINE_ELSEWHERE */

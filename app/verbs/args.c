@@ -70,15 +70,15 @@ static const struct option_spec SHARED[] = {
       "\u2026, or an option",
       GROUP_OUTPUT, AT(by) },
     { "header", NULL, "a table's first line names the columns, also where all are chosen by number",
-      GROUP_DATA, AT(header) },
+      GROUP_DATA, AT(header), .excludes = "no-header" },
     { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026", GROUP_DATA,
       AT(no_header) },
     { "official-dev", NULL, "dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
-    { "csv", NULL, "the cells as CSV", GROUP_OUTPUT, AT(csv) },
-    { "markdown", NULL, "the results as Markdown", GROUP_OUTPUT, AT(markdown) },
-    { "list", NULL, NULL, GROUP_OUTPUT, AT(list) },
+    { "csv", NULL, "the cells as CSV", GROUP_OUTPUT, AT(csv), .excludes = "json markdown" },
+    { "markdown", NULL, "the results as Markdown", GROUP_OUTPUT, AT(markdown), .excludes = "json" },
+    { "list", NULL, NULL, GROUP_OUTPUT, AT(list), .reads = true },
     { "overwrite", NULL, "--out may write over a file that exists", GROUP_OUTPUT, AT(overwrite) },
-    { "ansi", NULL, "with colours as ANSI sequences", GROUP_OUTPUT, AT(ansi) },
+    { "ansi", NULL, "with colours as ANSI sequences", GROUP_OUTPUT, AT(ansi), .excludes = "svg" },
     { "svg", NULL, "as an SVG picture", GROUP_OUTPUT, AT(svg) },
     { "ascii", NULL, "only ASCII", GROUP_OUTPUT, AT(ascii) },
     { "no-color", NULL, "no colours (NO_COLOR does the same)", GROUP_OUTPUT, AT(no_color) },
@@ -183,6 +183,11 @@ static bool in_range(const struct option_spec *o, double v) {
     return isfinite(v) && v >= o->low && v <= o->high && !(o->above && v == o->low);
 }
 
+/* "a, b or c", a word at a time. */
+static void add_word(struct buf *b, const char *before, const char *word, bool last) {
+    buf_printf(b, "%s%s%s", !b->size ? "" : last ? " or " : ", ", before, word);
+}
+
 /* "must be an integer between 1 and 64 or retriever" */
 static int refuse(const struct option_spec *o, const char *found, struct err *e) {
     const char *word[OPTION_WORDS], *kind = o->fills == FILLS_NUMBER    ? "a number"
@@ -195,8 +200,7 @@ static int refuse(const struct option_spec *o, const char *found, struct err *e)
         buf_printf(&must, "%s between %.12g and %.12g", kind, o->low, o->high);
     else if (kind) buf_printf(&must, "%s %s %.12g", kind, o->above ? "above" : "of at least", o->low);
     if (o->above && o->high < OPTION_MOST) buf_printf(&must, " and at most %.12g", o->high);
-    for (size_t i = 0; i < n; i++)
-        buf_printf(&must, "%s%s", !must.size ? "" : i + 1 < n ? ", " : " or ", word[i]);
+    for (size_t i = 0; i < n; i++) add_word(&must, "", word[i], i + 1 == n);
     const char *near = text_nearest(found, word, n);
     err_set(e, ERR_USAGE, "--%s: must be %s, found \"%s\"%s%s%s", o->name, buf_text(&must), found,
             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
@@ -255,6 +259,70 @@ static int args_check_micro_batches(const struct args *a, struct err *e) {
     return 0;
 }
 
+/* The place of an option among those given; -1: it is not, or is turned off. */
+static int given_at(const struct args *a, const char *name) {
+    for (int i = 0; i < a->given; i++)
+        if (!strcmp(a->option[i].spec->name, name) &&
+            (a->option[i].spec->value || strcmp(a->option[i].value, "off")))
+            return i;
+    return -1;
+}
+
+static int check_excluded(const struct args *a, const char *name, const char *other, struct err *e) {
+    bool positional = isupper((unsigned char)*other);
+    if (positional ? !a->count : given_at(a, other) < 0) return 0;
+    return err_set(e, ERR_USAGE, "give --%s or %s%s, not both", name, positional ? "" : "--", other);
+}
+
+/* `need`: "screen=runs|compare"; it is changed. */
+static int check_needed(const struct args *a, const char *name, char *need, struct err *e) {
+    const char *word[OPTION_WORDS];
+    char *other = strsep(&need, "="), *copy = NULL;
+    struct buf words = BUF_INIT;
+    const struct option_spec of = { .value = need };
+    int at = given_at(a, other);
+    size_t n = need ? words_of(&of, &copy, word) : 0;
+    for (size_t i = 0; i < n; i++) add_word(&words, i ? "" : " ", word[i], i + 1 == n);
+    if (at < 0 || (need && word_at(&of, a->option[at].value) < 0))
+        err_set(e, ERR_USAGE, "--%s: needs --%s%s", name, other, buf_text(&words));
+    buf_release(&words);
+    free(copy);
+    return e->code;
+}
+
+/* What the rows of the given options say of others. */
+static int check_together(const struct args *a, struct err *e) {
+    int rc = 0;
+    for (int i = 0; !rc && i < a->given; i++) {
+        const struct option_spec *o = a->option[i].spec;
+        if (given_at(a, o->name) != i) continue;
+        char *copy[] = { xcopy(o->excludes), xcopy(o->needs) }, *rest[] = { copy[0], copy[1] }, *one;
+        while (!rc && (one = strsep(&rest[0], " "))) rc = check_excluded(a, o->name, one, e);
+        while (!rc && (one = strsep(&rest[1], " "))) rc = check_needed(a, o->name, one, e);
+        free(copy[0]), free(copy[1]);
+    }
+    return rc;
+}
+
+static int check_required(const struct args *a, struct err *e) {
+    const char *name[OPTION_WORDS];
+    size_t n = 1;
+    for (int group = 1; n && !e->code; group++) {
+        struct buf list = BUF_INIT;
+        bool given = false;
+        n = 0;
+        for (const struct option_spec *o = a->verb->options; o && o->name; o++) {
+            if (o->required != group) continue;
+            given |= given_at(a, o->name) >= 0;
+            name[n++] = o->name;
+        }
+        for (size_t i = 0; i < n; i++) add_word(&list, "--", name[i], i + 1 == n);
+        if (n && !given) err_set(e, ERR_USAGE, "petri %s needs %s", a->verb->name, buf_text(&list));
+        buf_release(&list);
+    }
+    return e->code;
+}
+
 int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char **room,
                struct err *e) {
     *a = (struct args){ .verb = v, .positional = room };
@@ -303,11 +371,9 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
     }
     if (a->help) return 0;
     if (args_check_micro_batches(a, e)) return e->code;
-    if (a->csv + a->markdown + a->json > 1)
-        return err_set(e, ERR_USAGE, "one of --csv, --json and --markdown at a time");
     if (a->count < v->least || (v->most >= 0 && a->count > v->most))
         return err_set(e, ERR_USAGE, "usage: petri%s%s %s", *v->name ? " " : "", v->name, v->synopsis);
-    return 0;
+    return check_together(a, e) ? e->code : check_required(a, e);
 }
 
 const char *args_typed(const struct args *a, int given) {
@@ -328,6 +394,7 @@ int args_config(const struct args *a, struct run_config *c, struct err *e) {
 /* The usual value as it is typed, caller frees; NULL: there is none. */
 static char *usual_of(const struct option_spec *o, const struct run_config *c) {
     const char *word[OPTION_WORDS];
+    if (o->required) return NULL;
     if (o->fills == FILLS_CONFIG)
         return o->help || !option_find(o->name)->values ? NULL : config_get(c, o->name);
     if (o->fills == FILLS_WORD) {
@@ -356,10 +423,13 @@ struct growing {
 static void add_row(struct growing *g, struct option_spec o) {
     const struct option_spec *shared = o.fills == FILLS_SHARED && !o.member ? find_in(SHARED, o.name) : NULL;
     if (shared) {
-        const char *value = o.value, *help = o.help;
+        const struct option_spec own = o;
         o = *shared;
-        if (value) o.value = value;
-        if (help) o.help = help;
+        if (own.value) o.value = own.value;
+        if (own.help) o.help = own.help;
+        if (own.excludes) o.excludes = own.excludes;
+        if (own.needs) o.needs = own.needs;
+        o.required = own.required;
     }
     if (o.fills == FILLS_SHARED) o.fills = o.value ? FILLS_TEXT : FILLS_FLAG;
     char *usual = usual_of(&o, g->usual);
@@ -392,7 +462,7 @@ static void add_rows(struct growing *g, const struct option_spec *o) {
                             : shared                 ? shared->name
                                                      : NULL;
         BUG_IF(!known);
-        add_row(g, (struct option_spec){ .name = known, .fills = o->fills });
+        add_row(g, (struct option_spec){ .name = known, .fills = o->fills, .needs = o->needs });
     }
     free(copy);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "app/session/line_kind.h"
 #include "core/base/err.h"
 #include "core/train/config/option_group.h"
 
@@ -48,6 +49,12 @@ struct option_spec {
     int first;    /* value of the first word */
     bool above;   /* low itself is excluded */
     const char *const *aliases; /* as in struct option; ALIASES_OF_RUN: those of the run's option of this name */
+    /* Checked by args_parse. */
+    const char *excludes; /* options that cannot be given with it, separated by blanks; in capitals: a
+                             positional argument */
+    const char *needs;    /* options that it requires; "screen=runs|compare": with one of these values */
+    int required;         /* of the rows with the same number one must be given; 0: optional */
+    bool reads, changes;  /* a line with it only prints, or may change the history, whatever the verb does */
 };
 #define ALIASES(...) .aliases = (const char *const[]) { __VA_ARGS__, NULL }
 extern const char *const args_aliases_of_run[];
@@ -60,6 +67,8 @@ struct verb {
     int least, most;      /* positional arguments; most -1: any number */
     /* Does the work; returns a process exit code through err_exit_code, or 0. */
     int (*run)(const struct args *a, struct err *e);
+    enum line_kind kind; /* what a line of it does inside the screens */
+    const char *why;     /* of LINE_ELSEWHERE */
 };
 /* With FILLS_CONFIG, `name` may be several options of a run with blanks between, or this: all that the table
  * has not yet. */
@@ -139,7 +148,7 @@ struct args {
         } purge;
         struct help_options {
             bool man;
-            const char *completion;
+            int completion;
         } more;
         struct replicate_options {
             const char *data, *page;
@@ -150,9 +159,9 @@ struct args {
             const char *save, *forget, *to, *from;
         } methods;
         struct render_options {
-            const char *screen, *filter, *set, *loss;
+            const char *filter, *set, *loss;
             int64_t sweep, matrix;
-            int part;
+            int screen, part;
             bool trash, steps;
         } render;
         struct plot_options {
@@ -174,7 +183,8 @@ struct args {
             bool steps, pca;
         } map;
         struct export_options {
-            const char *to, *base;
+            int to;
+            const char *base;
         } to;
         struct merge_options {
             const char *weights, *head;

@@ -12,10 +12,10 @@
 #include "core/base/mem.h"
 
 static int asked_read_tasks(struct asked *q, const struct args *a, struct err *e) {
-    struct task_source s;
+    struct task_source s = verb_source(a);
     const char *unseen = a->unseen;
-    int rc = verb_source(a, &s, e);
-    if (!rc && s.where) rc = probe_sources("--task", s.where, &s, q->source, &q->sources, &q->tasks, e);
+    int rc = 0;
+    if (s.where) rc = probe_sources("--task", s.where, &s, q->source, &q->sources, &q->tasks, e);
     if (!rc && unseen) rc = probe_sources("--unseen", unseen, &s, q->unseen, &q->unseens, &q->others, e);
     q->draw.unseen = q->unseen;
     q->draw.unseens = q->unseens;

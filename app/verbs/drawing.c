@@ -24,8 +24,6 @@ int drawing_form(const struct args *a, enum render_form *form, struct err *e) {
     bool ansi = a->ansi, svg = a->svg;
     const char *path = a->out;
     enum render_form asked = svg ? RENDER_SVG : RENDER_ANSI;
-    if (ansi && svg) return err_set(e, ERR_USAGE, "--ansi or --svg, not both");
-    if (!path && a->overwrite) return err_set(e, ERR_USAGE, "--overwrite is for --out FILE");
     *form = ansi || svg ? asked : RENDER_TEXT;
     if (!path) return 0;
     int rc = form_of_name(path, form, e);

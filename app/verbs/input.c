@@ -76,11 +76,10 @@ static int rows_of_table(struct dataset *d, const char *file, const struct table
     return rc;
 }
 
-/* What the command line says of how a table is read, put over *how; 1 where it says anything. */
-static int read_reader(const struct args *a, struct table_reader *how, struct err *e) {
-    enum data_header header;
+/* What the command line says of how a table is read, put over *how; whether it says anything. */
+static bool read_reader(const struct args *a, struct table_reader *how) {
+    enum data_header header = verb_header(a);
     const char *column = a->column, *delimiter = a->delimiter;
-    if (verb_header(a, &header, e)) return e->code;
     if (column) how->column = column;
     if (delimiter) how->delimiter = delimiter;
     if (header != DATA_HEADER_AUTO) how->header = header;
@@ -127,13 +126,7 @@ int input_open(struct input *in, const struct args *a, struct table_reader usual
     const char *text = a->text, *second = a->text_b, *file = a->file;
     int rc = 0;
     *in = (struct input){ 0 };
-    if (!text == !file)
-        return err_set(e, ERR_USAGE, "petri %s needs --text or --file", a->verb->name);
-    int said = read_reader(a, &usual, e);
-    if (said < 0) return said;
-    if (text && said)
-        return err_set(e, ERR_USAGE,
-                       "--column, --header, --no-header and --delimiter are of --file, not of --text");
+    bool said = read_reader(a, &usual);
     if (text) {
         row_of_text(&in->data, text, second);
     } else if (!strcmp(file, "-") && (said || second)) {

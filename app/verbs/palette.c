@@ -20,68 +20,17 @@
 
 /* ---- what a line does ---- */
 
-/* What is not here prints on a page and may change the history. */
-static const struct {
-    const char *verb;
-    enum line_kind kind;
-    const char *why;
-} palette_kinds[] = {
-    { "runs", LINE_READS, NULL },
-    { "show", LINE_READS, NULL },
-    { "sql", LINE_READS, NULL },
-    { "eval", LINE_READS, NULL },
-    { "predict", LINE_READS, NULL },
-    { "generate", LINE_READS, NULL },
-    { "encode", LINE_READS, NULL },
-    { "count", LINE_READS, NULL },
-    { "explain", LINE_READS, NULL },
-    { "methods", LINE_READS, NULL },
-    { "tasks", LINE_READS, NULL },
-    { "models", LINE_READS, NULL },
-    { "render", LINE_READS, NULL },
-    { "compare", LINE_READS, NULL },
-    { "help", LINE_READS, NULL },
-    { "doctor", LINE_READS, NULL },
-    { "export", LINE_READS, NULL },
-    { "plot", LINE_READS, NULL },
-    { "train", LINE_TRAINS, NULL },
-    { "resume", LINE_ELSEWHERE,
-      "with options it trains in a process of its own; without them it goes on here" },
-    { "pretrain", LINE_ELSEWHERE, "it makes a model in a process of its own" },
-    { "adapt", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
-    { "fewshot", LINE_ELSEWHERE, "it trains many small runs in a process of its own" },
-    { "replicate", LINE_ELSEWHERE, "it trains a paper's runs in a process of its own" },
-    { "watch", LINE_ELSEWHERE, "it is a screen of its own; with a number alone it is shown here" },
-};
-
-/* A sweep that prints: its plan, tasks for Slurm, results.  One that is begun from a file trains beside the
- * screens. */
-static enum line_kind kind_of_sweep(const struct args *a, const char **why) {
+/* An option may say it in place of the verb; a sweep's number or status prints. */
+static enum line_kind kind_of(const struct args *a) {
+    bool reads = a->help, changes = false;
     int64_t id;
-    const char *first = a->count ? a->positional[0] : NULL;
-    if (a->help || a->sweep.dry_run) return LINE_READS;
-    if (a->sweep.slurm || (first && (text_to_int(first, &id) || !strcmp(first, "status"))))
-        return LINE_CHANGES;
-    *why = "a file's sweep, tasks of Slurm and --at-once, --workers and the like are of a process of its "
-           "own; with a run's options it is begun here";
-    return LINE_ELSEWHERE;
-}
-
-static bool is(const struct args *a, const char *verb) { return !strcmp(a->verb->name, verb); }
-
-static enum line_kind kind_of(const struct args *a, const char **why) {
-    *why = NULL;
-    if (is(a, "sweep")) return kind_of_sweep(a, why);
-    if (a->help) return LINE_READS;
-    if (a->list || (is(a, "settings") && !a->flag) || (is(a, "similarity") && a->similarity.matrix))
-        return LINE_READS;
-    if (is(a, "methods") && (a->methods.save || a->methods.forget || a->methods.from)) return LINE_CHANGES;
-    for (size_t i = 0; i < COUNT_OF(palette_kinds); i++) {
-        if (strcmp(palette_kinds[i].verb, a->verb->name)) continue;
-        *why = palette_kinds[i].why;
-        return palette_kinds[i].kind;
+    for (int i = 0; i < a->given; i++) {
+        reads |= a->option[i].spec->reads;
+        changes |= a->option[i].spec->changes;
     }
-    return LINE_CHANGES;
+    if (!strcmp(a->verb->name, "sweep") && a->count)
+        changes |= text_to_int(a->positional[0], &id) || !strcmp(a->positional[0], "status");
+    return reads ? LINE_READS : changes ? LINE_CHANGES : a->verb->kind;
 }
 
 /* The line's words; *n of them. */
@@ -106,7 +55,8 @@ static int palette_mean(const char *line, const char *database, struct line_mean
     int rc = !n ? err_set(e, ERR_USAGE, "nothing was typed") : !v ? verb_unknown(out->word[0], e) : 0;
     if (!rc) rc = args_parse(&a, v, (int)n - 1, out->word + 1, room, e);
     if (!rc) {
-        out->kind = kind_of(&a, &out->why);
+        out->kind = kind_of(&a);
+        out->why = out->kind == LINE_ELSEWHERE ? v->why : NULL;
         bool other = a.db != NULL;
         if (other && out->kind == LINE_TRAINS)
             rc = err_set(e, ERR_USAGE,
@@ -220,11 +170,6 @@ static void offer_files(struct ui *ui) {
     free(folder);
 }
 
-static void offer_screen_names(struct ui *ui) {
-    for (int i = 0; i < SCREEN_COUNT; i++)
-        palette_offer(&ui->palette, screen_at((enum screen_id)i)->name, "a screen");
-}
-
 static void offer_asset_files(struct ui *ui, const char *kind, const char *end, const char *note) {
     char **name;
     size_t n = assets_files(kind, end, &name);
@@ -292,7 +237,6 @@ static void palette_offer_values(struct ui *ui, const struct values *v, const ch
     if (v->kinds & VALUE_TASK) offer_assets(ui, "tasks", "train.tsv");
     if (v->kinds & VALUE_LESSON) offer_asset_files(ui, "lessons", ".lesson", "a lesson");
     if (v->kinds & VALUE_EXPERIMENT) offer_asset_files(ui, "experiments", ".json", "an experiment");
-    if (v->kinds & VALUE_SCREEN) offer_screen_names(ui);
     if (v->kinds & VALUE_VERB) offer_verbs(ui);
     if (v->kinds & VALUE_SETTING) offer_setting_words(ui);
     if (v->kinds & VALUE_RUN) ui_offer_runs(ui);

@@ -8,7 +8,6 @@
 #include "core/base/text.h"
 #include "core/data/metrics.h"
 #include "core/method/space.h"
-#include "views/screen.h"
 
 void values_release(struct values *v) { buf_release(&v->words); }
 
@@ -47,7 +46,6 @@ static const struct {
     { "tasks", "A,B,C|FILE", VALUE_TASK },
     { "tasks", "WHAT", VALUE_TASK | VALUE_FILE },
     { "unseen", NULL, VALUE_TASK },
-    { "screen", NULL, VALUE_SCREEN },
     { "metric", NULL, VALUE_METRIC },
     { "key", NULL, VALUE_METRIC },
     { "sort", "COLUMN", VALUE_COLUMN | VALUE_METRIC },
@@ -129,10 +127,6 @@ void values_known(const struct values *v, struct buf *out) {
         values_add(out, verb->name, strlen(verb->name));
     for (int i = 0; i < METRIC_COUNT && v->kinds & VALUE_METRIC; i++) {
         const char *name = metric_name((enum metric_id)i);
-        values_add(out, name, strlen(name));
-    }
-    for (int i = 0; i < SCREEN_COUNT && v->kinds & VALUE_SCREEN; i++) {
-        const char *name = screen_at((enum screen_id)i)->name;
         values_add(out, name, strlen(name));
     }
 }

@@ -20,7 +20,6 @@ enum value_kind {
     VALUE_FILTER = 1 << 7,
     VALUE_COLUMN = 1 << 8, /* of runs */
     VALUE_METRIC = 1 << 9,
-    VALUE_SCREEN = 1 << 10,
     VALUE_SETTING = 1 << 11, /* NAME=VALUE */
     VALUE_TAG = 1 << 12,
     VALUE_VERB = 1 << 13,

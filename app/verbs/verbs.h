@@ -36,12 +36,12 @@ int verb_run_json(struct store *s, const struct store_run *r, struct err *e);
 int verb_tell_made(const struct args *a, struct store *s, int64_t id, const char *ending, struct err *e);
 /* Closes it; rc, or, when that is 0, what went wrong in closing. */
 int verb_close(struct store *s, int rc, struct err *e);
-/* --header or --no-header. */
 /* The name that --name gives a run, NULL: none; ERR_USAGE where a run cannot be called so. */
 int verb_run_name(const struct args *a, const char **name, struct err *e);
-int verb_header(const struct args *a, enum data_header *header, struct err *e);
+/* --header or --no-header. */
+enum data_header verb_header(const struct args *a);
 /* --task and the columns; files are the caller's. */
-int verb_source(const struct args *a, struct task_source *s, struct err *e);
+struct task_source verb_source(const struct args *a);
 /* Returns --workers, or the number of cores. */
 int verb_workers(const struct args *a);
 /* A crew of so many; NULL for one worker, which is the thread that calls.  crew_free. */

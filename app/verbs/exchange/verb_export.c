@@ -56,33 +56,25 @@ static int guard_run(struct outfile_guard *g, struct store *s, int64_t id, struc
 
 /* What PATH is to an export, and whether there must be one. */
 enum { TO_STDOUT_OR_FILE, TO_FOLDER, TO_FILE_OR_FOLDER };
+enum { TO_CSV, TO_JSON, TO_MARKDOWN, TO_HF, TO_PETRI, TO_PEFT, TO_HUB }; /* the words of --to */
 static const struct destination {
     const char *name;
     int path;
 } destinations[] = {
-    { "csv", TO_STDOUT_OR_FILE },
-    { "json", TO_STDOUT_OR_FILE },
-    { "markdown", TO_STDOUT_OR_FILE },
-    { "hf", TO_FOLDER },
-    { "petri", TO_FILE_OR_FOLDER },
-    { "peft", TO_FOLDER },
-    { "hub", TO_FOLDER },
+    [TO_CSV] = { "csv", TO_STDOUT_OR_FILE },
+    [TO_JSON] = { "json", TO_STDOUT_OR_FILE },
+    [TO_MARKDOWN] = { "markdown", TO_STDOUT_OR_FILE },
+    [TO_HF] = { "hf", TO_FOLDER },
+    [TO_PETRI] = { "petri", TO_FILE_OR_FOLDER },
+    [TO_PEFT] = { "peft", TO_FOLDER },
+    [TO_HUB] = { "hub", TO_FOLDER },
 };
-
-static const struct destination *find_destination(const char *to) {
-    for (size_t i = 0; to && i < COUNT_OF(destinations); i++)
-        if (!strcmp(to, destinations[i].name)) return &destinations[i];
-    return NULL;
-}
 
 static bool is_folder(const struct destination *to, const char *path) {
     return to->path == TO_FOLDER || (to->path == TO_FILE_OR_FOLDER && !text_ends(path, ".safetensors"));
 }
 
 static int check_words(const struct args *a, const struct destination *to, const char *path, struct err *e) {
-    if (!to)
-        return err_set(e, ERR_USAGE,
-                       "petri export RUN needs --to csv, json, markdown, hf, petri, peft or hub");
     if (!path && to->path != TO_STDOUT_OR_FILE)
         return err_set(e, ERR_USAGE, "petri export RUN --to %s %s: the %s is missing", to->name,
                        to->path == TO_FOLDER ? "FOLDER" : "FILE.safetensors",
@@ -90,9 +82,6 @@ static int check_words(const struct args *a, const struct destination *to, const
     if (a->overwrite && (!path || is_folder(to, path)))
         return err_set(e, ERR_USAGE, "--overwrite is for a file that is named%s",
                        path ? "; a folder must be new or empty" : "");
-    if (a->half >= 0 && strcmp(to->name, "hf")) return err_set(e, ERR_USAGE, "--dtype is for --to hf");
-    if (a->to.base && strcmp(to->name, "peft") && strcmp(to->name, "hub"))
-        return err_set(e, ERR_USAGE, "--base is for --to peft and --to hub");
     return 0;
 }
 
@@ -103,13 +92,13 @@ static int export_values(const struct args *a, struct store *s, int64_t id, cons
     char *file = NULL;
     int rc = opened_run(&o, s, id, a->task, &(struct backbone_hint){ .given = a->model },
                         &said, e);
-    if (!rc && !strcmp(a->to.to, "petri")) {
+    if (!rc && a->to.to == TO_PETRI) {
         rc = export_petri(o.predictor, &o.config, path, &file, e);
     } else if (!rc) {
         const char *base = a->to.base;
         file = xstrdup(path);
-        rc = (!strcmp(a->to.to, "peft") ? export_peft : export_hub)(o.predictor, base ? base : o.config.model,
-                                                                    path, e);
+        rc = (a->to.to == TO_PEFT ? export_peft : export_hub)(o.predictor, base ? base : o.config.model,
+                                                              path, e);
     }
     opened_release(&o);
     if (!rc) out_report(buf_text(&said));
@@ -155,10 +144,8 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
     if (path && is_folder(to, path)) rc = outfile_check_folder(g, path, e);
     else if (path && to->path == TO_FILE_OR_FOLDER) rc = outfile_check(g, path, e);
     if (rc) return rc;
-    if (!strcmp(to->name, "hf"))
-        return write_folder(a, s, id, path, e);
-    if (!strcmp(to->name, "petri") || !strcmp(to->name, "peft") || !strcmp(to->name, "hub"))
-        return export_values(a, s, id, path, e);
+    if (a->to.to == TO_HF) return write_folder(a, s, id, path, e);
+    if (a->to.to > TO_HF) return export_values(a, s, id, path, e);
     enum store_format form = STORE_CSV;
     run_table_form(to->name, &form);
     return export_text(g, s, id, form, path, e);
@@ -166,7 +153,7 @@ static int write_to(const struct args *a, const struct outfile_guard *g, struct 
 
 int verb_export(const struct args *a, struct err *e) {
     const char *path = a->count > 1 ? a->positional[1] : NULL;
-    const struct destination *to = find_destination(a->to.to);
+    const struct destination *to = &destinations[a->to.to];
     struct store *s;
     int rc = check_words(a, to, path, e);
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);

@@ -44,10 +44,8 @@ static int read_merge_weights(const struct args *a, struct joining *j, struct er
 static int read_how(const struct args *a, struct joining *j, struct err *e) {
     j->how.how = (enum combine_how)a->merge.how;
     j->how.density = a->merge.density;
-    if (!a->merge.density == (j->how.how != COMBINE_TIES)) return 0;
-    return err_set(e, ERR_USAGE,
-                   a->merge.density ? "--density is for --how ties"
-                                    : "--how ties needs --density, the share of values that is kept, as 0.5");
+    if (a->merge.density || j->how.how != COMBINE_TIES) return 0;
+    return err_set(e, ERR_USAGE, "--how ties needs --density, the share of values that is kept, as 0.5");
 }
 
 /* The runs' numbers, each once, and whose head is taken. */

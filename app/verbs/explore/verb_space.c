@@ -353,15 +353,12 @@ static int methods_export(const struct args *a, const char *path, const char *to
     return rc;
 }
 
-/* --save, --forget, --export, --import: one of them; *done false where none was asked for. */
-static int methods_change(const struct args *a, const char *path, bool *done, struct err *e) {
+/* --save, --forget, --export, --import: one of them. */
+static int methods_change(const struct args *a, const char *path, struct err *e) {
     const char *save = a->methods.save, *forget = a->methods.forget, *to = a->methods.to,
                *from = a->methods.from;
-    int asked = (save != NULL) + (forget != NULL) + (to != NULL) + (from != NULL), rc = 0, count = 0;
+    int rc = 0, count = 0;
     bool replaced = false;
-    *done = asked > 0;
-    if (asked > 1) return err_set(e, ERR_USAGE, "--save, --forget, --export and --import: one at a time");
-    if (!save != !a->method) return err_set(e, ERR_USAGE, "--save NAME goes with --method TEXT");
     if (save && !(rc = own_methods_save(path, save, a->method, &replaced, e)))
         methods_said(a, replaced ? "replaced" : "saved", save, -1);
     if (forget && !(rc = own_methods_forget(path, forget, e))) methods_said(a, "forgotten", forget, -1);
@@ -371,13 +368,12 @@ static int methods_change(const struct args *a, const char *path, bool *done, st
 }
 
 int verb_methods(const struct args *a, struct err *e) {
-    bool done;
     struct own_methods own = { 0 };
     struct err ignored = ERR_INIT;
-    bool changes = a->methods.save || a->methods.forget || a->methods.to || a->methods.from || a->method;
+    bool changes = a->methods.save || a->methods.forget || a->methods.to || a->methods.from;
     char *path = own_methods_path(changes ? e
                                           : &ignored); /* an account without a home has the published ones */
-    int rc = path ? methods_change(a, path, &done, e) : changes ? e->code : 0;
+    int rc = path ? methods_change(a, path, e) : changes ? e->code : 0;
     if (!rc && !changes) {
         if (path) rc = own_methods_read(path, &own, e);
         if (!rc) (a->json ? methods_json : methods_table)(&own);
@@ -483,7 +479,6 @@ static void encode_text(const struct model *m, const struct encoded *x) {
 
 int verb_encode(const struct args *a, struct err *e) {
     const char *text = a->text, *second = a->text_b;
-    if (!text) return err_set(e, ERR_USAGE, "petri encode needs --text \"…\"");
     struct model *m = model_load(verb_model(a), e);
     if (!m) return e->code;
     bool json = a->json, vectors = json && !a->flag;

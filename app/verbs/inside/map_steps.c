@@ -152,9 +152,7 @@ int map_all_steps(const struct args *a, enum map_form form, struct err *e) {
     struct tsne_options o;
     int rc = 0;
     map_options(a, &o);
-    if (a->map.pca || a->map.iterations)
-        rc = err_set(e, ERR_USAGE, "--steps takes neither --pca nor --iterations");
-    if (!rc) rc = open_steps(a, &p, o.crew, e);
+    rc = open_steps(a, &p, o.crew, e);
     p.seed = o.seed;
     p.shown.perplexity = o.perplexity;
     for (int i = 0; !rc && i < p.shown.count; i++) rc = moments_lay(&p.shown, i, o.seed, e);

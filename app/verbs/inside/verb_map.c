@@ -279,9 +279,7 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
 
 static int read_table(const struct args *a, struct result *r, const char *file, struct err *e) {
     struct vectors_options o = { a->map.labels, a->map.columns, a->map.skip,
-                                 .delimiter = a->delimiter };
-    if (verb_header(a, &o.header, e)) return e->code;
-    if (o.columns && o.skip) return err_set(e, ERR_USAGE, "give --columns or --skip, not both");
+                                 .delimiter = a->delimiter, .header = verb_header(a) };
     int rc = vectors_read(&r->v, file, &o, e);
     if (!rc && r->v.notes.size) buf_part(&r->note, "%s", buf_text(&r->v.notes));
     return rc;
@@ -312,11 +310,6 @@ static int one_map(const struct args *a, enum map_form form, struct err *e) {
 /* Options that have no meaning for what is drawn. */
 static int refuse_others(const struct args *a, bool file, bool drawn, struct err *e) {
     const struct map_options *m = &a->map;
-    if (!file && (m->labels || m->columns || m->skip))
-        return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE",
-                       m->labels    ? "labels"
-                       : m->columns ? "columns"
-                                    : "skip");
     if (!file && !drawn && (a->header || a->no_header || a->delimiter))
         return err_set(e, ERR_USAGE, "--%s is of a table: --vectors FILE",
                        a->header      ? "header"
@@ -335,7 +328,7 @@ int verb_map(const struct args *a, struct err *e) {
     enum map_form form = a->json ? AS_JSON : a->csv ? AS_CSV : AS_TEXT;
     bool steps = a->map.steps, file = a->map.vectors != NULL, run = a->run != NULL;
     bool drawn = !steps && (run || a->task || a->model) && !file && !a->count;
-    bool odd = (steps && !run) || (run && !steps && !drawn) || (a->model && !drawn);
+    bool odd = (run && !steps && !drawn) || (a->model && !drawn);
     if (odd || steps + file + drawn + a->count != 1)
         return err_set(e, ERR_USAGE, "usage: petri %s %s", a->verb->name, a->verb->synopsis);
     int rc = refuse_others(a, file, drawn, e);

@@ -167,9 +167,7 @@ static int choose_head(const struct args *a, struct similarity_choice *c, struct
     c->head = a->similarity.head;
     c->row = a->similarity.row;
     c->first = c->head <= 0;
-    if (c->of != OF_ATTENTION)
-        return c->head >= 0 || c->row ? err_set(e, ERR_USAGE, "--row and --head belong to --of attention")
-                                      : 0;
+    if (c->of != OF_ATTENTION) return 0;
     if (!c->row)
         return err_set(e, ERR_USAGE, "--of attention needs --row N, as petri embed and Map number rows");
     if (a->count > 1) return err_set(e, ERR_USAGE, "--of attention takes one run, or the model");

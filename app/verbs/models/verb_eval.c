@@ -16,9 +16,7 @@
 
 /* The rows to score: --file, --task, or what the run was evaluated on. */
 static int eval_task(const struct opened *o, const struct args *a, struct task *t, struct err *e) {
-    struct task_source s, own = config_source(&o->config, NULL);
-    int rc = verb_source(a, &s, e);
-    if (rc) return rc;
+    struct task_source s = verb_source(a), own = config_source(&o->config, NULL);
     if (o->several) s.where = NULL; /* --task named the run's own */
     s.dev = a->file;
     if (s.dev && s.where) return err_set(e, ERR_USAGE, "give --task or --file, not both");
@@ -52,7 +50,7 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
     s.name_count = o->names;
     s.names_from = o->run ? "the run" : "the model's id2label";
     if (predictor_is_regression(o->predictor)) s.kind = DATA_KIND_REGRESSION;
-    rc = task_open(t, &s, e);
+    int rc = task_open(t, &s, e);
     if (!rc && o->run && (!a->task || o->several) &&
         o->config.task) { /* the name that a text form begins with */
         free(t->name);
@@ -248,7 +246,7 @@ static int guard_wrong(const struct opened *o, const struct args *a, const struc
                        struct outfile_guard *g, struct err *e) {
     const char *path = a->eval.wrong;
     *g = (struct outfile_guard){ 0 };
-    if (!path) return a->overwrite ? err_set(e, ERR_USAGE, "--overwrite is for the file of --wrong") : 0;
+    if (!path) return 0;
     if (!o->names && !predictor_writes(o->predictor))
         return err_set(e, ERR_USAGE, "--wrong needs classes; this predicts scores");
     if (!strcmp(path, "-")) return 0;

@@ -46,8 +46,6 @@ static void close_method(void *hooks) {
 static int verb_generate_open_writer(struct opened *from, const struct args *a, struct err *e) {
     const char *run = a->run, *where = a->model;
     *from = (struct opened){ 0 };
-    if (run && a->count)
-        return err_set(e, ERR_USAGE, "give RUN or --run, not both");
     if (a->count) run = a->positional[0];
     if (!run && !where)
         return err_set(e, ERR_USAGE, "petri generate needs RUN, or --model DIR");
@@ -156,8 +154,6 @@ int verb_generate(const struct args *a, struct err *e) {
     struct input in = { 0 };
     struct generate_options o;
     struct crew *crew;
-    if (!a->text == !a->file)
-        return err_set(e, ERR_USAGE, "petri generate needs --text or --file");
     verb_crew(a, &crew);
     int rc = verb_generate_open_writer(&from, a, e);
     if (!rc && !from.model->tokenizer)

@@ -170,7 +170,6 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
     struct opened o = { 0 };
     struct filled f = { 0 };
     struct crew *crew;
-    if (a->text || a->file) return err_set(e, ERR_USAGE, "give --fill, or --text or --file, not both");
     int rc;
     verb_crew(a, &crew);
     if (a->count) {
@@ -181,7 +180,7 @@ static int predict_fill(const struct args *a, const char *text, struct err *e) {
         rc = o.predictor ? 0 : e->code;
     }
     if (!rc)
-        rc = predictor_fill(o.predictor, text, strlen(text), a->predict.top ? (int)a->predict.top : 5, crew,
+        rc = predictor_fill(o.predictor, text, strlen(text), (int)a->predict.top, crew,
                             &f, e);
     if (!rc) fill_print(a, o.model, text, &f);
     filled_release(&f);
@@ -195,9 +194,6 @@ int verb_predict(const struct args *a, struct err *e) {
     struct input in;
     struct crew *crew;
     if (a->predict.fill) return predict_fill(a, a->predict.fill, e);
-    if (a->predict.top) return err_set(e, ERR_USAGE, "--top is for --fill");
-    if (!a->text == !a->file)
-        return err_set(e, ERR_USAGE, "petri predict needs --text, --file or --fill");
     verb_crew(a, &crew);
     int rc = verb_open(&o, a, e);
     if (!rc) {

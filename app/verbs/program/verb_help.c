@@ -32,14 +32,6 @@ static void help_json(const char *only) {
     out_line(&b);
 }
 
-static int completion_of(const char *shell, struct buf *b, struct err *e) {
-    if (!strcmp(shell, "bash")) shells_bash(b);
-    else if (!strcmp(shell, "zsh")) shells_zsh(b);
-    else if (!strcmp(shell, "fish")) shells_fish(b);
-    else return err_set(e, ERR_USAGE, "--completion is bash, zsh or fish, not \"%s\"", shell);
-    return 0;
-}
-
 /* The words as one, "learning rate"; caller frees. */
 static char *joined_words(const struct args *a) {
     struct buf b = BUF_INIT;
@@ -61,21 +53,17 @@ static int found_help(const struct args *a, struct err *e) {
 }
 
 int verb_help(const struct args *a, struct err *e) {
-    const char *shell = a->more.completion, *name = a->count ? a->positional[0] : NULL;
-    if ((name != NULL) + a->more.man + (shell != NULL) + (a->json && !name) > 1)
-        return err_set(e, ERR_USAGE,
-                       "petri help: give one of them: VERB or WORD, --man, or --completion SHELL");
+    static void (*const shells[])(struct buf *) = { shells_bash, shells_zsh, shells_fish };
+    const char *name = a->count ? a->positional[0] : NULL;
+    int shell = a->more.completion;
     if (name && (a->count > 1 || !verb_find(name))) return found_help(a, e);
     if (a->json) {
         help_json(name);
-    } else if (a->more.man || shell) {
+    } else if (a->more.man || shell >= 0) {
         struct buf b = BUF_INIT;
-        int rc = 0;
-        if (shell) rc = completion_of(shell, &b, e);
-        else shells_man(&b);
-        if (!rc) fwrite(b.data, 1, b.size, stdout);
+        (shell < 0 ? shells_man : shells[shell])(&b);
+        fwrite(b.data, 1, b.size, stdout);
         buf_release(&b);
-        return rc;
     } else if (name) {
         args_help_verb(verb_find(name));
     } else {

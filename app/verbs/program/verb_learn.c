@@ -216,7 +216,7 @@ static int learn_on_screen(const struct args *a, const char *lesson, struct err 
 
 int verb_learn(const struct args *a, struct err *e) {
     struct lesson l;
-    if (a->list) return a->count ? err_set(e, ERR_USAGE, "--list takes no lesson") : list_lessons(a, e);
+    if (a->list) return list_lessons(a, e);
     if (!a->count) return err_set(e, ERR_USAGE, "petri learn takes a lesson; petri learn --list has them");
     char *path = lesson_file(a->positional[0], e);
     int rc = path ? lesson_read(&l, path, e) : e->code;

@@ -177,12 +177,9 @@ static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *
     return err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
 }
 
-static int place_matrix(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
-                        struct err *e) {
-    int rc = 0;
-    if (screen != SCREEN_HEATMAP) rc = err_set(e, ERR_USAGE, "--matrix is for --screen heatmap");
-    if (!rc && !store) rc = err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
-    if (!rc) rc = insight_kept(store, a->render.matrix, &s->heat, e);
+static int place_matrix(struct scene *s, struct store *store, const struct args *a, struct err *e) {
+    if (!store) return err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
+    int rc = insight_kept(store, a->render.matrix, &s->heat, e);
     if (!rc) s->ui.heatmap.data = s->heat->data;
     return rc;
 }
@@ -198,16 +195,12 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && a->run) rc = store_find(store, a->run, &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
-    if (!rc && a->render.matrix) return place_matrix(s, store, a, screen, e);
-    if (!rc && steps && (!id || what.sets || !map))
-        rc = err_set(e, ERR_USAGE, "--steps is for --screen map --run RUN");
+    if (!rc && a->render.matrix) return place_matrix(s, store, a, e);
     if (rc) return rc;
     what.task = verb_shown_task(a);
     what.runs = id > 0;
     what.run_task = id > 0 ? a->task : NULL;
     what.unseen = a->unseen;
-    if (what.unseen && id <= 0)
-        return err_set(e, ERR_USAGE, "--unseen goes with --run, of a run of several tasks");
     rc = insight_now(store, &what, steps, map ? &s->map : NULL, map ? NULL : &s->heat, e);
     s->ui.map.subject[0] = what.sets ? set[0] : id;
     s->ui.map.subjects = what.sets ? what.sets : what.runs;
@@ -241,11 +234,11 @@ static int place_sweep(struct scene *s, struct store *store, const struct args *
     if (rc) return rc;
     struct sweep_view *v = &s->ui.sweep;
     sweep_open(v, id);
-    if (a->cost >= 0) v->cost = (enum sweep_cost)a->cost;
+    v->cost = (enum sweep_cost)a->cost;
     v->item = s->swept->item;
     v->items = s->swept->items;
     v->page = s->swept->page;
-    v->part = a->render.part >= 0 ? (enum sweep_part)a->render.part : PART_GRID;
+    v->part = (enum sweep_part)a->render.part;
     return 0;
 }
 
@@ -270,26 +263,10 @@ static int verb_render_print(const struct ui *ui, enum render_form form, const s
     return rc;
 }
 
-static int unknown_screen(struct err *e) {
-    struct buf b = BUF_INIT;
-    for (int i = 0; i < SCREEN_COUNT; i++)
-        buf_printf(&b, "%s%s",
-                   !i                     ? ""
-                   : i < SCREEN_COUNT - 1 ? ", "
-                                          : " or ",
-                   screen_at((enum screen_id)i)->name);
-    err_set(e, ERR_USAGE, "--screen is %s", buf_text(&b));
-    buf_release(&b);
-    return e->code;
-}
-
 int verb_render(const struct args *a, struct err *e) {
     struct scene s = { 0 };
     int w = 80, h = 24;
-    const char *name = a->render.screen;
-    enum screen_id screen = name ? screen_by_name(name) : SCREEN_COUNT;
-    if (screen == SCREEN_COUNT)
-        return unknown_screen(e);
+    enum screen_id screen = (enum screen_id)a->render.screen;
     enum render_form form;
     int rc = a->size ? render_size(a->size, &w, &h, e) : 0;
     if (!rc) rc = drawing_form(a, &form, e);
@@ -307,15 +284,7 @@ int verb_render(const struct args *a, struct err *e) {
     if (!rc) rc = place_method(&s, a, screen == SCREEN_FIRST, e);
     if (!rc && store) rc = place_runs(&s, store, a, screen, e);
     if (!rc && !store && a->run) rc = err_set(e, ERR_NOT_FOUND, "no run is stored yet");
-    if (!rc && a->render.loss)
-        rc = screen == SCREEN_TRAIN ? choose_loss(&s.ui.train, a, e)
-                                    : err_set(e, ERR_USAGE, "--loss is for --screen train");
-    if (!rc && a->render.filter && screen != SCREEN_COMPARE && screen != SCREEN_RUNS)
-        rc = err_set(e, ERR_USAGE, "--filter is for --screen runs and compare");
-    if (!rc && a->render.trash && screen != SCREEN_RUNS)
-        rc = err_set(e, ERR_USAGE, "--trash is for --screen runs");
-    if (!rc && (a->render.sweep || a->render.part >= 0 || a->cost >= 0) && screen != SCREEN_SWEEP)
-        rc = err_set(e, ERR_USAGE, "--sweep, --part and --cost are for --screen sweep");
+    if (!rc && a->render.loss) rc = choose_loss(&s.ui.train, a, e);
     if (!rc && screen == SCREEN_DATA) {
         s.folder = own_folder_list("");
         s.ui.data.here = s.folder->view;

@@ -92,8 +92,6 @@ int verb_watch(const struct args *a, struct err *e) {
         .watch = !a->flag, .notes = a->flag,
         .terminal = { a->no_color, a->ascii },
     };
-    if (!rc && with.notes && a->count)
-        rc = err_set(e, ERR_USAGE, "--lesson follows a lesson, and takes no run");
     if (!rc) rc = wait_for_history(a, &with.store, e);
     if (!rc && a->count) rc = store_find(with.store, a->positional[0], &with.run, e);
     if (!rc && with.notes && term_is_plain())

@@ -244,7 +244,7 @@ static int runs_to_purge(const struct args *a, struct store *s, int64_t **id, si
 }
 
 int verb_purge(const struct args *a, struct err *e) {
-    if ((a->count > 0) + a->purge.all + a->purge.lessons != 1)
+    if (!a->count && !a->purge.all && !a->purge.lessons)
         return err_set(e, ERR_USAGE, "petri purge takes runs, or --all of the trash, or --lessons");
     struct store *s;
     struct purge_sum sum;

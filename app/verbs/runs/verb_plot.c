@@ -262,8 +262,6 @@ int verb_plot(const struct args *a, struct err *e) {
     int rc = a->size ? render_size(a->size, &w, &h, e) : 0;
     if (!rc) rc = drawing_form(a, &form, e);
     if (!rc) rc = plot_ask_smooth(a, &f.look.smooth, e);
-    if (!rc && a->csv && (a->out || a->json))
-        rc = err_set(e, ERR_USAGE, "--csv goes to standard output, alone: no --out and no --json beside it");
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = plot_add_named(&f, s, a, e);

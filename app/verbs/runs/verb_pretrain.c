@@ -34,7 +34,6 @@ static int pretrain_asked(const struct args *a, const struct run_config *c, stru
 static int check_out(const struct args *a, const struct pretrain *p, const char *database, struct err *e) {
     const char *out = a->out;
     struct outfile_guard g;
-    if (!out || !*out) return err_set(e, ERR_USAGE, "petri pretrain needs --out DIR, a new folder");
     if (file_exists(out) && !file_is_empty_folder(out))
         return err_set(e, ERR_USAGE, "--out %s: exists and is not empty; name a new folder", out);
     outfile_guard_init(&g, database, false);

@@ -41,8 +41,6 @@ static int verb_train_read_config(const struct args *a, bool onto, struct run_co
     int rc = onto ? typed_onto(typed, n, c, e) : typed_config(typed, n, c, e);
     free(method);
     if (!rc && !onto) verb_tell_own(a->model ? NULL : c->model, a->task ? NULL : c->task);
-    if (!rc && a->train.seed && a->train.seeds)
-        rc = err_set(e, ERR_USAGE, "give --seed or --seeds, not both");
     return rc;
 }
 
@@ -51,22 +49,19 @@ int verb_run_name(const struct args *a, const char **name, struct err *e) {
     return *name ? store_check_name(*name, e) : 0;
 }
 
-int verb_header(const struct args *a, enum data_header *header, struct err *e) {
-    bool yes = a->header, no = a->no_header;
-    if (yes && no) return err_set(e, ERR_USAGE, "give --header or --no-header, not both");
-    *header = yes ? DATA_HEADER_YES : no ? DATA_HEADER_NO : DATA_HEADER_AUTO;
-    return 0;
+enum data_header verb_header(const struct args *a) {
+    return a->header ? DATA_HEADER_YES : a->no_header ? DATA_HEADER_NO : DATA_HEADER_AUTO;
 }
 
-int verb_source(const struct args *a, struct task_source *s, struct err *e) {
-    *s = (struct task_source){ .where = a->task,
-                               .text = a->text, .text_b = a->text_b,
-                               .label = a->label, .source = a->source,
-                               .target = a->target, .positive = a->positive,
-                               .metric = a->metric,
-                               .delimiter = a->delimiter, .no_gold = a->no_gold,
-                               .official_dev = a->official_dev, .kind = (enum data_choice)a->kind };
-    return verb_header(a, &s->header, e);
+struct task_source verb_source(const struct args *a) {
+    return (struct task_source){ .where = a->task,
+                                 .text = a->text, .text_b = a->text_b,
+                                 .label = a->label, .source = a->source,
+                                 .target = a->target, .positive = a->positive,
+                                 .metric = a->metric,
+                                 .delimiter = a->delimiter, .no_gold = a->no_gold,
+                                 .official_dev = a->official_dev, .kind = (enum data_choice)a->kind,
+                                 .header = verb_header(a) };
 }
 
 /* ---- progress ---- */
@@ -329,8 +324,6 @@ static int begin_from(const struct args *a, struct run_config *c, struct run_con
 static int begin_like(const struct args *a, struct run_config *c, int64_t *parent, struct err *e) {
     struct run_config like = { 0 };
     if (!a->train.like) return 0;
-    if (a->from)
-        return err_set(e, ERR_USAGE, "give --like (a run's options) or --from (its values), not both");
     if (options_of(a, a->train.like, true, &like, parent, e)) {
         config_release(&like);
         return e->code;

@@ -19,26 +19,35 @@ struct rows_options {
 #define OWN(name) .member = offsetof(struct args, other) + offsetof(struct rows_options, name)
 static const struct option_spec ROWS[] = {
     { "depth", "N", "how deep", GROUP_DATA, OWN(depth), FILLS_INTEGER, 1, 9, 4 },
-    { "slot", "N|first", "which one", GROUP_DATA, OWN(slot), FILLS_INTEGER, 1, OPTION_MOST, -1, .first = -7 },
+    { "slot", "N|first", "which one", GROUP_DATA, OWN(slot), FILLS_INTEGER, 1, OPTION_MOST, -1, .first = -7, .excludes = "share WHAT" },
     { "share", "X", "how much", GROUP_SCHEDULE, OWN(share), FILLS_NUMBER, 0, 1, .above = true },
     { "order", "up|down", "which way", GROUP_OUTPUT, OWN(order), FILLS_WORD, .usual = 1 },
-    { "loud", NULL, "say more", GROUP_OUTPUT, OWN(loud) },
+    { "loud", NULL, "say more", GROUP_OUTPUT, OWN(loud), .needs = "order=up depth" },
     { "from", "FILE" ARGS_AGAIN, "what is read", GROUP_DATA, OWN(from), FILLS_TEXTS },
     { "task", .help = "which task" },
     { .name = "workers rows" },
     { "batch lr", .fills = FILLS_CONFIG },
     { NULL },
 };
-static struct verb verb = { "rows", "", "a table", ROWS, 0, 0, NULL };
+static const struct option_spec REQUIRED[] = {
+    { "depth", "N", "how deep", GROUP_DATA, OWN(depth), FILLS_INTEGER, 1, 9, .required = 1 },
+    { "order", "up|down", "which way", GROUP_OUTPUT, OWN(order), FILLS_WORD, .required = 2 },
+    { "from", "FILE", "what is read", GROUP_DATA, OWN(from), FILLS_TEXTS, .required = 1 },
+    { NULL },
+};
+static struct verb verb = { "rows", "[WHAT]", "a table", ROWS, 0, 1, .run = NULL };
+static const struct verb strict = { "strict", "", "a table", REQUIRED, 0, 0, .run = NULL };
 
-static int parse(struct args *a, const char *line, struct err *e) {
+static int parse_of(const struct verb *v, struct args *a, const char *line, struct err *e) {
     static char copy[256], *word[32], *room[32];
     char *rest = strcpy(copy, line);
     int n = 0;
     for (char *one; (one = strsep(&rest, " "));)
         if (*one) word[n++] = one;
-    return args_parse(a, &verb, n, word, room, e);
+    return args_parse(a, v, n, word, room, e);
 }
+
+static int parse(struct args *a, const char *line, struct err *e) { return parse_of(&verb, a, line, e); }
 
 static void a_row_fills_its_member(void **state) {
     (void)state;
@@ -50,10 +59,10 @@ static void a_row_fills_its_member(void **state) {
     assert_int_equal(o->slot, -1);
     assert_int_equal(o->order, 1);
     assert_true(o->share == 0 && !o->loud && !o->from.count && !a.task && !a.workers);
-    test_ok(parse(&a, "--depth 9 --slot first --share=0.5 --order up --loud --from a --from b --task t --workers 3", &e), &e);
+    test_ok(parse(&a, "--depth 9 --slot first --order up --loud --from a --from b --task t --workers 3", &e), &e);
     assert_int_equal(o->depth, 9);
     assert_int_equal(o->slot, -7);
-    assert_true(o->share == 0.5 && o->loud);
+    assert_true(o->loud);
     assert_int_equal(o->order, 0);
     assert_int_equal(o->from.count, 2);
     assert_string_equal(o->from.at[1], "b");
@@ -81,6 +90,35 @@ static void what_is_out_of_range_is_refused_in_one_form(void **state) {
         int rc = parse(&a, cases[i][0], &e);
         test_refused(rc, ERR_USAGE, &e, cases[i][1]);
     }
+}
+
+static void what_rows_say_of_others_is_held(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        { "--share 0.5 --slot 1", "give --slot or --share, not both" },
+        { "--slot 1 here", "give --slot or WHAT, not both" },
+        { "--loud", "--loud: needs --order up" },
+        { "--loud --order down", "--loud: needs --order up" },
+        { "--order up --loud", "--loud: needs --depth" },
+    };
+    static const char *const lacking[][2] = { { "", "petri strict needs --depth or --from" },
+                                              { "--depth 1", "petri strict needs --order" } };
+    struct args a;
+    struct err e = ERR_INIT;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        int rc = parse(&a, cases[i][0], &e);
+        test_refused(rc, ERR_USAGE, &e, cases[i][1]);
+        e = (struct err)ERR_INIT;
+    }
+    for (size_t i = 0; i < COUNT_OF(lacking); i++) {
+        int rc = parse_of(&strict, &a, lacking[i][0], &e);
+        test_refused(rc, ERR_USAGE, &e, lacking[i][1]);
+        e = (struct err)ERR_INIT;
+    }
+    test_ok(parse(&a, "--slot 1 --loud=off", &e), &e);
+    test_ok(parse(&a, "--share 1 here --order up --loud --depth 2", &e), &e);
+    test_ok(parse_of(&strict, &a, "--from a --order up", &e), &e);
+    test_ok(parse_of(&strict, &a, "--help", &e), &e);
 }
 
 static void options_of_a_run_are_set_by_their_own_rows(void **state) {
@@ -173,6 +211,44 @@ static void help_of_train_has_the_terms_of_its_field(void **state) {
     }
 }
 
+/* Whether "NAME" or "NAME=WORD|WORD" is of a verb's options or of those of all; "NAME" in capitals: of its synopsis. */
+static bool names_an_option(const struct verb *v, char *name) {
+    const struct option_spec *lists[] = { v->options, args_common() };
+    char *words = name, *word;
+    bool found = name[0] <= 'Z' && strstr(v->synopsis, name);
+    strsep(&words, "=");
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        for (const struct option_spec *o = lists[i]; o->name; o++) {
+            if (strcmp(o->name, name)) continue;
+            found = true;
+            while ((word = strsep(&words, "|")))
+                if (!strstr(o->value, word)) fail_msg("petri %s --%s is never %s", v->name, name, word);
+        }
+    return found;
+}
+
+/* A row that several verbs share may exclude what only some of them have. */
+static bool names_one_of_any(char *name) {
+    const struct verb *v;
+    bool found = false;
+    for (size_t i = 0; (v = verb_at(i)); i++) found |= v->options && names_an_option(v, name);
+    return found;
+}
+
+static void rows_speak_of_options_that_are_there(void **state) {
+    (void)state;
+    const struct verb *v;
+    for (size_t i = 0; (v = verb_at(i)); i++)
+        for (const struct option_spec *o = v->options; o && o->name; o++) {
+            char *excludes = xcopy(o->excludes), *needs = xcopy(o->needs), *rest = excludes, *of = needs, *one;
+            while ((one = strsep(&rest, " ")))
+                if (!names_one_of_any(one)) fail_msg("petri %s --%s excludes %s, which there is not", v->name, o->name, one);
+            while ((one = strsep(&of, " ")))
+                if (!names_an_option(v, one)) fail_msg("petri %s --%s needs %s, which it has not", v->name, o->name, one);
+            free(excludes), free(needs);
+        }
+}
+
 static int make_table(void **state) {
     (void)state;
     struct run_config usual;
@@ -196,7 +272,9 @@ static void aliases_fill_the_same(void **state) {
                 for (int at = 0; at < 2; at++) {
                     char *option = xprintf("--%s", at ? o->aliases[k] : o->name);
                     char *argv[] = { option, value, "x", "x" };
-                    test_ok(args_parse(&a[at], v, 2 + v->least, argv, room, &e), &e);
+                    int rc = args_parse(&a[at], v, 2 + v->least, argv, room, &e);
+                    if (rc && !strstr(e.text, " needs --")) fail_msg("%s", e.text); /* what else the line lacks */
+                    e = (struct err)ERR_INIT;
                     assert_ptr_equal(a[at].option[0].spec, o);
                     a[at].given = 0;
                     memset(a[at].option, 0, sizeof a[at].option);
@@ -213,6 +291,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_fills_its_member),
         cmocka_unit_test(what_is_out_of_range_is_refused_in_one_form),
+        cmocka_unit_test(what_rows_say_of_others_is_held),
+        cmocka_unit_test(rows_speak_of_options_that_are_there),
         cmocka_unit_test(options_of_a_run_are_set_by_their_own_rows),
         cmocka_unit_test(help_and_completion_have_it),
         cmocka_unit_test(each_option_has_a_group_and_a_help),

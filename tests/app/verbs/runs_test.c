@@ -193,7 +193,7 @@ static void tables_and_pictures_go_into_files(void **state) {
     text = stage_out(0, "export 1 --to markdown --db '%s'", stage.db);
     assert_true(text_starts(text, "| run | key | step | value | kind |\n"));
     free(text);
-    stage_refused(2, "one of --csv, --json and --markdown", "runs --csv --json --db '%s'", stage.db);
+    stage_refused(2, "give --csv or --json, not both", "runs --csv --json --db '%s'", stage.db);
     struct command c;
     text = stage_line(&stage, "--method 'lora(init=run(99))'");
     command_run(&c, NULL, "%s", text);
@@ -235,7 +235,7 @@ static void a_picture_has_the_columns_that_are_kept(void **state) {
     test_ok(store_keep_columns(s, "", &e), &e);
     test_ok(store_close(s, &e), &e);
     stage_refused(2, "--filter: ", "render --screen runs --filter 'nothing=' --db '%s'", stage.db);
-    stage_refused(2, "runs and compare", "render --screen map --filter lora --db '%s'", stage.db);
+    stage_refused(2, "--filter: needs --screen runs or compare", "render --screen map --filter lora --db '%s'", stage.db);
 }
 
 /* A program of that name on PATH takes the SVG; what it makes of it is the file, or there is none. */

@@ -50,7 +50,7 @@ static void every_word_is_in_all_of_them(void **state) {
     for (size_t i = 0; i < COUNT_OF(shell); i++) free(shell[i]);
     free(man);
     stage_refused(2, "bash, zsh or fish", "help --completion tcsh");
-    stage_refused(2, "one of them", "help train --man");
+    stage_refused(2, "give --man or VERB, not both", "help train --man");
     stage_refused(2, "did you mean train?", "help trian");
     static const char *const finds[][3] = { /* a word of the field, or an older one; what it finds; where */
         { "learning rate", "--lr X", "(train, sweep)" }, { "learning_rate", "--lr X", "(adapt)" },
