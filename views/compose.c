@@ -81,8 +81,7 @@ int compose_outputs(const struct compose_view *v) {
 static struct plan *plan_of_config(const struct compose_view *v, const struct run_config *c, struct err *e) {
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
-    struct regime regime;
-    if (config_regime(c, &regime, e)) return NULL;
+    const struct regime regime = config_regime(c);
     const struct plan_meta meta = regime_plan(&regime);
     name[0] = "";
     outputs[0] = compose_outputs(v);

@@ -163,7 +163,7 @@ const char *option_name(const struct compose_view *v, int i) {
 /* Tasks by their names; what stands where nothing is said. */
 static void text_option(const struct run_config *c, const struct option *o, char out[64]) {
     struct buf b = BUF_INIT;
-    const char *text = *option_text(c, o);
+    const char *text = option_text(c, o);
     if (o->offset == offsetof(struct run_config, tasks_given))
         for (int i = 0; i < c->tasks; i++) buf_printf(&b, "%s%s", i ? "," : "", c->of[i].task_name);
     else if (text) buf_puts(&b, text);
@@ -211,14 +211,14 @@ bool option_enter(struct run_config *c, const char *name, const char *text, char
     }
     struct err e = ERR_INIT;
     int rc = 0;
-    struct sampling how;
     char sampling[48];
     if (!strcmp(name, "tasks")) rc = config_take_tasks(c, text, &e);
     else if (!strcmp(name, "weights")) rc = config_take_weights(c, text, &e);
-    else if (!strcmp(name, "sampling") && !(rc = sampling_parse(text, &how, &e))) {
-        sampling_text(&how, sampling);
-        rc = config_set(c, name, sampling, &e);
-    } else if (!rc) rc = config_set(c, name, text, &e);
+    else rc = config_set(c, name, text, &e);
+    if (!rc && !strcmp(name, "sampling")) {
+        sampling_text(&c->sampling->how, sampling);
+        config_put(c, name, sampling);
+    }
     if (rc) snprintf(why, 200, "%.199s", e.text);
     else config_tell_each(c);
     return !rc;
@@ -312,11 +312,9 @@ static void step_word(const struct compose_view *v, const struct option *o, bool
 static void compose_option_step_text(const struct compose_view *v, const struct option *o, bool up,
                                      char out[FIELD_ROOM]) {
     char *now = option_print(&v->config, o), text[48];
-    struct sampling how = { SAMPLING_PROPORTIONAL, 10 };
-    struct err ignored = ERR_INIT; /* one that cannot be read begins with the first */
+    struct sampling how = config_sampling(&v->config);
     snprintf(out, FIELD_ROOM, "%s", now);
     if (o->offset == offsetof(struct run_config, sampling)) {
-        if (*now && sampling_parse(now, &how, &ignored)) how.rule = SAMPLING_PROPORTIONAL;
         if (how.rule == SAMPLING_PROPORTIONAL) how.temperature = 10;
         how.rule = (enum sampling_rule)(((int)how.rule + (up ? SAMPLING_RULES - 1 : 1)) % SAMPLING_RULES);
         sampling_text(&how, text);

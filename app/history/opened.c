@@ -98,7 +98,7 @@ static int open_weights(struct opened *o, struct store *s, const char *task, con
     char *checkpoint = opened_checkpoint(s, o->run, task, &o->step, e);
     o->model = checkpoint ? backbone_open(&o->config, hint, said, e) : NULL;
     /* a draw of few shots is a run of its own, which knows of no other task */
-    bool draw = regime_is_fewshot(o->config.regime);
+    bool draw = config_is_fewshot(&o->config);
     if (o->model)
         o->predictor = o->all ? predictor_open_all(checkpoint, o->model, e)
                               : predictor_open(checkpoint, draw ? NULL : task, o->model, e);

@@ -426,22 +426,19 @@ static double epoch_of(const struct run_config *c, const size_t *rows) {
 }
 
 static void add_tasks(struct run_series *s, const struct run_config *c, const size_t *rows) {
-    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
-    struct err ignored = ERR_INIT; /* it was read when the config was completed */
+    const struct sampling how = config_sampling(c);
     double expected[RUN_TASKS];
-    if (c->sampling) sampling_parse(c->sampling, &how, &ignored);
     if (rows) sampling_expected(&how, c->tasks, rows, c->batch, expected);
     for (int i = 0; i < c->tasks; i++)
         add_task(s, c->of[i].task_name, c->of[i].metric, rows ? expected[i] / c->batch : NAN);
 }
 
 static void add_stages(struct run_series *s, const struct run_config *c) {
-    struct stages *all = config_stages(c);
+    const struct stages *all = config_stages(c);
     s->staged = all != NULL;
     s->view.marks = 0;
     for (int k = 1; all && k < all->count && s->view.marks < SERIES_MARKS; k++)
         s->view.mark[s->view.marks++] = (double)stages_first(all, k);
-    stages_free(all);
 }
 
 void series_begin(struct run_series *s, const struct store_run *run) {

@@ -241,8 +241,9 @@ static int check_teacher(struct job_record *job, int64_t run, const char *path, 
 
 static int open_teachers(struct job_record *job, struct job_teachers *s, const struct run_config *c,
                          struct model *m, const struct plan *p, const struct job_tasks *t, struct err *e) {
-    int n = c->teachers ? distil_runs(c->teachers, s->run, e) : 0, rc = n < 0 ? n : 0;
-    for (int i = 0; !rc && i < n; i++) {
+    int rc = 0;
+    for (int i = 0; !rc && c->teachers && i < c->teachers->count; i++) {
+        s->run[i] = c->teachers->run[i];
         char *path = opened_checkpoint(job->jobs->store, s->run[i], NULL, NULL, e);
         if (!path) return e->code;
         s->path[s->count++] = path;

@@ -12,10 +12,13 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/train/config/regime.h"
 
 int64_t shots_id(const struct shots *x) { return x->id; }
-bool shots_is(const struct store_run *run) { return regime_is_fewshot(run->regime); }
+bool shots_is(const struct store_run *run) {
+    return run->regime && text_starts(run->regime, regime_kind_name(REGIME_FEWSHOT));
+}
 
 static int all_draws(const struct shots *x) { return x->tasks * x->how.ks * x->how.draws; }
 

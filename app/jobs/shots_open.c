@@ -79,8 +79,9 @@ static void shots_open_set_regime(struct shots *x) {
     memcpy(r.k, x->how.k, sizeof x->how.k);
     r.draws = x->how.draws;
     r.from = x->parent;
-    free(x->c.regime);
-    x->c.regime = regime_text(&r);
+    char *text = regime_text(&r);
+    config_put(&x->c, "regime", text);
+    free(text);
 }
 
 /* The run's own config or, with a method of its own, the request's on the run's model. */
@@ -95,7 +96,7 @@ static int begin_config(struct shots *x, const struct shots_request *r, struct e
     if (!r->method_said) {
         x->c = parent;
         method_forget_runs(&x->c.method); /* they begin with the run's values */
-        xreplace(&x->c.teachers, NULL);
+        config_put(&x->c, "teachers", NULL);
         return 0;
     }
     config_copy(&x->c, r->base);
@@ -120,7 +121,7 @@ static void set_options(struct shots *x, const struct shots_request *r) {
     if (c->accumulate > c->batch || r->how.per_class) c->accumulate = 1;
     if (c->warmup >= 1) c->warmup = 0; /* steps of a longer run */
     if (config_is_meta(c)) xreplace(&c->metric, NULL); /* that of episodes is none of the tasks' */
-    xreplace(&c->regime, of_a_draw);
+    config_put(c, "regime", of_a_draw);
     xreplace(&c->episodes, NULL);
 }
 
@@ -388,7 +389,7 @@ static int recall_tasks(struct shots *x, struct err *e) {
     for (int i = 0; i < x->tasks; i++) {
         struct shots_task *t = &x->of[i];
         config_of_task(&x->c, i, &t->c);
-        xreplace(&t->c.regime, of_a_draw);
+        config_put(&t->c, "regime", of_a_draw);
         if (shots__open_task(x, t, e) || shots_open_check_rows(t, e)) return e->code;
         const char *name = config_task_name(&x->c, i);
         shots__key_name(*name ? name : t->c.task, t->name);
@@ -397,7 +398,6 @@ static int recall_tasks(struct shots *x, struct err *e) {
 }
 
 static int shots_open_recall(struct shots *x, const struct store_run *run, const char *model, struct err *e) {
-    struct regime regime = regime_usual(REGIME_SINGLE);
     struct run_config parent;
     struct buf said = BUF_INIT;
     json_t *all;
@@ -406,8 +406,8 @@ static int shots_open_recall(struct shots *x, const struct store_run *run, const
     if (shots__read_how(run, &x->how, &all, e)) return e->code;
     x->table = json_is_true(json_object_get(json_object_get(all, "fewshot"), "table"));
     json_decref(all);
-    if (record_config_of(run, &x->c, e) || config_regime(&x->c, &regime, e)) return e->code;
-    x->parent = regime.from;
+    if (record_config_of(run, &x->c, e)) return e->code;
+    x->parent = config_regime(&x->c).from;
     moved_rows(&x->c, store_path(x->store), &said);
     if (x->parent && open_parent(x, model, &parent, e)) {
         buf_release(&said);

@@ -22,14 +22,13 @@ static bool typed_is_first(const struct typed_option *o) {
 /* The run's method is its last stage's: a method beside them must be that. */
 static int check_stages_method(const struct typed_option *o, int n, const struct run_config *c,
                                struct err *e) {
-    struct stages *s = is_given(o, n, "method") ? config_stages(c) : NULL;
+    const struct stages *s = is_given(o, n, "method") ? config_stages(c) : NULL;
     int rc = 0;
     if (s && !stages_has_method(s, &c->method)) {
         char *text = method_text(&s->stage[s->count - 1].method);
         rc = err_set(e, ERR_USAGE, "--method: the last of the stages says %s; leave --method out", text);
         free(text);
     }
-    stages_free(s);
     return rc;
 }
 
@@ -84,12 +83,12 @@ static int check_pairs(const struct typed_option *o, int n, struct err *e) {
 
 int typed_config(const struct typed_option *o, int n, struct run_config *c, struct err *e) {
     if (set_all(o, n, false, c, e)) return e->code;
-    if (regime_is_fewshot(c->regime))
+    if (config_is_fewshot(c))
         return err_set(
             e, ERR_USAGE,
             "--regime %s: petri train takes all rows of its tasks; single, multi, meta and stages are its "
             "regimes",
-            c->regime);
+            c->regime->text);
     if (!c->model) config_take_model(c, paths_model());
     if (check_pairs(o, n, e)) return e->code;
     if (c->train_file && c->task)

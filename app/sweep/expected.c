@@ -9,12 +9,13 @@
 #include "app/sweep/halving.h"
 #include "app/sweep/tune.h"
 #include "core/base/mem.h"
+#include "core/train/config/regime.h"
 
 /* What the time of a step depends on, but for the method. */
 static char *conditions_of(const struct run_config *c) {
     struct buf b = BUF_INIT;
     buf_printf(&b, "%s %s %d %d %d %d %d %d", c->model_sha256 ? c->model_sha256 : "",
-               c->regime ? c->regime : "", c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
+               config_regime_said(c), c->batch, c->accumulate, c->max_len, c->max_target, c->eval_every,
                c->eval_rows);
     for (int i = 0; i < config_task_count(c); i++) {
         const struct run_config *rows = config_rows_of(c, i);

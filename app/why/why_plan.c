@@ -26,10 +26,7 @@ static double train_rows(const struct why_run *r) {
 /* Whether steps walk through passes over all rows, of which the last step may be short
  * (core/train/config/sampling.h). */
 static bool in_passes(const struct why_run *r) {
-    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
-    struct err ignored = ERR_INIT;
-    return !r->config.sampling ||
-           (!sampling_parse(r->config.sampling, &how, &ignored) && how.rule == SAMPLING_PROPORTIONAL);
+    return config_sampling(&r->config).rule == SAMPLING_PROPORTIONAL;
 }
 
 /* Passes over the rows, on average where tasks are drawn. */

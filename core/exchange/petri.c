@@ -18,7 +18,7 @@ static const char own_name[] = "petri.safetensors";
  * one. */
 static void forget_history(struct run_config *c) {
     method_forget_runs(&c->method);
-    if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL);
+    if (config_is_fewshot(c)) config_put(c, "regime", NULL);
 }
 
 /* ---- import ---- */

@@ -185,9 +185,7 @@ static void add_row(struct buf *b, const struct task *t, uint32_t row) {
 
 /* rows[task]: how many it has. */
 static struct sampler *sampler_of(const struct mixed *m, const struct run_config *c, size_t rows[TRAINED_TASKS]) {
-    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
-    struct err e = ERR_INIT;
-    if (c->sampling) test_ok(sampling_parse(c->sampling, &how, &e), &e);
+    const struct sampling how = config_sampling(c);
     for (int i = 0; i < m->tasks.count; i++) rows[i] = m->task[i].train.rows;
     return sampler_new(&how, c->seed, m->tasks.count, rows, c->batch);
 }

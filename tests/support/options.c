@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/mem.h"
 #include "tests/support/test.h"
@@ -9,10 +10,14 @@
 void options_move_away(struct run_config *c, const struct option *o) {
     struct run_config usual;
     config_init(&usual);
-    if (o->offset == offsetof(struct run_config, regime)) {
-        assert_true(option_take(c, o, "meta(inner=3)", NULL));
-    } else if (o->kind == OPTION_TEXT) {
+    static const char *const parsed[][2] = {
+        { "regime", "meta(inner=3)" }, { "sampling", "temperature(3)" }, { "teachers", "3,5" },
+        { "episodes", "smlmt:a file's 'é'" }, { "ways", "2-3" }, { "words", "frequency" },
+    };
+    if (o->kind == OPTION_TEXT) {
         char *text = xprintf("a %s's 'é'", o->key);
+        for (size_t i = 0; i < COUNT_OF(parsed); i++)
+            if (o->parser && !strcmp(parsed[i][0], o->key)) xreplace(&text, parsed[i][1]);
         assert_true(option_take(c, o, text, NULL));
         free(text);
     } else if (o->kind == OPTION_METHOD) {

@@ -379,7 +379,7 @@ static void a_draw_is_an_ordinary_run(void **state) {
     struct task *task = &g.m->task[0];
     const struct run_tasks one = { 1, &task };
     test_ok(run_check(&g.c, g.m->model, &one, &e), &e);
-    g.c.regime = xstrdup("fewshot(k=4, draws=10, from=none)");
+    config_put(&g.c, "regime", "fewshot(k=4, draws=10, from=none)");
     test_refused(run_check(&g.c, g.m->model, &one, &e), ERR_USAGE, &e, "is of petri adapt and petri fewshot");
     config_reuse(&g.c);
     assert_null(g.c.regime);

@@ -7,6 +7,9 @@
 #include "core/method/retriever.h"
 #include "core/train/config/complete.h"
 #include "core/train/config/option.h"
+#include "core/train/config/regime.h"
+#include "core/train/meta/corpus.h"
+#include "core/train/run/distil.h"
 #include "tests/support/options.h"
 #include "tests/support/test.h"
 
@@ -366,6 +369,38 @@ static void one_rate_for_screen_and_command_line(void **state) {
     config_release(&c);
 }
 
+/* Values that travel parsed are read where they are set, keep their text to the letter, and are copied with it. */
+static void parsed_options_are_read_once(void **state) {
+    (void)state;
+    static const char *const given[][3] = { /* the option, a text, one that is refused */
+        { "sampling", "temperature(5.0)", "temperature(0)" }, { "teachers", "7,03", "7,0" },
+        { "regime", "meta( inner=3)", "meta(inner=0)" }, { "episodes", "smlmt:a.txt", "a.txt" },
+        { "ways", "02-3", "1-3" }, { "words", "clusters(07)", "clusters(1)" },
+    };
+    struct run_config c, copy;
+    config_init(&c);
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        struct err e = ERR_INIT;
+        set(&c, given[i][0], given[i][1]);
+        test_refused(config_set(&c, given[i][0], given[i][2], &e), ERR_USAGE, &e, given[i][0]);
+        char *json = xprintf("{\"%s\":\"%s\"}", given[i][0], given[i][2]);
+        test_refused(config_from_json(json, strlen(json), &copy, &e), ERR_USAGE, &e, "the run's config: ");
+        free(json);
+    }
+    config_copy(&copy, &c);
+    config_release(&c);
+    for (size_t i = 0; i < COUNT_OF(given); i++) {
+        char *text = config_get(&copy, given[i][0]);
+        assert_string_equal(text, given[i][1]);
+        free(text);
+    }
+    assert_true(copy.sampling->how.rule == SAMPLING_TEMPERATURE && copy.sampling->how.temperature == 5);
+    assert_true(copy.teachers->count == 2 && copy.teachers->run[0] == 7 && copy.teachers->run[1] == 3);
+    assert_true(copy.regime->regime.kind == REGIME_META && copy.regime->regime.inner == 3);
+    assert_true(copy.ways->least == 2 && copy.ways->most == 3 && copy.words->clusters == 7);
+    config_release(&copy);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_survives_json_and_copies),
@@ -378,6 +413,7 @@ int main(void) {
         cmocka_unit_test(another_task_or_model_takes_its_own_words),
         cmocka_unit_test(a_share_is_a_percentage),
         cmocka_unit_test(one_rate_for_screen_and_command_line),
+        cmocka_unit_test(parsed_options_are_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/text.h"
+#include "core/train/config/sampling.h"
 #include "tests/method/published.h"
 #include "tests/views/scene.h"
 
@@ -884,12 +885,12 @@ static void several_tasks_are_composed(void **state) {
     assert_true(scene_shows(&ui, "3 tasks") && scene_shows(&ui, "mrpc,rte,cola") && scene_shows(&ui, "sampling proportional"));
     scene_press(&ui, 'l');
     scene_press(&ui, 'j');
-    assert_string_equal(v->config.sampling, "temperature(10)");
+    assert_string_equal(v->config.sampling->text, "temperature(10)");
     scene_press(&ui, 'k');
-    assert_string_equal(v->config.sampling, "proportional");
+    assert_string_equal(v->config.sampling->text, "proportional");
     assert_int_equal(enter(&ui, "sampling", "stratified(5)").kind, EFFECT_NONE);
     enter(&ui, "sampling", "often");
-    assert_true(ui.say == SAY_ERROR && !strcmp(v->config.sampling, "stratified(5)"));
+    assert_true(ui.say == SAY_ERROR && !strcmp(v->config.sampling->text, "stratified(5)"));
     enter(&ui, "split", "10%");
     assert_true(v->config.of[2].split == 0.1); /* of each */
     enter(&ui, "split", "none");
@@ -910,7 +911,7 @@ static void several_tasks_are_composed(void **state) {
     assert_int_equal(v->config.tasks, 0);
     assert_string_equal(v->config.task, "mrpc");
     assert_int_equal(scene_press(&ui, 'u').kind, EFFECT_ROWS);
-    assert_true(v->config.tasks == 3 && !strcmp(v->config.sampling, "stratified(5)"));
+    assert_true(v->config.tasks == 3 && !strcmp(v->config.sampling->text, "stratified(5)"));
     ui_release(&ui);
 }
 

@@ -197,8 +197,11 @@ struct plan *verb_plan(const struct method *m, const struct arch *arch, const st
         if (verb_space_read_classes(classes, (int)tasks, given, e)) return NULL;
         if (!arch_generates(arch)) memcpy(outputs, given, sizeof given);
     }
-    struct regime regime;
-    if (regime_of_method(m, tasks > 1, a->regime, &regime, e)) return NULL;
+    struct regime_said *said = a->regime ? option_parse(&regime_parser, a->regime, e) : NULL;
+    if (a->regime && !said) return NULL;
+    const struct regime regime = regime_of_method(m, tasks > 1, said);
+    free(said);
+    if (regime_agrees(&regime, e)) return NULL;
     const struct plan_meta meta = regime_plan(&regime);
     const struct plan_tasks all = { (int)tasks, name, outputs, &meta };
     return plan_new_tasks(m, arch, &all, e);
@@ -242,11 +245,12 @@ static int count_stages(const struct args *a, const struct stages *s, const stru
 
 int verb_count(const struct args *a, struct err *e) {
     struct method m;
-    const char *text = a->method, *regime = a->regime;
-    struct stages *s = regime && text_starts(regime, "stages(") ? stages_parse(regime, e) : NULL;
+    const char *text = a->method;
+    struct regime_said *said = a->regime ? option_parse(&regime_parser, a->regime, e) : NULL;
+    const struct stages *s = said && said->regime.kind == REGIME_STAGES ? &said->stages : NULL;
     if (e->code) return e->code;
     if (s && text) {
-        stages_free(s);
+        free(said);
         return err_set(e, ERR_USAGE, "--method: the stages say what each trains; leave --method out");
     }
     if (!s && !text)
@@ -255,7 +259,7 @@ int verb_count(const struct args *a, struct err *e) {
     if (rc) return rc;
     char *folder = model_find(verb_model(a), e);
     if (!folder) {
-        stages_free(s);
+        free(said);
         return e->code;
     }
     struct arch arch;
@@ -263,7 +267,7 @@ int verb_count(const struct args *a, struct err *e) {
     free(folder);
     if (!rc) rc = s ? count_stages(a, s, &arch, e) : count_one(a, &m, &arch, NULL, 0, e);
     arch_release(&arch);
-    stages_free(s);
+    free(said);
     return rc;
 }
 

@@ -69,30 +69,28 @@ static const struct report_column BATCH_TASK[] = {
     { 0 },
 };
 
-static void print_batch(const struct run_config *c, const struct sampling *how, const size_t *rows,
-                        bool json) {
+static void print_batch(const struct run_config *c, const size_t *rows, bool json) {
+    const struct sampling how = config_sampling(c);
     struct batch_task row[RUN_TASKS];
     double expected[RUN_TASKS];
     char name[48];
-    sampling_expected(how, c->tasks, rows, c->batch, expected);
+    sampling_expected(&how, c->tasks, rows, c->batch, expected);
     for (int i = 0; i < c->tasks; i++)
         row[i] = (struct batch_task){ c->of[i].task_name, (int64_t)rows[i], expected[i] / c->batch,
                                       expected[i] };
     out_rows(BATCH_TASK, json ? REPORT_JSON : REPORT_TABLE, row, c->tasks, sizeof *row);
-    sampling_text(how, name);
+    sampling_text(&how, name);
     if (!json) printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
 }
 
 static int show_batch(const struct args *a, struct err *e) {
-    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
     struct run_config c;
     size_t rows[RUN_TASKS];
     config_init(&c);
     int rc = args_config(a, &c, e);
     if (!rc) rc = config_set_tasks(&c, a->positional[0], e);
-    if (!rc && c.sampling) rc = sampling_parse(c.sampling, &how, e);
     if (!rc) rc = count_rows(&c, rows, e);
-    if (!rc) print_batch(&c, &how, rows, a->json);
+    if (!rc) print_batch(&c, rows, a->json);
     config_release(&c);
     return rc;
 }

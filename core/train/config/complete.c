@@ -26,12 +26,11 @@
 
 int run_max_len(const struct run_config *c, const struct model *m) {
     int longest = method_longest(&c->method, &m->arch);
-    struct stages *s = config_stages(c);
+    const struct stages *s = config_stages(c);
     for (int k = 0; s && k < s->count; k++) {
         int own = method_longest(&s->stage[k].method, &m->arch);
         if (own < longest) longest = own;
     }
-    stages_free(s);
     return c->max_len < longest ? c->max_len : longest;
 }
 
@@ -138,7 +137,7 @@ bool config_has_dev(const struct run_config *c) { return c->dev_file || c->split
 
 struct task_source config_source(const struct run_config *c, const char *assets) {
     bool files = !c->task_folder && (c->train_file || c->dev_file);
-    bool draws = files && c->train_file && regime_is_fewshot(c->regime) && leopard_is_draw(c->train_file);
+    bool draws = files && c->train_file && config_is_fewshot(c) && leopard_is_draw(c->train_file);
     return (struct task_source){
         .where = c->task_folder ? c->task_folder : files ? NULL : c->task,
         .train = files ? c->train_file : NULL,
@@ -244,7 +243,7 @@ static int complete_complete_task(struct run_config *c, struct run_config *rows,
 
 /* Lists of several tasks: what only they have, and the name that they have together. */
 static int complete_together(struct run_config *c, const struct run_tasks *tasks, struct err *e) {
-    struct sampling s = { SAMPLING_PROPORTIONAL, 1 };
+    struct sampling s = config_sampling(c);
     char text[48];
     struct buf name = BUF_INIT;
     if (!c->tasks) return 0;
@@ -258,9 +257,8 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
                 task_kind_name(tasks->task[i]->gold));
     if (!c->sampling && config_has_join(c))
         s = (struct sampling){ SAMPLING_STRATIFIED, 10 }; /* each row has a positive */
-    if (c->sampling && sampling_parse(c->sampling, &s, e)) return e->code;
     sampling_text(&s, text);
-    xreplace(&c->sampling, text);
+    config_put(c, "sampling", text);
     for (int i = 0; i < c->tasks; i++) buf_printf(&name, "%s%s", i ? "+" : "", c->of[i].task_name);
     hold_text(&c->task, buf_take(&name));
     xreplace(&c->metric, "average");
@@ -269,9 +267,9 @@ static int complete_together(struct run_config *c, const struct run_tasks *tasks
 
 /* Its corpus: where it lies, what is in it, and that the run is called by it where it has no tasks. */
 static int complete_corpus(struct run_config *c, struct err *e) {
-    const char *file, *slash;
+    const char *file = episodes_file(c), *slash;
     char sha256[65], *full;
-    if (episodes_source(c->episodes, &file, e) || file_sha256(file, sha256, e)) return e->code;
+    if (file_sha256(file, sha256, e)) return e->code;
     xreplace(&c->episodes_sha256, sha256);
     full = complete_absolute(file);
     hold_text(&c->episodes, xprintf("smlmt:%s", full));
@@ -382,7 +380,7 @@ static int refuse_idle(const struct run_config *c, struct err *e) {
 static int refuse_bytes(const struct run_config *c, struct err *e) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
-        const char *text = o->kind == OPTION_TEXT ? *option_text(c, o) : NULL;
+        const char *text = o->kind == OPTION_TEXT ? option_text(c, o) : NULL;
         if (!text || utf8_valid(text, strlen(text))) continue;
         if (o->is & OPTION_DECIDES)
             return err_set(e, ERR_USAGE,
@@ -405,8 +403,7 @@ static int check_draws(const struct run_config *c, struct err *e) {
 
 /* What a run can be learned by so far. */
 static int check_regime(const struct run_config *c, struct err *e) {
-    struct regime r;
-    if (config_regime(c, &r, e)) return e->code;
+    const struct regime r = config_regime(c);
     if (r.kind == REGIME_FEWSHOT)
         return err_set(
             e, ERR_USAGE,
@@ -444,9 +441,8 @@ static int check_prompt_text(const struct run_config *c, struct err *e) {
 
 /* Teachers, one for each task, of what is learned step by step from rows. */
 static int check_teachers(const struct run_config *c, int tasks, struct err *e) {
-    int64_t run[RUN_TASKS];
-    int n = c->teachers ? distil_runs(c->teachers, run, e) : 0;
-    if (n <= 0) return n;
+    if (!c->teachers) return 0;
+    int n = c->teachers->count;
     if (config_is_meta(c) || config_is_staged(c))
         return err_set(e, ERR_USAGE, "--teachers: teachers over episodes or in stages are not built");
     if (config_has_join(c))
@@ -457,7 +453,7 @@ static int check_teachers(const struct run_config *c, int tasks, struct err *e) 
     if (n == tasks || !tasks) return 0;
     return err_set(e, ERR_USAGE,
                    "--teachers %s: names %d, and the run has %d task%s: one for each, in their order",
-                   c->teachers, n, tasks, tasks == 1 ? "" : "s");
+                   c->teachers->text, n, tasks, tasks == 1 ? "" : "s");
 }
 
 /* What options, method and rows are to one another; what is not known of the rows is passed over. */
@@ -483,11 +479,11 @@ static int check_together(const struct run_config *c, const struct config_facts 
             "retriever: its %s loss tells tasks apart, and this run has one: --tasks A,B names more, or say "
             "%s=none",
             instances ? "instance" : "prototype", instances ? "instance" : "prototype");
-    if (config_has_join(c) && instances && c->sampling && !strncmp(c->sampling, "one-task", 8))
+    if (config_has_join(c) && instances && config_sampling(c).rule == SAMPLING_ONE_TASK)
         return err_set(e, ERR_USAGE,
                        "--sampling %s: the retriever's instance loss needs rows of several tasks in a batch: "
                        "say stratified, proportional or temperature",
-                       c->sampling);
+                       c->sampling->text);
     if (c->embed_every && f->tasks && !f->of[0].dev)
         return err_set(e, ERR_USAGE, "--embed-every: %s has no dev rows to embed",
                        c->task ? c->task : f->of[0].name);
@@ -527,9 +523,9 @@ struct config_rows_facts config_rows_known(const char *name, const struct task *
 }
 
 int config_fits(const struct run_config *c, const struct config_facts *f, struct err *e) {
-    bool meta = config_is_meta(c);
-    struct regime regime;
-    if (meta && (regime_refuse(c, f->arch, e) || check_epochs(c, e) || config_regime(c, &regime, e) ||
+    const struct regime regime = config_regime(c);
+    bool meta = regime.kind == REGIME_META;
+    if (meta && (regime_agrees(&regime, e) || regime_refuse(c, f->arch, e) || check_epochs(c, e) ||
                  episodes_fit(c, &regime, f->of, f->tasks, e)))
         return e->code;
     for (int i = 0; i < f->tasks && !meta; i++) {
@@ -571,5 +567,5 @@ void config_reuse(struct run_config *c) {
     if (c->warmup >= 1 && config_warmup_steps(c, c->steps) >= c->steps && c->steps > 0)
         c->warmup = (double)(c->steps - 1);
     if (c->epochs > 0) c->steps = 0;
-    if (regime_is_fewshot(c->regime)) xreplace(&c->regime, NULL); /* on all rows it is an ordinary run */
+    if (config_is_fewshot(c)) config_put(c, "regime", NULL); /* on all rows it is an ordinary run */
 }

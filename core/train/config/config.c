@@ -54,7 +54,7 @@ void config_copy(struct run_config *to, const struct run_config *from) {
     for (size_t i = 0; i < option_count(); i++) {
         const struct option *o = option_at(i);
         if (o->kind != OPTION_TEXT) continue;
-        *option_text(to, o) = NULL;
+        *option_member(to, o) = NULL;
         option_copy(to, from, o);
     }
     copy_tasks(to, from);
@@ -69,7 +69,7 @@ void config_drop_tasks(struct run_config *c) {
 
 void config_release(struct run_config *c) {
     for (size_t i = 0; i < option_count(); i++)
-        if (option_at(i)->kind == OPTION_TEXT) free(*option_text(c, option_at(i)));
+        if (option_at(i)->kind == OPTION_TEXT) free(*option_member(c, option_at(i)));
     config_drop_tasks(c);
     *c = (struct run_config){ 0 };
 }
@@ -127,27 +127,26 @@ static int config_refused(const struct option *o, const char *name, const char *
     return e->code;
 }
 
-/* It is read at once, so that what is wrong is said before anything else is looked at. */
-static int config_set_regime(struct run_config *c, const char *value, struct err *e) {
-    struct regime r = regime_usual(REGIME_SINGLE);
-    bool usual = !strcmp(value, "default");
-    if (!usual && regime_take(value, &r, e)) return e->code;
-    xreplace(&c->regime, usual ? NULL : value);
-    stages_tell(c);
-    return 0;
-}
-
 int config_set(struct run_config *c, const char *name, const char *value, struct err *e) {
     struct err own = ERR_INIT;
     if (!e) e = &own;
     const struct option *o = option_find(name);
     if (!o) return config_unknown_option(name, e);
-    if (o->offset == offsetof(struct run_config, regime) && *value) return config_set_regime(c, value, e);
-    bool method = o->kind == OPTION_METHOD && *value;
-    if (!option_take(c, o, value, e)) return method ? e->code : config_refused(o, name, value, e);
+    bool regime = o->offset == offsetof(struct run_config, regime);
+    bool own_error = o->parser || o->kind == OPTION_METHOD;
+    if (regime && !strcmp(value, "default")) option_reset(c, o);
+    else if (!option_take(c, o, value, e))
+        return own_error && *value ? e->code : config_refused(o, name, value, e);
+    if (regime) stages_tell(c);
     if (o->offset == offsetof(struct run_config, steps)) c->epochs = 0;
     if (o->offset == offsetof(struct run_config, epochs)) c->steps = 0;
     return 0;
+}
+
+void config_put(struct run_config *c, const char *name, const char *value) {
+    const struct option *o = option_find(name);
+    if (!value) option_reset(c, o);
+    else if (!option_take(c, o, value, NULL)) BUG("--%s %s", name, value);
 }
 
 char *config_get(const struct run_config *c, const char *name) {

@@ -35,6 +35,13 @@ enum average { AVERAGE_ONE, AVERAGE_ALL };
 enum join_way { JOIN_AUTO, JOIN_HELD, JOIN_TWICE };
 enum { RUN_TASKS = 64 }; /* most tasks of a run */
 
+/* Values of options that travel parsed, with the text that they were given as (struct option_parser). */
+struct sampling_said;
+struct regime_said;
+struct teachers;
+struct corpus_ways;
+struct corpus_words;
+
 /* The tasks of a run, prepared by run_prepare_task, in the order of its description.  Borrowed. */
 struct task;
 struct run_tasks {
@@ -79,19 +86,20 @@ struct run_config {
     double task_weight;
     char *tasks_given; /* as asked for: "A,B,C", or a list file */
     char *weights;  /* "rte=2,cola=0.5"; NULL: 1 each */
-    char *sampling; /* sampling.h; NULL: proportional */
+    struct sampling_said *sampling; /* sampling.h; NULL: proportional */
     enum average average;
     enum best_of best_of;
 
     char *prompt_text; /* that a prompt with init=text starts from; NULL: none */
-    char *teachers; /* "3,5": runs of one task that teach this one, one for each of its tasks (distil.h);
-                       NULL: none */
+    struct teachers *teachers; /* runs of one task that teach this one (distil.h); NULL: none */
     double distil_logits, distil_hidden; /* what their answers and their hidden states count in the loss */
-    char *regime;   /* how it is learned, where the tasks do not say it (regime.h); NULL: single, or multi */
+    struct regime_said *regime; /* how it is learned, where the tasks do not say it (regime.h); NULL: single,
+                                 * or multi */
     /* over episodes (episodes.h) */
     char *episodes; /* "smlmt:FILE"; NULL: the tasks' own rows */
     char *episodes_sha256;
-    char *ways, *words; /* of such a corpus; NULL: 2-5, uniform */
+    struct corpus_ways *ways;   /* words of an episode of such a corpus (corpus.h); NULL: 2-5 */
+    struct corpus_words *words; /* how they are drawn; NULL: uniform */
     double mix;     /* the share of the tasks' own episodes beside a corpus */
     uint64_t seed;
     int batch;      /* rows a step, all micro-batches together */
@@ -181,6 +189,8 @@ char *config_command(const struct run_config *c);
  * is checked and refused with its range.  ERR_USAGE names the option as it was given.  Setting
  * steps takes back epochs, and the other way round. */
 int config_set(struct run_config *c, const char *option, const char *value, struct err *e);
+/* Sets one option to a value that is known to be good, and nothing besides; NULL resets it. */
+void config_put(struct run_config *c, const char *option, const char *value);
 /* The option's value as config_set would take it; caller frees; NULL for an unknown option. */
 char *config_get(const struct run_config *c, const char *option);
 

@@ -9,7 +9,7 @@
 
 /* What stands for the member: a completed config names folders, and files only where there is no folder. */
 static const char *standing(const struct run_config *c, const struct option *o) {
-    const char *s = *option_text(c, o);
+    const char *s = option_text(c, o);
     if (o->offset == offsetof(struct run_config, model))
         return s && strchr(s, '/') && c->model_folder ? c->model_folder : s;
     if (o->offset == offsetof(struct run_config, task) && !config_task_count(c)) return NULL;

@@ -36,7 +36,7 @@ static void add_config(struct buf *b, const struct run_config *c, int only) {
         if (o->scope == OPTION_OF_META && (only || !config_is_meta(c))) continue;
         if (option_is_left_out(c, o) || (o->scope == OPTION_OF_SHARED && (only || !c->share_frozen)))
             continue;
-        bool none = o->kind == OPTION_TEXT && !*option_text(c, o);
+        bool none = o->kind == OPTION_TEXT && !option_text(c, o);
         bool off = o->kind == OPTION_FLAG && !option_number(c, o);
         if ((none || off) && (o->is & OPTION_RARE)) continue;
         char *s = option_print(c, o);
@@ -74,7 +74,7 @@ static int config_json_read_member(struct run_config *c, const struct option *o,
         if (!json_get_string(all, config_json_config_name, o->key, &s, e)) return e->code;
         if (o->kind == OPTION_TEXT && !*s) return 0;
         if (option_take(c, o, s, e)) return 0;
-        return o->kind == OPTION_METHOD
+        return o->kind == OPTION_METHOD || o->parser
             ? err_prefix(e, "%s", config_json_config_name) : config_json_wrong(o, s, e);
     }
     if (!json_get_double(all, config_json_config_name, o->key, &v, e)) return e->code;

@@ -9,6 +9,8 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/train/config/regime.h"
+#include "core/train/meta/episodes.h"
+#include "core/train/run/distil.h"
 
 static const char *const schedules[] = { "linear", "cosine", "constant", NULL };
 static const char *const optimizers[] = { "adamw", "sgd", NULL };
@@ -26,6 +28,7 @@ const char *optimizer_name(enum optimizer o) { return optimizers[o]; }
 
 #define MEMBER(member) .key = #member, .offset = offsetof(struct run_config, member)
 #define TEXT(member) MEMBER(member), .kind = OPTION_TEXT
+#define PARSED(member) TEXT(member), .parser = &member##_parser
 #define INTEGER(member, from, to) MEMBER(member), .kind = OPTION_INT, .low = from, .high = to
 #define REAL(member, from, to) MEMBER(member), .kind = OPTION_DOUBLE, .low = from, .high = to
 #define WORD(member, words) MEMBER(member), .kind = OPTION_WORD, .word = words
@@ -112,7 +115,7 @@ static const struct option option_options[] = {
     { REAL(task_weight, 0, 1e9), .is = OPTION_ROWS, .has_unset = true },
     { TEXT(weights), .name = "weights", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
       .scope = OPTION_OF_TASKS, HELP("A=X,B=Y", "loss weight of each task (default 1)") },
-    { TEXT(sampling), .name = "sampling", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
+    { PARSED(sampling), .name = "sampling", .group = GROUP_TASKS, .is = OPTION_ROWS | OPTION_DECIDES,
       .scope = OPTION_OF_TASKS,
       HELP("proportional|temperature(T)|one-task(T)|stratified(T)", "task sampling strategy") },
     { WORD(average, option_averages), .name = "average", .group = GROUP_TASKS,
@@ -126,7 +129,7 @@ static const struct option option_options[] = {
     { TEXT(prompt_text), .name = "prompt-text", .group = GROUP_METHOD, .is = OPTION_DECIDES | OPTION_RARE,
       .scope = OPTION_OF_PROMPT_TEXT, HELP("TEXT", "text from which a prompt with init=text is initialized"),
       ALIASES("prompt-tuning-init-text") },
-    { TEXT(teachers), .name = "teachers", .group = GROUP_TASKS, DECIDES, .scope = OPTION_OF_PRODUCT,
+    { PARSED(teachers), .name = "teachers", .group = GROUP_TASKS, DECIDES, .scope = OPTION_OF_PRODUCT,
       HELP("RUN[,RUN\u2026]", "mpt: single-prompt, single-task runs that teach these tasks, in their order") },
     { REAL(distil_logits, 0, 1e6), .name = "distil-logits", .group = GROUP_TASKS, DECIDES,
       .scope = OPTION_OF_TEACHERS,
@@ -134,19 +137,19 @@ static const struct option option_options[] = {
     { REAL(distil_hidden, 0, 1e6), .name = "distil-hidden", .group = GROUP_TASKS, DECIDES,
       .scope = OPTION_OF_TEACHERS,
       HELP("X \u2265 0", "weight of the distillation loss on the teachers' hidden states") },
-    { TEXT(regime), .name = "regime", .group = GROUP_METHOD, DECIDES,
+    { PARSED(regime), .name = "regime", .group = GROUP_METHOD, DECIDES,
       HELP("single|multi(\u2026)|fewshot(\u2026)|meta(\u2026)|stages(\u2026)",
            "training regime (docs/meta.md); default: inferred from the tasks") },
     { REAL(lr, 0, FLT_MAX), .above = true, .name = "lr", .group = GROUP_OPTIMIZATION,
       .is = OPTION_DECIDES | OPTION_SHOWN, .has_unset = true, .unset_word = "default",
       HELP("X > 0|default", "learning rate; default: the method's"),
       ALIASES("learning-rate") },
-    { TEXT(episodes), .name = "episodes", .group = GROUP_FEWSHOT, .scope = OPTION_OF_META,
+    { PARSED(episodes), .name = "episodes", .group = GROUP_FEWSHOT, .scope = OPTION_OF_META,
       HELP("smlmt:FILE", "masked-word (SMLMT) episodes from a file with one sentence per line (docs/meta.md)") },
     { TEXT(episodes_sha256), .scope = OPTION_OF_META },
-    { TEXT(ways), .name = "ways", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
+    { PARSED(ways), .name = "ways", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
       HELP("A-B", "number of words per episode (default 2-5)") },
-    { TEXT(words), .name = "words", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
+    { PARSED(words), .name = "words", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
       HELP("uniform|frequency|clusters(K)", "how these words are sampled (default uniform)") },
     { REAL(mix, 0, 1), .name = "mix", .group = GROUP_FEWSHOT, DECIDES, .scope = OPTION_OF_META,
       HELP("0 \u2264 X \u2264 1", "share of episodes drawn from tasks when both kinds are used") },
@@ -304,10 +307,9 @@ static bool starts_of_text(const struct method *m) {
 }
 
 bool config_takes_prompt_text(const struct run_config *c) {
-    struct stages *s = config_stages(c);
+    const struct stages *s = config_stages(c);
     bool takes = starts_of_text(&c->method);
     for (int k = 0; s && k < s->count; k++) takes = takes || starts_of_text(&s->stage[k].method);
-    stages_free(s);
     return takes;
 }
 
@@ -344,8 +346,35 @@ bool option_has_say(const struct run_config *c, const struct option *o, bool tex
 
 /* ---- where a row's value stands ---- */
 
-char **option_text(const struct run_config *c, const struct option *o) {
-    return (char **)((char *)(uintptr_t)c + o->offset);
+static size_t text_at(const struct option_parser *p) { return p ? p->text : 0; }
+
+void **option_member(const struct run_config *c, const struct option *o) {
+    return (void **)((char *)(uintptr_t)c + o->offset);
+}
+
+const char *option_text(const struct run_config *c, const struct option *o) {
+    const char *value = *option_member(c, o);
+    return value ? value + text_at(o->parser) : NULL;
+}
+
+/* A copy of a value with its text; NULL of NULL. */
+static void *copy_value(const void *value, size_t at) {
+    if (!value) return NULL;
+    size_t size = at + strlen((const char *)value + at) + 1;
+    return memcpy(xmalloc(size), value, size);
+}
+
+void *option_parse(const struct option_parser *p, const char *text, struct err *e) {
+    char *value = xcalloc(1, text_at(p) + strlen(text) + 1);
+    strcpy(value + text_at(p), text);
+    if (!p || !p->parse(text, value, e)) return value;
+    free(value);
+    return NULL;
+}
+
+static void replace_value(void **member, void *value) {
+    free(*member);
+    *member = value;
 }
 
 static bool is_bool(const struct option *o) { return o->kind == OPTION_SWITCH || o->kind == OPTION_FLAG; }
@@ -385,7 +414,7 @@ bool option_is_left_out(const struct run_config *c, const struct option *o) {
 
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o) {
     if (o->kind == OPTION_TEXT) {
-        const char *x = *option_text(a, o), *y = *option_text(b, o);
+        const char *x = option_text(a, o), *y = option_text(b, o);
         return !strcmp(x ? x : "", y ? y : "");
     }
     if (o->kind != OPTION_METHOD) return option_number(a, o) == option_number(b, o);
@@ -397,7 +426,8 @@ bool option_same(const struct run_config *a, const struct run_config *b, const s
 }
 
 void option_copy(struct run_config *to, const struct run_config *from, const struct option *o) {
-    if (o->kind == OPTION_TEXT) xreplace(option_text(to, o), *option_text(from, o));
+    if (o->kind == OPTION_TEXT)
+        replace_value(option_member(to, o), copy_value(*option_member(from, o), text_at(o->parser)));
     else if (o->kind == OPTION_METHOD) to->method = from->method;
     else option_set_number(to, o, option_number(from, o));
 }
@@ -474,7 +504,7 @@ char *option_print_value(const void *of, const struct option *o) {
 }
 
 char *option_print(const struct run_config *c, const struct option *o) {
-    if (o->kind == OPTION_TEXT) return xstrdup(*option_text(c, o) ? *option_text(c, o) : "");
+    if (o->kind == OPTION_TEXT) return xstrdup(option_text(c, o) ? option_text(c, o) : "");
     return o->kind == OPTION_METHOD ? method_text(&c->method) : option_print_value(c, o);
 }
 
@@ -496,9 +526,9 @@ bool option_take_value(void *of, const struct option *o, const char *value) {
 
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e) {
     if (o->kind == OPTION_TEXT) {
-        if (!*value) return false;
-        xreplace(option_text(c, o), value);
-        return true;
+        void *parsed = *value ? option_parse(o->parser, value, e) : NULL;
+        if (parsed) replace_value(option_member(c, o), parsed);
+        return parsed != NULL;
     }
     if (o->kind == OPTION_METHOD) {
         struct method m;

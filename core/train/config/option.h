@@ -47,6 +47,16 @@ enum option_scope {
     OPTION_OF_TEACHERS
 };
 
+/* How the value of an OPTION_TEXT is parsed once, when it is set.  The member then points to what `parse`
+ * fills, a struct without pointers into itself whose last member, `char text[]` at offset `text`, is the text
+ * as it was given; with `text` 0 to the text alone, which `parse` checks. */
+struct option_parser {
+    size_t text;
+    int (*parse)(const char *text, void *value, struct err *e); /* `value` is zeroed; ERR_USAGE */
+};
+/* A value of such a parser; caller frees.  NULL with *e. */
+void *option_parse(const struct option_parser *p, const char *text, struct err *e);
+
 struct option {
     const char *key;  /* JSON */
     const char *name; /* on the command line; NULL: not set there */
@@ -62,6 +72,7 @@ struct option {
     bool has_unset;
     double unset;
     const char *unset_word;
+    const struct option_parser *parser; /* of an OPTION_TEXT; NULL: any text */
     const char *const *word;
     const char *joined; /* what is between the words of a set; NULL: a comma */
     int first; /* value of word[0] */
@@ -86,7 +97,9 @@ extern const char *const option_averages[], *const option_bests[];
 bool option_has_say(const struct run_config *c, const struct option *o, bool texts);
 /* Whether it says how the rows of one task are read, which a run with several cannot say of all. */
 bool option_of_one_task(const struct option *o);
-char **option_text(const struct run_config *c, const struct option *o); /* OPTION_TEXT */
+/* Of an OPTION_TEXT: where its value is; its text, NULL where it is not set. */
+void **option_member(const struct run_config *c, const struct option *o);
+const char *option_text(const struct run_config *c, const struct option *o);
 double option_number(const void *of, const struct option *o);
 void option_set_number(void *of, const struct option *o, double v);
 bool option_in_range(const struct option *o, double v);
@@ -97,7 +110,7 @@ char *option_print_value(const void *of, const struct option *o);
 bool option_take_value(void *of, const struct option *o, const char *value);
 /* The value as the command line takes it, "" when it has none; caller frees. */
 char *option_print(const struct run_config *c, const struct option *o);
-/* Takes a value in that form; false when it is not in the row's range (a method's own error is in *e). */
+/* Takes a value in that form; false when it is not in the row's range (the error of a method or a parser is in *e). */
 bool option_take(struct run_config *c, const struct option *o, const char *value, struct err *e);
 bool option_is_left_out(const struct run_config *c, const struct option *o); /* as OPTION_LATE says */
 bool option_same(const struct run_config *a, const struct run_config *b, const struct option *o);

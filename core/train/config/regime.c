@@ -109,7 +109,6 @@ static void print_part(struct buf *b, const struct regime *r, const struct regim
 char *regime_text(const struct regime *r) {
     struct buf b = BUF_INIT;
     bool any = false;
-    if (r->kind == REGIME_STAGES) return xstrdup(r->stages);
     buf_puts(&b, regime_kinds[r->kind]);
     for (int i = 0; i < PARTS; i++) {
         if (parts[i].of != r->kind) continue;
@@ -229,12 +228,16 @@ static bool was_said(const struct regime *r, const char *key) {
     BUG("no part %s", key);
 }
 
-/* What the parts make of each other. */
-static int agree(struct regime *r, struct err *e) {
-    if (r->kind != REGIME_META) return 0;
+/* A part that was not given follows one that was. */
+static void settle(struct regime *r) {
+    if (r->kind != REGIME_META) return;
     if (!was_said(r, "outer") && was_said(r, "inner-lr"))
         r->outer = r->learned ? r->outer | META_RATES : r->outer & ~META_RATES;
     else if (was_said(r, "outer") && !was_said(r, "inner-lr")) r->learned = r->outer & META_RATES;
+}
+
+int regime_agrees(const struct regime *r, struct err *e) {
+    if (r->kind != REGIME_META) return 0;
     if (r->learned != !!(r->outer & META_RATES))
         return err_set(e, ERR_USAGE,
                        "--regime meta: inner-lr=%s and outer=%s: rates are in outer exactly where they are "
@@ -252,21 +255,6 @@ static int agree(struct regime *r, struct err *e) {
     return 0;
 }
 
-static int take_stages(const char *text, struct regime *r, struct err *e) {
-    struct stages *s = stages_parse(text, e);
-    if (!s) return e->code;
-    char *canonical = stages_text(s);
-    stages_free(s);
-    int rc = strlen(canonical) < STAGES_TEXT ? 0
-        : err_set(e, ERR_USAGE, "--regime stages: its text is longer than %d letters", STAGES_TEXT - 1);
-    if (!rc) {
-        *r = regime_usual(REGIME_STAGES);
-        snprintf(r->stages, sizeof r->stages, "%s", canonical);
-    }
-    free(canonical);
-    return rc;
-}
-
 int regime_take(const char *text, struct regime *r, struct err *e) {
     size_t n = strcspn(text, "("), length = strlen(text);
     char *name = xstrndup(text, n);
@@ -281,7 +269,10 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
         return err_set(e, ERR_USAGE,
                        "--regime %s: no such regime; there are single, multi, fewshot, meta and stages",
                        text);
-    if (kind == REGIME_STAGES) return take_stages(text, r, e);
+    if (kind == REGIME_STAGES) {
+        *r = regime_usual(REGIME_STAGES);
+        return 0;
+    }
     struct regime next = r->kind == (enum regime_kind)kind ? *r : regime_usual((enum regime_kind)kind);
     next.said = 0;
     if (text[n] && text[length - 1] != ')')
@@ -289,20 +280,44 @@ int regime_take(const char *text, struct regime *r, struct err *e) {
     char *inner = text[n] ? xstrndup(text + n + 1, length - n - 2) : xstrdup("");
     int rc = take_parts(inner, &next, e);
     free(inner);
-    if (!rc) rc = agree(&next, e);
+    if (!rc) settle(&next);
+    if (!rc) rc = regime_agrees(&next, e);
     if (!rc) *r = next;
     return rc;
 }
 
+static int parse_said(const char *text, void *value, struct err *e) {
+    struct regime_said *s = value;
+    s->regime = regime_usual(REGIME_SINGLE);
+    if (regime_take(text, &s->regime, e)) return e->code;
+    return s->regime.kind == REGIME_STAGES ? stages_parse(text, &s->stages, e) : 0;
+}
+const struct option_parser regime_parser = { offsetof(struct regime_said, text), parse_said };
+
+/* Puts the parts that were given over *r, as regime_take does with their text. */
+static void put_over(const struct regime *said, struct regime *r) {
+    if (said->kind != r->kind) *r = *said;
+    for (int i = 0; i < PARTS; i++) {
+        const struct regime_part *p = &parts[i];
+        if (p->of != r->kind || !(said->said & (1u << i))) continue;
+        if (p->kind == PART_INTS) memcpy(r->k, said->k, sizeof r->k), r->ks = said->ks;
+        else if (p->kind == PART_SAMPLING) r->sampling = said->sampling;
+        else option_set_number(r, &p->field, option_number(said, &p->field));
+        if (p->kind == PART_RATE) r->learned = said->learned;
+    }
+    r->said = said->said;
+    settle(r);
+}
+
 /* ---- of a run ---- */
 
-int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out,
-                     struct err *e) {
+struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *said) {
     /* presets that name one are those with a head of episodes */
     const struct preset *p = m->generated.on ? method_preset(m) : NULL;
-    *out = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
-    if (p && p->regime && regime_take(p->regime, out, e)) return e->code;
-    return text ? regime_take(text, out, e) : 0;
+    struct regime r = regime_usual(several ? REGIME_MULTI : REGIME_SINGLE);
+    if (p && p->regime && regime_take(p->regime, &r, NULL)) BUG("%s: regime %s", p->name, p->regime);
+    if (said) put_over(&said->regime, &r);
+    return r;
 }
 
 struct plan_meta regime_plan(const struct regime *r) {
@@ -311,47 +326,47 @@ struct plan_meta regime_plan(const struct regime *r) {
 }
 
 /* What a run that says nothing is learned by. */
-static int usual_of(const struct run_config *c, struct regime *out, struct err *e) {
-    if (regime_of_method(&c->method, c->tasks > 0, NULL, out, e)) return e->code;
-    if (!c->tasks) return 0;
-    out->average = c->average;
-    out->best_of = c->best_of;
-    return c->sampling ? sampling_parse(c->sampling, &out->sampling, e) : 0;
+static struct regime usual_of(const struct run_config *c) {
+    struct regime r = regime_of_method(&c->method, c->tasks > 0, NULL);
+    if (!c->tasks) return r;
+    r.average = c->average;
+    r.best_of = c->best_of;
+    if (c->sampling) r.sampling = c->sampling->how;
+    return r;
 }
 
-int config_regime(const struct run_config *c, struct regime *out, struct err *e) {
-    if (usual_of(c, out, e)) return e->code;
-    return c->regime ? regime_take(c->regime, out, e) : 0;
+struct regime config_regime(const struct run_config *c) {
+    struct regime r = usual_of(c);
+    if (c->regime) put_over(&c->regime->regime, &r);
+    return r;
 }
 
-bool regime_is_fewshot(const char *text) { return text && text_starts(text, regime_kinds[REGIME_FEWSHOT]); }
+bool config_is_fewshot(const struct run_config *c) {
+    return c->regime && c->regime->regime.kind == REGIME_FEWSHOT;
+}
 
 bool config_is_meta(const struct run_config *c) {
-    struct err ignored = ERR_INIT; /* said where it is completed */
-    struct regime r;
-    if (c->regime) return text_starts(c->regime, regime_kinds[REGIME_META]);
-    return !config_regime(c, &r, &ignored) && r.kind == REGIME_META;
+    return (c->regime ? c->regime->regime.kind : usual_of(c).kind) == REGIME_META;
 }
 
+const char *config_regime_said(const struct run_config *c) { return c->regime ? c->regime->text : ""; }
+
 char *config_regime_text(const struct run_config *c) {
-    struct err e = ERR_INIT;
-    struct regime r;
-    if (config_regime(c, &r, &e)) return xstrdup(c->regime);
-    return regime_text(&r);
+    const struct stages *s = config_stages(c);
+    const struct regime r = config_regime(c);
+    return s ? stages_text(s) : regime_text(&r);
 }
 
 /* One part of several tasks: said by the regime, and perhaps by an option of its own. */
 static int regime_take_together(struct run_config *c, const struct regime *r, struct err *e) {
     char text[48];
-    struct sampling s;
     sampling_text(&r->sampling, text);
     if (was_said(r, "sampling")) {
-        if (c->sampling && (sampling_parse(c->sampling, &s, e) || s.rule != r->sampling.rule ||
-                            s.temperature != r->sampling.temperature))
-            return e->code ? e->code
-                           : err_set(e, ERR_USAGE, "--sampling %s: the regime says sampling=%s", c->sampling,
-                                     text);
-        xreplace(&c->sampling, text);
+        if (c->sampling && (c->sampling->how.rule != r->sampling.rule ||
+                            c->sampling->how.temperature != r->sampling.temperature))
+            return err_set(e, ERR_USAGE, "--sampling %s: the regime says sampling=%s", c->sampling->text,
+                           text);
+        config_put(c, "sampling", text);
     }
     c->average = r->average;
     c->best_of = r->best_of;
@@ -359,8 +374,8 @@ static int regime_take_together(struct run_config *c, const struct regime *r, st
 }
 
 int config_complete_regime(struct run_config *c, struct err *e) {
-    struct regime r, usual;
-    if (usual_of(c, &usual, e) || config_regime(c, &r, e)) return e->code;
+    const struct regime r = config_regime(c), usual = usual_of(c);
+    if (regime_agrees(&r, e)) return e->code;
     if (!c->regime && usual.kind != REGIME_META) return 0;
     if (r.kind == REGIME_SINGLE && c->tasks)
         return err_set(e, ERR_USAGE, "--regime single: is of one task, and this run has %d; multi is theirs",
@@ -372,7 +387,7 @@ int config_complete_regime(struct run_config *c, struct err *e) {
     if (r.kind == REGIME_MULTI && regime_take_together(c, &r, e)) return e->code;
     bool told = (r.kind == REGIME_SINGLE || r.kind == REGIME_MULTI) && usual.kind == r.kind;
     char *text = told ? NULL : regime_text(&r);
-    xreplace(&c->regime, text);
+    config_put(c, "regime", text);
     free(text);
     return 0;
 }

@@ -49,34 +49,43 @@ struct regime {
     int outer;        /* META_ bits */
     int every;        /* the query loss is taken at step 0, every so many and the last; 0: the last alone */
     enum meta_labels labels; /* of the first of the support's batches, or of one more */
-    char stages[STAGES_TEXT]; /* their text, as stages_text gives it */
     unsigned said;    /* parts that a text gave: bits in the order of the canonical form */
 };
 
+/* The --regime of a run, as it was given. */
+struct regime_said {
+    struct regime regime;
+    struct stages stages; /* of that kind */
+    char text[];
+};
+extern const struct option_parser regime_parser;
+
 /* The usual parts of a kind. */
 struct regime regime_usual(enum regime_kind kind);
-/* Takes the text's parts over *r; those of another kind over that one's usual ones.  On failure *r is as it
- * was; ERR_USAGE names the part and what it may be. */
+/* Takes the text's parts over *r; those of another kind over that one's usual ones, of stages the kind alone.
+ * On failure *r is as it was; ERR_USAGE names the part and what it may be. */
 int regime_take(const char *text, struct regime *r, struct err *e);
-/* The canonical form; caller frees.  Taken, it gives the same regime. */
+/* ERR_USAGE where its parts contradict each other. */
+int regime_agrees(const struct regime *r, struct err *e);
+/* The canonical form, but for stages; caller frees.  Taken, it gives the same regime. */
 char *regime_text(const struct regime *r);
 const char *regime_kind_name(enum regime_kind k);
 /* Rows of an episode's support in all: with labels apart a batch more than the inner steps take. */
 int regime_batches(const struct regime *r);
 
-/* The regime that a method's preset names, with the parts of `text` (may be NULL) over it; one task's or
- * several tasks' where it names none. */
-int regime_of_method(const struct method *m, bool several, const char *text, struct regime *out,
-                     struct err *e);
+/* The regime that a method's preset names, with the parts that `said` (may be NULL) gives over it; one task's
+ * or several tasks' where it names none. */
+struct regime regime_of_method(const struct method *m, bool several, const struct regime_said *said);
 /* What a plan is made for. */
 struct plan_meta regime_plan(const struct regime *r);
 
 /* The regime of a run: what its description says, else its method's, else what its tasks make of it. */
-int config_regime(const struct run_config *c, struct regime *out, struct err *e);
+struct regime config_regime(const struct run_config *c);
 bool config_is_meta(const struct run_config *c);
-/* Whether the text of a regime (NULL: none is said) is one of few shots. */
-bool regime_is_fewshot(const char *text);
-/* The same as text, of a config that was completed; caller frees. */
+bool config_is_fewshot(const struct run_config *c); /* as its description says */
+/* Its text as it was given, "" where there is none. */
+const char *config_regime_said(const struct run_config *c);
+/* The regime as text, of a config that was completed; caller frees. */
 char *config_regime_text(const struct run_config *c);
 /* What of a description does not go with its regime, and what to know of it: findings as method_check's, of
  * rules R1 … (docs/meta.md).  a: NULL where the model is not known yet.  Returns how many there are. */

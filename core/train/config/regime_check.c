@@ -63,7 +63,7 @@ static void find_of_learn(struct regime_findings *f, const struct method *m) {
 
 /* Each stage, and what of it the next one has no place for. */
 static void find_of_stages(struct regime_findings *f, const struct run_config *c) {
-    struct stages *s = config_stages(c);
+    const struct stages *s = config_stages(c);
     for (int k = 0; s && k < s->count; k++) {
         char *text = stages_text_of(s, k);
         regime_find(f, LEVEL_INFO, "R9", -1, "stage %d of %d: %.190s", k + 1, s->count, text);
@@ -80,14 +80,11 @@ static void find_of_stages(struct regime_findings *f, const struct run_config *c
             free(module);
         }
     }
-    stages_free(s);
 }
 
 int regime_check(const struct run_config *c, const struct arch *a, struct finding *out, int room) {
     struct regime_findings f = { out, room, 0 };
-    struct regime r;
-    struct err ignored = ERR_INIT;
-    if (config_regime(c, &r, &ignored)) return 0; /* its text is refused where it is given */
+    const struct regime r = config_regime(c);
     if (r.kind == REGIME_STAGES) find_of_stages(&f, c);
     if (r.kind != REGIME_META) {
         find_of_learn(&f, &c->method);

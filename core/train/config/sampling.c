@@ -36,6 +36,15 @@ int sampling_parse(const char *text, struct sampling *out, struct err *e) {
         text);
 }
 
+static int parse_said(const char *text, void *value, struct err *e) {
+    return sampling_parse(text, &((struct sampling_said *)value)->how, e);
+}
+const struct option_parser sampling_parser = { offsetof(struct sampling_said, text), parse_said };
+
+struct sampling config_sampling(const struct run_config *c) {
+    return c->sampling ? c->sampling->how : (struct sampling){ SAMPLING_PROPORTIONAL, 1 };
+}
+
 void sampling_text(const struct sampling *s, char out[48]) {
     char t[32];
     text_from_double(s->temperature, t);

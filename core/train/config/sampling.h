@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/err.h"
+#include "core/train/config/option.h"
 
 enum sampling_rule {
     SAMPLING_PROPORTIONAL, /* one shuffled pass over all rows of all tasks; with one task its order */
@@ -23,6 +23,14 @@ struct sampling {
     enum sampling_rule rule;
     double temperature; /* T > 0; of proportional it has no meaning */
 };
+
+/* The --sampling of a run, as it was given. */
+struct sampling_said {
+    struct sampling how;
+    char text[];
+};
+extern const struct option_parser sampling_parser;
+struct sampling config_sampling(const struct run_config *c);
 
 /* "proportional", "temperature(5)", "one-task(10)", "stratified(10)"; T is 10 where it is left out.
  * ERR_USAGE says what is known. */

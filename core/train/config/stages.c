@@ -20,7 +20,6 @@ static const char *const stage_values[] = { "all, modules or head", "all, module
                                             "a number above 0" };
 
 const char *stage_parts_name(enum stage_parts p) { return stage_parts_names[p]; }
-void stages_free(struct stages *s) { free(s); }
 
 /* ---- printing ---- */
 
@@ -137,40 +136,30 @@ static int stage_take(struct stage *x, int k, char *text, struct err *e) {
     return 0;
 }
 
-struct stages *stages_parse(const char *text, struct err *e) {
+int stages_parse(const char *text, struct stages *s, struct err *e) {
     size_t length = strlen(text);
-    if (!text_starts(text, "stages(") || text[length - 1] != ')') {
-        err_set(e, ERR_USAGE, "--regime %s: write stages(METHOD, steps=N; METHOD, steps=N)", text);
-        return NULL;
-    }
-    struct stages *s = xcalloc(1, sizeof *s);
+    if (!text_starts(text, "stages(") || text[length - 1] != ')')
+        return err_set(e, ERR_USAGE, "--regime %s: write stages(METHOD, steps=N; METHOD, steps=N)", text);
     char *inner = xstrndup(text + 7, length - 8), *rest = inner, *one;
     int rc = 0;
     while (!rc && (one = stage_piece(&rest, ';'))) {
         if (s->count == STAGES_MOST)
             rc = err_set(e, ERR_USAGE, "--regime stages: more than %d stages", STAGES_MOST);
-        else rc = stage_take(&s->stage[s->count], s->count, one, e);
-        s->count++;
+        else rc = stage_take(&s->stage[s->count], s->count, one, e), s->count++;
     }
-    if (!rc && s->count < 2)
-        rc = err_set(
-            e, ERR_USAGE,
-            "--regime stages: is of two stages or more, with ; between them; one alone is an ordinary run");
     free(inner);
-    if (!rc) return s;
-    stages_free(s);
-    return NULL;
+    if (rc || s->count > 1) return rc;
+    return err_set(
+        e, ERR_USAGE,
+        "--regime stages: is of two stages or more, with ; between them; one alone is an ordinary run");
 }
 
 /* ---- of a description ---- */
 
-bool config_is_staged(const struct run_config *c) {
-    return c->regime && text_starts(c->regime, regime_kind_name(REGIME_STAGES));
-}
+bool config_is_staged(const struct run_config *c) { return config_stages(c) != NULL; }
 
-struct stages *config_stages(const struct run_config *c) {
-    struct err ignored = ERR_INIT; /* it was read when it was set */
-    return config_is_staged(c) ? stages_parse(c->regime, &ignored) : NULL;
+const struct stages *config_stages(const struct run_config *c) {
+    return c->regime && c->regime->regime.kind == REGIME_STAGES ? &c->regime->stages : NULL;
 }
 
 int64_t stages_first(const struct stages *s, int k) {
@@ -193,7 +182,7 @@ static bool all_lengths(const struct stages *s) {
 }
 
 void stages_tell(struct run_config *c) {
-    struct stages *s = config_stages(c);
+    const struct stages *s = config_stages(c);
     if (!s) return;
     const struct stage *last = &s->stage[s->count - 1];
     c->method = last->method;
@@ -204,7 +193,6 @@ void stages_tell(struct run_config *c) {
         for (int k = 0; k < s->count; k++)
             if (!s->stage[k].steps) c->steps = 0; /* known with its rows */
     }
-    stages_free(s);
 }
 
 bool stages_has_method(const struct stages *s, const struct method *m) {
@@ -215,15 +203,18 @@ bool stages_has_method(const struct stages *s, const struct method *m) {
     return same;
 }
 
+static void put_stages(struct run_config *c, const struct stages *s) {
+    char *text = stages_text(s);
+    config_put(c, "regime", text);
+    free(text);
+}
+
 void stages_take_method(struct run_config *c) {
-    struct stages *s = config_stages(c);
-    if (s && !stages_has_method(s, &c->method)) {
-        s->stage[s->count - 1].method = c->method;
-        char *text = stages_text(s);
-        xreplace(&c->regime, text);
-        free(text);
-    }
-    stages_free(s);
+    const struct stages *s = config_stages(c);
+    if (!s || stages_has_method(s, &c->method)) return;
+    struct stages next = *s;
+    next.stage[next.count - 1].method = c->method;
+    put_stages(c, &next);
 }
 
 static int complete_rates(struct run_config *c, struct stages *s, struct err *e) {
@@ -262,18 +253,12 @@ static int complete_lengths(struct run_config *c, struct stages *s, size_t rows,
 }
 
 int stages_complete(struct run_config *c, size_t rows, struct err *e) {
+    if (!config_is_staged(c)) return 0;
     stages_take_method(c);
-    struct stages *s = config_stages(c);
-    if (!s) return 0;
-    int rc = complete_rates(c, s, e);
-    if (!rc) rc = complete_lengths(c, s, rows, e);
-    char *text = rc ? NULL : stages_text(s);
-    if (text && strlen(text) >= STAGES_TEXT)
-        rc = err_set(e, ERR_USAGE, "--regime stages: its text is longer than %d letters", STAGES_TEXT - 1);
-    else if (text) xreplace(&c->regime, text);
-    free(text);
-    stages_free(s);
-    return rc;
+    struct stages s = c->regime->stages;
+    if (complete_rates(c, &s, e) || complete_lengths(c, &s, rows, e)) return e->code;
+    put_stages(c, &s);
+    return 0;
 }
 
 static int check_one(const struct run_config *c, const struct stages *s, int k, struct err *e) {
@@ -321,12 +306,11 @@ static int check_one(const struct run_config *c, const struct stages *s, int k, 
 }
 
 int stages_check(const struct run_config *c, struct err *e) {
-    struct stages *s = config_stages(c);
-    int rc = 0;
+    const struct stages *s = config_stages(c);
     if (s && c->share_frozen)
-        rc = err_set(e, ERR_USAGE,
-                     "--share-frozen on: what is frozen changes from stage to stage; leave it out");
-    for (int k = 0; s && !rc && k < s->count; k++) rc = check_one(c, s, k, e);
-    stages_free(s);
-    return rc;
+        return err_set(e, ERR_USAGE,
+                       "--share-frozen on: what is frozen changes from stage to stage; leave it out");
+    for (int k = 0; s && k < s->count; k++)
+        if (check_one(c, s, k, e)) return e->code;
+    return 0;
 }

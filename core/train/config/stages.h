@@ -10,7 +10,7 @@
 struct run;
 struct plan;
 
-enum { STAGES_MOST = 8, STAGES_TEXT = 4096 };
+enum { STAGES_MOST = 8 };
 /* What a stage trains, and what it takes over from the one before: the modules, the head, or both. */
 enum stage_parts { STAGE_ALL, STAGE_MODULES, STAGE_HEAD };
 struct stage {
@@ -25,9 +25,9 @@ struct stages {
     struct stage stage[STAGES_MOST];
 };
 
-/* The whole text of the regime, "stages(…)".  NULL with *e (ERR_USAGE names the stage and its part). */
-struct stages *stages_parse(const char *text, struct err *e);
-void stages_free(struct stages *s);
+/* The whole text of the regime, "stages(…)", into *s, which is zeroed.  ERR_USAGE names the stage and its
+ * part. */
+int stages_parse(const char *text, struct stages *s, struct err *e);
 /* Every part that was said; the first stage has no carry.  Caller frees.  Taken, it gives the same stages. */
 char *stages_text(const struct stages *s);
 /* One stage as it stands in that text; caller frees. */
@@ -35,7 +35,7 @@ char *stages_text_of(const struct stages *s, int k);
 const char *stage_parts_name(enum stage_parts p); /* "all", "modules", "head" */
 
 /* Those of a description; NULL: it has none. */
-struct stages *config_stages(const struct run_config *c);
+const struct stages *config_stages(const struct run_config *c);
 bool config_is_staged(const struct run_config *c);
 /* After a regime was set: the description's method, rate and length are those that the stages say. */
 void stages_tell(struct run_config *c);

@@ -40,7 +40,8 @@ const real *fewshot_meta_params(const struct fewshot_meta *x) { return x->params
 
 static int open_it(struct fewshot_meta *x, const struct checkpoint *k, struct err *e) {
     struct task none = { .kind = DATA_CLASSES }, *one = &none;
-    if (checkpoint_is_of(k, x->m, e) || config_regime(&k->config, &x->regime, e)) return e->code;
+    if (checkpoint_is_of(k, x->m, e)) return e->code;
+    x->regime = config_regime(&k->config);
     x->plan = run_plan_for(&k->config, &(struct run_tasks){ 1, &one }, &x->m->arch, e);
     if (!x->plan) return e->code;
     x->params = mem_try(x->plan->trained + 1, sizeof *x->params);

@@ -28,7 +28,7 @@ void fewshot_config(struct run_config *c) {
     struct method m;
     carry_method(&c->method, &m);
     c->method = m;
-    xreplace(&c->teachers, NULL);
+    config_put(c, "teachers", NULL);
     c->eval_every = 0;
     c->early_stop = c->samples = c->sample_every = c->embed_every = 0;
     c->keep = KEEP_BEST;

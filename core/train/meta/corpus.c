@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/text/unicode.h"
+#include "core/train/config/option.h"
 
 enum {
     CORPUS_BYTES = 1 << 30,
@@ -51,7 +52,8 @@ struct corpus {
 
 /* ---- what was asked ---- */
 
-int corpus_ways(const char *text, int *least, int *most, struct err *e) {
+static int parse_ways(const char *text, void *value, struct err *e) {
+    struct corpus_ways *ways = value;
     int64_t a, b;
     char *copy = xstrdup(text), *dash = strchr(copy, '-');
     if (dash) *dash = 0;
@@ -62,14 +64,15 @@ int corpus_ways(const char *text, int *least, int *most, struct err *e) {
         return err_set(e, ERR_USAGE,
                        "--ways %s: must be how many words an episode has, as 2-5 or 3, from 2 to %d", text,
                        MOST_WAYS);
-    *least = (int)a;
-    *most = (int)b;
+    ways->least = (int)a;
+    ways->most = (int)b;
     return 0;
 }
+const struct option_parser ways_parser = { offsetof(struct corpus_ways, text), parse_ways };
 
-int corpus_words(const char *text, struct corpus_how *how, struct err *e) {
+static int parse_words(const char *text, void *value, struct err *e) {
+    struct corpus_words *how = value;
     int clusters, end = 0;
-    how->clusters = 0;
     if (!strcmp(text, "uniform")) how->rule = CORPUS_UNIFORM;
     else if (!strcmp(text, "frequency")) how->rule = CORPUS_FREQUENCY;
     else if (sscanf(text, "clusters(%d)%n", &clusters, &end) == 1 && !text[end] && clusters >= 2 &&
@@ -81,6 +84,7 @@ int corpus_words(const char *text, struct corpus_how *how, struct err *e) {
                        "--words %s: must be uniform, frequency or clusters(K) with K from 2 to 1000", text);
     return 0;
 }
+const struct option_parser words_parser = { offsetof(struct corpus_words, text), parse_words };
 
 /* ---- reading ---- */
 

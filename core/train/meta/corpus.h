@@ -15,17 +15,25 @@ enum corpus_rule {
     CORPUS_FREQUENCY, /* by the logarithm of how often it occurs */
     CORPUS_CLUSTERS, /* all words of an episode from one cluster of their embeddings, which makes it harder */
 };
+/* The --ways of a run, "2-5" or "3", and its --words, "uniform", "frequency" or "clusters(20)". */
+struct corpus_ways {
+    int least, most; /* words an episode */
+    char text[];
+};
+struct corpus_words {
+    enum corpus_rule rule;
+    int clusters;
+    char text[];
+};
+extern const struct option_parser ways_parser, words_parser;
 struct corpus_how {
     enum corpus_rule rule;
     int clusters;
-    int least, most; /* words an episode */
+    int least, most;
     int support, query; /* rows of it in all */
     int max_len;     /* tokens a row */
     uint64_t seed;
 };
-/* "2-5" or "3"; "uniform", "frequency", "clusters(20)".  ERR_USAGE says what may be said. */
-int corpus_ways(const char *text, int *least, int *most, struct err *e);
-int corpus_words(const char *text, struct corpus_how *how, struct err *e);
 
 struct corpus;
 /* ERR_INPUT, naming the file: no UTF-8, too small for so many words, or a model without a mask token. */

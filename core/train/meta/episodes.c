@@ -29,13 +29,15 @@ struct episodes {
     struct buf report;
 };
 
-int episodes_source(const char *text, const char **file, struct err *e) {
-    if (!strncmp(text, "smlmt:", 6) && text[6]) {
-        *file = text + 6;
-        return 0;
-    }
+static const char episodes_of_words[] = "smlmt:";
+
+static int check_episodes(const char *text, void *value, struct err *e) {
+    (void)value;
+    if (text_starts(text, episodes_of_words) && text[strlen(episodes_of_words)]) return 0;
     return err_set(e, ERR_USAGE, "--episodes %s: must be smlmt:FILE, a file of one sentence a line", text);
 }
+const struct option_parser episodes_parser = { 0, check_episodes };
+const char *episodes_file(const struct run_config *c) { return c->episodes + strlen(episodes_of_words); }
 
 /* ---- labelled tasks ---- */
 
@@ -117,16 +119,16 @@ static int read_how(const struct run_config *c, const struct regime *r, struct c
                     struct err *e) {
     int batch = r->support / regime_batches(r);
     *how = (struct corpus_how){
+        .rule = c->words ? c->words->rule : CORPUS_UNIFORM,
+        .clusters = c->words ? c->words->clusters : 0,
+        .least = c->ways ? c->ways->least : 2, .most = c->ways ? c->ways->most : 5,
         .support = r->support, .query = r->query, .max_len = c->max_len, .seed = c->seed
     };
-    if (corpus_ways(c->ways ? c->ways : "2-5", &how->least, &how->most, e) ||
-        corpus_words(c->words ? c->words : "uniform", how, e))
-        return e->code;
     if (how->most > batch)
         return err_set(e, ERR_USAGE,
                        "--ways %s: the first batch of an episode's support has %d rows, one for each of %d "
                        "words; raise support or take fewer inner steps",
-                       c->ways ? c->ways : "2-5", batch, how->most);
+                       c->ways ? c->ways->text : "2-5", batch, how->most);
     return 0;
 }
 
@@ -134,11 +136,10 @@ int episodes_fit(const struct run_config *c, const struct regime *r, const struc
                  int tasks, struct err *e) {
     struct fewest fewest = { 0 };
     struct corpus_how how;
-    const char *file;
     for (int i = 0; i < tasks; i++)
         if (check_task(r, &of[i], &fewest, e)) return e->code;
     if (check_fewest(r, &fewest, e)) return e->code;
-    return c->episodes && (episodes_source(c->episodes, &file, e) || read_how(c, r, &how, e)) ? e->code : 0;
+    return c->episodes ? read_how(c, r, &how, e) : 0;
 }
 
 static void add_task(struct episodes *s, int i, const struct task *t) {
@@ -151,9 +152,8 @@ static void add_task(struct episodes *s, int i, const struct task *t) {
 
 static int open_corpus(struct episodes *s, const struct run_config *c, const struct model *m, struct err *e) {
     struct corpus_how how;
-    const char *file = NULL;
-    if (episodes_source(c->episodes, &file, e) || read_how(c, &s->regime, &how, e)) return e->code;
-    s->corpus = corpus_open(file, &how, m, e);
+    if (read_how(c, &s->regime, &how, e)) return e->code;
+    s->corpus = corpus_open(episodes_file(c), &how, m, e);
     if (!s->corpus) return e->code;
     buf_printf(&s->report, "%s\n", corpus_report(s->corpus));
     return 0;

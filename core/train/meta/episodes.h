@@ -26,8 +26,9 @@ void episodes_free(struct episodes *s);
 /* What there is, in lines. */
 const char *episodes_report(const struct episodes *s);
 
-/* "smlmt:FILE": the file; ERR_USAGE for another source. */
-int episodes_source(const char *text, const char **file, struct err *e);
+/* The --episodes of a run: "smlmt:FILE"; the file of a run that has some. */
+extern const struct option_parser episodes_parser;
+const char *episodes_file(const struct run_config *c);
 
 /* A worker's own memory, zeroed at first; an episode lives in it until the next is drawn. */
 struct episodes_room {

@@ -61,8 +61,7 @@ static void name_numbers(struct run_meta *x) {
 
 int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     struct run_meta *x = r->meta = xcalloc(1, sizeof *x);
-    struct regime regime;
-    if (config_regime(&r->c, &regime, e)) return e->code;
+    const struct regime regime = config_regime(&r->c);
     x->source = episodes_open(&r->c, &regime, r->m, tasks, e);
     if (!x->source) return e->code;
     x->meta = meta_of(&r->c, &regime, r->plan, r->m);

@@ -8,6 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/method/attach.h"
+#include "core/train/config/option.h"
 #include "core/train/run/pool.h"
 
 /* What a worker asks a teacher with. */
@@ -24,16 +25,15 @@ struct distil {
     struct distil_seat seat[CREW_MOST];
 };
 
-int distil_runs(const char *text, int64_t run[RUN_TASKS], struct err *e) {
-    int n = text_to_ints(text, run, RUN_TASKS);
-    for (int i = 0; i < n; i++)
-        if (run[i] < 1) n = -1;
-    return n > 0
-               ? n
-               : err_set(e, ERR_USAGE,
-                         "--teachers %s: numbers of runs stand there with commas, one for each task, as 3,5",
-                         text);
+static int parse_teachers(const char *text, void *value, struct err *e) {
+    struct teachers *t = value;
+    bool good = (t->count = text_to_ints(text, t->run, RUN_TASKS)) > 0;
+    for (int i = 0; i < t->count; i++) good = good && t->run[i] > 0;
+    if (good) return 0;
+    return err_set(e, ERR_USAGE,
+                   "--teachers %s: numbers of runs stand there with commas, one for each task, as 3,5", text);
 }
+const struct option_parser teachers_parser = { offsetof(struct teachers, text), parse_teachers };
 
 /* ---- which may teach ---- */
 
@@ -115,10 +115,11 @@ static int distil_open_one(struct distil *d, int64_t run, const struct plan *p, 
 
 struct distil *distil_open(const struct run_config *c, const struct plan *p, const struct run_tasks *tasks,
                            struct model *m, const char *folder, struct err *e) {
-    int64_t run[RUN_TASKS];
-    int n = distil_runs(c->teachers, run, e), rc = n < 0 ? n : 0;
+    const struct teachers *by = c->teachers;
     struct distil *d = xcalloc(1, sizeof *d);
-    for (int i = 0; !rc && i < n; i++) rc = distil_open_one(d, run[i], p, tasks->task[i], m, folder, e);
+    int rc = 0;
+    for (int i = 0; !rc && i < by->count; i++)
+        rc = distil_open_one(d, by->run[i], p, tasks->task[i], m, folder, e);
     d->text = tasks->task[0]->kind == DATA_TEXT;
     if (!rc) return d;
     distil_free(d);

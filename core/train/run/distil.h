@@ -20,8 +20,13 @@
 struct attach;
 struct worker;
 
-/* Reads "3,5", numbers of runs; returns how many, or ERR_USAGE.  The same run may teach several tasks. */
-int distil_runs(const char *text, int64_t run[RUN_TASKS], struct err *e);
+/* The --teachers of a run, "3,5": numbers of runs, one for each of its tasks; the same one may teach several. */
+struct teachers {
+    int count;
+    int64_t run[RUN_TASKS];
+    char text[];
+};
+extern const struct option_parser teachers_parser;
 /* Whether a predictor can teach task number `task` of a run: it answers the same, and its prompt is as long
  * and stands where the run's does.  p: the run's plan; t: the task; run: the teacher's number. */
 int distil_fits(const struct predictor *teacher, int64_t run, const struct plan *p, int task,

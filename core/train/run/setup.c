@@ -78,9 +78,8 @@ static void set_stand_in(struct run *r) {
 
 /* The tasks, their rows' numbers, and the order that steps take them in. */
 static int setup_set_tasks(struct run *r, const struct run_tasks *tasks, struct err *e) {
-    struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    const struct sampling how = config_sampling(&r->c);
     size_t rows[RUN_TASKS];
-    if (r->c.sampling && sampling_parse(r->c.sampling, &how, e)) return e->code;
     if (r->meta) {
         set_stand_in(r);
         return 0;
@@ -107,8 +106,7 @@ static struct plan *setup_plan_of(const struct run_config *c, const struct metho
                                   const struct run_tasks *tasks, const struct arch *a, struct err *e) {
     const char *name[RUN_TASKS];
     int outputs[RUN_TASKS];
-    struct regime regime;
-    if (config_regime(c, &regime, e)) return NULL;
+    const struct regime regime = config_regime(c);
     const struct plan_meta meta = regime_plan(&regime);
     for (int i = 0; i < tasks->count && !meta.on; i++) {
         name[i] = config_task_name(c, i);
@@ -239,8 +237,7 @@ static int setup_memory(struct run *r, struct err *e) {
 /* What a run over episodes cannot be made of is known before it begins. */
 static int check_meta(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
                       struct err *e) {
-    struct regime r;
-    if (config_regime(c, &r, e)) return e->code;
+    const struct regime r = config_regime(c);
     struct episodes *s = episodes_open(c, &r, m, tasks, e);
     episodes_free(s);
     return s ? 0 : e->code;
@@ -249,7 +246,7 @@ static int check_meta(const struct run_config *c, const struct model *m, const s
 /* Every stage's method on this model, and that it trains something. */
 static int check_stages(const struct run_config *c, const struct model *m, const struct run_tasks *tasks,
                         struct err *e) {
-    struct stages *s = config_stages(c);
+    const struct stages *s = config_stages(c);
     int rc = 0;
     for (int k = 0; s && !rc && k < s->count; k++) {
         struct plan *p = run_plan_for_stage(c, s, k, tasks, &m->arch, e);
@@ -257,7 +254,6 @@ static int check_stages(const struct run_config *c, const struct model *m, const
         if (!rc) rc = stage_narrow(s, k, p, e);
         plan_free(p);
     }
-    stages_free(s);
     return rc;
 }
 
@@ -331,7 +327,6 @@ void run_free(struct run *r) {
     samples_release(r);
     meta_release(r);
     if (r->plan) plan_free(r->plan);
-    stages_free(r->stages);
     distil_free(r->distil);
     masking_free(r->masking);
     free(r->drawn);

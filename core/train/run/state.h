@@ -161,7 +161,7 @@ struct run {
     struct masking *masking;  /* masked words; or NULL */
     struct masked *drawn;     /* max_len: the masks of one example */
     double masks;             /* of the step in hand */
-    struct stages *stages;    /* or NULL; the rest is then of the one in hand (stages_run.c) */
+    const struct stages *stages; /* those of `c`, or NULL; the rest is then of the one in hand (stages_run.c) */
     int stage;
     struct stage_span span_of; /* its steps and its rate; without stages the run's */
 

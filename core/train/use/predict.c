@@ -84,9 +84,8 @@ enum { ALL_TASKS = -1 };
 
 /* task: its number, or ALL_TASKS. */
 static int open_checkpoint(struct predictor *p, const struct checkpoint *k, int task, struct err *e) {
-    struct regime regime;
-    if (checkpoint_is_of(k, p->m, e) || config_regime(&k->config, &regime, e)) return e->code;
-    if (regime.kind == REGIME_META)
+    if (checkpoint_is_of(k, p->m, e)) return e->code;
+    if (config_is_meta(&k->config))
         return err_set(
             e, ERR_USAGE,
             "%s: was learned over episodes, so it has no classes of its own: it must be adapted to a task "
