@@ -39,7 +39,8 @@ const struct function function_dense = {
     .title = "dense",
     .says = "A whole matrix with an activation: φ(x M).",
     .form = FORM_CHANGE,
-    .keys = TAKES_PLACE | TAKES_S | TAKES_ACT | TAKES_READ | TAKES_COMP | TAKES_SOURCE | TAKES_INIT | TAKES_DROPOUT,
+    .keys = TAKES_PLACE | TAKES_S | TAKES_ACT | TAKES_READ | TAKES_COMP | TAKES_SOURCE | TAKES_INIT |
+            TAKES_DROPOUT,
     .comps = COMPS_ADDING,
     .usual = {.act = ACT_TANH, .read = TAP_F_IN, .write = TAP_F_OUT, .init = INIT_BERT},
     .slots = slots,
