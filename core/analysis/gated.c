@@ -6,10 +6,9 @@
 #include "core/analysis/passes.h"
 #include "core/base/mem.h"
 
-/* A pass's hooks with an ear at an attention; everything else goes straight through. */
+/* A pass's hooks with an ear at an attention. */
 struct gated_pass {
-    struct hooks outer;
-    const struct hooks *inner;
+    struct listener hooks;
     int layer;              /* from 0 */
     bool first;             /* the pass has the first row */
     int sets;
@@ -32,33 +31,17 @@ static bool gated_wants(void *self, const struct site *s, enum tap tap) {
     const struct gated_pass *g = self;
     if (gated_here(g, s) && (tap == TAP_A_HEAD || tap == TAP_A_Q || tap == TAP_A_K || tap == TAP_A_V))
         return true;
-    return !g->inner->wants || g->inner->wants(g->inner->self, s, tap);
-}
-
-static node gated_weight(void *self, struct tape *t, int tensor) {
-    const struct gated_pass *g = self;
-    return g->inner->weight ? g->inner->weight(g->inner->self, t, tensor) : NODE_NONE;
+    return listener_wants(self, s, tap);
 }
 
 static int gated_keys(void *self, struct tape *t, const struct forward *f, struct site *s, struct kv_set *set,
                       int room) {
     struct gated_pass *g = self;
-    int n = g->inner->keys ? g->inner->keys(g->inner->self, t, f, s, set, room) : 0;
+    int n = listener_keys(self, t, f, s, set, room);
     if (!gated_here(g, s)) return n;
     g->sets = n;
     for (int i = 0; i < n; i++) g->set[i] = set[i];
     return n;
-}
-
-static bool gated_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
-    const struct gated_pass *g = self;
-    return g->inner->reached && g->inner->reached(g->inner->self, t, f, layer, x);
-}
-
-static node gated_joined(void *self, struct tape *t, const struct forward *f, node words, int *each,
-                         const int **block) {
-    const struct gated_pass *g = self;
-    return g->inner->rows(g->inner->self, t, f, words, each, block);
 }
 
 /* ---- one query of one head, in double ---- */
@@ -167,26 +150,17 @@ static node gated_write(void *self, struct tape *t, const struct forward *f, str
                         enum tap_stage stage, node value) {
     struct gated_pass *g = self;
     if (gated_here(g, s) && tap == TAP_A_HEAD && stage == TAP_RAW) gated_look_at(g, t, f, s, value);
-    bool wanted = !g->inner->wants || g->inner->wants(g->inner->self, s, tap);
-    return wanted && g->inner->write ? g->inner->write(g->inner->self, t, f, s, tap, stage, value) : value;
+    return listener_wants(self, s, tap) ? listener_write(self, t, f, s, tap, stage, value) : value;
 }
 
 static void listen_to_attention(const struct row_passes *all, const struct row_pass *x) {
     const struct gated_rows *rows = all->self;
     struct gated_pass *g = &rows->pass[x->unit];
-    *g = (struct gated_pass){
-        .inner = x->f->hooks, .layer = rows->layer, .first = !x->unit, .out = rows->out
-    };
-    if (!g->inner) return;
-    g->outer = *g->inner;
-    g->outer.self = g;
-    g->outer.wants = gated_wants;
-    g->outer.weight = gated_weight;
-    g->outer.write = gated_write;
-    g->outer.keys = gated_keys;
-    g->outer.reached = gated_reached;
-    g->outer.rows = g->inner->rows ? gated_joined : NULL;
-    x->f->hooks = &g->outer;
+    *g = (struct gated_pass){ .layer = rows->layer, .first = !x->unit, .out = rows->out };
+    listener_begin(&g->hooks, x->f);
+    g->hooks.outer.wants = gated_wants;
+    g->hooks.outer.write = gated_write;
+    g->hooks.outer.keys = gated_keys;
 }
 
 int gated_form_of(const struct model *m, const struct predictor *p, const struct dataset *d, int layer,

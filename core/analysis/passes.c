@@ -57,3 +57,54 @@ void row_passes_run(struct row_passes *all, struct crew *crew) {
     free(all->seat);
     all->seat = NULL;
 }
+
+/* ---- an ear ---- */
+
+static const struct hooks *inner(void *listener) { return ((struct listener *)listener)->inner; }
+
+bool listener_wants(void *listener, const struct site *s, enum tap tap) {
+    const struct hooks *h = inner(listener);
+    return !h->wants || h->wants(h->self, s, tap);
+}
+
+node listener_write(void *listener, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
+                    enum tap_stage stage, node value) {
+    const struct hooks *h = inner(listener);
+    return h->write ? h->write(h->self, t, f, s, tap, stage, value) : value;
+}
+
+int listener_keys(void *listener, struct tape *t, const struct forward *f, struct site *s, struct kv_set *set,
+                  int room) {
+    const struct hooks *h = inner(listener);
+    return h->keys ? h->keys(h->self, t, f, s, set, room) : 0;
+}
+
+static node weight(void *listener, struct tape *t, int tensor) {
+    const struct hooks *h = inner(listener);
+    return h->weight ? h->weight(h->self, t, tensor) : NODE_NONE;
+}
+
+static bool reached(void *listener, struct tape *t, const struct forward *f, int layer, node x) {
+    const struct hooks *h = inner(listener);
+    return h->reached && h->reached(h->self, t, f, layer, x);
+}
+
+static node rows(void *listener, struct tape *t, const struct forward *f, node words, int *each,
+                 const int **block) {
+    const struct hooks *h = inner(listener);
+    return h->rows(h->self, t, f, words, each, block);
+}
+
+void listener_begin(struct listener *l, struct forward *f) {
+    l->inner = f->hooks;
+    if (!l->inner) return;
+    l->outer = *l->inner;
+    l->outer.self = l;
+    l->outer.wants = listener_wants;
+    l->outer.weight = weight;
+    l->outer.write = listener_write;
+    l->outer.keys = listener_keys;
+    l->outer.reached = reached;
+    l->outer.rows = l->inner->rows ? rows : NULL;
+    f->hooks = &l->outer;
+}

@@ -34,6 +34,21 @@ struct row_pass {
     struct attach *attach;
 };
 
+/* A pass's hooks with an ear: begin puts it before those that the pass has (without any it hears nothing), and
+ * its `outer` gives everything to them until the caller sets wants, write or keys.  The first member of the
+ * struct that these are then called with. */
+struct listener {
+    struct hooks outer;
+    const struct hooks *inner;
+};
+void listener_begin(struct listener *l, struct forward *f);
+/* What the pass's own hooks want, write and give. */
+bool listener_wants(void *listener, const struct site *s, enum tap tap);
+node listener_write(void *listener, struct tape *t, const struct forward *f, struct site *s, enum tap tap,
+                    enum tap_stage stage, node value);
+int listener_keys(void *listener, struct tape *t, const struct forward *f, struct site *s, struct kv_set *set,
+                  int room);
+
 int row_passes_units(const struct row_passes *all);
 void row_passes_run(struct row_passes *all, struct crew *crew);
 

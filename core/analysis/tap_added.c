@@ -6,10 +6,9 @@
 #include "core/analysis/passes.h"
 #include "core/base/mem.h"
 
-/* A pass's hooks with an ear at `write`: everything else goes straight through. */
+/* A pass's hooks with an ear at `write`. */
 struct tap_added_pass {
-    struct hooks outer;
-    const struct hooks *inner;
+    struct listener hooks;
     int layers;
     struct tap_added_layer *layer; /* of this pass */
 };
@@ -18,33 +17,6 @@ struct tap_added_rows {
     int layers;
     struct tap_added_pass *pass; /* one a unit, so that sums come in one order */
 };
-
-static bool added_wants(void *self, const struct site *site, enum tap tap) {
-    const struct tap_added_pass *a = self;
-    return !a->inner->wants || a->inner->wants(a->inner->self, site, tap);
-}
-
-static node added_weight(void *self, struct tape *t, int tensor) {
-    const struct tap_added_pass *a = self;
-    return a->inner->weight ? a->inner->weight(a->inner->self, t, tensor) : NODE_NONE;
-}
-
-static int added_keys(void *self, struct tape *t, const struct forward *f, struct site *site,
-                      struct kv_set *set, int room) {
-    const struct tap_added_pass *a = self;
-    return a->inner->keys ? a->inner->keys(a->inner->self, t, f, site, set, room) : 0;
-}
-
-static bool added_reached(void *self, struct tape *t, const struct forward *f, int layer, node x) {
-    const struct tap_added_pass *a = self;
-    return a->inner->reached && a->inner->reached(a->inner->self, t, f, layer, x);
-}
-
-static node added_joined(void *self, struct tape *t, const struct forward *f, node words, int *each,
-                         const int **block) {
-    const struct tap_added_pass *a = self;
-    return a->inner->rows(a->inner->self, t, f, words, each, block);
-}
 
 static void add_up(struct tap_added_layer *l, const real *before, const real *after, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -58,9 +30,8 @@ static void add_up(struct tap_added_layer *l, const real *before, const real *af
 static node added_write(void *self, struct tape *t, const struct forward *f, struct site *site, enum tap tap,
                         enum tap_stage stage, node value) {
     struct tap_added_pass *a = self;
-    if (!a->inner->write) return value;
     const real *before = tape_value(t, value);
-    node after = a->inner->write(a->inner->self, t, f, site, tap, stage, value);
+    node after = listener_write(self, t, f, site, tap, stage, value);
     bool here = after != value && site->stack == STACK_ENCODER && site->layer >= 0 && site->layer < a->layers;
     if (here)
         add_up(&a->layer[site->layer], before, tape_value(t, after),
@@ -71,19 +42,10 @@ static node added_write(void *self, struct tape *t, const struct forward *f, str
 static void listen_to_taps(const struct row_passes *all, const struct row_pass *x) {
     const struct tap_added_rows *rows = all->self;
     struct tap_added_pass *a = &rows->pass[x->unit];
-    a->inner = x->f->hooks;
     a->layers = rows->layers;
     a->layer = xcalloc((size_t)rows->layers + 1, sizeof *a->layer);
-    if (!a->inner) return;
-    a->outer = *a->inner;
-    a->outer.self = a;
-    a->outer.wants = added_wants;
-    a->outer.weight = added_weight;
-    a->outer.write = added_write;
-    a->outer.keys = added_keys;
-    a->outer.reached = added_reached;
-    a->outer.rows = a->inner->rows ? added_joined : NULL;
-    x->f->hooks = &a->outer;
+    listener_begin(&a->hooks, x->f);
+    a->hooks.outer.write = added_write;
 }
 
 int tap_added(const struct model *m, const struct predictor *p, const struct dataset *d, struct crew *crew,
