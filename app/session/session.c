@@ -19,7 +19,7 @@
 #include "core/base/text.h"
 #include "core/engine/blas.h"
 
-enum { FRAME_MS = 100, POLL_MS = 500, STEP_MS = 300 };
+enum { FRAME_MS = 100, STEP_MS = 300 };
 
 static volatile sig_atomic_t session_hung_up, told_to_end;
 static int wake_fd = -1;
@@ -85,30 +85,6 @@ static void session_draw(struct session *s) {
     term_show(&s->canvas, -1, -1);
 }
 
-/* A cancelled run goes to the trash when it is over. */
-static void discard(struct session *s) {
-    if (!s->discard || !jobs_wait(s->jobs, s->discard, 0)) return;
-    session__move(s, true, &s->discard, 1);
-    s->discard = 0;
-}
-
-/* The one place that polls the history for what any process has changed in it: what others train, on every
- * screen, and what is on this one, where anything is new.  Reading it takes a fourth of the time at most. */
-static void follow_history(struct session *s, int64_t now, int *wait) {
-    const struct screen *shown = screen_at(s->ui.screen);
-    struct effect anew = { .kind = EFFECT_NONE };
-    int64_t left = s->looked + POLL_MS + 3 * s->filled[s->ui.screen].ms - now;
-    if (!s->looking && left <= 0) {
-        s->looking = true;
-        s->looked = now;
-        session__ask_others(s, true);
-    }
-    if (!s->looking && (*wait < 0 || left < *wait)) *wait = (int)left;
-    if (!shown->refresh || s->filled[s->ui.screen].news == s->news) return;
-    s->filled[s->ui.screen].news = s->news;
-    if (shown->refresh(&s->ui, &anew)) session__do(s, &anew);
-}
-
 static void loop(struct session *s) {
     int64_t frame = 0, stepped = 0;
     bool dirty = true;
@@ -117,22 +93,21 @@ static void loop(struct session *s) {
         if (dirty && now - frame >= FRAME_MS) {
             session__fill_jobs(s);
             say_waits(s);
-            discard(s);
+            session__discard(s);
             session_draw(s);
             frame = now;
             dirty = false;
         }
-        if (s->sweeps && !s->stepping && now - stepped >= STEP_MS) { /* the next runs of sweeps are begun */
-            s->stepping = true;
+        if (s->sweep.sweeps && !s->sweep.stepping && now - stepped >= STEP_MS) {
             stepped = now;
-            background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEP_STEP });
+            session__step_sweeps(s);
         }
         int wait = dirty ? (int)(FRAME_MS - (now - frame)) : -1;
-        follow_history(s, now, &wait);
-        if (s->sweeps && (wait < 0 || wait > STEP_MS)) wait = STEP_MS;
+        session__follow_history(s, now, &wait);
+        if (s->sweep.sweeps && (wait < 0 || wait > STEP_MS)) wait = STEP_MS;
         session__look_at_lesson(s, now, &wait);
         struct pollfd fd[3] = { { .fd = term_fd(), .events = POLLIN }, { .fd = s->wake, .events = POLLIN },
-                                { .fd = child_fd(s->child), .events = POLLIN } };
+                                { .fd = child_fd(s->command.child), .events = POLLIN } };
         int n = poll(fd, 3, wait < 0 && dirty ? 0 : wait);
         if (n < 0 && errno != EINTR) break;
         if (n > 0 && fd[2].revents) {
@@ -206,10 +181,10 @@ static void session_begin(struct session *s, const struct session_start *with) {
     config_take_task(&s->ui.compose.config,
                      with->first_task && !s->ui.total_runs ? with->first_task : with->task);
     session__ask_facts(s);
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_MACHINE });
+    session__ask_machine(s);
     ui_show(&s->ui, s->ui.total_runs ? SCREEN_COMPOSE : SCREEN_FIRST);
     if (s->look_only) ui_show(&s->ui, SCREEN_RUNS);
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_COLUMNS });
+    session__ask_columns(s);
     session__ask_runs(s);
     session__list_own(s);
     say_lost(s);
@@ -225,8 +200,8 @@ static void session_begin(struct session *s, const struct session_start *with) {
         session__follow_lesson(s);
         return;
     }
-    s->following = !with->run;
-    s->watched = s->ui.train.focus = with->run;
+    s->train.following = !with->run;
+    s->train.watched = s->ui.train.focus = with->run;
     ui_show(&s->ui, SCREEN_TRAIN);
     session__ask_others(s, false);
 }
@@ -241,34 +216,47 @@ static char *name_database(const char *path) {
     return is ? NULL : xstrdup(path);
 }
 
+/* ---- actions ---- */
+
+static void do_quit(struct session *s, const struct effect *x) {
+    s->leaving = true;
+    s->finish = x->keep;
+}
+
+static void do_suspend(struct session *s, const struct effect *x) {
+    (void)s, (void)x;
+    term_suspend();
+}
+
+static void do_redraw(struct session *s, const struct effect *x) {
+    (void)s, (void)x;
+    term_redraw();
+}
+
+static void do_copy(struct session *s, const struct effect *x) {
+    ui_say(&s->ui, SAY_INFO, "%s: %s", term_copy(x->text) ? "copied" : "to copy", x->text);
+}
+
+const struct action session_actions[] = {
+    { EFFECT_QUIT, .act = do_quit },
+    { EFFECT_SUSPEND, .act = do_suspend },
+    { EFFECT_REDRAW, .act = do_redraw },
+    { EFFECT_COPY, .act = do_copy },
+    { .kind = EFFECT_NONE },
+};
+
 static void session_release(struct session *s) {
-    free(s->named);
     session__verb_release(s);
-    history_rows_free(s->runs);
-    run_page_free(s->detail);
-    series_free(s->series);
-    compared_page_free(s->compared);
-    swept_page_free(s->swept);
-    sweeping_free(s->sweeping);
-    learn_shelf_free(s->shelf);
-    learn_page_free(s->lesson);
-    learning_free(s->learning);
-    source_facts_free(s->source);
-    own_methods_release(&s->own);
-    free(s->own_rows);
-    own_folder_free(s->folder);
-    own_look_free(s->look);
-    own_read_free(s->read);
-    free(s->stand_in);
-    insight_map_free(s->map);
-    insight_heat_free(s->heat);
-    for (size_t i = 0; i < s->view_count; i++) job_view_release(&s->view[i]);
-    other_runs_free(s->others);
-    beside_free(s->beside);
-    free(s->view);
-    free(s->shown);
-    for (int i = 0; i < s->undone; i++) move_free(&s->moves[i]);
-    session__drop_wishes(s);
+    session__runs_release(s);
+    session__sweep_release(s);
+    session__lesson_release(s);
+    session__compose_release(s);
+    session__data_release(s);
+    session__inside_release(s);
+    session__train_release(s);
+    session__moves_release(s);
+    workroom_release(&s->room);
+    free(s->named);
     free(s->database);
     canvas_release(&s->canvas);
     ui_release(&s->ui);
@@ -288,7 +276,7 @@ static void catch_signals(void) {
 /* Whether runs and sweeps are to go on behind the screen: as asked on leaving, or as the setting has it when
  * the terminal is gone. */
 static bool goes_on(const struct session *s) {
-    bool lost = session_hung_up && !strcmp(s->settings.value[SETTING_HANGUP], "finish");
+    bool lost = session_hung_up && !strcmp(s->settings.now.value[SETTING_HANGUP], "finish");
     return (s->finish || lost) && !told_to_end;
 }
 
@@ -296,9 +284,9 @@ static void say_goes_on(const struct session *s, int live) {
     struct buf database = BUF_INIT, what = BUF_INIT;
     if (s->named) buf_puts(&database, " --db ");
     if (s->named) text_shell_word(&database, s->named);
-    if (live || !s->sweeps)
-        buf_printf(&what, "%d %s%s", live, live == 1 ? "run" : "runs", s->sweeps ? " and " : "");
-    if (s->sweeps) buf_puts(&what, "the rest of the sweep");
+    if (live || !s->sweep.sweeps)
+        buf_printf(&what, "%d %s%s", live, live == 1 ? "run" : "runs", s->sweep.sweeps ? " and " : "");
+    if (s->sweep.sweeps) buf_puts(&what, "the rest of the sweep");
     fprintf(stderr,
             "petri: training continues in the background: %s\n       list runs: petri runs%s   stop one: "
             "petri stop ID%s\n",
@@ -310,19 +298,16 @@ static void say_goes_on(const struct session *s, int live) {
 /* After the screen: what was asked to go on does so here, a sweep with all that it lacks. */
 static void finish_runs(struct session *s) {
     int live = jobs_live(s->jobs);
-    if (!goes_on(s) || !(live || s->sweeps)) return;
+    if (!goes_on(s) || !(live || s->sweep.sweeps)) return;
     if (!session_hung_up) {
         say_goes_on(s, live);
         if (!keeper_let_go()) fprintf(stderr, "petri: ^C stops with a checkpoint\n");
     }
     struct sigaction act = { .sa_handler = session_on_signal };
     sigaction(SIGINT, &act, NULL);
-    while ((jobs_live(s->jobs) || s->sweeps) && !told_to_end) {
+    while ((jobs_live(s->jobs) || s->sweep.sweeps) && !told_to_end) {
         struct pollfd fd = { .fd = s->wake, .events = POLLIN };
-        if (s->sweeps && !s->stepping) {
-            s->stepping = true;
-            background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_SWEEP_STEP });
-        }
+        if (s->sweep.sweeps && !s->sweep.stepping) session__step_sweeps(s);
         poll(&fd, 1, STEP_MS);
         uint64_t count;
         if (fd.revents && read(s->wake, &count, sizeof count) < 0) break;
@@ -331,7 +316,7 @@ static void finish_runs(struct session *s) {
 }
 
 int session_run(const struct session_start *with, struct err *e) {
-    struct session s = { .store = with->store, .look_only = with->look_only, .verbs = with->verbs };
+    struct session s = { .store = with->store, .look_only = with->look_only };
     int rc = term_start(&with->terminal, e);
     if (rc) {
         struct err ignored = ERR_INIT;
@@ -345,24 +330,22 @@ int session_run(const struct session_start *with, struct err *e) {
     s.database = file_base_name(store_path(s.store));
     s.named = name_database(store_path(s.store));
     s.jobs = jobs_new(s.store, with->workers, (struct jobs_hook){ .notify = notify });
-    s.background = background_new(s.store, s.jobs, notify, NULL);
-    s.sweeping = sweeping_new(s.store, s.jobs);
-    background_work_on(s.background, s.sweeping);
-    s.learning = learning_new(s.store, s.jobs);
-    background_teach(s.background, s.learning);
-    s.insight = insight_new(s.store, !s.look_only, jobs_crew(s.jobs), notify, NULL);
+    s.room = (struct workroom){ .store = s.store, .jobs = s.jobs, .verbs = with->verbs,
+                                .sweeping = sweeping_new(s.store, s.jobs),
+                                .learning = learning_new(s.store, s.jobs) };
+    s.background = background_new(&s.room, notify, NULL);
+    s.inside.insight = insight_new(s.store, !s.look_only, jobs_crew(s.jobs), notify, NULL);
     ui_init(&s.ui, term_glyphs(), term_colours());
-    if (s.verbs) {
-        background_verbs(s.background, s.verbs);
-        s.words = (struct ui_words){ NULL, s.verbs->offer };
+    if (with->verbs) {
+        s.words = (struct ui_words){ NULL, with->verbs->offer };
         s.ui.words = &s.words;
     }
     int w, h;
     term_size(&w, &h);
     canvas_init(&s.canvas, w, h, term_glyphs(), term_colours());
     ui_resize(&s.ui, w, h);
-    if (with->settings) s.settings = *with->settings;
-    else settings_init(&s.settings);
+    if (with->settings) s.settings.now = *with->settings;
+    else settings_init(&s.settings.now);
     session__apply_settings(&s);
     session_begin(&s, with);
     if (with->said && *with->said) ui_say(&s.ui, SAY_WARNING, "%s", with->said);
@@ -371,7 +354,7 @@ int session_run(const struct session_start *with, struct err *e) {
     store_on_wait(told_before);
     finish_runs(&s);
     background_free(s.background);
-    insight_free(s.insight);
+    insight_free(s.inside.insight);
     jobs_free(s.jobs, goes_on(&s));
     rc = store_close(s.store, e);
     session_release(&s);

@@ -1,98 +1,140 @@
 /* Lessons on the screen: what Learn asks for, and what the background answers. */
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "app/session/session_private.h"
 #include "core/base/mem.h"
 
 enum { LOOK_AGAIN_MS = 300, AHEAD = 6 /* steps */ };
 
+/* ---- a step ---- */
+
+struct step_asked {
+    struct lesson_progress *progress; /* the screen's */
+    struct learn_news *news;
+};
+
+static int work_on(struct background_work *w, struct workroom *room, struct err *e) {
+    struct step_asked *x = w->made;
+    return learning_step(room->learning, w->count, w->flag, x->progress, &x->news, e);
+}
+
+static void drop_step(struct background_work *w) {
+    struct step_asked *x = w->made;
+    lesson_progress_release(x->progress);
+    free(x->progress);
+    learn_news_free(x->news);
+    free(x);
+}
+
+static void take_news(struct session *s, struct background_work *w);
+
 /* What the open lesson needs up to a step; its place and answers go with it, to be kept. */
 static void ask_step(struct session *s, int step, bool train) {
-    if (!s->lesson) return;
-    s->lesson_asked = true;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON_STEP,
-                                                              .step = step,
-                                                              .train = train,
-                                                              .progress = &s->lesson->progress });
+    static const struct work_kind kind = {
+        LANE_LESSONS, .work = work_on, .done = take_news, .drop = drop_step
+    };
+    if (!s->lesson.page) return;
+    struct background_work *w = work_new(&kind, NULL, 0, NULL);
+    struct step_asked *x = w->made = xcalloc(1, sizeof *x);
+    w->count = step;
+    w->flag = train;
+    x->progress = lesson_progress_clone(&s->lesson.page->progress);
+    s->lesson.asked = true;
+    background_do(s->background, w);
 }
 
-static void ask_lessons(struct session *s) {
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSONS });
+static void take_news(struct session *s, struct background_work *w) {
+    struct session_lesson *l = &s->lesson;
+    const struct learn_news *news = ((struct step_asked *)w->made)->news;
+    l->asked = false;
+    if (!news || !l->page) return;
+    learn_news_take(news, &l->page->progress);
+    l->busy = news->busy >= 0;
+    int at = l->page->progress.at, last = l->page->lesson.steps - 1;
+    if (l->busy || l->ahead == at) return;
+    l->ahead = at; /* while this is read, what comes next is computed */
+    ask_step(s, at + AHEAD < last ? at + AHEAD : last, false);
 }
 
-static void close_lesson(struct session *s) {
-    ask_step(s, s->lesson->progress.at, false); /* keeps it */
-    s->ui.learn.lesson = NULL;
-    s->ui.learn.progress = NULL;
-    learn_page_free(s->lesson);
-    s->lesson = NULL;
-    s->lesson_busy = false;
-    ask_lessons(s);
+/* ---- the list ---- */
+
+static int read_shelf(struct background_work *w, struct workroom *room, struct err *e) {
+    struct learn_shelf *shelf = NULL;
+    int rc = learning_list(room->learning, &shelf, e);
+    w->made = shelf;
+    return rc;
 }
 
-void session__lesson(struct session *s, const struct effect *x) {
-    if (x->kind == EFFECT_LESSON) {
-        const struct run_config *c = &s->ui.compose.config;
-        background_ask(s->background,
-                       &(struct background_order){ .kind = BACKGROUND_LESSON, .text = x->text, .config = c });
-    } else if (x->kind == EFFECT_LESSON_CLOSE) {
-        if (s->lesson) close_lesson(s);
-    } else if (x->kind == EFFECT_LESSON_STEP && x->keep && s->look_only) {
-        s->lesson->progress.of[x->by].state = LESSON_OPEN;
-        ui_say(&s->ui, SAY_INFO,
-               "this petri only looks: nothing is trained here (petri without watch and --readonly does)");
-    } else if (x->kind == EFFECT_LESSON_STEP) {
-        ask_step(s, x->by, x->keep);
-    } else {
-        ask_lessons(s);
-    }
-}
-
-static void take_shelf(struct session *s, struct background_answer *a) {
+static void take_shelf(struct session *s, struct background_work *w) {
     struct learn_view *v = &s->ui.learn;
+    struct learn_shelf *shelf = w->made;
     v->listed = true;
-    if (!a->shelf) return;
-    v->row = a->shelf->row;
-    v->rows = a->shelf->rows;
-    learn_shelf_free(s->shelf);
-    s->shelf = a->shelf;
-    a->shelf = NULL;
+    if (!shelf) return;
+    v->row = shelf->row;
+    v->rows = shelf->rows;
+    w->made = s->lesson.shelf;
+    s->lesson.shelf = shelf;
 }
 
-static void take_lesson(struct session *s, struct background_answer *a) {
+static void drop_shelf(struct background_work *w) { learn_shelf_free(w->made); }
+
+static const struct work_kind shelf_work = {
+    LANE_LESSONS, .work = read_shelf, .done = take_shelf, .drop = drop_shelf, .alone = true
+};
+
+/* ---- one that is opened, or that another petri leads ---- */
+
+/* Shows a lesson in place of the one before; false: there is none. */
+static bool show(struct session *s, struct background_work *w) {
+    struct learn_page *page = w->made;
+    if (!page) return false;
+    s->ui.learn.lesson = &page->lesson;
+    s->ui.learn.progress = &page->progress;
+    w->made = s->lesson.page;
+    s->lesson.page = page;
+    return true;
+}
+
+static void drop_page(struct background_work *w) { learn_page_free(w->made); }
+
+static int open_lesson(struct background_work *w, struct workroom *room, struct err *e) {
+    struct learn_page *page = NULL;
+    int rc = learning_open(room->learning, w->text, w->config.model, w->config.task, &page, e);
+    w->made = page;
+    return rc;
+}
+
+static void take_lesson(struct session *s, struct background_work *w) {
     struct learn_view *v = &s->ui.learn;
     *v->opening = '\0';
-    snprintf(v->failed, sizeof v->failed, "%.399s", a->lesson ? "" : a->message);
-    if (!a->lesson) return;
-    v->lesson = &a->lesson->lesson;
-    v->progress = &a->lesson->progress;
-    learn_page_free(s->lesson);
-    s->lesson = a->lesson;
-    a->lesson = NULL;
-    s->lesson_ahead = -1;
+    snprintf(v->failed, sizeof v->failed, "%.399s", w->made ? "" : w->message);
+    if (!show(s, w)) return;
+    s->lesson.ahead = -1;
     ui_show(&s->ui, SCREEN_LEARN);
     ui_changed(&s->ui); /* the place is one that can be read */
-    ask_step(s, s->lesson->progress.at, false);
+    ask_step(s, s->lesson.page->progress.at, false);
 }
 
-/* The lesson that another petri leads has gone on, or is another one. */
-static void take_followed(struct session *s, struct background_answer *a) {
-    struct learn_view *v = &s->ui.learn;
-    s->lesson_asked = false;
-    v->listed = true;
-    if (!a->lesson) return;
-    v->lesson = &a->lesson->lesson;
-    v->progress = &a->lesson->progress;
-    v->up = 0;
-    learn_page_free(s->lesson);
-    s->lesson = a->lesson;
-    a->lesson = NULL;
+static int follow(struct background_work *w, struct workroom *room, struct err *e) {
+    struct learn_page *page = NULL;
+    int rc = learning_follow(room->learning, &page, e);
+    w->made = page;
+    return rc;
+}
+
+static void take_followed(struct session *s, struct background_work *w) {
+    s->lesson.asked = false;
+    s->ui.learn.listed = true;
+    if (show(s, w)) s->ui.learn.up = 0;
 }
 
 static void ask_followed(struct session *s) {
-    s->lesson_asked = true;
-    background_ask(s->background, &(struct background_order){ .kind = BACKGROUND_LESSON_FOLLOW });
+    static const struct work_kind kind = {
+        LANE_LESSONS, .work = follow, .done = take_followed, .drop = drop_page, .alone = true
+    };
+    s->lesson.asked = true;
+    session__ask(s, &kind, NULL, 0, NULL);
 }
 
 void session__follow_lesson(struct session *s) {
@@ -101,27 +143,71 @@ void session__follow_lesson(struct session *s) {
     ask_followed(s);
 }
 
-void session__take_lessons(struct session *s, struct background_answer *a) {
-    if (a->kind == BACKGROUND_LESSON_FOLLOW) take_followed(s, a);
-    if (a->kind == BACKGROUND_LESSONS) take_shelf(s, a);
-    if (a->kind == BACKGROUND_LESSON) take_lesson(s, a);
-    if (a->kind != BACKGROUND_LESSON_STEP) return;
-    s->lesson_asked = false;
-    if (!a->news || !s->lesson) return;
-    learn_news_take(a->news, &s->lesson->progress);
-    s->lesson_busy = a->news->busy >= 0;
-    int at = s->lesson->progress.at, last = s->lesson->lesson.steps - 1;
-    if (s->lesson_busy || s->lesson_ahead == at) return;
-    s->lesson_ahead = at; /* while this is read, what comes next is computed */
-    ask_step(s, at + AHEAD < last ? at + AHEAD : last, false);
+void session__look_at_lesson(struct session *s, int64_t now, int *wait) {
+    struct session_lesson *l = &s->lesson;
+    bool follows = s->ui.learn.notes;
+    if (!l->busy && !follows) return;
+    if (*wait < 0 || *wait > LOOK_AGAIN_MS) *wait = LOOK_AGAIN_MS;
+    if (l->asked || now - l->looked < LOOK_AGAIN_MS) return;
+    l->looked = now;
+    if (follows) ask_followed(s);
+    else ask_step(s, l->page->progress.at, false);
 }
 
-void session__look_at_lesson(struct session *s, int64_t now, int *wait) {
-    bool follows = s->ui.learn.notes;
-    if (!s->lesson_busy && !follows) return;
-    if (*wait < 0 || *wait > LOOK_AGAIN_MS) *wait = LOOK_AGAIN_MS;
-    if (s->lesson_asked || now - s->lesson_looked < LOOK_AGAIN_MS) return;
-    s->lesson_looked = now;
-    if (follows) ask_followed(s);
-    else ask_step(s, s->lesson->progress.at, false);
+/* ---- actions ---- */
+
+static void do_open(struct session *s, const struct effect *x) {
+    static const struct work_kind kind = {
+        LANE_LESSONS, .work = open_lesson, .done = take_lesson, .drop = drop_page
+    };
+    struct background_work *w = work_new(&kind, NULL, 0, x->text);
+    config_copy(&w->config, &s->ui.compose.config);
+    background_do(s->background, w);
+}
+
+static void do_close(struct session *s, const struct effect *x) {
+    struct session_lesson *l = &s->lesson;
+    (void)x;
+    if (!l->page) return;
+    ask_step(s, l->page->progress.at, false); /* keeps it */
+    s->ui.learn.lesson = NULL;
+    s->ui.learn.progress = NULL;
+    learn_page_free(l->page);
+    l->page = NULL;
+    l->busy = false;
+    session__ask(s, &shelf_work, NULL, 0, NULL);
+}
+
+static void do_step(struct session *s, const struct effect *x) {
+    if (!x->keep || !s->look_only) {
+        ask_step(s, x->by, x->keep);
+        return;
+    }
+    s->lesson.page->progress.of[x->by].state = LESSON_OPEN;
+    ui_say(&s->ui, SAY_INFO,
+           "this petri only looks: nothing is trained here (petri without watch and --readonly does)");
+}
+
+static void line_list(const struct session *s, struct buf *b, const struct effect *x) {
+    (void)x;
+    line_verb(s, b, "learn --list");
+}
+
+static void line_open(const struct session *s, struct buf *b, const struct effect *x) {
+    line_verb(s, b, "learn");
+    line_word(b, x->text);
+}
+
+const struct action lesson_actions[] = {
+    { EFFECT_LESSONS, .work = &shelf_work, .line = line_list },
+    { EFFECT_LESSON, .act = do_open, .line = line_open },
+    { EFFECT_LESSON_CLOSE, .act = do_close },
+    { EFFECT_LESSON_STEP, .act = do_step },
+    { .kind = EFFECT_NONE },
+};
+
+void session__lesson_release(struct session *s) {
+    learn_shelf_free(s->lesson.shelf);
+    learn_page_free(s->lesson.page);
+    learning_free(s->room.learning);
 }

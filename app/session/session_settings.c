@@ -9,27 +9,28 @@
 void session__apply_settings(struct session *s) {
     struct ui *ui = &s->ui;
     for (int i = 0; i < THEME_COUNT; i++)
-        if (!strcmp(theme_name((enum theme)i), s->settings.value[SETTING_THEME])) ui->theme = (enum theme)i;
+        if (!strcmp(theme_name((enum theme)i), s->settings.now.value[SETTING_THEME]))
+            ui->theme = (enum theme)i;
     for (int i = 0; i < GLYPHS_COUNT && !ui->ascii_only; i++)
-        if (!strcmp(glyphs_name((enum glyphs)i), s->settings.value[SETTING_GLYPHS]))
+        if (!strcmp(glyphs_name((enum glyphs)i), s->settings.now.value[SETTING_GLYPHS]))
             ui->glyphs = (enum glyphs)i;
-    ui->mouse = !strcmp(s->settings.value[SETTING_MOUSE], "on");
+    ui->mouse = !strcmp(s->settings.now.value[SETTING_MOUSE], "on");
     term_mouse(ui->mouse);
     ui_changed(ui);
 }
 
-void session__set(struct session *s, const char *text) {
+static void do_set(struct session *s, const struct effect *x) {
     struct err e = ERR_INIT;
-    const char *at = text;
+    const char *at = x->text;
     char *name = text_word(&at), *value = name ? text_word(&at) : NULL;
     enum setting k = name ? setting_find(name) : SETTING_COUNT;
     if (!value) {
         ui_say(&s->ui, SAY_INFO, "set: a setting and its value, as in  :set theme light%s%s",
-               k < SETTING_COUNT ? "; now " : "", k < SETTING_COUNT ? s->settings.value[k] : "");
-    } else if (settings_set(&s->settings, name, value, &e)) {
+               k < SETTING_COUNT ? "; now " : "", k < SETTING_COUNT ? s->settings.now.value[k] : "");
+    } else if (settings_set(&s->settings.now, name, value, &e)) {
         ui_say(&s->ui, SAY_ERROR, "%s", e.text);
     } else {
-        s->set[k] = true;
+        s->settings.set[k] = true;
         session__apply_settings(s);
         ui_say(&s->ui, SAY_INFO, "%s %s%s", name, value,
                k > SETTING_HANGUP ? ": from the next start on, once :save-settings has written it"
@@ -39,16 +40,18 @@ void session__set(struct session *s, const char *text) {
     free(value);
 }
 
-/* Keys change glyphs and the mouse too. */
-const char *session__setting_set(const struct session *s, enum setting k) {
-    const char *now = s->settings.value[k];
+/* The value that a setting was given here, by whatever means, as keys change glyphs and the mouse too; NULL:
+ * none. */
+static const char *setting_set(const struct session *s, enum setting k) {
+    const char *now = s->settings.now.value[k];
     if (k == SETTING_GLYPHS && !s->ui.ascii_only) now = glyphs_name(s->ui.glyphs);
     if (k == SETTING_MOUSE) now = s->ui.mouse ? "on" : "off";
-    return s->set[k] || strcmp(now, s->settings.value[k]) ? now : NULL;
+    return s->settings.set[k] || strcmp(now, s->settings.now.value[k]) ? now : NULL;
 }
 
 /* What the command line says is for this time: beside what was changed here the file's own values stay. */
-void session__save_settings(struct session *s) {
+static void do_save(struct session *s, const struct effect *x) {
+    (void)x;
     struct err e = ERR_INIT;
     struct settings kept;
     struct buf said = BUF_INIT; /* told when petri started */
@@ -57,7 +60,7 @@ void session__save_settings(struct session *s) {
     settings_init(&kept);
     if (!rc) settings_read(&kept, path, &said);
     for (int i = 0; !rc && i < SETTING_COUNT; i++) {
-        const char *now = session__setting_set(s, (enum setting)i);
+        const char *now = setting_set(s, (enum setting)i);
         if (now) rc = settings_set(&kept, setting_name((enum setting)i), now, &e);
     }
     if (!rc) rc = settings_write(&kept, path, &e);
@@ -66,3 +69,28 @@ void session__save_settings(struct session *s) {
     else ui_say(&s->ui, SAY_GOOD, "written: %s", path);
     free(path);
 }
+
+static void do_mouse(struct session *s, const struct effect *x) {
+    (void)x;
+    term_mouse(s->ui.mouse);
+}
+
+static void line_save(const struct session *s, struct buf *b, const struct effect *x) {
+    (void)x;
+    line_verb(s, b, "settings");
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const char *now = setting_set(s, (enum setting)i);
+        if (!now) continue;
+        char *word = xprintf("%s=%s", setting_name((enum setting)i), now);
+        line_word(b, word);
+        free(word);
+    }
+    buf_puts(b, " --write");
+}
+
+const struct action settings_actions[] = {
+    { EFFECT_SET, .act = do_set },
+    { EFFECT_SAVE_SETTINGS, .act = do_save, .line = line_save },
+    { EFFECT_MOUSE, .act = do_mouse },
+    { .kind = EFFECT_NONE },
+};

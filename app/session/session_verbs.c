@@ -14,7 +14,7 @@ void line_meaning_release(struct line_meaning *m) {
 }
 
 /* As a shell takes it. */
-static char *session_verbs_line(char *const *word, size_t words) {
+static char *shell_line(char *const *word, size_t words) {
     struct buf b = BUF_INIT;
     buf_puts(&b, "petri");
     for (size_t i = 0; i < words; i++) {
@@ -24,19 +24,19 @@ static char *session_verbs_line(char *const *word, size_t words) {
     return buf_take(&b);
 }
 
-static void session_verbs_fill(struct session *s) {
+static void fill(struct session *s) {
     struct page_view *v = &s->ui.page;
     bool cut;
-    v->line = child_lines(s->child, &v->lines, &cut);
+    v->line = child_lines(s->command.child, &v->lines, &cut);
     v->cut = cut ? "more was printed than is kept here; a shell shows all" : NULL;
-    v->going = child_fd(s->child) >= 0;
-    v->code = v->going ? 0 : child_code(s->child);
-    v->command = s->child_line;
+    v->going = child_fd(s->command.child) >= 0;
+    v->code = v->going ? 0 : child_code(s->command.child);
+    v->command = s->command.line;
 }
 
 /* Its line is shown, and copied where the terminal can. */
-static void session_verbs_refuse(struct session *s, const struct line_meaning *m) {
-    char *line = session_verbs_line(m->word, m->words);
+static void refuse(struct session *s, const struct line_meaning *m) {
+    char *line = shell_line(m->word, m->words);
     ui_say(&s->ui, SAY_WARNING, "not inside the screens (%s). %s: %s", m->why,
            term_copy(line) ? "copied" : "to copy", line);
     free(line);
@@ -44,7 +44,7 @@ static void session_verbs_refuse(struct session *s, const struct line_meaning *m
 
 static void begin(struct session *s, const struct line_meaning *m) {
     struct err e = ERR_INIT;
-    if (child_fd(s->child) >= 0) {
+    if (child_fd(s->command.child) >= 0) {
         ui_say(&s->ui, SAY_WARNING, "another command still runs: :page shows it, K there stops it");
         return;
     }
@@ -54,20 +54,34 @@ static void begin(struct session *s, const struct line_meaning *m) {
         return;
     }
     session__verb_release(s);
-    s->child = c;
-    s->child_changes = m->kind == LINE_CHANGES;
-    s->child_line = session_verbs_line(m->word, m->words);
+    s->command.child = c;
+    s->command.changes = m->kind == LINE_CHANGES;
+    s->command.line = shell_line(m->word, m->words);
     s->ui.page.top = s->ui.page.left = 0;
     *s->ui.page.search = 0;
-    session_verbs_fill(s);
+    fill(s);
     snprintf(s->ui.line, sizeof s->ui.line, "%s",
-             strlen(s->child_line) < sizeof s->ui.line ? s->child_line : "");
+             strlen(s->command.line) < sizeof s->ui.line ? s->command.line : "");
     ui_show(&s->ui, SCREEN_PAGE);
+}
+
+/* ---- a line that trains ---- */
+
+/* Its runs become jobs, as the config says where the line says nothing else. */
+static int train_line(struct background_work *w, struct workroom *room, struct err *e) {
+    struct line_meaning m;
+    int runs, rc = room->verbs->mean(w->text, store_path(room->store), &m, e);
+    if (rc) return rc;
+    rc = room->verbs->train(&m, &w->config, room->jobs, &runs, e);
+    line_meaning_release(&m);
+    if (!rc)
+        work_say(w, SAY_INFO, "preparing %d %s: reading model and rows", runs, runs == 1 ? "run" : "runs");
+    return rc;
 }
 
 /* As on Compose, whose seeds are many where the line gives none. */
 static void train(struct session *s, const char *line, const struct line_meaning *m) {
-    struct run_config c;
+    static const struct work_kind kind = { LANE_FILES, .work = train_line };
     struct buf b = BUF_INIT;
     bool own = s->ui.compose.seeds < 2;
     for (size_t i = 0; i < m->words; i++)
@@ -78,51 +92,62 @@ static void train(struct session *s, const char *line, const struct line_meaning
         buf_putc(&b, ' ');
         compose_put_seeds(&s->ui.compose, &b);
     }
-    compose_config(&s->ui.compose, &c);
-    background_ask(s->background,
-                   &(struct background_order){ .kind = BACKGROUND_LINE, .text = buf_text(&b), .config = &c });
-    config_release(&c);
+    struct background_work *w = work_new(&kind, NULL, 0, buf_text(&b));
+    compose_config(&s->ui.compose, &w->config);
+    background_do(s->background, w);
     buf_release(&b);
     ui_show(&s->ui, SCREEN_TRAIN);
 }
 
-void session__verb(struct session *s, const char *line) {
+static void do_verb(struct session *s, const struct effect *x) {
+    const char *line = x->text;
     struct line_meaning m;
     struct err e = ERR_INIT;
-    if (!s->verbs) {
+    if (!s->room.verbs) {
         ui_say(&s->ui, SAY_ERROR, "no command \"%.40s\"; Tab completes, ? lists the keys", line);
         return;
     }
-    if (s->verbs->mean(line, s->named, &m, &e)) {
+    if (s->room.verbs->mean(line, s->named, &m, &e)) {
         ui_say(&s->ui, SAY_ERROR, "%s", e.text);
         return;
     }
     bool changes = m.kind == LINE_CHANGES || m.kind == LINE_TRAINS;
     if (s->look_only && changes) session__only_looks(s);
-    else if (m.kind == LINE_ELSEWHERE) session_verbs_refuse(s, &m);
+    else if (m.kind == LINE_ELSEWHERE) refuse(s, &m);
     else if (m.kind == LINE_TRAINS) train(s, line, &m);
     else begin(s, &m);
     line_meaning_release(&m);
 }
 
 void session__verb_news(struct session *s) {
-    bool over = child_read(s->child);
-    session_verbs_fill(s);
+    bool over = child_read(s->command.child);
+    fill(s);
     ui_changed(&s->ui);
     if (!over) return;
     if (s->ui.screen != SCREEN_PAGE)
-        ui_say(&s->ui, SAY_INFO, "%.300s: done; :page shows what it printed", s->child_line);
-    if (!s->child_changes) return;
+        ui_say(&s->ui, SAY_INFO, "%.300s: done; :page shows what it printed", s->command.line);
+    if (!s->command.changes) return;
     session__ask_runs(s);
     session__ask_sweeps(s);
 }
 
 void session__verb_release(struct session *s) {
-    child_free(s->child);
-    free(s->child_line);
-    s->child = NULL;
-    s->child_line = NULL;
+    child_free(s->command.child);
+    free(s->command.line);
+    s->command.child = NULL;
+    s->command.line = NULL;
     s->ui.page.line = NULL;
     s->ui.page.lines = 0;
     s->ui.page.command = NULL;
 }
+
+static void do_stop(struct session *s, const struct effect *x) {
+    (void)x;
+    if (s->command.child) child_stop(s->command.child);
+}
+
+const struct action verb_actions[] = {
+    { EFFECT_VERB, .act = do_verb }, /* its line says whether it changes something */
+    { EFFECT_VERB_STOP, .act = do_stop },
+    { .kind = EFFECT_NONE },
+};

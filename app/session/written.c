@@ -1,13 +1,16 @@
-/* Files of what is on the screen: a picture or text of it, its table.  Each is new, and named after what is
- * in it. */
+/* Files of what is on the screen: a picture or text of it, its table, a run's points or model.  Each is new,
+ * and named after what is in it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/files/outfile.h"
+#include "app/files/png.h"
+#include "app/history/export_hf.h"
 #include "app/history/run_table.h"
 #include "app/session/session_private.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "views/render.h"
 
 enum { STEM_ROOM = 80 }; /* of what a screen says is on it */
@@ -49,23 +52,84 @@ static void put(struct session *s, const char *end, const struct buf *bytes) {
     free(path);
 }
 
-/* Another program makes it, which takes its time. */
-static void ask_png(struct session *s, const char *svg) {
-    char *stem = written_stem(s);
-    background_ask(s->background,
-                   &(struct background_order){ .kind = BACKGROUND_PNG, .text = svg, .name = stem });
-    free(stem);
+/* ---- pictures ---- */
+
+/* Another program makes it of an SVG, which takes its time, in a file with the stem that was made. */
+static int write_png(struct background_work *w, struct workroom *room, struct err *e) {
+    const struct buf svg = { .data = w->text, .size = strlen(w->text) };
+    struct buf png = BUF_INIT;
+    int rc = png_of_svg(&svg, &png, e);
+    if (rc) return rc;
+    struct outfile_guard g;
+    outfile_guard_init(&g, store_path(room->store), false);
+    char *path = outfile_new_name(w->made, ".png");
+    rc = outfile_write(&g, path, png.data, png.size, e);
+    if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
+    free(path);
+    outfile_guard_release(&g);
+    buf_release(&png);
+    return rc;
 }
 
-void session__picture(struct session *s, const char *word) {
+static void do_picture(struct session *s, const struct effect *x) {
+    static const struct work_kind png = { LANE_FILES, .work = write_png, .drop = work_drop };
     enum render_form form;
     struct buf drawn = BUF_INIT;
-    if (!render_form_named(word, &form)) return;
+    if (!render_form_named(x->text, &form)) return;
     render_ui(&s->ui, form, &drawn);
-    if (form == RENDER_PNG) ask_png(s, buf_text(&drawn));
-    else put(s, render_end(form), &drawn);
+    if (form == RENDER_PNG) {
+        struct background_work *w = work_new(&png, NULL, 0, buf_text(&drawn));
+        w->made = written_stem(s);
+        background_do(s->background, w);
+    } else {
+        put(s, render_end(form), &drawn);
+    }
     buf_release(&drawn);
 }
+
+/* What petri render is told of what is on the screen. */
+static void line_shown(const struct session *s, struct buf *b) {
+    const struct ui *ui = &s->ui;
+    const struct screen *shown = screen_at(ui->screen);
+    const struct map_view *v = &ui->map;
+    int64_t run = shown->run ? shown->run(ui) : 0;
+    if (ui->screen == SCREEN_COMPOSE || ui->screen == SCREEN_EXPLAIN) {
+        line_option(b, "method", ui->compose.facts.text);
+        line_option(b, "model", ui->compose.config.model);
+        line_option(b, "task", ui->compose.config.task);
+    } else if (ui->screen == SCREEN_RUNS) {
+        line_option(b, "filter", ui->runs.filter);
+        if (ui->runs.trash) buf_puts(b, " --trash");
+    } else if (ui->screen == SCREEN_COMPARE) {
+        for (int i = 0; i < ui->compare.runs; i++)
+            buf_printf(b, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
+    } else if (ui->screen == SCREEN_SWEEP) {
+        if (ui->sweep.open) buf_printf(b, " --sweep %lld", (long long)ui->sweep.open);
+    } else if (shown->inside) {
+        for (int i = 0; i < v->subjects && v->sets; i++)
+            buf_printf(b, "%s%lld", i ? "," : " --set ", (long long)v->subject[i]);
+        if (v->subjects && !v->sets) buf_printf(b, " --run %lld", (long long)v->subject[0]);
+        if (!v->subjects) line_option(b, "model", ui->compose.config.model);
+        if (!v->subjects) line_option(b, "task", ui->compose.config.task);
+        if (v->data.training && ui->screen == SCREEN_MAP) buf_puts(b, " --steps");
+    } else if (run > 0) {
+        buf_printf(b, " --run %lld", (long long)run);
+    }
+}
+
+static void line_picture(const struct session *s, struct buf *b, const struct effect *x) {
+    const struct ui *ui = &s->ui;
+    enum render_form form;
+    if (ui->screen == SCREEN_PAGE || ui->screen == SCREEN_LEARN || !render_form_named(x->text, &form))
+        return; /* no verb draws them */
+    line_verb(s, b, "render --screen ");
+    buf_printf(b, "%s --size %dx%d", screen_at(ui->screen)->name, ui->w, ui->h);
+    line_shown(s, b);
+    if (ui->glyphs == GLYPHS_ASCII) buf_puts(b, " --ascii");
+    buf_printf(b, " --out %s%s", screen_at(ui->screen)->name, render_end(form));
+}
+
+/* ---- tables and runs ---- */
 
 /* Cells or groups, as the command line gives them. */
 static void comparison_as(const struct side_by_side *c, enum store_format form, struct buf *out) {
@@ -75,27 +139,109 @@ static void comparison_as(const struct side_by_side *c, enum store_format form, 
     else comparison_markdown(c, &usual, out);
 }
 
+/* Runs as a table, or the points of one, into a new file. */
+static int write_text(struct background_work *w, struct workroom *room, const char *stem, bool table,
+                      enum store_format form, struct err *e) {
+    const char *end = form == STORE_JSON && !table ? ".jsonl" : run_table_end(form);
+    char *path = outfile_new_name(stem, end);
+    struct outfile_guard g;
+    struct outfile_sink f = { .e = e };
+    const struct store_sink sink = { &f, outfile_sink_add };
+    outfile_guard_init(&g, store_path(room->store), false);
+    int rc = outfile_open(&f.file, &g, path, e);
+    if (!rc) {
+        rc = table ? run_table_write(room->store, w->run, (size_t)w->runs, form, sink, e)
+                   : store_export(room->store, STORE_EXPORT_POINTS, form, w->run, (size_t)w->runs, sink, e);
+        rc = outfile_end(&f.file, rc, e);
+    }
+    outfile_guard_release(&g);
+    if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
+    free(path);
+    return rc;
+}
+
+/* A run's model as a new folder. */
+static int write_folder(struct background_work *w, struct workroom *room, const char *stem, struct err *e) {
+    double worst;
+    struct outfile_guard g;
+    char *path = outfile_new_name(stem, "");
+    outfile_guard_init(&g, store_path(room->store), false);
+    int rc = outfile_check_folder(&g, path, e);
+    if (!rc)
+        rc = export_hf(room->store, w->run[0], NULL, NULL, path, false, jobs_crew(room->jobs), &worst, NULL,
+                       e);
+    outfile_guard_release(&g);
+    if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
+    free(path);
+    return rc;
+}
+
+/* Run 0's points in the form that text names, "csv", "json", "markdown"; or its model, "hf". */
+static int write_run(struct background_work *w, struct workroom *room, struct err *e) {
+    enum store_format form = STORE_CSV;
+    bool folder = !strcmp(w->text, "hf");
+    char *stem = xprintf("petri-run%lld-%s", (long long)w->run[0], folder ? "hf" : "points");
+    run_table_form(w->text, &form);
+    int rc = folder ? write_folder(w, room, stem, e) : write_text(w, room, stem, false, form, e);
+    free(stem);
+    return rc;
+}
+
+static const struct work_kind export_work = { LANE_FILES, .work = write_run };
+
+static void line_run(const struct session *s, struct buf *b, const struct effect *x) {
+    (void)s;
+    line_option(b, "to", x->text);
+    if (!strcmp(x->text, "hf")) buf_printf(b, " petri-run%lld-hf", (long long)x->run[0]);
+}
+
+static int write_table(struct background_work *w, struct workroom *room, struct err *e) {
+    return write_text(w, room, w->text, true, (enum store_format)w->number, e);
+}
+
 /* The history may be long: the background writes. */
 static void ask_runs_table(struct session *s, enum store_format form) {
+    static const struct work_kind kind = { LANE_FILES, .work = write_table };
     const struct runs_view *v = &s->ui.runs;
-    char *stem = written_stem(s), *name = xprintf("%s%s", stem, run_table_end(form));
-    int64_t *run = xcalloc((size_t)v->shown + 1, sizeof *run);
-    for (int i = 0; i < v->shown; i++) run[i] = v->row[v->order[i]].id;
-    background_ask(s->background, &(struct background_order){
-                                      .kind = BACKGROUND_TABLE, .run = run, .runs = v->shown, .text = name });
-    free(run);
-    free(name);
+    char *stem = written_stem(s);
+    struct background_work *w = work_new(&kind, NULL, 0, stem);
+    w->number = form;
+    w->run = xrealloc(w->run, (size_t)v->shown + 1, sizeof *w->run);
+    for (int i = 0; i < v->shown; i++) w->run[w->runs++] = v->row[v->order[i]].id;
+    background_do(s->background, w);
     free(stem);
 }
 
-void session__table(struct session *s, const char *word) {
+static void do_table(struct session *s, const struct effect *x) {
     enum store_format form;
     struct buf text = BUF_INIT;
-    if (!run_table_form(word, &form)) return;
+    if (!run_table_form(x->text, &form)) return;
     if (s->ui.screen == SCREEN_RUNS) ask_runs_table(s, form);
-    else if (s->ui.screen == SCREEN_COMPARE && s->compared)
-        comparison_as(&s->compared->groups.of, form, &text);
-    else if (s->ui.screen == SCREEN_SWEEP && s->swept) comparison_as(&s->swept->cells, form, &text);
+    else if (s->ui.screen == SCREEN_COMPARE && s->sweep.compared)
+        comparison_as(&s->sweep.compared->groups.of, form, &text);
+    else if (s->ui.screen == SCREEN_SWEEP && s->sweep.swept)
+        comparison_as(&s->sweep.swept->cells, form, &text);
     if (text.size) put(s, run_table_end(form), &text);
     buf_release(&text);
 }
+
+static void line_table(const struct session *s, struct buf *b, const struct effect *x) {
+    const struct ui *ui = &s->ui;
+    if (ui->screen == SCREEN_RUNS) {
+        session__filter_line(s, b, x);
+    } else if (ui->screen == SCREEN_COMPARE) {
+        line_verb(s, b, "compare");
+        line_runs(b, ui->compare.run, ui->compare.runs);
+    } else if (ui->screen == SCREEN_SWEEP && ui->sweep.open) {
+        line_verb(s, b, "sweep");
+        line_runs(b, &ui->sweep.open, 1);
+    } else return;
+    buf_printf(b, " --%s", x->text);
+}
+
+const struct action written_actions[] = {
+    { EFFECT_PICTURE, .act = do_picture, .line = line_picture },
+    { EFFECT_TABLE, .act = do_table, .line = line_table },
+    { EFFECT_EXPORT, .work = &export_work, .verb = "export", .line = line_run },
+    { .kind = EFFECT_NONE },
+};

@@ -8,7 +8,7 @@
 
 #include "app/files/paths.h"
 #include "app/insight/insight.h"
-#include "app/session/background_private.h"
+#include "app/session/history_pages.h"
 #include "app/session/own_data.h"
 #include "app/session/row_extras.h"
 #include "app/session/session_private.h"
@@ -90,7 +90,7 @@ static int place_rows(struct scene *s, struct store *store, const struct args *a
         return err_set(e, ERR_USAGE, "--filter: longer than the %zu bytes that the screen takes",
                        sizeof v->filter - 1);
     snprintf(v->filter, sizeof v->filter, "%s", filter);
-    int rc = background__runs(store, v->trash, filter, NULL, &s->runs, e);
+    int rc = history_rows_read(store, v->trash, filter, NULL, &s->runs, e);
     if (!rc && *s->runs->error) rc = err_set(e, ERR_USAGE, "--filter: %s", s->runs->error);
     if (!rc) rc = store_columns(store, &columns, e);
     if (rc) return rc;
@@ -120,7 +120,7 @@ static int place_runs(struct scene *s, struct store *store, const struct args *a
     else if (s->runs->rows) id = s->runs->row[0].id;
     if (rc || !id) return rc;
     s->ui.runs.cursor_id = id;
-    rc = background__page(store, id, &s->detail, e);
+    rc = run_page_read(store, id, &s->detail, e);
     if (rc) return rc;
     const struct run_row *r = &s->detail->view.run;
     s->ui.detail = s->detail->view;

@@ -295,8 +295,9 @@ static void an_idle_screen_reads_nothing(void **state) {
     jobs_free(j, false);
     struct session s = { .store = store };
     s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
-    s.background = background_new(store, s.jobs, wake, NULL);
-    s.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
+    s.room = (struct workroom){ .store = store, .jobs = s.jobs };
+    s.background = background_new(&s.room, wake, NULL);
+    s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
     ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
     ui_resize(&s.ui, 80, 24);
     test_ok(jobs_resume(s.jobs, id, NULL, 0, &e), &e);
@@ -324,9 +325,9 @@ static void an_idle_screen_reads_nothing(void **state) {
     }
     assert_int_equal(background_orders(s.background), asked);
     /* a frame takes what is new, which is nothing now */
-    const struct series had = s.series->view;
-    jobs_series(s.jobs, id, s.series);
-    assert_memory_equal(&had, &s.series->view, sizeof had);
+    const struct series had = s.train.series->view;
+    jobs_series(s.jobs, id, s.train.series);
+    assert_memory_equal(&had, &s.train.series->view, sizeof had);
     /* and while it trains, its points come without the store */
     size_t count = v->count;
     test_ok(jobs_unpause(s.jobs, id, &e), &e);
@@ -338,13 +339,11 @@ static void an_idle_screen_reads_nothing(void **state) {
     assert_true(s.ui.train.series.count >= count + 50);
     assert_int_equal(background_orders(s.background), asked);
     background_free(s.background);
-    insight_free(s.insight);
+    insight_free(s.inside.insight);
     jobs_free(s.jobs, false);
-    history_rows_free(s.runs);
-    series_free(s.series);
-    for (size_t i = 0; i < s.shown_count; i++) job_view_release(&s.view[i]);
-    free(s.view);
-    free(s.shown);
+    session__runs_release(&s);
+    session__train_release(&s);
+    workroom_release(&s.room);
     ui_release(&s.ui);
 }
 
@@ -353,23 +352,25 @@ static void the_trash_is_asked_for_at_once(void **state) {
     (void)state;
     struct session s = { .store = store };
     s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
-    s.background = background_new(store, s.jobs, wake, NULL);
-    s.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
+    s.room = (struct workroom){ .store = store, .jobs = s.jobs };
+    s.background = background_new(&s.room, wake, NULL);
+    s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
     ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
     config_take_model(&s.ui.compose.config, "no model of this name");
     config_take_task(&s.ui.compose.config, "no task of this name");
     s.ui.runs.trash = true;
     session__effect(&s, &(struct effect){ .kind = EFFECT_TRASH_VIEW });
     assert_int_equal(background_orders(s.background), 1);
-    for (int i = 0; i < 300 && !s.runs; i++) {
+    for (int i = 0; i < 300 && !s.runs.rows; i++) {
         session__answers(&s);
         rest(10);
     }
-    assert_true(s.runs && s.runs->trash);
+    assert_true(s.runs.rows && s.runs.rows->trash);
     background_free(s.background);
-    insight_free(s.insight);
+    insight_free(s.inside.insight);
     jobs_free(s.jobs, false);
-    history_rows_free(s.runs);
+    session__runs_release(&s);
+    workroom_release(&s.room);
     ui_release(&s.ui);
 }
 
@@ -450,48 +451,52 @@ static void a_changed_file_is_read_anew(void **state) {
 
 /* ---- lessons ---- */
 
-/* Asks and waits for this kind of answer; false: it does not come. */
-static bool answered(struct background *d, enum background_kind kind) {
-    for (int i = 0; i < 3000; i++, rest(10)) {
-        struct background_answer *a = background_take(d);
-        bool it = a && a->kind == kind;
-        if (a && *a->message) fail_msg("%s", a->message);
-        if (a) background_answer_free(a);
-        if (it) return true;
+/* Takes answers until one has cleared or filled what the screen waits for; false: it does not come. */
+static bool answered(struct session *s, bool (*has)(const struct session *s)) {
+    for (int i = 0; i < 3000 && !has(s); i++) {
+        session__answers(s);
+        if (*s->ui.message) fail_msg("%s", s->ui.message);
+        rest(10);
     }
-    return false;
+    return has(s);
 }
+
+static bool has_lesson(const struct session *s) { return s->lesson.page && !s->lesson.asked; }
+static bool has_rows(const struct session *s) { return s->runs.rows != NULL; }
 
 /* A step of a lesson that takes long (here it waits for what another petri keeps) lets lists and pages come. */
 static void a_lesson_stops_no_screen(void **state) {
     (void)state;
     struct err e = ERR_INIT;
-    struct lesson l;
-    struct lesson_progress progress;
     int fd;
     char *files = xprintf("%s-files", stage.db), *lock = file_join(files, "lessons.json-lock");
     test_put(stage.folder, "long.lesson", "lesson Long\ntext\n  Read.\n");
     char *path = file_join(stage.folder, "long.lesson");
-    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
-    struct learning *learning = learning_new(store, j);
-    struct background *d = background_new(store, j, wake, NULL);
-    background_teach(d, learning);
-    test_ok(lesson_read(&l, path, &e), &e);
-    lesson_progress_init(&progress, &l);
-    background_ask(d, &(struct background_order){ .kind = BACKGROUND_LESSON, .text = path });
-    assert_true(answered(d, BACKGROUND_LESSON));
+    struct session s = { .store = store };
+    s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    s.room = (struct workroom){ .store = store, .jobs = s.jobs, .learning = learning_new(store, s.jobs) };
+    s.background = background_new(&s.room, wake, NULL);
+    s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake, NULL);
+    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
+    struct effect x = { .kind = EFFECT_LESSON };
+    snprintf(x.text, sizeof x.text, "%s", path);
+    session__effect(&s, &x);
+    assert_true(answered(&s, has_lesson));
     test_ok(file_make_folder(files, &e), &e);
     test_ok(file_lock(lock, true, &fd, &e), &e);
-    background_ask(d, &(struct background_order){ .kind = BACKGROUND_LESSON_STEP, .progress = &progress });
-    background_ask(d, &(struct background_order){ .kind = BACKGROUND_RUNS, .text = "" });
-    assert_true(answered(d, BACKGROUND_RUNS));
+    session__effect(&s, &(struct effect){ .kind = EFFECT_LESSON_STEP });
+    session__effect(&s, &(struct effect){ .kind = EFFECT_FILTER });
+    assert_true(answered(&s, has_rows));
+    assert_true(s.lesson.asked);
     file_unlock(fd);
-    assert_true(answered(d, BACKGROUND_LESSON_STEP));
-    background_free(d);
-    learning_free(learning);
-    jobs_free(j, false);
-    lesson_progress_release(&progress);
-    lesson_release(&l);
+    assert_true(answered(&s, has_lesson));
+    background_free(s.background);
+    insight_free(s.inside.insight);
+    jobs_free(s.jobs, false);
+    session__runs_release(&s);
+    session__lesson_release(&s);
+    workroom_release(&s.room);
+    ui_release(&s.ui);
     free(path);
     free(lock);
     free(files);

@@ -105,8 +105,9 @@ static void open_session(struct session *s, const char *db) {
     memset(s, 0, sizeof *s);
     test_ok(store_open(&s->store, db, STORE_WRITE, &e), &e);
     s->jobs = jobs_new(s->store, 2, (struct jobs_hook){ .notify = no_notify });
-    s->background = background_new(s->store, s->jobs, no_notify, NULL);
-    s->insight = insight_new(s->store, true, jobs_crew(s->jobs), no_notify, NULL);
+    s->room = (struct workroom){ .store = s->store, .jobs = s->jobs };
+    s->background = background_new(&s->room, no_notify, NULL);
+    s->inside.insight = insight_new(s->store, true, jobs_crew(s->jobs), no_notify, NULL);
     ui_init(&s->ui, GLYPHS_BRAILLE, COLOURS_NONE);
     config_take_model(&s->ui.compose.config, "no model of this name");
     config_take_task(&s->ui.compose.config, "no task of this name");
@@ -115,10 +116,11 @@ static void open_session(struct session *s, const char *db) {
 static void close_session(struct session *s) {
     struct err e = ERR_INIT;
     background_free(s->background);
-    insight_free(s->insight);
+    insight_free(s->inside.insight);
     jobs_free(s->jobs, false);
-    history_rows_free(s->runs);
-    source_facts_free(s->source);
+    session__runs_release(s);
+    session__compose_release(s);
+    workroom_release(&s->room);
     ui_release(&s->ui);
     test_ok(store_close(s->store, &e), &e);
 }
@@ -322,6 +324,15 @@ static void every_option_survives_a_clone(void **state) {
         clone_trains_the_same(&ground[i], stands(&ground[i], option_find("teachers")) ? &teacher : NULL, (int)i);
 }
 
+/* Every effect has its row, which does something. */
+static void every_effect_is_done(void **state) {
+    (void)state;
+    for (int i = EFFECT_NONE + 1; i < EFFECT_KINDS; i++) {
+        const struct action *a = action_of((enum effect_kind)i);
+        if (!a || !a->act == !a->work) fail_msg("effect %d", i);
+    }
+}
+
 /* What a key did is a line that the command line takes, each of its commands of the same database. */
 static void actions_have_their_lines(void **state) {
     (void)state;
@@ -371,10 +382,10 @@ static void actions_have_their_lines(void **state) {
     strcpy(s.ui.runs.filter, "task=reviews");
     s.ui.map.subject[0] = 5;
     s.ui.map.subjects = 1;
-    settings_init(&s.settings);
-    strcpy(s.settings.value[SETTING_THEME], "light");
-    strcpy(s.settings.value[SETTING_READONLY], "on"); /* by the command line */
-    s.set[SETTING_THEME] = s.ui.mouse = true;
+    settings_init(&s.settings.now);
+    strcpy(s.settings.now.value[SETTING_THEME], "light");
+    strcpy(s.settings.now.value[SETTING_READONLY], "on"); /* by the command line */
+    s.settings.set[SETTING_THEME] = s.ui.mouse = true;
     for (size_t i = 0; i < COUNT_OF(all); i++) {
         struct effect x = { .kind = all[i].kind, .run = both, .runs = all[i].runs, .by = all[i].by, .keep = all[i].keep };
         strcpy(x.text, all[i].text);
@@ -461,7 +472,12 @@ static void lines_that_change_are_known(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_option_survives_a_clone), cmocka_unit_test(actions_have_their_lines),
-                                        cmocka_unit_test(lines_are_completed), cmocka_unit_test(lines_that_change_are_known) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_survives_a_clone),
+        cmocka_unit_test(every_effect_is_done),
+        cmocka_unit_test(actions_have_their_lines),
+        cmocka_unit_test(lines_are_completed),
+        cmocka_unit_test(lines_that_change_are_known),
+    };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -7,7 +7,8 @@
 
 #include "app/insight/insight.h"
 #include "app/jobs/jobs_private.h"
-#include "app/session/background_private.h"
+#include "app/session/history_pages.h"
+#include "app/session/session_private.h"
 #include "app/session/session.h"
 #include "app/session/start_effect.h"
 #include "core/base/clock.h"
@@ -118,7 +119,7 @@ static void the_history_tells_each_task(void **state) {
     struct history_rows *runs;
     struct run_page *page;
     for (int again = 0; again < 2; again++) {
-        test_ok(background__runs(store, false, NULL, &kept, &runs, &e), &e);
+        test_ok(history_rows_read(store, false, NULL, &kept, &runs, &e), &e);
         const struct run_row *r = &runs->row[runs->rows - 1];
         assert_int_equal(r->task_results, 3);
         assert_string_equal(r->metric, "average");
@@ -132,7 +133,7 @@ static void the_history_tells_each_task(void **state) {
         }
         assert_float_equal(sum / 3, r->best, 1e-12);
         assert_string_equal(r->task_result[1].name, "beta");
-        test_ok(background__page(store, r->id, &page, &e), &e);
+        test_ok(run_page_read(store, r->id, &page, &e), &e);
         assert_int_equal(page->view.run.task_results, 3);
         assert_true(page->view.run.task_result[2].value == r->task_result[2].value);
         bool folder = false;
@@ -145,7 +146,7 @@ static void the_history_tells_each_task(void **state) {
         history_rows_free(runs);
     }
     result_cache_release(&kept);
-    test_ok(background__runs(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
+    test_ok(history_rows_read(store, false, NULL, NULL, &runs, &e), &e); /* not asked for */
     assert_true(!runs->results && !runs->row[0].task_results);
     history_rows_free(runs);
 }
@@ -153,7 +154,7 @@ static void the_history_tells_each_task(void **state) {
 static double last_listed(struct result_cache *kept) {
     struct err e = ERR_INIT;
     struct history_rows *runs;
-    test_ok(background__runs(store, false, NULL, kept, &runs, &e), &e);
+    test_ok(history_rows_read(store, false, NULL, kept, &runs, &e), &e);
     assert_true(runs->rows > 1 && runs->row[0].task_results == 3);
     double value = runs->row[0].task_result[0].value;
     history_rows_free(runs);
@@ -223,13 +224,13 @@ static void the_page_tells_test_rows(int64_t id) {
     struct err e = ERR_INIT;
     struct run_page *page;
     const struct store_metric m[] = { { "accuracy", 0.25, NULL, 1 }, { "loss", 0.5, NULL, -1 }, { "majority", 0.5, NULL, 0 } };
-    test_ok(background__page(store, id, &page, &e), &e);
+    test_ok(run_page_read(store, id, &page, &e), &e);
     assert_int_equal(page->view.tests, 0);
     run_page_free(page);
     store_evaluation(store, &(struct store_evaluation){ .run = id, .step = 12, .split = "alpha/test",
                                                         .rows = "test 10 (best checkpoint, step 12)", .count = 3, .metric = m });
     test_ok(store_flush(store, &e), &e);
-    test_ok(background__page(store, id, &page, &e), &e);
+    test_ok(run_page_read(store, id, &page, &e), &e);
     assert_int_equal(page->view.tests, 1);
     const struct detail_test *t = &page->view.test[0];
     assert_string_equal(t->task, "alpha");
@@ -464,9 +465,16 @@ static void costs_come_near(void **state) {
 
 static pthread_mutex_t file_busy = PTHREAD_MUTEX_INITIALIZER;
 
+static int trains(const char *line, const char *database, struct line_meaning *out, struct err *e) {
+    (void)line, (void)database, (void)e;
+    *out = (struct line_meaning){ .kind = LINE_TRAINS };
+    return 0;
+}
+
 /* As a file that takes its time. */
-static int slow_line(const char *line, const char *database, struct line_meaning *out, struct err *e) {
-    (void)line, (void)database, (void)out;
+static int slow_line(const struct line_meaning *m, const struct run_config *from, struct jobs *j, int *runs,
+                     struct err *e) {
+    (void)m, (void)from, (void)j, (void)runs;
     pthread_mutex_lock(&file_busy);
     pthread_mutex_unlock(&file_busy);
     return err_set(e, ERR_USAGE, "read");
@@ -474,49 +482,48 @@ static int slow_line(const char *line, const char *database, struct line_meaning
 
 static void wake_nobody(void *self) { (void)self; }
 
-static struct background_answer *next_answer(struct background *b) {
-    struct background_answer *a;
+/* Takes answers until nothing new of what others train is asked for, or the message is there. */
+static void others_come(struct session *s, const char *message) {
     int64_t from = clock_ms();
-    while (!(a = background_take(b))) {
+    if (!message) session__ask_others(s, s->train.poll.looking = true);
+    while (message ? strcmp(s->ui.message, message) != 0 : s->train.poll.looking) {
         if (clock_ms() - from > 30000) fail_msg("no answer");
+        session__answers(s);
         usleep(2000);
     }
-    return a;
 }
 
 /* The history is not kept waiting by what reads models and files, and what is polled is read only where something is new. */
 static void the_history_waits_for_no_file(void **state) {
     (void)state;
-    const struct session_verbs verbs = { .mean = slow_line };
-    struct jobs *j = jobs_new(store, 1, (struct jobs_hook){ 0 });
-    struct background *b = background_new(store, j, wake_nobody, NULL);
-    int64_t none[OTHERS_ASKED + 1] = { 0 };
-    struct background_order others = { .kind = BACKGROUND_OTHERS, .run = none, .runs = OTHERS_ASKED + 1 };
+    const struct session_verbs verbs = { .mean = trains, .train = slow_line };
+    struct session s = { .store = store };
     struct err e = ERR_INIT;
-    background_verbs(b, &verbs);
+    s.jobs = jobs_new(store, 1, (struct jobs_hook){ 0 });
+    s.room = (struct workroom){ .store = store, .jobs = s.jobs, .verbs = &verbs };
+    s.background = background_new(&s.room, wake_nobody, NULL);
+    s.inside.insight = insight_new(store, false, jobs_crew(s.jobs), wake_nobody, NULL);
+    ui_init(&s.ui, GLYPHS_ASCII, COLOURS_NONE);
     pthread_mutex_lock(&file_busy);
-    background_ask(b, &(struct background_order){ .kind = BACKGROUND_LINE, .text = "train" });
-    background_ask(b, &others);
-    struct background_answer *a = next_answer(b);
-    assert_int_equal(a->kind, BACKGROUND_OTHERS);
-    others.version = a->others->version;
-    assert_true(others.version != 0);
-    background_answer_free(a);
-    background_ask(b, &others);
-    a = next_answer(b);
-    assert_null(a->others);
-    background_answer_free(a);
+    session__effect(&s, &(struct effect){ .kind = EFFECT_VERB, .text = "train" });
+    others_come(&s, NULL);
+    const struct other_runs *had = s.train.others;
+    int64_t version = had->version;
+    assert_true(version != 0);
+    others_come(&s, NULL);
+    assert_ptr_equal(s.train.others, had);
     test_ok(store_save_filter(store, "lora", true, &e), &e);
-    background_ask(b, &others);
-    a = next_answer(b);
-    assert_true(a->others && a->others->version != others.version);
-    background_answer_free(a);
+    others_come(&s, NULL);
+    assert_true(s.train.others->version != version);
     pthread_mutex_unlock(&file_busy);
-    a = next_answer(b);
-    assert_int_equal(a->kind, BACKGROUND_LINE);
-    background_answer_free(a);
-    background_free(b);
-    jobs_free(j, false);
+    others_come(&s, "read");
+    background_free(s.background);
+    insight_free(s.inside.insight);
+    jobs_free(s.jobs, false);
+    session__runs_release(&s);
+    session__train_release(&s);
+    workroom_release(&s.room);
+    ui_release(&s.ui);
 }
 
 int main(int argc, char **argv) {

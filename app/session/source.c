@@ -1,8 +1,8 @@
-/* What a run would train on: its model's shape, its tasks' rows and classes, how long its texts are. */
+#include "app/session/source.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/session/background_private.h"
 #include "core/base/file.h"
 #include "core/base/mem.h"
 #include "core/model/model.h"
@@ -76,10 +76,8 @@ static struct tokenizer *source_words(const char *model) {
     return words;
 }
 
-int background__source(const struct background_order *o, struct background_answer *a, struct err *e) {
-    struct source_facts *s = xcalloc(1, sizeof *s);
-    a->source = s;
-    const struct run_config *c = o->config;
+int source_facts_read(const struct run_config *c, struct source_facts **out, struct err *e) {
+    struct source_facts *s = *out = xcalloc(1, sizeof *s);
     const char *model = c->model_folder ? c->model_folder : c->model;
     config_copy(&s->config, c);
     char *folder = model_find(model, e);
@@ -89,7 +87,6 @@ int background__source(const struct background_order *o, struct background_answe
     free(folder);
     struct err why = ERR_INIT;
     int task_rc = 0;
-    s->taken = o->taken;
     struct tokenizer *words = source_words(s->ok ? model : NULL);
     for (int i = 0; i < config_task_count(c) && !task_rc; i++)
         task_rc = source_add_rows(s, c, i, words, &why);

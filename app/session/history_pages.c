@@ -1,4 +1,5 @@
-/* Rows, pages and series of the history in the shapes that the screens take. */
+#include "app/session/history_pages.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,6 @@
 #include <jansson.h>
 
 #include "app/history/run_row.h"
-#include "app/session/background_private.h"
 #include "app/session/kept.h"
 #include "app/sweep/tune.h"
 #include "app/why/why.h"
@@ -26,7 +26,7 @@ static char *local_time(int64_t ms) {
     return xstrdup(text);
 }
 
-static struct run_row background_rows_row_of(const struct store_run *r, const char *started) {
+static struct run_row row_of(const struct store_run *r, const char *started) {
     bool over = r->state == STORE_STOPPED || r->state == STORE_INTERRUPTED;
     return (struct run_row){
         .id = r->id,
@@ -67,7 +67,7 @@ static struct run_row background_rows_row_of(const struct store_run *r, const ch
 }
 
 /* All runs, marked by the filter.  One that cannot be read lets all pass, and is told. */
-static int background_rows_list_rows(struct store *s, struct history_rows *d, struct err *e) {
+static int list_rows(struct store *s, struct history_rows *d, struct err *e) {
     struct err why = ERR_INIT;
     int rc = store_list(s, &(struct store_list){ .trash = d->trash, .filter = d->filter, .mark = true },
                         &d->stored, &why);
@@ -80,7 +80,7 @@ static int background_rows_list_rows(struct store *s, struct history_rows *d, st
 }
 
 /* What each task of the runs came to. */
-static int background_rows_add_tasks(struct store *s, struct history_rows *d, struct result_cache *tasks,
+static int add_tasks(struct store *s, struct history_rows *d, struct result_cache *tasks,
                                      struct err *e) {
     int rc = 0;
     if (!tasks) return 0;
@@ -95,12 +95,12 @@ static int background_rows_add_tasks(struct store *s, struct history_rows *d, st
     return rc;
 }
 
-int background__runs(struct store *s, bool trash, const char *filter, struct result_cache *tasks,
+int history_rows_read(struct store *s, bool trash, const char *filter, struct result_cache *tasks,
                      struct history_rows **out, struct err *e) {
     struct history_rows *d = xcalloc(1, sizeof *d);
     d->trash = trash;
     d->filter = xstrdup(filter ? filter : "");
-    int rc = background_rows_list_rows(s, d, e);
+    int rc = list_rows(s, d, e);
     if (rc) {
         history_rows_free(d);
         return rc;
@@ -110,9 +110,9 @@ int background__runs(struct store *s, bool trash, const char *filter, struct res
     d->started = xcalloc(d->stored.count, sizeof *d->started);
     for (int i = 0; i < d->rows; i++) {
         d->started[i] = local_time(d->stored.run[i].created);
-        d->row[i] = background_rows_row_of(&d->stored.run[i], d->started[i]);
+        d->row[i] = row_of(&d->stored.run[i], d->started[i]);
     }
-    rc = background_rows_add_tasks(s, d, tasks, e);
+    rc = add_tasks(s, d, tasks, e);
     if (rc) history_rows_free(d);
     else *out = d;
     return rc;
@@ -138,22 +138,22 @@ void history_rows_free(struct history_rows *r) {
 
 /* ---- the detail page ---- */
 
-static char *background_rows_keep(struct run_page *d, char *text) {
+static char *keep(struct run_page *d, char *text) {
     d->text = xrealloc(d->text, (size_t)d->texts + 1, sizeof *d->text);
     return d->text[d->texts++] = text;
 }
 
 /* Grown one by one; d->view points into it when all are there. */
-static void background_rows_pair(struct run_page *d, const char *key, char *value) {
+static void pair(struct run_page *d, const char *key, char *value) {
     GROW(d->pair, d->pair_room, d->pairs + 1);
-    d->pair[d->pairs++] = (struct detail_pair){ key, background_rows_keep(d, value) };
+    d->pair[d->pairs++] = (struct detail_pair){ key, keep(d, value) };
 }
 
 static void pair_text(struct run_page *d, const char *key, const char *value) {
-    if (value && *value) background_rows_pair(d, key, xstrdup(value));
+    if (value && *value) pair(d, key, xstrdup(value));
 }
 
-static char *background_rows_thousands(int64_t v) {
+static char *thousands(int64_t v) {
     char text[32];
     text_thousands(v, text);
     return xstrdup(text);
@@ -175,7 +175,7 @@ static void fill_task_config(struct run_page *d, const json_t *o) {
     json_object_foreach((json_t *)o, key, v) {
         bool off = json_is_string(v) && !strcmp(json_string_value(v), "off");
         if (json_is_null(v) || off || (json_is_number(v) && json_number_value(v) == 0)) continue;
-        background_rows_pair(d, background_rows_keep(d, xprintf("%s %s", name ? name : "", key)),
+        pair(d, keep(d, xprintf("%s %s", name ? name : "", key)),
                              member_text(v));
     }
 }
@@ -189,7 +189,7 @@ static int fill_config(struct run_page *d, const struct store_run *r, struct err
         size_t i;
         json_t *task;
         if (strcmp(key, "tasks") || !json_is_array(v)) {
-            background_rows_pair(d, background_rows_keep(d, xstrdup(key)), member_text(v));
+            pair(d, keep(d, xstrdup(key)), member_text(v));
             continue;
         }
         json_array_foreach(v, i, task) {
@@ -208,7 +208,7 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
     pair_text(d, "name", r->name);
     pair_text(d, "note", r->note);
     pair_text(d, "tags", r->tags);
-    if (r->parent) background_rows_pair(d, "parent", xprintf("#%lld", (long long)r->parent));
+    if (r->parent) pair(d, "parent", xprintf("#%lld", (long long)r->parent));
     pair_text(d, "version", r->version);
     pair_text(d, "kernel", r->kernel);
     pair_text(d, "weights_sha256", r->weights_sha256);
@@ -221,8 +221,8 @@ static void fill_record(struct run_page *d, const struct store_run *r) {
 /* What it took of time and memory, beside what was estimated at its start. */
 static void fill_costs(struct run_page *d, const struct store_run *r) {
     char *took = run_row_took(r), *memory = run_row_memory(r);
-    if (took) background_rows_pair(d, "took", took);
-    if (memory) background_rows_pair(d, "peak memory", memory);
+    if (took) pair(d, "took", took);
+    if (memory) pair(d, "peak memory", memory);
 }
 
 /* What lies in the run's folder now. */
@@ -233,7 +233,7 @@ static void fill_disk(struct run_page *d, struct store *s) {
     if (purge_count(s, &d->stored.id, 1, &sum, &ignored)) return;
     d->view.run.disk = sum.bytes;
     kept_sum_words(1, &sum, words);
-    background_rows_pair(d, "on disk", xstrdup(words + strlen("1 run, ")));
+    pair(d, "on disk", xstrdup(words + strlen("1 run, ")));
 }
 
 /* Everything frozen with the run, then its counts, then its files. */
@@ -242,16 +242,16 @@ static int fill_pairs(struct run_page *d, struct store *s, const struct store_ru
     int rc = fill_config(d, r, e);
     fill_record(d, r);
     int counts = d->pairs;
-    background_rows_pair(d, "trained, without head", background_rows_thousands(r->trained));
-    background_rows_pair(d, "kept after training", background_rows_thousands(r->kept));
-    background_rows_pair(d, "head", background_rows_thousands(r->head));
-    background_rows_pair(d, "model", background_rows_thousands(r->model_values));
+    pair(d, "trained, without head", thousands(r->trained));
+    pair(d, "kept after training", thousands(r->kept));
+    pair(d, "head", thousands(r->head));
+    pair(d, "model", thousands(r->model_values));
     fill_costs(d, r);
     int artifacts = d->pairs;
     for (size_t i = 0; i < files->count; i++) {
-        char *what = background_rows_keep(d, xprintf("%s, step %lld", files->file[i].kind,
+        char *what = keep(d, xprintf("%s, step %lld", files->file[i].kind,
                                                      (long long)files->file[i].step));
-        background_rows_pair(d, what, xstrdup(files->file[i].path));
+        pair(d, what, xstrdup(files->file[i].path));
     }
     fill_disk(d, s);
     d->view.config = d->pair;
@@ -264,13 +264,13 @@ static int fill_pairs(struct run_page *d, struct store *s, const struct store_ru
 }
 
 /* What was found when the rows were read, a line each. */
-static void background_rows_fill_reports(struct run_page *d, const struct store_run *r) {
+static void fill_reports(struct run_page *d, const struct store_run *r) {
     size_t room = 0;
     for (int i = 0; i < r->reports; i++)
         for (const char *at = r->report[i], *end; *at; at = end + (*end == '\n')) {
             end = at + strcspn(at, "\n");
             GROW(d->line, room, d->view.lines_read + 1);
-            d->line[d->view.lines_read++] = background_rows_keep(d, xstrndup(at, (size_t)(end - at)));
+            d->line[d->view.lines_read++] = keep(d, xstrndup(at, (size_t)(end - at)));
         }
     d->view.line_read = (const char *const *)d->line;
 }
@@ -281,7 +281,7 @@ static void fill_why(struct store *s, struct run_page *d) {
     struct why why;
     if (store_state_is_live(d->stored.state) || why_of_run(s, &d->stored, &why, &lost)) return;
     d->sentence = xcalloc((size_t)why.count + 1, sizeof *d->sentence);
-    for (int i = 0; i < why.count; i++) d->sentence[i] = background_rows_keep(d, xstrdup(why.of[i].text));
+    for (int i = 0; i < why.count; i++) d->sentence[i] = keep(d, xstrdup(why.of[i].text));
     d->view.warning = (const char *const *)d->sentence;
     d->view.warnings = why.count;
     why_release(&why);
@@ -310,7 +310,7 @@ static void fill_detail_tests(struct run_page *d) {
     d->view.tests = d->test.count;
 }
 
-int background__page(struct store *s, int64_t run, struct run_page **out, struct err *e) {
+int run_page_read(struct store *s, int64_t run, struct run_page **out, struct err *e) {
     struct run_page *d = xcalloc(1, sizeof *d);
     struct store_files files = { 0 };
     int rc = store_run(s, run, &d->stored, e);
@@ -330,12 +330,12 @@ int background__page(struct store *s, int64_t run, struct run_page **out, struct
         char *started = local_time(d->stored.created);
         memcpy(d->started, started, strlen(started) + 1);
         free(started);
-        d->view.run = background_rows_row_of(&d->stored, d->started);
+        d->view.run = row_of(&d->stored, d->started);
         d->view.run.majority = d->series->view.majority;
         d->view.run.task_result = d->task = result_cache_rows(&d->results);
         d->view.run.task_results = d->results.count;
         rc = fill_pairs(d, s, &d->stored, &files, e);
-        background_rows_fill_reports(d, &d->stored);
+        fill_reports(d, &d->stored);
         fill_why(s, d);
         fill_detail_evals(d);
         fill_detail_tests(d);

@@ -1,0 +1,435 @@
+/* Runs of the history: listed, opened, gone on with, trained again, marked, deleted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/history/moved.h"
+#include "app/history/record.h"
+#include "app/session/kept.h"
+#include "app/session/session_private.h"
+#include "core/base/mem.h"
+#include "core/base/text.h"
+#include "core/train/config/complete.h"
+
+/* ---- the list ---- */
+
+/* Number: */
+enum { ROWS_TRASH = 1, ROWS_BY_TASK = 2, ROWS_DISK = 4 /* the bytes of each run's files */, ROWS_CURVE = 8 };
+
+static int read_rows(struct background_work *w, struct workroom *room, struct err *e) {
+    bool disk = w->number & ROWS_DISK, curve = w->number & ROWS_CURVE;
+    struct history_rows *r = NULL;
+    int rc = history_rows_read(room->store, w->number & ROWS_TRASH, w->text,
+                               w->number & ROWS_BY_TASK ? &room->tasks : NULL, &r, e);
+    if (!rc) rc = run_keys_fill(&room->keys, room->store, &r->stored, r->row, &r->keys, e);
+    if (!rc && (disk || curve))
+        row_extras_fill(&room->extras, room->store, &r->stored, r->row, disk, curve, &r->curves);
+    w->made = r;
+    return rc;
+}
+
+static void take_rows(struct session *s, struct background_work *w) {
+    struct runs_view *v = &s->ui.runs;
+    struct history_rows *r = w->made;
+    if (!r || r->trash != v->trash || strcmp(r->filter, v->filter) || (v->by_task && !r->results))
+        return; /* asked anew since */
+    bool news = strcmp(v->filter_error, r->error) != 0;
+    memcpy(v->filter_error, r->error, sizeof v->filter_error);
+    if (news && *v->filter_error && !s->ui.prompt.open)
+        ui_say(&s->ui, SAY_ERROR, "filter: %s", v->filter_error);
+    w->made = s->runs.rows;
+    s->runs.rows = r;
+    v->row = r->row;
+    v->rows = r->rows;
+    if (!r->trash) s->ui.total_runs = r->rows;
+}
+
+static void drop_rows(struct background_work *w) { history_rows_free(w->made); }
+
+static const struct work_kind rows_work = {
+    LANE_SCREENS, .work = read_rows, .done = take_rows, .drop = drop_rows, .once = true, .fills = true
+};
+
+void session__ask_runs(struct session *s) {
+    const struct runs_view *v = &s->ui.runs;
+    struct background_work *w = work_new(&rows_work, NULL, 0, v->filter);
+    w->number = (v->trash ? ROWS_TRASH : 0) | (v->by_task ? ROWS_BY_TASK : 0) |
+                (v->visible[COL_DISK] ? ROWS_DISK : 0) | (v->visible[COL_CURVE] ? ROWS_CURVE : 0);
+    background_do(s->background, w);
+}
+
+static void do_list(struct session *s, const struct effect *x) {
+    (void)x;
+    session__ask_runs(s);
+}
+
+/* What changed the runs that are listed. */
+static void list_anew(struct session *s, struct background_work *w) {
+    (void)w;
+    session__ask_runs(s);
+}
+
+void session__filter_line(const struct session *s, struct buf *b, const struct effect *x) {
+    char *filter = xstrdup(s->ui.runs.filter), *rest = filter, *word;
+    (void)x;
+    line_verb(s, b, "runs");
+    while ((word = strsep(&rest, " ")))
+        if (*word) line_word(b, word);
+    if (s->ui.runs.trash) buf_puts(b, " --trash");
+    free(filter);
+}
+
+/* ---- a run's page ---- */
+
+static int read_page(struct background_work *w, struct workroom *room, struct err *e) {
+    struct run_page *p = NULL;
+    int rc = run_page_read(room->store, w->run[0], &p, e);
+    w->made = p;
+    return rc;
+}
+
+static void take_page(struct session *s, struct background_work *w) {
+    struct detail_view *v = &s->ui.detail;
+    struct run_page *p = w->made;
+    if (!p) return;
+    int top = v->run.id == p->view.run.id ? v->top : 0;
+    w->made = s->runs.page;
+    s->runs.page = p;
+    *v = p->view;
+    v->top = top;
+}
+
+static void drop_page(struct background_work *w) { run_page_free(w->made); }
+
+static const struct work_kind page_work = {
+    LANE_SCREENS, .work = read_page, .done = take_page, .drop = drop_page, .once = true, .fills = true
+};
+
+/* ---- columns and filters that are kept ---- */
+
+static int read_columns(struct background_work *w, struct workroom *room, struct err *e) {
+    char *columns = NULL;
+    int rc = store_columns(room->store, &columns, e);
+    w->made = columns; /* "": none */
+    return rc;
+}
+
+static void take_columns(struct session *s, struct background_work *w) {
+    const char *columns = w->made;
+    if (!columns || !*columns) return;
+    runs_columns_kept(&s->ui, columns);
+    session__ask_runs(s);
+}
+
+void session__ask_columns(struct session *s) {
+    static const struct work_kind kind = {
+        LANE_SCREENS, .work = read_columns, .done = take_columns, .drop = work_drop, .alone = true
+    };
+    session__ask(s, &kind, NULL, 0, NULL);
+}
+
+static int read_saved(struct background_work *w, struct workroom *room, struct err *e) {
+    return store_filters(room->store, w->made = xcalloc(1, sizeof(struct store_filters)), e);
+}
+
+static void take_saved(struct session *s, struct background_work *w) {
+    const struct store_filters *f = w->made;
+    runs_saved(&s->ui, (const char *const *)f->filter, (int)f->count);
+}
+
+static void drop_saved(struct background_work *w) {
+    if (w->made) store_filters_release(w->made);
+    free(w->made);
+}
+
+static const struct work_kind saved_work = {
+    LANE_SCREENS, .work = read_saved, .done = take_saved, .drop = drop_saved, .alone = true
+};
+
+static int keep_columns(struct background_work *w, struct workroom *room, struct err *e) {
+    return store_keep_columns(room->store, w->text, e);
+}
+
+static void do_columns(struct session *s, const struct effect *x) {
+    static const struct work_kind kind = { LANE_SCREENS, .work = keep_columns, .alone = true };
+    session__ask_runs(s); /* some take a look at files or points */
+    if (!store_is_readonly(s->store)) session__ask(s, &kind, NULL, 0, x->text);
+}
+
+static int save_filter(struct background_work *w, struct workroom *room, struct err *e) {
+    int rc = store_save_filter(room->store, w->text, true, e);
+    if (!rc) work_say(w, SAY_GOOD, "saved: %s   (P lists the saved ones)", w->text);
+    return rc;
+}
+
+static int forget_filter(struct background_work *w, struct workroom *room, struct err *e) {
+    int rc = store_save_filter(room->store, w->text, false, e);
+    if (!rc) work_say(w, SAY_GOOD, "forgotten: %s", w->text);
+    return rc;
+}
+
+static void do_save(struct session *s, const struct effect *x) {
+    static const struct work_kind save = { LANE_SCREENS, .work = save_filter, .alone = true },
+                                  forget = { LANE_SCREENS, .work = forget_filter, .alone = true };
+    session__ask(s, x->keep ? &save : &forget, NULL, 0, x->text);
+}
+
+/* ---- on with a run, or once more ---- */
+
+int session__stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
+                           struct err *e) {
+    struct run_record r;
+    if (record_open(s, id, &r, e)) return e->code;
+    if (state) *state = r.row.state;
+    store_run_release(&r.row);
+    *c = r.config;
+    moved_rows(c, store_path(s), NULL);
+    return 0;
+}
+
+/* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
+ * once more. */
+static int go_on(struct background_work *w, struct workroom *room, int64_t id, bool anew, struct err *e) {
+    struct job_request r = { 0 };
+    enum store_state state;
+    int rc = session__stored_config(room->store, id, &r.config, &state, e);
+    if (rc) return rc;
+    if (store_state_is_live(state)) {
+        rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)id);
+    } else if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
+        jobs_resume_later(room->jobs, id);
+        work_say(w, SAY_INFO, "run #%lld goes on", (long long)id);
+    } else if (!anew) {
+        rc = err_set(e, ERR_USAGE,
+                     "run #%lld is %s: nothing is left to resume; R trains its config once more",
+                     (long long)id, store_state_name(state));
+    } else {
+        config_reuse(&r.config);
+        r.parent = id;
+        jobs_start_later(room->jobs, &r);
+        work_say(w, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
+    }
+    config_release(&r.config);
+    return rc;
+}
+
+/* The largest seed of runs that differ in nothing else from it. */
+struct seed_search {
+    char key[65];
+    uint64_t most;
+};
+static int seed_row(void *self, int count, const struct store_cell *cells) {
+    struct seed_search *s = self;
+    struct run_config c;
+    struct err ignored = ERR_INIT;
+    char key[65];
+    (void)count;
+    if (record_config_text(cells[0].text, &c, &ignored)) return 0;
+    uint64_t seed = c.seed;
+    c.seed = 0;
+    config_key(&c, key);
+    config_release(&c);
+    if (!strcmp(key, s->key) && seed > s->most) s->most = seed;
+    return 0;
+}
+
+static int reseed(struct background_work *w, struct workroom *room, struct err *e) {
+    struct job_request r = { .parent = w->run[0] };
+    int rc = session__stored_config(room->store, w->run[0], &r.config, NULL, e);
+    if (rc) return rc;
+    struct seed_search found = { .most = r.config.seed };
+    r.config.seed = 0;
+    config_key(&r.config, found.key);
+    char *sql = xprintf(
+        "SELECT config FROM run WHERE trashed IS NULL AND method = (SELECT method FROM run WHERE id = %lld)",
+        (long long)w->run[0]);
+    rc = store_sql(room->store, sql, (struct store_rows){ .self = &found, .row = seed_row }, e);
+    free(sql);
+    if (!rc) {
+        config_reuse(&r.config);
+        r.config.seed = found.most + 1;
+        w->number = (int64_t)r.config.seed;
+        jobs_start_later(room->jobs, &r);
+        work_say(w, SAY_INFO, "run #%lld is trained again with seed %llu", (long long)w->run[0],
+                 (unsigned long long)r.config.seed);
+    }
+    config_release(&r.config);
+    return rc;
+}
+
+static void show_reseeded(struct session *s, struct background_work *w) {
+    struct buf b = BUF_INIT;
+    if (w->failed) return;
+    line_verb(s, &b, "train --like");
+    buf_printf(&b, " %lld --seed %llu", (long long)w->run[0], (unsigned long long)w->number);
+    line_db(s, &b);
+    session__show_line(s, buf_take(&b));
+}
+
+static const struct work_kind reseed_work = { LANE_SCREENS, .work = reseed, .done = show_reseeded };
+
+/* All that were marked; one that cannot go on does not keep the others. */
+static int all_go_on(struct background_work *w, struct workroom *room, bool anew, struct err *e) {
+    int rc = 0, begun = 0;
+    for (int i = 0; i < w->runs; i++) {
+        struct err why = ERR_INIT;
+        int one = go_on(w, room, w->run[i], anew, &why);
+        begun += !one;
+        if (!one || rc) continue;
+        rc = one;
+        *e = why;
+    }
+    if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs go on or are trained once more", begun);
+    if (rc && begun) err_prefix(e, "%d of %d go on", begun, w->runs);
+    return rc;
+}
+
+static int resume(struct background_work *w, struct workroom *room, struct err *e) {
+    return all_go_on(w, room, false, e);
+}
+static int again(struct background_work *w, struct workroom *room, struct err *e) {
+    return all_go_on(w, room, true, e);
+}
+static const struct work_kind resume_work = {
+    LANE_SCREENS, .work = resume }, again_work = { LANE_SCREENS, .work = again
+};
+
+static const struct run_row *listed(const struct session *s, int64_t run) {
+    for (int k = 0; k < s->ui.runs.rows; k++)
+        if (s->ui.runs.row[k].id == run) return &s->ui.runs.row[k];
+    return NULL;
+}
+
+/* What stopped goes on, what is over is trained again. */
+static void line_again(const struct session *s, struct buf *b, const struct effect *x) {
+    for (int i = 0; i < x->runs; i++) {
+        const struct run_row *row = listed(s, x->run[i]);
+        bool over = row && (row->state == RUN_FINISHED || !row->resumable);
+        line_verb(s, b, over ? "train --like" : "resume");
+        line_runs(b, &x->run[i], 1);
+    }
+}
+
+/* ---- pins, tags, notes ---- */
+
+static int say_kept(struct background_work *w, int rc, const char *said) {
+    if (rc) return rc;
+    if (w->runs == 1) work_say(w, SAY_GOOD, "#%lld %s", (long long)w->run[0], said);
+    else work_say(w, SAY_GOOD, "%d runs %s", w->runs, said);
+    return 0;
+}
+
+static int pin(struct background_work *w, struct workroom *room, struct err *e) {
+    const char *said = "";
+    int rc = kept_pin(room->store, w->run, (size_t)w->runs, &said, e);
+    return say_kept(w, rc, said);
+}
+
+static int tag(struct background_work *w, struct workroom *room, struct err *e) {
+    int rc = kept_tag(room->store, w->run, (size_t)w->runs, w->text, e);
+    return say_kept(w, rc, w->runs > 1 ? "tags added" : "tags kept");
+}
+
+static int note(struct background_work *w, struct workroom *room, struct err *e) {
+    int rc = store_note(room->store, w->run[0], w->text, e);
+    return say_kept(w, rc, *w->text ? "note kept" : "without a note");
+}
+
+static const struct work_kind pin_work = { LANE_SCREENS, .work = pin, .done = list_anew },
+                              tag_work = { LANE_SCREENS, .work = tag, .done = list_anew },
+                              note_work = { LANE_SCREENS, .work = note, .done = list_anew };
+
+static void line_pin(const struct session *s, struct buf *b, const struct effect *x) {
+    bool all = true;
+    for (int i = 0; i < x->runs; i++) {
+        const struct run_row *row = listed(s, x->run[i]);
+        all = all && row && row->pinned;
+    }
+    line_word(b, KEPT_PIN);
+    if (all) buf_puts(b, " --remove");
+}
+
+/* Those of `tags` that `others` lack. */
+static bool line_tags(struct buf *b, const char *tags, const char *others) {
+    char *copy = xstrdup(tags ? tags : ""), *rest = copy, *one;
+    bool any = false;
+    while ((one = text_item(&rest))) {
+        if (!*one || kept_has_tag(others, one)) continue;
+        line_word(b, one);
+        any = true;
+    }
+    free(copy);
+    return any;
+}
+
+/* Of one run what it had goes, where it was not typed again. */
+static void line_tagging(const struct session *s, struct buf *b, const struct effect *x) {
+    const struct run_row *row = x->runs == 1 ? listed(s, x->run[0]) : NULL;
+    for (int less = 0; less < (row ? 2 : 1); less++) {
+        const char *had = row ? row->tags : NULL;
+        struct buf tags = BUF_INIT;
+        if (line_tags(&tags, less ? had : x->text, less ? x->text : had) && x->runs) {
+            line_verb(s, b, "tag");
+            line_runs(b, x->run, x->runs);
+            buf_printf(b, "%s%s", buf_text(&tags), less ? " --remove" : "");
+        }
+        buf_release(&tags);
+    }
+}
+
+/* ---- for good ---- */
+
+static int count_purge(struct background_work *w, struct workroom *room, struct err *e) {
+    struct purge_sum sum;
+    char what[128];
+    if (purge_count(room->store, w->run, (size_t)w->runs, &sum, e)) return e->code;
+    kept_sum_words((size_t)w->runs, &sum, what);
+    work_say(w, SAY_WARNING, "%s", what);
+    return 0;
+}
+
+static void ask_purge(struct session *s, struct background_work *w) {
+    if (!w->failed) runs_purge_ask(&s->ui, w->runs, w->message);
+}
+
+static const struct work_kind purge_count_work = { LANE_SCREENS, .work = count_purge, .done = ask_purge };
+
+static int purge(struct background_work *w, struct workroom *room, struct err *e) {
+    struct purge_sum sum;
+    char what[128];
+    if (purge_runs(room->store, w->run, (size_t)w->runs, w->number, &sum, e)) return e->code;
+    kept_sum_words((size_t)w->runs, &sum, what);
+    work_say(w, SAY_GOOD, "%s deleted", what);
+    return 0;
+}
+
+static void do_purge(struct session *s, const struct effect *x) {
+    static const struct work_kind kind = { LANE_SCREENS, .work = purge, .done = list_anew };
+    struct background_work *w = work_new(&kind, x->run, x->runs, NULL);
+    w->number = x->by;
+    background_do(s->background, w);
+}
+
+const struct action runs_actions[] = {
+    { EFFECT_FILTER, .act = do_list, .line = session__filter_line },
+    { EFFECT_TRASH_VIEW, .act = do_list, .line = session__filter_line },
+    { EFFECT_BY_TASK, .act = do_list },
+    { EFFECT_COLUMNS, .act = do_columns },
+    { EFFECT_SAVED, .work = &saved_work },
+    { EFFECT_SAVE, .changes = true, .act = do_save },
+    { EFFECT_OPEN_RUN, .work = &page_work, .verb = "show" },
+    { EFFECT_RESUME, .changes = true, .work = &resume_work, .verb = "resume" },
+    { EFFECT_AGAIN, .changes = true, .work = &again_work, .line = line_again },
+    { EFFECT_RESEED, .changes = true,
+      .work = &reseed_work }, /* its line has the seed that is found: show_reseeded */
+    { EFFECT_PIN, .changes = true, .work = &pin_work, .verb = "tag", .line = line_pin },
+    { EFFECT_TAGS, .changes = true, .work = &tag_work, .line = line_tagging },
+    { EFFECT_NOTE, .changes = true, .work = &note_work, .verb = "note", .line = line_text },
+    { EFFECT_PURGE_COUNT, .changes = true, .work = &purge_count_work },
+    { EFFECT_PURGE, .changes = true, .act = do_purge, .verb = "purge" },
+    { .kind = EFFECT_NONE },
+};
+
+void session__runs_release(struct session *s) {
+    history_rows_free(s->runs.rows);
+    run_page_free(s->runs.page);
+}

@@ -1,0 +1,181 @@
+/* Sweeps and runs side by side. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/session/session_private.h"
+
+/* ---- Compare ---- */
+
+/* By the metric that text names, "": what decided each; flag: on other rows too. */
+static int read_compared(struct background_work *w, struct workroom *room, struct err *e) {
+    struct compared_page *page = NULL;
+    int rc = compared_page_read(room->store, w->run, w->runs, w->text, w->flag, &page, e);
+    w->made = page;
+    return rc;
+}
+
+static void take_compared(struct session *s, struct background_work *w) {
+    struct compare_view *v = &s->ui.compare;
+    struct compared_page *page = w->made;
+    v->busy = false;
+    snprintf(v->failed, sizeof v->failed, "%s", page ? "" : w->message);
+    v->data = page ? page->data : (struct compare_data){ 0 };
+    w->made = s->sweep.compared;
+    s->sweep.compared = page;
+}
+
+static void drop_compared(struct background_work *w) { compared_page_free(w->made); }
+
+static void do_compare(struct session *s, const struct effect *x) {
+    static const struct work_kind kind = {
+        LANE_SCREENS, .work = read_compared, .done = take_compared, .drop = drop_compared, .fills =
+        true
+    };
+    struct background_work *w = work_new(&kind, x->run, x->runs, x->text);
+    w->flag = x->keep;
+    background_do(s->background, w);
+}
+
+static void line_compare(const struct session *s, struct buf *b, const struct effect *x) {
+    line_verb(s, b, "compare");
+    line_runs(b, x->run, x->runs);
+    line_option(b, "metric", x->text);
+    if (x->keep) buf_puts(b, " --mixed");
+}
+
+/* ---- the list of sweeps, and run 0's page (0: none) ---- */
+
+static int read_swept(struct background_work *w, struct workroom *room, struct err *e) {
+    struct swept_page *page = NULL;
+    int rc = swept_page_read(room->store, w->run[0], room->sweeping, &page, e);
+    w->made = page;
+    return rc;
+}
+
+static void take_swept(struct session *s, struct background_work *w) {
+    struct sweep_view *v = &s->ui.sweep;
+    struct swept_page *page = w->made;
+    snprintf(v->failed, sizeof v->failed, "%s", page ? "" : w->message);
+    if (!page) return;
+    v->item = page->item;
+    v->items = page->items;
+    v->page = page->page;
+    w->made = s->sweep.swept;
+    s->sweep.swept = page;
+}
+
+static void drop_swept(struct background_work *w) { swept_page_free(w->made); }
+
+void session__ask_sweeps(struct session *s) {
+    static const struct work_kind kind = {
+        LANE_SCREENS, .work = read_swept, .done = take_swept, .drop = drop_swept, .once = true, .fills
+        = true
+    };
+    session__ask(s, &kind, &s->ui.sweep.open, 1, NULL);
+}
+
+static void do_sweeps(struct session *s, const struct effect *x) {
+    (void)x;
+    session__ask_sweeps(s);
+}
+
+/* ---- sweeps that this process works on ---- */
+
+/* After what was asked the next runs are begun; count: sweeps that are worked on here. */
+static int step(struct background_work *w, struct workroom *room, int rc, struct err *e) {
+    char *said = NULL;
+    struct err own = ERR_INIT;
+    int stepped =
+        sweeping_step(room->sweeping, &w->count, &said, rc ? &own : e);
+    if (!rc && !stepped && said) work_say(w, SAY_ERROR, "%s", said);
+    free(said);
+    return rc ? rc : stepped;
+}
+
+static int work_on(struct background_work *w, struct workroom *room, struct err *e) {
+    return step(w, room, 0, e);
+}
+
+static int begin(struct background_work *w, struct workroom *room, struct err *e) {
+    int rc = sweeping_begin(room->sweeping, w->text, &w->number, e);
+    if (!rc) work_say(w, SAY_GOOD, "sweep %lld is kept, and begun: R goes on, K stops", (long long)w->number);
+    return step(w, room, rc, e);
+}
+
+static int go_on(struct background_work *w, struct workroom *room, const char *more, struct err *e) {
+    int rc = sweeping_go(room->sweeping, w->run[0], more, e);
+    if (!rc) work_say(w, SAY_INFO, "sweep %lld goes on", (long long)w->run[0]);
+    return step(w, room, rc, e);
+}
+
+static int go(struct background_work *w, struct workroom *room, struct err *e) {
+    return go_on(w, room, NULL, e);
+}
+static int extend(struct background_work *w, struct workroom *room, struct err *e) {
+    return go_on(w, room, w->text, e);
+}
+
+static int stop(struct background_work *w, struct workroom *room, struct err *e) {
+    int rc = sweeping_stop(room->sweeping, w->run[0], e);
+    if (!rc)
+        work_say(w, SAY_INFO, "all who work on sweep %lld are asked to stop; each run keeps a checkpoint",
+                 (long long)w->run[0]);
+    return step(w, room, rc, e);
+}
+
+/* What is begun or over shows at once. */
+static void take_working(struct session *s, struct background_work *w) {
+    s->sweep.sweeps = w->count;
+    if (w->number) {
+        sweep_open(&s->ui.sweep, w->number);
+        ui_show(&s->ui, SCREEN_SWEEP);
+    }
+    session__ask_sweeps(s);
+}
+
+static void take_step(struct session *s, struct background_work *w) {
+    s->sweep.stepping = false;
+    if (s->sweep.sweeps != w->count) take_working(s, w);
+}
+
+void session__step_sweeps(struct session *s) {
+    static const struct work_kind kind = { LANE_SCREENS, .work = work_on, .done = take_step, .alone = true };
+    s->sweep.stepping = true;
+    session__ask(s, &kind, NULL, 0, NULL);
+}
+
+static const struct work_kind begin_work = {
+    LANE_SCREENS, .work = begin, .done = take_working, .alone = true
+},
+                              go_work = { LANE_SCREENS, .work = go, .done = take_working },
+                              stop_work = { LANE_SCREENS, .work = stop, .done = take_working },
+                              extend_work = { LANE_SCREENS, .work = extend, .done = take_working };
+
+static void line_begin(const struct session *s, struct buf *b, const struct effect *x) {
+    line_verb(s, b, "sweep ");
+    buf_puts(b, x->text);
+}
+
+static void line_extend(const struct session *s, struct buf *b, const struct effect *x) {
+    (void)s;
+    if (*x->text) buf_printf(b, " %s", x->text);
+}
+
+const struct action sweep_actions[] = {
+    { EFFECT_COMPARE, .act = do_compare, .line = line_compare },
+    { EFFECT_SWEEPS, .act = do_sweeps },
+    { EFFECT_SWEEP_NEW, .changes = true, .work = &begin_work, .line = line_begin },
+    { EFFECT_SWEEP_GO, .changes = true, .work = &go_work, .verb = "sweep resume" },
+    { EFFECT_SWEEP_STOP, .changes = true, .work = &stop_work, .verb = "sweep stop" },
+    {
+        EFFECT_SWEEP_EXTEND, .changes = true, .work = &extend_work, .verb = "sweep extend", .line =
+        line_extend
+    },
+    { .kind = EFFECT_NONE },
+};
+
+void session__sweep_release(struct session *s) {
+    compared_page_free(s->sweep.compared);
+    swept_page_free(s->sweep.swept);
+    sweeping_free(s->room.sweeping);
+}
