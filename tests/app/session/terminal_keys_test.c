@@ -471,7 +471,7 @@ static void the_command_line_is_inside(void **state) {
     type("\":sho\" Tab");
     await("a run's page", true);
     type("\"1 --wh\" Tab");
-    await("prints on a page: everything about one run", true);
+    await("prints on a page: Show everything about one run", true);
     type("Enter");
     await("it saw at most", true);
     await(" done ", true);
