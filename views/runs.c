@@ -49,7 +49,7 @@ int runs_by_kind(const struct run_row *a, const struct run_row *b) {
     return by ? by : runs_by_text(a->rows_sha256, b->rows_sha256);
 }
 
-const struct runs_form runs_forms[COL_COUNT] = {
+static const struct runs_column columns[COL_COUNT] = {
     [COL_ID] = { 5, true, HOLDS_WHOLE, offsetof(struct run_row, id) },
     [COL_NAME] = { 12, false, HOLDS_TEXT, offsetof(struct run_row, name) },
     [COL_STATE] = { 11, false, HOLDS_STATE, offsetof(struct run_row, state) },
@@ -67,13 +67,16 @@ const struct runs_form runs_forms[COL_COUNT] = {
     [COL_CURVE] = { 16, false, HOLDS_REAL, offsetof(struct run_row, final_loss) }, /* by which it is sorted */
 };
 
-static const void *held(const struct run_row *r, enum runs_column column) {
-    return (const char *)r + runs_forms[column].offset;
+struct runs_column runs_column_at(const struct runs_view *v, int column) {
+    if (column < COL_COUNT) return columns[column];
+    const char *task = v->task[column - COL_COUNT];
+    return (struct runs_column){ RUNS_TASK_WIDTH - 1, true, HOLDS_RESULT, .task = task };
 }
 
-static int runs_compare(const struct run_row *a, const struct run_row *b, enum runs_column column) {
-    const void *x = held(a, column), *y = held(b, column);
-    switch (runs_forms[column].kind) {
+static int runs_compare(const struct run_row *a, const struct run_row *b, int column) {
+    size_t offset = columns[column].offset;
+    const void *x = (const char *)a + offset, *y = (const char *)b + offset;
+    switch (columns[column].kind) {
     case HOLDS_STATE: return (int)a->state - (int)b->state;
     case HOLDS_WHOLE: return by_int(*(const int64_t *)x, *(const int64_t *)y);
     case HOLDS_REAL: return runs_by_number(*(const double *)x, *(const double *)y);
@@ -86,7 +89,7 @@ static int runs_compare(const struct run_row *a, const struct run_row *b, enum r
 
 /* Values of one task, by one metric. */
 static int by_task_value(const struct runs_view *v, const struct run_row *a, const struct run_row *b) {
-    const struct task_row *x = runs_task_at(v, a, (int)v->sort), *y = runs_task_at(v, b, (int)v->sort);
+    const struct task_row *x = runs_task_at(v, a, v->sort), *y = runs_task_at(v, b, v->sort);
     bool none = !x || !y || isnan(x->value) || isnan(y->value);
     if (none) return runs_by_number(x ? x->value : NAN, y ? y->value : NAN);
     int by = runs_by_text(x->metric, y->metric);
@@ -98,20 +101,15 @@ static int by_task_value(const struct runs_view *v, const struct run_row *a, con
 static int by_order(const void *pa, const void *pb, void *self) {
     const struct runs_view *v = self;
     const struct run_row *a = &v->row[*(const int *)pa], *b = &v->row[*(const int *)pb];
-    bool best = v->sort == COL_BEST;
     if (a->pinned != b->pinned) return a->pinned ? -1 : 1;
-    if ((int)v->sort >= COL_COUNT) {
-        int by = by_task_value(v, a, b);
-        return by ? by : b->id < a->id ? -1 : b->id > a->id;
-    }
+    bool best = v->sort == COL_BEST;
     bool none = best              ? isnan(a->best) || isnan(b->best)
                 : v->sort == COL_LR ? isnan(a->lr) || isnan(b->lr)
                                     : false;
-    int kind = best && !none ? runs_by_kind(a, b) : 0;
-    if (kind) return kind;
-    int by = runs_compare(a, b, v->sort);
-    if (v->reverse && !none) by = -by;
-    return by ? by : b->id < a->id ? -1 : b->id > a->id;
+    int by = best && !none ? runs_by_kind(a, b) : 0;
+    if (!by && runs_column_at(v, v->sort).task) by = by_task_value(v, a, b);
+    else if (!by) by = runs_compare(a, b, v->sort) * (v->reverse && !none ? -1 : 1);
+    return by ? by : by_int(b->id, a->id);
 }
 
 const char *const runs_column_name[COL_COUNT] = { "id",   "name",   "state", "method", "task",
@@ -119,36 +117,44 @@ const char *const runs_column_name[COL_COUNT] = { "id",   "name",   "state", "me
                                                   "time", "seed",   "tags",  "disk",   "curve" };
 
 /* What a column holds, as a filter says it; false: nothing. */
-bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]) {
-    const void *of = held(r, column);
+bool runs_cell_value(const struct run_row *r, int column, char out[256]) {
+    const struct runs_column *k = &columns[column];
+    const void *of = (const char *)r + k->offset;
     const char *text = "";
     double number = NAN;
     if (column == COL_DISK || column == COL_CURVE) return false;
-    switch (runs_forms[column].kind) {
+    switch (k->kind) {
     case HOLDS_STATE: text = run_state_name(r->state); break;
     case HOLDS_TEXT: text = *(const char *const *)of; break;
     case HOLDS_SEED: snprintf(out, 256, "%llu", (unsigned long long)r->seed); return true;
     case HOLDS_WHOLE: number = column == COL_ROWS && !r->rows ? NAN : (double)*(const int64_t *)of; break;
     case HOLDS_REAL: number = *(const double *)of; break;
+    default: break;
     }
     if (!isnan(number)) text_from_double(number, out);
     else snprintf(out, 256, "%s", text ? text : "");
-    bool number_kind = runs_forms[column].kind == HOLDS_WHOLE || runs_forms[column].kind == HOLDS_REAL;
-    return number_kind ? !isnan(number) : text != NULL;
+    return k->kind == HOLDS_WHOLE || k->kind == HOLDS_REAL ? !isnan(number) : text != NULL;
 }
 
 /* A column a task takes the place of what the tasks' names and their own read-out tell. */
 static void choose_beside_tasks(struct runs_view *v) {
-    static const enum runs_column dropped[] = { COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED, COL_NAME };
+    static const int dropped[] = { COL_ROWS, COL_LR, COL_TRAINED, COL_TIME, COL_SEED, COL_NAME };
     v->visible[COL_TASK] = false;
     int wanted = RUNS_NAMES + v->tasks * RUNS_TASK_WIDTH;
     for (size_t i = 0; i < COUNT_OF(dropped) && runs_rest(v) < wanted; i++) v->visible[dropped[i]] = false;
     if (runs_rest(v) < wanted) v->visible[COL_STATE] = false;
 }
 
+/* From the left; below 0: it is not shown. */
+static int place_of(const struct runs_view *v, int column) {
+    int at = v->places - 1;
+    while (at >= 0 && v->place[at] != column) at--;
+    return at;
+}
+
 /* Which columns there is a reason for, then room: what tells unlike runs apart stays. */
 static void choose_columns(struct runs_view *v) {
-    static const enum runs_column dropped[] = { COL_TIME, COL_TRAINED, COL_SEED, COL_LR, COL_NAME };
+    static const int dropped[] = { COL_TIME, COL_TRAINED, COL_SEED, COL_LR, COL_NAME };
     int64_t rows = -1;
     bool metrics = false, many = false, names = false;
     v->metric = NULL;
@@ -176,12 +182,11 @@ static void choose_columns(struct runs_view *v) {
             v->visible[dropped[i]] = false;
     }
     runs_order_columns(v);
-    if ((int)v->sort >= COL_COUNT + v->tasks) v->sort = COL_ID;
-    if ((int)v->column >= COL_COUNT + v->tasks) v->column = v->tasks ? COL_COUNT : COL_BEST;
+    if (v->sort >= COL_COUNT + v->tasks) v->sort = COL_ID;
+    if (v->column >= COL_COUNT + v->tasks) v->column = v->tasks ? COL_COUNT : COL_BEST;
     runs_place_tasks(v);
-    while ((int)v->column < COL_COUNT && v->column && !v->visible[v->column])
-        v->column = (enum runs_column)(v->column - 1);
-    if ((int)v->column < COL_COUNT && !v->visible[v->column]) v->column = v->place[0];
+    while (v->column && place_of(v, v->column) < 0) v->column--;
+    if (place_of(v, v->column) < 0) v->column = v->place[0];
 }
 
 static int by_id(const void *a, const void *b) {
@@ -291,26 +296,20 @@ static void add_quoted(struct buf *b, const char *text) {
 
 static void filter_cell(struct runs_view *v) {
     const struct run_row *row = runs_at_cursor(v);
+    const char *task = runs_column_at(v, v->column).task; /* runs that were trained on it */
     char text[256];
-    if (!row) return;
-    bool task = (int)v->column >= COL_COUNT; /* a task's column: runs that were trained on it */
-    if (task) snprintf(text, sizeof text, "%s", v->task[(int)v->column - COL_COUNT]);
-    else if (!runs_cell_value(row, v->column, text)) return;
+    if (!row || (!task && !runs_cell_value(row, v->column, text))) return;
     struct buf word = BUF_INIT;
     buf_printf(&word, "%s%s%s", *v->filter ? " " : "", task ? "task" : runs_column_name[v->column],
                task ? "~" : "=");
-    add_quoted(&word, text);
+    add_quoted(&word, task ? task : text);
     size_t n = strlen(v->filter);
     if (n + word.size < sizeof v->filter) memcpy(v->filter + n, word.data, word.size + 1);
     buf_release(&word);
 }
 
 static void move_column(struct runs_view *v, int by) {
-    int at = (int)v->column >= COL_COUNT ? v->places + (int)v->column - COL_COUNT : 0;
-    for (int i = 0; i < v->places; i++)
-        if (v->place[i] == v->column) at = i;
-    at = ui_into(at + by, v->places + v->tasks - 1);
-    v->column = at < v->places ? v->place[at] : (enum runs_column)(COL_COUNT + at - v->places);
+    v->column = v->place[ui_into(place_of(v, v->column) + by, v->places - 1)];
     runs_show_column(v);
 }
 
@@ -343,9 +342,9 @@ void runs_show_only(struct ui *ui, const int64_t *run, int runs, struct effect *
 }
 
 void runs_sort(struct runs_view *v, int column) {
-    v->reverse = (int)v->sort == column ? !v->reverse
-                                        : column >= COL_COUNT || column == COL_BEST || column == COL_ID;
-    v->sort = (enum runs_column)column;
+    v->reverse = v->sort == column ? !v->reverse
+                                   : column >= COL_COUNT || column == COL_BEST || column == COL_ID;
+    v->sort = column;
     runs_changed(v);
 }
 
@@ -357,11 +356,9 @@ static bool table_request(struct ui *ui, enum request r, struct effect *out) {
     case REQ_RIGHT: move_column(v, 1); break;
     case REQ_MARK: toggle_mark(v); break;
     case REQ_MARK_ALL: toggle_all(v); break;
-    case REQ_SORT:
-        runs_sort(v, (int)v->column);
-        break;
+    case REQ_SORT: runs_sort(v, v->column); break;
     case REQ_GROUP:
-        if ((int)v->column >= COL_COUNT) return true;
+        if (runs_column_at(v, v->column).task) return true;
         v->grouped = true;
         v->group_by = v->column;
         v->group_cursor = v->group_top = 0;

@@ -61,7 +61,7 @@ struct run_row {
     int64_t ended;            /* UTC milliseconds */
 };
 
-enum runs_column {
+enum {
     COL_ID,
     COL_NAME,
     COL_STATE,
@@ -106,19 +106,19 @@ struct runs_view {
     int64_t *chosen;          /* ids an effect is about, owned */
     int cursor, top, page;    /* in order[]; page: rows that fit, of the last size */
     int64_t cursor_id;        /* the run it is on, which it stays on when rows change */
-    enum runs_column column;  /* under the cursor */
-    enum runs_column sort;
+    int column, sort;         /* under the cursor; sorted by */
     bool reverse;
     bool visible[COL_COUNT];  /* columns that there is room and reason for */
-    enum runs_column picked[COL_COUNT],
-        place[COL_COUNT]; /* those that the user chose; those visible: from left to right */
-    int picks, places;        /* picks 0: what there is a reason for */
+    /* Those that the user chose (picks 0: what there is a reason for), and those visible, from left to right:
+     * in place[] those of the tasks, too. */
+    int picked[COL_COUNT], place[COL_COUNT + RUNS_TASKS];
+    int picks, places;
     const char *metric;       /* the one of all runs shown, or NULL */
     bool by_task;             /* a column a task; a change is an EFFECT_BY_TASK */
     const char *task[RUNS_TASKS]; /* their names, of all runs shown, in their order */
     int tasks, task_left, task_room; /* task_left: the first in sight, of task_room that fit */
     bool grouped;             /* by the column group_by: groups are shown in place of runs */
-    enum runs_column group_by;
+    int group_by;
     struct runs_group *group; /* owned */
     int *member;              /* of each group its rows one after the other, owned */
     bool *counted;            /* of each member, whether it is one of n, owned */

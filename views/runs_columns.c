@@ -20,18 +20,18 @@ void runs_place_picked(struct runs_view *v) {
 
 void runs_order_columns(struct runs_view *v) {
     v->places = 0;
-    for (int i = 0; i < COL_COUNT; i++) {
-        if (v->picks && i >= v->picks) return;
-        enum runs_column at = v->picks ? v->picked[i] : (enum runs_column)i;
+    for (int i = 0; i < (v->picks ? v->picks : COL_COUNT); i++) {
+        int at = v->picks ? v->picked[i] : i;
         if (v->visible[at]) v->place[v->places++] = at;
     }
+    for (int i = 0; i < v->tasks; i++) v->place[v->places++] = COL_COUNT + i;
 }
 
 void runs_ask_columns(struct ui *ui) {
     const struct runs_view *v = &ui->runs;
     struct buf shown = BUF_INIT, label = BUF_INIT;
-    const enum runs_column *of = v->picks ? v->picked : v->place;
-    int n = v->picks ? v->picks : v->places;
+    const int *of = v->picks ? v->picked : v->place;
+    int n = v->picks ? v->picks : v->places - v->tasks;
     bool has[COL_COUNT] = { false }, any = false;
     for (int i = 0; i < n; i++) {
         buf_printf(&shown, "%s%s", i ? " " : "", runs_column_name[of[i]]);
@@ -52,7 +52,7 @@ void runs_ask_columns(struct ui *ui) {
 
 /* The columns of a line, each once, into `picked`; *unknown: the first word that is none, the caller's, or
  * NULL. */
-static int runs_columns_read(const char *text, enum runs_column picked[COL_COUNT], char **unknown) {
+static int runs_columns_read(const char *text, int picked[COL_COUNT], char **unknown) {
     bool has[COL_COUNT] = { false };
     char *copy = xstrdup(text), *rest = copy, *word;
     int n = 0;
@@ -65,21 +65,21 @@ static int runs_columns_read(const char *text, enum runs_column picked[COL_COUNT
             if (!*unknown) *unknown = xstrdup(word);
         } else if (!has[at]) {
             has[at] = true;
-            picked[n++] = (enum runs_column)at;
+            picked[n++] = at;
         }
     }
     free(copy);
     return n;
 }
 
-static void runs_columns_take(struct runs_view *v, const enum runs_column *picked, int n) {
+static void runs_columns_take(struct runs_view *v, const int *picked, int n) {
     memcpy(v->picked, picked, (size_t)n * sizeof *picked);
     v->picks = n;
     runs_changed(v);
 }
 
 void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
-    enum runs_column picked[COL_COUNT];
+    int picked[COL_COUNT];
     char *unknown;
     int n = runs_columns_read(text, picked, &unknown);
     if (unknown) {
@@ -99,7 +99,7 @@ void runs_columns_typed(struct ui *ui, const char *text, struct effect *out) {
 }
 
 void runs_columns_kept(struct ui *ui, const char *names) {
-    enum runs_column picked[COL_COUNT];
+    int picked[COL_COUNT];
     char *unknown;
     int n = runs_columns_read(names, picked, &unknown);
     free(unknown);

@@ -16,7 +16,7 @@ struct column_places {
 int runs_rest(const struct runs_view *v) {
     int rest = v->width - 3 - 2; /* the marks, and one more blank behind id and method */
     for (int i = 0; i < COL_COUNT; i++)
-        if (v->visible[i]) rest -= runs_forms[i].width + 1;
+        if (v->visible[i]) rest -= runs_column_at(v, i).width + 1;
     return rest;
 }
 
@@ -27,27 +27,14 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
     if (task < 6) task = 6;
     if (!v->visible[COL_TASK]) task = 0;
     int method = rest - task < 8 ? 8 : rest - task, x = 2;
-    for (int i = 0; i < COL_COUNT; i++) k->x[i] = k->w[i] = 0;
+    *k = (struct column_places){ 0 };
     for (int p = 0; p < v->places; p++) {
-        enum runs_column i = v->place[p];
+        int i = v->place[p], at = i - COL_COUNT - v->task_left;
+        if (i >= COL_COUNT && (at < 0 || at >= v->task_room)) continue;
         k->x[i] = x;
-        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : runs_forms[i].width;
+        k->w[i] = i == COL_METHOD ? method : i == COL_TASK ? task : runs_column_at(v, i).width;
         x += k->w[i] + (i == COL_ID || i == COL_METHOD ? 2 : 1);
     }
-    for (int i = 0; i < v->tasks; i++) {
-        bool seen = i >= v->task_left && i < v->task_left + v->task_room;
-        k->x[COL_COUNT + i] = x;
-        k->w[COL_COUNT + i] = seen ? RUNS_TASK_WIDTH - 1 : 0;
-        if (seen) x += RUNS_TASK_WIDTH;
-    }
-}
-
-static void runs_draw_cell(struct canvas *c, const struct column_places *k, int x, int y,
-                           enum runs_column column, enum ink ink, const char *text) {
-    if (!k->w[column]) return;
-    if ((int)column >= COL_COUNT || runs_forms[column].right)
-        canvas_right(c, x + k->x[column], y, k->w[column], ink, text);
-    else canvas_fit(c, x + k->x[column], y, k->w[column], ink, text);
 }
 
 void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
@@ -78,19 +65,6 @@ static void state_text(const struct run_row *r, char out[64]) {
     else snprintf(out, 64, "%s", run_state_name(r->state));
 }
 
-static void draw_task_cells(const struct runs_view *v, struct canvas *c, struct rect r,
-                            const struct column_places *k, int y, const struct run_row *row, enum ink ink) {
-    for (int i = 0; i < v->tasks; i++) {
-        const struct task_row *t = runs_task_at(v, row, COL_COUNT + i);
-        char text[32];
-        if (!t) continue;
-        show_value(t->value, text);
-        bool poor = isfinite(t->majority) && t->value <= t->majority && !strcmp(t->metric, "accuracy");
-        runs_draw_cell(c, k, r.x, y, (enum runs_column)(COL_COUNT + i), poor ? INK_WARN : ink,
-                       t->undefined ? "undef." : text);
-    }
-}
-
 /* "840", "11.2 kB", "3.4 MB"; "–" when not known. */
 static void show_bytes(int64_t bytes, char out[64]) {
     static const char *const units[] = { "", " kB", " MB", " GB", " TB" };
@@ -101,8 +75,13 @@ static void show_bytes(int64_t bytes, char out[64]) {
     else snprintf(out, 64, unit && v < 99.95 ? "%.1f%s" : "%.0f%s", v, units[unit]);
 }
 
-static void cell_text(const struct run_row *r, enum runs_column column, char out[256]) {
+static void cell_text(const struct run_row *r, int column, const struct task_row *t, char out[256]) {
     *out = 0;
+    if (column >= COL_COUNT) {
+        if (t && t->undefined) strcpy(out, "undef.");
+        else if (t) show_value(t->value, out);
+        return;
+    }
     switch (column) {
     case COL_STATE: state_text(r, out); return;
     case COL_METHOD: snprintf(out, 256, "%s%.190s", r->pinned ? "* " : "", r->method); return;
@@ -125,19 +104,24 @@ static void cell_text(const struct run_row *r, enum runs_column column, char out
 
 static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct column_places *k,
                      int y, const struct run_row *row, bool here) {
+    const struct runs_view *v = &ui->runs;
     char text[256], flag[RUN_FLAG];
     enum ink ink = here ? INK_TITLE : INK_TEXT;
-    if (runs_is_marked(&ui->runs, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
+    if (runs_is_marked(v, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
     run_flag(row, flag);
     bool wrong = *flag && row->state != RUN_INTERRUPTED && row->state != RUN_FAILED;
-    for (int p = 0; p < ui->runs.places; p++) {
-        enum runs_column i = ui->runs.place[p];
-        enum ink own = i == COL_TAGS            ? INK_DIM
-                       : i == COL_STATE         ? state_ink(row->state)
-                       : i == COL_BEST && wrong ? INK_WARN
-                                                : ink;
-        cell_text(row, i, text);
-        runs_draw_cell(c, k, r.x, y, i, own, text);
+    for (int p = 0; p < v->places; p++) {
+        int i = v->place[p];
+        if (!k->w[i]) continue;
+        const struct task_row *t = runs_task_at(v, row, i);
+        bool poor = t ? isfinite(t->majority) && t->value <= t->majority && !strcmp(t->metric, "accuracy")
+                      : i == COL_BEST && wrong;
+        enum ink own = i == COL_TAGS    ? INK_DIM
+                       : i == COL_STATE ? state_ink(row->state)
+                       : poor           ? INK_WARN
+                                        : ink;
+        cell_text(row, i, t, text);
+        (runs_column_at(v, i).right ? canvas_right : canvas_fit)(c, r.x + k->x[i], y, k->w[i], own, text);
     }
     if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
@@ -146,32 +130,31 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     struct plot_data curve = { places, row->curve, (size_t)(row->curve && points > 0 ? points : 0) };
     if (k->w[COL_CURVE] && curve.count)
         plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
-    draw_task_cells(&ui->runs, c, r, k, y, row, ink);
-    if (here) {
-        canvas_paint(c, (struct rect){ r.x + k->x[ui->runs.column], y, k->w[ui->runs.column], 1 },
+    if (here)
+        canvas_paint(c, (struct rect){ r.x + k->x[v->column], y, k->w[v->column], 1 },
                      canvas_style(c, INK_CURSOR));
-    }
 }
 
 static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r,
                             const struct column_places *k) {
     const struct runs_view *v = &ui->runs;
-    for (int i = 0; i < COL_COUNT; i++) {
+    for (int p = 0; p < v->places; p++) {
         char text[64];
+        int i = v->place[p], x = r.x + k->x[i];
+        const char *mark = v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
+        struct runs_column column = runs_column_at(v, i);
+        enum ink ink = v->column == i ? INK_ACCENT : INK_DIM;
+        if (!k->w[i]) continue;
+        if (column.task) {
+            int room = k->w[i] - (*mark != 0);
+            canvas_right(c, x, r.y, room, ink, column.task);
+            canvas_text(c, x + room, r.y, INK_DIM, mark);
+            continue;
+        }
         /* one metric for all runs shown: its own name says more than "best" */
-        const char *name = i == COL_BEST && v->metric ? v->metric : runs_column_name[i];
-        const char *mark = (int)v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
-        snprintf(text, sizeof text, "%.8s%s", name, mark);
-        runs_draw_cell(c, k, r.x, r.y, (enum runs_column)i, (int)v->column == i ? INK_ACCENT : INK_DIM, text);
-    }
-    for (int i = 0; i < v->tasks; i++) {
-        int at = COL_COUNT + i;
-        bool sorted = (int)v->sort == at;
-        if (!k->w[at]) continue;
-        int mark = sorted ? 1 : 0, room = k->w[at] - mark, w = canvas_width(c, v->task[i]);
-        int x = r.x + k->x[at] + (w < room ? room - w : 0);
-        canvas_fit(c, x, r.y, room, (int)v->column == at ? INK_ACCENT : INK_DIM, v->task[i]);
-        if (sorted) canvas_text(c, r.x + k->x[at] + room, r.y, INK_DIM, v->reverse ? "\u2193" : "\u2191");
+        snprintf(text, sizeof text, "%.8s%s", i == COL_BEST && v->metric ? v->metric : runs_column_name[i],
+                 mark);
+        (column.right ? canvas_right : canvas_fit)(c, x, r.y, k->w[i], ink, text);
     }
     canvas_rule(c, r.x + 3, r.y + 1, r.w - 4, NULL, NULL);
 }
@@ -222,7 +205,7 @@ static void runs_draw_readout(const struct ui *ui, struct buf *out) {
     }
     if (v->marks) buf_printf(out, "%d marked   ", v->marks);
     if (row) run_flag(row, flag);
-    const struct task_row *t = row ? runs_task_at(v, row, (int)v->column) : NULL;
+    const struct task_row *t = row ? runs_task_at(v, row, v->column) : NULL;
     if (t) {
         buf_printf(out, "#%lld ", (long long)row->id);
         runs_task_words(t, out);

@@ -37,18 +37,15 @@ void runs_place_tasks(struct runs_view *v) {
 }
 
 void runs_show_column(struct runs_view *v) {
-    int at = (int)v->column - COL_COUNT;
-    if (at >= v->tasks) at = v->tasks - 1;
-    if (at >= 0 && v->task_left > at) v->task_left = at;
-    if (at >= 0 && at >= v->task_left + v->task_room) v->task_left = at - v->task_room + 1;
-    if (v->task_left > v->tasks - v->task_room) v->task_left = v->tasks - v->task_room;
-    if (v->task_left < 0) v->task_left = 0;
+    int at = v->column - COL_COUNT;
+    if (at >= 0) ui_in_sight(&v->task_left, at < v->tasks ? at : v->tasks - 1, v->task_room);
+    v->task_left = ui_into(v->task_left, v->tasks - v->task_room);
 }
 
 const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column) {
-    int at = column - COL_COUNT;
-    for (int k = 0; at >= 0 && at < v->tasks && k < r->task_results; k++)
-        if (!strcmp(r->task_result[k].name, v->task[at])) return &r->task_result[k];
+    const char *task = runs_column_at(v, column).task;
+    for (int k = 0; task && k < r->task_results; k++)
+        if (!strcmp(r->task_result[k].name, task)) return &r->task_result[k];
     return NULL;
 }
 

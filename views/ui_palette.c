@@ -36,7 +36,7 @@ void ui_offer_columns(struct ui *ui, const char *after) {
     }
 }
 
-static void offer_values(struct ui *ui, enum runs_column column) {
+static void offer_values(struct ui *ui, int column) {
     const struct runs_view *v = &ui->runs;
     for (int i = 0; i < v->rows; i++) {
         char value[256], word[300];
@@ -51,7 +51,7 @@ void ui_offer_filter(struct ui *ui) {
     for (int i = 0; equals && i < COL_COUNT; i++) {
         size_t n = (size_t)(equals - typed);
         if (strlen(runs_column_name[i]) == n && !memcmp(typed, runs_column_name[i], n))
-            offer_values(ui, (enum runs_column)i);
+            offer_values(ui, i);
     }
     if (!equals) ui_offer_columns(ui, "=");
 }

@@ -148,7 +148,7 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
 bool runs_groups_request(struct ui *ui, enum request r, struct effect *out);
 void runs_groups_readout(const struct runs_view *v, struct buf *out);
 /* What a column of a run holds, as a filter says it; false: nothing.  Whether best values may be compared. */
-bool runs_cell_value(const struct run_row *r, enum runs_column column, char out[256]);
+bool runs_cell_value(const struct run_row *r, int column, char out[256]);
 int runs_by_kind(const struct run_row *a, const struct run_row *b);
 /* runs_columns.c: which of the columns that were picked there is room for; those visible from left to right;
  * a line of them to be edited, and what was typed. */
@@ -175,17 +175,20 @@ void inspect_show(struct ui *ui, enum screen_id screen, struct effect *out);
 enum { RUNS_NAMES = 22 };
 int runs_rest(const struct runs_view *v);
 extern const char *const runs_column_name[COL_COUNT]; /* as filters and sorting call them */
-/* What each of them shows of a run, and how wide; 0: method and task share what is left. */
-extern const struct runs_form {
+/* A column: how wide (0: method and task share what is left), and what it shows of a run, or of its result in
+ * a task. */
+struct runs_column {
     int width;
     bool right;
-    enum { HOLDS_TEXT, HOLDS_WHOLE, HOLDS_REAL, HOLDS_STATE, HOLDS_SEED } kind;
+    enum { HOLDS_TEXT, HOLDS_WHOLE, HOLDS_REAL, HOLDS_STATE, HOLDS_SEED, HOLDS_RESULT } kind;
     size_t offset;
-} runs_forms[COL_COUNT];
+    const char *task; /* NULL: of no task */
+};
+struct runs_column runs_column_at(const struct runs_view *v, int column);
 /* Sorts by a column, or a task's; where that was so, the other way round. */
 void runs_sort(struct runs_view *v, int column);
 /* A column a task: their names from the rows shown, those that fit; and the row's result in such a column,
- * NULL without. */
+ * NULL without, or of another. */
 void runs_name_tasks(struct runs_view *v);
 void runs_place_tasks(struct runs_view *v);
 const struct task_row *runs_task_at(const struct runs_view *v, const struct run_row *r, int column);
