@@ -49,21 +49,20 @@ static void draw_group(const struct compare_view *v, struct table t, int group, 
     const struct compare_group *g = &v->data.group[group];
     bool points = g->kind >= 0 && v->data.kind[g->kind].points;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
-    char text[32], high[32], band[80] = "";
     canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, group), plot_mark(group));
     int w = canvas_fit(t.c, t.x, t.y, t.next->w - (g->other_rows ? 2 : 0), ink, g->name);
     if (g->other_rows) canvas_text(t.c, t.x + w + 1, t.y, INK_WARN, "\u2260");
     table_cell(&t, ink, "%s", "");
-    show_points(g->mean, points, text);
-    table_cell(&t, ink, "%s", g->kind < 0 && *g->state && strcmp(g->state, "finished") ? g->state : text);
-    table_cell(&t, INK_TEXT, "%s%s", isnan(g->sd) ? "" : "\u00B1", show_points(g->sd, points, text));
+    bool over = g->kind >= 0 || !*g->state || !strcmp(g->state, "finished");
+    table_cell(&t, ink, "%s", over ? show_points(g->mean, points).text : g->state);
+    table_cell(&t, INK_TEXT, "%s%s", isnan(g->sd) ? "" : "\u00B1", show_points(g->sd, points).text);
     table_cell(&t, INK_TEXT, "%d", g->n);
     table_cell(&t, INK_DIM, "%s", g->seeds);
     if (isfinite(g->low))
-        snprintf(band, sizeof band, "[%s, %s]", show_points(g->low, points, text),
-                 show_points(g->high, points, high));
-    table_cell(&t, INK_TEXT, "%s", band);
-    table_cell(&t, INK_TEXT, "%s", show_count(g->trained, text));
+        table_cell(&t, INK_TEXT, "[%s, %s]", show_points(g->low, points).text,
+                   show_points(g->high, points).text);
+    else table_cell(&t, INK_TEXT, "%s", "");
+    table_cell(&t, INK_TEXT, "%s", show_count(g->trained).text);
     if (isfinite(g->rank)) table_cell(&t, INK_TEXT, "%g", g->rank);
     else table_cell(&t, INK_TEXT, "\u2013");
 }
@@ -73,11 +72,10 @@ static void draw_heads(const struct compare_view *v, struct table t) {
     const struct compare_kind *k = g && g->kind >= 0 ? &v->data.kind[g->kind]
                                    : v->data.kinds   ? &v->data.kind[0]
                                                      : NULL;
-    char mean[64];
-    snprintf(mean, sizeof mean, "%.24s%s", k ? k->metric : "", k && k->points ? " \u00D7100" : "");
+    struct phrase mean = phrase("%.24s%s", k ? k->metric : "", k && k->points ? " \u00D7100" : "");
     table_heads(t, COLUMNS);
-    canvas_text(t.c, t.x + t.next->w + 1 + VALUE_WIDTH - canvas_width(t.c, mean), t.y, INK_DIM,
-                mean); /* also over the names */
+    canvas_text(t.c, t.x + t.next->w + 1 + VALUE_WIDTH - canvas_width(t.c, mean.text), t.y, INK_DIM,
+                mean.text); /* also over the names */
 }
 
 static void draw_groups(const struct compare_view *v, struct canvas *c, struct rect r) {
@@ -111,10 +109,8 @@ static void draw_groups(const struct compare_view *v, struct canvas *c, struct r
 
 static void draw_differences(const struct compare_view *v, struct canvas *c, struct rect r) {
     int *shown, n = compare_shown(v, &shown);
-    char title[64];
-    snprintf(title, sizeof title, "%d differ%s in config and axes", v->data.differences,
-             v->data.differences == 1 ? "s" : "");
-    canvas_title(c, r, title, NULL);
+    int all = v->data.differences;
+    canvas_title(c, r, phrase("%d differ%s in config and axes", all, all == 1 ? "s" : "").text, NULL);
     int key = r.w / 4 < 12 ? 12 : r.w / 4 > 24 ? 24 : r.w / 4, room = r.w - key - 3;
     int fit = room / 12 < 1   ? 1
               : room / 12 < n ? room / 12
@@ -122,7 +118,7 @@ static void draw_differences(const struct compare_view *v, struct canvas *c, str
         left = v->cursor >= fit ? v->cursor - fit + 1 : 0;
     int w = fit ? room / fit : room;
     if (w > 32) w = 32;
-    for (int i = 0; i < r.h - 1 && v->key_top + i < v->data.differences; i++) {
+    for (int i = 0; i < r.h - 1 && v->key_top + i < all; i++) {
         const struct compare_difference *d = &v->data.difference[v->key_top + i];
         int y = r.y + 1 + i;
         bool here = ui_part_row(c, r, y, !v->part, v->key_top + i - v->key, 0);

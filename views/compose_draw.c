@@ -64,7 +64,7 @@ static void composition_text(const struct module *m, char out[96]) {
 static void module_row(const struct compose_view *v, struct canvas *c, struct rect r, int y, int i) {
     const struct module *m = &v->config.method.module[i];
     bool here = v->part == i;
-    char cell[TABLE_COLUMNS][96], value[64], number[16];
+    char cell[TABLE_COLUMNS][96], value[64];
     axis_value(m, AXIS_FUNCTION, value);
     snprintf(cell[0], 96, "%s", value);
     axis_value(m, AXIS_POSITION, value);
@@ -77,8 +77,7 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     axis_value(m, AXIS_LAYERS, value);
     snprintf(cell[5], 96, "%s", value);
     if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
-    snprintf(number, sizeof number, "%d", i + 1);
-    canvas_text(c, r.x + 3, y, module_ink(i), number);
+    canvas_printf(c, r.x + 3, y, module_ink(i), "%d", i + 1);
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
@@ -121,7 +120,7 @@ static void draw_method(const struct compose_view *v, struct canvas *c, struct r
     if (!f->preset && f->text && strchr(f->text, '+') && !strpbrk(f->text, "=("))
         snprintf(right, sizeof right, "%.220s", f->text);
     else if (!f->preset && f->nearest) snprintf(right, sizeof right, "like %.220s", f->nearest);
-    canvas_rule(c, r.x, r.y, r.w, "Method", right);
+    canvas_title(c, r, "Method", right);
     if (r.h < 2) return;
     int x = r.x + 6, rows = r.h - 2;
     canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "#");
@@ -215,9 +214,7 @@ static void compose_draw_describe(const struct compose_view *v, struct canvas *c
 static void draw_note(const struct compose_view *v, struct canvas *c, struct rect r) {
     static const char *const levels[] = { "note", "warning", "error" };
     const struct finding *k = &v->facts.finding[v->note];
-    char title[64];
-    snprintf(title, sizeof title, "%s %d of %d", levels[k->level], v->note + 1, v->facts.findings);
-    canvas_rule(c, r.x, r.y, r.w, title, k->rule);
+    canvas_title(c, r, phrase("%s %d of %d", levels[k->level], v->note + 1, v->facts.findings).text, k->rule);
     canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 5, r.h - 1 },
                 k->level == LEVEL_INFO ? INK_TEXT : k->level == LEVEL_WARNING ? INK_WARN : INK_BAD, k->text);
 }
@@ -233,7 +230,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     }
     char right[120] = "";
     if (compose_on_off(v) >= 0) {
-        canvas_rule(c, r.x, r.y, r.w, "off", NULL);
+        canvas_title(c, r, "off", NULL);
         canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     "This module is switched off: it is neither counted nor trained. O switches it on again "
                     "behind the others, - forgets it.");
@@ -258,17 +255,17 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
             if (n + strlen(name) + 6 > 50) break;
             snprintf(right + n, sizeof right - n, "%s%s", n ? " \u00B7 " : "l: ", name);
         }
-    char title[80];
-    if (net) snprintf(title, sizeof title, "%s: %s", net->noun, compose_network_key(v)->name);
-    canvas_rule(c, r.x, r.y, r.w, net ? title : run ? option_name(v, v->option) : axis_name(v->axis), right);
+    canvas_title(c, r,
+                 net   ? phrase("%s: %s", net->noun, compose_network_key(v)->name).text
+                 : run ? option_name(v, v->option)
+                       : axis_name(v->axis),
+                 right);
     struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
     if (run) {
         draw_number(v, c, in);
-        char says[240];
-        option_says(v, v->option, says);
         const char *not = *v->refused ? v->refused : v->stuck[v->option];
-        if (not) snprintf(says, sizeof says, "%.239s", not);
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 }, not ? INK_WARN : INK_DIM, says);
+        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 }, not ? INK_WARN : INK_DIM,
+                    not ? not : option_says(v, v->option).text);
         return;
     }
     if (compose_on_number(v)) {
@@ -406,7 +403,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
         snprintf(right, sizeof right, "%s \u00B7 d %d \u00B7 %d heads of %d \u00B7 ffn %d", layers,
                  v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
     }
-    canvas_rule(c, r.x, r.y, r.w, "Block", right);
+    canvas_title(c, r, "Block", right);
     struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
     struct formula f[METHOD_MODULES];
     int formulas = gather_formulas(&v->config.method, v->arch, f), networks = compose_networks(v);
@@ -425,7 +422,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
 
 static void compose_draw_counts(const struct compose_view *v, struct canvas *c, struct rect r, int y) {
     const struct compose_facts *f = &v->facts;
-    char text[300], trained[32], kept[32], head[32], model[32];
+    char trained[32], kept[32], head[32];
     if (!f->counted) {
         canvas_text(c, r.x + 3, y, f->errors ? INK_WARN : INK_DIM,
                     f->errors ? "not counted: the point is not valid"
@@ -436,7 +433,6 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     text_thousands((int64_t)f->trained, trained);
     text_thousands((int64_t)f->kept, kept);
     text_thousands((int64_t)f->head, head);
-    show_count((int64_t)f->model, model);
     int x = r.x + 3;
     x += canvas_text(c, x, y, INK_DIM, "trained ");
     x += canvas_text(c, x, y, INK_ACCENT, trained);
@@ -444,24 +440,14 @@ static void compose_draw_counts(const struct compose_view *v, struct canvas *c, 
     x += canvas_printf(c, x, y, INK_DIM, f->head ? "   head " : "   no head");
     if (f->head) x += canvas_text(c, x, y, INK_TEXT, head);
     double share = f->model ? 100.0 * (double)f->trained / (double)f->model : 0;
-    snprintf(text, sizeof text, "   %.*f %% of %s%s",
-             share < 0.1  ? 3
-             : share < 10 ? 2
-                          : 1,
-             share, model,
-             f->head && (r.w >= 100 || !isfinite(f->cost.bytes)) ? " without the head"
-                                                                 : ""); /* where what it takes has room */
-    x += canvas_text(c, x, y, INK_TEXT, text);
-    int n = 0;
-    *text = 0;
-    if (isfinite(f->cost.seconds)) {
-        char all[32];
-        show_short_seconds(f->cost.seconds, all);
-        n = snprintf(text, sizeof text, "   \u2248 %s", all);
-        if (r.w >= 100) n = text_more(text, sizeof text, n, ", a step %.2g s", f->cost.step_seconds);
-    }
-    if (isfinite(f->cost.bytes)) text_more(text, sizeof text, n, "   %.0f MB", f->cost.bytes / 1e6);
-    if (x + canvas_width(c, text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, text);
+    bool headless = f->head && (r.w >= 100 || !isfinite(f->cost.bytes)); /* where what it takes has room */
+    x += canvas_printf(c, x, y, INK_TEXT, "   %.*f %% of %s%s", share < 0.1 ? 3 : share < 10 ? 2 : 1, share,
+                       show_count((int64_t)f->model).text, headless ? " without the head" : "");
+    struct phrase cost = { "" };
+    if (isfinite(f->cost.seconds)) cost = phrase("   \u2248 %s", show_short_seconds(f->cost.seconds).text);
+    if (*cost.text && r.w >= 100) phrase_add(&cost, ", a step %.2g s", f->cost.step_seconds);
+    if (isfinite(f->cost.bytes)) phrase_add(&cost, "   %.0f MB", f->cost.bytes / 1e6);
+    if (x + canvas_width(c, cost.text) < r.x + r.w) canvas_text(c, x, y, INK_DIM, cost.text);
 }
 
 /* Returns the row behind. */
@@ -509,18 +495,15 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
 
 static void draw_facts(const struct compose_view *v, struct canvas *c, struct rect r) {
     const struct compose_facts *f = &v->facts;
-    char state[120];
+    struct phrase state = phrase("valid \u2713");
     int notes = f->findings - f->errors;
     if (f->errors)
-        snprintf(state, sizeof state, "\u2717 not valid, %d reason%s: n", f->errors,
-                 f->errors == 1 ? "" : "s");
-    else if (!v->arch) *state = 0;
-    else if (compose_mismatch(v))
-        snprintf(state, sizeof state, "\u2717 the task needs a T5, BART or mBART: T");
-    else if (compose_refusal(v)) snprintf(state, sizeof state, "\u2717 cannot be trained so");
-    else if (notes) snprintf(state, sizeof state, "valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
-    else snprintf(state, sizeof state, "valid \u2713");
-    canvas_rule(c, r.x, r.y, r.w, "Run", state);
+        state = phrase("\u2717 not valid, %d reason%s: n", f->errors, f->errors == 1 ? "" : "s");
+    else if (!v->arch) state = phrase("%s", "");
+    else if (compose_mismatch(v)) state = phrase("\u2717 the task needs a T5, BART or mBART: T");
+    else if (compose_refusal(v)) state = phrase("\u2717 cannot be trained so");
+    else if (notes) state = phrase("valid \u2713  %d note%s: n", notes, notes == 1 ? "" : "s");
+    canvas_title(c, r, "Run", state.text);
     int y = r.y + 1;
     compose_draw_counts(v, c, r, y++);
     char *command = compose_command(v);
@@ -531,7 +514,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
 }
 
 static void draw_presets(const struct compose_view *v, struct canvas *c, struct rect r) {
-    canvas_rule(c, r.x, r.y, r.w, "Presets", "P");
+    canvas_title(c, r, "Presets", "P");
     int y = r.y + 1, last = r.y + r.h;
     for (int i = 0; i < v->owns && y < last; i++, y++) { /* the user's own first */
         int used = canvas_fit(c, r.x + 2, y, r.w - 2, v->own[i].why ? INK_DIM : INK_KEY, v->own[i].name);

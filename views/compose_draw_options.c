@@ -80,7 +80,7 @@ static int put_all(struct option_pen *p) {
 void compose_draw_options(const struct compose_view *v, struct canvas *c, struct rect r) {
     struct option_pen measure = { .v = v, .r = r }, pen = { .v = v, .c = c, .r = r };
     int at = put_all(&measure), rows = measure.y;
-    canvas_rule(c, r.x, r.y, r.w, "Options", "O folds a group");
+    canvas_title(c, r, "Options", "O folds a group");
     pen.r.y++;
     pen.r.h--;
     ui_in_sight(&pen.top, at, pen.r.h);
@@ -105,14 +105,12 @@ void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struc
         [SCHEDULE_LINEAR] = RATE_LINEAR, [SCHEDULE_COSINE] = RATE_COSINE, [SCHEDULE_CONSTANT] = RATE_CONSTANT
     };
     double step[POINTS + 1], rate[POINTS + 1];
-    char right[100] = "", lr[32];
+    struct phrase right = { "" };
     int64_t steps = compose_steps(v, &v->config), warmup = config_warmup_steps(&v->config, steps);
-    if (steps) {
-        show_short(v->config.lr, lr);
-        snprintf(right, sizeof right, "%lld steps, %lld of warm-up, at most %s", (long long)steps,
-                 (long long)warmup, lr);
-    }
-    canvas_rule(c, r.x, r.y, r.w, "rate", right);
+    if (steps)
+        right = phrase("%lld steps, %lld of warm-up, at most %s", (long long)steps, (long long)warmup,
+                      show_short(v->config.lr).text);
+    canvas_title(c, r, "rate", right.text);
     if (!steps) {
         canvas_text(c, r.x + 3, r.y + 1, INK_DIM,
                     config_is_staged(&v->config) ? "each stage has its own" : "the rows are not read yet");

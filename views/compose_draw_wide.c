@@ -31,7 +31,7 @@ static void axis_line(const struct compose_view *of, struct canvas *c, struct re
 /* The published methods that are nearest, and what differs. */
 static void draw_near(const struct compose_view *v, struct canvas *c, struct rect r) {
     const struct preset *but = v->facts.preset;
-    canvas_rule(c, r.x, r.y, r.w, "near", NULL);
+    canvas_title(c, r, "near", NULL);
     for (int i = 0; i < 2 && i + 1 < r.h; i++) {
         char *near = method_nearest_but(&v->config.method, but);
         if (near) canvas_fit(c, r.x + 3, r.y + 1 + i, r.w - 4, INK_TEXT, near);

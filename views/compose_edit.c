@@ -313,13 +313,10 @@ static bool move_request(struct compose_view *v, enum request r) {
 static void offer_rate(struct ui *ui, double usual_before) {
     const struct run_config *c = &ui->compose.config;
     const char *why;
-    char kept[64], usual[64];
     double lr = config_default_lr(&c->method, &why);
     if (lr == usual_before || lr == c->lr) return;
-    show_short(c->lr, kept);
-    show_short(lr, usual);
-    ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr", kept, usual,
-           why);
+    ui_say(ui, SAY_INFO, "lr %s is kept; the usual one here is %s (%s): type default at lr",
+           show_short(c->lr).text, show_short(lr).text, why);
 }
 
 void compose_tell_rows(struct ui *ui, struct effect *out) {

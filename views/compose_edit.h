@@ -9,6 +9,7 @@
 
 #include "core/method/network.h"
 #include "views/compose.h"
+#include "views/phrase.h"
 
 struct ui;
 enum { FIELD_ROOM = 512 }; /* bytes of a field's value as it is typed */
@@ -21,7 +22,7 @@ const struct key *axis_key(const struct module *m, enum axis a);
  * glance. */
 const char *option_name(const struct compose_view *v, int i);
 void option_value(const struct compose_view *v, int i, char out[64]);
-void option_says(const struct compose_view *v, int i, char out[240]);
+struct phrase option_says(const struct compose_view *v, int i);
 bool compose_option_shown(const struct compose_view *v, int i);
 /* Options by group: which one, its title, whether it is hidden with its group. */
 enum option_group compose_option_group(const struct compose_view *v, int i);

@@ -241,24 +241,21 @@ void option_value(const struct compose_view *v, int i, char out[64]) {
         return;
     }
     if (s && s->none && (!*text || (is_number && number == 0))) snprintf(out, 64, "%s", s->none);
-    else if (is_number && o->kind == OPTION_DOUBLE && s && s->stride == STRIDE_125) show_short(number, out);
+    else if (is_number && o->kind == OPTION_DOUBLE && s && s->stride == STRIDE_125)
+        snprintf(out, 64, "%.63s", show_short(number).text);
     else snprintf(out, 64, "%s", text);
     free(text);
 }
 
-void option_says(const struct compose_view *v, int i, char out[240]) {
+struct phrase option_says(const struct compose_view *v, int i) {
     const struct option *o = row(v, i);
     const struct shown *s = shown_of(o);
-    if (!strcmp(o->name, "lr")) {
-        const char *why;
-        char usual[64];
-        double lr = config_default_lr(&v->config.method, &why);
-        show_short(lr, usual);
-        if (lr == v->config.lr) snprintf(out, 240, "The step size; the usual one here (%s).", why);
-        else snprintf(out, 240, "As it is set. The usual one here: %s (%s); type default.", usual, why);
-        return;
-    }
-    snprintf(out, 240, "%s", s && s->says ? s->says : o->help);
+    if (strcmp(o->name, "lr")) return phrase("%s", s && s->says ? s->says : o->help);
+    const char *why;
+    double lr = config_default_lr(&v->config.method, &why);
+    return lr == v->config.lr ? phrase("The step size; the usual one here (%s).", why)
+                              : phrase("As it is set. The usual one here: %s (%s); type default.",
+                                      show_short(lr).text, why);
 }
 
 /* ---- j and k ---- */

@@ -46,21 +46,18 @@ static void warnings(struct sheet *p, const struct detail_view *v) {
 }
 
 static void evaluations(struct sheet *p, const struct detail_view *v) {
-    char text[120], loss[32], value[32];
-    snprintf(text, sizeof text, "%.30s", v->run.metric ? v->run.metric : "dev");
     sheet_rule(p, "evaluations", v->series.eval_rows);
     if (p->c) {
         canvas_text(p->c, p->r.x + 1, sheet_y(p), INK_DIM, "    step      loss");
-        canvas_right(p->c, p->r.x + 20, sheet_y(p), 12, INK_DIM, text);
+        canvas_right(p->c, p->r.x + 20, sheet_y(p), 12, INK_DIM, v->run.metric ? v->run.metric : "dev");
     }
     p->rows++;
     for (int i = 0; i < v->evals; i++, p->rows++) {
         const struct detail_eval *e = &v->eval[i];
         if (!p->c) continue;
-        show_value(e->loss, loss);
-        show_value(e->value, value);
-        snprintf(text, sizeof text, "%8lld  %8s  %12s", (long long)e->step, loss, value);
-        int used = canvas_text(p->c, p->r.x + 1, sheet_y(p), e->best ? INK_TITLE : INK_TEXT, text);
+        int used = canvas_printf(p->c, p->r.x + 1, sheet_y(p), e->best ? INK_TITLE : INK_TEXT,
+                                 "%8lld  %8s  %12s", (long long)e->step, show_value(e->loss).text,
+                                 show_value(e->value).text);
         if (e->best) canvas_text(p->c, p->r.x + 3 + used, sheet_y(p), INK_METRIC, "best");
     }
 }
@@ -68,7 +65,6 @@ static void evaluations(struct sheet *p, const struct detail_view *v) {
 /* What each of several tasks came to. */
 static void tasks(struct sheet *p, const struct detail_view *v) {
     const struct run_row *r = &v->run;
-    char value[32], majority[32], rows[32], text[200];
     int name = 4;
     sheet_rule(p, "tasks", "at the kept checkpoint");
     for (int i = 0; i < r->task_results; i++) {
@@ -85,14 +81,11 @@ static void tasks(struct sheet *p, const struct detail_view *v) {
     for (int i = 0; i < r->task_results; i++, p->rows++) {
         const struct task_row *t = &r->task_result[i];
         if (!p->c) continue;
-        show_value(t->value, value);
-        show_value(t->majority, majority);
-        if (t->rows) show_count(t->rows, rows);
-        snprintf(text, sizeof text, "%-15.15s %8s  %8lld  %8s  %8s", t->metric,
-                 t->undefined ? "undef." : value, (long long)t->step, isnan(t->majority) ? "-" : majority,
-                 t->rows ? rows : "-");
         canvas_fit(p->c, p->r.x + 1, sheet_y(p), name, INK_TEXT, t->name);
-        canvas_text(p->c, p->r.x + name + 2, sheet_y(p), INK_TEXT, text);
+        canvas_printf(p->c, p->r.x + name + 2, sheet_y(p), INK_TEXT, "%-15.15s %8s  %8lld  %8s  %8s",
+                      t->metric, t->undefined ? "undef." : show_value(t->value).text, (long long)t->step,
+                      isnan(t->majority) ? "-" : show_value(t->majority).text,
+                      t->rows ? show_count(t->rows).text : "-");
     }
 }
 
@@ -101,16 +94,12 @@ static void tests(struct sheet *p, const struct detail_view *v) {
     sheet_rule(p, "test", "scored once, at the end; decides nothing");
     for (int i = 0; i < v->tests; i++) {
         const struct detail_test *t = &v->test[i];
-        char number[32];
         struct buf b = BUF_INIT;
-        show_value(t->value, number);
         buf_printf(&b, "%s%s%s %s", t->task ? t->task : "", t->task ? " " : "", t->metric,
-                   t->undefined ? "undefined" : number);
+                   t->undefined ? "undefined" : show_value(t->value).text);
         if (t->undefined) buf_printf(&b, " (%s)", t->undefined);
-        show_value(t->majority, number);
-        if (isfinite(t->majority)) buf_printf(&b, " (majority %s)", number);
-        show_value(t->loss, number);
-        if (isfinite(t->loss)) buf_printf(&b, ", loss %s", number);
+        if (isfinite(t->majority)) buf_printf(&b, " (majority %s)", show_value(t->majority).text);
+        if (isfinite(t->loss)) buf_printf(&b, ", loss %s", show_value(t->loss).text);
         if (t->rows) buf_printf(&b, " \u00B7 %s", t->rows);
         sheet_text(p, 1, INK_TEXT, buf_text(&b));
         buf_release(&b);
@@ -119,22 +108,18 @@ static void tests(struct sheet *p, const struct detail_view *v) {
 
 static void detail_head(struct sheet *p, const struct detail_view *v) {
     const struct run_row *r = &v->run;
-    char title[300], state[120], time[32];
-    snprintf(title, sizeof title, "#%lld  %.200s", (long long)r->id, r->method);
-    show_seconds(r->seconds, time);
-    snprintf(state, sizeof state, "%s %s  %s", state_sign(r->state), run_state_name(r->state), time);
-    sheet_rule(p, title, state);
-    char best[32], majority[32], line[400], count[32];
-    show_value(r->best, best);
-    show_value(r->majority, majority);
-    show_count(r->trained, count);
+    sheet_rule(
+        p, phrase("#%lld  %.200s", (long long)r->id, r->method).text,
+        phrase("%s %s  %s", state_sign(r->state), run_state_name(r->state), show_seconds(r->seconds).text)
+            .text);
+    char line[400];
     int n = snprintf(line, sizeof line, "%.60s on %.60s, seed %llu: %s numbers trained", r->task,
-                     r->model ? r->model : "?", (unsigned long long)r->seed, count);
+                     r->model ? r->model : "?", (unsigned long long)r->seed, show_count(r->trained).text);
     if (r->metric && isfinite(r->best))
-        n = text_more(line, sizeof line, n, ", %s %s at step %lld", r->metric, best,
+        n = text_more(line, sizeof line, n, ", %s %s at step %lld", r->metric, show_value(r->best).text,
                       (long long)r->best_step);
     if (r->metric && isfinite(r->majority))
-        text_more(line, sizeof line, n, " (majority %s)", majority);
+        text_more(line, sizeof line, n, " (majority %s)", show_value(r->majority).text);
     sheet_text(p, 1, INK_TEXT, line);
 }
 
@@ -161,11 +146,10 @@ static void few_shots(struct sheet *p, const struct detail_view *v) {
 }
 
 static void episode(struct sheet *p, const struct detail_view *v) {
-    char when[48];
     int rows = episode_rows(&v->episode, p->r.h);
     if (!rows) return;
-    snprintf(when, sizeof when, "the first held-out episode, step %lld", (long long)v->episode.step);
-    sheet_rule(p, "inner loop", when);
+    sheet_rule(p, "inner loop",
+               phrase("the first held-out episode, step %lld", (long long)v->episode.step).text);
     if (p->c) episode_draw(p->c, (struct rect){ p->r.x, sheet_y(p), p->r.w, rows }, &v->episode, p->r.h);
     p->rows += rows;
 }
@@ -231,47 +215,41 @@ static bool detail_request(struct ui *ui, enum request r, struct effect *out) {
     }
 }
 
+/* The next rows of a pane, as many as the text takes. */
+static void next(struct sheet *s, enum ink ink, const char *text) {
+    struct rect rest = { s->r.x, sheet_y(s), s->r.w, s->r.h - s->rows };
+    s->rows += canvas_wrap(s->c, rest, ink, text);
+}
+
 int runs_summary(struct canvas *c, struct rect r, const struct run_row *row) {
-    char value[32], text[300], flag[RUN_FLAG];
-    int y = r.y, last = r.y + r.h;
-    snprintf(text, sizeof text, "#%lld", (long long)row->id);
-    canvas_rule(c, r.x, y++, r.w, text, run_state_name(row->state));
-    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TITLE, row->method);
-    snprintf(text, sizeof text, "%.100s on %.100s", row->task, row->model ? row->model : "?");
-    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, text) + 1;
-    show_value(row->best, value);
-    canvas_printf(c, r.x, y++, INK_TEXT, "%s %s @ %lld", row->metric ? row->metric : "best", value,
-                  (long long)row->best_step);
-    if (row->metric && row->rows) {
-        show_count(row->rows, value);
-        canvas_printf(c, r.x, y++, INK_DIM, "on %s dev rows", value);
-    }
-    if (!isnan(row->lr)) canvas_printf(c, r.x, y++, INK_DIM, "learning rate %g", row->lr);
-    show_value(row->majority, value);
-    canvas_printf(c, r.x, y++, INK_DIM, "majority %s", value);
-    show_value(row->final_loss, value);
-    canvas_printf(c, r.x, y++, INK_DIM, "last loss %s", value);
-    show_count(row->trained, value);
-    canvas_printf(c, r.x, y++, INK_TEXT, "%s numbers trained", value);
-    canvas_printf(c, r.x, y++, INK_DIM, "step %lld of %lld", (long long)row->step, (long long)row->steps);
-    if (row->started) canvas_printf(c, r.x, y++, INK_DIM, "started %s", row->started);
-    if (row->disk >= 0) {
-        show_count(row->disk, value);
-        canvas_printf(c, r.x, y++, INK_DIM, "%s bytes on disk", value);
-    }
-    if (row->name) canvas_printf(c, r.x, y++, INK_TEXT, "called %s", row->name);
-    if (row->tags) {
-        snprintf(text, sizeof text, "tags: %.280s", row->tags);
-        y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, text);
-    }
-    if (row->note) y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, row->note);
+    struct sheet s = { .c = c, .r = r };
+    char flag[RUN_FLAG];
+    sheet_rule(&s, phrase("#%lld", (long long)row->id).text, run_state_name(row->state));
+    next(&s, INK_TITLE, row->method);
+    next(&s, INK_TEXT, phrase("%.100s on %.100s", row->task, row->model ? row->model : "?").text);
+    s.rows++;
+    next(&s, INK_TEXT, phrase("%s %s @ %lld", row->metric ? row->metric : "best", show_value(row->best).text,
+                             (long long)row->best_step)
+                           .text);
+    if (row->metric && row->rows)
+        next(&s, INK_DIM, phrase("on %s dev rows", show_count(row->rows).text).text);
+    if (!isnan(row->lr)) next(&s, INK_DIM, phrase("learning rate %g", row->lr).text);
+    next(&s, INK_DIM, phrase("majority %s", show_value(row->majority).text).text);
+    next(&s, INK_DIM, phrase("last loss %s", show_value(row->final_loss).text).text);
+    next(&s, INK_TEXT, phrase("%s numbers trained", show_count(row->trained).text).text);
+    next(&s, INK_DIM, phrase("step %lld of %lld", (long long)row->step, (long long)row->steps).text);
+    if (row->started) next(&s, INK_DIM, phrase("started %s", row->started).text);
+    if (row->disk >= 0) next(&s, INK_DIM, phrase("%s bytes on disk", show_count(row->disk).text).text);
+    if (row->name) next(&s, INK_TEXT, phrase("called %s", row->name).text);
+    if (row->tags) next(&s, INK_TEXT, phrase("tags: %.280s", row->tags).text);
+    if (row->note) next(&s, INK_TEXT, row->note);
     run_flag(row, flag);
-    if (*flag) {
-        char said[RUN_FLAG + 8];
-        snprintf(said, sizeof said, "\u2691 %s", flag);
-        y += 1 + canvas_wrap(c, (struct rect){ r.x, y + 1, r.w, last - y - 1 }, INK_WARN, said);
-    }
-    return y - r.y;
+    if (!*flag) return s.rows;
+    char said[RUN_FLAG + 8];
+    snprintf(said, sizeof said, "\u2691 %s", flag);
+    s.rows++;
+    next(&s, INK_WARN, said);
+    return s.rows;
 }
 
 static void detail_back(struct ui *ui) { ui_show(ui, ui->before); }

@@ -141,18 +141,18 @@ static void learn_draw_run(struct learn_pen *p, int step) {
     if (r->state == LESSON_FAILED) pen_text(p, 0, INK_BAD, r->why ? r->why : "it failed");
     if (r->state == LESSON_BUSY && !r->runs) pen_line(p, 0, INK_ACCENT, "reading model and rows \u2026");
     for (int i = 0; i < r->runs && r->state != LESSON_OPEN; i++) {
-        char line[160], loss[32];
+        char line[160];
         const struct job_row *job = NULL;
         for (int k = 0; k < p->ui->train.jobs; k++)
             if (p->ui->train.job[k].id == r->run[i]) job = &p->ui->train.job[k];
-        if (job) show_value(job->loss, loss);
         if (job && r->state == LESSON_BUSY) {
             int n = snprintf(line, sizeof line, "%s #%lld  step %lld of %lld", state_sign(job->state),
                              (long long)r->run[i], (long long)job->step, (long long)job->steps);
             if (job->to_score)
                 text_more(line, sizeof line, (size_t)n, "  evaluating %lld/%lld", (long long)job->scored,
                           (long long)job->to_score);
-            else if (job->step) text_more(line, sizeof line, (size_t)n, "  loss %s", loss);
+            else if (job->step)
+                text_more(line, sizeof line, (size_t)n, "  loss %s", show_value(job->loss).text);
         } else
             snprintf(line, sizeof line, "%s #%lld", r->state == LESSON_DONE ? "\u2713" : "\u2026",
                      (long long)r->run[i]);
@@ -260,7 +260,7 @@ int learn_about_rows(const struct ui *ui) {
 static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r) {
     const struct learn_view *v = &ui->learn;
     bool wide = r.w >= 72;
-    canvas_rule(c, r.x, r.y, r.w, "Lessons", wide ? "reading  computing here         " : NULL);
+    canvas_title(c, r, "Lessons", wide ? "reading  computing here         " : NULL);
     if (!v->rows) {
         canvas_wrap(c, (struct rect){ r.x + 2, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     *v->failed  ? v->failed
@@ -371,7 +371,7 @@ void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r) {
         r.w -= 2;
     }
     canvas_push_clip(c, r);
-    canvas_rule(c, r.x, r.y, r.w, v->lesson->title, place);
+    canvas_title(c, r, v->lesson->title, place);
     struct rect body = { r.x, r.y + 1, r.w, r.h - 1 };
     struct learn_pen p = pen_of(ui, c, body, 0);
     draw_step(&p, v->progress->at, false);

@@ -38,74 +38,60 @@ static void runs_draw_place(const struct runs_view *v, struct column_places *k) 
 }
 
 void run_flag(const struct run_row *r, char out[RUN_FLAG]) {
-    char majority[32];
+    struct phrase majority = show_value(r->majority);
     *out = 0;
-    show_value(r->majority, majority);
     if (r->reason && (r->state == RUN_FAILED || r->state == RUN_INTERRUPTED))
         snprintf(out, RUN_FLAG, "%s: %s", run_state_name(r->state), r->reason);
     else if (r->none_valid)
         snprintf(out, RUN_FLAG, "last evaluation: no answer is valid");
     else if (r->constant && isfinite(r->majority))
-        snprintf(out, RUN_FLAG, "last evaluation: one class for every row (majority %s)", majority);
+        snprintf(out, RUN_FLAG, "last evaluation: one class for every row (majority %s)", majority.text);
     else if (r->constant)
         snprintf(out, RUN_FLAG, "last evaluation: one class for every row");
     else if (r->state > RUN_PAUSED && isfinite(r->best) && isfinite(r->majority) && !r->smaller_better &&
              r->best <= r->majority && r->metric && !strcmp(r->metric, "accuracy"))
-        snprintf(out, RUN_FLAG, "no better than always saying the commonest class (%s)", majority);
+        snprintf(out, RUN_FLAG, "no better than always saying the commonest class (%s)", majority.text);
     else if (r->state == RUN_INTERRUPTED)
         snprintf(out, RUN_FLAG, "interrupted at step %lld%s", (long long)r->step,
                  r->resumable ? ": R resumes it" : "");
 }
 
-static void state_text(const struct run_row *r, char out[64]) {
-    if (r->state == RUN_RUNNING && r->steps > 0 && r->step >= r->steps)
-        snprintf(out, 64, "evaluating");
-    else if (r->state == RUN_RUNNING && r->steps > 0)
-        snprintf(out, 64, "running %d%%", (int)(100 * r->step / r->steps));
-    else snprintf(out, 64, "%s", run_state_name(r->state));
+static struct phrase state_text(const struct run_row *r) {
+    if (r->state != RUN_RUNNING || r->steps <= 0) return phrase("%s", run_state_name(r->state));
+    return r->step >= r->steps ? phrase("evaluating")
+                               : phrase("running %d%%", (int)(100 * r->step / r->steps));
 }
 
 /* "840", "11.2 kB", "3.4 MB"; "–" when not known. */
-static void show_bytes(int64_t bytes, char out[64]) {
+static struct phrase show_bytes(int64_t bytes) {
     static const char *const units[] = { "", " kB", " MB", " GB", " TB" };
     double v = (double)bytes;
     int unit = 0;
     for (; v >= 999.5 && unit < 4; unit++) v /= 1000;
-    if (bytes < 0) snprintf(out, 64, "\u2013");
-    else snprintf(out, 64, unit && v < 99.95 ? "%.1f%s" : "%.0f%s", v, units[unit]);
+    return bytes < 0 ? phrase("\u2013") : phrase(unit && v < 99.95 ? "%.1f%s" : "%.0f%s", v, units[unit]);
 }
 
-static void cell_text(const struct run_row *r, int column, const struct task_row *t, char out[256]) {
-    *out = 0;
-    if (column >= COL_COUNT) {
-        if (t && t->undefined) strcpy(out, "undef.");
-        else if (t) show_value(t->value, out);
-        return;
-    }
+static struct phrase cell_text(const struct run_row *r, int column, const struct task_row *t) {
+    char text[256];
+    struct phrase none = { "" };
+    if (column >= COL_COUNT) return t ? t->undefined ? phrase("undef.") : show_value(t->value) : none;
     switch (column) {
-    case COL_STATE: state_text(r, out); return;
-    case COL_METHOD: snprintf(out, 256, "%s%.190s", r->pinned ? "* " : "", r->method); return;
-    case COL_BEST: show_value(r->best, out); return;
-    case COL_ROWS:
-        if (r->rows) show_count(r->rows, out);
-        return;
-    case COL_LR:
-        if (!isnan(r->lr)) snprintf(out, 256, "%g", r->lr);
-        return;
-    case COL_TRAINED:
-        if (r->trained > 0) show_count(r->trained, out);
-        return;
-    case COL_TIME: show_seconds(r->seconds, out); return;
-    case COL_DISK: show_bytes(r->disk, out); return;
-    default:
-        if (!runs_cell_value(r, column, out)) *out = 0;
+    case COL_STATE: return state_text(r);
+    case COL_METHOD: return phrase("%s%.190s", r->pinned ? "* " : "", r->method);
+    case COL_BEST: return show_value(r->best);
+    case COL_ROWS: return r->rows ? show_count(r->rows) : none;
+    case COL_LR: return isnan(r->lr) ? none : phrase("%g", r->lr);
+    case COL_TRAINED: return r->trained > 0 ? show_count(r->trained) : none;
+    case COL_TIME: return show_seconds(r->seconds);
+    case COL_DISK: return show_bytes(r->disk);
+    default: return runs_cell_value(r, column, text) ? phrase("%s", text) : none;
     }
 }
 
 static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const struct column_places *k,
                      int y, const struct run_row *row, bool here) {
     const struct runs_view *v = &ui->runs;
-    char text[256], flag[RUN_FLAG];
+    char flag[RUN_FLAG];
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     if (runs_is_marked(v, row->id)) canvas_text(c, r.x + 2, y, INK_ACCENT, "\u25CF");
     run_flag(row, flag);
@@ -120,8 +106,8 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
                        : i == COL_STATE ? state_ink(row->state)
                        : poor           ? INK_WARN
                                         : ink;
-        cell_text(row, i, t, text);
-        (runs_column_at(v, i).right ? canvas_right : canvas_fit)(c, r.x + k->x[i], y, k->w[i], own, text);
+        (runs_column_at(v, i).right ? canvas_right : canvas_fit)(c, r.x + k->x[i], y, k->w[i], own,
+                                                                 cell_text(row, i, t).text);
     }
     if (row->pinned && k->w[COL_METHOD]) canvas_text(c, r.x + k->x[COL_METHOD], y, INK_ACCENT, "*");
     if (wrong) canvas_text(c, r.x + k->x[COL_BEST] + k->w[COL_BEST] - 7, y, INK_WARN, "\u2691");
@@ -139,7 +125,6 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
                             const struct column_places *k) {
     const struct runs_view *v = &ui->runs;
     for (int p = 0; p < v->places; p++) {
-        char text[64];
         int i = v->place[p], x = r.x + k->x[i];
         const char *mark = v->sort != i ? "" : v->reverse ? "\u2193" : "\u2191";
         struct runs_column column = runs_column_at(v, i);
@@ -152,9 +137,9 @@ static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r
             continue;
         }
         /* one metric for all runs shown: its own name says more than "best" */
-        snprintf(text, sizeof text, "%.8s%s", i == COL_BEST && v->metric ? v->metric : runs_column_name[i],
-                 mark);
-        (column.right ? canvas_right : canvas_fit)(c, x, r.y, k->w[i], ink, text);
+        const char *name = i == COL_BEST && v->metric ? v->metric : runs_column_name[i];
+        (column.right ? canvas_right : canvas_fit)(c, x, r.y, k->w[i], ink,
+                                                   phrase("%.8s%s", name, mark).text);
     }
     canvas_rule(c, r.x + 3, r.y + 1, r.w - 4, NULL, NULL);
 }

@@ -148,8 +148,8 @@ bool runs_groups_request(struct ui *ui, enum request r, struct effect *out) {
     }
 }
 
-static const char *group_value(const struct run_row *r, double x, char out[32]) {
-    return show_points(x, r->metric && metric_in_points(r->metric), out);
+static struct phrase group_value(const struct run_row *r, double x) {
+    return show_points(x, r->metric && metric_in_points(r->metric));
 }
 
 static void group_seeds(const struct runs_view *v, const struct runs_group *g, char *out, size_t room) {
@@ -193,7 +193,7 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
     for (int i = 0; i < r.h - 2 && v->group_top + i < v->groups; i++) {
         const struct runs_group *g = &v->group[v->group_top + i];
         const struct run_row *row = row_of(v, g);
-        char text[32], list[64];
+        char list[64];
         t = (struct table){ c, column, r.x + 3, r.y + 2 + i };
         enum ink ink = ui_row(c, r, t.y, v->group_top + i - v->group_cursor) ? INK_TITLE : INK_TEXT;
         table_cell(&t, ink, "%s", g->value);
@@ -203,9 +203,9 @@ void runs_draw_groups(const struct runs_view *v, struct canvas *c, struct rect r
         table_cell(&t, INK_TEXT, "%d", g->n);
         group_seeds(v, g, list, sizeof list);
         table_cell(&t, INK_DIM, "%s", list);
-        table_cell(&t, ink, "%s", group_value(row, g->mean, text));
-        table_cell(&t, INK_TEXT, "%s%s", isfinite(g->sd) ? "\u00B1" : "", group_value(row, g->sd, text));
-        table_cell(&t, INK_TEXT, "%s", group_value(row, g->best, text));
+        table_cell(&t, ink, "%s", group_value(row, g->mean).text);
+        table_cell(&t, INK_TEXT, "%s%s", isfinite(g->sd) ? "\u00B1" : "", group_value(row, g->sd).text);
+        table_cell(&t, INK_TEXT, "%s", group_value(row, g->best).text);
     }
 }
 
@@ -213,16 +213,15 @@ void runs_groups_readout(const struct runs_view *v, struct buf *out) {
     if (!v->groups) return;
     const struct runs_group *g = &v->group[v->group_cursor];
     const struct run_row *row = row_of(v, g);
-    char list[256], mean[32];
+    char list[256];
     group_seeds(v, g, list, sizeof list);
-    group_value(row, g->mean, mean);
     buf_printf(out, "%s %s", runs_column_name[v->group_by], g->value);
     if (!g->n) {
         buf_puts(out, ": no finished run with a value");
         return;
     }
-    buf_printf(out, ": mean %s of %d run%s, seed%s %s", mean, g->n, g->n == 1 ? "" : "s",
-               g->n == 1 ? "" : "s", list);
+    buf_printf(out, ": mean %s of %d run%s, seed%s %s", group_value(row, g->mean).text, g->n,
+               g->n == 1 ? "" : "s", g->n == 1 ? "" : "s", list);
     if (g->repeats)
         buf_printf(out, " (%d repeated run%s not counted%s)", g->repeats, g->repeats == 1 ? "" : "s",
                    g->differs ? ": weights differ, the newest counts" : "");

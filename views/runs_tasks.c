@@ -59,13 +59,8 @@ const char *runs_tasks_hint(const struct runs_view *v) {
 }
 
 void runs_task_words(const struct task_row *t, struct buf *out) {
-    char text[32];
-    show_value(t->value, text);
-    buf_printf(out, "%s %s %s @ %lld", t->name, t->metric, text, (long long)t->step);
+    buf_printf(out, "%s %s %s @ %lld", t->name, t->metric, show_value(t->value).text, (long long)t->step);
     if (t->undefined) buf_printf(out, " (undefined: %s)", t->undefined);
-    show_value(t->majority, text);
-    if (isfinite(t->majority)) buf_printf(out, ", majority %s", text);
-    if (!t->rows) return;
-    show_count(t->rows, text);
-    buf_printf(out, ", %s dev rows", text);
+    if (isfinite(t->majority)) buf_printf(out, ", majority %s", show_value(t->majority).text);
+    if (t->rows) buf_printf(out, ", %s dev rows", show_count(t->rows).text);
 }

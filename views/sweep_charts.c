@@ -46,9 +46,9 @@ static void draw_bar(struct canvas *c, int x, int y, int w, const struct bar_sca
     canvas_text(c, x + column(s, value, w), y, ink, mark);
 }
 
-static void scale_title(const struct sweep_page *p, const struct bar_scale *s, char out[80]) {
-    char lo[32], hi[32];
-    snprintf(out, 80, "%s \u2026 %s", sweep_value(p, s->lo, lo), sweep_value(p, s->hi, hi));
+static struct phrase scale_title(const struct sweep_page *p, const struct bar_scale *s) {
+    if (!s->set) return (struct phrase){ "" };
+    return phrase("%s \u2026 %s", sweep_value(p, s->lo).text, sweep_value(p, s->hi).text);
 }
 
 /* ---- effects ---- */
@@ -56,13 +56,11 @@ static void scale_title(const struct sweep_page *p, const struct bar_scale *s, c
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct bar_scale s = { 0, 0, false };
-    char text[32], range[80] = "";
     for (int i = 0; i < p->worths; i++)
         if (p->worth[i].level)
             sweep_widen(&s, p->worth[i].value), sweep_widen(&s, p->worth[i].low),
                 sweep_widen(&s, p->worth[i].high);
-    if (s.set) scale_title(p, &s, range);
-    canvas_title(c, r, "what each axis is worth", range);
+    canvas_title(c, r, "what each axis is worth", scale_title(p, &s).text);
     if (p->no_worth || !p->worths) {
         canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
                     p->no_worth ? p->no_worth : "no finished runs yet");
@@ -86,31 +84,26 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
         table_cell(&t, ink, "%.60s %.80s", e->axis, e->level ? e->level : "(slope)");
         table_cell(&t, INK_DIM, "%d", e->n);
         if (e->aliased) {
-            char why[120];
-            snprintf(why, sizeof why, "aliased with %.90s", e->aliased);
-            canvas_fit(c, x - VALUE_WIDTH, y, w + VALUE_WIDTH, INK_WARN, why);
+            canvas_fit(c, x - VALUE_WIDTH, y, w + VALUE_WIDTH, INK_WARN,
+                       phrase("aliased with %.90s", e->aliased).text);
             continue;
         }
-        table_cell(&t, INK_TEXT, "%s", sweep_value(p, e->value, text));
+        table_cell(&t, INK_TEXT, "%s", sweep_value(p, e->value).text);
         if (e->level) draw_bar(c, x, y, w, &s, e->value, e->low, e->high, INK_ACCENT, "\u25CF");
-        else if (isfinite(e->low)) {
-            char high[32];
-            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", sweep_value(p, e->low, text),
-                          sweep_value(p, e->high, high));
-        }
+        else if (isfinite(e->low))
+            canvas_printf(c, x, y, INK_DIM, "[%s, %s]", sweep_value(p, e->low).text,
+                          sweep_value(p, e->high).text);
     }
 }
 
 /* ---- small and good ---- */
 
 /* What a cell costs, "–" where it is not known. */
-static void sweep_charts_cost(const struct sweep_tile *t, enum sweep_cost cost, char out[32]) {
+static struct phrase cost_of(const struct sweep_tile *t, enum sweep_cost cost) {
     double x = t->cost[cost];
-    if (isnan(x)) snprintf(out, 32, "\u2013");
-    else if (cost == SWEEP_SECONDS && x < 100) snprintf(out, 32, "%.1f s", x);
-    else if (cost == SWEEP_SECONDS) show_seconds(x, out);
-    else if (cost == SWEEP_MEMORY) snprintf(out, 32, "%.1f MB", x / 1048576);
-    else show_count((int64_t)x, out);
+    if (isnan(x)) return phrase("\u2013");
+    if (cost == SWEEP_SECONDS) return x < 100 ? phrase("%.1f s", x) : show_seconds(x);
+    return cost == SWEEP_MEMORY ? phrase("%.1f MB", x / 1048576) : show_count((int64_t)x);
 }
 
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r) {
@@ -123,11 +116,9 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
                                         "\u25CF nothing as good is quicker",
                                         "\u25CF nothing as good takes less" };
     const char *no_front = p->no_cost[v->cost];
-    char text[32], range[80] = "", about[80];
     for (int i = 0; i < p->tiles; i++) sweep_widen(&s, p->tile[i].mean);
-    if (s.set) scale_title(p, &s, range);
-    snprintf(about, sizeof about, "%s%s", title[v->cost], p->mixed ? ", each kind by itself" : "");
-    canvas_title(c, r, about, range);
+    canvas_title(c, r, phrase("%s%s", title[v->cost], p->mixed ? ", each kind by itself" : "").text,
+                 scale_title(p, &s).text);
     int name = r.w / 3 > 40 ? 40 : r.w / 3, size = r.x + 3 + name;
     int x = size + 10 + VALUE_WIDTH + 10 + COUNT_WIDTH + 1, w = r.x + r.w - x - 1;
     const struct table_column column[] = { { "", name - 1, 1, false },
@@ -148,10 +139,9 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
             canvas_fit(c, size + 1, y, r.x + r.w - size - 2, INK_DIM, t->reason ? t->reason : t->state);
             continue;
         }
-        sweep_charts_cost(t, v->cost, text);
-        table_cell(&k, INK_TEXT, "%s", text);
-        table_cell(&k, ink, "%s", t->n ? sweep_value(p, t->mean, text) : "\u2013");
-        table_cell(&k, INK_DIM, "%s%s", isfinite(t->sd) ? "\u00B1" : "", sweep_value(p, t->sd, text));
+        table_cell(&k, INK_TEXT, "%s", cost_of(t, v->cost).text);
+        table_cell(&k, ink, "%s", t->n ? sweep_value(p, t->mean).text : "\u2013");
+        table_cell(&k, INK_DIM, "%s%s", isfinite(t->sd) ? "\u00B1" : "", sweep_value(p, t->sd).text);
         table_cell(&k, INK_DIM, "%d", t->n);
         if (t->n) draw_bar(c, x, y, w, &s, t->mean, NAN, NAN, t->front[v->cost] ? INK_ACCENT : INK_DIM,
                            t->front[v->cost] ? "\u25CF" : "\u00B7");
@@ -225,7 +215,6 @@ static void draw_levels(const struct sweep_page *p, struct canvas *c, const stru
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct bar_scale s = { 0, 0, false };
-    char text[32];
     for (int i = 0; i < p->tiles; i++)
         for (int k = 0; k < sweep_charts_values(p); k++) sweep_widen(&s, value_there(p, i, k));
     canvas_title(c, r,
@@ -250,18 +239,16 @@ void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect 
         int room = k + 1 < n ? f.inside.w / n - 2 : label + 1;
         if (room > 16) room = 16;
         for (int y = 0; y < f.inside.h; y++) canvas_text(c, x, f.inside.y + y, INK_DIM, "\u2502");
-        char rung[32];
-        snprintf(rung, sizeof rung, "rung %d", k - axes + 1);
-        const char *head = k < axes    ? p->axis[p->shown_axis[k]]
-                           : k + 1 < n ? rung
-                           : p->metric ? p->metric
-                                       : "value";
-        canvas_fit(c, x, r.y + 1, room, k < axes ? INK_DIM : INK_TITLE, head);
+        canvas_fit(c, x, r.y + 1, room, k < axes ? INK_DIM : INK_TITLE,
+                   k < axes    ? p->axis[p->shown_axis[k]]
+                   : k + 1 < n ? phrase("rung %d", k - axes + 1).text
+                   : p->metric ? p->metric
+                               : "value");
         if (k < axes) draw_levels(p, c, &f, place, k, x + 1, room);
     }
     free(place);
     if (!s.set) return;
-    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, sweep_value(p, s.hi, text));
+    canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y, label, INK_TEXT, sweep_value(p, s.hi).text);
     canvas_fit(c, f.inside.x + f.inside.w + 1, f.inside.y + f.inside.h - 1, label, INK_TEXT,
-               sweep_value(p, s.lo, text));
+               sweep_value(p, s.lo).text);
 }

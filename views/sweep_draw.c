@@ -15,9 +15,7 @@ void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout
     need->part = (int)ui->sweep.part;
 }
 
-const char *sweep_value(const struct sweep_page *p, double x, char out[32]) {
-    return show_points(x, p->points, out);
-}
+struct phrase sweep_value(const struct sweep_page *p, double x) { return show_points(x, p->points); }
 
 /* ---- the list ---- */
 
@@ -25,9 +23,7 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     static const struct table_column column[] = { { "", 4, 1, true },
                                                   { "", 10, 1, true },
                                                   { "", 1, 1, false } };
-    char title[64];
-    snprintf(title, sizeof title, "%d sweep%s", v->items, v->items == 1 ? "" : "s");
-    canvas_title(c, r, title, NULL);
+    canvas_title(c, r, phrase("%d sweep%s", v->items, v->items == 1 ? "" : "s").text, NULL);
     if (!v->items) {
         ui_none(
             c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, *v->failed ? v->failed : NULL,
@@ -50,16 +46,15 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
 
 static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
-    char right[160], left[32], title[32];
+    char right[160];
     size_t n = (size_t)snprintf(right, sizeof right, "%d of %d runs", p->over, p->wanted);
     if (p->failed) n = text_more(right, sizeof right, n, " \u00B7 %d failed", p->failed);
     if (p->live) n = text_more(right, sizeof right, n, " \u00B7 %d in work", p->live);
     if (p->over < p->wanted && isfinite(p->seconds_left))
-        n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left, left));
+        n = text_more(right, sizeof right, n, " \u00B7 about %s left", show_seconds(p->seconds_left).text);
     if (p->over < p->wanted && !p->live && !p->working)
         text_more(right, sizeof right, n, " \u00B7 R goes on");
-    snprintf(title, sizeof title, "sweep %lld", (long long)p->id);
-    canvas_title(c, r, title, right);
+    canvas_title(c, r, phrase("sweep %lld", (long long)p->id).text, right);
     if (r.h < 2) return;
     int used = 0;
     if (p->wanted > 0) {
@@ -73,13 +68,15 @@ static void draw_head(const struct sweep_view *v, struct canvas *c, struct rect 
 static void draw_grid(const struct sweep_view *v, struct canvas *c, struct rect r) {
     const struct sweep_page *p = &v->page;
     struct sweep_grid g;
-    char title[160], right[160];
     sweep_grid(v, &g);
-    snprintf(title, sizeof title, "%s \u00D7 %s%s%s", g.row_axis < 0 ? "cells" : p->axis[g.row_axis],
-             g.column_axis < 0 ? "one" : p->axis[g.column_axis], *g.others ? " \u00B7 " : "", g.others);
-    snprintf(right, sizeof right, "%s%s%s", p->metric ? p->metric : "no value yet",
-             p->points ? " \u00D7100, mean" : ", mean", g.slices > 1 ? " \u00B7 n others" : "");
-    canvas_title(c, r, title, right);
+    canvas_title(c, r,
+                 phrase("%s \u00D7 %s%s%s", g.row_axis < 0 ? "cells" : p->axis[g.row_axis],
+                        g.column_axis < 0 ? "one" : p->axis[g.column_axis], *g.others ? " \u00B7 " : "",
+                        g.others)
+                     .text,
+                 phrase("%s%s%s", p->metric ? p->metric : "no value yet",
+                        p->points ? " \u00D7100, mean" : ", mean", g.slices > 1 ? " \u00B7 n others" : "")
+                     .text);
     struct rect in = { r.x + 1, r.y + 1, r.w - 2, r.h - 2 };
     if (g.data.rows && g.data.columns && in.h > 0) {
         struct heat_look look = v->look;
@@ -116,7 +113,6 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     const struct sweep_view *v = &ui->sweep;
     const struct sweep_page *p = &v->page;
     int at = v->open && p->id == v->open ? sweep_at_cursor(v) : -1;
-    char low[32], high[32];
     if (!v->open || p->id != v->open) return;
     if (v->part == PART_WORTH) {
         if (p->no_worth) buf_printf(out, "no effects: %s", p->no_worth);
@@ -136,10 +132,10 @@ void sweep_readout(const struct ui *ui, struct buf *out) {
     buf_printf(out, "%s: ", t->name);
     if (t->reason) buf_printf(out, "%s", t->reason);
     else if (t->n) {
-        buf_puts(out, sweep_value(p, t->mean, low));
-        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sweep_value(p, t->sd, low));
+        buf_puts(out, sweep_value(p, t->mean).text);
+        if (isfinite(t->sd)) buf_printf(out, " \u00B1 %s sd", sweep_value(p, t->sd).text);
         if (isfinite(t->low))
-            buf_printf(out, ", 95%% [%s, %s]", sweep_value(p, t->low, low), sweep_value(p, t->high, high));
+            buf_printf(out, ", 95%% [%s, %s]", sweep_value(p, t->low).text, sweep_value(p, t->high).text);
         buf_printf(out, ", n %d, seed%s %s%s", t->n, t->n == 1 ? "" : "s", t->seeds,
                    t->front[v->cost] ? ", on the front" : "");
     } else buf_puts(out, t->state);

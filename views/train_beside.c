@@ -100,53 +100,45 @@ void train_draw_many(const struct train_view *v, struct canvas *c, struct rect r
     free(line);
 }
 
-/* The value at an x, of the point nearest to it. */
-static bool train_beside_value(const struct train_view *v, int i, double x, double *value) {
-    struct plot_data d;
-    double *own;
-    bool there = curve_of(v, i, false, &d, &own);
-    if (there) *value = d.value[plot_nearest(&d, x)];
-    free(own);
-    return there;
-}
-
 void train_beside_readout(const struct train_view *v, double x, struct buf *out) {
     for (int i = 0; i < v->besides; i++) {
-        char text[32] = "\u2013";
-        double value;
-        bool there = train_beside_value(v, i, x, &value);
-        if (there && v->chart == CHART_LOSS && isfinite(value)) snprintf(text, sizeof text, "%.4f", value);
-        else if (there) show_short(value, text);
-        buf_printf(out, "  %c #%lld %s", (int)plot_mark(i), (long long)v->beside[i].id, text);
+        struct plot_data d;
+        double *own;
+        struct phrase text = { "\u2013" };
+        if (curve_of(v, i, false, &d, &own)) { /* of the point nearest to it */
+            double value = d.value[plot_nearest(&d, x)];
+            text = v->chart == CHART_LOSS && isfinite(value) ? phrase("%.4f", value) : show_short(value);
+        }
+        free(own);
+        buf_printf(out, "  %c #%lld %s", (int)plot_mark(i), (long long)v->beside[i].id, text.text);
     }
 }
 
 void train_beside_list(const struct train_view *v, struct canvas *c, struct rect r) {
-    char title[64];
     int rows = r.h - 1, at = 0;
     for (int i = 0; i < v->besides; i++)
         if (v->beside[i].id == v->focus) at = i;
     int top = at >= rows ? at - rows + 1 : 0;
-    snprintf(title, sizeof title, "%d runs, one over the other", v->besides);
-    canvas_title(c, r, title, v->besides > rows ? "j and k go on" : NULL);
+    canvas_title(c, r, phrase("%d runs, one over the other", v->besides).text,
+                 v->besides > rows ? "j and k go on" : NULL);
     canvas_push_clip(c, r);
     for (int i = top; i < v->besides && i - top < rows; i++) {
         const struct train_run *b = &v->beside[i];
         const struct series *s = series_of(v, i);
         const char *lacks = series_lacks(s, v->look.x);
         int y = r.y + 1 + i - top, room = r.w - 5;
-        char value[32], note[200] = "";
+        struct phrase note = { "" };
         zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_RUN + i });
         if (b->id == v->focus) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
         canvas_put(c, r.x + 1, y, scatter_style(c, i), plot_mark(i));
-        show_value(s->best, value);
-        if (lacks) snprintf(note, sizeof note, "%.150s", lacks);
+        if (lacks) note = phrase("%.150s", lacks);
         else if (s->metric && isfinite(s->best))
-            snprintf(note, sizeof note, "best %.40s %s @ %lld", s->metric, value, (long long)s->best_step);
-        else if (!s->count) snprintf(note, sizeof note, "no points yet");
-        int w = canvas_width(c, note) > room / 2 ? room / 2 : canvas_width(c, note);
+            note =
+                phrase("best %.40s %s @ %lld", s->metric, show_value(s->best).text, (long long)s->best_step);
+        else if (!s->count) note = phrase("no points yet");
+        int w = canvas_width(c, note.text) > room / 2 ? room / 2 : canvas_width(c, note.text);
         canvas_fit(c, r.x + 3, y, room - w - 1, b->id == v->focus ? INK_TITLE : INK_TEXT, b->name);
-        canvas_fit(c, r.x + 3 + room - w, y, w, lacks ? INK_WARN : INK_DIM, note);
+        canvas_fit(c, r.x + 3 + room - w, y, w, lacks ? INK_WARN : INK_DIM, note.text);
     }
     canvas_pop_clip(c);
 }

@@ -32,12 +32,11 @@ static struct plot_look look_of(const struct train_view *v, double mark[SERIES_M
 }
 
 static void legend(const struct train_view *v, struct canvas *c, struct rect r) {
-    char text[80];
     int x = r.x + r.w - 2;
     if (v->look.smooth > 0) {
-        snprintf(text, sizeof text, "smooth %.4g \u2501", plot_smooth_weight(v->look.smooth));
-        x -= canvas_width(c, text);
-        if (x > r.x + 20) canvas_text(c, x, r.y, INK_CURVE, text);
+        struct phrase how = phrase("smooth %.4g \u2501", plot_smooth_weight(v->look.smooth));
+        x -= canvas_width(c, how.text);
+        if (x > r.x + 20) canvas_text(c, x, r.y, INK_CURVE, how.text);
         x -= 3;
     }
     if (v->look.raw || !v->look.smooth) {
@@ -48,49 +47,40 @@ static void legend(const struct train_view *v, struct canvas *c, struct rect r) 
 }
 
 /* "loss", "loss of cola rows", "loss by task"; of which scale. */
-static void loss_title(const struct train_view *v, char out[120]) {
+static struct phrase loss_title(const struct train_view *v) {
     const struct series_task *task = train_task(v);
     const struct series_term *part = train_term(v);
-    if (part || v->chart) {
-        snprintf(out, 120, "%.60s%s", part ? part->name : train_chart_name(v), v->look.log ? " (log)" : "");
-        return;
-    }
+    const char *log = v->look.log ? " (log)" : "";
+    if (part || v->chart) return phrase("%.60s%s", part ? part->name : train_chart_name(v), log);
     if (train_all_terms(v)) {
         struct buf b = BUF_INIT;
         train_terms_title(v, &b);
-        snprintf(out, 120, "%s%s", buf_text(&b), v->look.log ? " (log)" : "");
+        struct phrase title = phrase("%s%s", buf_text(&b), log);
         buf_release(&b);
-        return;
+        return title;
     }
-    snprintf(out, 120, "loss%s%.40s%s%s",
-             task                 ? " of "
-             : train_all_tasks(v) ? " by task"
-                                  : "",
-             task ? task->name : "", task ? " rows" : "", v->look.log ? " (log)" : "");
+    return phrase("loss%s%.40s%s%s", task ? " of " : train_all_tasks(v) ? " by task" : "",
+                 task ? task->name : "", task ? " rows" : "", log);
 }
 
 /* The method, behind the name of a run that has one. */
-static void job_called(const struct job_row *j, char out[200]) {
-    snprintf(out, 200, "%s%s%.120s", j->name ? j->name : "", j->name ? ": " : "", j->method);
+static struct phrase job_called(const struct job_row *j) {
+    return phrase("%s%s%.120s", j->name ? j->name : "", j->name ? ": " : "", j->method);
 }
 
 /* kept: runs in the history. */
 static void draw_loss(const struct train_view *v, int kept, struct canvas *c, struct rect r) {
     const struct series *s = &v->series;
     const struct job_row *job = train_focused(v);
-    char title[300] = "", called[200];
-    if (job) {
-        job_called(job, called);
-        snprintf(title, sizeof title, "#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, called,
-                 job->task, (unsigned long long)job->seed);
-    }
-    char left[120];
-    loss_title(v, left);
+    struct phrase title = { "" };
     bool smooth = v->look.smooth && v->chart != CHART_RATE;
     if (v->besides)
-        snprintf(title, sizeof title, smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
-                 v->look.raw ? ", raw behind" : "");
-    canvas_title(c, r, left, title);
+        title = phrase(smooth ? "smooth %g%s" : "raw", plot_smooth_weight(v->look.smooth),
+                      v->look.raw ? ", raw behind" : "");
+    else if (job)
+        title = phrase("#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job_called(job).text,
+                      job->task, (unsigned long long)job->seed);
+    canvas_title(c, r, loss_title(v).text, title.text);
     struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
     double mark[SERIES_MARKS];
     if (v->besides) {
@@ -144,31 +134,26 @@ static struct shown_metric metric_shown(const struct train_view *v) {
 
 /* "best 0.838 @ 240 · majority 0.578 ┄ · dev 2,538 rows" */
 static void metric_notes(const struct shown_metric *m, char out[200]) {
-    char value[32];
     int n = 0;
     *out = 0;
-    if (isfinite(m->best)) {
-        show_value(m->best, value);
-        n = text_more(out, 200, n, "best %s @ %lld", value, (long long)m->best_step);
-    }
-    if (isfinite(m->majority)) {
-        show_value(m->majority, value);
-        n = text_more(out, 200, n, "%smajority %s \u2504", n ? " \u00B7 " : "", value);
-    }
+    if (isfinite(m->best))
+        n = text_more(out, 200, n, "best %s @ %lld", show_value(m->best).text, (long long)m->best_step);
+    if (isfinite(m->majority))
+        n = text_more(out, 200, n, "%smajority %s \u2504", n ? " \u00B7 " : "", show_value(m->majority).text);
     if (m->rows) text_more(out, 200, n, "%s%.80s", n ? " \u00B7 " : "", m->rows);
 }
 
 static void draw_metric(const struct train_view *v, struct canvas *c, struct rect r) {
     const struct series_task *task = train_task(v);
     struct shown_metric m = metric_shown(v);
-    char left[120], right[200];
+    char right[200];
     bool all = train_all_tasks(v);
     double mark[SERIES_MARKS], *own;
     metric_notes(&m, right);
-    snprintf(left, sizeof left, "%.40s%s%.40s", task ? task->name : "", task ? " " : "",
-             m.name ? m.name : "dev");
+    struct phrase left =
+        phrase("%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
     const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
-    canvas_title(c, r, all ? "each task's metric" : left, about);
+    canvas_title(c, r, all ? "each task's metric" : left.text, about);
     struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
     struct plot_look look = look_of(v, mark);
     if (v->besides) {
@@ -185,9 +170,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
 static void draw_small(const struct train_view *v, struct canvas *c, struct rect r,
                        const char *title, const double *value) {
     const struct series *s = &v->series;
-    char whose[32] = "";
-    if (v->besides) snprintf(whose, sizeof whose, "of #%lld", (long long)s->run);
-    canvas_title(c, r, title, whose);
+    canvas_title(c, r, title, v->besides ? phrase("of #%lld", (long long)s->run).text : NULL);
     if (!s->count || !value) return;
     double mark[SERIES_MARKS], *own;
     struct plot_data d = train_over(v, (struct plot_data){ s->step, value, s->count }, &own);
@@ -203,72 +186,58 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
 static void draw_job(const struct train_view *v, struct canvas *c, struct rect r, int y,
                      const struct job_row *j) {
     bool here = j->id == v->focus, going = j->state <= RUN_PAUSED;
+    enum ink ink = here ? INK_TITLE : INK_TEXT;
     int method = r.w >= 120 ? 34 : 20, bar = r.w >= 120 ? 30 : 16, x = r.x;
-    char text[200], number[32];
     if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
     canvas_push_clip(c, (struct rect){ x + 1, y, 1, 1 });
     canvas_text(c, x + 1, y, state_ink(j->state), state_sign(j->state));
     canvas_pop_clip(c);
-    snprintf(text, sizeof text, "#%lld", (long long)j->id);
-    x += 3 + canvas_fit(c, x + 3, y, 8, here ? INK_TITLE : INK_TEXT, text) + 1;
-    snprintf(text, sizeof text, r.w >= 120 ? "seed %llu" : "s%llu", (unsigned long long)j->seed);
-    int seed = canvas_width(c, text) < method / 2 ? canvas_width(c, text) : 0;
-    char called[200];
-    job_called(j, called);
-    canvas_fit(c, x, y, method - (seed ? seed + 1 : 0), here ? INK_TITLE : INK_TEXT, called);
-    if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text);
+    x += 3 + canvas_fit(c, x + 3, y, 8, ink, phrase("#%lld", (long long)j->id).text) + 1;
+    struct phrase text = phrase(r.w >= 120 ? "seed %llu" : "s%llu", (unsigned long long)j->seed);
+    int seed = canvas_width(c, text.text) < method / 2 ? canvas_width(c, text.text) : 0;
+    canvas_fit(c, x, y, method - (seed ? seed + 1 : 0), ink, job_called(j).text);
+    if (seed) canvas_text(c, x + method - seed, y, INK_DIM, text.text);
     x += method + 1;
     if (j->state == RUN_QUEUED) {
-        snprintf(text, sizeof text,
-                 j->place > 1 ? "queued, %d before it"
-                 : j->place   ? "queued, next"
-                              : "queued",
-                 j->place - 1);
-        canvas_fit(c, x, y, r.x + r.w - x - 1, INK_DIM, text);
+        text = phrase(j->place > 1 ? "queued, %d before it" : j->place ? "queued, next" : "queued",
+                     j->place - 1);
+        canvas_fit(c, x, y, r.x + r.w - x - 1, INK_DIM, text.text);
         return;
     }
     canvas_bar(c, x, y, bar, j->steps > 0 ? (double)j->step / (double)j->steps : 0);
     x += bar + 1;
-    snprintf(text, sizeof text, "%lld/%lld", (long long)j->step, (long long)j->steps);
-    x += canvas_right(c, x, y, 9, INK_TEXT, text) > 9 ? 12 : 10;
-    if (!going) {
-        snprintf(text, sizeof text, "%s%s%.120s", run_state_name(j->state), j->reason ? ": " : "",
-                 j->reason ? j->reason : "");
-        canvas_fit(c, x, y, r.x + r.w - x - 1, state_ink(j->state), text);
-        return;
-    }
+    text = phrase("%lld/%lld", (long long)j->step, (long long)j->steps);
+    x += canvas_right(c, x, y, 9, INK_TEXT, text.text) > 9 ? 12 : 10;
     int left = r.x + r.w - x - 1;
-    if (j->elsewhere) {
-        snprintf(text, sizeof text, "%s elsewhere", run_state_name(j->state));
-        canvas_right(c, x, y, left < 25 ? left : 25, INK_DIM, text);
+    if (!going) {
+        text =
+            phrase("%s%s%.120s", run_state_name(j->state), j->reason ? ": " : "", j->reason ? j->reason : "");
+        canvas_fit(c, x, y, left, state_ink(j->state), text.text);
         return;
     }
-    if (j->state == RUN_RUNNING && j->to_score > 0) {
-        snprintf(text, sizeof text, "evaluating %lld/%lld", (long long)j->scored, (long long)j->to_score);
-        canvas_right(c, x, y, left < 25 ? left : 25, INK_TEXT, text);
+    bool evaluates = j->state == RUN_RUNNING && j->to_score > 0, paused = j->state == RUN_PAUSED;
+    if (j->elsewhere || evaluates) {
+        text = j->elsewhere
+                   ? phrase("%s elsewhere", run_state_name(j->state))
+                   : phrase("evaluating %lld/%lld", (long long)j->scored, (long long)j->to_score);
+        canvas_right(c, x, y, left < 25 ? left : 25, j->elsewhere ? INK_DIM : INK_TEXT, text.text);
         return;
     }
+    char number[32] = "\u2013";
     if (j->tokens_per_s > 0) text_thousands(llround(j->tokens_per_s), number);
-    snprintf(text, sizeof text, "%s tok/s", j->tokens_per_s > 0 ? number : "\u2013");
-    canvas_right(c, x, y, 12, INK_TEXT, text);
-    x += 13;
-    show_seconds(j->step > 0 ? j->seconds_left : -1, number);
-    snprintf(text, sizeof text, "%s left", number);
-    if (j->state == RUN_PAUSED) snprintf(text, sizeof text, "paused");
-    canvas_right(c, x, y, r.x + r.w - x - 1 < 12 ? r.x + r.w - x - 1 : 12,
-                 j->state == RUN_PAUSED ? INK_WARN : INK_TEXT, text);
+    canvas_right(c, x, y, 12, INK_TEXT, phrase("%s tok/s", number).text);
+    text = phrase(paused ? "paused" : "%s left", show_seconds(j->step > 0 ? j->seconds_left : -1).text);
+    canvas_right(c, x + 13, y, left < 25 ? left - 13 : 12, paused ? INK_WARN : INK_TEXT, text.text);
 }
 
 static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect r) {
     int rows = r.h - 1, focus = 0;
-    char right[64] = "";
     for (int i = 0; i < v->jobs; i++)
         if (v->job[i].id == v->focus) focus = i;
     int top = focus >= rows ? focus - rows + 1 : 0;
-    if (v->jobs > rows)
-        snprintf(right, sizeof right, "%d\u2013%d of %d", top + 1,
-                 top + rows < v->jobs ? top + rows : v->jobs, v->jobs);
-    canvas_title(c, r, "jobs", right);
+    int last = top + rows < v->jobs ? top + rows : v->jobs;
+    canvas_title(c, r, "jobs",
+                 last - top < v->jobs ? phrase("%d\u2013%d of %d", top + 1, last, v->jobs).text : NULL);
     if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
     for (int i = 0; i < rows && top + i < v->jobs; i++) {
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
@@ -308,7 +277,6 @@ static void put_flags(const struct job_row *job, struct buf *out) {
 
 /* A finished run in a line: "#3 finished: loss 0.71 → 0.39, accuracy 0.838 at step 240 …" */
 static void summary(const struct train_view *v, const struct job_row *job, struct buf *out) {
-    char best[32], majority[32];
     const struct series_task *task = train_task(v);
     struct shown_metric m = metric_shown(v);
     struct plot_data d = train_loss(v);
@@ -317,11 +285,9 @@ static void summary(const struct train_view *v, const struct job_row *job, struc
     buf_printf(out, "#%lld finished: %s%s", (long long)job->id, task ? task->name : "", task ? " " : "");
     if (d.count) buf_printf(out, "loss %.3f \u2192 %.3f", mean[0], mean[d.count - 1]);
     free(mean);
-    show_value(m.best, best);
-    show_value(m.majority, majority);
     if (m.name && isfinite(m.best))
-        buf_printf(out, ", %s %s at step %lld", m.name, best, (long long)m.best_step);
-    if (isfinite(m.majority)) buf_printf(out, " (majority %s)", majority);
+        buf_printf(out, ", %s %s at step %lld", m.name, show_value(m.best).text, (long long)m.best_step);
+    if (isfinite(m.majority)) buf_printf(out, " (majority %s)", show_value(m.majority).text);
     put_flags(job, out);
 }
 
@@ -336,12 +302,11 @@ static void put_step(const struct train_view *v, double step, struct buf *out) {
 static void point_readout(const struct train_view *v, const struct plot_data *d, size_t at, struct buf *out) {
     const struct series_task *task = train_task(v);
     const struct series_term *part = train_term(v);
-    char text[32];
+    double value = d->value[at];
     put_step(v, d->step[at], out);
-    buf_printf(out, "  %s%s", task ? task->name : "", task ? " " : "");
-    if (isfinite(d->value[at])) snprintf(text, sizeof text, "%.4f", d->value[at]);
-    else show_short(d->value[at], text);
-    buf_printf(out, "%s %s", part ? part->name : v->chart ? train_chart_name(v) : "loss", text);
+    buf_printf(out, "  %s%s%s %s", task ? task->name : "", task ? " " : "",
+               part ? part->name : v->chart ? train_chart_name(v) : "loss",
+               isfinite(value) ? phrase("%.4f", value).text : show_short(value).text);
     if (v->look.smooth > 0) {
         double *mean = xmalloc((at + 1) * sizeof *mean);
         plot_smooth(d->value, at + 1, plot_smooth_weight(v->look.smooth), mean);
@@ -355,7 +320,6 @@ static void train_draw_readout(const struct ui *ui, struct buf *out) {
     const struct series *s = &v->series;
     const struct job_row *job = train_focused(v);
     struct plot_data d = train_loss(v);
-    char text[32];
     if (job && job->state == RUN_FAILED && job->reason && v->cursor < 0) {
         buf_printf(out, "#%lld failed: %s", (long long)job->id, job->reason);
         return;
@@ -381,14 +345,9 @@ static void train_draw_readout(const struct ui *ui, struct buf *out) {
         return;
     }
     point_readout(v, &d, at, out);
-    if (s->lr && !train_task(v) && !v->chart) {
-        show_short(s->lr[at], text);
-        buf_printf(out, "  lr %s", text);
-    }
-    if (s->grad_norm && !train_task(v) && !v->chart) {
-        show_short(s->grad_norm[at], text);
-        buf_printf(out, "  \u2016g\u2016 %s", text);
-    }
+    bool whole = !train_task(v) && !v->chart;
+    if (s->lr && whole) buf_printf(out, "  lr %s", show_short(s->lr[at]).text);
+    if (s->grad_norm && whole) buf_printf(out, "  \u2016g\u2016 %s", show_short(s->grad_norm[at]).text);
     if (job) put_flags(job, out);
 }
 

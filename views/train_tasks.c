@@ -77,18 +77,11 @@ static void place(const struct train_view *v, const struct canvas *c, struct rec
     if (rest >= 6) k[ROWS].w = rest;
 }
 
-/* The latest evaluation's value, "undef." where there is none to it. */
-static void latest(const struct series_task *t, char out[32]) {
-    double value = t->evals ? t->eval_value[t->evals - 1] : NAN;
-    show_value(value, out);
-    if (t->evals && isnan(value)) snprintf(out, 32, "undef.");
-}
-
 static void draw_task(const struct train_view *v, struct table t, int i) {
     const struct series_task *task = &v->series.task[i];
     bool here = v->shown_task == i + 1;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
-    char text[32];
+    double latest = task->evals ? task->eval_value[task->evals - 1] : NAN;
     if (here) canvas_text(t.c, t.x - 3, t.y, INK_ACCENT, "\u25B8");
     canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, i), plot_mark(i));
     table_cell(&t, ink, "%s", task->name);
@@ -96,9 +89,8 @@ static void draw_task(const struct train_view *v, struct table t, int i) {
     struct plot_data d = train_task_data(task, false);
     plot_spark(t.c, t.x, t.y, t.next->w, &d, INK_METRIC);
     table_cell(&t, ink, "%s", "");
-    latest(task, text);
-    table_cell(&t, ink, "%s", text);
-    table_cell(&t, INK_DIM, "%s", show_value(task->majority, text));
+    table_cell(&t, ink, "%s", task->evals && isnan(latest) ? "undef." : show_value(latest).text);
+    table_cell(&t, INK_DIM, "%s", show_value(task->majority).text);
     if (isfinite(task->share)) table_cell(&t, INK_TEXT, "%.1f %%", 100 * task->share);
     else table_cell(&t, INK_TEXT, "\u2013");
     table_cell(&t, INK_DIM, "%s", task->rows ? task->rows : "");
@@ -109,9 +101,8 @@ void train_draw_tasks(const struct train_view *v, struct canvas *c, struct rect 
     struct table_column column[COLUMNS];
     place(v, c, r, column);
     if (v->shown_task > rows && v->shown_task <= n) top = v->shown_task - rows;
-    char title[32] = "tasks";
-    if (n > rows) snprintf(title, sizeof title, "%d\u2013%d/%d", top + 1, top + rows < n ? top + rows : n, n);
-    canvas_title(c, r, title, NULL);
+    int last = top + rows < n ? top + rows : n;
+    canvas_title(c, r, n > rows ? phrase("%d\u2013%d/%d", top + 1, last, n).text : "tasks", NULL);
     for (const struct table_column *k = column; k < column + COLUMNS;
          x += k->w + k->gap, k++) { /* on the rule itself */
         if (k->right) canvas_right(c, x, r.y, k->w + 1, INK_DIM, k->head);
@@ -133,8 +124,7 @@ static double value_at(const struct train_view *v, const struct series_task *t) 
 void train_tasks_readout(const struct train_view *v, struct buf *out) {
     for (int i = 0; i < v->series.tasks; i++) {
         const struct series_task *t = &v->series.task[i];
-        char value[32];
-        show_value(value_at(v, t), value);
-        buf_printf(out, "   %c %s %s %s", (int)plot_mark(i), t->name, t->metric ? t->metric : "", value);
+        buf_printf(out, "   %c %s %s %s", (int)plot_mark(i), t->name, t->metric ? t->metric : "",
+                   show_value(value_at(v, t)).text);
     }
 }

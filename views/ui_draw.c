@@ -11,61 +11,6 @@
 #include "views/ui_parts.h"
 #include "views/zone.h"
 
-const char *show_count(int64_t v, char out[32]) {
-    if (v < 10000000) text_thousands(v, out);
-    else snprintf(out, 32, "%.1f M", (double)v / 1e6);
-    return out;
-}
-
-const char *show_seconds(double s, char out[32]) {
-    bool known = s >= 0 && s <= 1e9;
-    long all = known ? lround(s) : 0, hours = all / 3600;
-    if (!known) snprintf(out, 32, "\u2013");
-    else if (hours) snprintf(out, 32, "%ld:%02ld:%02ld", hours, all / 60 % 60, all % 60);
-    else snprintf(out, 32, "%ld:%02ld", all / 60, all % 60);
-    return out;
-}
-
-const char *show_short_seconds(double s, char out[32]) {
-    if (!(s >= 0) || s >= 9.95) return show_seconds(s, out);
-    snprintf(out, 32, "%.1f s", s);
-    return out;
-}
-
-const char *show_value(double v, char out[32]) {
-    if (isnan(v)) snprintf(out, 32, "\u2013");
-    else if (fabs(v) < 100) snprintf(out, 32, "%.3f", v);
-    else snprintf(out, 32, "%.4g", v);
-    return out;
-}
-
-const char *show_points(double v, bool points, char out[32]) {
-    if (!points || isnan(v)) return show_value(v, out);
-    snprintf(out, 32, "%.2f", 100 * v);
-    return out;
-}
-
-const char *show_short(double v, char out[32]) {
-    double size = fabs(v);
-    if (!isfinite(v)) {
-        snprintf(out, 32, "%s", isnan(v) ? "NaN" : v > 0 ? "infinite" : "-infinite");
-    } else if (size >= 1e7 || (size > 0 && size < 1e-2)) {
-        char text[32];
-        snprintf(text, sizeof text, "%.1e", v);
-        char *e = strchr(text, 'e');
-        int power = 0;
-        sscanf(e + 1, "%d", &power);
-        *e = 0;
-        if (text_ends(text, ".0")) e[-2] = 0;
-        snprintf(out, 32, "%.12se%d", text, power);
-    } else if (size >= 1000) {
-        text_thousands(llround(v), out);
-    } else {
-        snprintf(out, 32, "%.3g", v);
-    }
-    return out;
-}
-
 const char *state_sign(enum run_state s) {
     static const char *const signs[RUN_STATES] = {
         [RUN_QUEUED] = "\u2026",  [RUN_RUNNING] = "\u25B6", [RUN_PAUSED] = "\u2016",
@@ -278,14 +223,14 @@ static void draw_readout(const struct ui *ui, struct canvas *c, struct rect r) {
 
 /* A window too small for any pane: the run, its step and loss, and what it takes. */
 static void draw_line(const struct ui *ui, struct canvas *c) {
-    char text[160] = "";
+    char text[160];
     const struct job_row *job = train_focused(&ui->train);
     int row = 0;
     if (job) {
-        char loss[32];
-        show_value(job->loss, loss);
-        snprintf(text, sizeof text, "#%lld %lld %s", (long long)job->id, (long long)job->step, loss);
-        canvas_fit(c, 0, 0, c->w, INK_TEXT, text);
+        canvas_fit(
+            c, 0, 0, c->w, INK_TEXT,
+            phrase("#%lld %lld %s", (long long)job->id, (long long)job->step, show_value(job->loss).text)
+                .text);
         row++;
     }
     snprintf(text, sizeof text, "window too small: %dx%d needed", LAYOUT_MIN_W, LAYOUT_MIN_H);

@@ -11,12 +11,10 @@ void ui_offer_runs(struct ui *ui) {
     const struct runs_view *v = &ui->runs;
     for (int i = 0; i < v->rows; i++) {
         const struct run_row *r = &v->row[i];
-        char word[24], note[200], best[32];
-        show_value(r->best, best);
-        snprintf(word, sizeof word, "%lld", (long long)r->id);
-        snprintf(note, sizeof note, "%.60s%s%.80s · %.40s · %s %s", r->name ? r->name : "",
-                 r->name ? " · " : "", r->method, r->task, run_state_name(r->state), best);
-        palette_offer(&ui->palette, word, note);
+        palette_offer(&ui->palette, phrase("%lld", (long long)r->id).text,
+                      phrase("%.60s%s%.80s · %.40s · %s %s", r->name ? r->name : "", r->name ? " · " : "",
+                             r->method, r->task, run_state_name(r->state), show_value(r->best).text)
+                          .text);
     }
 }
 

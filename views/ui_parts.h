@@ -7,6 +7,7 @@
 
 #include "views/layout.h"
 #include "views/ui.h"
+#include "views/phrase.h"
 
 /* Returns the panes of a screen at the interface's size, and the rectangle that they share. */
 struct panes ui_panes(const struct ui *ui, enum screen_id screen);
@@ -130,7 +131,7 @@ void sweep_need(const struct ui *ui, const struct layout_frame *f, struct layout
 void sweep_draw(const struct ui *ui, struct canvas *c, struct rect body);
 void sweep_readout(const struct ui *ui, struct buf *out);
 const char *sweep_options(const char *text); /* a sweep as it is typed, without the words "petri sweep" */
-const char *sweep_value(const struct sweep_page *p, double x, char out[32]); /* in points where values are */
+struct phrase sweep_value(const struct sweep_page *p, double x); /* in points where values are */
 void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect r);
 void sweep_draw_lines(const struct sweep_view *v, struct canvas *c, struct rect r);
@@ -272,14 +273,6 @@ void compose_tell_rows(struct ui *ui, struct effect *out);
 /* Opens the list of published methods. */
 void compose_presets(struct ui *ui);
 
-/* Short texts of numbers; each returns out. */
-const char *show_count(int64_t v, char out[32]);      /* 149,856; from 10 million: "22.7 M" */
-const char *show_seconds(double s, char out[32]);     /* 0:08, 1:42, 2:03:10; "–" when not known */
-const char *show_short_seconds(double s, char out[32]); /* the same, below ten with their tenths: 0.3 s */
-const char *show_value(double v, char out[32]);       /* 0.838; "–" for NaN */
-const char *show_points(double v, bool points,
-                        char out[32]); /* 83.80 where the metric is a share, else as show_value */
-const char *show_short(double v, char out[32]);       /* 6.1e-4, 0.83, 1,620: three digits */
 /* One column: how a run stands. */
 const char *state_sign(enum run_state s);
 enum ink state_ink(enum run_state s);

@@ -94,7 +94,7 @@ static char *beside_estimate(double measured, double estimated,
 
 static void time_text(double s, bool estimated, char out[32]) {
     if (s < 100) snprintf(out, 32, "%.*f s", !estimated || s < 9.95, s);
-    else show_seconds(s, out);
+    else snprintf(out, 32, "%.31s", show_seconds(s).text);
 }
 
 static void bytes_text(double bytes, bool estimated, char out[32]) {
