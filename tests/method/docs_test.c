@@ -142,7 +142,7 @@ static void every_equality_is_listed(void **state) {
     (void)state;
     const struct equality *q;
     int listed = 0, known = 0;
-    for (const char *p = strstr(buf_text(&page), "## What equals what"); (p = strstr(p, "\n| E")); p++) listed++;
+    for (const char *p = strstr(buf_text(&page), "## Equalities"); (p = strstr(p, "\n| E")); p++) listed++;
     for (; (q = equality_at(known)); known++) {
         char *row = xprintf("\n| %s | %s |\n", q->id, q->text);
         if (!strstr(buf_text(&page), row)) fail_msg("not listed:%s", row);
