@@ -209,11 +209,9 @@ struct experiment_contrast_line experiment_contrast_line(const struct experiment
 void experiment_result_json(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
     json_put(out, "{experiment:%s,seeds:[", x->name);
     for (int k = 0; k < x->seeds; k++) json_member_int(out, NULL, x->seed[k]);
-    buf_putc(out, ']');
-    json_open(out, "cells", '[');
+    json_put(out, "],cells:[");
     for (int i = 0; i < x->cells; i++) result_cell_json(x, r, i, out);
-    buf_putc(out, ']');
-    json_open(out, "contrasts", '[');
+    json_put(out, "],contrasts:[");
     for (int i = 0; i < x->contrasts; i++) {
         struct experiment_contrast_line line = experiment_contrast_line(x, r, i);
         report_object(experiment_contrast_columns, NULL, &line, out);

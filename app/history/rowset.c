@@ -117,9 +117,8 @@ void rowset_items(const struct rowset *r, const int32_t *predicted, struct buf *
     buf_putc(out, '[');
     for (int i = 0; i < r->n; i++) {
         const char *said = predicted && predicted[i] >= 0 ? r->label_name[predicted[i]] : NULL;
-        json_put(out, "{row:%jd", r->row[i]);
-        if (r->tasks > 1) json_member_string(out, "task", r->task[r->of_task[i]]);
-        json_member_string(out, "label", r->label[i] < 0 ? NULL : r->label_name[r->label[i]]);
+        json_put(out, "{row:%jd,task:%1s,label:%s", r->row[i], r->tasks > 1 ? r->task[r->of_task[i]] : NULL,
+                 r->label[i] < 0 ? NULL : r->label_name[r->label[i]]);
         rowset_add_text(out, "text", r->a[i]);
         if (r->b[i]) rowset_add_text(out, "text_b", r->b[i]);
         json_put(out, "prediction:%s}", said);

@@ -106,10 +106,8 @@ void task_results_json(const struct task_results *r, const struct store_run *run
     json_open(b, "tasks", '[');
     for (int i = 0; i < r->count; i++) {
         const struct task_result *t = &r->of[i];
-        json_put(b, "{task:%s,metric:%s,value:%g", t->task, t->metric, t->value);
-        if (t->undefined) json_member_string(b, "undefined", t->undefined);
-        json_put(b, "step:%jd,majority:%g,rows:%jd}", t->step, t->majority, t->rows);
+        json_put(b, "{task:%s,metric:%s,value:%g,undefined:%1s,step:%jd,majority:%g,rows:%jd}", t->task,
+                 t->metric, t->value, t->undefined, t->step, t->majority, t->rows);
     }
-    buf_putc(b, ']');
-    json_member_measured(b, "average", run->best.v);
+    json_put(b, "],average:%g", run->best.v);
 }

@@ -44,12 +44,10 @@ const char *matrix_side_name(const struct probe *p) { return p->opened.run ? p->
 static const char debiased_cka[] = "debiased-cka";
 
 void matrix_describe(struct matrix *m, const struct probe *const *side, int sides, int layer, struct buf *b) {
-    buf_putc(b, '{');
-    json_put(b, "of:%s,measure:%s", matrix_of_names[m->of], m->measure);
+    json_put(b, "{of:%s,measure:%s", matrix_of_names[m->of], m->measure);
     for (int i = 0; i < 2; i++) {
         const struct opened *o = &side[i < sides ? i : 0]->opened;
-        if (o->run) json_member_int(b, i ? "column_run" : "row_run", o->run);
-        else json_member_string(b, i ? "column_run" : "row_run", NULL);
+        json_put(b, i ? "column_run:%+jd" : "row_run:%+jd", o->run);
         if (o->run) json_member_int(b, i ? "column_step" : "row_step", o->step);
         if (o->run) m->run = o->run;
     }
@@ -62,18 +60,9 @@ void matrix_describe(struct matrix *m, const struct probe *const *side, int side
     if (layer == PROBE_RETRIEVER) json_member_string(b, "layer", "retriever");
 }
 
-static void matrix_add_names(struct buf *b, char *const *name, int n) {
-    buf_putc(b, '[');
-    for (int i = 0; i < n; i++) json_member_string(b, NULL, name[i]);
-    buf_putc(b, ']');
-}
-
 void matrix_end_description(struct matrix *m, struct buf *b) {
-    if (m->beside) json_member_string(b, "beside", m->beside);
-    if (m->row_note) {
-        json_add_key(b, "row_notes");
-        matrix_add_names(b, m->row_note, m->rows);
-    }
+    json_put(b, "beside:%1s", m->beside);
+    if (m->row_note) json_member_strings(b, "row_notes", m->row_note, m->rows);
     buf_putc(b, '}');
     m->about = buf_take(b);
 }
@@ -357,7 +346,7 @@ void matrix_reorder(struct matrix *m) {
 
 static char *names_json(char *const *name, int n) {
     struct buf b = BUF_INIT;
-    matrix_add_names(&b, name, n);
+    json_member_strings(&b, NULL, name, n);
     return buf_take(&b);
 }
 

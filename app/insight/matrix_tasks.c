@@ -195,9 +195,8 @@ static void add_near(struct buf *b, const struct probe *p, const struct prototyp
         const struct prototype_votes *x = &near[t];
         bool seen = p->task[t].of_run >= 0;
         int best = nearest_of(p, x);
-        json_put(b, "{task:%s,seen:%i,rows:%d", p->rows.task[t], seen, x->rows);
-        if (seen) json_member_double(b, "argmax_accuracy", x->rows ? (double)x->right / x->rows : NAN);
-        else json_member_string(b, "argmax_accuracy", NULL);
+        json_put(b, "{task:%s,seen:%i,rows:%d,argmax_accuracy:%g", p->rows.task[t], seen, x->rows,
+                 seen && x->rows ? (double)x->right / x->rows : NAN);
         json_put(b, "margin:%f,margin_sd:%f,nearest:%s,nearest_rows:%d}", x->sum / x->rows,
                  margin_deviation(x->rows, x->sum, x->squares),
                  x->rows ? predictor_task(p->opened.predictor, best) : NULL, x->vote[best]);

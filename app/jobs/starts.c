@@ -18,8 +18,7 @@ int job_starts_say_one(struct store *store, int64_t id, struct buf *b, struct er
     struct store_run run;
     int rc = store_run(store, id, &run, e);
     if (rc) return rc;
-    buf_putc(b, '{');
-    json_put(b, "run:%jd,method:%s,weights_sha256:%s}", id, run.method, run.weights_sha256);
+    json_put(b, "{run:%jd,method:%s,weights_sha256:%s}", id, run.method, run.weights_sha256);
     store_run_release(&run);
     return 0;
 }

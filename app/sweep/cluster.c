@@ -39,8 +39,7 @@ static void cluster_share_out(const struct sweep_plan *p, int longest, struct cl
 }
 
 static void spec_text(const struct sweep_plan *p, const struct cluster *c, struct buf *b) {
-    buf_putc(b, '{');
-    json_put(b, "version:%d,uid:%s,database:%s,working:%s,workers:%d", VERSION, c->uid, c->database,
+    json_put(b, "{version:%d,uid:%s,database:%s,working:%s,workers:%d", VERSION, c->uid, c->database,
              c->working, c->workers);
     json_add_key(b, "record");
     sweep_plan_record(p, b);
@@ -330,8 +329,7 @@ static void task_json(const struct task_look *l, int index, struct buf *b) {
 int cluster_status(struct cluster *c, struct buf *out, struct err *e) {
     static const char waiting[] = "waiting";
     int of[STORE_STATES] = { 0 }, waits = 0, rc = 0;
-    buf_putc(out, '{');
-    json_put(out, "sweep:%s,database:%s,tasks:[", c->uid, c->database);
+    json_put(out, "{sweep:%s,database:%s,tasks:[", c->uid, c->database);
     for (int i = 0; !rc && i < c->tasks; i++) {
         struct task_look l = { c, &c->task[i], xcalloc((size_t)c->task[i].runs + 1, sizeof *l.at) };
         for (int k = 0; k < c->task[i].runs; k++) l.at[k].state = waiting;
@@ -346,8 +344,7 @@ int cluster_status(struct cluster *c, struct buf *out, struct err *e) {
         free(path);
         free(l.at);
     }
-    buf_putc(out, ']');
-    json_open(out, "runs", '{');
+    json_put(out, "],runs:{");
     json_member_int(out, waiting, waits);
     for (int i = 0; i < STORE_STATES; i++) json_member_int(out, store_state_name((enum store_state)i), of[i]);
     buf_puts(out, "}}");

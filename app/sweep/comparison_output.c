@@ -66,36 +66,19 @@ static void comparison_output_cell_json(const struct side_by_side *c, const stru
     const struct compared_kind *kind = g->kind >= 0 ? &c->kind[g->kind] : NULL;
     json_put(b, "{name:%s,axes:{", g->name);
     for (int i = 0; i < c->axes; i++) json_member_string(b, c->axis[i], g->axis[i]);
-    buf_putc(b, '}');
-    json_put(b, "valid:%i,reason:%s,state:%s,runs:[", g->valid, g->reason, comparison_state(g));
+    json_put(b, "},valid:%i,reason:%s,state:%s,runs:[", g->valid, g->reason, comparison_state(g));
     for (int i = 0; i < g->runs; i++) json_member_int(b, NULL, g->run[i].id);
-    buf_puts(b, "]");
-    json_open(b, "seeds", '[');
+    json_put(b, "],seeds:[");
     for (int i = 0; i < g->runs; i++)
         if (is_new_seed(g, i)) json_member_int(b, NULL, g->run[i].seed);
-    buf_puts(b, "]");
+    buf_putc(b, ']');
     repeats_json(g, b);
-    if (c->kinds > 1) {
-        json_put(b, "metric:%s,rows:%s", kind ? kind->metric : NULL, kind ? kind->rows : NULL);
-    }
+    if (c->kinds > 1) json_put(b, "metric:%s,rows:%s", kind ? kind->metric : NULL, kind ? kind->rows : NULL);
     if (g->other_rows) json_member_bool(b, "other_rows", true);
     json_put(b, "n:%zu,mean:%g,sd:%g", s.n, s.mean, s.sd);
     interval_json(b, s);
-    json_put(b, "final:%g,trained:%jd,seconds:%g,memory:%g", g->final.mean, g->trained, comparison_seconds(g),
-             comparison_memory(g));
-    if (g->size) {
-        json_add_key(b, "size");
-        buf_puts(b, g->size);
-    }
-    if (g->rungs) {
-        json_add_key(b, "rungs");
-        buf_puts(b, g->rungs);
-    }
-    if (g->tune) {
-        json_add_key(b, "tune");
-        buf_puts(b, g->tune);
-    }
-    buf_putc(b, '}');
+    json_put(b, "final:%g,trained:%jd,seconds:%g,memory:%g,size:%1p,rungs:%1p,tune:%1p}", g->final.mean,
+             g->trained, comparison_seconds(g), comparison_memory(g), g->size, g->rungs, g->tune);
 }
 
 static void pairs_json(const struct side_by_side *c, double margin, struct buf *b) {
@@ -112,9 +95,8 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
         json_put(b, "claim:%s}", claim);
         free(claim);
     }
-    buf_putc(b, ']');
+    json_put(b, "],unpaired:[");
     free(pair);
-    json_open(b, "unpaired", '[');
     for (int i = 0; i < c->groups; i++) {
         for (int k = i + 1; k < c->groups && c->groups <= COMPARISON_PAIRS_OF; k++) {
             char *why = comparison_unpaired(c, i, k);
@@ -127,9 +109,7 @@ static void pairs_json(const struct side_by_side *c, double margin, struct buf *
 
 static void effect_json(const struct side_by_side *c, const struct compared_effect *x, struct buf *b) {
     json_put(b, "{axis:%s,level:%s", c->axis[x->axis], x->level);
-    if (x->axis2 >= 0) {
-        json_put(b, "axis2:%s,level2:%s", c->axis[x->axis2], x->level2);
-    }
+    if (x->axis2 >= 0) json_put(b, "axis2:%s,level2:%s", c->axis[x->axis2], x->level2);
     json_member_int(b, "n", x->n);
     json_member_measured(b,
                          x->axis2 >= 0 ? "beyond"
@@ -137,9 +117,7 @@ static void effect_json(const struct side_by_side *c, const struct compared_effe
                          : x->log      ? "slope_of_log"
                                        : "slope",
                          x->value);
-    json_put(b, "low:%g,high:%g", x->low, x->high);
-    if (x->open) json_member_string(b, "aliased", x->aliased);
-    buf_putc(b, '}');
+    json_put(b, "low:%g,high:%g,aliased:%1s}", x->low, x->high, x->open ? x->aliased : NULL);
 }
 
 static void effects_json(const struct side_by_side *c, struct buf *b) {
@@ -147,8 +125,7 @@ static void effects_json(const struct side_by_side *c, struct buf *b) {
     comparison_effects(c, &f);
     json_open(b, "effects", '[');
     for (int i = 0; i < f.count; i++) effect_json(c, &f.effect[i], b);
-    buf_putc(b, ']');
-    json_put(b, "effects_of:%s,no_effects:%s", f.about, f.why);
+    json_put(b, "],effects_of:%s,no_effects:%s", f.about, f.why);
     comparison_effects_release(&f);
 }
 
@@ -157,10 +134,7 @@ static void front_json(const struct side_by_side *c, enum compared_cost cost, st
     json_open(b, "pareto", '[');
     for (int i = 0; !why && i < c->groups; i++)
         if (comparison_on_front(c, i, cost)) json_member_string(b, NULL, c->group[i].name);
-    buf_putc(b, ']');
-    json_member_string(b, "cost", cost_name[cost]);
-    if (why) json_member_string(b, "no_pareto", why);
-    json_open(b, "ranks", '{');
+    json_put(b, "],cost:%s,no_pareto:%1s,ranks:{", cost_name[cost], why);
     for (int i = 0; i < c->groups; i++) {
         bool first = true;
         double rank = c->kinds > 1 ? comparison_rank_of_tasks(c, i, &first) : comparison_rank(c, i);
@@ -172,13 +146,8 @@ static void front_json(const struct side_by_side *c, enum compared_cost cost, st
 
 void comparison_json(const struct side_by_side *c, const struct compared_options *o, struct buf *out) {
     const struct compared_kind *all = c->kinds == 1 ? &c->kind[0] : NULL;
-    buf_putc(out, '{');
-    if (c->id)
-        json_member_int(out, "id", c->id);
-    else
-        json_member_string(out, "id", NULL);
-    json_put(out, "spec:%s,metric:%s,rows:%s,value:%s,mixed:%s,cells:[", c->title, all ? all->metric : NULL,
-             all ? all->rows : NULL, c->final ? "final" : "best", c->mixed);
+    json_put(out, "{id:%+jd,spec:%s,metric:%s,rows:%s,value:%s,mixed:%s,cells:[", c->id, c->title,
+             all ? all->metric : NULL, all ? all->rows : NULL, c->final ? "final" : "best", c->mixed);
     for (int i = 0; i < c->groups; i++) comparison_output_cell_json(c, &c->group[i], out);
     buf_putc(out, ']');
     pairs_json(c, o->margin, out);

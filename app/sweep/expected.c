@@ -113,9 +113,8 @@ void expected_release(struct expected_time *t) {
 }
 
 void expected_json(const struct expected_time *t, struct buf *out) {
-    json_member_measured(out, "seconds", t->seconds);
-    if (t->why) json_member_string(out, "no_seconds", t->why);
-    else json_member_int(out, "seconds_of", t->runs);
+    json_put(out, "seconds:%g,no_seconds:%1s", t->seconds, t->why);
+    if (!t->why) json_member_int(out, "seconds_of", t->runs);
 }
 
 void expected_line(const struct expected_time *t, struct buf *out) {

@@ -95,8 +95,7 @@ void halving_record(const struct sweep_rungs *r, struct buf *b) {
     json_open(b, "rungs", '{');
     json_open(b, "steps", '[');
     for (int k = 0; k < HALVING_RUNGS; k++) buf_printf(b, "%s%lld", k ? "," : "", (long long)r->step[k]);
-    buf_putc(b, ']');
-    json_put(b, "compared:%s}", r->compared);
+    json_put(b, "],compared:%s}", r->compared);
 }
 
 struct sweep_rungs *halving_read(const struct sweep_plan *p, const json_t *record) {

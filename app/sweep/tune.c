@@ -277,8 +277,7 @@ void tune_tell(const struct sweep_plan *p, int cell, struct compared_group *g) {
     struct buf b = BUF_INIT, line = BUF_INIT;
     double seconds = 0;
     if (!t || !p->entry[cell].valid) return;
-    buf_putc(&b, '{');
-    json_put(&b, "lr:%g,usual:%f,seed:%jd,rates:[", t->chosen < 0 ? NAN : t->rate[t->chosen].rate, t->usual,
+    json_put(&b, "{lr:%g,usual:%f,seed:%jd,rates:[", t->chosen < 0 ? NAN : t->rate[t->chosen].rate, t->usual,
              (int64_t)seed_of(p));
     for (int i = 0; i < t->rates; i++) {
         const struct tune_rate *r = &t->rate[i];

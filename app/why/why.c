@@ -119,10 +119,7 @@ void why_release(struct why *w) {
 void why_json(const struct why *w, struct buf *out) {
     buf_putc(out, '[');
     for (int i = 0; i < w->count; i++) {
-        json_put(out, "{kind:%s,text:%s", w->of[i].kind, w->of[i].text);
-        json_add_key(out, "figures");
-        buf_puts(out, w->of[i].figures);
-        buf_putc(out, '}');
+        json_put(out, "{kind:%s,text:%s,figures:%p}", w->of[i].kind, w->of[i].text, w->of[i].figures);
     }
     buf_putc(out, ']');
 }

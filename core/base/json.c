@@ -179,38 +179,40 @@ void json_open(struct buf *b, const char *key, char bracket) {
     buf_putc(b, bracket);
 }
 
-static void put_int(struct buf *b, const char *key, bool zero, intmax_t v) {
-    if (v || zero) json_member_int(b, key, v);
-    else json_member_string(b, key, NULL);
+static void put_int(struct buf *b, const char *key, char flag, intmax_t v) {
+    if (v || (flag != '+' && flag != '1')) json_member_int(b, key, v);
+    else if (flag == '+') json_member_string(b, key, NULL);
 }
 
 /* Adds the value of a conversion, of which `at` is behind the per cent sign; returns its end. */
 static const char *put_value(struct buf *b, const char *key, const char *at, va_list *args) {
-    bool zero = *at != '+', empty = *at != '-';
-    const char *s;
-    at += !zero || !empty;
-    switch (*at++) {
+    char flag = strchr("+-1", *at) ? *at++ : 0, kind = *at++;
+    const char *s = kind == 's' || kind == 'p' ? va_arg(*args, const char *) : NULL;
+    double v = kind == 'g' || kind == 'f' ? va_arg(*args, double) : 0;
+    if (s && flag && !*s) s = NULL;
+    switch (kind) {
     case 's':
-        s = va_arg(*args, const char *);
-        json_member_string(b, key, s && (*s || empty) ? s : NULL);
+        if (s || flag != '1') json_member_string(b, key, s);
         break;
-    case 'd': put_int(b, key, zero, va_arg(*args, int)); break;
-    case 'z': put_int(b, key, zero, (intmax_t)va_arg(*args, size_t)), at++; break;
+    case 'd': put_int(b, key, flag, va_arg(*args, int)); break;
+    case 'z': put_int(b, key, flag, (intmax_t)va_arg(*args, size_t)), at++; break;
     case 'j':
         if (*at++ == 'd') {
-            put_int(b, key, zero, va_arg(*args, intmax_t));
+            put_int(b, key, flag, va_arg(*args, intmax_t));
         } else {
             json_add_key(b, key);
             buf_printf(b, "%ju", va_arg(*args, uintmax_t));
         }
         break;
     case 'i': json_member_bool(b, key, va_arg(*args, int)); break;
-    case 'g': json_member_measured(b, key, va_arg(*args, double)); break;
-    case 'f': json_member_double(b, key, va_arg(*args, double)); break;
+    case 'g':
+        if (!isnan(v) || flag != '1') json_member_measured(b, key, v);
+        break;
+    case 'f': json_member_double(b, key, v); break;
     default:
-        s = va_arg(*args, const char *);
+        if (!s && flag == '1') break;
         json_add_key(b, key);
-        buf_puts(b, s && (*s || empty) ? s : "null");
+        buf_puts(b, s ? s : "null");
     }
     return at;
 }

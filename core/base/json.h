@@ -41,7 +41,8 @@ void json_open(struct buf *b, const char *key, char bracket);
 /* Adds members by a format: JSON with keys without quotes and conversions of printf for the values,
  * "step:%jd,best:{of:%s}". The format may begin or end inside of an object.  %s is a string (NULL: null; %-s:
  * "" too), %d an int, %jd and %ju an int64_t and uint64_t, %zu a size_t (%+d, %+jd: 0 is null), %i a bool, %g
- * a measured double (NaN: null), %f any double, %p JSON as it is (NULL: null; %-p: "" too). */
+ * a measured double (NaN: null), %f any double, %p JSON as it is (NULL: null; %-p: "" too). With 1, as %1s, %1d
+ * and %1g, a member is left out in place of null, and where it is "" or 0. */
 void json_put(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Arrays, of n strings and of n numbers. */
 void json_member_strings(struct buf *b, const char *key, char *const *value, size_t n);

@@ -71,6 +71,10 @@ static void members_by_a_format(void **state) {
     assert_string_equal(buf_text(&b), "{\"name\":\"a\\\"b\",\"none\":null,\"empty\":null,\"of\":{\"n\":-3,\"id\":null,"
                                       "\"seed\":18446744073709551615,\"size\":7},\"ok\":true,\"value\":null,"
                                       "\"list\":[0.5,\"nan\",{\"x\":4}],\"raw\":[1,2],\"lacks\":null}");
+    buf_clear(&b);
+    json_put(&b, "{a:%1s,b:%1s,c:%1d,d:%1jd,e:%1g,f:%1p,in:{g:%1zu}", none, "", 0, (int64_t)0, NAN, none, (size_t)0);
+    json_put(&b, "a:%1s,c:%1d,d:%1jd,e:%1g,f:%1p,g:%1zu}", "x", 1, (int64_t)-2, 0.0, "[]", (size_t)3);
+    assert_string_equal(buf_text(&b), "{\"in\":{},\"a\":\"x\",\"c\":1,\"d\":-2,\"e\":0,\"f\":[],\"g\":3}");
     buf_release(&b);
 }
 

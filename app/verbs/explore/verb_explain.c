@@ -30,14 +30,11 @@ static void verb_explain_print_json(const struct explain_page *page, const struc
                                     const struct preset *named, const struct plan *p,
                                     const struct arch *arch, const char *beside) {
     const struct preset *is = named ? named : method_preset(m);
-    char *text = method_text(m), *counts = p ? plan_counts_json(p, arch) : xstrdup("null");
+    char *text = method_text(m), *counts = p ? plan_counts_json(p, arch) : NULL;
     struct buf b = BUF_INIT;
     json_put(&b, "{name:%s,method:%s", is ? is->name : NULL, text);
     explain_json(page, &b);
-    json_add_key(&b, "counts");
-    buf_puts(&b, counts);
-    if (beside) json_member_string(&b, "beside", beside);
-    buf_putc(&b, '}');
+    json_put(&b, "counts:%p,beside:%1s}", counts, beside);
     out_line(&b);
     free(text);
     free(counts);

@@ -458,8 +458,7 @@ static void encode_json(const struct model *m, const struct encoded *x, bool pai
     buf_putc(&b, '{');
     json_open(&b, "ids", '[');
     for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->ids[i]);
-    buf_putc(&b, ']');
-    json_open(&b, "types", '[');
+    json_put(&b, "],types:[");
     for (size_t i = 0; i < x->n; i++) json_member_int(&b, NULL, x->types[i]);
     buf_putc(&b, ']');
     json_member_int(&b, "cut", x->cut_a);

@@ -20,11 +20,6 @@ void map_options(const struct args *a, struct tsne_options *o) {
     o->perplexity = a->map.perplexity;
 }
 
-void map_add_rating(struct buf *b, const char *key, const struct rating *r) {
-    if (*r->why) json_member_string(b, key, NULL);
-    else json_member_double(b, key, r->value);
-}
-
 void map_add_labels(struct buf *b, char *const *name, const int32_t *label, int n) {
     json_open(b, "labels", '[');
     for (int i = 0; i < n; i++) json_member_string(b, NULL, label[i] < 0 ? NULL : name[label[i]]);

@@ -15,8 +15,6 @@ extern const char map_caution[];
 /* --perplexity, --iterations, --seed, --workers; the crew is the caller's. */
 void map_options(const struct args *a, struct tsne_options *o);
 
-/* Members of a JSON object. */
-void map_add_rating(struct buf *b, const char *key, const struct rating *r);
 void map_add_labels(struct buf *b, char *const *name, const int32_t *label, int n);
 void map_add_points(struct buf *b, const real *xy, int n);
 

@@ -33,16 +33,11 @@ static const struct moment *retrieved_at(const struct played_steps *p, int64_t s
 static void moment_json(const struct played_steps *p, const struct moment *k, struct buf *b) {
     const struct moments *m = &p->shown;
     const struct moment *z = retrieved_at(p, k->step);
-    buf_putc(b, '{');
-    json_put(b, "step:%jd,set:%jd,kl:%f", k->step, k->set, k->kl);
-    map_add_rating(b, "silhouette", &scores_of(p, k)->silhouette);
-    map_add_rating(b, "purity", &scores_of(p, k)->purity);
-    if (z) {
-        json_put(b, "retriever:{set:%jd", z->set);
-        map_add_rating(b, "silhouette", &scores_of(p, z)->silhouette);
-        map_add_rating(b, "purity", &scores_of(p, z)->purity);
-        buf_putc(b, '}');
-    }
+    json_put(b, "{step:%jd,set:%jd,kl:%f,silhouette:%g,purity:%g", k->step, k->set, k->kl,
+             scores_of(p, k)->silhouette.value, scores_of(p, k)->purity.value);
+    if (z)
+        json_put(b, "retriever:{set:%jd,silhouette:%g,purity:%g}", z->set, scores_of(p, z)->silhouette.value,
+                 scores_of(p, z)->purity.value);
     json_put(b, "preservation:%f,metric:%g", k->kept, k->metric);
     map_add_points(b, k->layout, m->rows.n);
     buf_putc(b, '}');
@@ -56,10 +51,7 @@ static void steps_json(const struct played_steps *p) {
              m->used, p->seed, m->metric, p->by_task ? "task" : "label", map_caution);
     if (m->rows.classes) map_add_labels(&b, m->rows.class_name, m->rows.label, m->rows.n);
     json_open(&b, "steps", '[');
-    for (int i = 0; i < m->count; i++) {
-        if (i) buf_putc(&b, ',');
-        moment_json(p, &m->moment[i], &b);
-    }
+    for (int i = 0; i < m->count; i++) moment_json(p, &m->moment[i], &b);
     buf_puts(&b, "]}");
     out_line(&b);
 }

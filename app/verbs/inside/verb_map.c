@@ -146,27 +146,17 @@ static void verb_map_print_json(const struct result *r) {
     struct buf b = BUF_INIT;
     json_put(&b, "{n:%d,columns:%d", r->v.n, r->v.d);
     if (r->set.id) report_members(SOURCE, &r->set, &b);
-    json_member_string(&b, "method", r->pca ? "pca" : "t-sne");
-    if (r->pca) json_member_string(&b, "kl", NULL);
-    else json_member_double(&b, "kl", r->kl);
-    json_member_double(&b, "seconds", r->seconds);
-    if (!r->pca) {
+    json_put(&b, "method:%s,kl:%g,seconds:%f", r->pca ? "pca" : "t-sne", r->kl, r->seconds);
+    if (!r->pca)
         json_put(&b, "perplexity:%f,iterations:%d,seed:%ju", r->options.perplexity, r->options.iterations,
                  r->options.seed);
-    }
-    if (r->set.id) json_member_string(&b, "by", r->by_task ? "task" : "label");
-    map_add_rating(&b, "silhouette", &k->silhouette);
-    map_add_rating(&b, "purity", &k->purity);
-    if (*k->purity.why) json_member_string(&b, "purity_k", NULL);
-    else json_member_int(&b, "purity_k", k->near);
-    json_put(&b, "preservation:%f,repeats:%d", r->kept, r->repeats);
+    json_put(&b, "by:%1s,silhouette:%g,purity:%g,purity_k:%+d,preservation:%f,repeats:%d",
+             !r->set.id ? NULL : r->by_task ? "task" : "label", k->silhouette.value, k->purity.value,
+             *k->purity.why ? 0 : k->near, r->kept, r->repeats);
     if (!r->pca) json_member_int(&b, "perplexity_unreached", r->unreached);
-    json_open(&b, "undefined", '{');
-    if (r->pca) json_member_string(&b, "kl", "pca has none");
-    if (*k->silhouette.why) json_member_string(&b, "silhouette", k->silhouette.why);
-    if (*k->purity.why) json_member_string(&b, "purity", k->purity.why);
-    buf_putc(&b, '}');
-    json_put(&b, "note:%s,caution:%s", r->note.size ? buf_text(&r->note) : NULL, map_caution);
+    json_put(&b, "undefined:{kl:%1s,silhouette:%1s,purity:%1s},note:%-s,caution:%s",
+             r->pca ? "pca has none" : NULL, k->silhouette.why, k->purity.why, buf_text(&r->note),
+             map_caution);
     if (r->v.classes) map_add_labels(&b, r->v.class_name, r->v.label, r->v.n);
     map_add_points(&b, r->points, r->v.n);
     buf_putc(&b, '}');

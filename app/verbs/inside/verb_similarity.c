@@ -41,29 +41,19 @@ static void verb_similarity_print_json(const struct matrix *m) {
     json_member_strings(&b, "columns", m->column_name, m->columns);
     json_open(&b, "values", '[');
     for (int i = 0; i < m->rows; i++) {
-        buf_puts(&b, i ? ",[" : "[");
+        json_open(&b, NULL, '[');
         for (int j = 0; j < m->columns; j++) {
             double v = m->value[i * m->columns + j];
-            if (j) buf_putc(&b, ',');
-            if (isnan(v)) buf_puts(&b, "null");
-            else json_add_double(&b, v);
+            json_member_measured(&b, NULL, v);
             undefined += isnan(v);
             if (v < least) least = v;
             if (v > most) most = v;
         }
         buf_putc(&b, ']');
     }
-    buf_putc(&b, ']');
-    json_member_int(&b, "undefined", undefined);
-    if (m->width) json_member_int(&b, "width", m->width);
+    json_put(&b, "],undefined:%d,width:%1d", undefined, m->width);
     if (m->of == OF_LAYERS) json_member_string(&b, "caution", m->caution);
-    if (least <= most) {
-        json_put(&b, "min:%f,max:%f", least, most);
-    } else {
-        json_member_string(&b, "min", NULL);
-        json_member_string(&b, "max", NULL);
-    }
-    buf_putc(&b, '}');
+    json_put(&b, "min:%g,max:%g}", least <= most ? least : NAN, least <= most ? most : NAN);
     out_line(&b);
 }
 

@@ -1,4 +1,5 @@
 /* petri eval: a run or a model scored on labelled rows, or on source and target texts. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,18 +61,15 @@ static int eval_task(const struct opened *o, const struct args *a, struct task *
 }
 
 static void verb_eval_add_value(struct buf *b, const char *key, struct metric_value v) {
-    if (v.defined) json_member_double(b, key, v.value);
-    else json_member_string(b, key, NULL);
+    json_member_measured(b, key, v.defined ? v.value : NAN);
 }
 
 static void eval_json(const struct opened *o, const struct task *t, const struct dataset *d,
                       const struct metrics *m, const struct metric_value *tokens, const char *split,
                       size_t wrong) {
     struct buf b = BUF_INIT;
-    buf_putc(&b, '{');
-    if (o->run) json_member_int(&b, "run", o->run);
-    json_put(&b, "model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->model->name,
-             d->path, split, m->rows, m->gold, d->report.cut_rows);
+    json_put(&b, "{run:%1jd,model:%s,file:%s,split:%s,rows:%zu,gold:%zu,cut_rows:%zu,metrics:{", o->run,
+             o->model->name, d->path, split, m->rows, m->gold, d->report.cut_rows);
     for (int i = 0; i < METRIC_COUNT; i++) verb_eval_add_value(&b, metric_name((enum metric_id)i),
                                                                m->value[i]);
     verb_eval_add_value(&b, "majority", m->majority);
@@ -81,15 +79,13 @@ static void eval_json(const struct opened *o, const struct task *t, const struct
     json_open(&b, "undefined", '{');
     for (int i = 0; i < METRIC_COUNT; i++)
         if (!m->value[i].defined) json_member_string(&b, metric_name((enum metric_id)i), m->value[i].why);
-    buf_putc(&b, '}');
-    json_put(&b, "metric:%s,constant:%i,none_valid:%i,as_majority:%i,wrong:%zu", metric_name(t->metric),
+    json_put(&b, "},metric:%s,constant:%i,none_valid:%i,as_majority:%i,wrong:%zu", metric_name(t->metric),
              m->constant, m->rows && m->invalid == m->rows, m->as_majority, wrong);
     if (m->classes) {
         json_member_strings(&b, "classes", t->class_name, m->classes);
         json_put(&b, "positive:%s,f1:{", m->positive >= 0 ? t->class_name[m->positive] : NULL);
         for (int i = 0; i < m->classes; i++) verb_eval_add_value(&b, t->class_name[i], m->f1[i]);
-        buf_putc(&b, '}');
-        json_open(&b, "confusion", '[');
+        json_put(&b, "},confusion:[");
         for (int g = 0; g < m->classes; g++) {
             json_open(&b, NULL, '[');
             for (int p = 0; p < m->classes; p++)

@@ -139,8 +139,7 @@ static void fill_print(const struct args *a, const struct model *m, const char *
     struct buf b = BUF_INIT;
     bool json = a->json;
     if (json) {
-        buf_putc(&b, '{');
-        json_put(&b, "model:%s,text:%s,masks:[", m->name, text);
+        json_put(&b, "{model:%s,text:%s,masks:[", m->name, text);
     }
     for (int i = 0; i < f->masks; i++) {
         if (i) json ? buf_putc(&b, ',') : (void)putchar('\n');

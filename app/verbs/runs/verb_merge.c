@@ -23,8 +23,7 @@ static void as_json(const char *path, const struct store_merge *m, struct buf *b
     json_put(b, "{path:%s,runs:[", path);
     for (size_t i = 0; i < m->runs; i++) {
         const struct store_merged *x = &m->run[i];
-        json_put(b, "{from:%jd,into:%jd,what:%s", x->from, x->into, WHAT[x->what]);
-        if (x->apart) json_member_int(b, "apart", x->apart);
+        json_put(b, "{from:%jd,into:%jd,what:%s,apart:%1jd", x->from, x->into, WHAT[x->what], x->apart);
         if (x->what == STORE_MERGED_APART) json_member_int(b, "step", x->step);
         json_put(b, "lacks_files:%i,damaged:%s}", x->lacks_files, x->damaged);
     }
@@ -112,8 +111,7 @@ int verb_merge(const struct args *a, struct err *e) {
     int rc = store_open(&into, a->positional[0], STORE_WRITE, e);
     if (rc) return rc;
     if (json) {
-        buf_putc(&out, '{');
-        json_put(&out, "into:%s,from:[", store_path(into));
+        json_put(&out, "{into:%s,from:[", store_path(into));
     }
     bool other = true;
     for (int i = 1; other && i < a->count; i++) {

@@ -183,8 +183,7 @@ static void plot_numbers(struct buf *b, const char *key, const double *v, size_t
 }
 
 static void plot_json(const struct plotting *f, struct buf *b) {
-    buf_putc(b, '{');
-    json_put(b, "key:%s,x:%s,smooth:%f,runs:[", f->key, plot_x_unit(f->look.x),
+    json_put(b, "{key:%s,x:%s,smooth:%f,runs:[", f->key, plot_x_unit(f->look.x),
              plot_smooth_weight(f->look.smooth));
     for (int i = 0; i < f->count; i++) {
         const struct plotted *p = &f->of[i];

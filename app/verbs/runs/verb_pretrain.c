@@ -53,9 +53,7 @@ static int pretrain_write(const struct args *a, struct store *s, int64_t run, st
     if (rc) return rc;
     if (a->json) {
         struct buf b = BUF_INIT;
-        json_put(&b, "{run:%jd,folder:%s", run, out);
-        if (!isnan(worst)) json_member_double(&b, "largest_logit_difference", worst);
-        buf_putc(&b, '}');
+        json_put(&b, "{run:%jd,folder:%s,largest_logit_difference:%1g}", run, out, worst);
         out_line(&b);
         return 0;
     }

@@ -1,6 +1,7 @@
 /* train, resume, stop: runs without a screen. */
 #include "app/verbs/runs/verb_train.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -77,11 +78,9 @@ static void metrics_json(struct buf *b, const struct event *e) {
     json_open(b, "metrics", '{');
     for (int i = 0; i < e->metrics; i++) {
         const struct event_metric *m = &e->metric[i];
-        if (m->undefined) json_member_string(b, m->name, NULL);
-        else json_member_double(b, m->name, m->value);
+        json_member_measured(b, m->name, m->undefined ? NAN : m->value);
     }
-    buf_putc(b, '}');
-    json_open(b, "undefined", '{');
+    json_put(b, "},undefined:{");
     for (int i = 0; i < e->metrics; i++)
         if (e->metric[i].undefined) json_member_string(b, e->metric[i].name, e->metric[i].undefined);
     buf_putc(b, '}');
@@ -115,16 +114,15 @@ static void event_json(const struct event *e) {
     static const char *const kind[] = { "state", "point", "evaluation", "checkpoint", "message",
                                         "embedding", "samples" };
     struct buf b = BUF_INIT;
-    json_put(&b, "{event:%s,run:%jd,step:%jd", kind[e->kind], e->run, e->step);
-    if (e->task) json_member_string(&b, "task", e->task);
+    json_put(&b, "{event:%s,run:%jd,step:%jd,task:%1s", kind[e->kind], e->run, e->step, e->task);
     if (e->kind == EVENT_POINT) {
         json_put(&b, "loss:%f,lr:%f,grad_norm:%f,tokens:%f", e->loss, e->lr, e->grad_norm, e->tokens);
         values_json(&b, e);
     } else if (e->kind == EVENT_EVALUATION) {
         json_put(&b, "split:%s,rows:%s", e->split, e->rows);
         metrics_json(&b, e);
-        json_put(&b, "constant:%i,none_valid:%i,best:%i", e->constant, e->none_valid, e->best);
-        if (e->stage) json_member_int(&b, "stage", e->stage);
+        json_put(&b, "constant:%i,none_valid:%i,best:%i,stage:%1d", e->constant, e->none_valid, e->best,
+                 e->stage);
     } else if (e->kind == EVENT_CHECKPOINT) {
         json_put(&b, "path:%s,best:%i", e->path, e->best);
     } else if (e->kind == EVENT_EMBEDDING) {
