@@ -322,15 +322,22 @@ int db_step(sqlite3_stmt *st, struct err *e) {
     return rc == SQLITE_DONE ? 0 : db_error(sqlite3_db_handle(st), e);
 }
 
+int db_each_list(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
+                 const char *sql, const char *types, va_list list) {
+    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    if (!st) return e->code;
+    int rc;
+    while ((rc = db_step(st, e)) > 0)
+        if (take) take(self, st);
+    sqlite3_finalize(st);
+    return rc;
+}
+
 int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...) {
     va_list list;
     va_start(list, types);
-    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    int rc = db_each_list(db, e, NULL, NULL, sql, types, list);
     va_end(list);
-    if (!st) return e->code;
-    int rc;
-    while ((rc = db_step(st, e)) > 0) continue;
-    sqlite3_finalize(st);
     return rc;
 }
 
@@ -338,12 +345,8 @@ int db_each(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *r
             const char *sql, const char *types, ...) {
     va_list list;
     va_start(list, types);
-    sqlite3_stmt *st = prepare_list(db, e, sql, types, list);
+    int rc = db_each_list(db, e, take, self, sql, types, list);
     va_end(list);
-    if (!st) return e->code;
-    int rc;
-    while ((rc = db_step(st, e)) > 0) take(self, st);
-    sqlite3_finalize(st);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #define STORE_DB_H
 
 #include <sqlite3.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,6 +52,8 @@ int db_run(sqlite3 *db, struct err *e, const char *sql, const char *types, ...);
 /* Prepares, binds, gives each row to `take`, finalises. */
 int db_each(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
             const char *sql, const char *types, ...);
+int db_each_list(sqlite3 *db, struct err *e, void (*take)(void *self, sqlite3_stmt *row), void *self,
+                 const char *sql, const char *types, va_list list); /* take NULL: nobody gets them */
 /* The first column of the first row, `none` without a row.  -1 in e->code on failure. */
 int db_int(sqlite3 *db, struct err *e, int64_t *out, int64_t none, const char *sql,
            const char *types, ...);

@@ -456,16 +456,3 @@ int store_columns(struct store *s, char **columns, struct err *e) {
     if (!rc && !*columns) *columns = xstrdup("");
     return rc;
 }
-
-static int add_log(struct store *s, sqlite3 *db, void *arg, struct err *e) {
-    struct text_call *c = arg;
-    enum store_state state;
-    int64_t trashed;
-    int rc = keep_look_up(s, db, c->run, &state, &trashed, e);
-    return rc ? rc : event_add(db, c->run, store_now(), -1, "message", NULL, c->text, e);
-}
-
-int store_log(struct store *s, int64_t run, const char *text, struct err *e) {
-    struct text_call c = { .run = run, .text = text };
-    return writer_call(s, add_log, &c, e);
-}

@@ -307,70 +307,56 @@ int store_find(struct store *s, const char *typed, int64_t *run, struct err *e) 
     return rc;
 }
 
-static int fill_modules(struct store *s, struct store_run *r, struct err *e) {
-    sqlite3_stmt *st = db_prepare(
-        s->reader, e,
-        "SELECT text,fn,act,read,write,insertion,composition,source,heads,"
-        "init,target,layers,size,mid,scale,dropout,trained,kept"
-        " FROM run_module WHERE run=? ORDER BY position",
-        "i", r->id);
-    if (!st) return e->code;
-    size_t room = 0;
-    int rc;
-    while ((rc = db_step(st, e)) > 0) {
-        GROW(r->module, room, r->module_count + 1);
-        struct store_module *m = &r->module[r->module_count++];
-        const char **const texts[] = { &m->text,  &m->fn,        &m->act,         &m->read,
-                                       &m->write, &m->insertion, &m->composition, &m->source,
-                                       &m->heads, &m->init,      &m->target,      &m->layers };
-        for (int i = 0; i < (int)COUNT_OF(texts); i++) *texts[i] = db_text(st, i, false);
-        m->size = sqlite3_column_int64(st, 12);
-        m->mid = sqlite3_column_int64(st, 13);
-        m->has_scale = sqlite3_column_type(st, 14) != SQLITE_NULL;
-        m->scale = sqlite3_column_double(st, 14);
-        m->dropout = sqlite3_column_double(st, 15);
-        m->trained = sqlite3_column_int64(st, 16);
-        m->kept = sqlite3_column_int64(st, 17);
-    }
-    sqlite3_finalize(st);
-    return rc;
+static void take_module(void *self, sqlite3_stmt *st) {
+    struct store_run *r = self;
+    r->module = xrealloc(r->module, (size_t)r->module_count + 1, sizeof *r->module);
+    struct store_module *m = &r->module[r->module_count++];
+    const char **const texts[] = { &m->text,  &m->fn,        &m->act,         &m->read,
+                                   &m->write, &m->insertion, &m->composition, &m->source,
+                                   &m->heads, &m->init,      &m->target,      &m->layers };
+    for (int i = 0; i < (int)COUNT_OF(texts); i++) *texts[i] = db_text(st, i, false);
+    m->size = sqlite3_column_int64(st, 12);
+    m->mid = sqlite3_column_int64(st, 13);
+    m->has_scale = sqlite3_column_type(st, 14) != SQLITE_NULL;
+    m->scale = sqlite3_column_double(st, 14);
+    m->dropout = sqlite3_column_double(st, 15);
+    m->trained = sqlite3_column_int64(st, 16);
+    m->kept = sqlite3_column_int64(st, 17);
 }
 
-static int query_fill_reports(struct store *s, struct store_run *r, struct err *e) {
-    sqlite3_stmt *st = db_prepare(
-        s->reader, e,
-        "SELECT substr(text, length(?1) + 1) FROM event WHERE run=?2 AND kind='message' AND substr(text, 1, "
-        "length(?1)) = ?1 ORDER BY id",
-        "ti", report_mark, r->id);
-    if (!st) return e->code;
-    size_t room = 0;
-    int rc;
-    while ((rc = db_step(st, e)) > 0) {
-        GROW(r->report, room, r->reports + 1);
-        r->report[r->reports++] = db_text(st, 0, true);
-    }
-    sqlite3_finalize(st);
-    return rc;
+static void take_report(void *self, sqlite3_stmt *st) {
+    struct store_run *r = self;
+    r->report = xrealloc(r->report, (size_t)r->reports + 1, sizeof *r->report);
+    r->report[r->reports++] = db_text(st, 0, true);
 }
 
-static int fill_values(struct store *s, struct store_run *r, struct err *e) {
-    sqlite3_stmt *st = db_prepare(
-        s->reader, e,
-        "SELECT k.name, last_value, last_kind, last_reason, last_step,"
-        " best_value, NULL, NULL, best_step FROM summary JOIN key k ON k.id=key"
-        " WHERE run=? ORDER BY k.name",
-        "i", r->id);
-    if (!st) return e->code;
-    size_t room = 0;
-    int rc;
-    while ((rc = db_step(st, e)) > 0) {
-        GROW(r->value, room, r->value_count + 1);
-        struct store_named_value *v = &r->value[r->value_count++];
-        v->name = db_text(st, 0, true);
-        store_value_of(st, 1, &v->last);
-        store_value_of(st, 5, &v->best);
-    }
-    sqlite3_finalize(st);
+static void take_value(void *self, sqlite3_stmt *st) {
+    struct store_run *r = self;
+    r->value = xrealloc(r->value, r->value_count + 1, sizeof *r->value);
+    struct store_named_value *v = &r->value[r->value_count++];
+    v->name = db_text(st, 0, true);
+    store_value_of(st, 1, &v->last);
+    store_value_of(st, 5, &v->best);
+}
+
+/* What a run has in other tables. */
+static int fill_lists(sqlite3 *db, struct store_run *r, struct err *e) {
+    int rc = db_each(db, e, take_module, r,
+                     "SELECT text,fn,act,read,write,insertion,composition,source,heads,"
+                     "init,target,layers,size,mid,scale,dropout,trained,kept"
+                     " FROM run_module WHERE run=? ORDER BY position",
+                     "i", r->id);
+    if (!rc)
+        rc = db_each(db, e, take_value, r,
+                     "SELECT k.name, last_value, last_kind, last_reason, last_step,"
+                     " best_value, NULL, NULL, best_step FROM summary JOIN key k ON k.id=key"
+                     " WHERE run=? ORDER BY k.name",
+                     "i", r->id);
+    if (!rc)
+        rc = db_each(db, e, take_report, r,
+                     "SELECT substr(text, length(?1) + 1) FROM event WHERE run=?2 AND kind='message'"
+                     " AND substr(text, 1, length(?1)) = ?1 ORDER BY id",
+                     "ti", report_mark, r->id);
     return rc;
 }
 
@@ -407,9 +393,7 @@ int store_run(struct store *s, int64_t run, struct store_run *out, struct err *e
     int rc = db_exec(s->reader, "BEGIN", e);
     if (!rc) {
         rc = fill_whole(s, run, out, e);
-        if (!rc) rc = fill_modules(s, out, e);
-        if (!rc) rc = fill_values(s, out, e);
-        if (!rc) rc = query_fill_reports(s, out, e);
+        if (!rc) rc = fill_lists(s->reader, out, e);
         sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
     }
     if (!rc) rc = query_settle(s, out, e);

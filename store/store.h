@@ -274,8 +274,6 @@ void store_filters_release(struct store_filters *f);
  * for.  *columns is the caller's. */
 int store_keep_columns(struct store *s, const char *columns, struct err *e);
 int store_columns(struct store *s, char **columns, struct err *e);
-/* A message in the log of a run whoever owns it, committed at once: what was found of it later. */
-int store_log(struct store *s, int64_t run, const char *text, struct err *e);
 /* Stores a finite number under `name` as a point of a run's last step, whoever owns the run, committed at
  * once; it replaces the one that the step has. */
 int store_measure(struct store *s, int64_t run, const char *name, double value, struct err *e);

@@ -384,16 +384,12 @@ int writer_free(struct store *s, struct err *e) {
     return rc;
 }
 
-static int for_reading(const struct store *s, struct err *e) {
-    return err_set(e, ERR_USAGE, "%s: was opened for reading only", s->path);
-}
-
 int writer_call(struct store *s, int (*work)(struct store *, sqlite3 *, void *, struct err *),
                 void *arg, struct err *e) {
     struct writer *w = s->writer;
     struct err unused = ERR_INIT;
     if (!e) e = &unused;
-    if (!w) return for_reading(s, e);
+    if (!w) return err_set(e, ERR_USAGE, "%s: was opened for reading only", s->path);
     struct write_call c = { .work = work, .arg = arg, .e = e };
     pthread_mutex_lock(&w->mutex);
     c.after = w->put;
