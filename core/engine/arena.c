@@ -106,23 +106,23 @@ struct arena_mark arena_mark(const struct arena *a) {
                                 a->block[a->scratch_at].high };
 }
 
-void arena_keep_release(struct arena *a, struct arena_mark m) {
-    for (size_t i = m.keep_block; i < a->count; i++) {
-        size_t low = i == m.keep_block ? m.low : 0;
-        BUG_IF(a->block[i].low < low);
-        a->used -= a->block[i].low - low;
-        a->block[i].low = low;
+/* Gives back one side of the blocks from `first` on: beyond `to` of the first, all of the others. */
+static void shrink(struct arena *a, bool scratch, size_t first, size_t to) {
+    for (size_t i = first; i < a->count; i++, to = 0) {
+        size_t *used = scratch ? &a->block[i].high : &a->block[i].low;
+        BUG_IF(*used < to);
+        a->used -= *used - to;
+        *used = to;
     }
+}
+
+void arena_keep_release(struct arena *a, struct arena_mark m) {
+    shrink(a, false, m.keep_block, m.low);
     a->keep_at = m.keep_block;
 }
 
 void arena_scratch_release(struct arena *a, struct arena_mark m) {
-    for (size_t i = m.scratch_block; i < a->count; i++) {
-        size_t high = i == m.scratch_block ? m.high : 0;
-        BUG_IF(a->block[i].high < high);
-        a->used -= a->block[i].high - high;
-        a->block[i].high = high;
-    }
+    shrink(a, true, m.scratch_block, m.high);
     a->scratch_at = m.scratch_block;
 }
 

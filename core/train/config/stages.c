@@ -261,47 +261,37 @@ int stages_complete(struct run_config *c, size_t rows, struct err *e) {
     return 0;
 }
 
-static int check_one(const struct run_config *c, const struct stages *s, int k, struct err *e) {
+/* Why stage k cannot be trained, or NULL. */
+static const char *stage_fault(const struct stages *s, int k) {
     const struct stage *x = &s->stage[k];
+    const struct method *m = &x->method;
     int runs[METHOD_MODULES];
-    const char *fault = budget_fault(&x->method, x->steps);
+    const char *fault = budget_fault(m, x->steps);
+    if (fault) return fault;
+    if (masked_is_fixed(m) && !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
+        return "pruning(mask=fixed) keeps the largest changes of the stage before it, whose mask must be "
+               "learned and be taken over";
+    if (m->generated.on)
+        return "a head that is made for the classes of an episode is of --regime meta";
+    if (m->retriever.instance != INSTANCE_NONE || m->retriever.prototype != PROTOTYPE_NONE)
+        return "a loss across the batch (+ retriever) in a stage is not built";
+    if (m->attempt.on)
+        return "attempt in a stage is not built; train its prompts first, then it as a run of its own";
+    if (m->fusion.on)
+        return "a fusion in a stage is not built; train its adapters first, then it as a run of its own";
+    if (method_runs(m, runs))
+        return "init=run(N) in a stage is not built; --from N begins the first stage with a run's values";
+    return NULL;
+}
+
+static int check_one(const struct run_config *c, const struct stages *s, int k, struct err *e) {
+    long long steps = s->stage[k].steps;
+    const char *fault = stage_fault(s, k);
     if (fault) return err_set(e, ERR_USAGE, "--regime stages: stage %d: %s", k + 1, fault);
-    if (masked_is_fixed(&x->method) &&
-        !(k && masked_has_gates(&s->stage[k - 1].method) && x->carry != STAGE_HEAD))
-        return err_set(e, ERR_USAGE,
-                       "--regime stages: stage %d: pruning(mask=fixed) keeps the largest changes of the "
-                       "stage before it, whose mask must be learned and be taken over",
-                       k + 1);
-    if (x->method.generated.on)
-        return err_set(e, ERR_USAGE,
-                       "--regime stages: stage %d: a head that is made for the classes of an episode is of "
-                       "--regime meta",
-                       k + 1);
-    if (x->method.retriever.instance != INSTANCE_NONE || x->method.retriever.prototype != PROTOTYPE_NONE)
-        return err_set(
-            e, ERR_USAGE,
-            "--regime stages: stage %d: a loss across the batch (+ retriever) in a stage is not built",
-            k + 1);
-    if (x->method.attempt.on)
-        return err_set(e, ERR_USAGE,
-                       "--regime stages: stage %d: attempt in a stage is not built; train its prompts first, "
-                       "then it as a run of its own",
-                       k + 1);
-    if (x->method.fusion.on)
-        return err_set(e, ERR_USAGE,
-                       "--regime stages: stage %d: a fusion in a stage is not built; train its adapters "
-                       "first, then it as a run of its own",
-                       k + 1);
-    if (method_runs(&x->method, runs))
-        return err_set(
-            e, ERR_USAGE,
-            "--regime stages: stage %d: init=run(N) in a stage is not built; --from N begins the first stage "
-            "with a run's values",
-            k + 1);
-    if (c->warmup >= 1 && floor(c->warmup) >= (double)x->steps)
+    if (c->warmup >= 1 && floor(c->warmup) >= (double)steps)
         return err_set(e, ERR_USAGE,
                        "--warmup %.0f: stage %d has %lld steps; give fewer, or a share below 1, as 0.1",
-                       floor(c->warmup), k + 1, (long long)x->steps);
+                       floor(c->warmup), k + 1, steps);
     return 0;
 }
 
