@@ -54,15 +54,13 @@ static bool similarity_centre(const real *x, int n, int p, real *out) {
     return true;
 }
 
-static double squares(const real *v, size_t n) { return similarity_dot(v, v, n); }
-
 /* |AᵀB|² (Frobenius) of A n×p, B n×q, which is also Σ (AAᵀ)∘(BBᵀ): by the smaller of both. */
 static double shared(const real *a, int p, const real *b, int q, int n) {
     double sum;
     if ((double)p * q <= 2.0 * n * n) {
         real *c = xmalloc((size_t)p * (size_t)q * sizeof *c);
         blas_gemm(true, false, p, q, n, 1, a, p, b, q, 0, c, q);
-        sum = squares(c, (size_t)p * (size_t)q);
+        sum = similarity_dot(c, c, (size_t)p * (size_t)q);
         free(c);
     } else {
         real *k = xmalloc((size_t)n * (size_t)n * sizeof *k), *l = xmalloc((size_t)n * (size_t)n * sizeof *l);

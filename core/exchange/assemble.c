@@ -62,10 +62,6 @@ void assembly_head(struct assembly *a, const char *name, const real *values, siz
 
 /* ---- values of the model's own tensors ---- */
 
-static bool is_weight_or_bias_at(const struct tensor_info *t, enum tap tap) {
-    return t->role == tap_weight_role(tap) || t->role == tap_bias_role(tap);
-}
-
 static bool assemble_is_embedding(const struct tensor_info *t) {
     return t->role == ROLE_EMBED_WORD || t->role == ROLE_EMBED_POSITION || t->role == ROLE_EMBED_TYPE;
 }
@@ -115,7 +111,7 @@ static int assemble_add_tensor(struct assembly *a, int i, bool tables, const cha
     else if (assemble_is_embedding(t)) assemble_add_whole(out, FN_FULL, TARGET_EMBEDDINGS);
     if (tensor_is_pooler(t) || assemble_is_embedding(t)) return 0;
     for (size_t k = 0; k < COUNT_OF(taps); k++) {
-        if (!is_weight_or_bias_at(t, taps[k])) continue;
+        if (t->role != tap_weight_role(taps[k]) && t->role != tap_bias_role(taps[k])) continue;
         if (taps[k] == TAP_EMBED && tables) return 0;
         assemble_add_place(a, has_weight_at(a, t, taps[k]) ? FN_FULL : FN_BIAS, taps[k], t);
         return 0;

@@ -43,9 +43,8 @@ int hub_lora_scale(const struct hub *h, int rank, struct notes *assumed, double 
 
 enum { HUB_MOST_PARTS = 24, HUB_OF_VERA = 3 }; /* rows of a table; the first that VeRA's changes have too */
 extern const struct file_part hub_bottleneck_parts[], hub_low_parts[], hub_gate_parts[], hub_fusion_parts[];
-/* Whether a row is of such modules, and whether this one has it; the slot that it is of. */
+/* Whether a row is of such modules; the slot that it is of. */
 bool hub_part_fits(const struct file_part *p, const struct module *m);
-bool hub_part_wanted(const struct file_part *p, const struct module *m);
 enum slot hub_part_slot(const struct file_part *p, const struct module *m);
 /* `place` with the part's name behind it; caller frees. */
 char *hub_part_name(const char *place, const struct file_part *p, const struct module *m);

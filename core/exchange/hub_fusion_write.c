@@ -37,7 +37,7 @@ static bool share_a_place(const struct module *x, const struct module *y, const 
 
 /* Where runs are said they tell; else the first adapter that has nothing at the module's places yet has
  * it. */
-void hub_parts_of(const struct method *m, const struct arch *a, struct hub_parts *out) {
+static void parts_of(const struct method *m, const struct arch *a, struct hub_parts *out) {
     int run[METHOD_MODULES], runs = method_runs(m, run);
     *out = (struct hub_parts){ .count = runs };
     for (int i = 0; i < m->count; i++) {
@@ -166,7 +166,7 @@ int hub_export_fusion(struct predictor *p, const char *base, const char *folder,
     json_t *came = origin ? json_loads(origin, 0, NULL) : NULL;
     struct hub_fusion x = { .p = p, .plan = predictor_plan(p), .base = base, .folder = folder };
     if (json_is_string(json_object_get(came, "fusion"))) x.came = came;
-    hub_parts_of(&x.plan->method, &predictor_model(p)->arch, &x.parts);
+    parts_of(&x.plan->method, &predictor_model(p)->arch, &x.parts);
     int rc = check_rest(&x, e);
     if (!rc) rc = export_folder(folder, e);
     if (!rc) {

@@ -31,7 +31,6 @@ struct hub_out {
 };
 
 /* Of all layers of both stacks. */
-int hub_layer(const struct hub_out *o, int stack, int layer);
 int hub_layers(const struct hub_out *o);
 bool hub_has_bottlenecks(const struct hub_out *o, enum hub_site site);
 bool hub_is_parallel(const struct module *m);

@@ -70,7 +70,8 @@ bool hub_part_fits(const struct file_part *p, const struct module *m) {
     return fits[p->of];
 }
 
-bool hub_part_wanted(const struct file_part *p, const struct module *m) {
+/* Whether this module has a row. */
+static bool part_wanted(const struct file_part *p, const struct module *m) {
     bool products = m->source == SOURCE_KRONECKER;
     switch (p->slot) {
     case SLOT_DOWN_W: case SLOT_UP_W: return !products && m->fn != FN_SCALE;
@@ -117,7 +118,7 @@ int hub_find_parts(struct hub_reader *r, const struct file_part *rows, const cha
     for (int i = 0; rows[i].name; i++) {
         const struct file_part *p = &rows[i];
         bool folded = p->slot == SLOT_SCALE && hub_scale_is_folded(r->hub.bottleneck),
-             wanted = folded || hub_part_wanted(p, m);
+             wanted = folded || part_wanted(p, m);
         struct bag_tensor *t = hub_part_fits(p, m) && (wanted || !p->copy) ? part_at(r, place, p, m) : NULL;
         found[i] = p->copy ? NULL : t;
         if (t && p->copy) {

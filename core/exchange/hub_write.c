@@ -13,12 +13,7 @@
 #include "core/method/keys.h"
 #include "core/method/slots.h"
 
-static int hub_write_refuse(int module, const struct module *m, const char *why, struct err *e) {
-    return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d (%s): %s", module + 1,
-                   function_of(m)->name, why);
-}
-
-int hub_layer(const struct hub_out *o, int stack, int layer) {
+static int layer_of_all(const struct hub_out *o, int stack, int layer) {
     return layer + (stack == STACK_DECODER ? o->m->arch.encoder_layers : 0);
 }
 
@@ -160,13 +155,15 @@ static int note_module(struct hub_out *o, int module, struct err *e) {
     int *first = first_of(o, m->fn);
     if (first && *first < 0) *first = module;
     if (first && !why) why = unlike(m, &o->plan->method.module[*first]);
-    if (why) return hub_write_refuse(module, m, why, e);
+    if (why)
+        return err_set(e, ERR_USAGE, "cannot be written for AdapterHub: module %d (%s): %s", module + 1,
+                       function_of(m)->name, why);
     struct span span[SPANS];
     int n = first && m->fn != FN_PROMPT ? module_spans(m, &o->m->arch, span) : 0;
     for (int k = 0; k < n; k++)
         for (int i = span[k].first; i < span[k].end; i++) {
             bool cross = span[k].site == SUB_CROSS;
-            int layer = hub_layer(o, span[k].stack, i);
+            int layer = layer_of_all(o, span[k].stack, i);
             if (m->fn == FN_BOTTLENECK)
                 o->width[span[k].site == SUB_FFN ? HUB_FFN : cross ? HUB_CROSS : HUB_SELF][layer] = m->size;
             else if (m->fn == FN_SOFTMAX) o->keys[span[k].stack][cross][i] = module + 1;

@@ -29,8 +29,6 @@ char *hub_writer_wrapped(const struct hub_job *job, json_t *config, const char *
 /* The config of a fusion as it usually is, JSON: the keys that petri knows. */
 extern const char hub_usual_fusion[];
 
-/* Which adapters a method fuses. */
-void hub_parts_of(const struct method *m, const struct arch *a, struct hub_parts *out);
 /* The whole folder of a method with a fusion. */
 int hub_export_fusion(struct predictor *p, const char *base, const char *folder, struct err *e);
 

@@ -312,12 +312,6 @@ static int peft_read_take_tensor(struct reader *r, struct bag_tensor *t, struct 
     return rc;
 }
 
-/* A pooler whose map was folded keeps its own bias unless the file has one. */
-static void end_pooler(struct reader *r) {
-    int b = arch_find(r->in.m->tensor, r->in.m->tensors, ROLE_POOLER_B, STACK_ENCODER, SUB_EMBED, -1);
-    if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
-}
-
 /* The names of the classes, where petri wrote the folder. */
 static int take_classes(struct reader *r, const char *folder, struct err *e) {
     char *path = file_join(folder, PEFT_NAMES_FILE);
@@ -359,7 +353,9 @@ static int peft_read_folder(struct reader *r, const char *folder, struct err *e)
     for (size_t i = 0; i < r->in.bag.count && !rc && !prompt; i++)
         rc = peft_read_take_tensor(r, &r->in.bag.tensor[i], e);
     if (!rc) rc = take_projection(r, e);
-    end_pooler(r);
+    /* a pooler whose map was folded keeps its own bias unless the file has one */
+    int b = arch_find(r->in.m->tensor, r->in.m->tensors, ROLE_POOLER_B, STACK_ENCODER, SUB_EMBED, -1);
+    if (r->folded && b >= 0 && !r->in.to.weight[b]) r->in.to.weight[b] = r->in.m->weight[b];
     if (!rc) rc = bag_check_used(&r->in.bag, e);
     if (!rc && !prompt && !r->modules)
         rc = err_set(e, ERR_INPUT, "%s: holds no tensor of an adapter", r->in.bag.path);

@@ -8,16 +8,7 @@
 /* ---- what a module is ---- */
 
 static bool adds(const struct module *x) { return 1u << x->comp & COMPS_ADDING; }
-static bool unnormed(const struct module *x) { return x->norm == NORM_NONE && !x->norm_before; }
-static bool ends_as_usual(const struct module *x) {
-    return x->residual == RESIDUAL_WRITTEN && x->ending == END_MODEL;
-}
 static bool is_keys(const struct module *x) { return function_of(x)->form == FORM_KEYS; }
-
-/* Its keys share the softmax of the attention's own. */
-static bool joined(const struct module *x) {
-    return is_keys(x) && (x->comp == COMP_GATED || comp_gates(x->comp));
-}
 
 static bool parallel_adapter(const struct module *x) {
     return x->fn == FN_BOTTLENECK && !module_is_sequential(x) && adds(x);
@@ -122,12 +113,16 @@ static bool e18(const struct question *q) {
 /* An FFN with biases, or an adapter without; the units that it is widened by go through nothing else. */
 static bool e19(const struct question *q) {
     const struct module *x = q->x;
-    return parallel_adapter(x) && x->read == TAP_F_IN && x->write == TAP_F_OUT && unnormed(x) &&
-           ends_as_usual(x) && source_is_trained(x->source) && alone_at(q, TAP_F_PRE, TAP_F_ACT) &&
+    return parallel_adapter(x) && x->read == TAP_F_IN && x->write == TAP_F_OUT &&
+           x->norm == NORM_NONE && !x->norm_before && x->residual == RESIDUAL_WRITTEN &&
+           x->ending == END_MODEL && source_is_trained(x->source) && alone_at(q, TAP_F_PRE, TAP_F_ACT) &&
            (!q->a || (!q->a->gated && q->a->act == x->act && (q->a->biases || !x->biases)));
 }
 
-static bool e20(const struct question *q) { return joined(q->x); }
+/* Its keys share the softmax of the attention's own. */
+static bool e20(const struct question *q) {
+    return is_keys(q->x) && (q->x->comp == COMP_GATED || comp_gates(q->x->comp));
+}
 static bool e21(const struct question *q) { return source_is_prompt(q->x->source); }
 /* What each row has no module can have. */
 static bool e22(const struct question *q) {

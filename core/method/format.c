@@ -11,12 +11,6 @@
 #include "core/method/network.h"
 #include "core/method/space.h"
 
-/* Adds "key=value" with what separates it from the one before. */
-static void format_pair(struct buf *b, const char *key, const char *value) {
-    char last = b->size ? b->data[b->size - 1] : 0;
-    buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", key, value);
-}
-
 void format_comp(const struct module *m, char out[64]) {
     char s[32];
     text_from_double(m->scale, s);
@@ -32,10 +26,6 @@ void format_mlp(const struct module *m, char out[64]) {
     module_normalise(&usual);
     if (m->mid_act == usual.mid_act) snprintf(out, 64, "%d", m->mid);
     else snprintf(out, 64, "%d,%s", m->mid, method_act_name(m->mid_act));
-}
-
-static void add_size(struct buf *b, const struct module *m) {
-    if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
 }
 
 /* Whether the text has the field; `full`: also what equals the function's usual value. */
@@ -63,12 +53,13 @@ static void format_add_module(struct buf *b, const struct module *m, bool full) 
     }
     buf_printf(b, "%s(", fn_name(m->fn));
     size_t open = b->size;
-    add_size(b, m);
+    if (module_is_sized(m)) buf_printf(b, "%c=%d; ", module_takes(m, TAKES_L) ? 'l' : 'r', m->size);
     for (int i = 0; (k = key_at(i)); i++) {
         char value[KEY_TEXT];
         if (!format_has(k, m, &usual, full)) continue;
         key_print(k, m, value);
-        format_pair(b, k->name, value);
+        char last = b->size ? b->data[b->size - 1] : 0;
+        buf_printf(b, "%s%s=%s", last == '(' || last == ' ' ? "" : ", ", k->name, value);
     }
     if (b->size == open) { /* nothing to say: no brackets */
         b->data[--b->size] = 0;

@@ -95,10 +95,6 @@ static int rate_place(const struct arch *a, const struct plan_tensor *t) {
     return layers + (t->pooler ? RATE_POOLER : RATE_EMBED);
 }
 
-static bool makes_labels(const struct plan_tensor *t) {
-    return t->role >= SLOT_LABEL_W1 && t->role <= SLOT_LABEL_B2;
-}
-
 /* Numbers the rates that there are; at[place] is its number or -1.  Returns how many. */
 static int number_rates(const struct plan *p, const struct arch *a, int *at) {
     int layers = a->encoder_layers + a->decoder_layers, places = layers + RATE_ENDS, count = 0;
@@ -134,7 +130,7 @@ void learn_plan(struct build *b) {
         struct plan_tensor *t = &p->tensor[i];
         enum learn learn = tensor_learn(p, t);
         /* the label vectors are made once: nothing of an inner step reaches what makes them */
-        t->inner = learn != LEARN_OUTER && !makes_labels(t);
+        t->inner = learn != LEARN_OUTER && (t->role < SLOT_LABEL_W1 || t->role > SLOT_LABEL_B2);
         t->outer = learn == LEARN_OUTER ? meta->shared : learn == LEARN_BOTH && meta->start;
         if (t->inner || (t->kind == PLAN_HEAD && learn == LEARN_BOTH)) p->adapted += t->count;
         if (t->outer) p->meta_trained += t->count;

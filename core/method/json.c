@@ -19,14 +19,6 @@ static void word(struct buf *b, const char *key, const char *value) {
     json_add_string(b, value);
 }
 
-/* Version 1 knew the encoder alone: there "encoder" is all that a model has. */
-static void json_add_place(struct buf *b, const struct module *m, bool decoder) {
-    bool site = module_takes_site(m) && m->site != SITE_ALL;
-    if (!decoder && m->stack == STACK_ALL) word(b, "stack", stack_name(STACK_ENCODER));
-    else word(b, "stack", stack_name(m->stack));
-    if (site && (decoder || m->site != SUB_SELF)) word(b, "site", site_name(m->site));
-}
-
 static bool json_has(const struct key *k, const struct module *m) {
     if (k->words == target_names) return module_in_weight(m);
     if (k->json & KEY_OF_CHANGE) return !module_in_weight(m);
@@ -64,7 +56,11 @@ static void json_add_module(struct buf *b, const struct module *m, bool decoder)
     buf_printf(b, ",\"layers\":[%d,", m->first);
     if (m->last) buf_printf(b, "%d]", m->last);
     else buf_puts(b, "null]");
-    json_add_place(b, m, decoder);
+    bool site = module_takes_site(m) && m->site != SITE_ALL;
+    /* version 1 knew the encoder alone: there "encoder" is all that a model has */
+    if (!decoder && m->stack == STACK_ALL) word(b, "stack", stack_name(STACK_ENCODER));
+    else word(b, "stack", stack_name(m->stack));
+    if (site && (decoder || m->site != SUB_SELF)) word(b, "site", site_name(m->site));
     buf_putc(b, '}');
 }
 

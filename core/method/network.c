@@ -38,14 +38,6 @@ bool method_has_generator(const struct method *m) { return m->hyper[0].on || m->
 static const void *network_in(const struct network *n,
                               const struct method *m) { return (const char *)m + n->offset; }
 
-static int network_unknown(const struct network *n, const char *key, struct err *e) {
-    const char *name[16];
-    BUG_IF(n->keys > (int)COUNT_OF(name));
-    for (int i = 0; i < n->keys; i++) name[i] = n->key[i].name;
-    err_set(e, ERR_USAGE, "%s has no '%s'", n->name, key);
-    return key_suggest(key, name, n->keys, " (it takes ", e);
-}
-
 /* ---- one ---- */
 
 bool network_is_on(const struct network *n, const struct method *m) {
@@ -108,7 +100,11 @@ int network_set(const struct network *n, struct method *m, const char *key, cons
     for (const struct key *k = n->key; k < n->key + n->keys; k++)
         if (!strcmp(k->name, key))
             return key_set(k, (char *)m + n->offset, value, e) ? err_prefix(e, "%s", n->name) : 0;
-    return network_unknown(n, key, e);
+    const char *name[16];
+    BUG_IF(n->keys > (int)COUNT_OF(name));
+    for (int i = 0; i < n->keys; i++) name[i] = n->key[i].name;
+    err_set(e, ERR_USAGE, "%s has no '%s'", n->name, key);
+    return key_suggest(key, name, n->keys, " (it takes ", e);
 }
 
 /* The keys that are not as in `base`; `full`: all of them, but those that came later and are usual. */

@@ -175,11 +175,6 @@ static void normalise_rows(struct module *m) {
     if (m->place == PLACE_AFTER_BOS) m->pool = POOL_CLS;
 }
 
-/* The usual bend of an MLP: of PEFT's behind a prompt, and of a prefix's. */
-static enum act usual_mid_act(const struct module *m) {
-    return function_of(m)->form == FORM_ROWS ? ACT_RELU : ACT_TANH;
-}
-
 void module_normalise(struct module *m) {
     space_leave_out(m);
     if (function_of(m)->form == FORM_ROWS) normalise_rows(m);
@@ -193,7 +188,7 @@ void module_normalise(struct module *m) {
     if (!comp_has_scale(m->comp)) m->scale = 1;
     if (m->scale == 0) m->scale = 0;
     if (m->source != SOURCE_MLP) m->mid_act = ACT_NONE;
-    else if (m->mid_act == ACT_NONE) m->mid_act = usual_mid_act(m);
+    else if (m->mid_act == ACT_NONE) m->mid_act = function_of(m)->form == FORM_ROWS ? ACT_RELU : ACT_TANH;
     bool per_head = m->heads != HEADS_SHARED;
     m->read = head_or_context(m->read, per_head);
     m->write = head_or_context(m->write, per_head);

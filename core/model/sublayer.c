@@ -124,12 +124,6 @@ static node relative_bias(const struct forward *f, const struct site *s) {
     return weight_at(f, ROLE_RELATIVE_BIAS, &first);
 }
 
-static void name_attention(const struct forward *f, const struct site *s) {
-    const char *stack = s->stack == STACK_DECODER ? "decoder " : "";
-    tape_site(f->tape, "%slayer %d %sattention", stack, s->layer,
-              s->sublayer == SUB_CROSS ? "cross-" : "");
-}
-
 /* An attention that is looked at. */
 struct watched {
     const struct forward *f;
@@ -159,7 +153,8 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
     const struct arch *a = &f->model->arch;
     const struct hooks *h = f->hooks;
     struct tape *t = f->tape;
-    name_attention(f, s);
+    const char *stack = s->stack == STACK_DECODER ? "decoder " : "";
+    tape_site(f->tape, "%slayer %d %sattention", stack, s->layer, s->sublayer == SUB_CROSS ? "cross-" : "");
     node in = enter(f, s, TAP_A_RES, TAP_A_IN, x);
     if (s->sublayer == SUB_SELF) keys = in;
     s->source = keys;
