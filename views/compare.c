@@ -219,6 +219,16 @@ static const enum request compare_keys[] = { REQ_OPEN,    REQ_NEXT_PART,   REQ_P
                                              REQ_TERMS,   REQ_SMOOTH_MORE, REQ_SMOOTH_LESS, REQ_LOG,
                                              REQ_BESIDE,  REQ_NONE };
 
+static void compare_printed(const struct ui *ui, struct buf *out) {
+    buf_puts(out, "compare");
+    for (int i = 0; i < ui->compare.runs; i++) buf_printf(out, " %lld", (long long)ui->compare.run[i]);
+}
+
+static void compare_rendered(const struct ui *ui, struct buf *out) {
+    for (int i = 0; i < ui->compare.runs; i++)
+        buf_printf(out, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
+}
+
 const struct screen screen_compare = {
     .name = "compare",
     .about = "Compare puts the marked runs, or those that pass the filter of Runs, side by side: equal ones "
@@ -243,4 +253,7 @@ const struct screen screen_compare = {
     .hint = compare_hint,
     .pictured = compare_pictured,
     .table = compare_table,
+    .table_of = TABLE_GROUPS,
+    .printed = compare_printed,
+    .rendered = compare_rendered,
 };

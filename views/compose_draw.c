@@ -618,8 +618,15 @@ static const enum request compose_draw_keys[] = {
     REQ_EARLIER, REQ_LATER,     REQ_SWITCH,    REQ_NOTE,     REQ_NAME,    REQ_NONE
 };
 
+void compose_rendered(const struct ui *ui, struct buf *out) {
+    text_shell_option(out, "method", ui->compose.facts.text);
+    text_shell_option(out, "model", ui->compose.config.model);
+    text_shell_option(out, "task", ui->compose.config.task);
+}
+
 const struct screen screen_compose = {
     .name = "compose",
+    .rendered = compose_rendered,
     .pick = compose_pick,
     .about = method_about,
     .keys = compose_draw_keys,

@@ -293,6 +293,7 @@ static const enum request detail_keys[] = { REQ_STOP,      REQ_DOWN,    REQ_UP, 
                                             REQ_RUN,       REQ_TRASH,   REQ_WATCH, REQ_COPY,  REQ_NONE };
 
 const struct screen screen_detail = {
+    .needs_run = true,
     .name = "detail",
     .about = "A run's page: what became of it, what it was trained with, and what it left.",
     .keys = detail_keys,

@@ -71,6 +71,7 @@ static const enum request explain_draw_keys[] = {
 
 const struct screen screen_explain = {
     .name = "explain",
+    .rendered = compose_rendered,
     .about = "What the method on Compose is: its axes, its formulas, what trains, what it costs on this "
              "model, what equals what, and what the published code does otherwise.",
     .keys = explain_draw_keys,

@@ -232,4 +232,5 @@ const struct screen screen_heatmap = {
     .readout = heatmap_readout,
     .hint = heatmap_hint,
     .pictured = heatmap_pictured,
+    .rendered = inspect_rendered,
 };

@@ -287,6 +287,8 @@ static const enum request learn_keys[] = { REQ_OPEN,  REQ_LEFT, REQ_RIGHT,     R
 
 const struct screen screen_learn = {
     .name = "learn",
+    .unrendered = true,
+    .listed = ":runs tag=lesson lists it", /* no list shows it unasked */
     .about = "Lessons, which run the real engine. Enter goes on step by step, a letter answers a question, h "
              "goes back a step. A step that shows a screen stands beside it: 8 comes back. Esc leaves the "
              "lesson, which begins there again; + and - are large type and small. What lessons train is in "

@@ -367,6 +367,21 @@ static const enum request map_draw_keys[] = { REQ_OPEN,
                                               REQ_PERPLEXITY_MORE,
                                               REQ_NONE };
 
+void inspect_rendered(const struct ui *ui, struct buf *out) {
+    const struct map_view *v = &ui->map;
+    for (int i = 0; i < v->subjects && v->sets; i++)
+        buf_printf(out, "%s%lld", i ? "," : " --set ", (long long)v->subject[i]);
+    if (v->subjects && !v->sets) buf_printf(out, " --run %lld", (long long)v->subject[0]);
+    if (v->subjects) return;
+    text_shell_option(out, "model", ui->compose.config.model);
+    text_shell_option(out, "task", ui->compose.config.task);
+}
+
+static void map_draw_rendered(const struct ui *ui, struct buf *out) {
+    inspect_rendered(ui, out);
+    if (ui->map.data.training) buf_puts(out, " --steps");
+}
+
 const struct screen screen_map = {
     .name = "map",
     .about =
@@ -386,4 +401,5 @@ const struct screen screen_map = {
     .readout = map_draw_readout,
     .hint = map_draw_hint,
     .pictured = map_draw_pictured,
+    .rendered = map_draw_rendered,
 };

@@ -104,8 +104,14 @@ static const enum request page_keys[] = { REQ_DOWN, REQ_UP,        REQ_LEFT,    
                                           REQ_LAST, REQ_PAGE_DOWN, REQ_PAGE_UP, REQ_SEARCH, REQ_NEXT,
                                           REQ_PREV, REQ_STOP,      REQ_COPY,    REQ_NONE };
 
+void page_over(struct ui *ui) {
+    if (ui->screen != SCREEN_PAGE)
+        ui_say(ui, SAY_INFO, "%.300s: done; :page shows what it printed", ui->page.command);
+}
+
 const struct screen screen_page = {
     .name = "page",
+    .unrendered = true,
     .about = "What a command of the ':' line printed. It is the command line's own verb on this database.",
     .keys = page_keys,
     .back = page_back,

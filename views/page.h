@@ -18,4 +18,8 @@ struct page_view {
     char search[128];
 };
 
+struct ui;
+/* The command has ended: says so where the page is not shown. */
+void page_over(struct ui *ui);
+
 #endif

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -278,6 +279,23 @@ static const enum request runs_draw_keys[] = {
     REQ_PRESETS, REQ_NONE
 };
 
+static void runs_draw_printed(const struct ui *ui, struct buf *out) {
+    char *filter = xstrdup(ui->runs.filter), *rest = filter, *word;
+    buf_puts(out, "runs");
+    while ((word = strsep(&rest, " "))) {
+        if (!*word) continue;
+        buf_putc(out, ' ');
+        text_shell_word(out, word);
+    }
+    if (ui->runs.trash) buf_puts(out, " --trash");
+    free(filter);
+}
+
+static void runs_draw_rendered(const struct ui *ui, struct buf *out) {
+    text_shell_option(out, "filter", ui->runs.filter);
+    if (ui->runs.trash) buf_puts(out, " --trash");
+}
+
 const struct screen screen_runs = {
     .name = "runs",
     .about =
@@ -302,4 +320,7 @@ const struct screen screen_runs = {
     .hint = runs_draw_hint,
     .pictured = runs_draw_pictured,
     .table = runs_draw_table,
+    .table_of = TABLE_RUNS,
+    .printed = runs_draw_printed,
+    .rendered = runs_draw_rendered,
 };

@@ -23,6 +23,7 @@ struct screen {
     enum request to;            /* shows it from anywhere; REQ_NONE: nothing does */
     /* Its pictures are made by looking inside a model: they are asked for. */
     enum { OUTSIDE, INSIDE_POINTS, INSIDE_MATRICES } inside;
+    bool needs_run;             /* it shows a run that has to be named: not reached by its name alone */
     void (*show)(struct ui *ui, struct effect *out);         /* on `to`; may be NULL: ui_show alone */
     void (*shown)(struct ui *ui, enum screen_id from);       /* it is on from here; may be NULL */
     void (*back)(struct ui *ui); /* it lies over another, to which this goes back; NULL: it does not */
@@ -60,6 +61,15 @@ struct screen {
                      struct buf *out); /* what is on it, in the names of files of it; may be NULL */
     void (*table)(const struct ui *ui,
                   char out[120]); /* what its table is of, "the 12 runs shown"; "": none; may be NULL */
+    enum { TABLE_NONE, TABLE_RUNS, TABLE_GROUPS, TABLE_CELLS } table_of;
+    /* ---- the same on the command line ---- */
+    /* Appends the verb that prints its table, "sweep 3"; nothing: there is none; may be NULL. */
+    void (*printed)(const struct ui *ui, struct buf *out);
+    /* Appends the options of petri render for what is shown, " --sweep 3"; may be NULL: of the run that its
+     * cursor is on. */
+    void (*rendered)(const struct ui *ui, struct buf *out);
+    bool unrendered;          /* petri render does not draw it */
+    const char *listed;       /* what lists the runs that begin while it is shown; NULL: the key of Runs */
 };
 
 #define SCREEN_TABLE(NAME, name) extern const struct screen screen_##name;

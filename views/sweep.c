@@ -416,6 +416,14 @@ static const enum request keys[] = { REQ_OPEN,      REQ_STOP,   REQ_EARLIER,   R
                                      REQ_PREV,      REQ_BESIDE, REQ_SWEEP,     REQ_CLONE,   REQ_RUN,
                                      REQ_MORE,      REQ_NONE };
 
+static void printed(const struct ui *ui, struct buf *out) {
+    if (ui->sweep.open) buf_printf(out, "sweep %lld", (long long)ui->sweep.open);
+}
+
+static void rendered(const struct ui *ui, struct buf *out) {
+    if (ui->sweep.open) buf_printf(out, " --sweep %lld", (long long)ui->sweep.open);
+}
+
 const struct screen screen_sweep = {
     .name = "sweep",
     .about = "Sweep lists runs over lists of values, and shows one of them: a grid of two axes (< and > "
@@ -440,4 +448,7 @@ const struct screen screen_sweep = {
     .hint = hint,
     .pictured = pictured,
     .table = table,
+    .table_of = TABLE_CELLS,
+    .printed = printed,
+    .rendered = rendered,
 };

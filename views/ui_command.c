@@ -244,8 +244,8 @@ static void sort_runs(struct ui *ui, const char *rest) {
 
 static void go_to(struct ui *ui, const char *rest, struct effect *out) {
     enum screen_id id = screen_by_name(rest);
-    const struct screen *s = id == SCREEN_COUNT || id == SCREEN_DETAIL ? NULL : screen_at(id);
-    if (!s) ui_say(ui, SAY_ERROR, "go: to compose, train, runs, compare, sweep, heatmap, map or help");
+    const struct screen *s = id == SCREEN_COUNT ? NULL : screen_at(id);
+    if (!s || s->needs_run) ui_say(ui, SAY_ERROR, "go: to compose, train, runs, compare, sweep, heatmap, map or help");
     else if (s->show) s->show(ui, out);
     else ui_show(ui, id);
 }

@@ -61,7 +61,7 @@ static void offer_methods(struct ui *ui) {
 
 static void offer_screens(struct ui *ui) {
     for (int i = 0; i < SCREEN_COUNT; i++)
-        if (i != SCREEN_DETAIL)
+        if (!screen_at((enum screen_id)i)->needs_run)
             palette_offer(&ui->palette, screen_at((enum screen_id)i)->name,
                           screen_at((enum screen_id)i)->about);
 }

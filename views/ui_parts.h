@@ -120,6 +120,9 @@ void map_show_sets(struct ui *ui, const int64_t *set, int sets, struct effect *o
 void inspect_next_task(struct ui *ui, int at, int tasks, bool matrices, struct effect *out);
 /* The runs that are looked at, with rows of these tasks beside their own ("" : without). */
 void inspect_unseen(struct ui *ui, const char *tasks, struct effect *out);
+/* As rendered of a screen (screen.h). */
+void inspect_rendered(const struct ui *ui, struct buf *out);
+void compose_rendered(const struct ui *ui, struct buf *out);
 void inspect_task_words(const char *task, int at, int tasks, char out[120]);
 /* These runs on Compare. */
 void compare_runs(struct ui *ui, const int64_t *run, int runs, struct effect *out);

@@ -352,13 +352,13 @@ static void do_methods_in(struct session *s, const struct effect *x) {
 
 static void line_method(const struct session *s, struct buf *b, const struct effect *x) {
     line_verb(s, b, "methods");
-    line_option(b, x->by < 0 ? "forget" : "save", x->text);
-    if (x->by >= 0) line_option(b, "method", s->ui.compose.facts.text);
+    text_shell_option(b, x->by < 0 ? "forget" : "save", x->text);
+    if (x->by >= 0) text_shell_option(b, "method", s->ui.compose.facts.text);
 }
 
 static void line_methods(const struct session *s, struct buf *b, const struct effect *x) {
     line_verb(s, b, "methods");
-    line_option(b, x->kind == EFFECT_METHODS_OUT ? "export" : "import", x->text);
+    text_shell_option(b, x->kind == EFFECT_METHODS_OUT ? "export" : "import", x->text);
 }
 
 /* What is chosen here has its line on Compose. */

@@ -243,10 +243,9 @@ static void fill_series(struct session *s) {
 static void started(struct session *s, const struct job_row *j) {
     s->train.last_id = j->id;
     s->ui.train.focus = j->id;
-    const char *where = s->ui.screen == SCREEN_LEARN
-                            ? ":runs tag=lesson lists it" /* no list shows it unasked */
-                            : "3 lists all runs";
-    ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: %s", (long long)j->id, where);
+    const char *where = screen_at(s->ui.screen)->listed;
+    ui_say(&s->ui, SAY_INFO, "run #%lld is made, and is kept: %s", (long long)j->id,
+           where ? where : "3 lists all runs");
     session__ask_runs(s);
 }
 

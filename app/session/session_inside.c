@@ -1,5 +1,6 @@
 /* Looking inside a run: what Map and Heatmap ask for, and the pictures that are made of it. */
 #include "app/session/session_private.h"
+#include "core/base/text.h"
 
 void session__take_pictures(struct session *s) {
     struct insight_map *map = insight_take_map(s->inside.insight);
@@ -83,9 +84,9 @@ static void line_inside(const struct session *s, struct buf *b, const struct eff
     line_verb(s, b, x->keep ? "similarity" : "map");
     if (x->runs && x->keep) line_runs(b, x->run, x->runs);
     else if (x->runs) buf_printf(b, " --run %lld", (long long)x->run[0]);
-    else line_option(b, "model", c->model);
-    if (!x->runs) line_option(b, "task", c->task);
-    line_option(b, "unseen", x->text);
+    else text_shell_option(b, "model", c->model);
+    if (!x->runs) text_shell_option(b, "task", c->task);
+    text_shell_option(b, "unseen", x->text);
     if (x->keep) buf_puts(b, " --of classes");
 }
 
@@ -106,7 +107,7 @@ static void line_matrices(const struct session *s, struct buf *b, const struct e
     }
     line_verb(s, b, "similarity");
     if (v->subjects) line_runs(b, v->subject, 1);
-    else line_option(b, "model", s->ui.compose.config.model);
+    else text_shell_option(b, "model", s->ui.compose.config.model);
     buf_puts(b, " --of attention");
 }
 

@@ -6,12 +6,6 @@
 #include "app/session/session_private.h"
 #include "core/base/text.h"
 
-void line_option(struct buf *b, const char *name, const char *value) {
-    if (!value || !*value) return;
-    buf_printf(b, " --%s ", name);
-    text_shell_word(b, value);
-}
-
 void line_word(struct buf *b, const char *word) {
     buf_putc(b, ' ');
     text_shell_word(b, word);
@@ -24,12 +18,21 @@ void line_text(const struct session *s, struct buf *b, const struct effect *x) {
 
 /* Each command of a line says which database it is about, where that is not the usual one. */
 void line_db(const struct session *s, struct buf *b) {
-    if (b->size) line_option(b, "db", s->named);
+    if (b->size) text_shell_option(b, "db", s->named);
 }
 
 void line_verb(const struct session *s, struct buf *b, const char *verb) {
     line_db(s, b);
     buf_printf(b, "%spetri %s", b->size ? "; " : "", verb);
+}
+
+bool line_printed(const struct session *s, struct buf *b, const struct screen *of) {
+    struct buf verb = BUF_INIT;
+    if (of->printed) of->printed(&s->ui, &verb);
+    bool any = verb.size != 0;
+    if (any) line_verb(s, b, buf_text(&verb));
+    buf_release(&verb);
+    return any;
 }
 
 void line_runs(struct buf *b, const int64_t *run, int runs) {

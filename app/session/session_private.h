@@ -193,13 +193,14 @@ void session__ask(struct session *s, const struct work_kind *kind, const int64_t
 char *session__line(const struct session *s, const struct effect *x);
 /* The line is shown beside what is said, and is what Y copies; frees it; NULL is no work. */
 void session__show_line(struct session *s, char *line);
-/* Its parts: "petri VERB", of the same database as the one before; the runs; a word; " --NAME VALUE" where
- * there is a value; which database the last one is about. */
+/* Its parts: "petri VERB", of the same database as the one before; the runs; a word; which
+ * database the last one is about. */
 void line_verb(const struct session *s, struct buf *b, const char *verb);
 void line_runs(struct buf *b, const int64_t *run, int runs);
 void line_word(struct buf *b, const char *word);
-void line_option(struct buf *b, const char *name, const char *value);
 void line_db(const struct session *s, struct buf *b);
+/* What prints the table of a screen; false: nothing does. */
+bool line_printed(const struct session *s, struct buf *b, const struct screen *of);
 /* Of what is typed, as a word. */
 void line_text(const struct session *s, struct buf *b, const struct effect *x);
 
@@ -218,8 +219,6 @@ void session__ask_columns(struct session *s);
 int session__stored_config(struct store *s, int64_t id, struct run_config *c, enum store_state *state,
                            struct err *e);
 void session__runs_release(struct session *s);
-/* What Runs filters by, as a line. */
-void session__filter_line(const struct session *s, struct buf *b, const struct effect *x);
 /* session_moves.c: moves runs into or out of the trash, one move after the other. */
 void session__move(struct session *s, bool trash, const int64_t *run, int runs);
 void session__moves_release(struct session *s);

@@ -68,14 +68,9 @@ static void list_anew(struct session *s, struct background_work *w) {
     session__ask_runs(s);
 }
 
-void session__filter_line(const struct session *s, struct buf *b, const struct effect *x) {
-    char *filter = xstrdup(s->ui.runs.filter), *rest = filter, *word;
+static void line_filter(const struct session *s, struct buf *b, const struct effect *x) {
     (void)x;
-    line_verb(s, b, "runs");
-    while ((word = strsep(&rest, " ")))
-        if (*word) line_word(b, word);
-    if (s->ui.runs.trash) buf_puts(b, " --trash");
-    free(filter);
+    line_printed(s, b, &screen_runs);
 }
 
 /* ---- a run's page ---- */
@@ -410,8 +405,8 @@ static void do_purge(struct session *s, const struct effect *x) {
 }
 
 const struct action runs_actions[] = {
-    { EFFECT_FILTER, .act = do_list, .line = session__filter_line },
-    { EFFECT_TRASH_VIEW, .act = do_list, .line = session__filter_line },
+    { EFFECT_FILTER, .act = do_list, .line = line_filter },
+    { EFFECT_TRASH_VIEW, .act = do_list, .line = line_filter },
     { EFFECT_BY_TASK, .act = do_list },
     { EFFECT_COLUMNS, .act = do_columns },
     { EFFECT_SAVED, .work = &saved_work },

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/session/session_private.h"
+#include "core/base/text.h"
 
 /* ---- Compare ---- */
 
@@ -39,7 +40,7 @@ static void do_compare(struct session *s, const struct effect *x) {
 static void line_compare(const struct session *s, struct buf *b, const struct effect *x) {
     line_verb(s, b, "compare");
     line_runs(b, x->run, x->runs);
-    line_option(b, "metric", x->text);
+    text_shell_option(b, "metric", x->text);
     if (x->keep) buf_puts(b, " --mixed");
 }
 

@@ -124,8 +124,7 @@ void session__verb_news(struct session *s) {
     fill(s);
     ui_changed(&s->ui);
     if (!over) return;
-    if (s->ui.screen != SCREEN_PAGE)
-        ui_say(&s->ui, SAY_INFO, "%.300s: done; :page shows what it printed", s->command.line);
+    page_over(&s->ui);
     if (!s->command.changes) return;
     session__ask_runs(s);
     session__ask_sweeps(s);

@@ -87,46 +87,18 @@ static void do_picture(struct session *s, const struct effect *x) {
     buf_release(&drawn);
 }
 
-/* What petri render is told of what is on the screen. */
-static void line_shown(const struct session *s, struct buf *b) {
-    const struct ui *ui = &s->ui;
-    const struct screen *shown = screen_at(ui->screen);
-    const struct map_view *v = &ui->map;
-    int64_t run = shown->run ? shown->run(ui) : 0;
-    if (ui->screen == SCREEN_COMPOSE || ui->screen == SCREEN_EXPLAIN) {
-        line_option(b, "method", ui->compose.facts.text);
-        line_option(b, "model", ui->compose.config.model);
-        line_option(b, "task", ui->compose.config.task);
-    } else if (ui->screen == SCREEN_RUNS) {
-        line_option(b, "filter", ui->runs.filter);
-        if (ui->runs.trash) buf_puts(b, " --trash");
-    } else if (ui->screen == SCREEN_COMPARE) {
-        for (int i = 0; i < ui->compare.runs; i++)
-            buf_printf(b, "%s%lld", i ? "," : " --filter id=", (long long)ui->compare.run[i]);
-    } else if (ui->screen == SCREEN_SWEEP) {
-        if (ui->sweep.open) buf_printf(b, " --sweep %lld", (long long)ui->sweep.open);
-    } else if (shown->inside) {
-        for (int i = 0; i < v->subjects && v->sets; i++)
-            buf_printf(b, "%s%lld", i ? "," : " --set ", (long long)v->subject[i]);
-        if (v->subjects && !v->sets) buf_printf(b, " --run %lld", (long long)v->subject[0]);
-        if (!v->subjects) line_option(b, "model", ui->compose.config.model);
-        if (!v->subjects) line_option(b, "task", ui->compose.config.task);
-        if (v->data.training && ui->screen == SCREEN_MAP) buf_puts(b, " --steps");
-    } else if (run > 0) {
-        buf_printf(b, " --run %lld", (long long)run);
-    }
-}
-
 static void line_picture(const struct session *s, struct buf *b, const struct effect *x) {
     const struct ui *ui = &s->ui;
+    const struct screen *shown = screen_at(ui->screen);
+    int64_t run = shown->run ? shown->run(ui) : 0;
     enum render_form form;
-    if (ui->screen == SCREEN_PAGE || ui->screen == SCREEN_LEARN || !render_form_named(x->text, &form))
-        return; /* no verb draws them */
+    if (shown->unrendered || !render_form_named(x->text, &form)) return;
     line_verb(s, b, "render --screen ");
-    buf_printf(b, "%s --size %dx%d", screen_at(ui->screen)->name, ui->w, ui->h);
-    line_shown(s, b);
+    buf_printf(b, "%s --size %dx%d", shown->name, ui->w, ui->h);
+    if (shown->rendered) shown->rendered(ui, b);
+    else if (run > 0) buf_printf(b, " --run %lld", (long long)run);
     if (ui->glyphs == GLYPHS_ASCII) buf_puts(b, " --ascii");
-    buf_printf(b, " --out %s%s", screen_at(ui->screen)->name, render_end(form));
+    buf_printf(b, " --out %s%s", shown->name, render_end(form));
 }
 
 /* ---- tables and runs ---- */
@@ -191,7 +163,7 @@ static const struct work_kind export_work = { LANE_FILES, .work = write_run };
 
 static void line_run(const struct session *s, struct buf *b, const struct effect *x) {
     (void)s;
-    line_option(b, "to", x->text);
+    text_shell_option(b, "to", x->text);
     if (!strcmp(x->text, "hf")) buf_printf(b, " petri-run%lld-hf", (long long)x->run[0]);
 }
 
@@ -213,30 +185,26 @@ static void ask_runs_table(struct session *s, enum store_format form) {
 }
 
 static void do_table(struct session *s, const struct effect *x) {
+    const struct session_sweep *of = &s->sweep;
     enum store_format form;
     struct buf text = BUF_INIT;
     if (!run_table_form(x->text, &form)) return;
-    if (s->ui.screen == SCREEN_RUNS) ask_runs_table(s, form);
-    else if (s->ui.screen == SCREEN_COMPARE && s->sweep.compared)
-        comparison_as(&s->sweep.compared->groups.of, form, &text);
-    else if (s->ui.screen == SCREEN_SWEEP && s->sweep.swept)
-        comparison_as(&s->sweep.swept->cells, form, &text);
+    switch (screen_at(s->ui.screen)->table_of) {
+    case TABLE_NONE: break;
+    case TABLE_RUNS: ask_runs_table(s, form); break;
+    case TABLE_GROUPS:
+        if (of->compared) comparison_as(&of->compared->groups.of, form, &text);
+        break;
+    case TABLE_CELLS:
+        if (of->swept) comparison_as(&of->swept->cells, form, &text);
+        break;
+    }
     if (text.size) put(s, run_table_end(form), &text);
     buf_release(&text);
 }
 
 static void line_table(const struct session *s, struct buf *b, const struct effect *x) {
-    const struct ui *ui = &s->ui;
-    if (ui->screen == SCREEN_RUNS) {
-        session__filter_line(s, b, x);
-    } else if (ui->screen == SCREEN_COMPARE) {
-        line_verb(s, b, "compare");
-        line_runs(b, ui->compare.run, ui->compare.runs);
-    } else if (ui->screen == SCREEN_SWEEP && ui->sweep.open) {
-        line_verb(s, b, "sweep");
-        line_runs(b, &ui->sweep.open, 1);
-    } else return;
-    buf_printf(b, " --%s", x->text);
+    if (line_printed(s, b, screen_at(s->ui.screen))) buf_printf(b, " --%s", x->text);
 }
 
 const struct action written_actions[] = {

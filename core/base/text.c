@@ -299,6 +299,12 @@ void text_shell_word(struct buf *b, const char *word) {
     buf_putc(b, '\'');
 }
 
+void text_shell_option(struct buf *b, const char *name, const char *value) {
+    if (!value || !*value) return;
+    buf_printf(b, " --%s ", name);
+    text_shell_word(b, value);
+}
+
 char *text_word(const char **at) {
     const char *s = *at + strspn(*at, " ");
     struct buf b = BUF_INIT;

@@ -46,6 +46,8 @@ size_t text_more(char *out, size_t size, size_t used, const char *format, ...)
 
 /* Adds a word as a shell reads it, quoted where it needs to be. */
 void text_shell_word(struct buf *b, const char *word);
+/* Appends " --NAME VALUE" as a shell takes it, nothing where the value is NULL or empty. */
+void text_shell_option(struct buf *b, const char *name, const char *value);
 /* The next word of a line as a shell reads it, with *at behind it; NULL at its end.  A quote that nothing
  * closes goes to the end; a backslash outside of quotes keeps what follows it.  Caller frees. */
 char *text_word(const char **at);
