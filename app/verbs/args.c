@@ -74,8 +74,8 @@ static const struct option_spec SHARED[] = {
     { "no-header", NULL, "a table's first line is a row; the columns are #1, #2, \u2026", GROUP_DATA,
       AT(no_header) },
     { "official-dev", NULL, "dev_official.tsv of a GLUE folder", GROUP_DATA, AT(official_dev) },
-    { "csv", NULL, "the cells as CSV", GROUP_OUTPUT, AT(csv), .excludes = "json markdown" },
-    { "markdown", NULL, "the results as Markdown", GROUP_OUTPUT, AT(markdown), .excludes = "json" },
+    { "csv", NULL, "print the table as CSV", GROUP_OUTPUT, AT(csv), .excludes = "json markdown" },
+    { "markdown", NULL, "print the table as Markdown", GROUP_OUTPUT, AT(markdown), .excludes = "json" },
     { "list", NULL, NULL, GROUP_OUTPUT, AT(list), .reads = true },
     { "overwrite", NULL, "--out may write over a file that exists", GROUP_OUTPUT, AT(overwrite) },
     { "ansi", NULL, "with colours as ANSI sequences", GROUP_OUTPUT, AT(ansi), .excludes = "svg" },
@@ -259,8 +259,10 @@ static int args_check_micro_batches(const struct args *a, struct err *e) {
     return 0;
 }
 
-/* The place of an option among those given; -1: it is not, or is turned off. */
+/* The place of an option among those given; -1: it is not, or is turned off.  In capitals: of the last
+ * positional argument. */
 static int given_at(const struct args *a, const char *name) {
+    if (isupper((unsigned char)*name)) return a->count - 1;
     for (int i = 0; i < a->given; i++)
         if (!strcmp(a->option[i].spec->name, name) &&
             (a->option[i].spec->value || strcmp(a->option[i].value, "off")))
@@ -268,10 +270,11 @@ static int given_at(const struct args *a, const char *name) {
     return -1;
 }
 
+static const char *dashes(const char *name) { return isupper((unsigned char)*name) ? "" : "--"; }
+
 static int check_excluded(const struct args *a, const char *name, const char *other, struct err *e) {
-    bool positional = isupper((unsigned char)*other);
-    if (positional ? !a->count : given_at(a, other) < 0) return 0;
-    return err_set(e, ERR_USAGE, "give --%s or %s%s, not both", name, positional ? "" : "--", other);
+    if (given_at(a, other) < 0) return 0;
+    return err_set(e, ERR_USAGE, "give --%s or %s%s, not both", name, dashes(other), other);
 }
 
 /* `need`: "screen=runs|compare"; it is changed. */
@@ -284,7 +287,7 @@ static int check_needed(const struct args *a, const char *name, char *need, stru
     size_t n = need ? words_of(&of, &copy, word) : 0;
     for (size_t i = 0; i < n; i++) add_word(&words, i ? "" : " ", word[i], i + 1 == n);
     if (at < 0 || (need && word_at(&of, a->option[at].value) < 0))
-        err_set(e, ERR_USAGE, "--%s: needs --%s%s", name, other, buf_text(&words));
+        err_set(e, ERR_USAGE, "--%s: needs %s%s%s", name, dashes(other), other, buf_text(&words));
     buf_release(&words);
     free(copy);
     return e->code;

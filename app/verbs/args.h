@@ -52,7 +52,7 @@ struct option_spec {
     /* Checked by args_parse. */
     const char *excludes; /* options that cannot be given with it, separated by blanks; in capitals: a
                              positional argument */
-    const char *needs;    /* options that it requires; "screen=runs|compare": with one of these values */
+    const char *needs;    /* likewise what it requires; "screen=runs|compare": with one of these values */
     int required;         /* of the rows with the same number one must be given; 0: optional */
     bool reads, changes;  /* a line with it only prints, or may change the history, whatever the verb does */
 };

@@ -16,6 +16,15 @@ void out_rows(const struct report_column *c, enum report_form form, const void *
     buf_release(&b);
 }
 
+bool verb_rows(const struct args *a, const struct report_column *c, const void *rows, size_t n, size_t size) {
+    enum report_form form = a->json       ? REPORT_JSON
+                            : a->csv      ? REPORT_CSV
+                            : a->markdown ? REPORT_MARKDOWN
+                                          : REPORT_TABLE;
+    out_rows(c, form, rows, n, size);
+    return form == REPORT_TABLE;
+}
+
 void out_line(struct buf *b) {
     fwrite(buf_text(b), 1, b->size, stdout);
     putchar('\n');

@@ -2,13 +2,19 @@
 #ifndef APP_VERBS_OUTPUT_H
 #define APP_VERBS_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "app/verbs/args.h"
 #include "core/base/buf.h"
 #include "core/base/report.h"
 
 /* Prints n rows of `size` bytes each in a form, JSON with a newline (core/base/report.h). */
 void out_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n, size_t size);
+
+/* The same as --json, --csv or --markdown says, else as text: true then, and what is said of the table may
+ * follow. */
+bool verb_rows(const struct args *a, const struct report_column *c, const void *rows, size_t n, size_t size);
 
 /* Prints the buffer and a newline, and releases it. */
 void out_line(struct buf *b);

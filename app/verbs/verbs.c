@@ -365,12 +365,17 @@ static const struct option_spec EXPLAIN[] = {
 /* Of a run's options those that say what a batch of several tasks holds. */
 static const struct option_spec TASKS[] = {
     { "sampling batch limit limit-seed split split-seed split-validation official-dev",
-      .fills = FILLS_CONFIG },
+      .fills = FILLS_CONFIG, .needs = "A,B,C" },
+    { .name = "csv markdown" },
     END,
 };
 static const struct option_spec SETTINGS[] = {
     { "write", NULL, "write the file of settings, with a comment to each; what is there is kept",
       GROUP_OUTPUT, AT(flag), .changes = true },
+    END,
+};
+static const struct option_spec MODELS[] = {
+    { .name = "csv markdown" },
     END,
 };
 static const struct option_spec RENDER[] = {
@@ -434,6 +439,7 @@ static const struct option_spec EMBED[] = {
     { "layer", "L|retriever",
       .help = "0: embeddings … the last (default); or what a run's retriever makes of it" },
     { .name = "pool seed workers" },
+    { .name = "csv markdown", .needs = "list" },
     END,
 };
 static const struct option_spec SIMILARITY[] = {
@@ -464,6 +470,7 @@ static const struct option_spec SIMILARITY[] = {
     { "matrix", "N", "a kept one again", GROUP_DATA, AT(similarity.matrix), FILLS_INTEGER, 1, OPTION_MOST,
       .reads = true },
     { .name = "workers" },
+    { .name = "markdown", .needs = "list" },
     END,
 };
 static const struct option_spec MAP[] = {
@@ -551,6 +558,7 @@ static const struct option_spec LEARN[] = {
     { "model", "DIR|NAME", .help = "in place of the lesson's" },
     { "task", "NAME|FOLDER", .help = "in place of the lesson's" },
     { .name = "workers" },
+    { .name = "csv markdown", .needs = "list" },
     END,
 };
 
@@ -564,6 +572,7 @@ static const struct option_spec METHODS[] = {
       GROUP_OUTPUT, AT(methods.to), .excludes = "import" },
     { "import", "FILE", "what such a file holds beside what is kept",
       GROUP_DATA, AT(methods.from), .changes = true },
+    { .name = "csv markdown" },
     END,
 };
 
@@ -645,7 +654,7 @@ static const struct verb VERBS[] = {
       TASKS, 0, 1, .run = verb_tasks, LINE_READS },
     { "fetch", "[model|tasks|t5]",
       "Fetch the default model and task, more tasks, or flan-t5-small", NULL, 0, 1, .run = verb_fetch },
-    { "models", "", "List available models", NULL, 0, 0, .run = verb_models, LINE_READS },
+    { "models", "", "List available models", MODELS, 0, 0, .run = verb_models, LINE_READS },
     { "embed", "--task T[,T…] [--model DIR | --run RUN] | --list",
       "Embed the examples of tasks and save the vectors", EMBED, 0, 0, .run = verb_embed },
     { "map", "SET | --run RUN [--steps] | --model DIR --task T | --vectors FILE [--labels COLUMN]",

@@ -25,7 +25,14 @@ enum report_kind {
     REPORT_RAW,    /* const char *, JSON as it is; NULL: none */
 };
 
-enum report_form { REPORT_TABLE = 1, REPORT_JSON = 2, REPORT_CSV = 4, REPORT_MARKDOWN = 8 };
+enum report_form {
+    REPORT_TABLE = 1,
+    REPORT_JSON = 2,
+    REPORT_CSV = 4,
+    REPORT_MARKDOWN = 8,
+    REPORT_TO_READ = REPORT_TABLE | REPORT_MARKDOWN,
+    REPORT_DATA = REPORT_JSON | REPORT_CSV,
+};
 
 struct report_column {
     const char *key; /* of JSON, and the heading elsewhere */

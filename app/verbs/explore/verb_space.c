@@ -294,13 +294,13 @@ static const struct report_column METHOD[] = {
     { 0 },
 };
 
-static void methods_table(const struct own_methods *own) {
+static void methods_table(const struct args *a, const struct own_methods *own) {
     int n = preset_count();
     struct preset *row = xcalloc((size_t)(n + own->count + 1), sizeof *row);
     for (int i = 0; i < n; i++) row[i] = *preset_at(i);
     for (int i = 0; i < own->count; i++)
         row[n + i] = (struct preset){ .name = own->of[i].name, .lr = NAN, .paper = own->of[i].text };
-    out_rows(METHOD, REPORT_TABLE, row, n + own->count, sizeof *row);
+    verb_rows(a, METHOD, row, n + own->count, sizeof *row);
     free(row);
 }
 
@@ -380,7 +380,8 @@ int verb_methods(const struct args *a, struct err *e) {
     int rc = path ? methods_change(a, path, e) : changes ? e->code : 0;
     if (!rc && !changes) {
         if (path) rc = own_methods_read(path, &own, e);
-        if (!rc) (a->json ? methods_json : methods_table)(&own);
+        if (!rc && a->json) methods_json(&own);
+        else if (!rc) methods_table(a, &own);
         own_methods_release(&own);
     }
     free(path);
@@ -422,7 +423,6 @@ static struct model_row model_row(char *name, char *folder) {
 
 int verb_models(const struct args *a, struct err *e) {
     (void)e;
-    bool json = a->json;
     char **name;
     size_t n = assets_names("models", "config.json", &name), rows = 0;
     struct model_row *row = xcalloc(n + 1, sizeof *row);
@@ -432,12 +432,12 @@ int verb_models(const struct args *a, struct err *e) {
         if (folder) row[rows++] = model_row(name[i], folder);
         free(inside);
     }
-    if (json || n) out_rows(MODEL, json ? REPORT_JSON : REPORT_TABLE, row, rows, sizeof *row);
+    bool text = verb_rows(a, MODEL, row, rows, sizeof *row);
     while (rows) free(row[--rows].folder), free(row[rows].refused);
     free(row);
     assets_free(name, n);
-    if (!json && n) verb_tell_own(paths_model(), NULL);
-    else if (!json)
+    if (text && n) verb_tell_own(paths_model(), NULL);
+    else if (text)
         printf("No model at hand: `%s` brings the default one; --model DIR takes any folder.\n",
                paths_fetch());
     return 0;

@@ -24,7 +24,7 @@ static const struct report_column SET[] = {
     { "layer", REPORT_INT, .offset = offsetof(struct store_embedding, layer) },
     { "pool", REPORT_TEXT, .offset = offsetof(struct store_embedding, pool) },
     { "seed", REPORT_SEED, .offset = offsetof(struct store_embedding, seed) },
-    { "created", REPORT_TIME, offsetof(struct store_embedding, created), .forms = REPORT_JSON },
+    { "created", REPORT_TIME, offsetof(struct store_embedding, created), .forms = REPORT_DATA },
     { 0 },
 };
 
@@ -32,14 +32,13 @@ static int verb_embed_list(const struct args *a, struct err *e) {
     struct store *s;
     struct store_embeddings v;
     int64_t run = -1;
-    bool json = a->json;
     int rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     if (a->run) rc = store_find(s, a->run, &run, e);
     if (!rc) rc = store_embeddings(s, run, &v, e);
     if (!rc) {
-        out_rows(SET, json ? REPORT_JSON : REPORT_TABLE, v.set, v.count, sizeof *v.set);
-        if (!json) printf("%zu %s of vectors\n", v.count, v.count == 1 ? "set" : "sets");
+        if (verb_rows(a, SET, v.set, v.count, sizeof *v.set))
+            printf("%zu %s of vectors\n", v.count, v.count == 1 ? "set" : "sets");
         store_embeddings_release(&v);
     }
     return verb_close(s, rc, e);

@@ -117,7 +117,7 @@ static void verb_similarity_print(const struct args *a, const struct matrix *m) 
 static const struct report_column MATRIX[] = {
     { "matrix", REPORT_LONG, .offset = offsetof(struct store_matrix, id) },
     { "run", REPORT_ID, .offset = offsetof(struct store_matrix, run) },
-    { "of", REPORT_TEXT, offsetof(struct store_matrix, name), .forms = REPORT_TABLE },
+    { "of", REPORT_TEXT, offsetof(struct store_matrix, name), .forms = REPORT_TO_READ },
     { "rows", REPORT_INT, .offset = offsetof(struct store_matrix, rows) },
     { "columns", REPORT_INT, .offset = offsetof(struct store_matrix, columns) },
     { "about", REPORT_RAW, .offset = offsetof(struct store_matrix, about) },
@@ -134,7 +134,7 @@ static int verb_similarity_list(const struct args *a, struct err *e) {
     if (!rc) rc = store_matrices(s, run, &v, e);
     rc = verb_close(s, rc, e);
     if (rc) return rc;
-    out_rows(MATRIX, a->json ? REPORT_JSON : REPORT_TABLE, v.matrix, v.count, sizeof *v.matrix);
+    verb_rows(a, MATRIX, v.matrix, v.count, sizeof *v.matrix);
     store_matrices_release(&v);
     return 0;
 }

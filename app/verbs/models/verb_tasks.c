@@ -9,35 +9,40 @@
 #include "app/verbs/output.h"
 #include "core/base/assets.h"
 #include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
 #include "core/data/task.h"
 #include "core/train/config/complete.h"
 #include "core/train/config/sampling.h"
 
-static void list_known(bool json) {
+struct known_task {
+    char *name, *folder; /* owned */
+    const char *kind;
+};
+static const struct report_column KNOWN_TASK[] = {
+    { "name", REPORT_TEXT, .offset = offsetof(struct known_task, name) },
+    { "kind", REPORT_TEXT, offsetof(struct known_task, kind), .forms = REPORT_DATA },
+    { "folder", REPORT_TEXT, .offset = offsetof(struct known_task, folder) },
+    { 0 },
+};
+
+static void list_known(const struct args *a) {
     char **names;
-    size_t n = task_names(NULL, &names);
-    struct buf b = BUF_INIT;
-    buf_putc(&b, '[');
+    size_t n = task_names(NULL, &names), rows = 0;
+    struct known_task *row = xcalloc(n + 1, sizeof *row);
     for (size_t i = 0; i < n; i++) {
         char *inside = xprintf("tasks/%s", names[i]), *folder = assets_find(inside);
-        if (folder && json) {
-            json_put(&b, "{name:%s,kind:%s,folder:%s}", names[i], "folder below assets", folder);
-        } else if (folder) {
-            printf("%-12s %s\n", names[i], folder);
-        }
-        free(folder);
+        if (folder) row[rows++] = (struct known_task){ names[i], folder, "folder below assets" };
+        else free(names[i]);
         free(inside);
-        free(names[i]);
     }
     free(names);
-    buf_putc(&b, ']');
-    if (json) out_line(&b);
-    else puts("Any TSV, CSV or JSON Lines: --train FILE --dev FILE --text COLUMN --label COLUMN");
-    if (!json) verb_tell_own(NULL, paths_task());
-    buf_release(&b);
+    if (verb_rows(a, KNOWN_TASK, row, rows, sizeof *row)) {
+        puts("Any TSV, CSV or JSON Lines: --train FILE --dev FILE --text COLUMN --label COLUMN");
+        verb_tell_own(NULL, paths_task());
+    }
+    while (rows) free(row[--rows].name), free(row[rows].folder);
+    free(row);
 }
 
 /* ---- what a batch of several holds ---- */
@@ -69,7 +74,7 @@ static const struct report_column BATCH_TASK[] = {
     { 0 },
 };
 
-static void print_batch(const struct run_config *c, const size_t *rows, bool json) {
+static void print_batch(const struct run_config *c, const size_t *rows, const struct args *a) {
     const struct sampling how = config_sampling(c);
     struct batch_task row[RUN_TASKS];
     double expected[RUN_TASKS];
@@ -78,9 +83,9 @@ static void print_batch(const struct run_config *c, const size_t *rows, bool jso
     for (int i = 0; i < c->tasks; i++)
         row[i] = (struct batch_task){ c->of[i].task_name, (int64_t)rows[i], expected[i] / c->batch,
                                       expected[i] };
-    out_rows(BATCH_TASK, json ? REPORT_JSON : REPORT_TABLE, row, c->tasks, sizeof *row);
     sampling_text(&how, name);
-    if (!json) printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
+    if (verb_rows(a, BATCH_TASK, row, c->tasks, sizeof *row))
+        printf("rows in a batch of %d on average, --sampling %s\n", c->batch, name);
 }
 
 static int show_batch(const struct args *a, struct err *e) {
@@ -90,19 +95,13 @@ static int show_batch(const struct args *a, struct err *e) {
     int rc = args_config(a, &c, e);
     if (!rc) rc = config_set_tasks(&c, a->positional[0], e);
     if (!rc) rc = count_rows(&c, rows, e);
-    if (!rc) print_batch(&c, rows, a->json);
+    if (!rc) print_batch(&c, rows, a);
     config_release(&c);
     return rc;
 }
 
 int verb_tasks(const struct args *a, struct err *e) {
     if (a->count) return show_batch(a, e);
-    for (int i = 0; i < a->given; i++) {
-        const char *name = a->option[i].spec->name;
-        if (a->option[i].spec->fills == FILLS_CONFIG)
-            return err_set(e, ERR_USAGE, "--%s: needs the names of several tasks: petri tasks A,B,C --%s …",
-                           name, name);
-    }
-    list_known(a->json);
+    list_known(a);
     return 0;
 }

@@ -66,18 +66,18 @@ struct lesson_row {
 };
 static const struct report_column LESSON[] = {
     { "lesson", REPORT_TEXT, .offset = offsetof(struct lesson_row, name) },
-    { "title", REPORT_TEXT, offsetof(struct lesson_row, title), .forms = REPORT_JSON },
-    { "about", REPORT_TEXT, offsetof(struct lesson_row, about), .forms = REPORT_JSON },
+    { "title", REPORT_TEXT, offsetof(struct lesson_row, title), .forms = REPORT_DATA },
+    { "about", REPORT_TEXT, offsetof(struct lesson_row, about), .forms = REPORT_DATA },
     { "minutes", REPORT_INT, offsetof(struct lesson_row, minutes), .heading = "min" },
-    { "seconds", REPORT_DOUBLE, offsetof(struct lesson_row, seconds), .forms = REPORT_JSON },
-    { "computing", REPORT_TEXT, offsetof(struct lesson_row, computing), .forms = REPORT_TABLE,
+    { "seconds", REPORT_DOUBLE, offsetof(struct lesson_row, seconds), .forms = REPORT_DATA },
+    { "computing", REPORT_TEXT, offsetof(struct lesson_row, computing), .forms = REPORT_TO_READ,
       .right = true },
-    { "needs", REPORT_TEXT, offsetof(struct lesson_row, needs), .forms = REPORT_TABLE },
-    { "model", REPORT_TEXT, offsetof(struct lesson_row, model), .forms = REPORT_JSON },
-    { "task", REPORT_TEXT, offsetof(struct lesson_row, task), .forms = REPORT_JSON },
-    { "", REPORT_TEXT, offsetof(struct lesson_row, title), .forms = REPORT_TABLE },
-    { "done", REPORT_TEXT, offsetof(struct lesson_row, done), .heading = "" },
-    { "file", REPORT_TEXT, offsetof(struct lesson_row, file), .forms = REPORT_JSON },
+    { "needs", REPORT_TEXT, offsetof(struct lesson_row, needs), .forms = REPORT_TO_READ },
+    { "model", REPORT_TEXT, offsetof(struct lesson_row, model), .forms = REPORT_DATA },
+    { "task", REPORT_TEXT, offsetof(struct lesson_row, task), .forms = REPORT_DATA },
+    { "", REPORT_TEXT, offsetof(struct lesson_row, title), .forms = REPORT_TO_READ },
+    { "done", REPORT_TEXT, .offset = offsetof(struct lesson_row, done) },
+    { "file", REPORT_TEXT, offsetof(struct lesson_row, file), .forms = REPORT_DATA },
     { 0 },
 };
 
@@ -106,7 +106,7 @@ static int list_lessons(const struct args *a, struct err *e) {
         row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "",
                                l->task ? l->task : "");
     }
-    out_rows(LESSON, a->json ? REPORT_JSON : REPORT_TABLE, row, n, sizeof *row);
+    verb_rows(a, LESSON, row, n, sizeof *row);
     for (int i = 0; i < n; i++) free(row[i].computing), free(row[i].needs);
     free(row);
     lesson_list_free(list, n);

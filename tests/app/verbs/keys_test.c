@@ -96,6 +96,14 @@ static void of_runs(void **state) {
     has_keys("tag 1 words", "tagged tags");
     has_keys("plot 1 2",
              "key x smooth runs runs.run runs.name runs.key runs.step runs.x runs.value runs.smoothed");
+    char *line = xprintf("merge '%s/other.db' '%s'", stage.folder, stage.db);
+    has_keys(line,
+             "into from from.path from.runs from.runs.from from.runs.into from.runs.what from.runs.lacks_files "
+             "from.runs.damaged from.sweeps from.sweeps.from from.sweeps.into");
+    free(line);
+    line = xprintf("export 1 --to petri '%s/one'", stage.folder);
+    has_keys(line, "run file");
+    free(line);
     free(stage_out(0, "trash 2 --db '%s'", stage.db));
     has_keys("purge --all --yes", "purged files bytes");
 }
@@ -135,6 +143,7 @@ static void of_what_is_there(void **state) {
     has_keys("tasks games-sound,admin-net", "task rows probability expected");
     has_keys("learn --list", "lesson title about minutes seconds model task done file");
     has_keys("help train", "verb synopsis help options options.name options.value options.help");
+    has_keys("render --screen runs", "screen columns rows text");
     has_keys("settings", "path theme glyphs mouse hangup readonly model task workers");
     has_keys("explain lora",
              "name method title about axes formula trains costs equals released counts counts.trained "
@@ -197,6 +206,7 @@ static void of_training(void **state) {
              "run task results results.k results.prototype results.vote results.metric results.mean "
              "results.sd results.n results.majority results.draws results.draws.draw results.draws.prototype "
              "results.draws.value results.draws.steps results.draws.loss");
+    has_keys("sweep", "id spec runs");
     free(train), free(sweep), free(adapt);
 }
 

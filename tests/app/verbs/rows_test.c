@@ -273,7 +273,7 @@ static void aliases_fill_the_same(void **state) {
                     char *option = xprintf("--%s", at ? o->aliases[k] : o->name);
                     char *argv[] = { option, value, "x", "x" };
                     int rc = args_parse(&a[at], v, 2 + v->least, argv, room, &e);
-                    if (rc && !strstr(e.text, " needs --")) fail_msg("%s", e.text); /* what else the line lacks */
+                    if (rc && !strstr(e.text, " needs ")) fail_msg("%s", e.text); /* what else the line lacks */
                     e = (struct err)ERR_INIT;
                     assert_ptr_equal(a[at].option[0].spec, o);
                     a[at].given = 0;
