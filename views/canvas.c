@@ -275,10 +275,13 @@ void canvas_fill(struct canvas *c, struct rect r, enum ink ink, uint32_t cp) {
         for (int x = k.x; x < k.x + k.w; x++) canvas_put(c, x, y, style, cp);
 }
 
-void canvas_paint(struct canvas *c, struct rect r, struct style style) {
-    struct rect k = rect_cut(r, c->clip[c->clips - 1]);
-    for (int y = k.y; y < k.y + k.h; y++)
-        for (int x = k.x; x < k.x + k.w; x++) c->cell[y * c->w + x].style = style;
+void canvas_paint(struct canvas *c, int x, int y, int columns, enum ink ink) {
+    struct rect k = rect_cut((struct rect){ x, y, columns, 1 }, c->clip[c->clips - 1]);
+    for (int i = 0; i < k.w && k.h; i++) c->cell[k.y * c->w + k.x + i].style = canvas_style(c, ink);
+}
+
+void canvas_cursor(struct canvas *c, int x, int y, bool here) {
+    if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
 }
 
 void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right) {

@@ -20,6 +20,13 @@ struct rect {
 };
 static inline bool rect_empty(struct rect r) { return r.w <= 0 || r.h <= 0; }
 struct rect rect_cut(struct rect a, struct rect b); /* the part of a inside b */
+/* What is below so many rows; and from so many columns on, to the last but one. */
+static inline struct rect rect_down(struct rect r, int rows) {
+    return (struct rect){ r.x, r.y + rows, r.w, r.h - rows };
+}
+static inline struct rect rect_in(struct rect r, int columns, int rows) {
+    return (struct rect){ r.x + columns, r.y + rows, r.w - columns - 1, r.h - rows };
+}
 
 /* Marks that a terminal can show, from the finest: braille dots, block elements, and the
  * 7-bit characters alone (then every byte that leaves the canvas is below 0x80). */
@@ -108,8 +115,10 @@ int canvas_wrap_rows(const struct canvas *c, int columns, const char *s);
 
 void canvas_put(struct canvas *c, int x, int y, struct style style, uint32_t cp);
 void canvas_fill(struct canvas *c, struct rect r, enum ink ink, uint32_t cp);
-/* Gives a stretch of cells another look without touching what is written there. */
-void canvas_paint(struct canvas *c, struct rect r, struct style style);
+/* Gives so many columns another look without touching what is written there. */
+void canvas_paint(struct canvas *c, int x, int y, int columns, enum ink ink);
+/* The sign of the cursor, where it is here. */
+void canvas_cursor(struct canvas *c, int x, int y, bool here);
 /* A titled rule over the row: "title ─────────── right ──". Either may be NULL. */
 void canvas_rule(struct canvas *c, int x, int y, int w, const char *title, const char *right);
 /* The same in the first row of a pane. */

@@ -76,15 +76,14 @@ static void module_row(const struct compose_view *v, struct canvas *c, struct re
     sizes_text(m, cell[4]);
     axis_value(m, AXIS_LAYERS, value);
     snprintf(cell[5], 96, "%s", value);
-    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_cursor(c, r.x + 1, y, here);
     canvas_printf(c, r.x + 3, y, module_ink(i), "%d", i + 1);
     int x = r.x + 6;
     for (int k = 0; k < TABLE_COLUMNS; k++) {
         canvas_fit(c, x, y, table[k].w - 1, here ? INK_TITLE : INK_TEXT, cell[k]);
-        zone_add(c, (struct zone){ .at = { x, y, table[k].w, 1 },
-                                   .pick = PICK_CELL + i * PICK_AXES + first_axis(k) });
+        zone_pick(c, x, y, table[k].w, PICK_CELL + i * PICK_AXES + first_axis(k));
         if (here && k == column_of(v->axis))
-            canvas_paint(c, (struct rect){ x, y, table[k].w - 1, 1 }, canvas_style(c, INK_CURSOR));
+            canvas_paint(c, x, y, table[k].w - 1, INK_CURSOR);
         x += table[k].w;
     }
 }
@@ -95,9 +94,8 @@ static void off_row(const struct compose_view *v, struct canvas *c, struct rect 
     bool here = compose_on_off(v) == i;
     char value[64];
     int x = r.x + 6;
-    zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 },
-                               .pick = PICK_PART + v->config.method.count + compose_networks(v) + 1 + i });
-    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    zone_pick(c, r.x, y, r.w, PICK_PART + v->config.method.count + compose_networks(v) + 1 + i);
+    canvas_cursor(c, r.x + 1, y, here);
     canvas_text(c, r.x + 3, y, INK_DIM, "\u2013");
     for (size_t k = 0; k < COUNT_OF(shown); k++) {
         axis_value(&v->off.module[i], shown[k], value);
@@ -161,13 +159,13 @@ static int choices(const struct compose_view *v, struct canvas *c, struct rect r
         }
         if (draw && row < r.h) {
             bool here = i == v->choice;
-            zone_add(c, (struct zone){ .at = { x, r.y + row, w, 1 }, .pick = PICK_CHOICE + i });
-            if (here) canvas_text(c, x, r.y + row, INK_ACCENT, "\u25B8");
+            zone_pick(c, x, r.y + row, w, PICK_CHOICE + i);
+            canvas_cursor(c, x, r.y + row, here);
             enum ink ink = !k->allowed ? INK_DIM : k->current ? INK_ACCENT : INK_TEXT;
             canvas_text(c, x + 1, r.y + row, ink, k->name);
             if (compose_is_marked(v, k)) canvas_text(c, x + w - 2, r.y + row, INK_ACCENT, "\u25CF");
             if (here && !k->allowed)
-                canvas_paint(c, (struct rect){ x + 1, r.y + row, w - 3, 1 }, canvas_style(c, INK_WARN));
+                canvas_paint(c, x + 1, r.y + row, w - 3, INK_WARN);
         }
         x += w;
     }
@@ -231,7 +229,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     char right[120] = "";
     if (compose_on_off(v) >= 0) {
         canvas_title(c, r, "off", NULL);
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
+        canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
                     "This module is switched off: it is neither counted nor trained. O switches it on again "
                     "behind the others, - forgets it.");
         return;
@@ -260,11 +258,11 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
                  : run ? option_name(v, v->option)
                        : axis_name(v->axis),
                  right);
-    struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect in = rect_down(r, 1);
     if (run) {
         draw_number(v, c, in);
         const char *not = *v->refused ? v->refused : v->stuck[v->option];
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 }, not ? INK_WARN : INK_DIM,
+        canvas_wrap(c, rect_in(r, 3, 2), not ? INK_WARN : INK_DIM,
                     not ? not : option_says(v, v->option).text);
         return;
     }
@@ -273,7 +271,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
         const struct key *k = net ? compose_network_key(v)
                                   : axis_key(&v->config.method.module[v->part], v->axis);
         int y = net ? 2 : 3; /* of a module behind what it trains */
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + y, r.w - 4, r.h - y }, INK_DIM, k->says);
+        canvas_wrap(c, rect_in(r, 3, y), INK_DIM, k->says);
         return;
     }
     int rows = choices(v, c, in, true);
@@ -288,7 +286,7 @@ static void draw_axis(const struct compose_view *v, struct canvas *c, struct rec
     struct rect says = { r.x + 3, in.y + rows, r.w - 5, in.h - rows };
     int used = canvas_wrap(c, says, k->allowed ? INK_DIM : INK_WARN, k->allowed ? k->says : k->why);
     if (v->describe && !net)
-        compose_draw_describe(v, c, (struct rect){ says.x, says.y + used, says.w, says.h - used }, k);
+        compose_draw_describe(v, c, rect_down(says, used), k);
 }
 
 /* Modules whose formulas are alike, but for their places, share a line. */
@@ -404,7 +402,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
                  v->arch->width, v->arch->heads, v->arch->head_width, v->arch->inner);
     }
     canvas_title(c, r, "Block", right);
-    struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect in = rect_down(r, 1);
     struct formula f[METHOD_MODULES];
     int formulas = gather_formulas(&v->config.method, v->arch, f), networks = compose_networks(v);
     in.h -= networks;
@@ -416,7 +414,7 @@ static void draw_block(const struct compose_view *v, struct canvas *c, struct re
     used += compose_draw_networks(v, c, (struct rect){ in.x, in.y + used, in.w, networks });
     in.h += networks;
     if (in.h - used > formulas && in.h >= 12) used++;
-    struct rect rest = { in.x, in.y + used, in.w, in.h - used };
+    struct rect rest = rect_down(in, used);
     draw_formulas(v, c, rest);
 }
 
@@ -487,7 +485,7 @@ static int draw_run(const struct compose_view *v, struct canvas *c, struct rect 
         }
         int name = canvas_printf(c, x, y, INK_DIM, "%s ", option_name(v, o));
         int used = canvas_text(c, x + name, y, INK_TEXT, value);
-        if (on) canvas_paint(c, (struct rect){ x + name, y, used, 1 }, canvas_style(c, INK_CURSOR));
+        if (on) canvas_paint(c, x + name, y, used, INK_CURSOR);
         x += name + used + 2;
     }
     return y + 1;
@@ -509,7 +507,7 @@ static void draw_facts(const struct compose_view *v, struct canvas *c, struct re
     char *command = compose_command(v);
     y = draw_run(v, c, r, y);
     if (y < r.y + r.h)
-        canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, r.y + r.h - y }, INK_DIM, command);
+        canvas_wrap(c, rect_in(r, 3, y - r.y), INK_DIM, command);
     free(command);
 }
 
@@ -522,19 +520,19 @@ static void draw_presets(const struct compose_view *v, struct canvas *c, struct 
     }
     for (int i = 0; i < preset_count() && y < last; i++) {
         const struct preset *p = preset_at(i);
-        zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_PRESET_AT + i });
+        zone_pick(c, r.x, y, r.w, PICK_PRESET_AT + i);
         bool here = p == v->facts.preset, bad = i < COMPOSE_PRESETS && v->bad[i];
-        if (here) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
+        canvas_cursor(c, r.x, y, here);
         int used = canvas_fit(c, r.x + 2, y, r.w - 2, here ? INK_ACCENT : bad ? INK_DIM : INK_TEXT, p->name);
         canvas_fit(c, r.x + 4 + used, y, r.w - 5 - used, INK_DIM, p->sizes);
         y++;
     }
     if (!v->facts.preset || y + 3 > last) return;
     y++;
-    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_TEXT, v->facts.preset->title);
-    y += canvas_wrap(c, (struct rect){ r.x, y, r.w, last - y }, INK_DIM, v->facts.preset->paper);
+    y += canvas_wrap(c, rect_down(r, y - r.y), INK_TEXT, v->facts.preset->title);
+    y += canvas_wrap(c, rect_down(r, y - r.y), INK_DIM, v->facts.preset->paper);
     if (y + 1 < last)
-        canvas_wrap(c, (struct rect){ r.x, y + 1, r.w, last - y - 1 }, INK_TEXT, v->facts.preset->note);
+        canvas_wrap(c, rect_down(r, y + 1 - r.y), INK_TEXT, v->facts.preset->note);
 }
 
 static void draw_compose_screen(const struct ui *ui, struct canvas *c, struct rect body) {

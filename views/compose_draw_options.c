@@ -47,12 +47,12 @@ static void put_option(struct option_pen *p, int i) {
     }
     if (in_sight(p)) {
         int y = p->r.y + p->y - p->top, at = p->r.x + p->x;
-        zone_add(p->c, (struct zone){ .at = { at, y, w, 1 }, .pick = PICK_OPTION_AT + i });
+        zone_pick(p->c, at, y, w, PICK_OPTION_AT + i);
         int used = canvas_text(p->c, at, y, INK_DIM, name) + 1;
         enum ink ink = p->v->stuck[i] ? INK_DIM : compose_option_shown(p->v, i) ? INK_TITLE : INK_TEXT;
         int width = canvas_text(p->c, at + used, y, ink, value);
         if (compose_on_run(p->v) && p->v->option == i)
-            canvas_paint(p->c, (struct rect){ at + used, y, width, 1 }, canvas_style(p->c, INK_CURSOR));
+            canvas_paint(p->c, at + used, y, width, INK_CURSOR);
     }
     p->x += w + 3;
 }
@@ -126,5 +126,5 @@ void compose_draw_schedule(const struct compose_view *v, struct canvas *c, struc
     struct plot_data d = { step, rate, n };
     struct plot_look look = { .raw = false };
     axis_fit(&look.y, 0, v->config.lr, false);
-    plot_curve(c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, &d, &look, -1, true);
+    plot_curve(c, rect_down(r, 1), &d, &look, -1, true);
 }

@@ -23,7 +23,7 @@ static void axis_line(const struct compose_view *of, struct canvas *c, struct re
             canvas_printf(c, x, y, INK_DIM, "+%d", of->choice_count - i);
             return;
         }
-        if (k->current) canvas_text(c, x - 1, y, INK_ACCENT, "\u25B8");
+        canvas_cursor(c, x - 1, y, k->current);
         x += canvas_text(c, x, y, k->current ? INK_ACCENT : k->allowed ? INK_TEXT : INK_DIM, k->name) + 3;
     }
 }
@@ -64,5 +64,5 @@ void compose_draw_all_axes(const struct compose_view *v, struct canvas *c, struc
                          f->level == LEVEL_INFO ? INK_TEXT : f->level == LEVEL_WARNING ? INK_WARN : INK_BAD,
                          f->text);
     }
-    if (v->config.method.count && ++y < last) draw_near(v, c, (struct rect){ r.x, y, r.w, last - y });
+    if (v->config.method.count && ++y < last) draw_near(v, c, rect_down(r, y - r.y));
 }

@@ -132,9 +132,8 @@ int compose_draw_networks(const struct compose_view *v, struct canvas *c, struct
             text_thousands((int64_t)v->facts.network_trained[i], trained);
             buf_printf(&b, "   trained %s", trained);
         }
-        zone_add(c, (struct zone){ .at = { r.x, r.y + rows, r.w, 1 },
-                                   .pick = PICK_PART + v->config.method.count + i });
-        if (here) canvas_text(c, r.x + 1, r.y + rows, INK_ACCENT, "\u25B8");
+        zone_pick(c, r.x, r.y + rows, r.w, PICK_PART + v->config.method.count + i);
+        canvas_cursor(c, r.x + 1, r.y + rows, here);
         int used = canvas_fit(c, r.x + 3, r.y + rows, 14, here ? INK_ACCENT : INK_KEY,
                               wide ? n->noun : n->name);
         canvas_fit(c, r.x + 4 + used, r.y + rows, r.w - used - 5, here ? INK_TITLE : INK_TEXT, buf_text(&b));

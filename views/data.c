@@ -70,13 +70,12 @@ static void data_column_row(const struct data_view *v, struct canvas *c, struct 
     const struct peek_column *k = &v->look.peek->column[i];
     bool here = i == v->at;
     int x = r.x + 3 + DATA_NAME + 2 + DATA_ROLE;
-    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_cursor(c, r.x + 1, y, here);
     canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, k->name);
     canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE, v->role[i] == PEEK_NONE ? INK_DIM : INK_TITLE,
                peek_role_name(v->role[i]));
     if (here)
-        canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, 1 },
-                     canvas_style(c, INK_CURSOR));
+        canvas_paint(c, r.x + 3 + DATA_NAME + 1, y, DATA_ROLE - 1, INK_CURSOR);
     int room = r.x + r.w - 1 - x, each = room / 2;
     for (int n = 0; n < v->look.peek->rows && x < r.x + r.w - 4;
          n++) { /* as many rows as there is room for */
@@ -93,11 +92,11 @@ static void data_option_row(const struct data_view *v, struct canvas *c, struct 
     char value[160];
     bool here = i == v->at;
     data_option_words(v, line, &name, value);
-    if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_cursor(c, r.x + 1, y, here);
     canvas_fit(c, r.x + 3, y, DATA_NAME, here ? INK_ACCENT : INK_TEXT, name);
     int used = canvas_fit(c, r.x + 3 + DATA_NAME + 1, y, r.w - DATA_NAME - 6, INK_TITLE, value);
     if (here)
-        canvas_paint(c, (struct rect){ r.x + 3 + DATA_NAME + 1, y, used, 1 }, canvas_style(c, INK_CURSOR));
+        canvas_paint(c, r.x + 3 + DATA_NAME + 1, y, used, INK_CURSOR);
 }
 
 /* Columns, then what is said of the file as a whole; returns the rows used. */
@@ -131,7 +130,7 @@ static void data_draw_report(const struct data_view *v, struct canvas *c, struct
                  right);
     if (!data_is_read(v) && !v->look.failed) canvas_text(c, r.x + 3, y++, INK_DIM, "reading them\u2026");
     for (int i = v->report_top; i < k->lines && y < last && data_is_read(v); i++)
-        y += canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, last - y }, data_report_ink(k, k->line[i]),
+        y += canvas_wrap(c, rect_in(r, 3, y - r.y), data_report_ink(k, k->line[i]),
                          k->line[i]);
 }
 
@@ -150,10 +149,10 @@ static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     }
     canvas_title(c, r, v->look.path, data_kind_words(&v->look));
     if (v->look.failed) {
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_BAD, v->look.failed);
+        canvas_wrap(c, rect_in(r, 3, 1), INK_BAD, v->look.failed);
         return;
     }
-    struct rect in = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect in = rect_down(r, 1);
     if (v->look.peek) {
         canvas_text(c, r.x + 3, in.y, INK_DIM, "column");
         canvas_text(c, r.x + 3 + DATA_NAME + 1, in.y, INK_DIM, "is read as");
@@ -163,7 +162,7 @@ static void data_draw(const struct ui *ui, struct canvas *c, struct rect r) {
     in.h = in.h * 3 / 5; /* the report keeps the rest, and what the lines leave */
     if (in.h < 2) in.h = 2;
     int y = in.y + data_draw_lines(v, c, in);
-    if (y < r.y + r.h) data_draw_report(v, c, (struct rect){ r.x, y, r.w, r.y + r.h - y });
+    if (y < r.y + r.h) data_draw_report(v, c, rect_down(r, y - r.y));
 }
 
 /* What is trained on, as options. */

@@ -205,7 +205,7 @@ void data_files_draw(const struct data_view *v, const struct ui *ui, struct canv
     }
     int y = r.y + 1 + n - v->top;
     if (y >= r.y + r.h) return;
-    if (f->failed) canvas_wrap(c, (struct rect){ r.x + 3, y, r.w - 4, r.y + r.h - y }, INK_BAD, f->failed);
+    if (f->failed) canvas_wrap(c, rect_in(r, 3, y - r.y), INK_BAD, f->failed);
     else if (!f->path) canvas_text(c, r.x + 3, y, INK_DIM, "reading the folder\u2026");
     else if (!n) canvas_text(c, r.x + 3, y, INK_DIM, "nothing here fits what was typed");
 }

@@ -126,12 +126,12 @@ static void heatmap_list(const struct heatmap_view *v, struct canvas *c, struct 
     for (int i = 0; i < v->data.matrices && i + 1 < r.h; i++) {
         bool here = i == v->shown;
         zone_add(c, (struct zone){ .at = { r.x, r.y + 1 + i, r.w, 1 }, .part = i - v->shown });
-        if (here) canvas_text(c, r.x, r.y + 1 + i, INK_ACCENT, "\u25B8");
+        canvas_cursor(c, r.x, r.y + 1 + i, here);
         canvas_fit(c, r.x + 2, r.y + 1 + i, r.w - 2, here ? INK_TITLE : INK_TEXT, v->data.matrix[i].title);
     }
     const struct heat_matrix *m = heatmap_matrix(v);
     int y = r.y + v->data.matrices + 2;
-    struct rect rest = { r.x, y, r.w, r.y + r.h - y };
+    struct rect rest = rect_down(r, y - r.y);
     if (rest.h <= 0) return;
     canvas_push_clip(c, rest);
     if (m->beside) rest.y += canvas_wrap(c, rest, INK_TITLE, m->beside) + 1;

@@ -274,7 +274,7 @@ static void learn_draw_list(const struct ui *ui, struct canvas *c, struct rect r
         bool here = v->top + i == v->cursor;
         int y = r.y + 1 + i, title = wide ? r.w - 33 : r.w - 4;
         zone_row(c, r, y, v->top + i - v->cursor);
-        if (here) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+        canvas_cursor(c, r.x + 1, y, here);
         canvas_fit(c, r.x + 3, y, title, here ? INK_CURSOR : INK_TEXT, row->title);
         if (!wide) continue;
         canvas_printf(c, r.x + r.w - 29, y, INK_DIM, "%2d min", row->minutes);
@@ -372,7 +372,7 @@ void learn_draw_beside(const struct ui *ui, struct canvas *c, struct rect r) {
     }
     canvas_push_clip(c, r);
     canvas_title(c, r, v->lesson->title, place);
-    struct rect body = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect body = rect_down(r, 1);
     struct learn_pen p = pen_of(ui, c, body, 0);
     draw_step(&p, v->progress->at, false);
     if (p.row > body.h) {

@@ -77,7 +77,7 @@ void map_place(struct ui *ui) {
     for (int i = 0; i < MAP_PANELS; i++) {
         struct rect r = p.at[one || i == 0 ? PANE_MAP : PANE_MAP_2];
         int head = r.h > 4 ? 2 : r.h > 2 ? 1 : 0; /* title and numbers */
-        v->pane[i] = (struct rect){ r.x, r.y + head, r.w, r.h - head };
+        v->pane[i] = rect_down(r, head);
     }
     v->glyphs = ui->glyphs;
     map_changed(v);

@@ -247,7 +247,7 @@ static void draw_aside(const struct map_view *v, struct canvas *c, struct rect r
     free(labels);
     y++;
     if (v->data.training) y += aside_moments(v, c, (struct rect){ r.x, y, r.w, (r.y + r.h - y) / 2 });
-    aside_row(v, c, (struct rect){ r.x, y, r.w, r.y + r.h - y });
+    aside_row(v, c, rect_down(r, y - r.y));
 }
 
 static void draw_foot(const struct map_view *v, struct canvas *c, struct rect r, bool aside) {

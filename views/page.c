@@ -24,7 +24,7 @@ static void page_draw(const struct ui *ui, struct canvas *c, struct rect r) {
         snprintf(title + room, 4, "…");
     }
     canvas_title(c, r, title, v->command ? how : NULL);
-    canvas_push_clip(c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 });
+    canvas_push_clip(c, rect_down(r, 1));
     for (int i = v->top; i < v->lines && i - v->top < r.h - 1; i++)
         canvas_text(c, r.x + 1 - v->left, r.y + 1 + i - v->top, page_fits(v, i) ? INK_ACCENT : INK_TEXT,
                     v->line[i]);

@@ -54,54 +54,38 @@ bool plot_extent(const struct plot_data *d, double from, double to, bool positiv
     return any;
 }
 
-struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
-                            const struct plot_look *look, double cursor, bool x_axis) {
-    struct plot_area area = { { r.x, r.y, 0, 0 }, 0, 0 };
+struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
+                       const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_frame f;
-    int px, py;
-    double lo = 0, hi = 1;
-    raster_pixels(c, &px, &py);
-    plot_window(look, d, &area.from, &area.to);
+    double lo = 0, hi = 1, from, to;
+    plot_window(look, d, &from, &to);
     struct axis_range y = look->y;
     if (d->count && !plot_extent(d, -INFINITY, INFINITY, false, &lo, &hi)) {
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y, r.w - 4, r.h }, INK_BAD,
+        canvas_wrap(c, rect_in(r, 3, 0), INK_BAD,
                     "none of its values is a finite number: there is nothing to draw");
-        return area;
+        return (struct rect){ 0 };
     }
     if (!y.set) {
         struct plot_span span = { .hi = 1 };
         plot_widen(&span, d, look);
         axis_fit(&y, span.lo, span.hi, span.log);
     }
-    if (!plot_frame(c, r, area.from, area.to, &y, px, py, look, x_axis, &f)) return area;
-    area.inside = f.inside;
-    canvas_push_clip(c, f.inside);
+    if (!plot_open(c, r, from, to, &y, true, look, x_axis, &f)) return (struct rect){ 0 };
     size_t begin, end;
     plot_in_sight(&f, d, &begin, &end);
-    bool smooth = look->smooth > 0;
-    if (!smooth || look->raw) {
-        struct raster raw = raster_new(&f);
-        raster_trace(&raw, &f, d, begin, end, !smooth);
-        raster_show(c, &f, &raw, canvas_style(c, smooth ? INK_RAW : INK_CURVE), smooth ? '.' : '*');
-        free(raw.bits);
-    }
+    bool smooth = look->smooth > 0, points = !smooth || look->raw;
+    struct style raw = canvas_style(c, smooth ? INK_RAW : INK_CURVE);
+    if (points) plot_trace(c, &f, d, begin, end, !smooth, raw, smooth ? '.' : '*');
     if (smooth && d->count) {
-        struct raster curve = raster_new(&f);
         double *mean = xmalloc(d->count * sizeof *mean);
         plot_smooth(d->value, end, plot_smooth_weight(look->smooth), mean);
-        struct plot_data smoothed = { d->step, mean, end };
-        raster_trace(&curve, &f, &smoothed, begin, end, true);
-        raster_show(c, &f, &curve, canvas_style(c, INK_CURVE), '*');
+        plot_trace(c, &f, &(struct plot_data){ d->step, mean, end }, begin, end, true,
+                   canvas_style(c, INK_CURVE), '*');
         free(mean);
-        free(curve.bits);
     }
-    if (!smooth || look->raw)
-        plot_outside(c, &f, d, begin, end, canvas_style(c, smooth ? INK_RAW : INK_CURVE));
+    if (points) plot_outside(c, &f, d, begin, end, raw);
     plot_lost(c, &f, d, begin, end);
-    plot_stages(c, &f, look);
-    if (cursor >= 0) plot_cursor(c, &f, cursor);
-    canvas_pop_clip(c);
-    return area;
+    return plot_close(c, &f, look, cursor);
 }
 
 /* From one evaluation to the next: level, then up or down in the next one's column. */
@@ -119,10 +103,9 @@ static void join_points(struct canvas *c, const struct plot_frame *f, int x0, in
         canvas_put(c, f->inside.x + x1, f->inside.y + y, style, 0x2502);
 }
 
-struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
-                             const struct plot_look *look, double baseline, double cursor,
-                             double from, double to, bool x_axis) {
-    struct plot_area area = { { r.x, r.y, 0, 0 }, from, to };
+struct rect plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
+                        const struct plot_look *look, double baseline, double cursor, double from, double to,
+                        bool x_axis) {
     struct plot_frame f;
     struct axis_range y = look->metric_y;
     if (!y.set) {
@@ -130,9 +113,7 @@ struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_
         plot_widen_metric(&span, d, baseline);
         axis_fit(&y, span.lo, span.hi, false);
     }
-    if (!plot_frame(c, r, from, to, &y, 1, 1, look, x_axis, &f)) return area;
-    area.inside = f.inside;
-    canvas_push_clip(c, f.inside);
+    if (!plot_open(c, r, from, to, &y, false, look, x_axis, &f)) return (struct rect){ 0 };
     if (isfinite(baseline))
         for (int x = 0; x < f.inside.w; x++)
             canvas_put(c, f.inside.x + x, f.inside.y + plot_row(&f, baseline),
@@ -152,8 +133,5 @@ struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_
         }
     }
     plot_lost(c, &f, d, 0, d->count);
-    plot_stages(c, &f, look);
-    if (cursor >= 0) plot_cursor(c, &f, cursor);
-    canvas_pop_clip(c);
-    return area;
+    return plot_close(c, &f, look, cursor);
 }

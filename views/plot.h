@@ -80,18 +80,13 @@ void plot_widen(struct plot_span *s, const struct plot_data *d, const struct plo
 /* The same of evaluations, all of them, and of their baseline (NaN: none). */
 void plot_widen_metric(struct plot_span *s, const struct plot_data *d, double baseline);
 
-/* Where a chart's parts came to lie: the plot area without axes. */
-struct plot_area {
-    struct rect inside;
-    double from, to;
-};
-
-/* Loss chart with axes in r.  cursor < 0: none. */
-struct plot_area plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
-                            const struct plot_look *look, double cursor, bool x_axis);
+/* Loss chart with axes in r.  cursor < 0: none.  This and the other charts return the part without axes, empty
+ * where there is no room. */
+struct rect plot_curve(struct canvas *c, struct rect r, const struct plot_data *d,
+                       const struct plot_look *look, double cursor, bool x_axis);
 /* Evaluations: marked points joined by steps, a line for the baseline (NaN: none). */
-struct plot_area plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
-                             const struct plot_look *look, double baseline, double cursor,
-                             double from, double to, bool x_axis);
+struct rect plot_points(struct canvas *c, struct rect r, const struct plot_data *d,
+                        const struct plot_look *look, double baseline, double cursor, double from, double to,
+                        bool x_axis);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "views/plot_raster.h"
+
 /* Rounding errors of this share of a step do not count. */
 static const double slack = 1e-9;
 
@@ -219,13 +221,13 @@ static void x_axis(struct canvas *c, const struct plot_frame *f) {
     if (end > 8) canvas_text(c, x + end, y, INK_DIM, unit);
 }
 
-bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px,
-                int py, const struct plot_look *look, bool with_x, struct plot_frame *f) {
+bool plot_open(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, bool fine,
+               const struct plot_look *look, bool with_x, struct plot_frame *f) {
     int below = with_x && r.h >= 5 ? 2 : 0;
     memset(f, 0, sizeof *f);
     f->inside = (struct rect){ r.x + AXIS_GUTTER, r.y, r.w - AXIS_GUTTER - 1, r.h - below };
-    f->px = px;
-    f->py = py;
+    f->px = f->py = 1;
+    if (fine) raster_pixels(c, &f->px, &f->py);
     f->x = look ? look->x : PLOT_X_STEP;
     f->log_x = look && look->log_x && to > 0;
     f->from = f->log_x && !(from > 0) ? fmin(1, to / 1000) : from;
@@ -236,5 +238,14 @@ bool plot_frame(struct canvas *c, struct rect r, double from, double to, const s
     for (int i = 0; i < f->inside.h; i++) canvas_put(c, f->inside.x - 1, r.y + i, dim, 0x2502);
     y_ticks(c, f);
     if (below) x_axis(c, f);
+    canvas_push_clip(c, f->inside);
     return true;
+}
+
+struct rect plot_close(struct canvas *c, const struct plot_frame *f, const struct plot_look *look,
+                       double cursor) {
+    if (look) plot_stages(c, f, look);
+    if (look && cursor >= 0) plot_cursor(c, f, cursor);
+    canvas_pop_clip(c);
+    return f->inside;
 }

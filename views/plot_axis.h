@@ -16,10 +16,13 @@ struct plot_frame {
     bool log_x;          /* then from > 0 */
 };
 
-/* Draws the axes in r and fills *f; false when there is no room for a chart.  look: how x runs and what it is
- * called, NULL: steps. */
-bool plot_frame(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, int px,
-                int py, const struct plot_look *look, bool with_x, struct plot_frame *f);
+/* Draws the axes in r, fills *f and clips to its inside; false when there is no room for a chart.  fine: of as
+ * many pixels as the marks have; look: how x runs and what it is called, NULL: steps. */
+bool plot_open(struct canvas *c, struct rect r, double from, double to, const struct axis_range *y, bool fine,
+               const struct plot_look *look, bool with_x, struct plot_frame *f);
+/* Draws the stages' marks and the cursor over it (look NULL: neither); returns the inside. */
+struct rect plot_close(struct canvas *c, const struct plot_frame *f, const struct plot_look *look,
+                       double cursor);
 /* Pixel column of a step and pixel row of a value, not bounded. */
 int plot_column(const struct plot_frame *f, double step);
 int plot_row(const struct plot_frame *f, double value);

@@ -65,18 +65,12 @@ static void plot_errors_draw_line(struct canvas *c, const struct plot_frame *f, 
         bar[2 * i] = l->mean[i] - sd_at(l, (int)i);
         bar[2 * i + 1] = l->mean[i] + sd_at(l, (int)i);
     }
-    struct raster bars = raster_new(f), means = raster_new(f);
-    const struct plot_data spread = { x, bar, 2 * n }, mean = { at, l->mean, n };
-    raster_trace(&bars, f, &spread, 0, 2 * n, false);
-    raster_trace(&means, f, &mean, 0, n, true);
-    raster_show(c, f, &means, l->style, '.');
-    raster_show(c, f, &bars, l->style, '|');
+    plot_trace(c, f, &(struct plot_data){ at, l->mean, n }, 0, n, true, l->style, '.');
+    plot_trace(c, f, &(struct plot_data){ x, bar, 2 * n }, 0, 2 * n, false, l->style, '|');
     for (size_t i = 0; i < n; i++)
         if (isfinite(l->mean[i]))
             canvas_put(c, f->inside.x + plot_column(f, at[i]) / f->px,
                        f->inside.y + plot_row(f, l->mean[i]) / f->py, l->style, l->mark);
-    free(bars.bits);
-    free(means.bits);
     free(x);
     free(bar);
     free(at);
@@ -87,15 +81,12 @@ void plot_errors(struct canvas *c, struct rect r, const struct plot_errors *line
     struct errors_extent e = extent_of(line, lines, log_x);
     struct axis_range y = { 0 };
     struct plot_frame f;
-    int px, py;
     if (!e.any || r.h < 4) return;
     axis_fit(&y, e.lo, e.hi, false);
-    raster_pixels(c, &px, &py);
     double room = e.to > e.from ? 0.08 * (e.to - e.from) : 1; /* bars keep off the edges */
     struct rect chart = { r.x, r.y, r.w, r.h - 2 };
-    if (!plot_frame(c, chart, e.from - room, e.to + room, &y, px, py, NULL, false, &f)) return;
-    draw_places(c, &f, line, lines, log_x, x_name);
-    canvas_push_clip(c, f.inside);
+    if (!plot_open(c, chart, e.from - room, e.to + room, &y, true, NULL, false, &f)) return;
     for (int i = 0; i < lines; i++) plot_errors_draw_line(c, &f, &line[i], i, log_x);
-    canvas_pop_clip(c);
+    plot_close(c, &f, NULL, -1);
+    draw_places(c, &f, line, lines, log_x, x_name);
 }

@@ -27,9 +27,7 @@ static struct axis_range plot_many_range_of(const struct axis_range *set, const 
 static void plot_many_put_mark(struct canvas *c, const struct plot_frame *f, const struct plot_line *l,
                                int x, int y) {
     canvas_put(c, f->inside.x + x / f->px, f->inside.y + y / f->py, l->style, l->mark);
-    if (l->pick)
-        zone_add(c, (struct zone){ .at = { f->inside.x + x / f->px, f->inside.y + y / f->py, 1, 1 },
-                                   .pick = l->pick });
+    if (l->pick) zone_pick(c, f->inside.x + x / f->px, f->inside.y + y / f->py, 1, l->pick);
 }
 
 /* What is drawn of a line: points begin … end-1 of its smoothed values. */
@@ -57,13 +55,6 @@ static void draw_curve(struct canvas *c, const struct plot_frame *f, const struc
     free(curve.bits);
 }
 
-static void draw_raw(struct canvas *c, const struct plot_frame *f, const struct drawn *d) {
-    struct raster raw = raster_new(f);
-    raster_trace(&raw, f, &d->line->data, d->begin, d->end, false);
-    raster_show(c, f, &raw, canvas_style(c, INK_RAW), '.');
-    free(raw.bits);
-}
-
 /* At the curve's end and every so many columns, each line's at another place. */
 static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const struct drawn *d, int which,
                              int lines) {
@@ -81,20 +72,17 @@ static void draw_curve_marks(struct canvas *c, const struct plot_frame *f, const
     plot_lost(c, f, &l->data, d->begin, d->end);
 }
 
-struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
-                            const struct plot_look *look, double cursor, bool x_axis) {
-    struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
+struct rect plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                       const struct plot_look *look, double cursor, bool x_axis) {
     struct axis_range y = plot_many_range_of(&look->y, line, lines, look);
     struct plot_frame f;
-    int px, py;
-    raster_pixels(c, &px, &py);
-    if (!plot_frame(c, r, look->from, look->to, &y, px, py, look, x_axis, &f)) return area;
-    area.inside = f.inside;
-    canvas_push_clip(c, f.inside);
+    if (!plot_open(c, r, look->from, look->to, &y, true, look, x_axis, &f)) return (struct rect){ 0 };
     struct drawn *drawn = xcalloc((size_t)lines + 1, sizeof *drawn);
     for (int i = 0; i < lines; i++) {
         drawn[i] = smoothed(&f, &line[i], look->smooth);
-        if (look->raw && look->smooth) draw_raw(c, &f, &drawn[i]);
+        if (look->raw && look->smooth)
+            plot_trace(c, &f, &line[i].data, drawn[i].begin, drawn[i].end, false, canvas_style(c, INK_RAW),
+                       '.');
     }
     for (int i = 0; i < lines; i++) draw_curve(c, &f, &drawn[i]);
     for (int i = 0; i < lines; i++) { /* over all curves */
@@ -105,10 +93,7 @@ struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_l
         free(drawn[i].mean);
     }
     free(drawn);
-    plot_stages(c, &f, look);
-    if (cursor >= 0) plot_cursor(c, &f, cursor);
-    canvas_pop_clip(c);
-    return area;
+    return plot_close(c, &f, look, cursor);
 }
 
 static bool is_mark(const struct plot_line *line, int lines, uint32_t cp) {
@@ -133,23 +118,17 @@ static void draw_marks(struct canvas *c, const struct plot_frame *f, const struc
     }
 }
 
-struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
-                            const struct plot_look *look, double cursor, bool x_axis) {
-    struct plot_area area = { { r.x, r.y, 0, 0 }, look->from, look->to };
+struct rect plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                       const struct plot_look *look, double cursor, bool x_axis) {
     struct plot_look points = { .whole = true, .from = look->from, .to = look->to };
     struct axis_range y = plot_many_range_of(&look->metric_y, line, lines, &points);
     struct plot_frame f;
-    if (!plot_frame(c, r, look->from, look->to, &y, 1, 1, look, x_axis, &f)) return area;
-    area.inside = f.inside;
-    canvas_push_clip(c, f.inside);
+    if (!plot_open(c, r, look->from, look->to, &y, false, look, x_axis, &f)) return (struct rect){ 0 };
     for (int i = 0; i < lines; i++) {
         draw_marks(c, &f, line, i);
         plot_lost(c, &f, &line[i].data, 0, line[i].data.count);
     }
-    plot_stages(c, &f, look);
-    if (cursor >= 0) plot_cursor(c, &f, cursor);
-    canvas_pop_clip(c);
-    return area;
+    return plot_close(c, &f, look, cursor);
 }
 
 void plot_spark(struct canvas *c, int x, int y, int columns, const struct plot_data *d, enum ink ink) {

@@ -20,11 +20,11 @@ enum { PLOT_SHARED = '+' }; /* in place of marks that fall on one cell */
 /* Losses: curves, smoothed as the look says, with their marks along them, of few points at each; behind them,
  * where the look says so, the raw points.  The window is the look's (from < to), the y axis look->y, fitted
  * to the lines where it is not set. */
-struct plot_area plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
-                            const struct plot_look *look, double cursor, bool x_axis);
+struct rect plot_lines(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                       const struct plot_look *look, double cursor, bool x_axis);
 /* Evaluations: marks alone, on look->metric_y. */
-struct plot_area plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
-                            const struct plot_look *look, double cursor, bool x_axis);
+struct rect plot_marks(struct canvas *c, struct rect r, const struct plot_line *line, int lines,
+                       const struct plot_look *look, double cursor, bool x_axis);
 /* The values from the first to the last in `columns` cells of one row, between the least and the greatest of
  * them: the last of each cell is shown. */
 void plot_spark(struct canvas *c, int x, int y, int columns, const struct plot_data *d, enum ink ink);

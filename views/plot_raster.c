@@ -127,7 +127,7 @@ void raster_lead(struct canvas *c, const struct plot_frame *f, const struct rast
     for (int y = 0; pick && c->zones && y < r->h; y++)
         for (int x = 0; x < r->w; x++)
             if (r->bits[y * r->w + x])
-                zone_add(c, (struct zone){ .at = { f->inside.x + x, f->inside.y + y, 1, 1 }, .pick = pick });
+                zone_pick(c, f->inside.x + x, f->inside.y + y, 1, pick);
 }
 
 void raster_pixels(const struct canvas *c, int *px, int *py) {
@@ -139,6 +139,14 @@ struct raster raster_new(const struct plot_frame *f) {
     struct raster r = { f->inside.w, f->inside.h, f->px, f->py, NULL };
     r.bits = xcalloc((size_t)r.w * (size_t)r.h, 1);
     return r;
+}
+
+void plot_trace(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin,
+                size_t end, bool join, struct style style, char ascii) {
+    struct raster r = raster_new(f);
+    raster_trace(&r, f, d, begin, end, join);
+    raster_show(c, f, &r, style, ascii);
+    free(r.bits);
 }
 
 void plot_lost(struct canvas *c, const struct plot_frame *f, const struct plot_data *d,

@@ -21,6 +21,9 @@ void raster_trace(struct raster *r, const struct plot_frame *f, const struct plo
 void raster_dash(struct raster *r, int dash);
 void raster_show(struct canvas *c, const struct plot_frame *f, const struct raster *r, struct style style,
                  char ascii);
+/* A curve of these points, from raster_new to its end. */
+void plot_trace(struct canvas *c, const struct plot_frame *f, const struct plot_data *d, size_t begin,
+                size_t end, bool join, struct style style, char ascii);
 /* Notes where a click on the curve leads (views/zone.h); 0: nowhere. */
 void raster_lead(struct canvas *c, const struct plot_frame *f, const struct raster *r, int pick);
 /* A mark at the top for every column with a point that is no number. */

@@ -128,8 +128,7 @@ void prompt_draw(const struct prompt *p, struct canvas *c, int x, int y, int w) 
     while (from < p->at && canvas_width(c, head + from) > room) from = after(p, from);
     int cursor = x + label + canvas_width(c, head + from);
     canvas_text(c, x + label, y, p->fresh ? INK_CURSOR : INK_TEXT, p->text + from);
-    struct rect cell = { cursor, y, 1, 1 };
-    if (!p->fresh) canvas_paint(c, cell, canvas_style(c, INK_CURSOR));
+    if (!p->fresh) canvas_paint(c, cursor, y, 1, INK_CURSOR);
     canvas_pop_clip(c);
 }
 

@@ -118,8 +118,7 @@ static void draw_row(const struct ui *ui, struct canvas *c, struct rect r, const
     if (k->w[COL_CURVE] && curve.count)
         plot_spark(c, r.x + k->x[COL_CURVE], y, k->w[COL_CURVE], &curve, INK_CURVE);
     if (here)
-        canvas_paint(c, (struct rect){ r.x + k->x[v->column], y, k->w[v->column], 1 },
-                     canvas_style(c, INK_CURSOR));
+        canvas_paint(c, r.x + k->x[v->column], y, k->w[v->column], INK_CURSOR);
 }
 
 static void runs_draw_heads(const struct ui *ui, struct canvas *c, struct rect r,

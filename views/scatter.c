@@ -186,7 +186,7 @@ void scatter_draw(struct canvas *c, struct rect r, const struct scatter_data *d,
         const struct cell *at = canvas_at(c, r.x + x, r.y + y);
         struct style s = canvas_style(c, INK_ACCENT);
         if (at && at->cp == ' ') canvas_put(c, r.x + x, r.y + y, s, 0x253C);
-        else canvas_paint(c, (struct rect){ r.x + x, r.y + y, 1, 1 }, canvas_style(c, INK_CURSOR));
+        else canvas_paint(c, r.x + x, r.y + y, 1, INK_CURSOR);
     }
     canvas_pop_clip(c);
     free(t.bits);

@@ -62,7 +62,7 @@ void sweep_draw_worth(const struct sweep_view *v, struct canvas *c, struct rect 
                 sweep_widen(&s, p->worth[i].high);
     canvas_title(c, r, "what each axis is worth", scale_title(p, &s).text);
     if (p->no_worth || !p->worths) {
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 1, r.w - 4, r.h - 1 }, INK_DIM,
+        canvas_wrap(c, rect_in(r, 3, 1), INK_DIM,
                     p->no_worth ? p->no_worth : "no finished runs yet");
         return;
     }
@@ -149,7 +149,7 @@ void sweep_draw_front(const struct sweep_view *v, struct canvas *c, struct rect 
     }
     int below = r.y + 3 + n - v->tile_top;
     if (no_front)
-        canvas_wrap(c, (struct rect){ r.x + 3, below, r.w - 4, r.y + r.h - below }, INK_WARN, no_front);
+        canvas_wrap(c, rect_in(r, 3, below - r.y), INK_WARN, no_front);
     free(order);
 }
 

@@ -26,7 +26,7 @@ static void draw_list(const struct sweep_view *v, struct canvas *c, struct rect 
     canvas_title(c, r, phrase("%d sweep%s", v->items, v->items == 1 ? "" : "s").text, NULL);
     if (!v->items) {
         ui_none(
-            c, (struct rect){ r.x, r.y + 1, r.w, r.h - 1 }, *v->failed ? v->failed : NULL,
+            c, rect_down(r, 1), *v->failed ? v->failed : NULL,
             "No sweep yet. A makes one of what Compose holds: in Compose, Space marks choices, each of which "
             "is a cell then; here lists in braces stand in a value, --lr '{1e-3,3e-3}'.");
         return;

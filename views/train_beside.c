@@ -128,8 +128,8 @@ void train_beside_list(const struct train_view *v, struct canvas *c, struct rect
         const char *lacks = series_lacks(s, v->look.x);
         int y = r.y + 1 + i - top, room = r.w - 5;
         struct phrase note = { "" };
-        zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .pick = PICK_RUN + i });
-        if (b->id == v->focus) canvas_text(c, r.x, y, INK_ACCENT, "\u25B8");
+        zone_pick(c, r.x, y, r.w, PICK_RUN + i);
+        canvas_cursor(c, r.x, y, b->id == v->focus);
         canvas_put(c, r.x + 1, y, scatter_style(c, i), plot_mark(i));
         if (lacks) note = phrase("%.150s", lacks);
         else if (s->metric && isfinite(s->best))

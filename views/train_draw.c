@@ -81,7 +81,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
         title = phrase("#%lld %s \u00B7 %.40s \u00B7 seed %llu", (long long)job->id, job_called(job).text,
                       job->task, (unsigned long long)job->seed);
     canvas_title(c, r, loss_title(v).text, title.text);
-    struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect chart = rect_down(r, 1);
     double mark[SERIES_MARKS];
     if (v->besides) {
         train_draw_many(v, c, chart, look_of(v, mark), false);
@@ -96,7 +96,7 @@ static void draw_loss(const struct train_view *v, int kept, struct canvas *c, st
             says = job->reason                ? job->reason
                    : job->state == RUN_QUEUED ? "waits for its turn"
                                               : "the first step is on its way";
-        canvas_wrap(c, (struct rect){ r.x + 3, r.y + 2, r.w - 4, r.h - 2 },
+        canvas_wrap(c, rect_in(r, 3, 2),
                     job && job->state == RUN_FAILED ? INK_BAD : INK_DIM, says);
         return;
     }
@@ -154,7 +154,7 @@ static void draw_metric(const struct train_view *v, struct canvas *c, struct rec
         phrase("%.40s%s%.40s", task ? task->name : "", task ? " " : "", m.name ? m.name : "dev");
     const char *about = all ? "+ several at one place" : v->besides ? "a mark an evaluation" : right;
     canvas_title(c, r, all ? "each task's metric" : left.text, about);
-    struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect chart = rect_down(r, 1);
     struct plot_look look = look_of(v, mark);
     if (v->besides) {
         train_draw_many(v, c, chart, look, true);
@@ -178,7 +178,7 @@ static void draw_small(const struct train_view *v, struct canvas *c, struct rect
     look.y.set = look.log = false;
     look.smooth = 0;
     look.whole = value == s->lr;
-    struct rect chart = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect chart = rect_down(r, 1);
     plot_curve(c, chart, &d, &look, train_cursor_x(v), true);
     free(own);
 }
@@ -188,7 +188,7 @@ static void draw_job(const struct train_view *v, struct canvas *c, struct rect r
     bool here = j->id == v->focus, going = j->state <= RUN_PAUSED;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     int method = r.w >= 120 ? 34 : 20, bar = r.w >= 120 ? 30 : 16, x = r.x;
-    if (here) canvas_text(c, x, y, INK_ACCENT, "\u25B8");
+    canvas_cursor(c, x, y, here);
     canvas_push_clip(c, (struct rect){ x + 1, y, 1, 1 });
     canvas_text(c, x + 1, y, state_ink(j->state), state_sign(j->state));
     canvas_pop_clip(c);
@@ -241,7 +241,7 @@ static void draw_jobs(const struct train_view *v, struct canvas *c, struct rect 
     if (!v->jobs) canvas_text(c, r.x + 3, r.y + 1, INK_DIM, "none");
     for (int i = 0; i < rows && top + i < v->jobs; i++) {
         draw_job(v, c, r, r.y + 1 + i, &v->job[top + i]);
-        zone_add(c, (struct zone){ .at = { r.x, r.y + 1 + i, r.w, 1 }, .pick = PICK_RUN + top + i });
+        zone_pick(c, r.x, r.y + 1 + i, r.w, PICK_RUN + top + i);
     }
 }
 

@@ -82,7 +82,7 @@ static void draw_task(const struct train_view *v, struct table t, int i) {
     bool here = v->shown_task == i + 1;
     enum ink ink = here ? INK_TITLE : INK_TEXT;
     double latest = task->evals ? task->eval_value[task->evals - 1] : NAN;
-    if (here) canvas_text(t.c, t.x - 3, t.y, INK_ACCENT, "\u25B8");
+    canvas_cursor(t.c, t.x - 3, t.y, here);
     canvas_put(t.c, t.x - 2, t.y, scatter_style(t.c, i), plot_mark(i));
     table_cell(&t, ink, "%s", task->name);
     table_cell(&t, INK_DIM, "%s", task->metric ? task->metric : "");

@@ -113,7 +113,7 @@ void train_draw_texts(const struct train_view *v, struct canvas *c, struct rect 
                  top ? " \u00B7 n N more" : "");
     }
     canvas_title(c, r, "texts", right);
-    struct rect body = { r.x, r.y + 1, r.w, r.h - 1 };
+    struct rect body = rect_down(r, 1);
     if (!n) {
         canvas_fit(c, r.x + 3, r.y + 1, r.w - 4, INK_DIM,
                    "no text yet: a text-to-text run shows here what it gives for drawn dev rows");

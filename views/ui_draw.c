@@ -53,7 +53,7 @@ bool ui_row(struct canvas *c, struct rect r, int y, int down) {
 
 bool ui_part_row(struct canvas *c, struct rect r, int y, int part, int down, uint32_t key) {
     zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .part = part, .down = down, .key = key });
-    if (!part && !down) canvas_text(c, r.x + 1, y, INK_ACCENT, "\u25B8");
+    canvas_cursor(c, r.x + 1, y, !part && !down);
     return !part && !down;
 }
 

@@ -19,6 +19,10 @@ void zone_add(struct canvas *c, struct zone z) {
     c->zones->of[c->zones->count++] = z;
 }
 
+void zone_pick(struct canvas *c, int x, int y, int columns, int pick) {
+    zone_add(c, (struct zone){ .at = { x, y, columns, 1 }, .pick = pick });
+}
+
 void zone_row(struct canvas *c, struct rect r, int y, int i) {
     zone_add(c, (struct zone){ .at = { r.x, y, r.w, 1 }, .down = i, .key = PRESS_ENTER });
 }

@@ -26,6 +26,8 @@ struct zones {
 /* Notes a zone, cut to what may be drawn on; nothing on a canvas that collects none.  What is noted later
  * lies above. */
 void zone_add(struct canvas *c, struct zone z);
+/* Notes so many columns as the screen's own `pick`. */
+void zone_pick(struct canvas *c, int x, int y, int columns, int pick);
 /* Row y of a list that Enter opens: i lines below the cursor. */
 void zone_row(struct canvas *c, struct rect r, int y, int i);
 /* What lies at a cell, or NULL; what is there, from the cursor. */

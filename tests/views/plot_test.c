@@ -49,14 +49,14 @@ static void a_single_spike_among_a_million_stays(void **state) {
     struct plot_look look = {.smooth = 4, .raw = true};
     canvas_init(&c, 80, 24, GLYPHS_BRAILLE, COLOURS_256);
     double from = clock_thread_seconds(); /* of the processor: other programs are not in it */
-    struct plot_area area = plot_curve(&c, (struct rect){0, 0, 80, 24}, &d, &look, -1, true);
+    struct rect area = plot_curve(&c, (struct rect){0, 0, 80, 24}, &d, &look, -1, true);
     double ms = 1e3 * (clock_thread_seconds() - from);
     print_message("a million points: %.1f ms\n", ms);
     int drawn = 0;
-    for (int y = 0; y < area.inside.h; y++)
-        drawn += cells_in_row(&c, area.inside, y, INK_RAW) + cells_in_row(&c, area.inside, y, INK_CURVE) > 0;
-    assert_true(drawn >= area.inside.h / 2);
-    assert_int_equal(cells_with(&c, area.inside, 0, 0x25B4), 1);
+    for (int y = 0; y < area.h; y++)
+        drawn += cells_in_row(&c, area, y, INK_RAW) + cells_in_row(&c, area, y, INK_CURVE) > 0;
+    assert_true(drawn >= area.h / 2);
+    assert_int_equal(cells_with(&c, area, 0, 0x25B4), 1);
     canvas_release(&c);
     release(&d);
 }
@@ -97,8 +97,8 @@ static void lost_points_are_marked_and_not_joined(void **state) {
     struct canvas c;
     struct plot_look look = {0};
     canvas_init(&c, 110, 12, GLYPHS_BRAILLE, COLOURS_256);
-    struct plot_area area = plot_curve(&c, (struct rect){0, 0, 110, 12}, &d, &look, -1, true);
-    assert_int_equal(cells_in_row(&c, area.inside, 0, INK_BAD), 2);
+    struct rect area = plot_curve(&c, (struct rect){0, 0, 110, 12}, &d, &look, -1, true);
+    assert_int_equal(cells_in_row(&c, area, 0, INK_BAD), 2);
     canvas_release(&c);
     release(&d);
 }
@@ -267,9 +267,9 @@ static int gaps_of(int dash, double spike, bool *whole) {
     struct plot_line line = {{step, v, N}, '1', {1, -1, 0}, dash, 0};
     struct plot_look look = {.from = 0, .to = N - 1, .y = {.lo = 0, .hi = 1, .step = 0.5, .set = true}};
     canvas_init(&c, 60, 12, GLYPHS_BRAILLE, COLOURS_NONE);
-    struct plot_area at = plot_lines(&c, (struct rect){0, 0, 60, 12}, &line, 1, &look, -1, false);
+    struct rect at = plot_lines(&c, (struct rect){0, 0, 60, 12}, &line, 1, &look, -1, false);
     *whole = false;
-    for (int x = at.inside.x; x < at.inside.x + at.inside.w; x++) {
+    for (int x = at.x; x < at.x + at.w; x++) {
         bool any = false;
         for (int y = 0; y < 12; y++) any |= canvas_at(&c, x, y)->cp != ' ';
         gaps += !any;
@@ -300,8 +300,8 @@ static void x_may_be_logarithmic(void **state) {
     struct canvas c;
     struct buf text = BUF_INIT;
     canvas_init(&c, 70, 9, GLYPHS_BRAILLE, COLOURS_NONE);
-    struct plot_area at = plot_points(&c, (struct rect){0, 0, 70, 9}, &d, &look, NAN, -1, 0.1, 10, true);
-    assert_int_equal(canvas_at(&c, at.inside.x + (at.inside.w - 1) / 2, 0)->cp, 0x25CF);
+    struct rect at = plot_points(&c, (struct rect){0, 0, 70, 9}, &d, &look, NAN, -1, 0.1, 10, true);
+    assert_int_equal(canvas_at(&c, at.x + (at.w - 1) / 2, 0)->cp, 0x25CF);
     canvas_to_text(&c, &text);
     assert_non_null(strstr(buf_text(&text), " epoch"));
     assert_non_null(strstr(buf_text(&text), "0.2"));
