@@ -104,9 +104,8 @@ void experiment_result_json(const struct experiment *x, const struct experiment_
 int experiment_result_read(const struct experiment *x, const char *path, struct experiment_result *r,
                            struct err *e);
 #define EXPERIMENT_PAGE                                                                                      \
-    "# What papers claim, and what came of it here\n\nMade by `petri replicate --page`; no number of ours "  \
-    "was typed.  "                                                                                           \
-    "Values are in points (×100) where a metric is a share.\n"
+    "# Published claims and results of petri\n\nWritten by `petri replicate --page`; all results of petri are "  \
+    "computed from its runs. Scores that are shares are in points (×100).\n"
 /* The same as Markdown, a section of a page that begins with that. */
 void experiment_page(const struct experiment *x, const struct experiment_result *r, struct buf *out);
 

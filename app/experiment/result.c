@@ -283,7 +283,7 @@ static void cell_text(struct buf *b, const char *s) {
 }
 
 static void page_cells(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
-    buf_puts(out, "| cell | options | published | ours: mean ± sd (n) |\n|---|---|---|---|\n");
+    buf_puts(out, "| cell | options | published | petri: mean ± sd (n) |\n|---|---|---|---|\n");
     for (int i = 0; i < x->cells; i++) {
         const struct experiment_cell *c = &x->cell[i];
         struct spread s = experiment_cell_spread(x, r, i);
@@ -301,7 +301,7 @@ static void page_cells(const struct experiment *x, const struct experiment_resul
 
 static void page_contrasts(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
     if (!x->contrasts) return;
-    buf_puts(out, "\n| contrast | claimed | published | ours: mean [95 % interval], pairs | verdict "
+    buf_puts(out, "\n| contrast | claimed | published | petri: mean [95% interval], pairs | verdict "
                   "|\n|---|---|---|---|---|\n");
     for (int i = 0; i < x->contrasts; i++) {
         const struct experiment_contrast *c = &x->contrast[i];

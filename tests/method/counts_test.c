@@ -1,5 +1,5 @@
-/* docs/counts.md: what published counts are of.  The page is made here of what petri counts; PETRI_GOLDEN=update writes it
- * anew, otherwise it must be equal. */
+/* docs/counts.md: published parameter counts.  The page is generated here from what petri counts; PETRI_GOLDEN=update writes
+ * it, otherwise it must be equal. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,13 +52,13 @@ static const struct claim papers[] = {
     { SHAPE_BART_LARGE, HE, .share = "3.6", .text = "parallel-adapter-attn(r=200,biases=no)", .times = 1 },
     { SHAPE_BART_LARGE, HE, .share = "2.4", .text = "parallel-adapter-ffn(r=200,biases=no)", .times = 1 },
     { SHAPE_BART_LARGE, HE, .share = "12.3", .text = "parallel-adapter-ffn(r=1024,biases=no)", .times = 1,
-      .why = "12.4 when rounded; cut off behind one decimal it is 12.3" },
+      .why = "12.4 when rounded; truncated after one decimal 12.3" },
     { SHAPE_BART_LARGE, HE, .share = "7.2", .text = "adapter-pfeiffer(r=600,biases=no)", .times = 1,
-      .why = "7.3 when rounded; cut off behind one decimal it is 7.2" },
+      .why = "7.3 when rounded; truncated after one decimal 7.2" },
     { SHAPE_BART_LARGE, HE ", Tables 5 and 12", .share = "6.1", .text = "lora-ffn(r=102)", .times = 1,
-      .why = "6.2 when rounded; cut off behind one decimal it is 6.1" },
+      .why = "6.2 when rounded; truncated after one decimal 6.1" },
     { SHAPE_BART_LARGE, HE ", Table 6", .share = "7.2", .text = "lora-ffn(r=102)", .times = 1,
-      .why = "wrong: the same paper has 6.1 for it elsewhere" },
+      .why = "an error: the same paper has 6.1 elsewhere" },
     { SHAPE_BART_LARGE, HE, .share = "6.7", .text = "mam(l=30,r=512,s=4,biases=no)", .times = 1 },
     { SHAPE_BART_LARGE, HE ", Table 4", .share = "0.1", .text = "prefix(l=30)", .times = 1,
       .why = "the label is wrong: attention with l = r = 30 is 0.54" },
@@ -70,18 +70,18 @@ static const struct claim papers[] = {
     { SHAPE_ROBERTA, HE, .share = "0.5", .text = "adapter-houlsby(r=16,norms=no,biases=no)", .times = 1 },
     { SHAPE_ROBERTA, .who = "He et al. 2022, the authors' code", .number = 46783200, .text = "prefix(l=16,mlp=800)", .times = 3,
       .text2 = "parallel-adapter-ffn(r=16)", .times2 = 2,
-      .why = "three networks behind prefixes, of which two make nothing on an encoder, two adapters a layer, of which one does "
-             "nothing, and a head that is not trained" },
+      .why = "three prefix networks, of which two have no effect on an encoder, two adapters per layer, of which one has no "
+             "effect, and a head that is not trained" },
     { SHAPE_ROBERTA, .who = "the same without the two networks", .number = 16000160, .text = "prefix(l=16,mlp=800)", .times = 1,
-      .text2 = "parallel-adapter-ffn(r=16)", .times2 = 2, .why = "the second adapter of each layer is still there" },
-    { SHAPE_BERT, .who = "PEFT's documents, LoRA with a head", IS(296450, "lora(r=8)"), .heads = 1 },
-    { SHAPE_ROBERTA, .who = "PEFT's documents, VeRA with a head", IS(647714, "vera(r=8,at=q+v+w1)"), .heads = 1 },
-    { SHAPE_ROBERTA_LARGE, .who = "PEFT's documents, IA3 with a head", IS(2275332, "ia3(peft)"), .heads = 2,
-      .why = "the library counts the classifier twice: its copy and the one that stays untrained" },
-    { SHAPE_FLAN_LARGE, .who = "PEFT's documents, LoRA on flan-t5-large", IS(4718592, "lora(r=16)") },
-    { SHAPE_FLAN_LARGE, .who = "PEFT's documents, LoRA on mt0-large, of the same shape", IS(2359296, "lora(r=8)") },
-    { SHAPE_FLAN_LARGE, .who = "PEFT's documents, IA3 on mt0-large", IS(282624, "ia3") },
-    { SHAPE_FLAN_LARGE, .who = "PEFT's documents, a prompt on t5-large", IS(40960, "prompt(l=20; rows=peft)") },
+      .text2 = "parallel-adapter-ffn(r=16)", .times2 = 2, .why = "the second adapter of each layer is still counted" },
+    { SHAPE_BERT, .who = "PEFT's documentation, LoRA with a head", IS(296450, "lora(r=8)"), .heads = 1 },
+    { SHAPE_ROBERTA, .who = "PEFT's documentation, VeRA with a head", IS(647714, "vera(r=8,at=q+v+w1)"), .heads = 1 },
+    { SHAPE_ROBERTA_LARGE, .who = "PEFT's documentation, IA3 with a head", IS(2275332, "ia3(peft)"), .heads = 2,
+      .why = "the library counts the classifier twice: its copy and the untrained original" },
+    { SHAPE_FLAN_LARGE, .who = "PEFT's documentation, LoRA on flan-t5-large", IS(4718592, "lora(r=16)") },
+    { SHAPE_FLAN_LARGE, .who = "PEFT's documentation, LoRA on mt0-large, of the same shape", IS(2359296, "lora(r=8)") },
+    { SHAPE_FLAN_LARGE, .who = "PEFT's documentation, IA3 on mt0-large", IS(282624, "ia3") },
+    { SHAPE_FLAN_LARGE, .who = "PEFT's documentation, a prompt on t5-large", IS(40960, "prompt(l=20; rows=peft)") },
 };
 
 static struct arch counts_shape(enum shape s) {
@@ -122,9 +122,9 @@ static void counts_add_row(struct buf *b, const struct claim *c) {
     const char *point = c->share ? strchr(c->share, '.') : NULL;
     double share = 100 * (double)n / (double)model;
     text_thousands((int64_t)n, grouped);
-    if (c->share) snprintf(own, sizeof own, "%s, %.2f %%", grouped, share);
+    if (c->share) snprintf(own, sizeof own, "%s, %.2f%%", grouped, share);
     else snprintf(own, sizeof own, "%s", grouped);
-    if (c->share) snprintf(said, sizeof said, "%s %%", c->share);
+    if (c->share) snprintf(said, sizeof said, "%s%%", c->share);
     else text_thousands((int64_t)c->number, said);
     char rounded[40];
     snprintf(rounded, sizeof rounded, "%.*f", point ? (int)strlen(point + 1) : 0, share);
@@ -135,11 +135,11 @@ static void counts_add_row(struct buf *b, const struct claim *c) {
     buf_printf(b, "`%s`", c->text);
     if (c->text2) buf_printf(b, " + %d × `%s`", c->times2, c->text2);
     if (c->heads) buf_printf(b, " + %s", c->heads == 1 ? "the head" : "the head twice");
-    buf_printf(b, " | %s | %s%s%s |\n", own, same ? "the same" : "other", c->why ? ": " : "", c->why ? c->why : "");
+    buf_printf(b, " | %s | %s%s%s |\n", own, same ? "equal" : "differs", c->why ? ": " : "", c->why ? c->why : "");
 }
 
 static void add_table(struct buf *b, const char *title, const struct claim *c, size_t n) {
-    buf_printf(b, "\n## %s\n\n| model | who | published | as petri says it | petri counts | |\n|---|---|---|---|---|---|\n", title);
+    buf_printf(b, "\n## %s\n\n| model | source | published | method in petri | count | |\n|---|---|---|---|---|---|\n", title);
     for (size_t i = 0; i < n; i++) counts_add_row(b, &c[i]);
 }
 
@@ -148,14 +148,13 @@ static void the_page_is_what_petri_counts(void **state) {
     const char *mode = getenv("PETRI_GOLDEN");
     struct err e = ERR_INIT;
     struct buf made = BUF_INIT, is = BUF_INIT;
-    buf_puts(&made, "# What the published numbers count\n\n"
-                    "Made by `tests/method/counts_test.c` of what `petri count` says, and compared with it: no number in the columns\n"
-                    "of petri is typed. Counts are what a method trains, without the head unless it is named; a library's word for a\n"
-                    "method often stands for another point of the space than the paper's, which the method's text says. `rows=peft`\n"
-                    "counts a prompt's rows as PEFT stores them for a model with a decoder, where half of them do nothing; without it\n"
-                    "the rows that act are counted. Models of a decoder alone are not read, so counts of them are not here.\n");
-    add_table(&made, "Libraries, run", libraries, COUNT_OF(libraries));
-    add_table(&made, "Papers and documents", papers, COUNT_OF(papers));
+    buf_puts(&made, "# Published parameter counts\n\n"
+                    "Generated by `tests/method/counts_test.c` from `petri count`, and compared with it. Counts are trainable parameters,\n"
+                    "without the head unless it is named. A library's name of a method often denotes another point of the design space\n"
+                    "than the paper's; the method in petri is the exact one. `rows=peft` counts a prompt as PEFT stores it for a model with\n"
+                    "a decoder, where half of it is unused. Decoder-only models are not supported, so they are not listed.\n");
+    add_table(&made, "Libraries, executed", libraries, COUNT_OF(libraries));
+    add_table(&made, "Papers and documentation", papers, COUNT_OF(papers));
     char *path = test_path("docs/counts.md");
     if (mode && !strcmp(mode, "update")) test_ok(file_write(path, made.data, made.size, &e), &e);
     test_ok(file_read(path, 1 << 20, &is, &e), &e);

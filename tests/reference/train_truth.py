@@ -134,7 +134,7 @@ def main():
     p.add_argument("--steps", type=int, default=0, help="so many in place of epochs")
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--group", type=int, default=8, help="rows of like length that are padded together")
-    p.add_argument("--max-length", type=int, default=128)
+    p.add_argument("--max-length", dest="max_len", type=int, default=128)
     p.add_argument("--clip", type=float, default=1.0)
     p.add_argument("--max-steps", type=int, default=0, help="only time this many steps; writes nothing")
     args = p.parse_args()
