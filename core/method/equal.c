@@ -132,42 +132,50 @@ static bool e23(const struct question *q) { return q->x->source == SOURCE_KRONEC
 static bool e24(const struct question *q) { return q->x->source == SOURCE_FUSION; }
 static const struct equality equalities[] = {
     { "E1", "keys of a prefix in the joint softmax = the gated form, for any mask", e1 },
-    { "E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u taken through W_o", e2 },
+    { "E2", "a parallel adapter at `a.ctx` = one at `a.out` with W_u and b_u multiplied by W_o", e2 },
     { "E3", "scale s = s·W_u and s·b_u; for relu also s·W_d, s·b_d, s·b_u (s > 0)", e3 },
     { "E4",
-      "scale s at rate η = scale 1 at rate s·η of W_u and b_u, from W_u = 0, with Adam of ε = 0 and no "
-      "clipping",
+      "scale s with learning rate η = scale 1 with learning rate s·η for W_u and b_u, from "
+      "W_u = 0, with Adam of ε = 0 and no clipping",
       e4 },
-    { "E5", "linear, sequential behind a map = W(I + W_d W_u), b likewise", e5 },
+    { "E5", "linear, sequential after a map = W(I + W_d W_u), b likewise", e5 },
     { "E6", "two LoRAs of equal s at one map = one of rank r₁+r₂", e6 },
     { "E7", "two gated prefixes = one of length l₁+l₂; two ungated ones are not", e7 },
-    { "E8", "a parallel adapter for each head whose down-maps are equal = the shared one", e8 },
+    { "E8", "a parallel adapter per head with equal down-projections = the shared one", e8 },
     { "E9", "scaling keys = scaling queries", e9 },
     { "E10", "IA3 = rows of W_k, b_k, W_v, b_v and columns of W_2 scaled", e10 },
-    { "E11", "b_k has no effect and b_v is redundant with b_o, until there is a prefix", e11 },
-    { "E12", "P-tuning v2 without an MLP = a flat prefix; libraries give its keys positions, petri none",
+    { "E11", "b_k has no effect and b_v is redundant with b_o, unless there is a prefix", e11 },
+    { "E12",
+      "P-tuning v2 without an MLP = a free prefix; libraries give its keys positions, petri "
+      "does not",
       e12 },
-    { "E13", "a prefix or a prompt behind its network = the flat one with the made values", e13 },
-    { "E14", "a prompt is no fixed prefix: its rows' keys and values at each layer depend on the text", e14 },
+    { "E13", "a prefix or a prompt with a network = a free one with the generated values", e13 },
+    { "E14", "a prompt is not a fixed prefix: its keys and values at each layer depend on the text", e14 },
     { "E15",
-      "a parallel adapter scaled by 1 = the unscaled one; starts differ in the first step's values alone",
+      "a parallel adapter scaled by 1 = the unscaled one; only their initial "
+      "parameters can differ",
       e15 },
     { "E16",
-      "a product whose u v is 1 = the prompt P; a prompt that starts from another's trains as any other",
+      "a product with u v = 1 = the prompt P; a prompt initialized from another one trains "
+      "as any other",
       e16 },
     { "E17",
-      "DoRA with m held at the length of W + s W_u W_d = LoRA; without a change of direction = each output "
-      "scaled",
+      "DoRA with m fixed to the norm of W + s W_u W_d = LoRA; without a change of direction "
+      "= one scale per output",
       e17 },
-    { "E18", "LoRA at the FFN's maps is no parallel adapter without a bend: it reads and writes inside",
+    { "E18",
+      "LoRA at the maps of the FFN is not a parallel adapter without a nonlinearity: it "
+      "reads and writes inside",
       e18 },
-    { "E19", "a parallel adapter at the FFN with the FFN's own activation = an FFN wider by r, ungated",
+    { "E19",
+      "a parallel adapter at the FFN with the activation of the FFN = an FFN wider by r, "
+      "ungated",
       e19 },
-    { "E20", "a prefix of zeros is no no-op: it leaves (1−λ)h", e20 },
-    { "E21", "what is made of a task's prompt = the flat prefix with the made values", e21 },
-    { "E22", "what the generator makes for a task = modules of its own with the made values", e22 },
-    { "E23", "what Kronecker products make = a free bottleneck with the made maps", e23 },
-    { "E24", "a fusion of adapters that are equal, with V = I = one of them", e24 },
+    { "E20", "a prefix of zeros is not the identity: it leaves (1−λ)h", e20 },
+    { "E21", "a prefix generated from the prompt of a task = a free prefix with the generated values", e21 },
+    { "E22", "modules generated for a task = free modules with the generated values", e22 },
+    { "E23", "a bottleneck of Kronecker products = a free bottleneck with the resulting maps", e23 },
+    { "E24", "a fusion of equal adapters with V = I = one of them", e24 },
 };
 
 const struct equality *equality_at(int i) { return i < (int)COUNT_OF(equalities) ? &equalities[i] : NULL; }
