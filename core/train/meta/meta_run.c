@@ -59,20 +59,32 @@ static void name_numbers(struct run_meta *x) {
     for (int i = 0; i < p->rates; i++) plan_rate_name(p, &x->meta.model->arch, i, x->rate_name[i]);
 }
 
-int meta_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
-    struct run_meta *x = r->meta = xcalloc(1, sizeof *x);
+/* Stands for the run's task where there is none: it has no rows. */
+static void stand_in(struct run *r) {
+    const struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
+    struct task *t = &r->objective.meta->stand_in;
+    *t = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
+    r->tasks = 1;
+    r->of = xcalloc(1, sizeof *r->of);
+    r->of[0] = (struct run_task){ .name = "", .task = t, .weight = 1, .metric = METRIC_ACCURACY };
+    r->order.first = xcalloc(2, sizeof *r->order.first);
+    r->order.sampler = sampler_new(&how, r->c.seed, 1, (const size_t[]){ 1 }, 1);
+}
+
+static int begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
+    struct run_meta *x = r->objective.meta = xcalloc(1, sizeof *x);
     const struct regime regime = config_regime(&r->c);
+    r->objective.row = &objective_head;
+    stand_in(r);
     x->source = episodes_open(&r->c, &regime, r->m, tasks, e);
     if (!x->source) return e->code;
     x->meta = meta_of(&r->c, &regime, r->plan, r->m);
     name_numbers(x);
-    x->stand_in = (struct task){ .kind = DATA_CLASSES, .gold = DATA_CLASSES, .positive = -1 };
     return 0;
 }
 
-void meta_release(struct run *r) {
-    struct run_meta *x = r->meta;
-    if (!x) return;
+static void release(struct run *r) {
+    struct run_meta *x = r->objective.meta;
     for (int i = 0; i < CREW_MOST; i++) {
         meta_room_release(&x->room[i]);
         episodes_room_release(&x->draw[i]);
@@ -84,15 +96,16 @@ void meta_release(struct run *r) {
     free(x->trace_name);
     free(x->rate_name);
     free(x);
-    r->meta = NULL;
+    sampler_free(r->order.sampler);
+    free(r->order.first);
+    free(r->of);
 }
 
-struct task *meta_stand_in(struct run *r) { return &r->meta->stand_in; }
-int meta_parts(const struct run *r) { return r->meta->meta.regime.tasks; }
+static int parts(const struct run *r) { return r->objective.meta->meta.regime.tasks; }
 
 /* What second order by differences takes for constant. */
 static void tell_order(struct run *r) {
-    const struct meta *x = &r->meta->meta;
+    const struct meta *x = &r->objective.meta->meta;
     bool drops = x->dropout > 0 || x->attention_dropout > 0 || x->classifier_dropout > 0;
     if (x->regime.order != META_FD) return;
     if (drops)
@@ -107,7 +120,7 @@ static void tell_order(struct run *r) {
 
 /* The report, line by line, once. */
 static void tell_source(struct run *r) {
-    char *text = xstrdup(episodes_report(r->meta->source)), *rest = text, *line;
+    char *text = xstrdup(episodes_report(r->objective.meta->source)), *rest = text, *line;
     while ((line = strsep(&rest, "\n")))
         if (*line) {
             char *shown = text_visible(line, strlen(line));
@@ -116,34 +129,35 @@ static void tell_source(struct run *r) {
         }
     free(text);
     tell_order(r);
-    r->meta->told = true;
+    r->objective.meta->told = true;
 }
 
-void meta_prepare(struct run *r) {
-    if (!r->meta->told) tell_source(r);
-    r->cut.parts = meta_parts(r);
+static void prepare(struct run *r) {
+    if (!r->objective.meta->told) tell_source(r);
+    r->batch.cut.parts = parts(r);
 }
 
 static struct meta_bench bench(struct run *r, struct worker *w) {
-    return (struct meta_bench){ w->tape, w->arena, run_attach(r, w), &r->meta->room[w->index] };
+    return (struct meta_bench){ w->tape, w->arena, run_attach(r, w), &r->objective.meta->room[w->index] };
 }
 
-void meta_part(struct run *r, int index, struct worker *w, real *grads) {
-    struct run_meta *x = r->meta;
-    struct part *part = &r->part[index];
+static void episode_part(struct run *r, int index, struct worker *w, real *grads) {
+    struct run_meta *x = r->objective.meta;
+    struct part *part = &r->batch.part[index];
     const struct meta_bench on = bench(r, w);
-    uint64_t number = (uint64_t)r->step * (uint64_t)meta_parts(r) + (uint64_t)index;
+    uint64_t number = (uint64_t)r->step * (uint64_t)parts(r) + (uint64_t)index;
     *part = (struct part){ 0 };
     const struct episode *e = episodes_draw(x->source, false, number, &x->draw[w->index]);
-    if (!meta_episode(&x->meta, &on, r->params, e, number, 1.0 / meta_parts(r), grads, &part->loss,
+    if (!meta_episode(&x->meta, &on, r->values.params, e, number, 1.0 / parts(r), grads, &part->loss,
                       &part->tokens))
         mem_lack(r->plan->trained * sizeof *grads);
 }
 
-void meta_clamp(struct run *r) {
+/* Keeps the rates within their range. */
+static void clamp_rates(struct run *r) {
     const struct plan *p = r->plan;
     if (p->rate_tensor < 0) return;
-    real *rate = r->params + p->tensor[p->rate_tensor].offset;
+    real *rate = r->values.params + p->tensor[p->rate_tensor].offset;
     for (int i = 0; i < p->rates; i++)
         rate[i] = rate[i] < least_rate ? least_rate : rate[i] > most_rate ? most_rate : rate[i];
 }
@@ -151,23 +165,34 @@ void meta_clamp(struct run *r) {
 /* ---- the held-out episodes ---- */
 
 /* They take as long as some steps. */
-int64_t meta_eval_every(const struct run *r) {
+static int64_t every(const struct run *r) {
     enum { LEAST_APART = 50, OF_A_RUN = 10 };
     int64_t part = r->c.steps / OF_A_RUN;
     return r->c.eval_every ? r->c.eval_every : part > LEAST_APART ? part : LEAST_APART;
 }
 
-void meta_chunk(struct run *r, int index, struct worker *w) {
-    struct run_meta *x = r->meta;
+static int units(const struct run *r) {
+    (void)r;
+    return EPISODES_HELD;
+}
+
+static int64_t unit_rows(const struct run *r, int index) {
+    (void)r, (void)index;
+    return 1;
+}
+
+static void evaluate(struct run *r, int index, struct worker *w) {
+    struct run_meta *x = r->objective.meta;
     const struct meta_bench on = bench(r, w);
     const struct episode *e = episodes_draw(x->source, true, (uint64_t)index, &x->draw[w->index]);
     const struct meta_trace *trace = index ? NULL : &x->trace;
-    if (!meta_evaluate(&x->meta, &on, r->params, e, held_numbers + (uint64_t)index, &x->score[index], trace))
-        mem_lack(r->plan->trained * sizeof *r->params);
+    if (!meta_evaluate(&x->meta, &on, r->values.params, e, held_numbers + (uint64_t)index, &x->score[index],
+                       trace))
+        mem_lack(r->plan->trained * sizeof *r->values.params);
 }
 
-static void meta_run_add(struct event *e, const char *name, double value) {
-    e->metric[e->metrics++] = (struct event_metric){ name, value, isfinite(value) ? NULL : "not finite" };
+static void add(struct event *e, const char *name, double value) {
+    event_add_metric(e, name, (struct metric_value){ value, isfinite(value), "not finite" });
 }
 
 /* Numbers beside the measure, as many events as it takes. */
@@ -183,12 +208,12 @@ static void send_asides(struct asides *a) {
 
 static void add_aside(struct asides *a, const char *name, double value) {
     if (a->e.metrics == EVENT_METRICS) send_asides(a);
-    meta_run_add(&a->e, name, value);
+    add(&a->e, name, value);
 }
 
 /* The inner loop of the first held-out episode, and the rates that are learned. */
 static void tell_inside(struct run *r) {
-    const struct run_meta *x = r->meta;
+    const struct run_meta *x = r->objective.meta;
     const struct plan *p = r->plan;
     int inner = x->meta.regime.inner;
     struct asides a = {
@@ -204,12 +229,13 @@ static void tell_inside(struct run *r) {
     a.e.split = "rates";
     a.e.rows = "of the inner loop";
     for (int i = 0; p->rate_tensor >= 0 && i < p->rates; i++)
-        add_aside(&a, x->rate_name[i], (double)r->params[p->tensor[p->rate_tensor].offset + (size_t)i]);
+        add_aside(&a, x->rate_name[i],
+                  (double)r->values.params[p->tensor[p->rate_tensor].offset + (size_t)i]);
     send_asides(&a);
 }
 
-bool meta_tell(struct run *r) {
-    const struct run_meta *x = r->meta;
+static bool tell(struct run *r) {
+    const struct run_meta *x = r->objective.meta;
     double before = 0, after = 0, loss_before = 0, loss_after = 0, squares = 0;
     for (int i = 0; i < EPISODES_HELD; i++) {
         const struct meta_score *s = &x->score[i];
@@ -224,20 +250,35 @@ bool meta_tell(struct run *r) {
     }
     char rows[80];
     const struct metric_value v = { after, isfinite(loss_after), "the loss is not finite" };
-    bool best = best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
-    r->of[0].best = r->best;
-    r->worse = best ? 0 : r->worse + 1;
-    r->best_unsaved |= best;
+    bool best = best_offer(&r->evaluation.best, METRIC_ACCURACY, v, r->step); /* greater is better */
+    r->of[0].best = r->evaluation.best;
+    r->evaluation.worse = best ? 0 : r->evaluation.worse + 1;
+    r->evaluation.best_unsaved |= best;
     snprintf(rows, sizeof rows, "%d held-out episodes", EPISODES_HELD);
     struct event e = {
         .kind = EVENT_EVALUATION, .split = "episodes", .decides = true, .rows = rows, .best = best
     };
-    meta_run_add(&e, "after", after);
-    meta_run_add(&e, "before", before);
-    meta_run_add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));
-    meta_run_add(&e, "loss", loss_after);
-    meta_run_add(&e, "loss_before", loss_before);
+    add(&e, "after", after);
+    add(&e, "before", before);
+    add(&e, "gain_error", sqrt(squares / (EPISODES_HELD - 1) / EPISODES_HELD));
+    add(&e, "loss", loss_after);
+    add(&e, "loss_before", loss_before);
     run_send(r, e);
     tell_inside(r);
     return true;
 }
+
+const struct example_source source_episodes = {
+    .starts = true,
+    .begin = begin,
+    .release = release,
+    .parts = parts,
+    .prepare = prepare,
+    .part = episode_part,
+    .updated = clamp_rates,
+    .every = every,
+    .units = units,
+    .unit_rows = unit_rows,
+    .unit = evaluate,
+    .tell = tell,
+};

@@ -45,7 +45,7 @@ static void weights_sha256(const struct plan *p, const real *params, char out[65
     sha256_finish(h, out);
 }
 
-void run_weights_sha256(const struct run *r, char out[65]) { weights_sha256(r->plan, r->params, out); }
+void run_weights_sha256(const struct run *r, char out[65]) { weights_sha256(r->plan, r->values.params, out); }
 
 /* Of all bytes that the file holds behind its header. */
 static void checkpoint_sha256(const struct checkpoint_writer *w, char out[65]) {
@@ -76,11 +76,11 @@ static char *state_json(const struct run *r) {
     buf_printf(&b, "{\"step\":%lld,\"seconds\":", (long long)r->step);
     json_add_double(&b, run_seconds(r));
     buf_puts(&b, ",\"loss\":");
-    json_add_double(&b, r->loss);
+    json_add_double(&b, r->control.loss);
     buf_printf(&b, ",\"evaluated\":%lld,\"worse\":%d,\"finished\":%s,\"best\":",
-               (long long)r->evaluated, r->worse, done ? "true" : "false");
-    checkpoint_add_best(&b, &r->best, r->c.metric);
-    if (r->stages) buf_printf(&b, ",\"stage\":%d", r->stage);
+               (long long)r->evaluation.evaluated, r->evaluation.worse, done ? "true" : "false");
+    checkpoint_add_best(&b, &r->evaluation.best, r->c.metric);
+    if (r->stages.of) buf_printf(&b, ",\"stage\":%d", r->stages.now);
     if (!run_is_single(r)) {
         buf_puts(&b, ",\"tasks\":[");
         for (int i = 0; i < r->tasks; i++) {
@@ -217,12 +217,12 @@ int checkpoint_save(struct run *r, int which, struct err *e) {
     char sha256[65], *state = state_json(r), *tasks = checkpoint_tasks_json(r);
     step_make(r);
     run_weights_sha256(r, sha256);
-    add_tensors(&w, r->plan, r->params, r->made, last);
+    add_tensors(&w, r->plan, r->values.params, r->values.made, last);
     if (last) {
-        checkpoint_add_state(&w, r->plan, "adam.m", r->adam_m);
-        checkpoint_add_state(&w, r->plan, "adam.v", r->adam_v);
-        checkpoint_add_state(&w, r->plan, "budget.mean", r->budget_mean);
-        checkpoint_add_state(&w, r->plan, "budget.spread", r->budget_spread);
+        checkpoint_add_state(&w, r->plan, "adam.m", r->values.adam_m);
+        checkpoint_add_state(&w, r->plan, "adam.v", r->values.adam_v);
+        checkpoint_add_state(&w, r->plan, "budget.mean", r->values.budget_mean);
+        checkpoint_add_state(&w, r->plan, "budget.spread", r->values.budget_spread);
     }
     const struct about about = {
         &r->c, r->m, state, tasks, sha256, NULL, run_is_single(r), r->of[0].task->gold

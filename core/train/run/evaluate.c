@@ -1,10 +1,46 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "core/train/meta/episodes.h"
-#include "core/train/meta/meta_run.h"
-#include "core/train/run/state.h"
+#include "core/base/mem.h"
+#include "core/train/run/objective.h"
+
+/* ---- the splits ---- */
+
+void split_init(struct run *r, struct run_split *s, int task, int dev, const struct generate_options *how) {
+    struct task *t = r->of[task].task;
+    *s = (struct run_split){ .task = task, .dev = dev, .data = dev == SPLIT_TEST ? &t->test : &t->dev[dev] };
+    r->objective.row->split_init(r, s, how);
+}
+
+void split_release(struct run_split *s) {
+    scoring_release(&s->scoring);
+    text_scoring_release(&s->text);
+    masked_scoring_release(&s->masked);
+}
+
+int evaluation_init(struct run *r, struct err *e) {
+    struct run_evaluation *x = &r->evaluation;
+    const struct objective *o = r->objective.row;
+    x->split = xcalloc((size_t)r->tasks * TASK_DEVS, sizeof *x->split);
+    for (int i = 0; i < r->tasks; i++) {
+        const struct task *t = r->of[i].task;
+        struct generate_options how;
+        if (o->open && o->open(r, i, &how, e)) return e->code;
+        for (int k = 0; k < t->devs; k++) split_init(r, &x->split[x->splits++], i, k, &how);
+        if (t->has_test) test_init(r, i, &how);
+    }
+    return 0;
+}
+
+void evaluation_release(struct run *r) {
+    struct run_evaluation *x = &r->evaluation;
+    for (int i = 0; i < x->splits; i++) split_release(&x->split[i]);
+    free(x->split);
+}
+
+/* ---- when, and what it takes ---- */
 
 bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_t step) {
     struct metric_value old = { .value = b->value, .defined = b->has, .why = NULL };
@@ -13,33 +49,43 @@ bool best_offer(struct best *b, enum metric_id id, struct metric_value v, int64_
     return true;
 }
 
-int64_t evaluation_every(const struct run *r) {
-    return r->meta ? meta_eval_every(r) : r->c.eval_every ? r->c.eval_every : sampler_epoch(r->sampler);
+int64_t evaluation_every(const struct run *r) { return r->objective.source->every(r); }
+int64_t evaluation_rows(const struct run *r, int index) { return r->objective.source->unit_rows(r, index); }
+void evaluation_chunk(struct run *r, int index, struct worker *w) {
+    r->objective.source->unit(r, index, w);
+}
+
+int64_t examples_every(const struct run *r) {
+    return r->c.eval_every ? r->c.eval_every : sampler_epoch(r->order.sampler);
 }
 
 bool evaluation_due(const struct run *r) {
-    if ((!r->splits && !r->meta) || (!r->step && !r->zero && !r->meta) || r->evaluated == r->step)
-        return false;
+    const struct run_evaluation *x = &r->evaluation;
+    bool starts = r->objective.source->starts;
+    if ((!x->splits && !starts) || (!r->step && !x->zero && !starts) || x->evaluated == r->step) return false;
     if (run_is_done(r) || !r->step || stage_is_over(r)) return true;
     return r->step % evaluation_every(r) == 0;
 }
 
-static int split_units(const struct run *r, const struct run_split *s) {
-    return r->masking ? s->masked.chunks : r->text ? text_scoring_units(&s->text) : s->scoring.chunks;
+int examples_units(const struct run *r) {
+    int units = 0;
+    for (int i = 0; i < r->evaluation.splits; i++)
+        units += r->objective.row->split_units(&r->evaluation.split[i]);
+    return units;
 }
 
 int evaluation_prepare(struct run *r) {
-    int units = 0;
-    r->evaluating = evaluation_due(r);
+    struct run_evaluation *x = &r->evaluation;
+    const struct run_final *f = &r->final;
+    x->on = evaluation_due(r);
     r->watch.now = watch_due(r);
     for (int t = 0; t < r->tasks; t++) r->of[t].samples.now = samples_due(r);
-    if (r->evaluating && r->meta) units += EPISODES_HELD;
-    for (int i = 0; r->evaluating && i < r->splits; i++) units += split_units(r, &r->split[i]);
+    int units = x->on ? r->objective.source->units(r) : 0;
     units += watch_chunks(r);
     units += samples_units(r);
-    if (r->testing) units = split_units(r, &r->test[r->tested]);
-    r->bad_chunk = -1;
-    r->score_began = clock_seconds();
+    if (f->on) units = r->objective.row->split_units(&f->test[f->tested]);
+    x->bad_chunk = -1;
+    x->began = clock_seconds();
     step_make(r);
     return units;
 }
@@ -50,64 +96,54 @@ struct unit_place {
     int unit;
 };
 static struct unit_place evaluate_place_of(const struct run *r, int index) {
-    if (r->testing) return (struct unit_place){ SPLIT_TEST, index };
-    int split = 0, splits = r->evaluating ? r->splits : 0;
-    while (split < splits && index >= split_units(r, &r->split[split]))
-        index -= split_units(r, &r->split[split++]);
+    const struct run_evaluation *x = &r->evaluation;
+    int (*units)(const struct run_split *) = r->objective.row->split_units;
+    if (r->final.on) return (struct unit_place){ SPLIT_TEST, index };
+    int split = 0, splits = x->on ? x->splits : 0;
+    while (split < splits && index >= units(&x->split[split])) index -= units(&x->split[split++]);
     if (split < splits) return (struct unit_place){ split, index };
     int watched = watch_chunks(r);
-    return index < watched ? (struct unit_place){ r->splits, index }
-                           : (struct unit_place){ r->splits + 1, index - watched };
+    return index < watched ? (struct unit_place){ x->splits, index }
+                           : (struct unit_place){ x->splits + 1, index - watched };
 }
 
 static struct run_split *split_at(const struct run *r, int split) {
-    return split == SPLIT_TEST ? &r->test[r->tested] : &r->split[split];
+    return split == SPLIT_TEST ? &r->final.test[r->final.tested] : &r->evaluation.split[split];
 }
 
-static int64_t chunk_rows(const struct scoring *s, int chunk) {
-    return (int64_t)s->first[chunk + 1] - s->first[chunk];
-}
-
-int64_t evaluation_rows(const struct run *r, int index) {
-    if (r->meta) return 1;
+int64_t examples_unit_rows(const struct run *r, int index) {
+    const struct run_evaluation *x = &r->evaluation;
     struct unit_place at = evaluate_place_of(r, index);
-    if (at.split >= r->splits && r->evaluating) return 0; /* they come along with the scores */
-    if (at.split > r->splits) return samples_rows(r, at.unit);
-    if (at.split == r->splits) return watch_rows(r, at.unit);
-    const struct run_split *s = split_at(r, at.split);
-    if (r->masking) return masked_scoring_rows(&s->masked, at.unit);
-    return r->text ? text_scoring_rows(&s->text, at.unit) : chunk_rows(&s->scoring, at.unit);
+    if (at.split >= x->splits && x->on) return 0; /* they come along with the scores */
+    if (at.split > x->splits) return samples_rows(r, at.unit);
+    if (at.split == x->splits) return watch_rows(r, at.unit);
+    return r->objective.row->split_rows(split_at(r, at.split), at.unit);
 }
 
 static bool evaluate_score(struct run *r, struct run_split *s, int unit, struct worker *w, uint64_t *bad) {
-    struct attach *a = run_attach(r, w);
-    const real *params = r->kept ? r->kept : r->params, *made = r->kept ? r->kept_made : r->made;
-    if (r->masking)
-        return masked_scoring_chunk(&s->masked, unit, w->tape, w->arena, a, r->m, params, made, bad);
-    if (r->text) return text_scoring_unit(&s->text, unit, w->tape, w->arena, a, params, made, bad);
-    return scoring_chunk(&s->scoring, unit, w->tape, w->arena, a, r->m, params, made, bad);
+    const struct run_final *f = &r->final;
+    const real *params = f->kept ? f->kept : r->values.params;
+    const real *made = f->kept ? f->kept_made : r->values.made;
+    return r->objective.row->split_score(r, s, unit, w, run_attach(r, w), params, made, bad);
 }
 
-void evaluation_chunk(struct run *r, int index, struct worker *w) {
-    if (r->meta) {
-        meta_chunk(r, index, w);
-        return;
-    }
+void examples_unit(struct run *r, int index, struct worker *w) {
+    struct run_evaluation *x = &r->evaluation;
     struct unit_place at = evaluate_place_of(r, index);
     uint64_t bad = 0;
-    if (at.split == r->splits) watch_chunk(r, at.unit, w);
-    else if (at.split > r->splits) samples_unit(r, at.unit, w);
-    if (at.split >= r->splits || evaluate_score(r, split_at(r, at.split), at.unit, w, &bad)) return;
+    if (at.split == x->splits) watch_chunk(r, at.unit, w);
+    else if (at.split > x->splits) samples_unit(r, at.unit, w);
+    if (at.split >= x->splits || evaluate_score(r, split_at(r, at.split), at.unit, w, &bad)) return;
     /* The first unit is named, whichever worker was quicker. */
     pthread_mutex_lock(&r->lock);
-    if (r->bad_chunk < 0 || index < r->bad_chunk) {
-        r->bad_chunk = index;
-        r->bad_row = bad;
+    if (x->bad_chunk < 0 || index < x->bad_chunk) {
+        x->bad_chunk = index;
+        x->bad_row = bad;
     }
     pthread_mutex_unlock(&r->lock);
 }
 
-static void evaluate_add_metric(struct event *e, const char *name, struct metric_value v) {
+void event_add_metric(struct event *e, const char *name, struct metric_value v) {
     if (e->metrics == EVENT_METRICS) return;
     e->metric[e->metrics++] = (struct event_metric){ name, v.value, v.defined ? NULL : v.why };
 }
@@ -115,27 +151,25 @@ static void evaluate_add_metric(struct event *e, const char *name, struct metric
 /* The metrics that a task of this kind has, "best"'s own first. */
 static void add_metrics(struct event *e, const struct run *r, const struct run_task *of,
                         const struct metrics *m, const struct metric_value *tokens) {
-    evaluate_add_metric(e, metric_name(of->metric), m->value[of->metric]);
+    event_add_metric(e, metric_name(of->metric), m->value[of->metric]);
     for (int id = 0; id < METRIC_COUNT; id++) {
         if (id != (int)of->metric && metrics_have(m, (enum metric_id)id, of->task->gold))
-            evaluate_add_metric(e, metric_name((enum metric_id)id), m->value[id]);
+            event_add_metric(e, metric_name((enum metric_id)id), m->value[id]);
     }
-    if (of->task->gold == DATA_CLASSES) evaluate_add_metric(e, "majority", m->majority);
-    if (!r->text) return;
-    evaluate_add_metric(e, "token_accuracy", *tokens);
-    if (of->task->gold != DATA_TEXT)
-        evaluate_add_metric(e, "invalid", (struct metric_value){ (double)m->invalid, true, NULL });
+    if (of->task->gold == DATA_CLASSES) event_add_metric(e, "majority", m->majority);
+    if (r->objective.row->metrics) r->objective.row->metrics(e, of->task, m, tokens);
 }
 
 static void tell_split(struct run *r, const struct run_split *s, const struct metrics *m,
                        const struct metric_value *tokens, bool best) {
     const struct run_task *of = &r->of[s->task];
+    const struct run_final *f = &r->final;
     bool test = s->dev == SPLIT_TEST;
-    const struct dataset *d = test ? &of->task->test : &of->task->dev[s->dev];
+    const struct dataset *d = s->data;
     char rows[160];
     if (test)
         snprintf(rows, sizeof rows, "test %zu (%s step %lld)", d->rows,
-                 r->kept ? "best checkpoint," : "values of", (long long)(r->kept ? r->kept_step : r->step));
+                 f->kept ? "best checkpoint," : "values of", (long long)(f->kept ? f->kept_step : r->step));
     else if (d->split_rows > d->rows)
         snprintf(rows, sizeof rows, "%s %zu of %zu (seed 0)", of->task->dev_name[s->dev], d->rows,
                  d->split_rows);
@@ -145,7 +179,7 @@ static void tell_split(struct run *r, const struct run_split *s, const struct me
                        .split = test ? "test" : task_split(of->task, s->dev),
                        .decides = !s->dev && run_is_single(r),
                        .rows = rows,
-                       .stage = stage_decides(r) ? 0 : r->stage + 1,
+                       .stage = stage_decides(r) ? 0 : r->stages.now + 1,
                        .constant = m->constant,
                        .none_valid = m->rows && m->invalid == m->rows,
                        .best = best };
@@ -183,32 +217,33 @@ static void evaluate_add_task(struct mean *x, const struct run *r, const struct 
 }
 
 static void offer(struct run *r, bool best) {
-    r->worse = best ? 0 : r->worse + 1;
-    r->best_unsaved |= best && !run_keeps_each_best(r);
+    r->evaluation.worse = best ? 0 : r->evaluation.worse + 1;
+    r->evaluation.best_unsaved |= best && !run_keeps_each_best(r);
 }
 
 static void tell_average(struct run *r, const struct mean *x) {
     struct metric_value v = { x->sum / x->count, true, NULL };
-    bool best = stage_decides(r) && best_offer(&r->best, METRIC_ACCURACY, v, r->step); /* greater is better */
+    /* greater is better */
+    bool best = stage_decides(r) && best_offer(&r->evaluation.best, METRIC_ACCURACY, v, r->step);
     char rows[80];
     if (stage_decides(r)) offer(r, best);
     snprintf(rows, sizeof rows, "%d metrics of %d tasks%s", x->count, r->tasks,
              x->undefined ? ", undefined ones as 0" : "");
     struct event e = { .kind = EVENT_EVALUATION, .decides = true, .rows = rows, .best = best,
-                       .stage = stage_decides(r) ? 0 : r->stage + 1 };
-    evaluate_add_metric(&e, "average", v);
-    if (x->undefined) evaluate_add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
+                       .stage = stage_decides(r) ? 0 : r->stages.now + 1 };
+    event_add_metric(&e, "average", v);
+    if (x->undefined) event_add_metric(&e, "undefined", (struct metric_value){ x->undefined, true, NULL });
     run_send(r, e);
 }
 
 /* ---- the end of an evaluation ---- */
 
-static bool evaluate_all_finite(struct run *r) {
-    if (r->bad_chunk < 0) return true;
+bool examples_tell(struct run *r) {
+    const struct run_evaluation *x = &r->evaluation;
+    if (x->bad_chunk < 0) return true;
     snprintf(r->failure, sizeof r->failure,
              "step %lld: evaluation: the logits of %s row %llu%s are not finite", (long long)r->step,
-             r->testing ? "test" : "dev", (unsigned long long)r->bad_row + 1,
-             r->text ? " or of one beside it" : "");
+             r->final.on ? "test" : "dev", (unsigned long long)x->bad_row + 1, r->objective.row->beside);
     return false;
 }
 
@@ -218,60 +253,50 @@ static bool offer_split(struct run *r, const struct run_split *s, const struct m
     if (s->dev || !r->step || !stage_decides(r)) return false;
     bool best = best_offer(&of->best, of->metric, m->value[of->metric], r->step);
     if (run_is_single(r)) {
-        r->best = of->best;
+        r->evaluation.best = of->best;
         offer(r, best);
     }
     of->best_unsaved |= best;
     return best;
 }
 
-/* All chunks are scored; metrics_release. */
-static void evaluate_measure(struct run *r, struct run_split *s, struct metrics *m,
-                             struct metric_value *tokens) {
-    const struct task *t = r->of[s->task].task;
-    *tokens = (struct metric_value){ 0 };
-    if (r->masking) masked_scoring_metrics(&s->masked, m);
-    else if (r->text) text_scoring_metrics(&s->text, t, m, tokens);
-    else scoring_metrics(&s->scoring, t->positive, m);
+/* Sends the scores of a split, all of which is scored, and adds to the average of the tasks; `mean` NULL: a
+ * test split, which decides nothing. */
+static void tell_scores_of(struct run *r, struct run_split *s, struct mean *mean) {
+    const struct run_task *of = &r->of[s->task];
+    struct metrics m;
+    struct metric_value tokens = { 0 };
+    r->objective.row->split_measure(s, of->task, &m, &tokens);
+    bool best = mean && offer_split(r, s, &m);
+    if (mean && !s->dev) evaluate_add_task(mean, r, of, &m);
+    tell_split(r, s, &m, &tokens, best);
+    metrics_release(&m);
 }
 
 static bool tell_test(struct run *r) {
-    struct run_split *s = &r->test[r->tested];
-    struct metrics m;
-    struct metric_value tokens;
-    if (!evaluate_all_finite(r)) return false;
-    evaluate_measure(r, s, &m, &tokens);
-    tell_split(r, s, &m, &tokens, false);
-    metrics_release(&m);
+    if (!examples_tell(r)) return false;
+    tell_scores_of(r, &r->final.test[r->final.tested], NULL);
     test_done(r);
     return true;
 }
 
 static bool tell_scores(struct run *r) {
+    struct run_evaluation *x = &r->evaluation;
     struct mean mean = { 0 };
-    if (r->meta ? !meta_tell(r) : !evaluate_all_finite(r)) return false;
-    for (int i = 0; i < r->splits; i++) {
-        struct run_split *s = &r->split[i];
-        struct metrics m;
-        struct metric_value tokens;
-        evaluate_measure(r, s, &m, &tokens);
-        bool best = offer_split(r, s, &m);
-        if (!s->dev) evaluate_add_task(&mean, r, &r->of[s->task], &m);
-        tell_split(r, s, &m, &tokens, best);
-        metrics_release(&m);
-    }
+    if (!r->objective.source->tell(r)) return false;
+    for (int i = 0; i < x->splits; i++) tell_scores_of(r, &x->split[i], &mean);
     if (!run_is_single(r)) tell_average(r, &mean);
-    r->evaluated = r->step;
-    r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop && r->step < r->c.steps;
+    x->evaluated = r->step;
+    x->early = r->c.early_stop > 0 && x->worse >= r->c.early_stop && r->step < r->c.steps;
     pthread_mutex_lock(&r->lock);
-    r->score_seconds = clock_seconds() - r->score_began;
+    x->seconds = clock_seconds() - x->began;
     pthread_mutex_unlock(&r->lock);
     return true;
 }
 
 bool evaluation_finish(struct run *r) {
-    if (r->testing) return tell_test(r);
-    if (r->evaluating && !tell_scores(r)) return false;
+    if (r->final.on) return tell_test(r);
+    if (r->evaluation.on && !tell_scores(r)) return false;
     samples_finish(r);
     return !r->watch.now || watch_finish(r);
 }

@@ -7,55 +7,67 @@
 #include "core/train/run/checkpoint.h"
 #include "core/train/run/state.h"
 
-bool test_due(const struct run *r) { return r->tested < r->tests && run_is_done(r); }
+bool test_due(const struct run *r) { return r->final.tested < r->final.tests && run_is_done(r); }
+
+void test_init(struct run *r, int task, const struct generate_options *how) {
+    struct run_final *f = &r->final;
+    if (!f->test) f->test = xcalloc((size_t)r->tasks, sizeof *f->test);
+    split_init(r, &f->test[f->tests++], task, SPLIT_TEST, how);
+}
+
+static void drop_kept(struct run_final *f) {
+    free(f->kept);
+    free(f->kept_made);
+    f->kept = f->kept_made = NULL;
+    f->on = false;
+}
 
 void test_release(struct run *r) {
-    free(r->kept);
-    free(r->kept_made);
-    r->kept = r->kept_made = NULL;
-    r->testing = false;
+    drop_kept(&r->final);
+    for (int i = 0; i < r->final.tests; i++) split_release(&r->final.test[i]);
+    free(r->final.test);
 }
 
 void test_done(struct run *r) {
-    test_release(r);
-    r->tested++;
+    drop_kept(&r->final);
+    r->final.tested++;
 }
 
 /* The checkpoint that is kept of the next split's task; NULL: none but the last step's. */
 static char *kept_path(const struct run *r) {
-    int task = r->test[r->tested].task;
+    const struct run_task *of = &r->of[r->final.test[r->final.tested].task];
     if (!r->folder || !(r->c.keep & KEEP_BEST)) return NULL;
-    if (run_keeps_each_best(r))
-        return r->of[task].best.has ? checkpoint_path_of_task(r->folder, r->of[task].name) : NULL;
-    return r->best.has ? checkpoint_path(r->folder, false) : NULL;
+    if (run_keeps_each_best(r)) return of->best.has ? checkpoint_path_of_task(r->folder, of->name) : NULL;
+    return r->evaluation.best.has ? checkpoint_path(r->folder, false) : NULL;
 }
 
-static int evaluate_final_read_kept(struct run *r, const char *path, struct err *e) {
+static int read_kept(struct run *r, const char *path, struct err *e) {
+    struct run_final *f = &r->final;
     struct checkpoint k;
     size_t trained = r->plan->trained, made = r->plan->made_size;
-    r->kept = mem_try(trained + 1, sizeof *r->kept);
-    r->kept_made = mem_try(made + 1, sizeof *r->kept_made);
-    if (!r->kept || !r->kept_made) return err_set(e, ERR_SYSTEM, "no memory for the values of %s", path);
-    for (size_t i = 0; i < trained; i++) r->kept[i] = r->params[i]; /* what is not kept is not read */
+    f->kept = mem_try(trained + 1, sizeof *f->kept);
+    f->kept_made = mem_try(made + 1, sizeof *f->kept_made);
+    if (!f->kept || !f->kept_made) return err_set(e, ERR_SYSTEM, "no memory for the values of %s", path);
+    for (size_t i = 0; i < trained; i++) f->kept[i] = r->values.params[i]; /* what is not kept is not read */
     if (checkpoint_open(&k, path, e)) return e->code;
-    int rc = checkpoint_read(&k, r->plan, false, r->kept, r->kept_made, NULL, NULL, e);
-    if (!rc) attach_remake(r->plan, r->m, r->kept, r->kept_made);
-    r->kept_step = k.step;
+    int rc = checkpoint_read(&k, r->plan, false, f->kept, f->kept_made, NULL, NULL, e);
+    if (!rc) attach_remake(r->plan, r->m, f->kept, f->kept_made);
+    f->kept_step = k.step;
     checkpoint_close(&k);
     return rc;
 }
 
 bool test_ready(struct run *r) {
-    while (!r->testing && test_due(r)) {
+    while (!r->final.on && test_due(r)) {
         struct err e = ERR_INIT;
         char *path = kept_path(r);
-        r->testing = !path || !evaluate_final_read_kept(r, path, &e);
+        r->final.on = !path || !read_kept(r, path, &e);
         free(path);
-        if (r->testing) break;
+        if (r->final.on) break;
         char text[512];
         snprintf(text, sizeof text, "the test rows were not scored: %.440s", e.text);
         run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
         test_done(r);
     }
-    return r->testing;
+    return r->final.on;
 }

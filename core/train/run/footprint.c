@@ -9,17 +9,18 @@ void footprint_begin(struct worker *w) { arena_peak_restart(w->arena); }
 void footprint_end(struct run *r, const struct worker *w) {
     size_t peak = arena_peak(w->arena);
     pthread_mutex_lock(&r->lock);
-    if (peak > r->activations[w->index]) r->activations[w->index] = peak;
+    if (peak > r->memory.activations[w->index]) r->memory.activations[w->index] = peak;
     pthread_mutex_unlock(&r->lock);
 }
 
 void footprint_values(struct run *r) {
+    struct run_values *v = &r->values;
     size_t trained = 0, made = 2; /* made, sum */
-    const real *const blocks[] = { r->params,      r->sum,           r->adam_m,       r->adam_v,
-                                   r->budget_mean, r->budget_spread, r->prologue_grad };
+    const real *const blocks[] = { v->params,      v->sum,           v->adam_m,       v->adam_v,
+                                   v->budget_mean, v->budget_spread, v->prologue_grad };
     for (size_t i = 0; i < COUNT_OF(blocks); i++) trained += blocks[i] != NULL;
     size_t bytes = (trained * r->plan->trained + made * r->plan->made_size) * sizeof(real);
-    if (bytes > r->value_bytes) r->value_bytes = bytes;
+    if (bytes > r->memory.values) r->memory.values = bytes;
 }
 
 static size_t footprint_model(const struct model *m) {
@@ -50,15 +51,15 @@ static size_t footprint_tasks(const struct run *r) {
 }
 
 size_t run_peak_bytes(struct run *r) {
-    size_t grads = (r->plan->trained + r->plan->made_size) * sizeof(real), bytes = r->value_bytes;
+    size_t grads = (r->plan->trained + r->plan->made_size) * sizeof(real), bytes = r->memory.values;
     int workers = 0;
     pthread_mutex_lock(&r->lock);
     for (int i = 0; i < CREW_MOST; i++) {
-        bytes += r->activations[i];
-        workers += r->activations[i] > 0;
+        bytes += r->memory.activations[i];
+        workers += r->memory.activations[i] > 0;
     }
     if (r->join.held) bytes += r->join.peak * (size_t)r->join.parts;
     pthread_mutex_unlock(&r->lock);
-    if (r->prologue_arena) bytes += arena_peak(r->prologue_arena);
+    if (r->values.prologue_arena) bytes += arena_peak(r->values.prologue_arena);
     return bytes + grads * (size_t)workers + footprint_model(r->m) + footprint_tasks(r);
 }

@@ -41,7 +41,7 @@ static double moved_norm(const struct run *r, int group) {
         const struct plan_tensor *t = &r->plan->tensor[i];
         if (t->fixed || moved_group(r->plan, t) != group) continue;
         for (size_t k = 0; k < t->count; k++)
-            squares += (double)r->params[t->offset + k] * (double)r->params[t->offset + k];
+            squares += (double)r->values.params[t->offset + k] * (double)r->values.params[t->offset + k];
     }
     return sqrt(squares);
 }
@@ -59,7 +59,7 @@ struct moved *moved_new(const struct run *r) {
     for (int g = 0; g < m->groups; g++) m->norm[g] = moved_norm(r, g);
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *t = &r->plan->tensor[i];
-        sha256_hex(r->params + t->offset, t->count * sizeof *r->params, m->hash[i]);
+        sha256_hex(r->values.params + t->offset, t->count * sizeof *r->values.params, m->hash[i]);
     }
     return m;
 }
@@ -78,7 +78,7 @@ void moved_free(struct moved *m) {
 
 static bool has_gradient(const struct run *r, const struct plan_tensor *t) {
     for (size_t k = 0; k < t->count; k++)
-        if (r->sum[t->offset + k] != 0) return true;
+        if (r->values.sum[t->offset + k] != 0) return true;
     return false;
 }
 
@@ -125,7 +125,7 @@ static void tell_group(struct telling *t, int g) {
     for (int i = 0; i < r->plan->tensors; i++) {
         const struct plan_tensor *x = &r->plan->tensor[i];
         if (moved_group(r->plan, x) != g || !can_move(x)) continue;
-        sha256_hex(r->params + x->offset, x->count * sizeof *r->params, hash);
+        sha256_hex(r->values.params + x->offset, x->count * sizeof *r->values.params, hash);
         tensors++;
         same += !strcmp(hash, t->m->hash[i]);
         unreached += !t->m->reached[i];

@@ -7,15 +7,13 @@
 
 #include "core/base/mem.h"
 #include "core/engine/kernel.h"
-#include "core/train/meta/meta_run.h"
-#include "core/train/run/batch.h"
 #include "core/train/run/contrast.h"
-#include "core/train/run/state.h"
+#include "core/train/run/objective.h"
 
 /* Where this part's gradients go: the first part's straight into the sum. */
 static real *grads_of(struct run *r, int index, struct worker *w) {
     size_t n = r->plan->trained + r->plan->made_size;
-    if (!index) return r->sum;
+    if (!index) return r->values.sum;
     if (w->grads_room < n) {
         free(w->grads);
         w->grads = mem_try(n, sizeof *w->grads);
@@ -25,136 +23,25 @@ static real *grads_of(struct run *r, int index, struct worker *w) {
     return w->grads;
 }
 
-/* What a row weighs: the loss is the mean over rows of each task's own loss, times its weight.  A sum stays a
- * sum. */
+/* The loss is the mean over rows of each task's own loss, times its weight. */
 static struct batch_row part_row_of(const struct run *r, uint32_t number) {
     uint32_t row;
     int t = run_task_of(r, number, &row);
     const struct run_task *of = &r->of[t];
     struct batch_row x = { .data = &of->task->train, .frozen = of->frozen, .row = row, .task = t };
-    if (!r->text) {
-        x.weight = (real)(of->weight / r->rows);
-        return x;
-    }
-    x.token_weight = (real)(of->weight * run_task_share(r, of) *
-                            target_weight(r->c.loss_mean, &of->targets, target_length(x.data, row)));
+    r->objective.row->weigh(r, of, &x);
     return x;
 }
 
 static const struct batch_row *part_pack(const struct run *r, int index, struct arena *memory,
                                          struct batch *b) {
-    const uint32_t *rows = r->cut.row + r->cut.start[index];
-    int n = r->cut.start[index + 1] - r->cut.start[index];
+    const uint32_t *rows = r->batch.cut.row + r->batch.cut.start[index];
+    int n = r->batch.cut.start[index + 1] - r->batch.cut.start[index];
     struct batch_row *all = arena_keep(memory, (size_t)n * sizeof *all);
     for (int i = 0; i < n; i++) all[i] = part_row_of(r, rows[i]);
     batch_pack_rows(b, memory, &r->m->arch, all, n);
-    if (r->text) batch_pack_targets(b, memory, &r->m->arch, all, n);
-    if (r->masking)
-        masking_apply(r->masking, memory, b, r->c.seed, step_masks(r), r->masks > 0 ? r->masks : 1);
+    if (r->objective.row->pack) r->objective.row->pack(r, memory, b, all, n);
     return all;
-}
-
-/* The losses of texts, summed over rows of a task. */
-static void text_losses(struct part *part, const struct batch *b, const double *token_loss) {
-    for (int k = 0; k < b->ranges && part->by_task; k++) {
-        const struct task_range *x = &b->range[k];
-        for (int i = b->target_start[x->first]; i < b->target_start[x->end]; i++)
-            part->by_task[x->task] += token_loss[i];
-    }
-}
-
-/* ---- what a teacher says of it ---- */
-
-/* What each channel of a hidden state weighs, where a row's weight is spread over its positions. */
-static real *state_weights(struct arena *memory, const struct tape_rows *rows, const real *weight,
-                           struct task_range x, int width) {
-    int first = rows->start[x.first], n = rows->start[x.end] - first;
-    real *out = arena_keep(memory, ((size_t)n + 1) * sizeof *out);
-    for (int i = x.first; i < x.end; i++)
-        for (int j = rows->start[i]; j < rows->start[i + 1]; j++)
-            out[j - first] = weight[i] / (real)((rows->start[i + 1] - rows->start[i]) * width);
-    return out;
-}
-
-/* The loss of a range with what its rows' teacher adds to it: of outputs, and of the encoder's states. */
-static node part_taught(struct run *r, struct worker *w, const struct pass *p, struct arena *memory,
-                        struct task_range x, node encoded, node out, node loss, struct part *part) {
-    const struct forward *f = &p->forward;
-    struct distil_said said;
-    int first = f->rows.start[x.first], end = f->rows.start[x.end];
-    distil_ask(r->distil, w, memory, p->row + x.first, x.end - x.first, &said);
-    node states = end - first < f->rows.start[f->rows.count] ? op_rows(f->tape, encoded, first, end)
-                                                             : encoded;
-    real *each = state_weights(memory, &f->rows, p->batch.weight, x, said.width);
-    return distil_add(f->tape, &r->c, &said, loss, out, p->batch.weight + x.first, states, each,
-                      &part->taught);
-}
-
-/* The same of texts: of what follows each target token, and of the decoder's states. */
-static node part_taught_texts(struct run *r, struct worker *w, struct pass *p, struct arena *memory,
-                              node decoded, node loss, struct part *part) {
-    const struct batch *b = &p->batch;
-    for (int k = 0; k < b->ranges; k++) {
-        struct task_range x = b->range[k];
-        struct distil_said said;
-        int first = b->target_start[x.first], n = b->target_start[x.end] - first;
-        distil_ask(r->distil, w, memory, p->row + x.first, x.end - x.first, &said);
-        node states = n < b->target_tokens ? op_rows(p->forward.tape, decoded, first, first + n) : decoded;
-        real *each = arena_keep(memory, ((size_t)n + 1) * sizeof *each);
-        for (int i = 0; i < n; i++) each[i] = b->target_weight[first + i] / (real)said.width;
-        loss = distil_add(p->forward.tape, &r->c, &said, loss, forward_logits(&p->forward, states),
-                          b->target_weight + first, states, each, &part->taught);
-    }
-    return loss;
-}
-
-/* What a pass runs on. */
-struct bench {
-    struct tape *tape;
-    struct arena *memory;
-    struct attach *attach;
-    real *grads; /* NULL: the way back is not gone */
-    struct worker *worker;
-};
-
-/* The weighted losses of the part's rows, 1×1 each: of every task that is in it, or of all texts; in
- * part->loss without what teachers add. */
-static int losses_of(struct run *r, const struct bench *on, struct pass *p, node encoded, struct part *part,
-                     node *loss) {
-    struct attach *a = on->attach;
-    struct forward *f = &p->forward;
-    const struct batch *b = &p->batch;
-    struct arena *memory = on->memory;
-    struct tape *t = f->tape;
-    if (r->text) {
-        node decoded = forward_decode(f, encoded);
-        double *each = part->by_task ? arena_keep(memory, (size_t)b->target_tokens * sizeof *each) : NULL;
-        f->token_loss = each;
-        tape_site(t, "loss");
-        loss[0] = forward_lm_loss(f, decoded, r->c.smoothing);
-        text_losses(part, b, each);
-        part->loss += (double)*tape_value(t, loss[0]);
-        if (r->distil) loss[0] = part_taught_texts(r, on->worker, p, memory, decoded, loss[0], part);
-        return 1;
-    }
-    if (r->masking) {
-        loss[0] = attach_words_loss(a, f, masking_rows(f, encoded), NULL);
-        part->loss += (double)*tape_value(t, loss[0]);
-        return 1;
-    }
-    node pooled = attach_pool(a, f, encoded);
-    for (int k = 0; k < b->ranges; k++) {
-        struct task_range x = b->range[k];
-        node out = attach_head(a, f, pooled, x, run_dropout(&r->c, r->m->arch.classifier_dropout));
-        tape_site(t, "loss");
-        loss[k] = r->of[x.task].task->kind == DATA_REGRESSION
-                      ? op_squared_error(t, out, b->target + x.first, b->weight + x.first)
-                      : op_cross_entropy(t, out, b->label + x.first, b->weight + x.first);
-        part->loss += (double)*tape_value(t, loss[k]);
-        if (part->by_task) part->by_task[x.task] += (double)*tape_value(t, loss[k]);
-        if (r->distil) loss[k] = part_taught(r, on->worker, p, memory, x, encoded, out, loss[k], part);
-    }
-    return b->ranges;
 }
 
 /* ---- one pass ---- */
@@ -163,7 +50,7 @@ static void begin_pass(struct run *r, int index, const struct bench *on, struct 
     tape_reset(on->tape, true, r->c.seed, (uint64_t)r->step);
     p->row = part_pack(r, index, on->memory, &p->batch);
     forward_init(&p->forward, on->tape, r->m, &p->batch,
-                 attach_begin(on->attach, on->tape, r->params, r->made, on->grads));
+                 attach_begin(on->attach, on->tape, r->values.params, r->values.made, on->grads));
     p->forward.dropout = run_dropout(&r->c, r->m->arch.dropout);
     p->forward.attention_dropout = run_dropout(&r->c, r->m->arch.attention_dropout);
     if (p->forward.activation_dropout > 0)
@@ -173,12 +60,12 @@ static void begin_pass(struct run *r, int index, const struct bench *on, struct 
 
 /* The part's rows' vectors among all rows of the step. */
 static size_t first_vector(const struct run *r, int index) {
-    return (size_t)r->cut.start[index] * (size_t)r->join.width;
+    return (size_t)r->batch.cut.start[index] * (size_t)r->join.width;
 }
 
 static void tell_vectors(struct run *r, int index, const struct pass *p, node vectors) {
     const struct batch *b = &p->batch;
-    int *task = r->join.task + r->cut.start[index];
+    int *task = r->join.task + r->batch.cut.start[index];
     memcpy(r->join.vector + first_vector(r, index), tape_value(p->forward.tape, vectors),
            (size_t)b->rows * (size_t)r->join.width * sizeof *r->join.vector);
     for (int k = 0; k < b->ranges; k++)
@@ -187,14 +74,14 @@ static void tell_vectors(struct run *r, int index, const struct pass *p, node ve
 
 /* Forward to the losses; where a join is, its seed comes with the vectors. */
 static void run_pass(struct run *r, int index, const struct bench *on, struct pass *p) {
-    struct part *part = &r->part[index];
+    struct part *part = &r->batch.part[index];
     begin_pass(r, index, on, p);
     node encoded = forward_encode(&p->forward);
     if (r->join.on) {
         p->value[p->values] = attach_retrieve(on->attach, &p->forward, encoded);
         p->seed[p->values++] = r->join.grad + first_vector(r, index);
     }
-    int losses = losses_of(r, on, p, encoded, part, p->value + p->values);
+    int losses = r->objective.row->losses(r, on, p, encoded, part, p->value + p->values);
     for (int k = 0; k < losses; k++) p->seed[p->values++] = NULL;
     part->tokens = p->batch.tokens + p->batch.target_tokens;
     /* Looked at before backward, which reuses the memory of values. */
@@ -208,8 +95,8 @@ static void run_back(const struct bench *on, const struct pass *p) {
 }
 
 static void clear_part(struct run *r, int index) {
-    double *by_task = run_is_single(r) ? NULL : r->part_losses + (size_t)index * (size_t)r->tasks;
-    r->part[index] = (struct part){ .by_task = by_task };
+    double *by_task = run_is_single(r) ? NULL : r->batch.losses + (size_t)index * (size_t)r->tasks;
+    r->batch.part[index] = (struct part){ .by_task = by_task };
     for (int t = 0; t < r->tasks && by_task; t++) by_task[t] = 0;
 }
 
@@ -257,7 +144,7 @@ void join_release(struct run *r) {
 
 void join_prepare(struct run *r) {
     struct join *j = &r->join;
-    double bytes = (double)j->peak * r->cut.parts, most = (double)r->c.join_memory * 1048576;
+    double bytes = (double)j->peak * r->batch.cut.parts, most = (double)r->c.join_memory * 1048576;
     if (!j->on) return;
     j->held = r->c.join == JOIN_HELD || (r->c.join == JOIN_AUTO && j->peak && bytes <= most);
     if (!j->held) part_let_go(j);
@@ -273,7 +160,7 @@ static struct bench held_bench(struct run *r, int index) {
         mem_guard_resume(guard);
     }
     /* the gradients' place is known when the way back begins */
-    return (struct bench){ h->tape, h->memory, h->attach, r->sum, NULL };
+    return (struct bench){ h->tape, h->memory, h->attach, r->values.sum, NULL };
 }
 
 void step_forward(struct run *r, int index, struct worker *w) {
@@ -296,16 +183,18 @@ void step_forward(struct run *r, int index, struct worker *w) {
 void step_join(struct run *r) {
     struct join *j = &r->join;
     const struct retriever *of = &r->plan->method.retriever;
-    size_t values = (size_t)r->rows * (size_t)j->width;
+    const int rows = r->batch.rows;
+    size_t values = (size_t)rows * (size_t)j->width;
     j->anchors = 1;
     if (of->instance == INSTANCE_NONE) memset(j->grad, 0, values * sizeof *j->grad);
     else
-        j->instance = contrast_instances(of->instance, of->temperature, of->weight, r->rows, j->width,
+        j->instance = contrast_instances(of->instance, of->temperature, of->weight, rows, j->width,
                                          j->vector, j->task, j->grad, &j->anchors);
     if (j->prototypes) {
-        j->prototype = contrast_prototypes(of->prototype, of->temperature, of->weight, r->rows, j->width,
-                                           j->vector, j->task, r->tasks, r->params + j->prototypes->offset,
-                                           j->spare, j->prototype_grad);
+        j->prototype = contrast_prototypes(of->prototype, of->temperature, of->weight, rows, j->width,
+                                           j->vector, j->task, r->tasks,
+                                           r->values.params + j->prototypes->offset, j->spare,
+                                           j->prototype_grad);
         kernel_add_to(values, 1, j->spare, j->grad);
     }
     if (j->anchors || j->said) return;
@@ -323,26 +212,28 @@ static void note_peak(struct run *r, const struct arena *memory) {
     pthread_mutex_unlock(&r->lock);
 }
 
-void step_part(struct run *r, int index, struct worker *w) {
-    real *grads = grads_of(r, index, w);
-    size_t all = r->plan->trained + r->plan->made_size;
-    bool held = r->join.on && r->join.held;
-    if (!held) clear_part(r, index);
-    if (held) {
-        struct bench on = held_bench(r, index);
-        tape_move_grads(on.tape, r->sum, all, grads);
-        on.grads = grads;
-        run_back(&on, &r->join.part[index].pass);
-        note_peak(r, on.memory);
-        return;
-    }
-    if (r->meta) {
-        meta_part(r, index, w, grads);
+/* Back from the losses of a part whose tape is held. */
+static void held_part(struct run *r, int index, real *grads) {
+    struct bench on = held_bench(r, index);
+    tape_move_grads(on.tape, r->values.sum, r->plan->trained + r->plan->made_size, grads);
+    on.grads = grads;
+    run_back(&on, &r->join.part[index].pass);
+    note_peak(r, on.memory);
+}
+
+void examples_part(struct run *r, int index, struct worker *w, real *grads) {
+    if (r->join.held) {
+        held_part(r, index, grads);
         return;
     }
     struct pass p;
     const struct bench on = { w->tape, w->arena, run_attach(r, w), grads, w };
+    clear_part(r, index);
     run_pass(r, index, &on, &p);
     run_back(&on, &p);
     if (r->join.on) note_peak(r, on.memory);
+}
+
+void step_part(struct run *r, int index, struct worker *w) {
+    r->objective.source->part(r, index, w, grads_of(r, index, w));
 }

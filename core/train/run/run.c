@@ -16,7 +16,7 @@
 enum { SAVE_SECONDS = 30, SAVE_APART = 2, SAVE_SHARE = 100 };
 
 double run_seconds(const struct run *r) {
-    return r->before + (r->running ? clock_seconds() - r->span : 0);
+    return r->clock.before + (r->clock.running ? clock_seconds() - r->clock.span : 0);
 }
 
 void run_send(struct run *r, struct event e) {
@@ -30,45 +30,46 @@ void run_send(struct run *r, struct event e) {
 }
 
 void run_set_state(struct run *r, enum run_state state, const char *text) {
+    struct run_clock *t = &r->clock;
     pthread_mutex_lock(&r->lock);
     bool run = state == RUN_RUNNING;
-    if (r->running && !run) r->before += clock_seconds() - r->span;
-    if (run && !r->running) r->span = clock_seconds();
-    r->running = run;
-    r->state = state;
+    if (t->running && !run) t->before += clock_seconds() - t->span;
+    if (run && !t->running) t->span = clock_seconds();
+    t->running = run;
+    r->control.state = state;
     pthread_mutex_unlock(&r->lock);
     run_send(r, (struct event){ .kind = EVENT_STATE, .state = state, .text = text });
 }
 
 static void set_phase(struct run *r, enum phase phase, int count) {
     pthread_mutex_lock(&r->lock);
-    r->phase = phase;
-    r->next = r->done = 0;
-    r->count = count;
+    r->control.phase = phase;
+    r->control.next = r->control.done = 0;
+    r->control.count = count;
     pthread_mutex_unlock(&r->lock);
 }
 
 bool run_guarded(struct run *r, struct arena *memory, void (*call)(void *self), void *self) {
     pthread_mutex_lock(&r->lock);
-    size_t lacks = r->lacks;
+    size_t lacks = r->control.lacks;
     pthread_mutex_unlock(&r->lock);
     if (lacks) return false; /* the run fails when the phase ends */
     if (!(lacks = mem_guard(call, self))) return true;
     if (memory) arena_drop(memory);
     pthread_mutex_lock(&r->lock);
-    if (!r->lacks) r->lacks = lacks;
+    if (!r->control.lacks) r->control.lacks = lacks;
     pthread_mutex_unlock(&r->lock);
     return false;
 }
 
 /* Whether a unit of the phase that has just ended ran out of memory; r->failure then says so. */
 static bool run_lacks(struct run *r) {
-    if (!r->lacks) return false;
+    if (!r->control.lacks) return false;
     snprintf(r->failure, sizeof r->failure,
              "%s %lld: out of memory: a block of %zu bytes could not be allocated; use a smaller --batch, a "
              "smaller --max-length, a higher --gradient-accumulation-steps, or fewer --workers",
-             r->phase == PHASE_SCORE ? "evaluation after step" : "step",
-             (long long)r->step + (r->phase != PHASE_SCORE), r->lacks);
+             r->control.phase == PHASE_SCORE ? "evaluation after step" : "step",
+             (long long)r->step + (r->control.phase != PHASE_SCORE), r->control.lacks);
     return true;
 }
 
@@ -113,18 +114,18 @@ static void call_evaluation_finish(void *self) {
 /* A call by the worker that holds the run alone, after all units of a phase: true when the run goes on. */
 static bool run_close(struct run *r, void (*call)(void *self)) {
     struct call x = { .run = r, .good = true };
-    run_guarded(r, r->prologue_arena, call, &x);
+    run_guarded(r, r->values.prologue_arena, call, &x);
     return !run_lacks(r) && x.good;
 }
 
 static bool score_begin(struct run *r) {
     struct call x = { .run = r };
-    if (!run_guarded(r, r->prologue_arena, call_evaluation_prepare, &x)) return !run_lacks(r);
+    if (!run_guarded(r, r->values.prologue_arena, call_evaluation_prepare, &x)) return !run_lacks(r);
     int64_t rows = 0;
     for (int i = 0; i < x.units; i++) rows += evaluation_rows(r, i);
     pthread_mutex_lock(&r->lock);
-    r->scored = 0;
-    r->to_score = rows;
+    r->evaluation.scored = 0;
+    r->evaluation.to_score = rows;
     pthread_mutex_unlock(&r->lock);
     set_phase(r, PHASE_SCORE, x.units);
     return true;
@@ -133,10 +134,10 @@ static bool score_begin(struct run *r) {
 /* ---- what comes next ---- */
 
 static void pause_here(struct run *r, enum phase resume, const char *why) {
-    r->resume_phase = resume;
+    r->control.resume_phase = resume;
     run_set_state(r, RUN_PAUSED, why);
     pthread_mutex_lock(&r->lock);
-    if (resume == PHASE_SCORE) r->phase = PHASE_PAUSED; /* chunks done stay done */
+    if (resume == PHASE_SCORE) r->control.phase = PHASE_PAUSED; /* chunks done stay done */
     pthread_mutex_unlock(&r->lock);
     if (resume != PHASE_SCORE) set_phase(r, PHASE_PAUSED, 0);
 }
@@ -159,10 +160,10 @@ static bool run_save(struct run *r, int which) {
         return false;
     }
     if (which == CHECKPOINT_LAST) {
-        r->saved_at = run_seconds(r);
-        r->save_seconds = clock_seconds() - began;
+        r->clock.saved_at = run_seconds(r);
+        r->clock.save_seconds = clock_seconds() - began;
     } else if (which == CHECKPOINT_BEST) {
-        r->best_unsaved = false;
+        r->evaluation.best_unsaved = false;
     } else {
         r->of[which].best_unsaved = false;
     }
@@ -172,7 +173,7 @@ static bool run_save(struct run *r, int which) {
 /* Whether there is a best state for whoever asks; a task whose metric never had a value has none of its
  * own. */
 static bool has_best(const struct run *r) {
-    bool has = r->best.has;
+    bool has = r->evaluation.best.has;
     for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++) has = has && r->of[i].best.has;
     return has && (r->c.keep & KEEP_BEST);
 }
@@ -184,7 +185,7 @@ bool run_save_due(double since, double took, bool evaluated) {
 /* The run's best state, or each task's own. */
 static bool save_best(struct run *r) {
     if (!(r->c.keep & KEEP_BEST)) return true;
-    if (r->best_unsaved && !run_save(r, CHECKPOINT_BEST)) return false;
+    if (r->evaluation.best_unsaved && !run_save(r, CHECKPOINT_BEST)) return false;
     for (int i = 0; i < r->tasks && run_keeps_each_best(r); i++)
         if (r->of[i].best_unsaved && !run_save(r, i)) return false;
     return true;
@@ -194,7 +195,9 @@ static bool save_best(struct run *r) {
  * long and, at the end, decides whether the last file is wanted. */
 static bool save_due(struct run *r, bool stopping, bool evaluate) {
     if (!save_best(r)) return false;
-    bool due = run_save_due(run_seconds(r) - r->saved_at, r->save_seconds, r->evaluated == r->step);
+    const struct run_clock *t = &r->clock;
+    bool due = run_save_due(run_seconds(r) - t->saved_at, t->save_seconds,
+                            r->evaluation.evaluated == r->step);
     if (stopping) due = true;
     else if (run_is_done(r) && !evaluate) due = (r->c.keep & KEEP_LAST) || !has_best(r);
     return !due || run_save(r, CHECKPOINT_LAST);
@@ -207,7 +210,7 @@ static void run_finish(struct run *r) {
         remove(path);
         free(path);
     }
-    if (r->early) {
+    if (r->evaluation.early) {
         char text[160];
         snprintf(text, sizeof text, "stopped early: no better %s for %d evaluations",
                  r->c.metric, r->c.early_stop);
@@ -219,18 +222,19 @@ static void run_finish(struct run *r) {
 static void run_fail(struct run *r) { end(r, RUN_FAILED, r->failure); }
 
 static void keep_running(struct run *r) {
-    if (!r->running) run_set_state(r, RUN_RUNNING, NULL);
+    if (!r->clock.running) run_set_state(r, RUN_RUNNING, NULL);
 }
 
 /* Whether it has come to where it is to stop, and all is done that is due there. */
 static bool run_is_there(const struct run *r) {
-    return r->stop_at && r->step >= r->stop_at && r->evaluated == r->step && !run_is_done(r);
+    int64_t at = r->control.stop_at;
+    return at && r->step >= at && r->evaluation.evaluated == r->step && !run_is_done(r);
 }
 
 void run_advance(struct run *r) {
     share_tell(r);
     pthread_mutex_lock(&r->lock);
-    bool stop = r->want_stop, pause = r->want_pause;
+    bool stop = r->control.want_stop, pause = r->control.want_pause;
     pthread_mutex_unlock(&r->lock);
     bool evaluate = evaluation_due(r) || watch_due(r) || samples_due(r);
     bool stopping = (stop && (evaluate || test_due(r) || !run_is_done(r))) || (!evaluate && run_is_there(r));
@@ -239,7 +243,7 @@ void run_advance(struct run *r) {
         end(r, RUN_STOPPED, r->failure);
     } else if (!saved) {
         pthread_mutex_lock(&r->lock);
-        r->want_pause = true;
+        r->control.want_pause = true;
         pthread_mutex_unlock(&r->lock);
         pause_here(r, PHASE_BEGIN, r->failure);
     } else if (stopping) {
@@ -248,45 +252,45 @@ void run_advance(struct run *r) {
         run_finish(r);
     } else if (pause) {
         pause_here(r, PHASE_BEGIN, NULL);
-    } else if (evaluate || r->testing) {
+    } else if (evaluate || r->final.on) {
         keep_running(r);
         if (!score_begin(r)) run_fail(r);
     } else if (keep_running(r), (stage_is_over(r) && !stage_next(r)) || !run_close(r, call_step_prepare)) {
         run_fail(r);
     } else {
-        set_phase(r, r->join.on ? PHASE_FORWARD : PHASE_STEP, r->cut.parts);
+        set_phase(r, r->join.on ? PHASE_FORWARD : PHASE_STEP, r->batch.cut.parts);
     }
 }
 
 /* ---- units ---- */
 
 static enum run_take take_next(struct run *r, struct unit *u, enum unit_kind kind) {
-    *u = (struct unit){ r, kind, kind == UNIT_BEGIN ? 0 : r->next++ };
-    r->in_hand++;
+    *u = (struct unit){ r, kind, kind == UNIT_BEGIN ? 0 : r->control.next++ };
+    r->control.in_hand++;
     return RUN_TOOK;
 }
 
 static enum run_take take_alone(struct run *r, struct unit *u) {
-    return r->in_hand ? RUN_BUSY : take_next(r, u, UNIT_BEGIN);
+    return r->control.in_hand ? RUN_BUSY : take_next(r, u, UNIT_BEGIN);
 }
 
 enum run_take run_take(struct run *r, struct unit *u) {
     enum run_take got = RUN_BUSY;
     pthread_mutex_lock(&r->lock);
-    switch (r->phase) {
+    switch (r->control.phase) {
     case PHASE_BEGIN: got = take_alone(r, u); break;
     case PHASE_FORWARD:
-        if (r->next < r->count) got = take_next(r, u, UNIT_FORWARD);
+        if (r->control.next < r->control.count) got = take_next(r, u, UNIT_FORWARD);
         break;
     case PHASE_STEP:
-        if (r->next < r->count) got = take_next(r, u, UNIT_PART);
+        if (r->control.next < r->control.count) got = take_next(r, u, UNIT_PART);
         break;
     case PHASE_SCORE:
-        if (r->want_stop || r->want_pause) got = take_alone(r, u);
-        else if (r->next < r->count) got = take_next(r, u, UNIT_CHUNK);
+        if (r->control.want_stop || r->control.want_pause) got = take_alone(r, u);
+        else if (r->control.next < r->control.count) got = take_next(r, u, UNIT_CHUNK);
         break;
     case PHASE_PAUSED:
-        got = r->want_stop || !r->want_pause ? take_alone(r, u) : RUN_IDLE;
+        got = r->control.want_stop || !r->control.want_pause ? take_alone(r, u) : RUN_IDLE;
         break;
     case PHASE_OVER: got = RUN_OVER; break;
     }
@@ -297,15 +301,15 @@ enum run_take run_take(struct run *r, struct unit *u) {
 /* Start, end of a pause, or a request that came during an evaluation. */
 static void train_run_begin(struct run *r) {
     pthread_mutex_lock(&r->lock);
-    enum phase phase = r->phase;
-    bool stop = r->want_stop, pause = r->want_pause;
+    enum phase phase = r->control.phase;
+    bool stop = r->control.want_stop, pause = r->control.want_pause;
     pthread_mutex_unlock(&r->lock);
     if (phase == PHASE_SCORE && !stop) {
         if (pause) pause_here(r, PHASE_SCORE, NULL);
-    } else if (phase == PHASE_PAUSED && !stop && r->resume_phase == PHASE_SCORE) {
+    } else if (phase == PHASE_PAUSED && !stop && r->control.resume_phase == PHASE_SCORE) {
         run_set_state(r, RUN_RUNNING, NULL);
         pthread_mutex_lock(&r->lock);
-        r->phase = PHASE_SCORE;
+        r->control.phase = PHASE_SCORE;
         pthread_mutex_unlock(&r->lock);
     } else {
         run_advance(r);
@@ -314,15 +318,16 @@ static void train_run_begin(struct run *r) {
 
 /* Waits for the parts before it, then adds this one's gradients; true for the last. */
 static bool add_in_turn(struct run *r, int index, const struct worker *w) {
+    struct run_control *k = &r->control;
     pthread_mutex_lock(&r->lock);
-    while (r->done != index) pthread_cond_wait(&r->turn, &r->lock);
-    bool lacks = r->lacks;
+    while (k->done != index) pthread_cond_wait(&k->turn, &r->lock);
+    bool lacks = k->lacks;
     pthread_mutex_unlock(&r->lock);
     if (index && !lacks)
-        kernel_add_to(r->plan->trained + r->plan->made_size, 1, w->grads, r->sum);
+        kernel_add_to(r->plan->trained + r->plan->made_size, 1, w->grads, r->values.sum);
     pthread_mutex_lock(&r->lock);
-    bool last = ++r->done == r->count;
-    pthread_cond_broadcast(&r->turn);
+    bool last = ++k->done == k->count;
+    pthread_cond_broadcast(&k->turn);
     pthread_mutex_unlock(&r->lock);
     return last;
 }
@@ -330,8 +335,8 @@ static bool add_in_turn(struct run *r, int index, const struct worker *w) {
 /* `scored`: rows of an evaluation. */
 static bool count_unit(struct run *r, int64_t scored) {
     pthread_mutex_lock(&r->lock);
-    r->scored += scored;
-    bool last = ++r->done == r->count;
+    r->evaluation.scored += scored;
+    bool last = ++r->control.done == r->control.count;
     pthread_mutex_unlock(&r->lock);
     return last;
 }
@@ -348,7 +353,7 @@ void run_work(struct unit *u, struct worker *w) {
         run_guarded(r, w->arena, call_step_forward, &x);
         footprint_end(r, w);
         if (!count_unit(r, 0)) break;
-        if ((good = run_close(r, call_step_join))) set_phase(r, PHASE_STEP, r->cut.parts);
+        if ((good = run_close(r, call_step_join))) set_phase(r, PHASE_STEP, r->batch.cut.parts);
         break;
     case UNIT_PART:
         run_guarded(r, w->arena, call_step_part, &x);
@@ -364,12 +369,12 @@ void run_work(struct unit *u, struct worker *w) {
     if (!good) run_fail(r);
     else if (advance) run_advance(r);
     pthread_mutex_lock(&r->lock);
-    r->in_hand--;
+    r->control.in_hand--;
     pthread_mutex_unlock(&r->lock);
 }
 
 struct attach *run_attach(struct run *r, struct worker *w) {
-    struct attach **a = &r->attach[w->index];
+    struct attach **a = &r->values.attach[w->index];
     struct mem_guard *guard = mem_guard_pause(); /* small, and of many pieces */
     if (!*a) *a = attach_new(r->plan, r->m);
     mem_guard_resume(guard);
@@ -380,56 +385,57 @@ struct attach *run_attach(struct run *r, struct worker *w) {
 
 void run_pause(struct run *r) {
     pthread_mutex_lock(&r->lock);
-    r->want_pause = true;
+    r->control.want_pause = true;
     pthread_mutex_unlock(&r->lock);
 }
 
 void run_unpause(struct run *r) {
     pthread_mutex_lock(&r->lock);
-    r->want_pause = false;
+    r->control.want_pause = false;
     pthread_mutex_unlock(&r->lock);
 }
 
 bool run_wants_stop(struct run *r) {
     pthread_mutex_lock(&r->lock);
-    bool wants = r->want_stop;
+    bool wants = r->control.want_stop;
     pthread_mutex_unlock(&r->lock);
     return wants;
 }
 
 void run_stop(struct run *r) {
     pthread_mutex_lock(&r->lock);
-    r->want_stop = true;
+    r->control.want_stop = true;
     pthread_mutex_unlock(&r->lock);
 }
 
-void run_stop_at(struct run *r, int64_t step) { r->stop_at = step; }
+void run_stop_at(struct run *r, int64_t step) { r->control.stop_at = step; }
 
 /* What evaluations will still take, from the last one. */
 static double evaluation_seconds_left(const struct run *r) {
     int64_t every = evaluation_every(r);
     int64_t left = (r->c.steps - r->step + every - 1) / every;
-    return (double)left * r->score_seconds;
+    return (double)left * r->evaluation.seconds;
 }
 
 void run_progress(struct run *r, struct run_progress *out) {
+    struct run_clock *t = &r->clock;
     pthread_mutex_lock(&r->lock);
     *out = (struct run_progress){
-        .state = r->state, .step = r->step, .steps = r->c.steps, .loss = r->loss,
+        .state = r->control.state, .step = r->step, .steps = r->c.steps, .loss = r->control.loss,
         .seconds = run_seconds(r),
     };
-    if (r->phase == PHASE_SCORE) {
-        out->scored = r->scored;
-        out->to_score = r->to_score;
+    if (r->control.phase == PHASE_SCORE) {
+        out->scored = r->evaluation.scored;
+        out->to_score = r->evaluation.to_score;
     }
-    out->tokens_per_second = r->rate_seconds > 0 ? r->rate_tokens / r->rate_seconds : 0;
-    if (r->rate_steps > 0)
-        out->seconds_left = (double)(r->c.steps - r->step) * r->rate_seconds / r->rate_steps +
+    out->tokens_per_second = t->rate_seconds > 0 ? t->rate_tokens / t->rate_seconds : 0;
+    if (t->rate_steps > 0)
+        out->seconds_left = (double)(r->c.steps - r->step) * t->rate_seconds / t->rate_steps +
                             evaluation_seconds_left(r);
-    if (r->phase == PHASE_OVER) out->seconds_left = 0;
+    if (r->control.phase == PHASE_OVER) out->seconds_left = 0;
     pthread_mutex_unlock(&r->lock);
 }
 
 const struct plan *run_plan(const struct run *r) { return r->plan; }
 const struct run_config *run_config_of(const struct run *r) { return &r->c; }
-real *run_params(struct run *r) { return r->params; }
+real *run_params(struct run *r) { return r->values.params; }

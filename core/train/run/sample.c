@@ -62,8 +62,8 @@ int64_t samples_rows(const struct run *r, int index) {
 void samples_unit(struct run *r, int index, struct worker *w) {
     uint64_t ignored; /* what is not finite the scores say, or the next step */
     int t = sample_task_of(r, &index);
-    text_scoring_unit(&r->of[t].samples.scoring, index, w->tape, w->arena, run_attach(r, w), r->params,
-                      r->made, &ignored);
+    text_scoring_unit(&r->of[t].samples.scoring, index, w->tape, w->arena, run_attach(r, w), r->values.params,
+                      r->values.made, &ignored);
 }
 
 static void finish_task(struct run *r, const struct run_task *of) {

@@ -16,91 +16,58 @@
 #include "core/train/config/complete.h"
 #include "core/train/config/regime.h"
 #include "core/train/meta/episodes.h"
-#include "core/train/meta/meta_run.h"
 #include "core/train/run/checkpoint.h"
 #include "core/train/run/distil.h"
-#include "core/train/run/head.h"
+#include "core/train/run/objective.h"
 #include "core/train/run/share.h"
 #include "core/train/run/start.h"
-#include "core/train/run/state.h"
 
-/* ---- making and freeing ---- */
+/* ---- the tasks' examples ---- */
 
-static real *setup_block(size_t n) {
-    real *p = mem_try(n ? n : 1, sizeof *p);
-    if (p) memset(p, 0, (n ? n : 1) * sizeof *p);
-    return p;
-}
-
-static void init_split(struct run *r, struct run_split *s, int task, int dev,
-                       const struct generate_options *how) {
-    struct task *t = r->of[task].task;
-    struct dataset *d = dev == SPLIT_TEST ? &t->test : &t->dev[dev];
-    s->task = task;
-    s->dev = dev;
-    if (r->masking) masked_scoring_init(&s->masked, r->masking, d);
-    else if (r->text) text_scoring_init(&s->text, r->m, d, true, how);
-    else scoring_init(&s->scoring, d, r->plan->outputs[task]);
-    s->text.task = s->scoring.task = task;
-}
-
-static int init_task(struct run *r, int task, struct err *e) {
-    struct generate_options how;
-    const struct task *t = r->of[task].task;
-    if (r->text && t->devs) {
-        int rc = text_options(r->m, t, r->c.beams, r->c.max_target, &how, e);
-        if (rc) return rc;
-        samples_init(r, task, &how);
-    }
-    for (int i = 0; i < t->devs; i++) init_split(r, &r->split[r->splits++], task, i, &how);
-    if (t->has_test) init_split(r, &r->test[r->tests++], task, SPLIT_TEST, &how);
-    return 0;
-}
-
-static int init_scoring(struct run *r, struct err *e) {
-    r->split = xcalloc((size_t)r->tasks * TASK_DEVS, sizeof *r->split);
-    r->test = xcalloc((size_t)r->tasks, sizeof *r->test);
-    for (int i = 0; i < r->tasks; i++)
-        if (init_task(r, i, e)) return e->code;
-    return 0;
-}
-
-/* Over episodes rows are taken by these. */
-static void set_stand_in(struct run *r) {
-    const struct sampling how = { SAMPLING_PROPORTIONAL, 1 };
-    r->tasks = 1;
-    r->of = xcalloc(1, sizeof *r->of);
-    r->first = xcalloc(2, sizeof *r->first);
-    r->of[0] =
-        (struct run_task){ .name = "", .task = meta_stand_in(r), .weight = 1, .metric = METRIC_ACCURACY };
-    r->sampler = sampler_new(&how, r->c.seed, 1, (const size_t[]){ 1 }, 1);
-}
-
-/* The tasks, their rows' numbers, and the order that steps take them in. */
-static int setup_set_tasks(struct run *r, const struct run_tasks *tasks, struct err *e) {
+/* The tasks, their rows' numbers, the order that steps take them in, and what is asked of them. */
+static int examples_begin(struct run *r, const struct run_tasks *tasks, struct err *e) {
     const struct sampling how = config_sampling(&r->c);
+    const enum data_kind kind = tasks->task[0]->kind;
+    const struct objective *o = r->objective.row = kind == DATA_TEXT     ? &objective_text
+                                                   : kind == DATA_MASKED ? &objective_masked
+                                                                         : &objective_head;
     size_t rows[RUN_TASKS];
-    if (r->meta) {
-        set_stand_in(r);
-        return 0;
-    }
     r->tasks = tasks->count;
     r->of = xcalloc((size_t)tasks->count, sizeof *r->of);
-    r->first = xcalloc((size_t)tasks->count + 1, sizeof *r->first);
+    r->order.first = xcalloc((size_t)tasks->count + 1, sizeof *r->order.first);
     for (int i = 0; i < tasks->count; i++) {
         const struct run_config *c = config_rows_of(&r->c, i);
         r->of[i] = (struct run_task){ .name = config_task_name(&r->c, i), .task = tasks->task[i],
                                       .weight = r->c.tasks ? c->task_weight : 1,
                                       .metric = (enum metric_id)metric_find(c->metric) };
         rows[i] = tasks->task[i]->train.rows;
-        r->first[i + 1] = r->first[i] + (uint32_t)rows[i];
+        r->order.first[i + 1] = r->order.first[i] + (uint32_t)rows[i];
     }
-    r->sampler = sampler_new(&how, r->c.seed, tasks->count, rows, r->c.batch);
-    r->text = tasks->task[0]->kind == DATA_TEXT;
-    if (tasks->task[0]->kind == DATA_MASKED && !(r->masking = masking_new(r->m, r->c.whole_words, e)))
-        return e->code;
-    return 0;
+    r->order.sampler = sampler_new(&how, r->c.seed, tasks->count, rows, r->c.batch);
+    return o->begin ? o->begin(r, e) : 0;
 }
+
+static void examples_release(struct run *r) {
+    if (r->objective.row->release) r->objective.row->release(r);
+    sampler_free(r->order.sampler);
+    free(r->order.first);
+    free(r->of);
+}
+
+const struct example_source source_examples = {
+    .begin = examples_begin,
+    .release = examples_release,
+    .parts = examples_parts,
+    .prepare = examples_prepare,
+    .part = examples_part,
+    .every = examples_every,
+    .units = examples_units,
+    .unit_rows = examples_unit_rows,
+    .unit = examples_unit,
+    .tell = examples_tell,
+};
+
+/* ---- making and freeing ---- */
 
 static struct plan *setup_plan_of(const struct run_config *c, const struct method *m,
                                   const struct run_tasks *tasks, const struct arch *a, struct err *e) {
@@ -135,67 +102,6 @@ struct plan *run_plan_for_stage(const struct run_config *c, const struct stages 
     return p;
 }
 
-int setup_values(struct run *r, struct err *e) {
-    size_t trained = r->plan->trained, made = r->plan->made_size;
-    bool adam = r->c.optimizer == OPTIMIZER_ADAMW, momentum = r->c.momentum > 0;
-    r->params = setup_block(trained);
-    r->made = setup_block(made);
-    r->sum = setup_block(trained + made);
-    if (adam || momentum) r->adam_m = setup_block(trained);
-    if (adam) r->adam_v = setup_block(trained);
-    if (r->plan->made) r->prologue_grad = setup_block(trained);
-    bool budget = r->plan->method.budget.on;
-    if (budget) r->budget_mean = setup_block(trained);
-    if (budget) r->budget_spread = setup_block(trained);
-    if (!r->params || !r->made || !r->sum || ((adam || momentum) && !r->adam_m) || (adam && !r->adam_v) ||
-        (budget && (!r->budget_mean || !r->budget_spread)) || (r->plan->made && !r->prologue_grad))
-        return err_set(e, ERR_SYSTEM,
-                       "no memory for %zu trained values, their gradients and the optimizer",
-                       trained);
-    footprint_values(r);
-    r->group = xcalloc((size_t)r->plan->tensors, sizeof *r->group);
-    for (int i = 0; i < r->plan->tensors; i++) {
-        const struct plan_tensor *t = &r->plan->tensor[i];
-        bool still = t->fixed || t->frozen;
-        r->group[i] = (struct optim_group){ t->offset, t->count,
-                                            still ? 0 : masked_rate(r->plan, t, r->span_of.lr),
-                                            t->decays && !still ? 1 : 0 };
-    }
-    if (r->plan->made) {
-        r->prologue_arena = arena_new();
-        r->prologue = tape_new(r->prologue_arena);
-        r->made_node = xcalloc((size_t)r->plan->made, sizeof *r->made_node);
-        r->made_seed = xcalloc((size_t)r->plan->made, sizeof *r->made_seed);
-    }
-    return 0;
-}
-
-void setup_release_values(struct run *r) {
-    for (int i = 0; i < CREW_MOST; i++)
-        if (r->attach[i]) attach_free(r->attach[i]);
-    memset(r->attach, 0, sizeof r->attach);
-    if (r->prologue) tape_free(r->prologue);
-    if (r->prologue_arena) arena_free(r->prologue_arena);
-    r->prologue = NULL;
-    r->prologue_arena = NULL;
-    free(r->group);
-    free(r->made_node);
-    free(r->made_seed);
-    free(r->params);
-    free(r->made);
-    free(r->sum);
-    free(r->budget_mean);
-    free(r->budget_spread);
-    free(r->adam_m);
-    free(r->adam_v);
-    free(r->prologue_grad);
-    r->group = NULL;
-    r->made_node = NULL;
-    r->made_seed = NULL;
-    r->params = r->made = r->sum = r->budget_mean = r->budget_spread = r->adam_m = r->adam_v =
-        r->prologue_grad = NULL;
-}
-
 struct setup_call {
     struct run *r;
     struct err *e;
@@ -205,20 +111,11 @@ struct setup_call {
 static void setup_allocate(void *self) {
     struct setup_call *x = self;
     struct run *r = x->r;
-    if ((x->rc = setup_values(r, x->e))) return;
-    size_t batch = (size_t)r->c.batch, parts = (size_t)r->c.accumulate * (size_t)r->c.shards;
-    if (r->meta && (size_t)meta_parts(r) > parts) parts = (size_t)meta_parts(r);
-    r->row = xmalloc(batch * sizeof *r->row);
-    r->tokens = xmalloc(batch * sizeof *r->tokens);
-    r->cut.row = xmalloc(batch * sizeof *r->cut.row);
-    r->cut.scratch = xmalloc(batch * sizeof *r->cut.scratch);
-    r->cut.start = xmalloc((parts + 1) * sizeof *r->cut.start);
-    r->part = xcalloc(parts, sizeof *r->part);
-    r->part_losses = xcalloc(parts * (size_t)r->tasks, sizeof *r->part_losses);
+    if ((x->rc = run_values_init(r, x->e))) return;
+    step_init(r);
     join_init(r);
     watch_init(r);
-    if (r->masking) r->drawn = xcalloc((size_t)r->c.max_len, sizeof *r->drawn);
-    if (!(x->rc = init_scoring(r, x->e))) share_init(r);
+    if (!(x->rc = evaluation_init(r, x->e))) share_init(r);
 }
 
 /* What the batch and the examples decide of a run's memory. */
@@ -273,6 +170,11 @@ int run_check(const struct run_config *c, const struct model *m, const struct ru
     return rc;
 }
 
+static int setup_begin_source(struct run *r, const struct run_tasks *tasks, struct err *e) {
+    r->objective.source = r->plan->meta.on ? &source_episodes : &source_examples;
+    return r->objective.source->begin(r, tasks, e);
+}
+
 /* Everything but the values of the parameters, with the stage of that number in hand.  c is taken over, also
  * on failure. */
 static struct run *setup_build(int64_t id, struct run_config *c, int stage, struct model *m,
@@ -284,20 +186,20 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
     r->m = m;
     r->folder = folder ? xstrdup(folder) : NULL;
     r->sink = sink;
-    r->evaluated = -1;
-    r->bad_chunk = -1;
-    r->saved_at = -3; /* the first evaluation is saved */
-    r->state = RUN_QUEUED;
-    r->phase = PHASE_BEGIN;
+    r->evaluation.evaluated = -1;
+    r->evaluation.bad_chunk = -1;
+    r->clock.saved_at = -3; /* the first evaluation is saved */
+    r->control.state = RUN_QUEUED;
+    r->control.phase = PHASE_BEGIN;
     pthread_mutex_init(&r->lock, NULL);
-    clock_cond_init(&r->turn);
-    r->stages = config_stages(&r->c);
-    stage_span_take(r, r->stages && stage < r->stages->count ? stage : 0);
-    r->plan = r->stages ? run_plan_for_stage(&r->c, r->stages, r->stage, tasks, &m->arch, e)
+    clock_cond_init(&r->control.turn);
+    r->stages.of = config_stages(&r->c);
+    stage_span_take(r, r->stages.of && stage < r->stages.of->count ? stage : 0);
+    r->plan = r->stages.of ? run_plan_for_stage(&r->c, r->stages.of, r->stages.now, tasks, &m->arch, e)
                         : run_plan_for(&r->c, tasks, &m->arch, e);
     if (!r->plan || config_check_plan(r->plan, e) ||
-        (r->stages && stage_narrow(r->stages, r->stage, r->plan, e)) ||
-        (r->plan->meta.on && meta_begin(r, tasks, e)) || setup_set_tasks(r, tasks, e) || setup_memory(r, e) ||
+        (r->stages.of && stage_narrow(r->stages.of, r->stages.now, r->plan, e)) ||
+        setup_begin_source(r, tasks, e) || setup_memory(r, e) ||
         (folder && file_make_folder(folder, e))) {
         run_free(r);
         return NULL;
@@ -306,44 +208,24 @@ static struct run *setup_build(int64_t id, struct run_config *c, int stage, stru
     return r;
 }
 
-static void release_split(struct run_split *s) {
-    scoring_release(&s->scoring);
-    text_scoring_release(&s->text);
-    masked_scoring_release(&s->masked);
-}
-
 void run_free(struct run *r) {
     if (!r) return;
-    setup_release_values(r);
-    for (int i = 0; i < r->splits; i++) release_split(&r->split[i]);
-    for (int i = 0; i < r->tests; i++) release_split(&r->test[i]);
-    free(r->split);
-    join_release(r);
-    free(r->test);
+    run_values_release(r);
+    evaluation_release(r);
     test_release(r);
+    join_release(r);
     watch_release(r);
     share_release(r);
     moved_free(r->moved);
     samples_release(r);
-    meta_release(r);
-    if (r->plan) plan_free(r->plan);
-    distil_free(r->distil);
-    masking_free(r->masking);
-    free(r->drawn);
-    sampler_free(r->sampler);
-    free(r->of);
-    free(r->first);
-    free(r->row);
-    free(r->tokens);
-    free(r->part_losses);
-    free(r->cut.row);
-    free(r->cut.scratch);
-    free(r->cut.start);
-    free(r->part);
+    step_release(r);
+    distil_free(r->objective.distil);
+    if (r->objective.source) r->objective.source->release(r);
+    plan_free(r->plan);
     free(r->folder);
     config_release(&r->c);
     pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->turn);
+    pthread_cond_destroy(&r->control.turn);
     free(r);
 }
 
@@ -408,27 +290,9 @@ static int setup_check_resumable(const struct checkpoint *k, const struct run_co
     return e->code;
 }
 
-void setup_init_values(struct run *r) {
-    int *row[RUN_TASKS];
-    const int *rows[RUN_TASKS];
-    for (int i = 0; i < r->tasks; i++) {
-        row[i] = xcalloc((size_t)r->plan->outputs[i] + 1, sizeof **row);
-        rows[i] = !r->meta && head_rows(r->m, r->of[i].task, row[i], NULL) ? row[i] : NULL;
-    }
-    const char *const *label[RUN_TASKS];
-    int labels[RUN_TASKS];
-    for (int i = 0; i < r->tasks; i++) {
-        label[i] = (const char *const *)r->of[i].task->class_name;
-        labels[i] = r->of[i].task->classes;
-    }
-    const struct plan_words words = { r->c.prompt_text, labels, label };
-    plan_init_head(r->plan, r->m, rows, &words, r->c.seed, r->params);
-    for (int i = 0; i < r->tasks; i++) free(row[i]);
-}
-
 static int setup_teachers(struct run *r, const struct run_tasks *tasks, struct err *e) {
-    if (r->c.teachers) r->distil = distil_open(&r->c, r->plan, tasks, r->m, r->folder, e);
-    return r->c.teachers && !r->distil ? e->code : 0;
+    if (r->c.teachers) r->objective.distil = distil_open(&r->c, r->plan, tasks, r->m, r->folder, e);
+    return r->c.teachers && !r->objective.distil ? e->code : 0;
 }
 
 /* `again`: c is the config of a run that has been begun before.  copies: the folder that has those of runs it
@@ -447,7 +311,7 @@ static struct run *setup_begin(int64_t id, const struct run_config *c, bool agai
     }
     struct run *r = setup_build(id, &copy, 0, m, tasks, folder, sink, e);
     if (!r) return NULL;
-    setup_init_values(r);
+    run_values_start(r);
     if (!start_take(r, copies, e) && !setup_teachers(r, tasks, e)) {
         r->moved = moved_new(r);
         return r;
@@ -468,14 +332,15 @@ struct run *run_new(int64_t id, const struct run_config *c, struct model *m, str
 }
 
 static int start_at(struct run *r, const struct run_start *s, struct err *e) {
-    if (s->from && s->other) plan_carry_common(r->plan, r->params, s->from, s->values, s->task);
-    else if (s->from) plan_carry(r->plan, r->params, s->from, s->values, s->task);
+    if (s->from && s->other) plan_carry_common(r->plan, r->values.params, s->from, s->values, s->task);
+    else if (s->from) plan_carry(r->plan, r->values.params, s->from, s->values, s->task);
     if (s->parts && !plan_train_only(r->plan, s->parts))
         return err_set(e, ERR_USAGE, "nothing would train: the method has no values in the parts to tune");
     for (int i = 0; i < r->plan->tensors; i++)
-        if (r->plan->tensor[i].frozen) r->group[i].lr_factor = r->group[i].weight_decay_factor = 0;
-    r->stop_loss = s->stop_loss;
-    r->zero = s->zero;
+        if (r->plan->tensor[i].frozen)
+            r->values.group[i].lr_factor = r->values.group[i].weight_decay_factor = 0;
+    r->batch.stop_loss = s->stop_loss;
+    r->evaluation.zero = s->zero;
     return 0;
 }
 
@@ -515,16 +380,20 @@ bool run_drop_end(const char *folder) {
 }
 
 /* The state that a run goes on from. */
-static void setup_take_up(struct run *r, const struct checkpoint *k) {
+static int setup_take_up(struct run *r, const struct checkpoint *k, struct err *e) {
+    struct run_evaluation *x = &r->evaluation;
+    struct run_values *v = &r->values;
     r->step = k->step;
-    r->before = k->seconds;
-    r->saved_at += k->seconds;
-    r->loss = k->loss;
-    r->best = k->best;
+    r->clock.before = k->seconds;
+    r->clock.saved_at += k->seconds;
+    r->control.loss = k->loss;
+    x->best = k->best;
     for (int i = 0; i < r->tasks; i++) r->of[i].best = run_is_single(r) ? k->best : k->task[i].best;
-    r->worse = k->worse;
-    r->evaluated = k->evaluated;
-    r->early = r->c.early_stop > 0 && r->worse >= r->c.early_stop;
+    x->worse = k->worse;
+    x->evaluated = k->evaluated;
+    x->early = r->c.early_stop > 0 && x->worse >= r->c.early_stop;
+    int rc = checkpoint_read(k, r->plan, true, v->params, v->made, v->adam_m, v->adam_v, e);
+    return rc ? rc : checkpoint_read_budget(k, r->plan, v->budget_mean, v->budget_spread, e);
 }
 
 struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, const struct run_tasks *tasks,
@@ -547,13 +416,10 @@ struct run *run_go_on(int64_t id, const struct run_config *c, struct model *m, c
     } else {
         r = setup_build(id, &copy, k.stage, m, tasks, folder, sink, e);
     }
-    if (r && (checkpoint_read(&k, r->plan, true, r->params, r->made, r->adam_m, r->adam_v, e) ||
-              checkpoint_read_budget(&k, r->plan, r->budget_mean, r->budget_spread, e) ||
-              setup_teachers(r, tasks, e))) {
+    if (r && (setup_take_up(r, &k, e) || setup_teachers(r, tasks, e))) {
         run_free(r);
         r = NULL;
     }
-    if (r) setup_take_up(r, &k);
     if (r) r->moved = moved_new(r);
     checkpoint_close(&k);
     return r;

@@ -9,13 +9,12 @@
 
 static struct frozen *share_add(struct run *r, int layers, const struct dataset *d) {
     struct frozen *f = frozen_new(r->m, layers, d, r->c.cache_limit);
-    r->frozen = xrealloc(r->frozen, (size_t)r->frozens + 1, sizeof *r->frozen);
-    return r->frozen[r->frozens++] = f;
+    r->share.of = xrealloc(r->share.of, (size_t)r->share.count + 1, sizeof *r->share.of);
+    return r->share.of[r->share.count++] = f;
 }
 
 static void share_split(struct run *r, int layers, struct run_split *s) {
-    const struct dataset *d = r->text ? s->text.data : s->scoring.data;
-    s->text.frozen = s->scoring.frozen = share_add(r, layers, d);
+    s->text.frozen = s->scoring.frozen = share_add(r, layers, s->data);
 }
 
 /* Caller frees. */
@@ -47,23 +46,23 @@ void share_init(struct run *r) {
     free(text);
     for (int i = 0; i < r->tasks && layers; i++)
         r->of[i].frozen = share_add(r, layers, &r->of[i].task->train);
-    for (int i = 0; i < r->splits && layers; i++) share_split(r, layers, &r->split[i]);
-    for (int i = 0; i < r->tests && layers; i++) share_split(r, layers, &r->test[i]);
+    for (int i = 0; i < r->evaluation.splits && layers; i++) share_split(r, layers, &r->evaluation.split[i]);
+    for (int i = 0; i < r->final.tests && layers; i++) share_split(r, layers, &r->final.test[i]);
 }
 
 void share_release(struct run *r) {
-    for (int i = 0; i < r->frozens; i++) frozen_free(r->frozen[i]);
-    free(r->frozen);
+    for (int i = 0; i < r->share.count; i++) frozen_free(r->share.of[i]);
+    free(r->share.of);
 }
 
 void share_tell(struct run *r) {
     struct err e = ERR_INIT;
-    for (int i = 0; i < r->frozens; i++) {
-        if (!frozen_trouble(r->frozen[i], &e) || r->share_told) continue;
+    for (int i = 0; i < r->share.count; i++) {
+        if (!frozen_trouble(r->share.of[i], &e) || r->share.told) continue;
         char *text = xprintf("--share-frozen on: no further rows are kept, the numbers stay the same: %.400s",
                              e.text);
         run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = text });
         free(text);
-        r->share_told = true;
+        r->share.told = true;
     }
 }

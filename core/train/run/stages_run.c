@@ -11,17 +11,18 @@
 #include "core/train/run/state.h"
 
 void stage_span_take(struct run *r, int k) {
-    r->stage = k;
-    r->span_of = (struct stage_span){ 0, r->c.steps, r->c.lr };
-    if (r->stages)
-        r->span_of = (struct stage_span){ stages_first(r->stages, k), r->stages->stage[k].steps,
-                                          r->stages->stage[k].lr };
+    struct run_stages *s = &r->stages;
+    s->now = k;
+    s->span = (struct stage_span){ 0, r->c.steps, r->c.lr };
+    if (s->of)
+        s->span = (struct stage_span){ stages_first(s->of, k), s->of->stage[k].steps,
+                                          s->of->stage[k].lr };
 }
 
-bool stage_decides(const struct run *r) { return !r->stages || r->stage == r->stages->count - 1; }
+bool stage_decides(const struct run *r) { return !r->stages.of || r->stages.now == r->stages.of->count - 1; }
 
 bool stage_is_over(const struct run *r) {
-    return !stage_decides(r) && r->step >= r->span_of.first + r->span_of.steps;
+    return !stage_decides(r) && r->step >= r->stages.span.first + r->stages.span.steps;
 }
 
 int stage_narrow(const struct stages *s, int k, struct plan *p, struct err *e) {
@@ -38,11 +39,11 @@ int stage_narrow(const struct stages *s, int k, struct plan *p, struct err *e) {
 
 /* What is worth saying when a stage begins. */
 static void stage_say(struct run *r, size_t taken, size_t left) {
-    char *text = stages_text_of(r->stages, r->stage), number[32], rest[32];
+    char *text = stages_text_of(r->stages.of, r->stages.now), number[32], rest[32];
     text_thousands((int64_t)taken, number);
     text_thousands((int64_t)left, rest);
-    char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stage + 1,
-                         r->stages->count, text, number, left ? ", and has no place for " : "",
+    char *line = xprintf("stage %d of %d begins: %s; it takes over %s values%s%s%s", r->stages.now + 1,
+                         r->stages.of->count, text, number, left ? ", and has no place for " : "",
                          left ? rest : "", left ? " others that were trained" : "");
     run_send(r, (struct event){ .kind = EVENT_MESSAGE, .text = line });
     free(text);
@@ -54,8 +55,8 @@ static struct plan *stage_plan(const struct run *r, int k, struct err *e) {
     struct task *task[RUN_TASKS];
     for (int i = 0; i < r->tasks; i++) task[i] = r->of[i].task;
     const struct run_tasks tasks = { r->tasks, task };
-    struct plan *p = run_plan_for_stage(&r->c, r->stages, k, &tasks, &r->m->arch, e);
-    if (!p || !stage_narrow(r->stages, k, p, e)) return p;
+    struct plan *p = run_plan_for_stage(&r->c, r->stages.of, k, &tasks, &r->m->arch, e);
+    if (!p || !stage_narrow(r->stages.of, k, p, e)) return p;
     plan_free(p);
     return NULL;
 }
@@ -73,27 +74,28 @@ static size_t left_behind(const struct plan *from, size_t taken, enum stage_part
 
 bool stage_next(struct run *r) {
     struct err e = ERR_INIT;
-    struct plan *from = r->plan, *p = stage_plan(r, r->stage + 1, &e);
-    real *values = r->params;
+    struct plan *from = r->plan, *p = stage_plan(r, r->stages.now + 1, &e);
+    real *values = r->values.params;
     if (!p) {
         snprintf(r->failure, sizeof r->failure, "%.500s", e.text);
         return false;
     }
     if (r->moved) moved_tell(r->moved, r);
-    r->params = NULL; /* held until they were taken over */
-    setup_release_values(r);
+    r->values.params = NULL; /* held until they were taken over */
+    run_values_release(r);
     r->plan = p;
-    stage_span_take(r, r->stage + 1);
-    if (setup_values(r, &e)) {
-        snprintf(r->failure, sizeof r->failure, "stage %d: %.480s", r->stage + 1, e.text);
+    stage_span_take(r, r->stages.now + 1);
+    if (run_values_init(r, &e)) {
+        snprintf(r->failure, sizeof r->failure, "stage %d: %.480s", r->stages.now + 1, e.text);
         plan_free(from);
         free(values);
         return false;
     }
-    setup_init_values(r);
-    enum stage_parts carry = r->stages->stage[r->stage].carry;
-    size_t taken = plan_carry_stage(p, r->params, from, values, carry != STAGE_HEAD, carry != STAGE_MODULES);
-    if (carry != STAGE_HEAD) taken += masked_choose(p, r->params, from, values);
+    run_values_start(r);
+    enum stage_parts carry = r->stages.of->stage[r->stages.now].carry;
+    size_t taken =
+        plan_carry_stage(p, r->values.params, from, values, carry != STAGE_HEAD, carry != STAGE_MODULES);
+    if (carry != STAGE_HEAD) taken += masked_choose(p, r->values.params, from, values);
     moved_free(r->moved);
     r->moved = moved_new(r);
     stage_say(r, taken, left_behind(from, taken, carry));

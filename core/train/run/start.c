@@ -80,7 +80,7 @@ static void take_head(struct run *r, const struct predictor *from, const int *ro
         const real *values = predictor_params(from) + of->offset;
         size_t width = slots[k] == SLOT_HEAD_W ? (size_t)to->cols : slots[k] == SLOT_HEAD_B ? 1 : to->count;
         for (size_t i = 0; i < to->count / width; i++)
-            memcpy(r->params + to->offset + i * width,
+            memcpy(r->values.params + to->offset + i * width,
                    values + (width == to->count ? 0 : (size_t)row[i]) * width, width * sizeof *values);
     }
 }
@@ -92,7 +92,7 @@ static bool start_take_words(struct run *r, const struct predictor *from) {
         const struct plan_tensor *to = plan_head(r->plan, 0, (enum slot)slot),
                                  *of = plan_head(predictor_plan(from), 0, (enum slot)slot);
         BUG_IF(!to || !of || to->count != of->count);
-        memcpy(r->params + to->offset, predictor_params(from) + of->offset, to->count * sizeof *r->params);
+        memcpy(r->values.params + to->offset, predictor_params(from) + of->offset, to->count * sizeof(real));
     }
     return true;
 }
@@ -114,7 +114,7 @@ static int take_all(struct run *r, const char *folder, struct err *e) {
     free(path);
     if (!from) return e->code;
     int *row = xcalloc((size_t)outputs + 1, sizeof *row);
-    size_t taken = carry_start(r->plan, r->params, 0, from, &lacking);
+    size_t taken = carry_start(r->plan, r->values.params, 0, from, &lacking);
     struct buf said = BUF_INIT, told = BUF_INIT;
     bool head = outputs && same_classifier(r, from) && start_match_head(r->of[0].task, from, row, &said);
     if (head) take_head(r, from, row);
@@ -147,7 +147,7 @@ int start_take(struct run *r, const char *folder, struct err *e) {
         struct predictor *from = predictor_open(path, NULL, r->m, e);
         free(path);
         if (!from) return e->code;
-        taken += carry_start(r->plan, r->params, run[i], from, &lacking);
+        taken += carry_start(r->plan, r->values.params, run[i], from, &lacking);
         predictor_free(from);
     }
     start_say(r, taken, n,

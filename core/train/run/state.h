@@ -1,12 +1,13 @@
 /* What a run is made of; private to core/train.
  *
- * A run is a small machine moved on by whichever worker closes a phase: the members below
- * `lock` are shared under it; all others belong to the worker that holds the run alone
+ * A run is a small machine moved on by whichever worker closes a phase: `control` and what is said to be
+ * under the lock is shared; all else belongs to the worker that holds the run alone
  * (phase BEGIN, or the one that added the last part or chunk), and are only read by
  * workers on parts and chunks.
  *
- * In setup.c (made), run.c (moved on), step.c, part.c, evaluate.c, evaluate_final.c, watch.c (vectors that
- * are kept), sample.c (texts), share.c (frozen layers) and footprint.c (memory). */
+ * In setup.c (made), run.c (moved on) and the files that its parts name, each of which fills and releases
+ * its own: values.c, stages_run.c, step.c, part.c, evaluate.c, evaluate_final.c, share.c, watch.c and
+ * footprint.c; samples of texts in sample.c. */
 #ifndef CORE_TRAIN_RUN_STATE_H
 #define CORE_TRAIN_RUN_STATE_H
 
@@ -141,31 +142,31 @@ struct run_task {
 enum { SPLIT_TEST = -1 };
 struct run_split {
     int task, dev;            /* which; dev 0 decides, SPLIT_TEST is the task's test split */
+    const struct dataset *data;
     struct scoring scoring;   /* classes and scores */
     struct text_scoring text; /* or texts */
     struct masked_scoring masked; /* or masked words */
 };
 
-struct run {
-    int64_t id;
-    struct run_config c;      /* resolved: nothing is left to a default */
-    struct model *m;
-    int tasks;
-    struct run_task *of;
+/* The order that steps take the rows of all tasks in (setup.c). */
+struct run_order {
     uint32_t *first;          /* tasks+1: task t's rows are numbers first[t] … first[t+1]-1 of all */
-    char *folder;             /* or NULL */
-    struct event_sink sink;
-    struct plan *plan;
-    bool text;                /* text to text: no head */
+    struct sampler *sampler;
+};
+
+/* What it learns from and what is asked of it (objective.h), each with what it needs. */
+struct run_objective {
+    const struct example_source *source;
+    const struct objective *row;
     struct distil *distil;    /* who teaches it; or NULL */
-    struct masking *masking;  /* masked words; or NULL */
+    struct masking *masking;  /* of masked words */
     struct masked *drawn;     /* max_len: the masks of one example */
     double masks;             /* of the step in hand */
-    const struct stages *stages; /* those of `c`, or NULL; the rest is then of the one in hand (stages_run.c) */
-    int stage;
-    struct stage_span span_of; /* its steps and its rate; without stages the run's */
+    struct run_meta *meta;    /* of episodes */
+};
 
-    /* Flat blocks (plan.h). */
+/* The flat blocks of the plan in hand (plan.h), and what trains them (values.c). */
+struct run_values {
     real *params;
     real *made;               /* made_size, of the present step */
     real *sum;                /* gradients: trained, then made_size */
@@ -178,77 +179,119 @@ struct run {
     const real **made_seed;
     struct optim_group *group; /* one a trained tensor */
     struct attach *attach[CREW_MOST]; /* made by its worker on first use */
-    size_t value_bytes;               /* parameters, gradients and optimizer state: of the stage with most */
-    size_t
-        activations[CREW_MOST]; /* bytes of each worker's arena at most, in this run's units (under `lock`) */
+};
 
-    /* The step in hand. */
-    struct sampler *sampler;
-    uint32_t *row, *tokens;   /* a batch: the rows of this step as drawn, and their lengths */
+/* The stages of a run, and the one in hand: without stages the run is one (stages_run.c). */
+struct run_stages {
+    const struct stages *of;  /* those of the config, or NULL */
+    int now;
+    struct stage_span span;   /* its steps and its rate */
+};
+
+/* The batch of the step in hand (step.c). */
+struct run_batch {
+    uint32_t *row, *tokens;   /* the rows of this step as drawn, and their lengths */
     int rows;
     struct row_parts cut;
     struct part *part;
-    double *part_losses;      /* parts × tasks: what part.by_task points into */
-    struct join join;
-
-    /* The evaluation in hand. */
-    int splits;
-    struct run_split *split;
-    int64_t evaluated;        /* step of the last one, -1 before */
-    struct best best;         /* of the one task's deciding metric, or of the tasks' average */
-    int worse;                /* evaluations since the best one */
-    bool early;               /* stopped early */
-    bool zero;                /* scored before the first step too */
+    double *losses;           /* parts × tasks: what part.by_task points into */
+    double began;
     double stop_loss;         /* ends after a pass over the rows whose mean loss is below; 0: never */
     double pass_loss;         /* Σ loss·rows of the pass in hand */
     int64_t pass_rows;
     bool low;                 /* that loss was reached */
+};
+
+/* The dev splits, and their evaluation in hand (evaluate.c). */
+struct run_evaluation {
+    int splits;
+    struct run_split *split;
+    int64_t evaluated;        /* step of the last one, -1 before */
+    struct best best;         /* of the one task's deciding metric, or of the tasks' average */
+    bool best_unsaved;        /* the best checkpoint is still to be written */
+    int worse;                /* evaluations since the best one */
+    bool early;               /* stopped early */
+    bool zero;                /* scored before the first step too */
+    bool on;                  /* scores are in hand; else only vectors or texts */
     uint64_t bad_row;
     int bad_chunk;            /* -1: none */
-    bool evaluating;          /* else only vectors are in hand */
+    double began, seconds;    /* the last one: when, how long it took */
+    int64_t scored, to_score; /* rows of the one in hand (under the lock) */
+};
 
-    /* The test splits, each scored once at the end (evaluate_final.c). */
+/* The test splits, each scored once at the end (evaluate_final.c). */
+struct run_final {
     int tests, tested;
     struct run_split *test;
-    bool testing;             /* number `tested` is in hand */
-    real *kept,
-        *kept_made; /* with these values, of the checkpoint that is kept; NULL: with the present ones */
+    bool on;                  /* number `tested` is in hand */
+    real *kept, *kept_made;   /* with these values, of the saved checkpoint; NULL: with the present ones */
     int64_t kept_step;        /* the checkpoint's */
+};
 
-    struct run_meta *meta;    /* over episodes (meta_run.h); NULL: not */
+/* Splits whose frozen layers run once (share.c). */
+struct run_share {
+    int count;                /* 0: nothing is shared */
+    struct frozen **of;
+    bool told;
+};
 
-    int frozens;              /* one a split (share.h); 0: nothing is shared */
-    struct frozen **frozen;
-    bool share_told;
-    struct moved *moved;      /* what it moved; NULL: nobody asks */
-
-    struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
-
-    /* Clocks, monotonic seconds. */
+/* Monotonic seconds (run.c). */
+struct run_clock {
     double before;            /* seconds trained before this span */
     double span;              /* when this span began */
-    double step_began;
+    bool running;             /* the span's clock runs */
     double saved_at, save_seconds; /* the last checkpoint: when (run_seconds), how long it took */
     double rate_steps, rate_tokens, rate_seconds; /* fading sums over about ten steps */
-    double score_began, score_seconds; /* the last evaluation began, took */
-    bool best_unsaved;        /* the best checkpoint is still to be written */
-    char failure[512];
+};
 
-    pthread_mutex_t lock;
+/* Where the run is, for all workers: under the lock (run.c). */
+struct run_control {
     pthread_cond_t turn;
     enum phase phase, resume_phase; /* resume_phase: where a pause came */
     enum run_state state;
     bool want_pause, want_stop;
-    int64_t stop_at; /* it ends as stopped after an evaluation at this step or later; 0: it does not */
+    int64_t stop_at;          /* it ends as stopped after an evaluation at this step or later; 0: it does not */
     int next;                 /* part or chunk to give out */
     int done;                 /* parts added, or chunks scored */
     int count;                /* of them */
     int in_hand;              /* units that workers hold */
     size_t lacks;             /* bytes that could not be allocated in the phase in hand; 0: none */
-    bool running;             /* the span's clock runs */
-    int64_t step;             /* steps done */
-    double loss;              /* of the last one */
-    int64_t scored, to_score; /* rows of the evaluation in hand */
+    double loss;              /* of the last step */
+};
+
+/* Memory that it took (footprint.c). */
+struct run_memory {
+    size_t values;            /* parameters, gradients and optimizer state: of the stage with most */
+    size_t activations[CREW_MOST]; /* bytes of each worker's arena at most, in this run's units (under the
+                                    * lock) */
+};
+
+struct run {
+    int64_t id;
+    struct run_config c;      /* resolved: nothing is left to a default */
+    struct model *m;
+    char *folder;             /* or NULL */
+    struct event_sink sink;
+    struct plan *plan;
+    int tasks;
+    struct run_task *of;
+    struct run_order order;
+    struct run_objective objective;
+    struct run_values values;
+    struct run_stages stages;
+    struct run_batch batch;
+    struct join join;
+    struct run_evaluation evaluation;
+    struct run_final final;
+    struct run_share share;
+    struct watch watch;       /* vectors of drawn dev rows, kept while it trains (watch.c) */
+    struct moved *moved;      /* what it moved; NULL: nobody asks */
+    struct run_clock clock;
+    struct run_memory memory;
+    struct run_control control;
+    pthread_mutex_t lock;
+    int64_t step;             /* steps done (under the lock) */
+    char failure[512];
 };
 
 /* run.c */
@@ -266,11 +309,11 @@ bool run_wants_stop(struct run *r);
  * took `took`; `evaluated`: an evaluation has just ended. */
 bool run_save_due(double since, double took, bool evaluated);
 
-/* setup.c: the flat blocks of r->plan, its groups and what makes its weights; taken away again. */
-int setup_values(struct run *r, struct err *e);
-void setup_release_values(struct run *r);
+/* values.c: the flat blocks of r->plan, its groups and what makes its weights; taken away again. */
+int run_values_init(struct run *r, struct err *e);
+void run_values_release(struct run *r);
 /* Initial values; the folder's own head goes to the classes of its names, task by task. */
-void setup_init_values(struct run *r);
+void run_values_start(struct run *r);
 
 /* stages_run.c */
 /* Stage k is the one in hand: its span, nothing else.  Without stages the run is one. */
@@ -288,9 +331,9 @@ bool stage_next(struct run *r);
 int run_task_of(const struct run *r, uint32_t row, uint32_t *own);
 /* What the mean over a task's rows counts in the step's loss, its weight apart; a sum counts as it is. */
 double run_task_share(const struct run *r, const struct run_task *of);
+void step_init(struct run *r); /* the batch */
+void step_release(struct run *r);
 void step_prepare(struct run *r);
-/* Which masks are drawn in the step in hand. */
-uint64_t step_masks(const struct run *r);
 /* Adds up, goes backward through the prologue, clips, updates, tells.  False when the run
  * failed (r->failure says why). */
 bool step_finish(struct run *r);
@@ -311,6 +354,10 @@ void footprint_end(struct run *r, const struct worker *w);
 void footprint_values(struct run *r);
 
 /* evaluate.c */
+int evaluation_init(struct run *r, struct err *e);
+void evaluation_release(struct run *r);
+void split_init(struct run *r, struct run_split *s, int task, int dev, const struct generate_options *how);
+void split_release(struct run_split *s);
 bool evaluation_due(const struct run *r);
 int64_t evaluation_every(const struct run *r); /* steps */
 /* What is due is made ready, the scores or only the vectors of watch.c; returns how many chunks. */
@@ -321,12 +368,13 @@ int64_t evaluation_rows(const struct run *r, int index);
 bool evaluation_finish(struct run *r);
 
 /* evaluate_final.c */
+void test_init(struct run *r, int task, const struct generate_options *how); /* of a task that has one */
+void test_release(struct run *r);
 bool test_due(const struct run *r);
 /* Makes the next one ready; false when none is left.  One whose checkpoint cannot be read is told and passed
  * over. */
 bool test_ready(struct run *r);
 void test_done(struct run *r); /* with the one that is in hand */
-void test_release(struct run *r);
 
 /* watch.c: with --embed-every, before the first step, every so many steps, and at the end. */
 void watch_init(struct run *r);
@@ -350,7 +398,9 @@ void samples_finish(struct run *r); /* tells them */
 /* Whether the run is of one task, whose rows and results stand without its name. */
 static inline bool run_is_single(const struct run *r) { return r->tasks == 1; }
 /* Whether no step is to come: all are done, or it ends early. */
-static inline bool run_is_done(const struct run *r) { return r->step >= r->c.steps || r->early || r->low; }
+static inline bool run_is_done(const struct run *r) {
+    return r->step >= r->c.steps || r->evaluation.early || r->batch.low;
+}
 /* Whether "best" is each task's own, with a checkpoint of its own. */
 static inline bool run_keeps_each_best(const struct run *r) {
     return !run_is_single(r) && r->c.best_of == BEST_PER_TASK;

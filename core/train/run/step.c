@@ -10,87 +10,108 @@
 #include "core/method/fusion.h"
 #include "core/method/masked.h"
 #include "core/train/config/complete.h"
-#include "core/train/meta/meta_run.h"
-#include "core/train/run/state.h"
+#include "core/train/run/objective.h"
+
+/* ---- the batch ---- */
+
+void step_init(struct run *r) {
+    struct run_batch *b = &r->batch;
+    size_t rows = (size_t)r->c.batch, parts = (size_t)r->objective.source->parts(r);
+    b->row = xmalloc(rows * sizeof *b->row);
+    b->tokens = xmalloc(rows * sizeof *b->tokens);
+    b->cut.row = xmalloc(rows * sizeof *b->cut.row);
+    b->cut.scratch = xmalloc(rows * sizeof *b->cut.scratch);
+    b->cut.start = xmalloc((parts + 1) * sizeof *b->cut.start);
+    b->part = xcalloc(parts, sizeof *b->part);
+    b->losses = xcalloc(parts * (size_t)r->tasks, sizeof *b->losses);
+}
+
+void step_release(struct run *r) {
+    struct run_batch *b = &r->batch;
+    free(b->row);
+    free(b->tokens);
+    free(b->cut.row);
+    free(b->cut.scratch);
+    free(b->cut.start);
+    free(b->part);
+    free(b->losses);
+}
 
 /* ---- before the parts ---- */
 
-/* Makes weights on the run's own tape and copies them to r->made, where parts read them. */
+/* Makes weights on the run's own tape and copies them to r->values.made, where parts read them. */
 static void run_prologue(struct run *r, bool training) {
+    struct run_values *v = &r->values;
     const struct plan *p = r->plan;
     if (!p->made) return;
-    tape_reset(r->prologue, training, r->c.seed, (uint64_t)r->step);
-    attach_prologue(p, r->m, r->prologue, r->params, training ? r->prologue_grad : NULL, r->made_node);
+    tape_reset(v->prologue, training, r->c.seed, (uint64_t)r->step);
+    attach_prologue(p, r->m, v->prologue, v->params, training ? v->prologue_grad : NULL, v->made_node);
     for (int i = 0; i < p->made; i++)
-        memcpy(r->made + p->made_tensor[i].offset, tape_value(r->prologue, r->made_node[i]),
-               p->made_tensor[i].count * sizeof *r->made);
+        memcpy(v->made + p->made_tensor[i].offset, tape_value(v->prologue, v->made_node[i]),
+               p->made_tensor[i].count * sizeof *v->made);
 }
 
 void step_make(struct run *r) { run_prologue(r, false); }
 
 int run_task_of(const struct run *r, uint32_t row, uint32_t *own) {
-    int t = order_task(r->tasks, r->first, row);
-    *own = row - r->first[t];
+    int t = order_task(r->tasks, r->order.first, row);
+    *own = row - r->order.first[t];
     return t;
 }
 
 double run_task_share(const struct run *r, const struct run_task *of) {
-    return r->text && r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->rows;
+    return r->c.loss_mean == MEAN_SUM ? 1 : (double)of->rows / r->batch.rows;
 }
 
 uint64_t step_masks(const struct run *r) { return (uint64_t)r->step + 1; }
 
 /* Takes the step's rows, and counts what each task's loss is a mean over. */
 static void step_take_rows(struct run *r) {
-    struct masked *drawn = r->drawn;
-    r->masks = 0;
-    r->rows = sampler_step(r->sampler, r->step, r->row);
+    struct run_batch *b = &r->batch;
+    size_t (*take)(struct run *, struct run_task *, uint32_t, size_t) = r->objective.row->take;
+    r->objective.masks = 0;
+    b->rows = sampler_step(r->order.sampler, r->step, b->row);
     for (int t = 0; t < r->tasks; t++) {
         r->of[t].rows = 0;
         r->of[t].targets = (struct target_count){ 0 };
     }
-    for (int i = 0; i < r->rows; i++) {
+    for (int i = 0; i < b->rows; i++) {
         uint32_t row;
-        struct run_task *of = &r->of[run_task_of(r, r->row[i], &row)];
-        const struct dataset *d = &of->task->train;
-        size_t tokens = d->start[row + 1] - d->start[row];
+        struct run_task *of = &r->of[run_task_of(r, b->row[i], &row)];
+        const size_t *start = of->task->train.start + row, tokens = start[1] - start[0];
         of->rows++;
-        if (r->text) {
-            tokens += target_length(d, row);
-            target_count_row(&of->targets, d, row);
-        }
-        if (drawn)
-            r->masks += (double)masking_draw(r->masking,
-                                             masking_key(r->c.seed, step_masks(r), d->row[row].id),
-                                             d->ids + d->start[row], tokens, drawn);
-        r->tokens[i] = (uint32_t)tokens;
+        b->tokens[i] = (uint32_t)(take ? take(r, of, row, tokens) : tokens);
     }
 }
 
-void step_prepare(struct run *r) {
-    r->step_began = clock_seconds();
-    if (r->meta) {
-        meta_prepare(r);
-        return;
-    }
+int examples_parts(const struct run *r) { return r->c.accumulate * r->c.shards; }
+
+void examples_prepare(struct run *r) {
+    struct run_batch *b = &r->batch;
     step_take_rows(r);
-    order_cut(&r->cut, r->row, r->tokens, r->rows, r->c.accumulate, r->c.shards);
-    order_by_task(&r->cut, r->tasks, r->first);
+    order_cut(&b->cut, b->row, b->tokens, b->rows, r->c.accumulate, r->c.shards);
+    order_by_task(&b->cut, r->tasks, r->order.first);
     run_prologue(r, true);
     join_prepare(r);
+}
+
+void step_prepare(struct run *r) {
+    r->batch.began = clock_seconds();
+    r->objective.source->prepare(r);
 }
 
 /* ---- after the parts ---- */
 
 /* The shards' gradients of the made values go on into what made them. */
 static void prologue_backward(struct run *r) {
+    struct run_values *v = &r->values;
     const struct plan *p = r->plan;
     if (!p->made) return;
-    memset(r->prologue_grad, 0, p->trained * sizeof *r->prologue_grad);
+    memset(v->prologue_grad, 0, p->trained * sizeof *v->prologue_grad);
     for (int i = 0; i < p->made; i++)
-        r->made_seed[i] = r->sum + p->trained + p->made_tensor[i].offset;
-    tape_backward(r->prologue, p->made, r->made_node, r->made_seed);
-    kernel_add_to(p->trained, 1, r->prologue_grad, r->sum);
+        v->made_seed[i] = v->sum + p->trained + p->made_tensor[i].offset;
+    tape_backward(v->prologue, p->made, v->made_node, v->made_seed);
+    kernel_add_to(p->trained, 1, v->prologue_grad, v->sum);
 }
 
 /* The rate that the step in hand is made with. */
@@ -100,22 +121,26 @@ static double step_rate(const struct run *r) {
         [SCHEDULE_COSINE] = RATE_COSINE,
         [SCHEDULE_CONSTANT] = RATE_CONSTANT,
     };
-    const struct stage_span *s = &r->span_of;
+    const struct stage_span *s = &r->stages.span;
     int64_t warmup = config_warmup_steps(&r->c, s->steps);
     return s->lr * rate_factor(shape[r->c.schedule], (uint64_t)(r->step - s->first), (uint64_t)warmup,
                                (uint64_t)s->steps);
 }
 
 static void update(struct run *r, double lr) {
+    struct run_values *v = &r->values;
+    const struct stage_span *s = &r->stages.span;
+    int64_t step = r->step + 1 - s->first;
     size_t groups = (size_t)r->plan->tensors;
     if (r->c.optimizer == OPTIMIZER_ADAMW) {
         const struct adamw o = { r->c.beta1, r->c.beta2, r->c.epsilon, r->c.weight_decay };
-        optim_adamw(&o, lr, (uint64_t)(r->step - r->span_of.first) + 1, groups, r->group, r->params, r->sum,
-                    r->adam_m, r->adam_v);
+        optim_adamw(&o, lr, (uint64_t)step, groups, v->group, v->params, v->sum, v->adam_m, v->adam_v);
     } else {
         const struct sgd o = { r->c.momentum, r->c.weight_decay };
-        optim_sgd(&o, lr, groups, r->group, r->params, r->sum, r->adam_m);
+        optim_sgd(&o, lr, groups, v->group, v->params, v->sum, v->adam_m);
     }
+    if (r->plan->method.budget.on)
+        budget_step(r->plan, step, s->steps, v->params, v->sum, v->budget_mean, v->budget_spread);
 }
 
 /* No scale of targets explains a loss beyond this: parameters have run away, though sums may
@@ -126,8 +151,8 @@ static const double loss_most = 1e25;
 static bool diverged(struct run *r, double loss, double norm) {
     const char *kind = isnan(loss) || (isfinite(loss) && isnan(norm)) ? "not a number" : "infinite";
     if (!isfinite(loss)) {
-        for (int i = 0; i < r->cut.parts; i++) {
-            const struct part *part = &r->part[i];
+        for (int i = 0; i < r->batch.cut.parts; i++) {
+            const struct part *part = &r->batch.part[i];
             if (isfinite(part->loss)) continue;
             snprintf(r->failure, sizeof r->failure,
                      "step %lld: the loss is %s; the first op to make such a number is %s%s%s%s",
@@ -140,13 +165,14 @@ static bool diverged(struct run *r, double loss, double norm) {
         return false;
     }
     if (isfinite(norm)) {
+        const char *op = r->objective.row->loss_op;
         snprintf(r->failure, sizeof r->failure,
                  "step %lld: the loss is %.4g: the run has diverged (every value is still finite; "
                  "the op is %s)",
                  (long long)r->step, loss,
-                 r->text || r->masking                      ? "vocabulary_loss"
+                 op                                         ? op
                  : r->of[0].task->kind == DATA_REGRESSION ? "squared_error"
-                                                            : "cross_entropy");
+                                                          : "cross_entropy");
         return false;
     }
     snprintf(r->failure, sizeof r->failure,
@@ -161,7 +187,7 @@ static int task_losses(const struct run *r, struct event_term *term) {
     for (int t = 0; t < r->tasks && !run_is_single(r); t++) {
         const struct run_task *of = &r->of[t];
         double sum = 0;
-        for (int i = 0; i < r->cut.parts; i++) sum += r->part[i].by_task[t];
+        for (int i = 0; i < r->batch.cut.parts; i++) sum += r->batch.part[i].by_task[t];
         if (of->rows)
             term[n++] = (struct event_term){ of->name, "loss", sum / (of->weight * run_task_share(r, of)) };
     }
@@ -170,12 +196,13 @@ static int task_losses(const struct run *r, struct event_term *term) {
 
 /* Whether a pass over the rows has just ended with a mean loss below the one to stop at. */
 static void watch_loss(struct run *r, double loss) {
-    r->pass_loss += loss * r->rows;
-    r->pass_rows += r->rows;
-    if ((r->step + 1) % sampler_epoch(r->sampler)) return;
-    r->low = r->pass_loss < r->stop_loss * (double)r->pass_rows;
-    r->pass_loss = 0;
-    r->pass_rows = 0;
+    struct run_batch *b = &r->batch;
+    b->pass_loss += loss * b->rows;
+    b->pass_rows += b->rows;
+    if ((r->step + 1) % sampler_epoch(r->order.sampler)) return;
+    b->low = b->pass_loss < b->stop_loss * (double)b->pass_rows;
+    b->pass_loss = 0;
+    b->pass_rows = 0;
 }
 
 /* ---- what is added to the tasks' loss ---- */
@@ -186,20 +213,20 @@ enum { LOSS_PARTS = 2 };
 struct added_loss {
     const char *part[LOSS_PARTS]; /* names of the components */
     bool (*on)(const struct run *r, int part); /* whether the run has the component */
-    /* Adds its gradient to r->sum where the shards have not, writes the components, without weights, and the
+    /* Adds its gradient to r->values.sum where the shards have not, writes the components, without weights, and the
      * metric unless the updated parameters have it, and returns what it adds to the step's loss. */
     double (*add)(struct run *r, double part[LOSS_PARTS], double *metric);
     const char *metric; /* a count of the step, no component of the loss; NULL: none */
     double (*updated)(const struct run *r); /* the metric of the updated parameters; NULL: add writes it */
 };
 
-static bool has_teachers(const struct run *r, int part) { return part < LOSS_PARTS && r->distil; }
+static bool has_teachers(const struct run *r, int part) { return part < LOSS_PARTS && r->objective.distil; }
 static double add_taught(struct run *r, double part[LOSS_PARTS], double *metric) {
     (void)metric;
     part[0] = part[1] = 0;
-    for (int i = 0; i < r->cut.parts; i++) {
-        part[0] += r->part[i].taught.logits;
-        part[1] += r->part[i].taught.hidden;
+    for (int i = 0; i < r->batch.cut.parts; i++) {
+        part[0] += r->batch.part[i].taught.logits;
+        part[1] += r->batch.part[i].taught.hidden;
     }
     return r->c.distil_logits * part[0] + r->c.distil_hidden * part[1];
 }
@@ -212,17 +239,17 @@ static double add_joined(struct run *r, double part[LOSS_PARTS], double *metric)
     const struct join *j = &r->join;
     (void)metric;
     if (j->prototypes)
-        kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->sum + j->prototypes->offset);
+        kernel_add_to(j->prototypes->count, 1, j->prototype_grad, r->values.sum + j->prototypes->offset);
     part[0] = j->instance;
     part[1] = j->prototype;
     return r->plan->method.retriever.weight * (j->instance + j->prototype);
 }
 
 static bool has_budget(const struct run *r, int part) { return !part && r->plan->method.budget.on; }
-static double ranks_left(const struct run *r) { return budget_left(r->plan, r->params); }
+static double ranks_left(const struct run *r) { return budget_left(r->plan, r->values.params); }
 static double add_orthogonality(struct run *r, double part[LOSS_PARTS], double *metric) {
     (void)metric;
-    *part = budget_orthogonality(r->plan, r->params, r->sum);
+    *part = budget_orthogonality(r->plan, r->values.params, r->values.sum);
     return r->plan->method.budget.orthogonal * *part;
 }
 
@@ -231,13 +258,13 @@ static bool has_identity(const struct run *r, int part) {
 }
 static double add_identity(struct run *r, double part[LOSS_PARTS], double *metric) {
     (void)metric;
-    *part = fusion_identity(r->plan, r->params, r->sum);
+    *part = fusion_identity(r->plan, r->values.params, r->values.sum);
     return r->plan->method.fusion.weight * *part;
 }
 
 static bool has_gates(const struct run *r, int part) { return !part && masked_has_gates(&r->plan->method); }
 static double add_gates(struct run *r, double part[LOSS_PARTS], double *metric) {
-    *part = masked_expected(r->plan, r->params, r->sum, metric);
+    *part = masked_expected(r->plan, r->values.params, r->values.sum, metric);
     return r->plan->method.pruning.weight * *part;
 }
 
@@ -280,30 +307,28 @@ static int added_terms(const struct run *r, double examples, const struct added_
 }
 
 bool step_finish(struct run *r) {
+    struct run_clock *t = &r->clock;
     double examples = 0, tokens = 0;
-    for (int i = 0; i < r->cut.parts; i++) {
-        examples += r->part[i].loss;
-        tokens += r->part[i].tokens;
+    for (int i = 0; i < r->batch.cut.parts; i++) {
+        examples += r->batch.part[i].loss;
+        tokens += r->batch.part[i].tokens;
     }
     prologue_backward(r);
     struct added_values value[ADDED] = { 0 };
     double loss = add_losses(r, examples, value);
-    double norm = optim_clip(r->plan->trained, r->sum, r->c.clip), lr = step_rate(r);
+    double norm = optim_clip(r->plan->trained, r->values.sum, r->c.clip), lr = step_rate(r);
     bool good = isfinite(loss) && isfinite(norm) && fabs(loss) < loss_most;
     if (good && r->moved) moved_step(r->moved, r);
     if (good) update(r, lr);
-    if (good && r->plan->method.budget.on)
-        budget_step(r->plan, r->step + 1 - r->span_of.first, r->span_of.steps, r->params, r->sum,
-                    r->budget_mean, r->budget_spread);
-    if (r->stop_loss > 0) watch_loss(r, loss);
-    if (good && r->meta) meta_clamp(r);
-    double took = clock_seconds() - r->step_began;
+    if (r->batch.stop_loss > 0) watch_loss(r, loss);
+    if (good && r->objective.source->updated) r->objective.source->updated(r);
+    double took = clock_seconds() - r->batch.began;
     pthread_mutex_lock(&r->lock);
     r->step++;
-    r->loss = loss;
-    r->rate_steps = 0.9 * r->rate_steps + 1;
-    r->rate_tokens = 0.9 * r->rate_tokens + tokens;
-    r->rate_seconds = 0.9 * r->rate_seconds + took;
+    r->control.loss = loss;
+    t->rate_steps = 0.9 * t->rate_steps + 1;
+    t->rate_tokens = 0.9 * t->rate_tokens + tokens;
+    t->rate_seconds = 0.9 * t->rate_seconds + took;
     pthread_mutex_unlock(&r->lock);
     struct event_term term[STEP_TERMS];
     struct event point = { .kind = EVENT_POINT, .loss = loss, .lr = lr, .grad_norm = norm, .tokens = tokens,

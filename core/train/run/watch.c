@@ -87,7 +87,8 @@ int64_t watch_rows(const struct run *r, int index) {
 void watch_chunk(struct run *r, int index, struct worker *w) {
     uint64_t ignored; /* a logit that is not finite comes of a vector that is not */
     struct scoring *s = &part_of(r, &index)->scoring;
-    scoring_chunk(s, index, w->tape, w->arena, run_attach(r, w), r->m, r->params, r->made, &ignored);
+    scoring_chunk(s, index, w->tape, w->arena, run_attach(r, w), r->m, r->values.params, r->values.made,
+                  &ignored);
 }
 
 /* The row whose vectors these are has its number told where one is not finite. */

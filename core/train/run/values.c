@@ -1,0 +1,87 @@
+/* The flat blocks of a run's plan, the groups that the optimizer takes, and what makes its weights. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/method/masked.h"
+#include "core/train/config/complete.h"
+#include "core/train/run/head.h"
+#include "core/train/run/state.h"
+
+static real *block(size_t n) {
+    real *p = mem_try(n ? n : 1, sizeof *p);
+    if (p) memset(p, 0, (n ? n : 1) * sizeof *p);
+    return p;
+}
+
+int run_values_init(struct run *r, struct err *e) {
+    struct run_values *v = &r->values;
+    const struct plan *p = r->plan;
+    bool adam = r->c.optimizer == OPTIMIZER_ADAMW, budget = p->method.budget.on;
+    const struct {
+        bool needed;
+        size_t size;
+        real **at;
+    } blocks[] = {
+        { true, p->trained, &v->params },
+        { true, p->made_size, &v->made },
+        { true, p->trained + p->made_size, &v->sum },
+        { adam || r->c.momentum > 0, p->trained, &v->adam_m },
+        { adam, p->trained, &v->adam_v },
+        { p->made, p->trained, &v->prologue_grad },
+        { budget, p->trained, &v->budget_mean },
+        { budget, p->trained, &v->budget_spread },
+    };
+    for (size_t i = 0; i < COUNT_OF(blocks); i++)
+        if (blocks[i].needed && !(*blocks[i].at = block(blocks[i].size)))
+            return err_set(e, ERR_SYSTEM,
+                           "no memory for %zu trained values, their gradients and the optimizer", p->trained);
+    footprint_values(r);
+    v->group = xcalloc((size_t)p->tensors, sizeof *v->group);
+    for (int i = 0; i < p->tensors; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        bool still = t->fixed || t->frozen;
+        v->group[i] = (struct optim_group){ t->offset, t->count,
+                                            still ? 0 : masked_rate(p, t, r->stages.span.lr),
+                                            t->decays && !still ? 1 : 0 };
+    }
+    if (!p->made) return 0;
+    v->prologue_arena = arena_new();
+    v->prologue = tape_new(v->prologue_arena);
+    v->made_node = xcalloc((size_t)p->made, sizeof *v->made_node);
+    v->made_seed = xcalloc((size_t)p->made, sizeof *v->made_seed);
+    return 0;
+}
+
+void run_values_release(struct run *r) {
+    struct run_values *v = &r->values;
+    real *const blocks[] = { v->params,      v->made,          v->sum,          v->adam_m, v->adam_v,
+                             v->budget_mean, v->budget_spread, v->prologue_grad };
+    for (int i = 0; i < CREW_MOST; i++) attach_free(v->attach[i]);
+    tape_free(v->prologue);
+    arena_free(v->prologue_arena);
+    free(v->group);
+    free(v->made_node);
+    free(v->made_seed);
+    for (size_t i = 0; i < COUNT_OF(blocks); i++) free(blocks[i]);
+    *v = (struct run_values){ 0 };
+}
+
+void run_values_start(struct run *r) {
+    int *row[RUN_TASKS];
+    const int *rows[RUN_TASKS];
+    for (int i = 0; i < r->tasks; i++) {
+        row[i] = xcalloc((size_t)r->plan->outputs[i] + 1, sizeof **row);
+        rows[i] = !r->plan->meta.on && head_rows(r->m, r->of[i].task, row[i], NULL) ? row[i] : NULL;
+    }
+    const char *const *label[RUN_TASKS];
+    int labels[RUN_TASKS];
+    for (int i = 0; i < r->tasks; i++) {
+        label[i] = (const char *const *)r->of[i].task->class_name;
+        labels[i] = r->of[i].task->classes;
+    }
+    const struct plan_words words = { r->c.prompt_text, labels, label };
+    plan_init_head(r->plan, r->m, rows, &words, r->c.seed, r->values.params);
+    for (int i = 0; i < r->tasks; i++) free(row[i]);
+}
+
