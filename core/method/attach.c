@@ -217,19 +217,19 @@ void attach_end(struct attach *a, real *grads) {
 /* ---- prologue ---- */
 
 /* Made tensor `first` and those that are made with it; returns the first one that is not among them. */
-static int attach_make(const struct plan *p, const struct model *m, struct tape *t, const real *params,
-                       real *grads, int first, node *made) {
-    const struct plan_made *x = &p->made_tensor[first];
-    if (x->tensor < 0)
-        return source_row(p->method.module[x->module].source)->make(p, t, params, grads, first, made);
-    made[first] = masked_make(p, m, t, params, grads, first);
+static int attach_make(struct making *x, int first) {
+    x->first = first;
+    x->of = &x->p->made_tensor[first];
+    if (x->of->tensor < 0) return source_row(x->p->method.module[x->of->module].source)->make(x);
+    x->made[first] = masked_make(x);
     return first + 1;
 }
 
 void attach_prologue(const struct plan *p, const struct model *m, struct tape *t, const real *params,
                      real *grads, node *made) {
+    struct making x = { p, m, t, params, grads, made, 0, NULL };
     for (int i = 0; i < p->made; i++) made[i] = NODE_NONE;
-    for (int i = 0; i < p->made;) i = attach_make(p, m, t, params, grads, i, made);
+    for (int i = 0; i < p->made;) i = attach_make(&x, i);
 }
 
 void attach_remake(const struct plan *p, const struct model *m, const real *params, real *made) {
@@ -239,11 +239,12 @@ void attach_remake(const struct plan *p, const struct model *m, const real *para
     struct arena *memory = arena_new();
     struct tape *t = tape_new(memory);
     node *value = xcalloc((size_t)p->made, sizeof *value);
+    struct making all = { p, m, t, params, NULL, value, 0, NULL };
     tape_reset(t, false, 0, 0);
     for (int i = 0; i < p->made; i++) {
         const struct plan_made *x = &p->made_tensor[i];
         if (x->kept) continue;
-        attach_make(p, m, t, params, NULL, i, value);
+        attach_make(&all, i);
         memcpy(made + x->offset, tape_value(t, value[i]), x->count * sizeof *made);
     }
     free(value);

@@ -4,6 +4,8 @@
 
 #include "core/method/fn.h"
 
+struct making; /* sources.h */
+
 struct build {
     struct plan *p;
     const struct arch *a;

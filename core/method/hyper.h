@@ -52,8 +52,8 @@ const char *hyper_fault(const struct method *m, const struct arch *a, const char
 void hyper_plan(struct build *b);
 void hyper_init(const struct plan *p, const struct plan_tensor *t, struct rng_key key, real *out);
 
-/* Makes all values of generator g into made[…] on a tape. */
-void hyper_make(const struct plan *p, int g, struct tape *t, const real *params, real *grads, node *made);
+/* Makes all values of generator g into x->made[…]. */
+void hyper_make(const struct making *x, int g);
 
 /* What is made for rows.  A stack's values of one slot stand in one matrix, the rows' blocks of each layer
  * and place one above another: those of row i are block first + i of `blocks`. */

@@ -16,10 +16,9 @@ struct hyper_work {
     int generator;
     const struct hyper *h;
     struct tape *t;
-    /* Its tensors: leaves that are there, or to be made of these. */
+    /* Its tensors: leaves that are there, or to be made of a prologue's. */
     const node *leaf;
-    const real *params;
-    real *grads;
+    const struct making *from;
     int stack; /* the heads', embeddings' and places' */
     int layers, places;
     int units;       /* tasks, or rows */
@@ -49,7 +48,7 @@ const struct plan_tensor *plan_prototypes(const struct plan *p) {
 
 static node leaf_of(const struct hyper_work *w, const struct plan_tensor *t) {
     if (!t) return NODE_NONE;
-    return w->leaf ? w->leaf[t - w->p->tensor] : source_leaf(w->t, t, w->params, w->grads);
+    return w->leaf ? w->leaf[t - w->p->tensor] : source_leaf(w->t, t, w->from->params, w->from->grads);
 }
 
 static node hyper_make_leaf(const struct hyper_work *w, enum slot role, int stack) {
@@ -157,7 +156,9 @@ static node hyper_make_slot_of(struct hyper_work *w, const struct plan_made *of,
 /* Keys or values of the tasks' prompts, by maps that are made. */
 static node of_prompts(struct hyper_work *w, const struct plan_made *of) {
     enum slot map[2];
-    node prompt = prompt_of(w->p, w->t, w->params, w->grads, of);
+    struct making from = *w->from;
+    from.of = of;
+    node prompt = making_leaf(&from, SLOT_PROMPT);
     prompt_slots(of, map);
     node down = hyper_make_slot_of(w, of, map[0], tape_cols_of(w->t, prompt));
     return prompt_value(w->p, w->t, prompt, down,
@@ -178,18 +179,17 @@ static void make_stack(struct hyper_work *w, node shared, node *made) {
     }
 }
 
-void hyper_make(const struct plan *p, int g, struct tape *t, const real *params, real *grads, node *made) {
-    struct hyper_work w = { .p = p,
+void hyper_make(const struct making *x, int g) {
+    struct hyper_work w = { .p = x->p,
                             .generator = g,
-                            .h = &p->method.hyper[g],
-                            .t = t,
-                            .params = params,
-                            .grads = grads,
-                            .units = p->tasks };
+                            .h = &x->p->method.hyper[g],
+                            .t = x->t,
+                            .from = x,
+                            .units = x->p->tasks };
     node shared = hyper_one_projection(w.h) ? project(&w, STACK_ENCODER, 1, 1) : NODE_NONE;
     for (w.stack = STACK_ENCODER; w.stack <= STACK_DECODER; w.stack++) {
         hyper_make_measure(&w);
-        if (w.places) make_stack(&w, shared, made);
+        if (w.places) make_stack(&w, shared, x->made);
     }
 }
 

@@ -47,24 +47,21 @@ void kronecker_plan(struct build *b, int module, const struct span *s) {
     }
 }
 
-int kronecker_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                   node *made) {
-    const struct plan_made *of = &p->made_tensor[first];
-    const struct module *m = &p->method.module[of->module];
+int kronecker_make(const struct making *x) {
+    const struct plan_made *of = x->of;
     bool down = of->slot == SLOT_DOWN_W;
     const enum slot slots[] = { down ? SLOT_KRON_A_DOWN : SLOT_KRON_A_UP,
                                 down ? SLOT_KRON_L_DOWN : SLOT_KRON_L_UP,
                                 down ? SLOT_KRON_R_DOWN : SLOT_KRON_R_UP };
     node w[3];
-    tape_site(t, "Kronecker products of module %d", of->module + 1);
+    tape_site(x->t, "Kronecker products of module %d", of->module + 1);
     for (int k = 0; k < 3; k++) {
-        const struct plan_tensor *x = !k && !m->own_rule ? shared_rule(p)
-                                                         : plan_slot(p, of->module, slots[k], of->stack,
-                                                                     of->site, of->layer);
-        w[k] = x ? source_leaf(t, x, params, grads) : NODE_NONE;
+        const struct plan_tensor *t = plan_slot(x->p, of->module, slots[k], of->stack, of->site, of->layer);
+        if (!k && !x->p->method.module[of->module].own_rule) t = shared_rule(x->p);
+        w[k] = t ? source_leaf(x->t, t, x->params, x->grads) : NODE_NONE;
     }
-    made[first] = op_kronecker(t, w[0], w[1], w[2]);
-    return first + 1;
+    x->made[x->first] = op_kronecker(x->t, w[0], w[1], w[2]);
+    return x->first + 1;
 }
 
 void kronecker_init(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out) {

@@ -12,8 +12,7 @@
 #include "core/method/check.h"
 
 void kronecker_plan(struct build *b, int module, const struct span *s);
-int kronecker_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                   node *made);
+int kronecker_make(const struct making *x);
 /* Start: A N(0, 1e-4), own ones N(0, 0.01); L, R and products N(0, √(2/(rows + cols))) of each. */
 void kronecker_init(struct rng_key key, const struct module *m, const struct plan_tensor *t, real *out);
 /* V25: sizes that do not divide, or sets that all have and that differ. */

@@ -174,28 +174,28 @@ static int first_row(const struct plan *p, int i) {
     return row;
 }
 
-static node make_fixed(const struct plan *p, struct tape *t, const real *params, real *grads, int i,
-                       node base) {
-    const struct plan_tensor *values = masked_whole(p, SLOT_MASK_VALUES),
-                             *places = masked_whole(p, SLOT_MASK_PLACES);
-    const real *place = params + places->offset;
-    int row = first_row(p, i), end = row + p->made_tensor[i].rows, first = 0, last;
+static node make_fixed(const struct making *x, node base) {
+    const struct plan_tensor *values = masked_whole(x->p, SLOT_MASK_VALUES),
+                             *places = masked_whole(x->p, SLOT_MASK_PLACES);
+    const real *place = x->params + places->offset;
+    int row = first_row(x->p, x->first), end = row + x->of->rows, first = 0, last;
     while (first < places->rows && (int)place[2 * first] < row) first++;
     for (last = first; last < places->rows && (int)place[2 * last] < end; last++) {}
-    return op_scattered(t, base, source_leaf(t, values, params, grads), place, first, last, row);
+    return op_scattered(x->t, base, source_leaf(x->t, values, x->params, x->grads), place, first, last, row);
 }
 
-node masked_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
-                 int i) {
-    const struct plan_made *x = &p->made_tensor[i];
-    node base = tape_frozen(t, x->rows, x->cols, m->weight[x->tensor]);
-    tape_site(t, "mask of %s", x->name);
-    if (masked_is_fixed(&p->method)) return make_fixed(p, t, params, grads, i, base);
-    const struct plan_tensor *w = masked_of(p, x, SLOT_MASK_W), *gate = masked_of(p, x, SLOT_MASK_GATE),
-                             *group = masked_find(p, x, SLOT_MASK_GROUP);
-    node of_group = group ? source_leaf(t, group, params, grads) : NODE_NONE;
-    return op_gated_change(t, base, source_leaf(t, w, params, grads), source_leaf(t, gate, params, grads),
-                           of_group, rng_site(gate->name));
+node masked_make(const struct making *x) {
+    const struct plan_made *of = x->of;
+    node base = tape_frozen(x->t, of->rows, of->cols, x->m->weight[of->tensor]), part[3];
+    tape_site(x->t, "mask of %s", of->name);
+    if (masked_is_fixed(&x->p->method)) return make_fixed(x, base);
+    for (int k = 0; k < 3; k++) { /* the change, its gates and the tensor's own, which may not be there */
+        const struct plan_tensor *t = masked_find(x->p, of, (enum slot)(SLOT_MASK_W + k));
+        BUG_IF(!t && k < 2);
+        part[k] = t ? source_leaf(x->t, t, x->params, x->grads) : NODE_NONE;
+    }
+    return op_gated_change(x->t, base, part[0], part[1], part[2],
+                           rng_site(masked_of(x->p, of, SLOT_MASK_GATE)->name));
 }
 
 /* ---- the loss ---- */

@@ -23,9 +23,8 @@ void masked_plan(struct build *b, int module, const struct tensor_info *list, in
 bool masked_is_own(const struct plan_tensor *t);
 /* Start values of such a tensor. */
 void masked_init(const struct plan *p, const struct plan_tensor *t, real *out);
-/* The weight that made tensor i is, on a tape of its own or the prologue's. */
-node masked_make(const struct plan *p, const struct model *m, struct tape *t, const real *params, real *grads,
-                 int i);
+/* The weight that made tensor x->first is, on a tape of its own or the prologue's. */
+node masked_make(const struct making *x);
 /* "2·22,713,216 = …" */
 char *masked_arithmetic(const struct plan *p, int module, size_t trained);
 

@@ -115,7 +115,8 @@ static int merge_masked(struct merge *x, struct err *e) {
         rc = made->tensor >= 0 && !w ? ERR_SYSTEM : 0;
         if (!w) continue;
         tape_reset(t, false, 0, 0);
-        memcpy(w, tape_value(t, masked_make(x->p, x->m, t, x->params, NULL, i)), made->count * sizeof *w);
+        const struct making one = { x->p, x->m, t, x->params, NULL, NULL, i, made };
+        memcpy(w, tape_value(t, masked_make(&one)), made->count * sizeof *w);
     }
     tape_free(t);
     arena_free(memory);

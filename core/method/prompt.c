@@ -54,26 +54,11 @@ node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, 
     return value;
 }
 
-static node prompt_leaf(const struct plan *p, struct tape *t, const real *params, real *grads,
-                        const struct plan_made *of, enum slot slot) {
-    const struct plan_tensor *x = plan_slot(p, of->module, slot, of->stack, of->site, of->layer);
-    BUG_IF(!x);
-    return source_leaf(t, x, params, grads);
-}
-
-node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads,
-               const struct plan_made *of) {
-    return prompt_leaf(p, t, params, grads, of, SLOT_PROMPT);
-}
-
-int prompt_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                node *made) {
-    const struct plan_made *of = &p->made_tensor[first];
+int prompt_make(const struct making *x) {
     enum slot map[2];
-    prompt_slots(of, map);
-    tape_site(t, "prompt of module %d", of->module + 1);
-    node down = prompt_leaf(p, t, params, grads, of, map[0]);
-    node up = prompt_leaf(p, t, params, grads, of, map[1]);
-    made[first] = prompt_value(p, t, prompt_of(p, t, params, grads, of), down, up);
-    return first + 1;
+    prompt_slots(x->of, map);
+    tape_site(x->t, "prompt of module %d", x->of->module + 1);
+    node down = making_leaf(x, map[0]), up = making_leaf(x, map[1]);
+    x->made[x->first] = prompt_value(x->p, x->t, making_leaf(x, SLOT_PROMPT), down, up);
+    return x->first + 1;
 }

@@ -25,10 +25,8 @@ void prompt_plan(struct build *b, int module, const struct span *s);
  * all. */
 node prompt_value(const struct plan *p, struct tape *t, node prompt, node down, node up);
 /* One made tensor whose maps are trained. */
-int prompt_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made);
-/* The prompts that a made tensor comes of; the maps of its slot, D then U. */
-node prompt_of(const struct plan *p, struct tape *t, const real *params, real *grads,
-               const struct plan_made *of);
+int prompt_make(const struct making *x);
+/* The maps of a made tensor's slot, D then U. */
 void prompt_slots(const struct plan_made *of, enum slot out[2]);
 
 #endif

@@ -68,20 +68,6 @@ void prompt_rows_plan(struct build *b, int module, const struct span *s) {
 
 /* ---- forward ---- */
 
-struct making {
-    const struct plan *p;
-    struct tape *t;
-    const real *params;
-    real *grads;
-    const struct plan_made *of;
-};
-
-static node leaf(const struct making *x, enum slot slot) {
-    const struct plan_tensor *t = plan_slot(x->p, x->of->module, slot, x->of->stack, x->of->site, -1);
-    BUG_IF(!t);
-    return source_leaf(x->t, t, x->params, x->grads);
-}
-
 /* [a | b] Wᵀ + bias, without the two being put side by side. */
 static node linear_of_two(struct tape *t, node a, node b, node w, node bias) {
     int half = tape_cols_of(t, a), all = tape_cols_of(t, w);
@@ -103,7 +89,7 @@ static node cell(struct tape *t, node z, node *c) {
 /* One way over all rows; `from` their x W_ihᵀ + b_ih. */
 static node lstm_way(const struct making *x, node from, int layer, int way) {
     struct tape *t = x->t;
-    node w = leaf(x, lstm_slot(layer, way, 1)), b = leaf(x, lstm_slot(layer, way, 3));
+    node w = making_leaf(x, lstm_slot(layer, way, 1)), b = making_leaf(x, lstm_slot(layer, way, 3));
     node h = NODE_NONE, c = NODE_NONE, all = NODE_NONE;
     int rows = tape_rows_of(t, from);
     for (int i = 0; i < rows; i++) {
@@ -122,29 +108,30 @@ static node lstm(const struct making *x, node e) {
     for (int layer = 0; layer < PROMPT_LSTM_LAYERS; layer++) {
         node next[2];
         for (int way = 0; way < 2; way++) {
-            node w = leaf(x, lstm_slot(layer, way, 0)), b = leaf(x, lstm_slot(layer, way, 2));
+            node w = making_leaf(x, lstm_slot(layer, way, 0)), b = making_leaf(x, lstm_slot(layer, way, 2));
             node from = layer ? linear_of_two(t, out[0], out[1], w, b) : op_linear(t, e, w, b);
             next[way] = lstm_way(x, from, layer, way);
         }
         out[0] = next[0];
         out[1] = next[1];
     }
-    node h = op_act(t, linear_of_two(t, out[0], out[1], leaf(x, SLOT_MLP_W1), leaf(x, SLOT_MLP_B1)),
-                    ACT_RELU);
-    return op_linear(t, h, leaf(x, SLOT_MLP_W2), leaf(x, SLOT_MLP_B2));
+    node w = making_leaf(x, SLOT_MLP_W1), b = making_leaf(x, SLOT_MLP_B1);
+    node h = op_act(t, linear_of_two(t, out[0], out[1], w, b), ACT_RELU);
+    return op_linear(t, h, making_leaf(x, SLOT_MLP_W2), making_leaf(x, SLOT_MLP_B2));
 }
 
 static node mlp(const struct making *x, node e) {
     enum act act = x->p->method.module[x->of->module].mid_act;
-    node h = op_linear_act(x->t, e, leaf(x, SLOT_MLP_W1), leaf(x, SLOT_MLP_B1), act);
-    h = op_linear_act(x->t, h, leaf(x, SLOT_MLP_W2), leaf(x, SLOT_MLP_B2), act);
-    return op_linear(x->t, h, leaf(x, SLOT_MLP_W3), leaf(x, SLOT_MLP_B3));
+    node h = op_linear_act(x->t, e, making_leaf(x, SLOT_MLP_W1), making_leaf(x, SLOT_MLP_B1), act);
+    h = op_linear_act(x->t, h, making_leaf(x, SLOT_MLP_W2), making_leaf(x, SLOT_MLP_B2), act);
+    return op_linear(x->t, h, making_leaf(x, SLOT_MLP_W3), making_leaf(x, SLOT_MLP_B3));
 }
 
 /* Each task's P ⊙ (u v), one above another. */
 static node prompt_rows_product(const struct making *x) {
     struct tape *t = x->t;
-    node p = leaf(x, SLOT_PRODUCT), u = leaf(x, SLOT_PRODUCT_U), v = leaf(x, SLOT_PRODUCT_V), all = NODE_NONE;
+    node p = making_leaf(x, SLOT_PRODUCT), u = making_leaf(x, SLOT_PRODUCT_U),
+         v = making_leaf(x, SLOT_PRODUCT_V), all = NODE_NONE;
     int tasks = x->p->tasks, rows = tape_rows_of(t, p), rank = tape_cols_of(t, u);
     for (int i = 0; i < tasks; i++) {
         node ui = tasks > 1 ? op_rows(t, u, i * rows, (i + 1) * rows) : u;
@@ -155,17 +142,14 @@ static node prompt_rows_product(const struct making *x) {
     return all;
 }
 
-int prompt_rows_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                     node *made) {
-    const struct plan_made *of = &p->made_tensor[first];
-    const struct making x = { p, t, params, grads, of };
-    tape_site(t, "prompt network of module %d", of->module + 1);
-    switch (p->method.module[of->module].source) {
-    case SOURCE_PRODUCT: made[first] = prompt_rows_product(&x); break;
-    case SOURCE_LSTM: made[first] = lstm(&x, leaf(&x, SLOT_MLP_E)); break;
-    default: made[first] = mlp(&x, leaf(&x, SLOT_MLP_E));
+int prompt_rows_make(const struct making *x) {
+    tape_site(x->t, "prompt network of module %d", x->of->module + 1);
+    switch (x->p->method.module[x->of->module].source) {
+    case SOURCE_PRODUCT: x->made[x->first] = prompt_rows_product(x); break;
+    case SOURCE_LSTM: x->made[x->first] = lstm(x, making_leaf(x, SLOT_MLP_E)); break;
+    default: x->made[x->first] = mlp(x, making_leaf(x, SLOT_MLP_E));
     }
-    return first + 1;
+    return x->first + 1;
 }
 
 /* ---- counting ---- */

@@ -23,8 +23,7 @@ const char *prompt_lstm_name(enum slot slot);
 bool prompt_lstm_is_bias(enum slot slot);
 
 void prompt_rows_plan(struct build *b, int module, const struct span *s);
-int prompt_rows_make(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                     node *made);
+int prompt_rows_make(const struct making *x);
 /* The arithmetic of what is trained behind the rows. */
 void prompt_rows_terms(struct terms *t, const struct plan *p, const struct module *m, const struct arch *a);
 

@@ -50,25 +50,28 @@ node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params
                  : tape_frozen(t, x->rows, x->cols, params + x->offset);
 }
 
-static int make_mlp(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                    node *made) {
-    const struct plan_made *of = &p->made_tensor[first];
-    if (function_of(&p->method.module[of->module])->form == FORM_ROWS)
-        return prompt_rows_make(p, t, params, grads, first, made);
-    int col = 0, i = first;
+node making_leaf(const struct making *x, enum slot slot) {
+    const struct plan_made *of = x->of;
+    const struct plan_tensor *t = plan_slot(x->p, of->module, slot, of->stack, of->site, of->layer);
+    BUG_IF(!t);
+    return source_leaf(x->t, t, x->params, x->grads);
+}
+
+static int make_mlp(const struct making *x) {
+    const struct plan *p = x->p;
+    const struct plan_made *of = x->of;
+    if (function_of(&p->method.module[of->module])->form == FORM_ROWS) return prompt_rows_make(x);
+    int col = 0, i = x->first;
     node w[5];
-    tape_site(t, "prefix network of module %d", of->module + 1);
-    for (int k = 0; k < 5; k++) {
-        enum slot slot = (enum slot)(SLOT_MLP_E + k);
-        w[k] = source_leaf(t, plan_slot(p, of->module, slot, of->stack, of->site, -1), params, grads);
-    }
-    node h = op_linear_act(t, w[0], w[1], w[2], p->method.module[of->module].mid_act);
-    node all = op_linear(t, h, w[3], w[4]);
+    tape_site(x->t, "prefix network of module %d", of->module + 1);
+    for (int k = 0; k < 5; k++) w[k] = making_leaf(x, (enum slot)(SLOT_MLP_E + k));
+    node h = op_linear_act(x->t, w[0], w[1], w[2], p->method.module[of->module].mid_act);
+    node all = op_linear(x->t, h, w[3], w[4]);
     /* Columns: keys and values of the first layer, of the second, … */
     for (; i < p->made && p->made_tensor[i].module == of->module && p->made_tensor[i].stack == of->stack &&
            p->made_tensor[i].site == of->site;
          i++) {
-        made[i] = op_cols(t, all, col, col + p->made_tensor[i].cols);
+        x->made[i] = op_cols(x->t, all, col, col + p->made_tensor[i].cols);
         col += p->made_tensor[i].cols;
     }
     return i;
@@ -96,11 +99,10 @@ static void plan_generated(struct build *b, int module, const struct span *s) {
 }
 
 /* All of a generator at once, with the first. */
-static int make_generated(const struct plan *p, struct tape *t, const real *params, real *grads, int first,
-                          node *made) {
-    int g = source_generator(p->method.module[p->made_tensor[first].module].source);
-    if (made[first] == NODE_NONE) hyper_make(p, g, t, params, grads, made);
-    return first + 1;
+static int make_generated(const struct making *x) {
+    if (x->made[x->first] == NODE_NONE)
+        hyper_make(x, source_generator(x->p->method.module[x->of->module].source));
+    return x->first + 1;
 }
 
 static const struct source_row sources_rows[SOURCE_COUNT] = {

@@ -12,6 +12,18 @@ enum source_when {
     SOURCE_PROLOGUE, /* made once a step from what is trained */
 };
 
+/* A prologue under way: `of`, made tensor `first` of the plan, is next. */
+struct making {
+    const struct plan *p;
+    const struct model *m;
+    struct tape *t;
+    const real *params;
+    real *grads; /* NULL: none */
+    node *made;  /* of each made tensor */
+    int first;
+    const struct plan_made *of;
+};
+
 struct source_row {
     enum source_when when;
     bool over_layers; /* one for all layers of a span */
@@ -19,13 +31,15 @@ struct source_row {
     bool in_training; /* what is trained is needed for training alone; what it makes is kept */
     /* Adds what it trains and makes for a module in one span. */
     void (*plan)(struct build *b, int module, const struct span *s);
-    /* SOURCE_PROLOGUE: makes the tensors that were planned together, from made tensor `first` on, into
-     * made[first …]; returns the first one that is not among them. */
-    int (*make)(const struct plan *p, struct tape *t, const real *params, real *grads, int first, node *made);
+    /* SOURCE_PROLOGUE: makes the tensors that were planned together, from x->first on, into
+     * x->made[first …]; returns the first one that is not among them. */
+    int (*make)(const struct making *x);
 };
 const struct source_row *source_row(enum source s);
 
 /* A tensor's values in the flat block as a leaf of a tape; without `grads` it is frozen. */
 node source_leaf(struct tape *t, const struct plan_tensor *x, const real *params, real *grads);
+/* The tensor of a slot that x->of is made of. */
+node making_leaf(const struct making *x, enum slot slot);
 
 #endif
