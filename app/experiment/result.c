@@ -274,21 +274,13 @@ int experiment_result_read(const struct experiment *x, const char *path, struct 
 
 /* ---- a page ---- */
 
-/* Text in a table's cell: a bar would end it. */
-static void cell_text(struct buf *b, const char *s) {
-    for (; *s; s++) {
-        if (*s == '|') buf_putc(b, '\\');
-        buf_putc(b, *s == '\n' ? ' ' : *s);
-    }
-}
-
 static void page_cells(const struct experiment *x, const struct experiment_result *r, struct buf *out) {
     buf_puts(out, "| cell | options | published | petri: mean ± sd (n) |\n|---|---|---|---|\n");
     for (int i = 0; i < x->cells; i++) {
         const struct experiment_cell *c = &x->cell[i];
         struct spread s = experiment_cell_spread(x, r, i);
         buf_printf(out, "| %s | `%s%s", c->id, c->verb ? c->verb : "", c->verb ? " " : "");
-        cell_text(out, c->text);
+        text_markdown(out, c->text);
         buf_puts(out, "` | ");
         if (isfinite(c->published)) buf_printf(out, "%g", c->published);
         else buf_puts(out, "–");

@@ -45,11 +45,6 @@ static void keep_evaluation(struct store *s, int64_t id, const struct curve_entr
                .run = id, .step = x->step, .rows = "of the Trainer", .count = x->count, .metric = metric });
 }
 
-static void keep_curve(struct store *s, int64_t id, const struct curve *c) {
-    for (size_t i = 0; i < c->count; i++)
-        (c->entry[i].evaluation ? keep_evaluation : keep_step)(s, id, &c->entry[i]);
-}
-
 /* Its values, in the folder of a run that has its row. */
 static int keep_values(struct store *s, int64_t id, const struct imported *x, struct err *e) {
     char *folder = store_run_folder(s, id), *path = file_join(folder, "best.safetensors"), sha256[65];
@@ -81,7 +76,8 @@ int ready_run(struct store *s, struct imported *x, const struct history_row *mor
     struct err closing = ERR_INIT;
     int rc = run_row_create(s, &x->config, predictor_plan(x->predictor), &row, id, e);
     if (!rc) {
-        keep_curve(s, *id, &x->curve);
+        for (size_t i = 0; i < x->curve.count; i++)
+            (x->curve.entry[i].evaluation ? keep_evaluation : keep_step)(s, *id, &x->curve.entry[i]);
         rc = keep_values(s, *id, x, e);
         int closed = store_disown(s, *id, &closing);
         if (!rc && closed) {

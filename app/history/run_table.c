@@ -55,10 +55,10 @@ static const char *run_table_remark(const struct store_run *r) {
     return r->none_valid ? "no answer is valid" : r->constant ? "constant predictions" : "";
 }
 
-static void run_table_best(const struct store_value *v, char out[48]) {
-    if (v->undefined) snprintf(out, 48, "undefined");
-    else if (!v->measured) snprintf(out, 48, "-");
-    else snprintf(out, 48, "%.4f", v->v);
+void run_table_value(const struct store_value *v, char out[RUN_VALUE_ROOM]) {
+    if (v->undefined) strcpy(out, "undefined");
+    else if (!v->measured) strcpy(out, "-");
+    else snprintf(out, RUN_VALUE_ROOM, "%.4f", v->v);
 }
 
 /* The cells of a run; those without a text of their own point into it. */
@@ -84,7 +84,7 @@ static void run_table_cells(const struct store_run *r, struct run_table_cells *o
                                             run_table_remark(r) };
     memcpy(out->cell, cell, sizeof cell);
     snprintf(t[0], 48, "%lld", (long long)r->id);
-    run_table_best(&r->best, t[5]);
+    run_table_value(&r->best, t[5]);
     if (r->rows) text_thousands(r->rows, number);
     snprintf(t[6], 48, "%s", r->rows ? number : "-");
     snprintf(t[7], 48, "%lld/%lld", (long long)r->step, (long long)r->steps);

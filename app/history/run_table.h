@@ -23,4 +23,8 @@ char *run_table_title(const struct store_run *r);
 /* Adds the runs as `petri runs` prints them, with their names where there are any, or as Markdown. */
 void run_table_report(const struct store_run *run, size_t n, enum report_form form, struct buf *b);
 
+/* Writes a value, "undefined", or "-" where nothing was measured. */
+enum { RUN_VALUE_ROOM = 48 };
+void run_table_value(const struct store_value *v, char out[RUN_VALUE_ROOM]);
+
 #endif

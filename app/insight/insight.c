@@ -218,12 +218,6 @@ static void change_layer(struct insight *in, int panel, int by) {
     lay_anew(in, panel);
 }
 
-/* What stands beside the retriever's vectors; the matrices stay, being of both. */
-static void exchange(struct insight *in) {
-    if (in->inside.training || !inside_beside(&in->inside)) return;
-    lay_anew(in, 0);
-}
-
 /* To the moments of training, or back. */
 static void insight_turn(struct insight *in) {
     struct err e = ERR_INIT;
@@ -268,7 +262,8 @@ static void insight_carry_out(struct insight *in, struct orders *o) {
     if (!s->shown) return;
     for (int i = 0; i < MAP_PANELS; i++)
         if (o->layer[i]) change_layer(in, i, o->layer[i]);
-    if (o->beside % 2) exchange(in);
+    /* What stands beside the retriever's vectors; the matrices stay, being of both. */
+    if (o->beside % 2 && !in->inside.training && inside_beside(&in->inside)) lay_anew(in, 0);
     double perplexity = s->perplexity;
     if (o->perplexity) perplexity = next_perplexity(perplexity, o->perplexity, s->panel[0].rows->n);
     if (perplexity != s->perplexity) {

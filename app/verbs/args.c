@@ -379,6 +379,12 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
     return check_together(a, e) ? e->code : check_required(a, e);
 }
 
+char *args_words(const struct args *a) {
+    struct buf b = BUF_INIT;
+    for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
+    return buf_take(&b);
+}
+
 const char *args_typed(const struct args *a, int given) {
     const char *value = a->option[given].value;
     return a->option[given].spec->value || *value ? value : "on";

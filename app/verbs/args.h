@@ -220,6 +220,8 @@ int args_parse(struct args *a, const struct verb *v, int argc, char **argv, char
 int args_within(const char *name, int64_t value, int64_t low, int64_t high, struct err *e);
 /* Sets the options of a run that were given, in their order. */
 int args_config(const struct args *a, struct run_config *c, struct err *e);
+/* Returns the positional arguments as one text, "task=reviews lora"; the caller frees. */
+char *args_words(const struct args *a);
 /* The value of a given option as a text, "on" for a flag. */
 const char *args_typed(const struct args *a, int given);
 

@@ -85,13 +85,6 @@ void report_object(const struct report_column *c, const char *key, const void *r
     buf_putc(b, '}');
 }
 
-void report_list(const struct report_column *c, const char *key, const void *rows, size_t n, size_t size,
-                 struct buf *b) {
-    json_open(b, key, '[');
-    for (size_t i = 0; i < n; i++) report_object(c, NULL, (const char *)rows + i * size, b);
-    buf_putc(b, ']');
-}
-
 /* ---- tables ---- */
 
 /* The heading (row NULL) or the cell, made visible; caller frees. */
@@ -144,7 +137,9 @@ void report_rows(const struct report_column *c, enum report_form form, const voi
                  size_t size, struct buf *b) {
     size_t columns = 0, cells = 0;
     if (form == REPORT_JSON) {
-        report_list(c, NULL, rows, n, size, b);
+        json_open(b, NULL, '[');
+        for (size_t i = 0; i < n; i++) report_object(c, NULL, (const char *)rows + i * size, b);
+        buf_putc(b, ']');
         return;
     }
     for (const struct report_column *x = c; x->kind; x++) columns += has_form(x, form);

@@ -51,9 +51,6 @@ struct report_column {
 void report_members(const struct report_column *c, const void *row, struct buf *b);
 /* Adds a row as an object: a member, or an element where key is NULL. */
 void report_object(const struct report_column *c, const char *key, const void *row, struct buf *b);
-/* Adds an array of n rows of `size` bytes each. */
-void report_list(const struct report_column *c, const char *key, const void *rows, size_t n, size_t size,
-                 struct buf *b);
 /* Adds n rows in a form: an array, or a table with its headings.  Cells are made visible. */
 void report_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n,
                  size_t size, struct buf *b);

@@ -41,13 +41,6 @@ static int read_merge_weights(const struct args *a, struct joining *j, struct er
     return rc;
 }
 
-static int read_how(const struct args *a, struct joining *j, struct err *e) {
-    j->how.how = (enum combine_how)a->merge.how;
-    j->how.density = a->merge.density;
-    if (a->merge.density || j->how.how != COMBINE_TIES) return 0;
-    return err_set(e, ERR_USAGE, "--how ties needs --density, the share of values that is kept, as 0.5");
-}
-
 /* The runs' numbers, each once, and whose head is taken. */
 static int find_runs(const struct args *a, struct store *s, struct joining *j, struct err *e) {
     const char *head = a->merge.head;
@@ -147,13 +140,15 @@ static int join_runs(const struct args *a, struct store *s, struct joining *j, s
 }
 
 int verb_merge_adapters(const struct args *a, struct err *e) {
-    struct joining j = { .how.parts = a->count };
+    struct joining j = { .how = { .parts = a->count, .how = (enum combine_how)a->merge.how,
+                                  .density = a->merge.density } };
     struct store *s;
     int rc = a->count > COMBINE_RUNS
                  ? err_set(e, ERR_USAGE, "%d runs: at most %d are joined at once", a->count, COMBINE_RUNS)
                  : 0;
     if (!rc) rc = read_merge_weights(a, &j, e);
-    if (!rc) rc = read_how(a, &j, e);
+    if (!rc && !j.how.density && j.how.how == COMBINE_TIES)
+        rc = err_set(e, ERR_USAGE, "--how ties needs --density, the share of values that is kept, as 0.5");
     if (!rc) rc = verb_store(a, STORE_WRITE, &s, e);
     if (rc) return rc;
     rc = join_runs(a, s, &j, e);

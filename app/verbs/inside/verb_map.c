@@ -211,11 +211,6 @@ static void verb_map_print_text(const struct result *r) {
 
 /* ---- a kept set ---- */
 
-static int set_number(const char *typed, int64_t *id, struct err *e) {
-    if (text_to_int(*typed == '#' ? typed + 1 : typed, id)) return 0;
-    return err_set(e, ERR_USAGE, "\"%s\" is no set's number; petri embed prints it", typed);
-}
-
 /* The set's rows as vectors of length 1, named by label or by task. */
 static void take_vectors(struct result *r) {
     const struct store_embedding *m = &r->set;
@@ -253,7 +248,10 @@ static int read_set(const struct args *a, struct result *r, struct err *e) {
     struct store *s;
     int64_t id;
     r->by_task = a->map.by_task;
-    int rc = a->count ? set_number(a->positional[0], &id, e) : draw_set(a, &id, e);
+    const char *typed = a->positional[0];
+    int rc = a->count ? 0 : draw_set(a, &id, e);
+    if (a->count && !text_to_int(*typed == '#' ? typed + 1 : typed, &id))
+        rc = err_set(e, ERR_USAGE, "\"%s\" is no set's number; petri embed prints it", typed);
     if (!rc) rc = verb_store(a, STORE_READ, &s, e);
     if (rc) return rc;
     rc = verb_close(s, store_embedding(s, id, &r->set, e), e);

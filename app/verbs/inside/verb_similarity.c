@@ -240,17 +240,10 @@ static void draw_enough(const struct args *a, struct asked *q, const struct prob
     if (!a->rows && q->draw.most < (int64_t)EACH_TASK * tasks) q->draw.most = (int64_t)EACH_TASK * tasks;
 }
 
-/* The place of a row of the file among the drawn ones. */
-static int verb_similarity_find_row(const struct rowset *r, int64_t row, int *at, struct err *e) {
-    for (*at = 0; *at < r->n; ++*at)
-        if (r->row[*at] == row) return 0;
-    return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)row);
-}
-
 static int compute(struct matrix *m, struct probe *p, int sides, const struct similarity_choice *c,
                    struct crew *crew, struct err *e) {
     const struct probe *side[2] = { &p[0], &p[1] };
-    int row;
+    int row = 0;
     switch (c->of) {
     case OF_CLASSES: return matrix_classes(m, side, sides, (int)c->layer, e);
     case OF_ROWS: return matrix_rows(m, side, sides, (int)c->layer, NULL, 0, e);
@@ -262,10 +255,9 @@ static int compute(struct matrix *m, struct probe *p, int sides, const struct si
     case OF_MASS: return matrix_mass(m, &p[0], crew, e);
     default: break;
     }
-    int rc = verb_similarity_find_row(&p[0].rows, c->row, &row, e);
-    return rc ? rc
-              : matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1,
-                                 e);
+    while (row < p->rows.n && p->rows.row[row] != c->row) row++; /* the file's row among the drawn ones */
+    if (row == p->rows.n) return err_set(e, ERR_NOT_FOUND, "there is no row %lld", (long long)c->row);
+    return matrix_attention(m, &p[0], row, (int)c->layer, c->first ? ATTENTION_FIRST : (int)c->head - 1, e);
 }
 
 static int verb_similarity_compare(const struct args *a, struct store *s, struct asked *q,

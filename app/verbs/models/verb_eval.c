@@ -257,14 +257,6 @@ static int guard_wrong(const struct opened *o, const struct args *a, const struc
     return outfile_check(g, path, e);
 }
 
-static int put_wrong(const struct args *a, const struct outfile_guard *g, const struct buf *tsv,
-                     struct err *e) {
-    const char *path = a->eval.wrong;
-    if (path && !strcmp(path, "-")) fputs(buf_text(tsv), stdout);
-    else if (path) return outfile_write(g, path, buf_text(tsv), tsv->size, e);
-    return 0;
-}
-
 static int eval_texts(const struct opened *o, const struct args *a, struct task *t, int i, struct crew *crew,
                       struct wrong *w, struct err *e) {
     struct dataset *d = &t->dev[i];
@@ -313,7 +305,9 @@ static int eval_all(const struct opened *o, const struct args *a, struct task *t
         if (t->devs > 1) w.split = t->dev_name[i];
         rc = (texts ? eval_texts : eval_split)(o, a, t, i, crew, &w, e);
     }
-    if (!rc) rc = put_wrong(a, g, &w.tsv, e);
+    const char *path = a->eval.wrong;
+    if (!rc && path && !strcmp(path, "-")) fputs(buf_text(&w.tsv), stdout);
+    else if (!rc && path) rc = outfile_write(g, path, buf_text(&w.tsv), w.tsv.size, e);
     buf_release(&w.tsv);
     return rc;
 }

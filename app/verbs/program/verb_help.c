@@ -32,17 +32,10 @@ static void help_json(const char *only) {
     out_line(&b);
 }
 
-/* The words as one, "learning rate"; caller frees. */
-static char *joined_words(const struct args *a) {
-    struct buf b = BUF_INIT;
-    for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
-    return buf_take(&b);
-}
-
 /* What is found of words that are not a verb. */
 static int found_help(const struct args *a, struct err *e) {
     struct buf out = BUF_INIT;
-    char *word = joined_words(a);
+    char *word = args_words(a);
     if (a->json) buf_putc(&out, '[');
     int rc = help_search(word, a->json, &out) ? 0 : verb_unknown(word, e);
     if (a->json) buf_puts(&out, "]\n");

@@ -53,11 +53,6 @@ static void learn_measure(const struct args *a, struct learn_machine *m) {
     crew_free(crew);
 }
 
-/* Seconds here; 0: not known. */
-static double learn_seconds(const struct learn_machine *m, const struct lesson *l) {
-    return estimate_scaled(l->seconds, m->known ? &m->arch : NULL, m->workers, m->gflops);
-}
-
 struct lesson_row {
     const char *name, *title, *about, *model, *task, *done, *file;
     char *needs, *computing; /* owned */
@@ -101,7 +96,8 @@ static int list_lessons(const struct args *a, struct err *e) {
                                       .done = lesson_done(l, database),
                                       .file = l->path,
                                       .minutes = l->minutes,
-                                      .seconds = learn_seconds(&here, l) };
+                                      .seconds = estimate_scaled(l->seconds, here.known ? &here.arch : NULL,
+                                                                 here.workers, here.gflops) };
         row[i].computing = xprintf("%.0f s", ceil(row[i].seconds));
         row[i].needs = xprintf("%s%s%s", l->model ? l->model : "", l->model && l->task ? ", " : "",
                                l->task ? l->task : "");

@@ -177,13 +177,6 @@ static int read_sets(const struct args *a, int64_t *set, int *sets, struct err *
     return err_set(e, ERR_USAGE, "--set takes one or two numbers of kept sets, not \"%s\"", typed);
 }
 
-static int place_matrix(struct scene *s, struct store *store, const struct args *a, struct err *e) {
-    if (!store) return err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
-    int rc = insight_kept(store, a->render.matrix, &s->heat, e);
-    if (!rc) s->ui.heatmap.data = s->heat->data;
-    return rc;
-}
-
 /* Rows of the model, of the run asked for, or kept sets, looked into. */
 static int place_insight(struct scene *s, struct store *store, const struct args *a, enum screen_id screen,
                          struct err *e) {
@@ -195,8 +188,10 @@ static int place_insight(struct scene *s, struct store *store, const struct args
     int rc = read_sets(a, set, &what.sets, e);
     if (!rc && a->run) rc = store_find(store, a->run, &id, e);
     if (!rc && what.sets && !store) rc = err_set(e, ERR_NOT_FOUND, "no set of vectors is kept yet");
-    if (!rc && a->render.matrix) return place_matrix(s, store, a, e);
-    if (rc) return rc;
+    if (!rc && a->render.matrix && !store) rc = err_set(e, ERR_NOT_FOUND, "no matrix is kept yet");
+    if (!rc && a->render.matrix && !(rc = insight_kept(store, a->render.matrix, &s->heat, e)))
+        s->ui.heatmap.data = s->heat->data;
+    if (rc || a->render.matrix) return rc;
     what.task = verb_shown_task(a);
     what.runs = id > 0;
     what.run_task = id > 0 ? a->task : NULL;
@@ -242,23 +237,20 @@ static int place_sweep(struct scene *s, struct store *store, const struct args *
     return 0;
 }
 
-/* The screen with its size, and its rows (or the picture) as one text. */
-static void verb_render_print_json(const struct ui *ui, const char *form, const char *drawn) {
-    struct buf b = BUF_INIT;
-    json_put(&b, "{screen:%s,columns:%d,rows:%d", screen_at(ui->screen)->name, ui->w, ui->h);
-    json_member_string(&b, form, drawn);
-    buf_putc(&b, '}');
-    out_line(&b);
-}
-
 static int verb_render_print(const struct ui *ui, enum render_form form, const struct args *a,
                              struct err *e) {
     static const char *const names[RENDER_FORMS] = { "text", "ansi", "svg", "png" };
-    struct buf out = BUF_INIT;
+    struct buf out = BUF_INIT, json = BUF_INIT;
     int rc = 0;
     render_ui(ui, form, &out);
-    if (a->json && !a->out) verb_render_print_json(ui, names[form], buf_text(&out));
-    else rc = drawing_put(a, &out, e);
+    if (a->json && !a->out) {
+        json_put(&json, "{screen:%s,columns:%d,rows:%d", screen_at(ui->screen)->name, ui->w, ui->h);
+        json_member_string(&json, names[form], buf_text(&out));
+        buf_putc(&json, '}');
+        out_line(&json);
+    } else {
+        rc = drawing_put(a, &out, e);
+    }
     buf_release(&out);
     return rc;
 }

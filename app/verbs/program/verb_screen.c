@@ -35,11 +35,6 @@ int verb_shown_settings(const struct args *a, const struct screen_options *o, st
     return rc;
 }
 
-static int settings_workers(const struct args *a, const struct settings *s) {
-    int64_t n;
-    return !a->workers && text_to_int(s->value[SETTING_WORKERS], &n) ? (int)n : verb_workers(a);
-}
-
 static int open_screen(const struct args *a, struct err *e) {
     struct settings s;
     struct buf said = BUF_INIT;
@@ -49,7 +44,8 @@ static int open_screen(const struct args *a, struct err *e) {
         .terminal = { a->no_color, a->ascii },
     };
     int rc = verb_shown_settings(a, &a->screen, &s, &said, e);
-    with.workers = settings_workers(a, &s);
+    int64_t n;
+    with.workers = !a->workers && text_to_int(s.value[SETTING_WORKERS], &n) ? (int)n : verb_workers(a);
     with.model = strcmp(s.value[SETTING_MODEL], "auto") ? s.value[SETTING_MODEL] : paths_model();
     bool usual_task = !strcmp(s.value[SETTING_TASK], "auto");
     with.task = usual_task ? paths_task() : s.value[SETTING_TASK];

@@ -75,11 +75,10 @@ static void verb_compare_print(const struct args *a, const struct grouping *g) {
 }
 
 static int add_filtered(struct grouping *g, struct store *s, const struct args *a, struct err *e) {
-    struct buf b = BUF_INIT;
     int64_t left;
-    for (int i = 0; i < a->count; i++) buf_printf(&b, "%s%s", i ? " " : "", a->positional[i]);
-    int rc = grouping_filter(g, s, buf_text(&b), 0, &left, e);
-    buf_release(&b);
+    char *filter = args_words(a);
+    int rc = grouping_filter(g, s, filter, 0, &left, e);
+    free(filter);
     return rc;
 }
 

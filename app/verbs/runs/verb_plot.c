@@ -134,20 +134,17 @@ static int plot_add_filtered(struct plotting *f, struct store *s, const char *fi
 /* Runs by number, or those that pass a filter. */
 static int plot_add_named(struct plotting *f, struct store *s, const struct args *a, struct err *e) {
     struct err ignored = ERR_INIT;
-    struct buf filter = BUF_INIT;
     int64_t id;
     bool numbers = true;
     int rc = 0;
-    for (int i = 0; i < a->count; i++) {
-        numbers &= !store_find(s, a->positional[i], &id, &ignored);
-        buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
-    }
+    for (int i = 0; i < a->count; i++) numbers &= !store_find(s, a->positional[i], &id, &ignored);
     for (int i = 0; i < a->count && numbers && !rc; i++) {
         rc = store_find(s, a->positional[i], &id, e);
         if (!rc) rc = plot_add(f, s, id, e);
     }
-    if (!numbers) rc = plot_add_filtered(f, s, buf_text(&filter), e);
-    buf_release(&filter);
+    char *filter = args_words(a);
+    if (!numbers) rc = plot_add_filtered(f, s, filter, e);
+    free(filter);
     return rc;
 }
 

@@ -111,12 +111,6 @@ static int open_to_read(const struct args *a, struct store **s, struct err *e) {
     return err_prefix(e, "no run was trained yet");
 }
 
-static void verb_runs_value_text(const struct store_value *v, char out[32]) {
-    if (v->undefined) snprintf(out, 32, "undefined");
-    else if (!v->measured) snprintf(out, 32, "-");
-    else snprintf(out, 32, "%.4f", v->v);
-}
-
 static int verb_runs_print_table(struct store *s, const struct store_runs *runs, enum store_format form,
                                  struct err *e) {
     int64_t *id = xcalloc(runs->count + 1, sizeof *id);
@@ -133,14 +127,13 @@ static enum store_format form_of(const struct args *a, enum store_format usual) 
 
 int verb_runs(const struct args *a, struct err *e) {
     struct store *s;
-    struct buf filter = BUF_INIT;
-    for (int i = 0; i < a->count; i++) buf_printf(&filter, "%s%s", i ? " " : "", a->positional[i]);
-    struct store_list list = { .filter = buf_text(&filter), .sort = a->runs.sort,
+    char *filter = args_words(a);
+    struct store_list list = { .filter = filter, .sort = a->runs.sort,
                                .trash = a->runs.trash, .limit = a->runs.limit };
     enum store_format form = form_of(a, STORE_JSON);
     int rc = open_to_read(a, &s, e);
     if (rc) {
-        buf_release(&filter);
+        free(filter);
         return rc;
     }
     struct store_runs runs;
@@ -165,7 +158,7 @@ int verb_runs(const struct args *a, struct err *e) {
         out_line(&b);
     }
     if (listed) store_runs_release(&runs);
-    buf_release(&filter);
+    free(filter);
     return verb_close(s, rc, e);
 }
 
@@ -296,9 +289,9 @@ static void show_text(struct store *s, const struct store_run *r) {
     if (!store_evaluations(s, r->id, &evals, &e)) {
         for (size_t i = 0; i < evals.count; i++) {
             const struct store_eval_row *v = &evals.row[i];
-            char value[32];
+            char value[RUN_VALUE_ROOM];
             bool decides = !strcmp(v->name, r->decides);
-            verb_runs_value_text(&v->value, value);
+            run_table_value(&v->value, value);
             printf("step %-9lld %-16s %s", (long long)v->step, v->name, value);
             if (v->value.undefined) printf(" (%s)", v->value.undefined);
             printf("  %s%s%s\n", v->rows ? v->rows : "", decides && v->best ? "  best" : "",

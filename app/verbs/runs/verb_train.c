@@ -332,12 +332,6 @@ static int begin_like(const struct args *a, struct run_config *c, int64_t *paren
     return 0;
 }
 
-/* The rows of that run, where no others were said. */
-static void take_rows_of(const struct args *a, struct run_config *c, const struct run_config *from) {
-    if (a->task || a->train.train || a->train.tasks) return;
-    if (from->train_file || from->task) config_take_rows(c, from);
-}
-
 int verb_train_runs(const struct args *a, struct store *s, struct job_request *r, const uint64_t *seed,
                     int seeds, int64_t *first, struct err *e) {
     int64_t id[VERB_SEEDS];
@@ -374,7 +368,8 @@ int verb_train_request(const struct args *a, const struct run_config *base, stru
     if (!rc) rc = begin_like(a, &r->config, &r->parent, e);
     if (!rc) rc = verb_train_read_config(a, like || base, &r->config, e);
     r->from_parent = a->from != NULL;
-    if (!rc && r->from_parent) take_rows_of(a, &r->config, &from);
+    bool rows = a->task || a->train.train || a->train.tasks;
+    if (!rc && r->from_parent && !rows && (from.train_file || from.task)) config_take_rows(&r->config, &from);
     config_release(&from);
     *seeds = 0;
     if (!rc && a->train.seeds) {
