@@ -424,9 +424,7 @@ static void check_whole(struct check *c) {
     if (r->on && r->tap > c->a->encoder_layers)
         ERROR(c, "V52", "the retriever's tap=%d: the encoder has layers 1 to %d", r->tap,
               c->a->encoder_layers);
-    bool svd = false;
-    for (int i = 0; i < m->count; i++) svd = svd || m->module[i].fn == FN_SVD;
-    if (m->budget.on && !svd)
+    if (m->budget.on && !method_find(m, FN_SVD))
         ERROR(c, "V74", "a budget shares out the values of SVDs, and the method has none: add svd(…)");
     if (m->head == METHOD_HEAD_FROZEN && !m->count)
         ERROR(c, "V41", "nothing is trained: add a module or train the head");

@@ -42,14 +42,6 @@ static int distance(const struct module *a, const struct module *b) {
     return d;
 }
 
-/* Whether a module of `m` has the function of the preset's module: then a place is left out,
- * else the module is. */
-static bool has_like(const struct method *m, const struct module *x) {
-    for (int j = 0; j < m->count; j++)
-        if (m->module[j].fn == x->fn) return true;
-    return false;
-}
-
 struct near_pair {
     int preset, other, distance; /* indices of the modules */
 };
@@ -78,8 +70,9 @@ static int pair_up(const struct method *p, const struct method *m, int partner[M
         taken[x.other] = true;
         sum += x.distance;
     }
+    /* where the method has such a function at all a place is left out, else the module is */
     for (int k = 0; k < p->count; k++)
-        if (partner[k] < 0) sum += has_like(m, &p->module[k]) ? FAR_LEFT_OUT : FAR_MODULE;
+        if (partner[k] < 0) sum += method_find(m, p->module[k].fn) ? FAR_LEFT_OUT : FAR_MODULE;
     return sum + (m->count - paired) * FAR_MODULE;
 }
 

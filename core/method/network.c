@@ -66,27 +66,21 @@ void network_value(const struct network *n, const struct method *m, const struct
 
 void network_drop(const struct network *n, struct method *m) { memset((char *)m + n->offset, 0, n->size); }
 
+static bool needs(const struct module *x, const struct network *n) {
+    if (network_generator(n) >= 0) return source_generator(x->source) == network_generator(n);
+    if (n == &fusion_network) return x->source == SOURCE_FUSION && !attempt_is_source(x);
+    return n == &attempt_network ? attempt_is_source(x) : x->fn == FN_MASKED;
+}
+
 void network_settle(struct method *m) {
-    static const struct network *const generators[GENERATORS] = { &hyper_network, &hyper2_network };
-    for (int g = 0; g < GENERATORS; g++) {
-        bool made = false;
-        for (int i = 0; i < m->count; i++) made |= source_generator(m->module[i].source) == g;
-        if (made && !m->hyper[g].on) network_take_usual(generators[g], m);
-        else if (!made && m->hyper[g].on) network_drop(generators[g], m);
+    static const struct network *const settled[] = { &hyper_network, &hyper2_network, &fusion_network,
+                                                     &attempt_network, &pruning_network };
+    for (size_t k = 0; k < COUNT_OF(settled); k++) {
+        bool needed = false;
+        for (int i = 0; i < m->count; i++) needed |= needs(&m->module[i], settled[k]);
+        if (needed && !network_is_on(settled[k], m)) network_take_usual(settled[k], m);
+        else if (!needed && network_is_on(settled[k], m)) network_drop(settled[k], m);
     }
-    bool fused = false;
-    for (int i = 0; i < m->count; i++)
-        fused |= m->module[i].source == SOURCE_FUSION && !attempt_is_source(&m->module[i]);
-    if (fused && !m->fusion.on) network_take_usual(&fusion_network, m);
-    else if (!fused && m->fusion.on) network_drop(&fusion_network, m);
-    bool joined = false;
-    for (int i = 0; i < m->count; i++) joined |= attempt_is_source(&m->module[i]);
-    if (joined && !m->attempt.on) network_take_usual(&attempt_network, m);
-    else if (!joined && m->attempt.on) network_drop(&attempt_network, m);
-    bool masked = false;
-    for (int i = 0; i < m->count; i++) masked |= m->module[i].fn == FN_MASKED;
-    if (masked && !m->pruning.on) network_take_usual(&pruning_network, m);
-    else if (!masked && m->pruning.on) network_drop(&pruning_network, m);
 }
 
 int network_set(const struct network *n, struct method *m, const char *key, const char *value,

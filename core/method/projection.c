@@ -40,15 +40,9 @@ static uint32_t projection_draw_word(struct twister *t) {
 
 /* ---- the two matrices ---- */
 
-static const struct module *find_projected(const struct method *m) {
-    for (int i = 0; i < m->count; i++)
-        if (m->module[i].fn == FN_PROJECTED) return &m->module[i];
-    return NULL;
-}
-
 void projection_plan(struct build *b) {
     const struct method *m = &b->p->method;
-    const struct module *any = find_projected(m);
+    const struct module *any = method_find(m, FN_PROJECTED);
     int in = 0, out = 0;
     if (!any) return;
     for (int i = 0; i < m->count; i++) {
@@ -71,7 +65,7 @@ void projection_plan(struct build *b) {
 void projection_start(const struct plan *p, const struct plan_tensor *t, real *out) {
     struct twister state;
     float bound = (float)(sqrt(3.0) * (sqrt(2.0) / sqrt(t->cols))), range = bound + bound;
-    const struct module *any = find_projected(&p->method);
+    const struct module *any = method_find(&p->method, FN_PROJECTED);
     BUG_IF(!any);
     seed_twister(&state, (uint32_t)any->seed);
     for (size_t i = 0; t->role == SLOT_PROJECTION_B && i < plan_network(p, SLOT_PROJECTION_A)->count; i++)

@@ -225,6 +225,12 @@ int method_runs(const struct method *m, int run[METHOD_MODULES]) {
     return n;
 }
 
+const struct module *method_find(const struct method *m, enum fn fn) {
+    for (int i = 0; i < m->count; i++)
+        if (m->module[i].fn == fn) return &m->module[i];
+    return NULL;
+}
+
 bool module_equal(const struct module *a, const struct module *b) {
     const struct key *k;
     for (int i = 0; (k = key_at(i)); i++)

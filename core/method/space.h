@@ -337,6 +337,8 @@ struct module module_default(enum fn fn);
  * modules which are the same are equal field by field. */
 void module_normalise(struct module *m);
 bool module_equal(const struct module *a, const struct module *b);
+/* The first module of a function, or NULL. */
+const struct module *method_find(const struct method *m, enum fn fn);
 /* The tap that the linear map with this output reads (a.q: a.in, f.out: f.act, …), or
  * TAP_NONE when the tap is no linear map's output. */
 enum tap tap_map_input(enum tap output);
