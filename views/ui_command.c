@@ -10,121 +10,19 @@
 #include "views/ui_parts.h"
 #include "views/write.h"
 
-enum command {
-    CMD_TRAIN,
-    CMD_METHOD,
-    CMD_METHODS,
-    CMD_MODELS,
-    CMD_TASKS,
-    CMD_RUNS,
-    CMD_SHOW,
-    CMD_WATCH,
-    CMD_COMPARE,
-    CMD_SWEEP,
-    CMD_STOP,
-    CMD_RESUME,
-    CMD_CLONE,
-    CMD_TRASH,
-    CMD_RESTORE,
-    CMD_PURGE,
-    CMD_EXPORT,
-    CMD_MAP,
-    CMD_UNSEEN,
-    CMD_SORT,
-    CMD_GO,
-    CMD_PAGE,
-    CMD_SET,
-    CMD_SAVE_SETTINGS,
-    CMD_HELP,
-    CMD_QUIT,
-    CMD_COUNT
-};
-
 /* Verbs of the command line that the screens do themselves, and a few of the screens' own.  With more words
  * than `most` or with options a line is the command line's, which prints on a page or trains as a job. */
 enum { ANY_WORDS = 1000 };
-static const struct ui_command {
+struct ui_command {
     const char *name;
     enum command_takes takes;
     int most;
     const char *help;
-} ui_commands[CMD_COUNT] = {
-    [CMD_TRAIN] = { "train", TAKES_NOTHING, 0,
-                    "train what Compose holds; with options a run of its own, as on the command line" },
-    [CMD_METHOD] = { "method", TAKES_METHOD, ANY_WORDS, "a method into Compose: its name or text" },
-    [CMD_METHODS] = { "methods", TAKES_NOTHING, ANY_WORDS,
-                      "the published methods, to choose from; save NAME, forget NAME, export FILE, import "
-                      "FILE: your own" },
-    [CMD_MODELS] = { "models", TAKES_MODEL, 1, "another model: a name or folder; alone the list" },
-    [CMD_TASKS] = { "tasks", TAKES_TASK, 1,
-                    "another task: a name or folder, or several as A,B; alone the list" },
-    [CMD_RUNS] = { "runs", TAKES_FILTER, ANY_WORDS, "Runs: all, or those that pass the words of a filter" },
-    [CMD_SHOW] = { "show", TAKES_RUN, 1, "a run's page" },
-    [CMD_WATCH] = { "watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it" },
-    [CMD_COMPARE] = { "compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side" },
-    [CMD_SWEEP] = { "sweep", TAKES_SWEEP, 1,
-                    "Sweep: one of them by its number, or the list; with options a new one" },
-    [CMD_STOP] = { "stop", TAKES_RUN, 1, "stop a run: asks first" },
-    [CMD_RESUME] = { "resume", TAKES_RUN, 1, "go on with a run where it stopped" },
-    [CMD_CLONE] = { "clone", TAKES_RUN, 1, "a run's method and options into Compose" },
-    [CMD_TRASH] = { "trash", TAKES_RUN, 1,
-                    "a run into the trash (u undoes); alone: view the trash, or leave it" },
-    [CMD_RESTORE] = { "restore", TAKES_RUN, 1, "a run out of the trash" },
-    [CMD_PURGE] = { "purge", TAKES_NOTHING, 0,
-                    "delete what is marked in the trash, or all of it, for good: asks twice" },
-    [CMD_EXPORT] = { "export", TAKES_FORM, 1,
-                     "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, "
-                     "png, text or ansi" },
-    [CMD_MAP] = { "map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets" },
-    [CMD_UNSEEN] = { "unseen", TAKES_TASK, 1,
-                     "Map: rows of tasks that the run was not trained on beside its own" },
-    [CMD_SORT] = { "sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round" },
-    [CMD_GO] = { "go", TAKES_SCREEN, 1, "to a screen by its name" },
-    [CMD_PAGE] = { "page", TAKES_NOTHING, 0, "what the last command printed" },
-    [CMD_SET] = { "set", TAKES_SETTING, ANY_WORDS,
-                  "a setting for now: theme, glyphs, mouse; :save-settings keeps them" },
-    [CMD_SAVE_SETTINGS] = { "save-settings", TAKES_NOTHING, 0,
-                            "write all settings to their file, each with a comment" },
-    [CMD_HELP] = { "help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options" },
-    [CMD_QUIT] = { "quit", TAKES_NOTHING, 0, "leave" },
+    enum effect_kind effect, bare; /* asked for, of the words or the run; without words */
+    enum screen_id shows;          /* then; 0: stays */
+    void (*act)(struct ui *ui, const char *rest, struct effect *out); /* and this; may be NULL, as: */
+    void (*plain)(struct ui *ui, struct effect *out);
 };
-
-static int words_of(const char *line) {
-    int n = 0;
-    for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
-        n++;
-        line += strcspn(line, " ");
-    }
-    return n;
-}
-
-/* The screens' command that a line is for; CMD_COUNT: none. */
-static enum command command_of(const char *line) {
-    line += strspn(line, " ");
-    size_t n = strcspn(line, " ");
-    for (int i = 0; i < CMD_COUNT; i++) {
-        const struct ui_command *k = &ui_commands[i];
-        if (strlen(k->name) != n || memcmp(line, k->name, n)) continue;
-        bool options = strstr(line, " --") != NULL;
-        return words_of(line + n) <= k->most && (!options || k->takes == TAKES_METHOD) ? (enum command)i
-                                                                                       : CMD_COUNT;
-    }
-    return CMD_COUNT;
-}
-
-bool ui_command_at(int i, const char **name, const char **help) {
-    if (i < 0 || i >= CMD_COUNT) return false;
-    *name = ui_commands[i].name;
-    *help = ui_commands[i].help;
-    return true;
-}
-
-const char *ui_command_of(const char *line, enum command_takes *takes) {
-    enum command k = command_of(line);
-    if (k == CMD_COUNT) return NULL;
-    *takes = ui_commands[k].takes;
-    return ui_commands[k].help;
-}
 
 /* The run that is called so and nobody else is; 0: none. */
 static int64_t run_named(const struct runs_view *v, const char *name) {
@@ -148,8 +46,10 @@ static int64_t run_of(const struct ui *ui, const char *rest) {
 }
 
 /* What is over is not asked about; of a run that is not listed yet nobody here knows. */
-static void stop_run(struct ui *ui, int64_t run) {
+static void stop_run(struct ui *ui, const char *rest, struct effect *out) {
+    int64_t run = out->run[0];
     enum run_state state = RUN_RUNNING;
+    (void)rest;
     for (int i = 0; i < ui->runs.rows; i++)
         if (ui->runs.row[i].id == run) state = ui->runs.row[i].state;
     for (int i = 0; i < ui->train.jobs; i++)
@@ -157,29 +57,29 @@ static void stop_run(struct ui *ui, int64_t run) {
     ui_ask_stop(ui, run, state);
 }
 
-static void about_run(struct ui *ui, enum command command, const char *rest, struct effect *out) {
+/* Puts the run that a command is about into *out, or asks for its number. */
+static bool take_run(struct ui *ui, const struct ui_command *k, const char *rest, struct effect *out) {
     int64_t run = run_of(ui, rest);
     if (run <= 0) {
-        ui_say(ui, SAY_ERROR, "%s: which run? give its number or name, as in  :%s 3",
-               ui_commands[command].name, ui_commands[command].name);
-        return;
+        ui_say(ui, SAY_ERROR, "%s: which run? give its number or name, as in  :%s 3", k->name, k->name);
+        return false;
     }
     ui->ask.run[0] = run;
     out->run = ui->ask.run;
     out->runs = 1;
-    switch (command) {
-    case CMD_SHOW:
-        out->kind = EFFECT_OPEN_RUN;
-        ui_show(ui, SCREEN_DETAIL);
-        break;
-    case CMD_WATCH: ui_watch(ui, out); break;
-    case CMD_STOP: stop_run(ui, run); break;
-    case CMD_RESUME: out->kind = EFFECT_RESUME; break;
-    case CMD_CLONE: out->kind = EFFECT_CLONE; break;
-    case CMD_TRASH: out->kind = EFFECT_TRASH; break;
-    case CMD_RESTORE: out->kind = EFFECT_RESTORE; break;
-    default: break;
-    }
+    return true;
+}
+
+static void trash(struct ui *ui, const char *rest, struct effect *out) {
+    (void)out;
+    if (*rest) return;
+    ui->runs.trash = !ui->runs.trash;
+    ui_show(ui, SCREEN_RUNS);
+}
+
+static void export_shown(struct ui *ui, const char *rest, struct effect *out) {
+    if (*rest) write_named(ui, rest, out);
+    else write_open(ui);
 }
 
 /* The numbers of a line, from 1; -1: there is something else, or more than `most`. */
@@ -221,7 +121,6 @@ static void compare_named(struct ui *ui, const char *rest, struct effect *out) {
 /* ":runs task=reviews" filters as the command line does; alone it shows them all. */
 static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
     struct runs_view *v = &ui->runs;
-    ui_show(ui, SCREEN_RUNS);
     if (!*rest && !*v->filter) return;
     if (strlen(rest) >= sizeof v->filter) {
         ui_say(ui, SAY_ERROR, "a filter has room for %zu bytes", sizeof v->filter - 1);
@@ -230,7 +129,8 @@ static void show_runs(struct ui *ui, const char *rest, struct effect *out) {
     runs_set_filter(v, rest, out);
 }
 
-static void sort_runs(struct ui *ui, const char *rest) {
+static void sort_runs(struct ui *ui, const char *rest, struct effect *out) {
+    (void)out;
     for (int i = 0; i < COL_COUNT; i++) {
         if (strcmp(rest, runs_column_name[i])) continue;
         runs_sort(&ui->runs, i);
@@ -245,7 +145,8 @@ static void sort_runs(struct ui *ui, const char *rest) {
 static void go_to(struct ui *ui, const char *rest, struct effect *out) {
     enum screen_id id = screen_by_name(rest);
     const struct screen *s = id == SCREEN_COUNT ? NULL : screen_at(id);
-    if (!s || s->needs_run) ui_say(ui, SAY_ERROR, "go: to compose, train, runs, compare, sweep, heatmap, map or help");
+    if (!s || s->needs_run)
+        ui_say(ui, SAY_ERROR, "go: to compose, train, runs, compare, sweep, heatmap, map or help");
     else if (s->show) s->show(ui, out);
     else ui_show(ui, id);
 }
@@ -287,24 +188,26 @@ static bool sweep_line(struct ui *ui, const char *rest, struct effect *out) {
     return true;
 }
 
-static bool show_sweep(struct ui *ui, const char *rest, struct effect *out) {
-    int64_t id = 0;
-    if (*rest && (!text_to_int(rest, &id) || id < 1)) return false;
-    ui_show(ui, SCREEN_SWEEP);
-    sweep_open(&ui->sweep, id);
-    sweep_show_list(ui, out);
-    return true;
-}
-
 /* The command line's, done by the app: a page, a job, or a reason why not. */
-static void as_verb(struct ui *ui, const char *line, struct effect *out) {
+static void as_verb(struct ui *ui, const char *verb, const char *rest, struct effect *out) {
     *out = (struct effect){ .kind = EFFECT_VERB };
-    snprintf(out->text, sizeof out->text, "%s", line);
+    snprintf(out->text, sizeof out->text, "%s%s%s", verb, *rest ? " " : "", rest);
     ui->ask.run[0] = 0;
 }
 
+static void show_sweep(struct ui *ui, const char *rest, struct effect *out) {
+    int64_t id = 0;
+    if (*rest && (!text_to_int(rest, &id) || id < 1)) {
+        as_verb(ui, "sweep", rest, out);
+        return;
+    }
+    ui_show(ui, SCREEN_SWEEP);
+    sweep_open(&ui->sweep, id);
+    sweep_show_list(ui, out);
+}
+
 /* ":methods", or with a word more what becomes of those that are kept by name. */
-static void own_methods_command(struct ui *ui, const char *line, const char *rest, struct effect *out) {
+static void own_methods(struct ui *ui, const char *rest, struct effect *out) {
     static const struct {
         const char *word;
         enum effect_kind kind;
@@ -320,7 +223,7 @@ static void own_methods_command(struct ui *ui, const char *line, const char *res
         return;
     }
     if (*rest == '-') {
-        as_verb(ui, line, out);
+        as_verb(ui, "methods", rest, out);
         return;
     }
     for (size_t i = 0; i < COUNT_OF(words); i++) {
@@ -333,43 +236,107 @@ static void own_methods_command(struct ui *ui, const char *line, const char *res
     ui_say(ui, SAY_ERROR, "methods: save NAME, forget NAME, export FILE or import FILE; alone it lists them");
 }
 
-static void run_command(struct ui *ui, enum command command, const char *line, const char *rest,
-                        struct effect *out) {
-    snprintf(out->text, sizeof out->text, "%s", rest);
-    switch (command) {
-    case CMD_TRAIN: out->kind = EFFECT_TRAIN; return;
-    case CMD_METHOD: out->kind = EFFECT_METHOD_TEXT; return;
-    case CMD_METHODS: own_methods_command(ui, line, rest, out); return;
-    case CMD_MODELS: out->kind = *rest ? EFFECT_MODEL : EFFECT_LIST_MODELS; return;
-    case CMD_TASKS: out->kind = *rest ? EFFECT_TASK : EFFECT_LIST_TASKS; return;
-    case CMD_RUNS: show_runs(ui, rest, out); return;
-    case CMD_COMPARE: compare_named(ui, rest, out); return;
-    case CMD_SWEEP:
-        if (!show_sweep(ui, rest, out)) as_verb(ui, line, out);
-        return;
-    case CMD_SORT: sort_runs(ui, rest); return;
-    case CMD_GO: go_to(ui, rest, out); return;
-    case CMD_SET: out->kind = EFFECT_SET; return;
-    case CMD_SAVE_SETTINGS: out->kind = EFFECT_SAVE_SETTINGS; return;
-    case CMD_PAGE: ui_show(ui, SCREEN_PAGE); return;
-    case CMD_MAP: map_sets(ui, rest, out); return;
-    case CMD_UNSEEN: inspect_unseen(ui, rest, out); return;
-    case CMD_HELP: ui_show(ui, SCREEN_HELP); return;
-    case CMD_QUIT: ui_quit(ui, out); return;
-    case CMD_PURGE: runs_purge(ui, out); return;
-    case CMD_EXPORT:
-        if (*rest) write_named(ui, rest, out);
-        else write_open(ui);
-        return;
-    case CMD_TRASH:
-        if (*rest) break;
-        ui->runs.trash = !ui->runs.trash;
-        out->kind = EFFECT_TRASH_VIEW;
-        ui_show(ui, SCREEN_RUNS);
-        return;
-    default: break;
+static const struct ui_command ui_commands[] = {
+    { "train", TAKES_NOTHING, 0,
+      "train what Compose holds; with options a run of its own, as on the command line",
+      .effect = EFFECT_TRAIN },
+    { "method", TAKES_METHOD, ANY_WORDS,
+      "a method into Compose: its name or text",
+      .effect = EFFECT_METHOD_TEXT },
+    { "methods", TAKES_NOTHING, ANY_WORDS,
+      "the published methods, to choose from; save NAME, forget NAME, export FILE, import "
+      "FILE: your own",
+      .act = own_methods },
+    { "models", TAKES_MODEL, 1,
+      "another model: a name or folder; alone the list",
+      .effect = EFFECT_MODEL, .bare = EFFECT_LIST_MODELS },
+    { "tasks", TAKES_TASK, 1,
+      "another task: a name or folder, or several as A,B; alone the list",
+      .effect = EFFECT_TASK, .bare = EFFECT_LIST_TASKS },
+    { "runs", TAKES_FILTER, ANY_WORDS,
+      "Runs: all, or those that pass the words of a filter",
+      .shows = SCREEN_RUNS, .act = show_runs },
+    { "show", TAKES_RUN, 1, "a run's page", .effect = EFFECT_OPEN_RUN, .shows = SCREEN_DETAIL },
+    { "watch", TAKES_RUN, 1, "a run's curves on Train, whoever trains it", .plain = ui_watch },
+    { "compare", TAKES_RUNS, ANY_WORDS, "Compare: these runs side by side", .act = compare_named },
+    { "sweep", TAKES_SWEEP, 1,
+      "Sweep: one of them by its number, or the list; with options a new one",
+      .act = show_sweep },
+    { "stop", TAKES_RUN, 1, "stop a run: asks first", .act = stop_run },
+    { "resume", TAKES_RUN, 1, "go on with a run where it stopped", .effect = EFFECT_RESUME },
+    { "clone", TAKES_RUN, 1, "a run's method and options into Compose", .effect = EFFECT_CLONE },
+    { "trash", TAKES_RUN, 1,
+      "a run into the trash (u undoes); alone: view the trash, or leave it",
+      .effect = EFFECT_TRASH, .bare = EFFECT_TRASH_VIEW, .act = trash },
+    { "restore", TAKES_RUN, 1, "a run out of the trash", .effect = EFFECT_RESTORE },
+    { "purge", TAKES_NOTHING, 0,
+      "delete what is marked in the trash, or all of it, for good: asks twice",
+      .plain = runs_purge },
+    { "export", TAKES_FORM, 1,
+      "what is shown, or the run under the cursor, as a file: csv, json, markdown, hf, svg, "
+      "png, text or ansi",
+      .act = export_shown },
+    { "map", TAKES_SETS, ANY_WORDS, "Map: of what the cursor is on, or of kept sets", .act = map_sets },
+    { "unseen", TAKES_TASK, 1,
+      "Map: rows of tasks that the run was not trained on beside its own",
+      .act = inspect_unseen },
+    { "sort", TAKES_COLUMN, 1, "Runs by a column; again: the other way round", .act = sort_runs },
+    { "go", TAKES_SCREEN, 1, "to a screen by its name", .act = go_to },
+    { "page", TAKES_NOTHING, 0, "what the last command printed", .shows = SCREEN_PAGE },
+    { "set", TAKES_SETTING, ANY_WORDS,
+      "a setting for now: theme, glyphs, mouse; :save-settings keeps them",
+      .effect = EFFECT_SET },
+    { "save-settings", TAKES_NOTHING, 0,
+      "write all settings to their file, each with a comment",
+      .effect = EFFECT_SAVE_SETTINGS },
+    { "help", TAKES_NOTHING, 0, "the keys of this screen; of a verb its options", .shows = SCREEN_HELP },
+    { "quit", TAKES_NOTHING, 0, "leave", .plain = ui_quit },
+};
+
+static int words_of(const char *line) {
+    int n = 0;
+    for (line += strspn(line, " "); *line; line += strspn(line, " ")) {
+        n++;
+        line += strcspn(line, " ");
     }
-    about_run(ui, command, rest, out);
+    return n;
+}
+
+/* The screens' command that a line is for, or NULL. */
+static const struct ui_command *command_of(const char *line) {
+    line += strspn(line, " ");
+    size_t n = strcspn(line, " ");
+    for (size_t i = 0; i < COUNT_OF(ui_commands); i++) {
+        const struct ui_command *k = &ui_commands[i];
+        if (strlen(k->name) != n || memcmp(line, k->name, n)) continue;
+        bool options = strstr(line, " --") != NULL;
+        return words_of(line + n) <= k->most && (!options || k->takes == TAKES_METHOD) ? k : NULL;
+    }
+    return NULL;
+}
+
+bool ui_command_at(int i, const char **name, const char **help) {
+    if (i < 0 || i >= (int)COUNT_OF(ui_commands)) return false;
+    *name = ui_commands[i].name;
+    *help = ui_commands[i].help;
+    return true;
+}
+
+const char *ui_command_of(const char *line, enum command_takes *takes) {
+    const struct ui_command *k = command_of(line);
+    if (!k) return NULL;
+    *takes = k->takes;
+    return k->help;
+}
+
+static void run_command(struct ui *ui, const struct ui_command *k, const char *rest, struct effect *out) {
+    bool bare = !*rest && k->bare;
+    snprintf(out->text, sizeof out->text, "%s", rest);
+    if (k->takes == TAKES_RUN && !bare && !take_run(ui, k, rest, out)) return;
+    out->kind = bare ? k->bare : k->effect;
+    if (k->shows) ui_show(ui, k->shows);
+    if (k->act) k->act(ui, rest, out);
+    if (k->plain) k->plain(ui, out);
 }
 
 void ui_command_open(struct ui *ui, const char *command, const char *words) {
@@ -392,7 +359,7 @@ void ui_command(struct ui *ui, const char *line, struct effect *out) {
     char rest[PROMPT_ROOM];
     snprintf(rest, sizeof rest, "%s", line + n + strspn(line + n, " "));
     for (size_t end = strlen(rest); end && rest[end - 1] == ' '; end--) rest[end - 1] = 0;
-    enum command command = command_of(line);
-    if (command != CMD_COUNT) run_command(ui, command, line, rest, out);
-    else if (strcmp(word, "sweep") || !sweep_line(ui, rest, out)) as_verb(ui, line, out);
+    const struct ui_command *k = command_of(line);
+    if (k) run_command(ui, k, rest, out);
+    else if (strcmp(word, "sweep") || !sweep_line(ui, rest, out)) as_verb(ui, line, "", out);
 }
