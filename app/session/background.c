@@ -83,10 +83,11 @@ static void *lane_main(void *self) {
         if (d->leaving) break;
         struct background_work *w = first(&l->waiting);
         pthread_mutex_unlock(&d->lock);
-        struct err e = ERR_INIT;
         int64_t from = clock_ms();
-        w->failed = w->kind->work(w, d->room, &e) != 0;
-        if (w->failed) work_say(w, SAY_ERROR, "%s", e.text);
+        w->room = d->room;
+        w->store = d->room->store;
+        w->failed = w->kind->work(w) != 0;
+        if (w->failed) work_say(w, SAY_ERROR, "%s", w->e.text);
         w->ms = clock_ms() - from;
         pthread_mutex_lock(&d->lock);
         append(&d->over, w);

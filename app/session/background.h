@@ -41,10 +41,11 @@ enum work_lane { LANE_SCREENS, LANE_FILES, LANE_LESSONS, LANES };
 struct background_work;
 struct work_kind {
     enum work_lane lane;
-    int (*work)(struct background_work *w, struct workroom *room, struct err *e); /* on the lane's thread */
+    int (*work)(struct background_work *w); /* on the lane's thread; not 0: it failed, as e says */
     /* On the screens' thread, also after a failure; may be NULL. */
     void (*done)(struct session *s, struct background_work *w);
     void (*drop)(struct background_work *w); /* frees what was made and not taken; may be NULL */
+    int what;                     /* as its functions have it */
     bool once;                    /* what is asked for again while it waits is done once */
     bool fills;                   /* what it reads fills the screen that is shown */
     bool alone;                   /* needs no runs; without it nothing is done where there are none */
@@ -53,6 +54,9 @@ struct work_kind {
 struct background_work {
     const struct work_kind *kind;
     struct background_work *next;
+    struct workroom *room; /* while it works, with its store */
+    struct store *store;
+    struct err e;
     /* what it is about, owned */
     int64_t *run;
     int runs;

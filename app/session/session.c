@@ -223,13 +223,13 @@ static void do_quit(struct session *s, const struct effect *x) {
     s->finish = x->keep;
 }
 
-static void do_suspend(struct session *s, const struct effect *x) {
-    (void)s, (void)x;
+static void do_suspend(struct session *s) {
+    (void)s;
     term_suspend();
 }
 
-static void do_redraw(struct session *s, const struct effect *x) {
-    (void)s, (void)x;
+static void do_redraw(struct session *s) {
+    (void)s;
     term_redraw();
 }
 
@@ -239,8 +239,8 @@ static void do_copy(struct session *s, const struct effect *x) {
 
 const struct action session_actions[] = {
     { EFFECT_QUIT, .act = do_quit },
-    { EFFECT_SUSPEND, .act = do_suspend },
-    { EFFECT_REDRAW, .act = do_redraw },
+    { EFFECT_SUSPEND, .plain = do_suspend },
+    { EFFECT_REDRAW, .plain = do_redraw },
     { EFFECT_COPY, .act = do_copy },
     { .kind = EFFECT_NONE },
 };

@@ -33,6 +33,7 @@ void session__do(struct session *s, const struct effect *x) {
     const struct action *a = action_of(x->kind);
     if (!a) return;
     if (a->act) a->act(s, x);
+    else if (a->plain) a->plain(s);
     else session__ask(s, a->work, x->run, x->runs, x->text);
 }
 

@@ -54,14 +54,8 @@ static void estimate_first(struct session *s) {
     config_release(&c);
 }
 
-static void do_train(struct session *s, const struct effect *x) {
-    (void)x;
-    train(s);
-}
-
-static void do_train_first(struct session *s, const struct effect *x) {
+static void do_train_first(struct session *s) {
     struct run_config c;
-    (void)x;
     first_config(s, &c);
     compose_take_config(&s->ui.compose, &c, "the first page's run");
     config_release(&c);
@@ -79,10 +73,9 @@ static void line_train(const struct session *s, struct buf *b, const struct effe
 
 /* ---- model and rows ---- */
 
-static int read_source(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_source(struct background_work *w) {
     struct source_facts *facts;
-    (void)room;
-    int rc = source_facts_read(&w->config, &facts, e);
+    int rc = source_facts_read(&w->config, &facts, &w->e);
     w->made = facts;
     return rc;
 }
@@ -128,9 +121,7 @@ static void take_source(struct session *s, struct background_work *w) {
 static void drop_source(struct background_work *w) { source_facts_free(w->made); }
 
 static void ask_source(struct session *s, const struct run_config *c, bool taken) {
-    static const struct work_kind kind = {
-        LANE_FILES, .work = read_source, .done = take_source, .drop = drop_source
-    };
+    static const struct work_kind kind = { LANE_FILES, read_source, take_source, .drop = drop_source };
     struct background_work *w = work_new(&kind, NULL, 0, NULL);
     config_copy(&w->config, c);
     w->flag = taken;
@@ -140,14 +131,8 @@ static void ask_source(struct session *s, const struct run_config *c, bool taken
 void session__ask_source(struct session *s, const struct run_config *c) { ask_source(s, c, false); }
 void session__ask_facts(struct session *s) { ask_source(s, &s->ui.compose.config, true); }
 
-static void do_rows(struct session *s, const struct effect *x) {
-    (void)x;
-    session__ask_facts(s);
-}
-
-static int measure_machine(struct background_work *w, struct workroom *room, struct err *e) {
-    (void)w, (void)e;
-    jobs_rate(room->jobs, true);
+static int measure_machine(struct background_work *w) {
+    jobs_rate(w->room->jobs, true);
     return 0;
 }
 
@@ -160,9 +145,7 @@ static void take_machine(struct session *s, struct background_work *w) {
 }
 
 void session__ask_machine(struct session *s) {
-    static const struct work_kind kind = {
-        LANE_FILES, .work = measure_machine, .done = take_machine, .alone = true
-    };
+    static const struct work_kind kind = { LANE_FILES, measure_machine, take_machine, .alone = true };
     session__ask(s, &kind, NULL, 0, NULL);
 }
 
@@ -186,15 +169,13 @@ static void add_absent(struct session *s, const char *name, const char *usual) {
     free(said);
 }
 
-static void do_list_models(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_list_models(struct session *s) {
     picker_open(&s->ui.picker, PICK_MODEL, "models (:models DIR takes any folder)");
     list_folders(s, "models", "config.json");
     add_absent(s, DEFAULT_MODEL, paths_model());
 }
 
-static void do_list_tasks(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_list_tasks(struct session *s) {
     picker_open(&s->ui.picker, PICK_TASK, "tasks (:tasks FOLDER takes any folder)");
     list_folders(s, "tasks", "train.tsv");
     add_absent(s, DEFAULT_TASK, paths_task());
@@ -223,8 +204,8 @@ static void do_task(struct session *s, const struct effect *x) { choose(s, NULL,
 
 /* ---- a run's method and options ---- */
 
-static int read_clone(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = session__stored_config(room->store, w->run[0], &w->config, NULL, e);
+static int read_clone(struct background_work *w) {
+    int rc = session__stored_config(w->store, w->run[0], &w->config, NULL, &w->e);
     if (rc) return rc;
     config_reuse(&w->config);
     work_say(w, SAY_INFO, "run #%lld is in Compose: change an axis and press Enter", (long long)w->run[0]);
@@ -250,7 +231,7 @@ static void take_clone(struct session *s, struct background_work *w) {
     session__ask_facts(s);
 }
 
-static const struct work_kind clone_work = { LANE_SCREENS, .work = read_clone, .done = take_clone };
+static const struct work_kind clone_work = { LANE_SCREENS, read_clone, .done = take_clone };
 
 /* ---- methods ---- */
 
@@ -269,11 +250,11 @@ static void do_method(struct session *s, const struct effect *x) {
 }
 
 /* What Compose's method, the text, does at step 0. */
-static int measure_start(struct background_work *w, struct workroom *room, struct err *e) {
+static int measure_start(struct background_work *w) {
     struct start_effect found;
     char words[240];
-    if (start_effect(&w->config, jobs_crew(room->jobs), &found, e))
-        return err_prefix(e, "what the method does at step 0");
+    if (start_effect(&w->config, jobs_crew(w->room->jobs), &found, &w->e))
+        return err_prefix(&w->e, "what the method does at step 0");
     start_effect_words(&found, words);
     work_say(w, SAY_INFO, "%s", words);
     return 0;
@@ -283,10 +264,9 @@ static void take_start(struct session *s, struct background_work *w) {
     if (!w->failed) compose_start(&s->ui.compose, w->text, w->message);
 }
 
-static void do_start(struct session *s, const struct effect *x) {
-    static const struct work_kind kind = { LANE_FILES, .work = measure_start, .done = take_start };
+static void do_start(struct session *s) {
+    static const struct work_kind kind = { LANE_FILES, measure_start, .done = take_start };
     struct background_work *w = work_new(&kind, NULL, 0, s->ui.compose.facts.canonical);
-    (void)x;
     compose_config(&s->ui.compose, &w->config);
     background_do(s->background, w);
 }
@@ -363,19 +343,19 @@ static void line_methods(const struct session *s, struct buf *b, const struct ef
 
 /* What is chosen here has its line on Compose. */
 const struct action compose_actions[] = {
-    { EFFECT_TRAIN, .changes = true, .act = do_train, .line = line_train },
-    { EFFECT_TRAIN_FIRST, .changes = true, .act = do_train_first, .line = line_train, .late = true },
+    { EFFECT_TRAIN, .changes = true, .plain = train, .line = line_train },
+    { EFFECT_TRAIN_FIRST, .changes = true, .plain = do_train_first, .line = line_train, .late = true },
     { EFFECT_CLONE, .work = &clone_work, .verb = "train --like" },
-    { EFFECT_ROWS, .act = do_rows },
-    { EFFECT_LIST_MODELS, .act = do_list_models },
-    { EFFECT_LIST_TASKS, .act = do_list_tasks },
+    { EFFECT_ROWS, .plain = session__ask_facts },
+    { EFFECT_LIST_MODELS, .plain = do_list_models },
+    { EFFECT_LIST_TASKS, .plain = do_list_tasks },
     { EFFECT_MODEL, .act = do_model },
     { EFFECT_TASK, .act = do_task },
     { EFFECT_METHOD_TEXT, .act = do_method },
-    { EFFECT_START, .act = do_start },
-    { EFFECT_METHOD_KEEP, .changes = true, .act = do_method_keep, .line = line_method },
-    { EFFECT_METHODS_OUT, .act = do_methods_out, .line = line_methods },
-    { EFFECT_METHODS_IN, .changes = true, .act = do_methods_in, .line = line_methods },
+    { EFFECT_START, .plain = do_start },
+    { EFFECT_METHOD_KEEP, do_method_keep, .changes = true, .line = line_method },
+    { EFFECT_METHODS_OUT, do_methods_out, .line = line_methods },
+    { EFFECT_METHODS_IN, do_methods_in, .changes = true, .line = line_methods },
     { .kind = EFFECT_NONE },
 };
 

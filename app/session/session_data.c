@@ -2,8 +2,7 @@
 #include "app/session/session_private.h"
 #include "views/data_parts.h"
 
-static int import_rows(struct background_work *w, struct workroom *room, struct err *e) {
-    (void)room, (void)e;
+static int import_rows(struct background_work *w) {
     w->made = own_read_rows(&w->config, w->number);
     return 0;
 }
@@ -20,12 +19,9 @@ static void take_read(struct session *s, struct background_work *w) {
 
 static void drop_read(struct background_work *w) { own_read_free(w->made); }
 
-static void do_import(struct session *s, const struct effect *x) {
-    static const struct work_kind kind = {
-        LANE_FILES, .work = import_rows, .done = take_read, .drop = drop_read
-    };
+static void do_import(struct session *s) {
+    static const struct work_kind kind = { LANE_FILES, import_rows, take_read, .drop = drop_read };
     const struct data_view *v = &s->ui.data;
-    (void)x;
     if (v->look.failed) return;
     struct background_work *w = work_new(&kind, NULL, 0, NULL);
     config_copy(&w->config, &v->config);
@@ -33,8 +29,7 @@ static void do_import(struct session *s, const struct effect *x) {
     background_do(s->background, w);
 }
 
-static int list_folder(struct background_work *w, struct workroom *room, struct err *e) {
-    (void)room, (void)e;
+static int list_folder(struct background_work *w) {
     w->made = own_folder_list(w->text);
     return 0;
 }
@@ -49,16 +44,16 @@ static void take_folder(struct session *s, struct background_work *w) {
 static void drop_folder(struct background_work *w) { own_folder_free(w->made); }
 
 static const struct work_kind folder_work = {
-    LANE_FILES, .work = list_folder, .done = take_folder, .drop = drop_folder, .alone = true
+    LANE_FILES, list_folder, take_folder, .drop = drop_folder, .alone = true
 };
 
 /* A folder that is no task is listed (flag).  number: the config says how it is read. */
-static int look_at(struct background_work *w, struct workroom *room, struct err *e) {
+static int look_at(struct background_work *w) {
     struct own_look *look = own_look_at(w->text, w->number ? &w->config : NULL);
     w->flag = look->view.folder && look->view.failed;
     if (!w->flag) w->made = look;
     else own_look_free(look);
-    return w->flag ? list_folder(w, room, e) : 0;
+    return w->flag ? list_folder(w) : 0;
 }
 
 static void take_look(struct session *s, struct background_work *w) {
@@ -74,7 +69,7 @@ static void take_look(struct session *s, struct background_work *w) {
     v->look = look->view;
     data_looked(v, &s->ui.compose.config);
     v->asked++;
-    do_import(s, NULL);
+    do_import(s);
 }
 
 static void drop_look(struct background_work *w) {
@@ -83,18 +78,15 @@ static void drop_look(struct background_work *w) {
 }
 
 static void do_look(struct session *s, const struct effect *x) {
-    static const struct work_kind kind = {
-        LANE_FILES, .work = look_at, .done = take_look, .drop = drop_look
-    };
+    static const struct work_kind kind = { LANE_FILES, look_at, take_look, .drop = drop_look };
     struct background_work *w = work_new(&kind, NULL, 0, x->text);
     w->number = s->ui.data.again;
     if (w->number) config_copy(&w->config, &s->ui.data.config);
     background_do(s->background, w);
 }
 
-static void do_own_rows(struct session *s, const struct effect *x) {
+static void do_own_rows(struct session *s) {
     struct run_config c;
-    (void)x;
     config_copy(&c, &s->ui.compose.config);
     config_take_rows(&c, &s->ui.data.config);
     session__ask_source(s, &c);
@@ -106,8 +98,8 @@ static void do_own_rows(struct session *s, const struct effect *x) {
 const struct action data_actions[] = {
     { EFFECT_FOLDER, .work = &folder_work },
     { EFFECT_LOOK, .act = do_look },
-    { EFFECT_IMPORT, .act = do_import },
-    { EFFECT_OWN_ROWS, .act = do_own_rows },
+    { EFFECT_IMPORT, .plain = do_import },
+    { EFFECT_OWN_ROWS, .plain = do_own_rows },
     { .kind = EFFECT_NONE },
 };
 

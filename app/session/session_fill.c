@@ -54,12 +54,12 @@ static void clear_jobs(struct session *s) {
 
 /* ---- what is read for Train in the background ---- */
 
-static int read_series(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_series(struct background_work *w) {
     struct store_run run;
-    int rc = store_run(room->store, w->run[0], &run, e);
+    int rc = store_run(w->store, w->run[0], &run, &w->e);
     if (rc) return rc;
     struct run_series *series = series_new(w->run[0]);
-    rc = series_read(series, room->store, &run, e);
+    rc = series_read(series, w->store, &run, &w->e);
     if (rc) series_free(series);
     else w->made = series;
     store_run_release(&run);
@@ -83,18 +83,18 @@ static void take_series(struct session *s, struct background_work *w) {
 static void drop_series(struct background_work *w) { series_free(w->made); }
 
 static const struct work_kind series_work = {
-    LANE_SCREENS, .work = read_series, .done = take_series, .drop = drop_series, .fills = true
+    LANE_SCREENS, read_series, take_series, .drop = drop_series, .fills = true
 };
 
 /* How a run that is over looks, where it looks wrong.  What was asked for is no news: its page says it. */
-static int read_why(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_why(struct background_work *w) {
     struct store_run run;
     struct why why;
     long long id = (long long)w->run[0];
-    int rc = store_flush(room->store, e);
-    if (!rc) rc = store_run(room->store, id, &run, e);
+    int rc = store_flush(w->store, &w->e);
+    if (!rc) rc = store_run(w->store, id, &run, &w->e);
     if (rc) return rc;
-    rc = why_of_run(room->store, &run, &why, e);
+    rc = why_of_run(w->store, &run, &why, &w->e);
     store_run_release(&run);
     if (rc) return rc;
     char more[48] = "";
@@ -110,9 +110,9 @@ static int read_why(struct background_work *w, struct workroom *room, struct err
 static const struct work_kind why_work = { LANE_SCREENS, .work = read_why };
 
 /* The runs to be overlaid, as they stand now. */
-static int read_beside(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_beside(struct background_work *w) {
     struct beside_runs *b = NULL;
-    int rc = beside_read(room->store, w->run, w->runs, &b, e);
+    int rc = beside_read(w->store, w->run, w->runs, &b, &w->e);
     w->made = b;
     return rc;
 }
@@ -134,7 +134,7 @@ static void drop_beside(struct background_work *w) { beside_free(w->made); }
 
 static void ask_beside(struct session *s) {
     static const struct work_kind kind = {
-        LANE_SCREENS, .work = read_beside, .done = take_beside, .drop = drop_beside, .alone = true
+        LANE_SCREENS, read_beside, take_beside, .drop = drop_beside, .alone = true
     };
     if (s->train.overlay_asked) return;
     s->train.overlay_asked = true;
@@ -143,10 +143,10 @@ static void ask_beside(struct session *s) {
 
 /* Runs that others train, and runs 0 and 1 (0: none); names from run 2 on.  Nothing is read while the history
  * has version `number` (store_version). */
-static int read_others(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_others(struct background_work *w) {
     struct other_runs *o = NULL;
-    if (w->number && w->number == store_version(room->store)) return 0;
-    int rc = other_runs_read(room->store, w->run, w->run[OTHERS_ASKED], &o, e);
+    if (w->number && w->number == store_version(w->store)) return 0;
+    int rc = other_runs_read(w->store, w->run, w->run[OTHERS_ASKED], &o, &w->e);
     w->made = o;
     return rc;
 }
@@ -174,9 +174,7 @@ static void take_others(struct session *s, struct background_work *w) {
 
 static void drop_others(struct background_work *w) { other_runs_free(w->made); }
 
-static const struct work_kind others_work = {
-    LANE_SCREENS, .work = read_others, .done = take_others, .drop = drop_others
-};
+static const struct work_kind others_work = { LANE_SCREENS, read_others, take_others, .drop = drop_others };
 
 void session__ask_others(struct session *s, bool poll) {
     /* what is watched, what is in focus, and what runs of this process are called, from the first on */
@@ -364,8 +362,8 @@ static bool is_ours(const struct session_train *t, int64_t id) {
 }
 
 /* The owner looks every quarter of a second and ends at a step with a checkpoint. */
-static int ask_owner(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = store_request(room->store, w->run[0], STORE_STOP, e);
+static int ask_owner(struct background_work *w) {
+    int rc = store_request(w->store, w->run[0], STORE_STOP, &w->e);
     if (!rc)
         work_say(w, SAY_INFO,
                  "run #%lld trains in another process, which is asked to stop it with a checkpoint",
@@ -404,8 +402,7 @@ void session__discard(struct session *s) {
 
 static void do_queue(struct session *s, const struct effect *x) { jobs_move(s->jobs, x->run[0], x->by); }
 
-static void do_focus(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_focus(struct session *s) {
     s->train.following = false;
     session__fill_jobs(s);
 }
@@ -432,12 +429,12 @@ static void do_beside(struct session *s, const struct effect *x) {
 }
 
 const struct action train_actions[] = {
-    { EFFECT_PAUSE, .changes = true, .act = do_pause },
-    { EFFECT_STOP, .changes = true, .act = do_stop, .verb = "stop", .line = line_stop },
-    { EFFECT_QUEUE, .changes = true, .act = do_queue },
-    { EFFECT_FOCUS, .act = do_focus },
-    { EFFECT_WATCH, .act = do_watch, .verb = "watch" },
-    { EFFECT_BESIDE, .act = do_beside, .verb = "plot" },
+    { EFFECT_PAUSE, do_pause, .changes = true },
+    { EFFECT_STOP, do_stop, .changes = true, .verb = "stop", .line = line_stop },
+    { EFFECT_QUEUE, do_queue, .changes = true },
+    { EFFECT_FOCUS, .plain = do_focus },
+    { EFFECT_WATCH, do_watch, .verb = "watch" },
+    { EFFECT_BESIDE, do_beside, .verb = "plot" },
     { .kind = EFFECT_NONE },
 };
 

@@ -49,28 +49,23 @@ static void do_attention_layer(struct session *s, const struct effect *x) {
 static void do_head(struct session *s, const struct effect *x) {
     insight_attention(s->inside.insight, 0, 0, x->by);
 }
-static void do_training(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_training(struct session *s) {
     insight_training(s->inside.insight);
 }
 static void do_moment(struct session *s, const struct effect *x) { insight_moment(s->inside.insight, x->by); }
-static void do_play(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_play(struct session *s) {
     insight_play(s->inside.insight);
 }
-static void do_step(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_step(struct session *s) {
     insight_step(s->inside.insight);
 }
-static void do_rewind(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_rewind(struct session *s) {
     insight_rewind(s->inside.insight);
 }
 static void do_perplexity(struct session *s, const struct effect *x) {
     insight_perplexity(s->inside.insight, x->by);
 }
-static void do_beside(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_beside(struct session *s) {
     insight_beside(s->inside.insight);
 }
 static void do_layer(struct session *s, const struct effect *x) {
@@ -119,19 +114,19 @@ static void line_training(const struct session *s, struct buf *b, const struct e
 }
 
 const struct action inside_actions[] = {
-    { EFFECT_INSPECT, .act = do_inspect, .line = line_inside },
-    { EFFECT_SETS, .act = do_sets, .line = line_sets },
-    { EFFECT_HEATMAP, .act = do_matrices, .line = line_matrices },
+    { EFFECT_INSPECT, do_inspect, .line = line_inside },
+    { EFFECT_SETS, do_sets, .line = line_sets },
+    { EFFECT_HEATMAP, do_matrices, .line = line_matrices },
     { EFFECT_ATTENTION_ROW, .act = do_row },
     { EFFECT_ATTENTION_LAYER, .act = do_attention_layer },
     { EFFECT_ATTENTION_HEAD, .act = do_head },
-    { EFFECT_MAP_TRAINING, .act = do_training, .line = line_training },
+    { EFFECT_MAP_TRAINING, .plain = do_training, .line = line_training },
     { EFFECT_MAP_MOMENT, .act = do_moment },
-    { EFFECT_MAP_PLAY, .act = do_play },
-    { EFFECT_MAP_STEP, .act = do_step },
-    { EFFECT_MAP_REWIND, .act = do_rewind },
+    { EFFECT_MAP_PLAY, .plain = do_play },
+    { EFFECT_MAP_STEP, .plain = do_step },
+    { EFFECT_MAP_REWIND, .plain = do_rewind },
     { EFFECT_MAP_PERPLEXITY, .act = do_perplexity },
-    { EFFECT_MAP_BESIDE, .act = do_beside },
+    { EFFECT_MAP_BESIDE, .plain = do_beside },
     { EFFECT_MAP_LAYER, .act = do_layer },
     { .kind = EFFECT_NONE },
 };

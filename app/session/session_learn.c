@@ -14,9 +14,9 @@ struct step_asked {
     struct learn_news *news;
 };
 
-static int work_on(struct background_work *w, struct workroom *room, struct err *e) {
+static int work_on(struct background_work *w) {
     struct step_asked *x = w->made;
-    return learning_step(room->learning, w->count, w->flag, x->progress, &x->news, e);
+    return learning_step(w->room->learning, w->count, w->flag, x->progress, &x->news, &w->e);
 }
 
 static void drop_step(struct background_work *w) {
@@ -31,9 +31,7 @@ static void take_news(struct session *s, struct background_work *w);
 
 /* What the open lesson needs up to a step; its place and answers go with it, to be kept. */
 static void ask_step(struct session *s, int step, bool train) {
-    static const struct work_kind kind = {
-        LANE_LESSONS, .work = work_on, .done = take_news, .drop = drop_step
-    };
+    static const struct work_kind kind = { LANE_LESSONS, work_on, take_news, .drop = drop_step };
     if (!s->lesson.page) return;
     struct background_work *w = work_new(&kind, NULL, 0, NULL);
     struct step_asked *x = w->made = xcalloc(1, sizeof *x);
@@ -59,9 +57,9 @@ static void take_news(struct session *s, struct background_work *w) {
 
 /* ---- the list ---- */
 
-static int read_shelf(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_shelf(struct background_work *w) {
     struct learn_shelf *shelf = NULL;
-    int rc = learning_list(room->learning, &shelf, e);
+    int rc = learning_list(w->room->learning, &shelf, &w->e);
     w->made = shelf;
     return rc;
 }
@@ -80,7 +78,7 @@ static void take_shelf(struct session *s, struct background_work *w) {
 static void drop_shelf(struct background_work *w) { learn_shelf_free(w->made); }
 
 static const struct work_kind shelf_work = {
-    LANE_LESSONS, .work = read_shelf, .done = take_shelf, .drop = drop_shelf, .alone = true
+    LANE_LESSONS, read_shelf, take_shelf, .drop = drop_shelf, .alone = true
 };
 
 /* ---- one that is opened, or that another petri leads ---- */
@@ -98,9 +96,9 @@ static bool show(struct session *s, struct background_work *w) {
 
 static void drop_page(struct background_work *w) { learn_page_free(w->made); }
 
-static int open_lesson(struct background_work *w, struct workroom *room, struct err *e) {
+static int open_lesson(struct background_work *w) {
     struct learn_page *page = NULL;
-    int rc = learning_open(room->learning, w->text, w->config.model, w->config.task, &page, e);
+    int rc = learning_open(w->room->learning, w->text, w->config.model, w->config.task, &page, &w->e);
     w->made = page;
     return rc;
 }
@@ -116,9 +114,9 @@ static void take_lesson(struct session *s, struct background_work *w) {
     ask_step(s, s->lesson.page->progress.at, false);
 }
 
-static int follow(struct background_work *w, struct workroom *room, struct err *e) {
+static int follow(struct background_work *w) {
     struct learn_page *page = NULL;
-    int rc = learning_follow(room->learning, &page, e);
+    int rc = learning_follow(w->room->learning, &page, &w->e);
     w->made = page;
     return rc;
 }
@@ -131,7 +129,7 @@ static void take_followed(struct session *s, struct background_work *w) {
 
 static void ask_followed(struct session *s) {
     static const struct work_kind kind = {
-        LANE_LESSONS, .work = follow, .done = take_followed, .drop = drop_page, .alone = true
+        LANE_LESSONS, follow, take_followed, .drop = drop_page, .alone = true
     };
     s->lesson.asked = true;
     session__ask(s, &kind, NULL, 0, NULL);
@@ -157,17 +155,14 @@ void session__look_at_lesson(struct session *s, int64_t now, int *wait) {
 /* ---- actions ---- */
 
 static void do_open(struct session *s, const struct effect *x) {
-    static const struct work_kind kind = {
-        LANE_LESSONS, .work = open_lesson, .done = take_lesson, .drop = drop_page
-    };
+    static const struct work_kind kind = { LANE_LESSONS, open_lesson, take_lesson, .drop = drop_page };
     struct background_work *w = work_new(&kind, NULL, 0, x->text);
     config_copy(&w->config, &s->ui.compose.config);
     background_do(s->background, w);
 }
 
-static void do_close(struct session *s, const struct effect *x) {
+static void do_close(struct session *s) {
     struct session_lesson *l = &s->lesson;
-    (void)x;
     if (!l->page) return;
     ask_step(s, l->page->progress.at, false); /* keeps it */
     s->ui.learn.lesson = NULL;
@@ -200,8 +195,8 @@ static void line_open(const struct session *s, struct buf *b, const struct effec
 
 const struct action lesson_actions[] = {
     { EFFECT_LESSONS, .work = &shelf_work, .line = line_list },
-    { EFFECT_LESSON, .act = do_open, .line = line_open },
-    { EFFECT_LESSON_CLOSE, .act = do_close },
+    { EFFECT_LESSON, do_open, .line = line_open },
+    { EFFECT_LESSON_CLOSE, .plain = do_close },
     { EFFECT_LESSON_STEP, .act = do_step },
     { .kind = EFFECT_NONE },
 };

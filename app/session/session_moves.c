@@ -47,8 +47,9 @@ static void wish_free(struct wish *w) {
 
 static void answered(struct session *s, struct background_work *w, struct move *m);
 
-static int move_runs(struct background_work *w, bool trash, struct workroom *room, struct err *e) {
-    int rc = (trash ? store_trash : store_restore)(room->store, w->run, (size_t)w->runs, e);
+static int move_runs(struct background_work *w) {
+    bool trash = w->kind->what;
+    int rc = (trash ? store_trash : store_restore)(w->store, w->run, (size_t)w->runs, &w->e);
     char what[48];
     if (rc) return rc;
     if (w->runs == 1) snprintf(what, sizeof what, "run #%lld", (long long)w->run[0]);
@@ -58,23 +59,16 @@ static int move_runs(struct background_work *w, bool trash, struct workroom *roo
     return 0;
 }
 
-static int trash(struct background_work *w, struct workroom *room, struct err *e) {
-    return move_runs(w, true, room, e);
+static void moved(struct session *s, struct background_work *w) {
+    answered(s, w, &(struct move){ .trash = w->kind->what });
 }
-static int restore(struct background_work *w, struct workroom *room, struct err *e) {
-    return move_runs(w, false, room, e);
-}
-static void trashed(struct session *s, struct background_work *w) {
-    answered(s, w, &(struct move){ .trash = true });
-}
-static void restored(struct session *s, struct background_work *w) { answered(s, w, &(struct move){ 0 }); }
 
-static const struct work_kind trash_work = { LANE_SCREENS, .work = trash, .done = trashed },
-                              restore_work = { LANE_SCREENS, .work = restore, .done = restored };
+static const struct work_kind trash_work = { LANE_SCREENS, move_runs, moved, .what = true },
+                              restore_work = { LANE_SCREENS, move_runs, moved, .what = false };
 
-static int rename_run(struct background_work *w, struct workroom *room, struct err *e) {
+static int rename_run(struct background_work *w) {
     struct move *m = w->made; /* its names */
-    int rc = store_rename(room->store, w->run[0], m->name, &m->was, e);
+    int rc = store_rename(w->store, w->run[0], m->name, &m->was, &w->e);
     if (rc) return rc;
     const char *back = !strcmp(m->was, m->name) ? "" : w->text;
     if (*m->name)
@@ -102,9 +96,7 @@ static void ask_move(struct session *s, bool trash, const int64_t *run, int runs
 }
 
 static void ask_name(struct session *s, int64_t run, const char *name, const char *back) {
-    static const struct work_kind kind = {
-        LANE_SCREENS, .work = rename_run, .done = renamed, .drop = drop_name
-    };
+    static const struct work_kind kind = { LANE_SCREENS, rename_run, renamed, .drop = drop_name };
     struct background_work *w = work_new(&kind, &run, 1, back);
     struct move *m = w->made = xcalloc(1, sizeof *m);
     m->name = xcopy(name);
@@ -192,12 +184,8 @@ static void answered(struct session *s, struct background_work *w, struct move *
 
 /* ---- actions ---- */
 
-static void do_trash(struct session *s, const struct effect *x) {
-    if (x->runs) session__move(s, true, x->run, x->runs);
-}
-
-static void do_restore(struct session *s, const struct effect *x) {
-    if (x->runs) session__move(s, false, x->run, x->runs);
+static void do_move(struct session *s, const struct effect *x) {
+    if (x->runs) session__move(s, x->kind == EFFECT_TRASH, x->run, x->runs);
 }
 
 static void name_next(struct session *s, const char *name) {
@@ -228,11 +216,11 @@ static void line_undo(const struct session *s, struct buf *b, const struct effec
 }
 
 const struct action move_actions[] = {
-    { EFFECT_TRASH, .changes = true, .act = do_trash, .verb = "trash" },
-    { EFFECT_RESTORE, .changes = true, .act = do_restore, .verb = "restore" },
-    { EFFECT_NAME, .changes = true, .act = do_name, .verb = "name", .line = line_text },
-    { EFFECT_UNDO, .changes = true, .act = do_undo, .line = line_undo },
-    { EFFECT_REDO, .changes = true, .act = do_undo, .line = line_undo },
+    { EFFECT_TRASH, do_move, .changes = true, .verb = "trash" },
+    { EFFECT_RESTORE, do_move, .changes = true, .verb = "restore" },
+    { EFFECT_NAME, do_name, .changes = true, .verb = "name", .line = line_text },
+    { EFFECT_UNDO, do_undo, .changes = true, .line = line_undo },
+    { EFFECT_REDO, do_undo, .changes = true, .line = line_undo },
     { .kind = EFFECT_NONE },
 };
 

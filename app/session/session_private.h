@@ -162,13 +162,15 @@ struct session {
 /* What is done for one of the screens' effects. */
 struct action {
     enum effect_kind kind;
-    bool changes; /* the history, or what the user keeps: refused where the history is only looked at */
-    void (*act)(struct session *s, const struct effect *x); /* or, NULL: */
-    const struct work_kind *work; /* is asked for, of the effect's runs and text */
+    /* One of these does it; the last is asked for, of the effect's runs and text. */
+    void (*act)(struct session *s, const struct effect *x);
+    void (*plain)(struct session *s);
+    const struct work_kind *work;
     /* What does the same in a shell, appended: "petri VERB RUNS", nothing without runs; then `line`.  Both
      * may be NULL. */
     const char *verb;
     void (*line)(const struct session *s, struct buf *b, const struct effect *x);
+    bool changes; /* the history, or what the user keeps: refused where the history is only looked at */
     bool late;    /* its line is known only once it is done */
 };
 /* Each ends with EFFECT_NONE. */

@@ -15,14 +15,14 @@
 /* Number: */
 enum { ROWS_TRASH = 1, ROWS_BY_TASK = 2, ROWS_DISK = 4 /* the bytes of each run's files */, ROWS_CURVE = 8 };
 
-static int read_rows(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_rows(struct background_work *w) {
     bool disk = w->number & ROWS_DISK, curve = w->number & ROWS_CURVE;
     struct history_rows *r = NULL;
-    int rc = history_rows_read(room->store, w->number & ROWS_TRASH, w->text,
-                               w->number & ROWS_BY_TASK ? &room->tasks : NULL, &r, e);
-    if (!rc) rc = run_keys_fill(&room->keys, room->store, &r->stored, r->row, &r->keys, e);
+    int rc = history_rows_read(w->store, w->number & ROWS_TRASH, w->text,
+                               w->number & ROWS_BY_TASK ? &w->room->tasks : NULL, &r, &w->e);
+    if (!rc) rc = run_keys_fill(&w->room->keys, w->store, &r->stored, r->row, &r->keys, &w->e);
     if (!rc && (disk || curve))
-        row_extras_fill(&room->extras, room->store, &r->stored, r->row, disk, curve, &r->curves);
+        row_extras_fill(&w->room->extras, w->store, &r->stored, r->row, disk, curve, &r->curves);
     w->made = r;
     return rc;
 }
@@ -46,7 +46,7 @@ static void take_rows(struct session *s, struct background_work *w) {
 static void drop_rows(struct background_work *w) { history_rows_free(w->made); }
 
 static const struct work_kind rows_work = {
-    LANE_SCREENS, .work = read_rows, .done = take_rows, .drop = drop_rows, .once = true, .fills = true
+    LANE_SCREENS, read_rows, take_rows, .drop = drop_rows, .once = true, .fills = true
 };
 
 void session__ask_runs(struct session *s) {
@@ -55,11 +55,6 @@ void session__ask_runs(struct session *s) {
     w->number = (v->trash ? ROWS_TRASH : 0) | (v->by_task ? ROWS_BY_TASK : 0) |
                 (v->visible[COL_DISK] ? ROWS_DISK : 0) | (v->visible[COL_CURVE] ? ROWS_CURVE : 0);
     background_do(s->background, w);
-}
-
-static void do_list(struct session *s, const struct effect *x) {
-    (void)x;
-    session__ask_runs(s);
 }
 
 /* What changed the runs that are listed. */
@@ -75,9 +70,9 @@ static void line_filter(const struct session *s, struct buf *b, const struct eff
 
 /* ---- a run's page ---- */
 
-static int read_page(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_page(struct background_work *w) {
     struct run_page *p = NULL;
-    int rc = run_page_read(room->store, w->run[0], &p, e);
+    int rc = run_page_read(w->store, w->run[0], &p, &w->e);
     w->made = p;
     return rc;
 }
@@ -96,14 +91,14 @@ static void take_page(struct session *s, struct background_work *w) {
 static void drop_page(struct background_work *w) { run_page_free(w->made); }
 
 static const struct work_kind page_work = {
-    LANE_SCREENS, .work = read_page, .done = take_page, .drop = drop_page, .once = true, .fills = true
+    LANE_SCREENS, read_page, take_page, .drop = drop_page, .once = true, .fills = true
 };
 
 /* ---- columns and filters that are kept ---- */
 
-static int read_columns(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_columns(struct background_work *w) {
     char *columns = NULL;
-    int rc = store_columns(room->store, &columns, e);
+    int rc = store_columns(w->store, &columns, &w->e);
     w->made = columns; /* "": none */
     return rc;
 }
@@ -117,13 +112,13 @@ static void take_columns(struct session *s, struct background_work *w) {
 
 void session__ask_columns(struct session *s) {
     static const struct work_kind kind = {
-        LANE_SCREENS, .work = read_columns, .done = take_columns, .drop = work_drop, .alone = true
+        LANE_SCREENS, read_columns, take_columns, .drop = work_drop, .alone = true
     };
     session__ask(s, &kind, NULL, 0, NULL);
 }
 
-static int read_saved(struct background_work *w, struct workroom *room, struct err *e) {
-    return store_filters(room->store, w->made = xcalloc(1, sizeof(struct store_filters)), e);
+static int read_saved(struct background_work *w) {
+    return store_filters(w->store, w->made = xcalloc(1, sizeof(struct store_filters)), &w->e);
 }
 
 static void take_saved(struct session *s, struct background_work *w) {
@@ -137,34 +132,29 @@ static void drop_saved(struct background_work *w) {
 }
 
 static const struct work_kind saved_work = {
-    LANE_SCREENS, .work = read_saved, .done = take_saved, .drop = drop_saved, .alone = true
+    LANE_SCREENS, read_saved, take_saved, .drop = drop_saved, .alone = true
 };
 
-static int keep_columns(struct background_work *w, struct workroom *room, struct err *e) {
-    return store_keep_columns(room->store, w->text, e);
+static int keep_columns(struct background_work *w) {
+    return store_keep_columns(w->store, w->text, &w->e);
 }
 
 static void do_columns(struct session *s, const struct effect *x) {
-    static const struct work_kind kind = { LANE_SCREENS, .work = keep_columns, .alone = true };
+    static const struct work_kind kind = { LANE_SCREENS, keep_columns, .alone = true };
     session__ask_runs(s); /* some take a look at files or points */
     if (!store_is_readonly(s->store)) session__ask(s, &kind, NULL, 0, x->text);
 }
 
-static int save_filter(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = store_save_filter(room->store, w->text, true, e);
-    if (!rc) work_say(w, SAY_GOOD, "saved: %s   (P lists the saved ones)", w->text);
-    return rc;
-}
-
-static int forget_filter(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = store_save_filter(room->store, w->text, false, e);
-    if (!rc) work_say(w, SAY_GOOD, "forgotten: %s", w->text);
+static int save_filter(struct background_work *w) {
+    bool save = w->kind->what;
+    int rc = store_save_filter(w->store, w->text, save, &w->e);
+    if (!rc) work_say(w, SAY_GOOD, save ? "saved: %s   (P lists the saved ones)" : "forgotten: %s", w->text);
     return rc;
 }
 
 static void do_save(struct session *s, const struct effect *x) {
-    static const struct work_kind save = { LANE_SCREENS, .work = save_filter, .alone = true },
-                                  forget = { LANE_SCREENS, .work = forget_filter, .alone = true };
+    static const struct work_kind save = { LANE_SCREENS, save_filter, .alone = true, .what = 1 },
+                                  forget = { LANE_SCREENS, save_filter, .alone = true };
     session__ask(s, x->keep ? &save : &forget, NULL, 0, x->text);
 }
 
@@ -181,26 +171,26 @@ int session__stored_config(struct store *s, int64_t id, struct run_config *c, en
     return 0;
 }
 
-/* Goes on with a run, or, where `anew` allows it, trains the config of one that is over for good
+/* Goes on with a run, or, where `what` allows it, trains the config of one that is over for good
  * once more. */
-static int go_on(struct background_work *w, struct workroom *room, int64_t id, bool anew, struct err *e) {
+static int go_on(struct background_work *w, int64_t id) {
     struct job_request r = { 0 };
     enum store_state state;
-    int rc = session__stored_config(room->store, id, &r.config, &state, e);
+    int rc = session__stored_config(w->store, id, &r.config, &state, &w->e);
     if (rc) return rc;
     if (store_state_is_live(state)) {
-        rc = err_set(e, ERR_USAGE, "run #%lld is still at work", (long long)id);
+        rc = err_set(&w->e, ERR_USAGE, "run #%lld is still at work", (long long)id);
     } else if (state == STORE_STOPPED || state == STORE_INTERRUPTED) {
-        jobs_resume_later(room->jobs, id);
+        jobs_resume_later(w->room->jobs, id);
         work_say(w, SAY_INFO, "run #%lld goes on", (long long)id);
-    } else if (!anew) {
-        rc = err_set(e, ERR_USAGE,
+    } else if (!w->kind->what) {
+        rc = err_set(&w->e, ERR_USAGE,
                      "run #%lld is %s: nothing is left to resume; R trains its config once more",
                      (long long)id, store_state_name(state));
     } else {
         config_reuse(&r.config);
         r.parent = id;
-        jobs_start_later(room->jobs, &r);
+        jobs_start_later(w->room->jobs, &r);
         work_say(w, SAY_INFO, "the same config as run #%lld is trained once more", (long long)id);
     }
     config_release(&r.config);
@@ -227,9 +217,9 @@ static int seed_row(void *self, int count, const struct store_cell *cells) {
     return 0;
 }
 
-static int reseed(struct background_work *w, struct workroom *room, struct err *e) {
+static int reseed(struct background_work *w) {
     struct job_request r = { .parent = w->run[0] };
-    int rc = session__stored_config(room->store, w->run[0], &r.config, NULL, e);
+    int rc = session__stored_config(w->store, w->run[0], &r.config, NULL, &w->e);
     if (rc) return rc;
     struct seed_search found = { .most = r.config.seed };
     r.config.seed = 0;
@@ -237,13 +227,13 @@ static int reseed(struct background_work *w, struct workroom *room, struct err *
     char *sql = xprintf(
         "SELECT config FROM run WHERE trashed IS NULL AND method = (SELECT method FROM run WHERE id = %lld)",
         (long long)w->run[0]);
-    rc = store_sql(room->store, sql, (struct store_rows){ .self = &found, .row = seed_row }, e);
+    rc = store_sql(w->store, sql, (struct store_rows){ .self = &found, .row = seed_row }, &w->e);
     free(sql);
     if (!rc) {
         config_reuse(&r.config);
         r.config.seed = found.most + 1;
         w->number = (int64_t)r.config.seed;
-        jobs_start_later(room->jobs, &r);
+        jobs_start_later(w->room->jobs, &r);
         work_say(w, SAY_INFO, "run #%lld is trained again with seed %llu", (long long)w->run[0],
                  (unsigned long long)r.config.seed);
     }
@@ -260,33 +250,24 @@ static void show_reseeded(struct session *s, struct background_work *w) {
     session__show_line(s, buf_take(&b));
 }
 
-static const struct work_kind reseed_work = { LANE_SCREENS, .work = reseed, .done = show_reseeded };
+static const struct work_kind reseed_work = { LANE_SCREENS, reseed, .done = show_reseeded };
 
 /* All that were marked; one that cannot go on does not keep the others. */
-static int all_go_on(struct background_work *w, struct workroom *room, bool anew, struct err *e) {
+static int all_go_on(struct background_work *w) {
     int rc = 0, begun = 0;
+    struct err first = ERR_INIT;
     for (int i = 0; i < w->runs; i++) {
-        struct err why = ERR_INIT;
-        int one = go_on(w, room, w->run[i], anew, &why);
-        begun += !one;
-        if (!one || rc) continue;
-        rc = one;
-        *e = why;
+        if (!go_on(w, w->run[i])) begun++;
+        else if (!rc) rc = w->e.code, first = w->e;
     }
+    if (rc) w->e = first;
     if (!rc && begun > 1) work_say(w, SAY_INFO, "%d runs go on or are trained once more", begun);
-    if (rc && begun) err_prefix(e, "%d of %d go on", begun, w->runs);
+    if (rc && begun) err_prefix(&w->e, "%d of %d go on", begun, w->runs);
     return rc;
 }
 
-static int resume(struct background_work *w, struct workroom *room, struct err *e) {
-    return all_go_on(w, room, false, e);
-}
-static int again(struct background_work *w, struct workroom *room, struct err *e) {
-    return all_go_on(w, room, true, e);
-}
-static const struct work_kind resume_work = {
-    LANE_SCREENS, .work = resume }, again_work = { LANE_SCREENS, .work = again
-};
+static const struct work_kind resume_work = { LANE_SCREENS, all_go_on, .what = 0 },
+                              again_work = { LANE_SCREENS, all_go_on, .what = 1 };
 
 static const struct run_row *listed(const struct session *s, int64_t run) {
     for (int k = 0; k < s->ui.runs.rows; k++)
@@ -313,25 +294,25 @@ static int say_kept(struct background_work *w, int rc, const char *said) {
     return 0;
 }
 
-static int pin(struct background_work *w, struct workroom *room, struct err *e) {
+static int pin(struct background_work *w) {
     const char *said = "";
-    int rc = kept_pin(room->store, w->run, (size_t)w->runs, &said, e);
+    int rc = kept_pin(w->store, w->run, (size_t)w->runs, &said, &w->e);
     return say_kept(w, rc, said);
 }
 
-static int tag(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = kept_tag(room->store, w->run, (size_t)w->runs, w->text, e);
+static int tag(struct background_work *w) {
+    int rc = kept_tag(w->store, w->run, (size_t)w->runs, w->text, &w->e);
     return say_kept(w, rc, w->runs > 1 ? "tags added" : "tags kept");
 }
 
-static int note(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = store_note(room->store, w->run[0], w->text, e);
+static int note(struct background_work *w) {
+    int rc = store_note(w->store, w->run[0], w->text, &w->e);
     return say_kept(w, rc, *w->text ? "note kept" : "without a note");
 }
 
-static const struct work_kind pin_work = { LANE_SCREENS, .work = pin, .done = list_anew },
-                              tag_work = { LANE_SCREENS, .work = tag, .done = list_anew },
-                              note_work = { LANE_SCREENS, .work = note, .done = list_anew };
+static const struct work_kind pin_work = { LANE_SCREENS, pin, .done = list_anew },
+                              tag_work = { LANE_SCREENS, tag, .done = list_anew },
+                              note_work = { LANE_SCREENS, note, .done = list_anew };
 
 static void line_pin(const struct session *s, struct buf *b, const struct effect *x) {
     bool all = true;
@@ -373,10 +354,10 @@ static void line_tagging(const struct session *s, struct buf *b, const struct ef
 
 /* ---- for good ---- */
 
-static int count_purge(struct background_work *w, struct workroom *room, struct err *e) {
+static int count_purge(struct background_work *w) {
     struct purge_sum sum;
     char what[128];
-    if (purge_count(room->store, w->run, (size_t)w->runs, &sum, e)) return e->code;
+    if (purge_count(w->store, w->run, (size_t)w->runs, &sum, &w->e)) return w->e.code;
     kept_sum_words((size_t)w->runs, &sum, what);
     work_say(w, SAY_WARNING, "%s", what);
     return 0;
@@ -386,31 +367,31 @@ static void ask_purge(struct session *s, struct background_work *w) {
     if (!w->failed) runs_purge_ask(&s->ui, w->runs, w->message);
 }
 
-static const struct work_kind purge_count_work = { LANE_SCREENS, .work = count_purge, .done = ask_purge };
+static const struct work_kind purge_count_work = { LANE_SCREENS, count_purge, .done = ask_purge };
 
-static int purge(struct background_work *w, struct workroom *room, struct err *e) {
+static int purge(struct background_work *w) {
     struct purge_sum sum;
     char what[128];
-    if (purge_runs(room->store, w->run, (size_t)w->runs, w->number, &sum, e)) return e->code;
+    if (purge_runs(w->store, w->run, (size_t)w->runs, w->number, &sum, &w->e)) return w->e.code;
     kept_sum_words((size_t)w->runs, &sum, what);
     work_say(w, SAY_GOOD, "%s deleted", what);
     return 0;
 }
 
 static void do_purge(struct session *s, const struct effect *x) {
-    static const struct work_kind kind = { LANE_SCREENS, .work = purge, .done = list_anew };
+    static const struct work_kind kind = { LANE_SCREENS, purge, .done = list_anew };
     struct background_work *w = work_new(&kind, x->run, x->runs, NULL);
     w->number = x->by;
     background_do(s->background, w);
 }
 
 const struct action runs_actions[] = {
-    { EFFECT_FILTER, .act = do_list, .line = line_filter },
-    { EFFECT_TRASH_VIEW, .act = do_list, .line = line_filter },
-    { EFFECT_BY_TASK, .act = do_list },
+    { EFFECT_FILTER, .plain = session__ask_runs, .line = line_filter },
+    { EFFECT_TRASH_VIEW, .plain = session__ask_runs, .line = line_filter },
+    { EFFECT_BY_TASK, .plain = session__ask_runs },
     { EFFECT_COLUMNS, .act = do_columns },
     { EFFECT_SAVED, .work = &saved_work },
-    { EFFECT_SAVE, .changes = true, .act = do_save },
+    { EFFECT_SAVE, do_save, .changes = true },
     { EFFECT_OPEN_RUN, .work = &page_work, .verb = "show" },
     { EFFECT_RESUME, .changes = true, .work = &resume_work, .verb = "resume" },
     { EFFECT_AGAIN, .changes = true, .work = &again_work, .line = line_again },
@@ -420,7 +401,7 @@ const struct action runs_actions[] = {
     { EFFECT_TAGS, .changes = true, .work = &tag_work, .line = line_tagging },
     { EFFECT_NOTE, .changes = true, .work = &note_work, .verb = "note", .line = line_text },
     { EFFECT_PURGE_COUNT, .changes = true, .work = &purge_count_work },
-    { EFFECT_PURGE, .changes = true, .act = do_purge, .verb = "purge" },
+    { EFFECT_PURGE, do_purge, .changes = true, .verb = "purge" },
     { .kind = EFFECT_NONE },
 };
 

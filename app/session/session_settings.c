@@ -50,8 +50,7 @@ static const char *setting_set(const struct session *s, enum setting k) {
 }
 
 /* What the command line says is for this time: beside what was changed here the file's own values stay. */
-static void do_save(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_save(struct session *s) {
     struct err e = ERR_INIT;
     struct settings kept;
     struct buf said = BUF_INIT; /* told when petri started */
@@ -70,8 +69,7 @@ static void do_save(struct session *s, const struct effect *x) {
     free(path);
 }
 
-static void do_mouse(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_mouse(struct session *s) {
     term_mouse(s->ui.mouse);
 }
 
@@ -90,7 +88,7 @@ static void line_save(const struct session *s, struct buf *b, const struct effec
 
 const struct action settings_actions[] = {
     { EFFECT_SET, .act = do_set },
-    { EFFECT_SAVE_SETTINGS, .act = do_save, .line = line_save },
-    { EFFECT_MOUSE, .act = do_mouse },
+    { EFFECT_SAVE_SETTINGS, .plain = do_save, .line = line_save },
+    { EFFECT_MOUSE, .plain = do_mouse },
     { .kind = EFFECT_NONE },
 };

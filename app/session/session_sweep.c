@@ -8,9 +8,9 @@
 /* ---- Compare ---- */
 
 /* By the metric that text names, "": what decided each; flag: on other rows too. */
-static int read_compared(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_compared(struct background_work *w) {
     struct compared_page *page = NULL;
-    int rc = compared_page_read(room->store, w->run, w->runs, w->text, w->flag, &page, e);
+    int rc = compared_page_read(w->store, w->run, w->runs, w->text, w->flag, &page, &w->e);
     w->made = page;
     return rc;
 }
@@ -29,8 +29,7 @@ static void drop_compared(struct background_work *w) { compared_page_free(w->mad
 
 static void do_compare(struct session *s, const struct effect *x) {
     static const struct work_kind kind = {
-        LANE_SCREENS, .work = read_compared, .done = take_compared, .drop = drop_compared, .fills =
-        true
+        LANE_SCREENS, read_compared, take_compared, .drop = drop_compared, .fills = true
     };
     struct background_work *w = work_new(&kind, x->run, x->runs, x->text);
     w->flag = x->keep;
@@ -46,9 +45,9 @@ static void line_compare(const struct session *s, struct buf *b, const struct ef
 
 /* ---- the list of sweeps, and run 0's page (0: none) ---- */
 
-static int read_swept(struct background_work *w, struct workroom *room, struct err *e) {
+static int read_swept(struct background_work *w) {
     struct swept_page *page = NULL;
-    int rc = swept_page_read(room->store, w->run[0], room->sweeping, &page, e);
+    int rc = swept_page_read(w->store, w->run[0], w->room->sweeping, &page, &w->e);
     w->made = page;
     return rc;
 }
@@ -69,59 +68,53 @@ static void drop_swept(struct background_work *w) { swept_page_free(w->made); }
 
 void session__ask_sweeps(struct session *s) {
     static const struct work_kind kind = {
-        LANE_SCREENS, .work = read_swept, .done = take_swept, .drop = drop_swept, .once = true, .fills
-        = true
+        LANE_SCREENS, read_swept, take_swept, .drop = drop_swept, .once = true, .fills = true
     };
     session__ask(s, &kind, &s->ui.sweep.open, 1, NULL);
-}
-
-static void do_sweeps(struct session *s, const struct effect *x) {
-    (void)x;
-    session__ask_sweeps(s);
 }
 
 /* ---- sweeps that this process works on ---- */
 
 /* After what was asked the next runs are begun; count: sweeps that are worked on here. */
-static int step(struct background_work *w, struct workroom *room, int rc, struct err *e) {
+static int step(struct background_work *w, int rc) {
     char *said = NULL;
     struct err own = ERR_INIT;
     int stepped =
-        sweeping_step(room->sweeping, &w->count, &said, rc ? &own : e);
+        sweeping_step(w->room->sweeping, &w->count, &said, rc ? &own : &w->e);
     if (!rc && !stepped && said) work_say(w, SAY_ERROR, "%s", said);
     free(said);
     return rc ? rc : stepped;
 }
 
-static int work_on(struct background_work *w, struct workroom *room, struct err *e) {
-    return step(w, room, 0, e);
+static int work_on(struct background_work *w) {
+    return step(w, 0);
 }
 
-static int begin(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = sweeping_begin(room->sweeping, w->text, &w->number, e);
+static int begin(struct background_work *w) {
+    int rc = sweeping_begin(w->room->sweeping, w->text, &w->number, &w->e);
     if (!rc) work_say(w, SAY_GOOD, "sweep %lld is kept, and begun: R goes on, K stops", (long long)w->number);
-    return step(w, room, rc, e);
+    return step(w, rc);
 }
 
-static int go_on(struct background_work *w, struct workroom *room, const char *more, struct err *e) {
-    int rc = sweeping_go(room->sweeping, w->run[0], more, e);
+static int go_on(struct background_work *w, const char *more) {
+    int rc = sweeping_go(w->room->sweeping, w->run[0], more, &w->e);
     if (!rc) work_say(w, SAY_INFO, "sweep %lld goes on", (long long)w->run[0]);
-    return step(w, room, rc, e);
+    return step(w, rc);
 }
 
-static int go(struct background_work *w, struct workroom *room, struct err *e) {
-    return go_on(w, room, NULL, e);
+static int go(struct background_work *w) {
+    return go_on(w, NULL);
 }
-static int extend(struct background_work *w, struct workroom *room, struct err *e) {
-    return go_on(w, room, w->text, e);
+static int extend(struct background_work *w) {
+    return go_on(w, w->text);
 }
 
-static int stop(struct background_work *w, struct workroom *room, struct err *e) {
-    int rc = sweeping_stop(room->sweeping, w->run[0], e);
+static int stop(struct background_work *w) {
+    int rc = sweeping_stop(w->room->sweeping, w->run[0], &w->e);
     if (!rc)
         work_say(w, SAY_INFO, "all who work on sweep %lld are asked to stop; each run keeps a checkpoint",
                  (long long)w->run[0]);
-    return step(w, room, rc, e);
+    return step(w, rc);
 }
 
 /* What is begun or over shows at once. */
@@ -140,17 +133,15 @@ static void take_step(struct session *s, struct background_work *w) {
 }
 
 void session__step_sweeps(struct session *s) {
-    static const struct work_kind kind = { LANE_SCREENS, .work = work_on, .done = take_step, .alone = true };
+    static const struct work_kind kind = { LANE_SCREENS, work_on, take_step, .alone = true };
     s->sweep.stepping = true;
     session__ask(s, &kind, NULL, 0, NULL);
 }
 
-static const struct work_kind begin_work = {
-    LANE_SCREENS, .work = begin, .done = take_working, .alone = true
-},
-                              go_work = { LANE_SCREENS, .work = go, .done = take_working },
-                              stop_work = { LANE_SCREENS, .work = stop, .done = take_working },
-                              extend_work = { LANE_SCREENS, .work = extend, .done = take_working };
+static const struct work_kind begin_work = { LANE_SCREENS, begin, take_working, .alone = true },
+                              go_work = { LANE_SCREENS, go, .done = take_working },
+                              stop_work = { LANE_SCREENS, stop, .done = take_working },
+                              extend_work = { LANE_SCREENS, extend, .done = take_working };
 
 static void line_begin(const struct session *s, struct buf *b, const struct effect *x) {
     line_verb(s, b, "sweep ");
@@ -163,8 +154,8 @@ static void line_extend(const struct session *s, struct buf *b, const struct eff
 }
 
 const struct action sweep_actions[] = {
-    { EFFECT_COMPARE, .act = do_compare, .line = line_compare },
-    { EFFECT_SWEEPS, .act = do_sweeps },
+    { EFFECT_COMPARE, do_compare, .line = line_compare },
+    { EFFECT_SWEEPS, .plain = session__ask_sweeps },
     { EFFECT_SWEEP_NEW, .changes = true, .work = &begin_work, .line = line_begin },
     { EFFECT_SWEEP_GO, .changes = true, .work = &go_work, .verb = "sweep resume" },
     { EFFECT_SWEEP_STOP, .changes = true, .work = &stop_work, .verb = "sweep stop" },

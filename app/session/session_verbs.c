@@ -68,11 +68,11 @@ static void begin(struct session *s, const struct line_meaning *m) {
 /* ---- a line that trains ---- */
 
 /* Its runs become jobs, as the config says where the line says nothing else. */
-static int train_line(struct background_work *w, struct workroom *room, struct err *e) {
+static int train_line(struct background_work *w) {
     struct line_meaning m;
-    int runs, rc = room->verbs->mean(w->text, store_path(room->store), &m, e);
+    int runs, rc = w->room->verbs->mean(w->text, store_path(w->store), &m, &w->e);
     if (rc) return rc;
-    rc = room->verbs->train(&m, &w->config, room->jobs, &runs, e);
+    rc = w->room->verbs->train(&m, &w->config, w->room->jobs, &runs, &w->e);
     line_meaning_release(&m);
     if (!rc)
         work_say(w, SAY_INFO, "preparing %d %s: reading model and rows", runs, runs == 1 ? "run" : "runs");
@@ -140,13 +140,12 @@ void session__verb_release(struct session *s) {
     s->ui.page.command = NULL;
 }
 
-static void do_stop(struct session *s, const struct effect *x) {
-    (void)x;
+static void do_stop(struct session *s) {
     if (s->command.child) child_stop(s->command.child);
 }
 
 const struct action verb_actions[] = {
     { EFFECT_VERB, .act = do_verb }, /* its line says whether it changes something */
-    { EFFECT_VERB_STOP, .act = do_stop },
+    { EFFECT_VERB_STOP, .plain = do_stop },
     { .kind = EFFECT_NONE },
 };

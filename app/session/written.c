@@ -38,16 +38,24 @@ static char *written_stem(const struct session *s) {
     return buf_take(&b);
 }
 
-/* In a new file, whose name is told. */
+/* Writes a new file; its name (caller frees), or NULL. */
+static char *write_new(struct store *s, const char *stem, const char *end, const struct buf *bytes,
+                       struct err *e) {
+    struct outfile_guard g;
+    char *path = outfile_new_name(stem, end);
+    outfile_guard_init(&g, store_path(s), false);
+    int rc = outfile_write(&g, path, bytes->data ? bytes->data : "", bytes->size, e);
+    outfile_guard_release(&g);
+    if (!rc) return path;
+    free(path);
+    return NULL;
+}
+
 static void put(struct session *s, const char *end, const struct buf *bytes) {
     struct err e = ERR_INIT;
-    struct outfile_guard g;
-    outfile_guard_init(&g, store_path(s->store), false);
-    char *stem = written_stem(s), *path = outfile_new_name(stem, end);
-    int rc = outfile_write(&g, path, bytes->data ? bytes->data : "", bytes->size, &e);
-    if (rc) ui_say(&s->ui, SAY_ERROR, "%s", e.text);
-    else ui_say(&s->ui, SAY_GOOD, "written: %s", path);
-    outfile_guard_release(&g);
+    char *stem = written_stem(s), *path = write_new(s->store, stem, end, bytes, &e);
+    session__say_error(s, e.code, &e);
+    if (path) ui_say(&s->ui, SAY_GOOD, "written: %s", path);
     free(stem);
     free(path);
 }
@@ -55,24 +63,19 @@ static void put(struct session *s, const char *end, const struct buf *bytes) {
 /* ---- pictures ---- */
 
 /* Another program makes it of an SVG, which takes its time, in a file with the stem that was made. */
-static int write_png(struct background_work *w, struct workroom *room, struct err *e) {
+static int write_png(struct background_work *w) {
     const struct buf svg = { .data = w->text, .size = strlen(w->text) };
     struct buf png = BUF_INIT;
-    int rc = png_of_svg(&svg, &png, e);
-    if (rc) return rc;
-    struct outfile_guard g;
-    outfile_guard_init(&g, store_path(room->store), false);
-    char *path = outfile_new_name(w->made, ".png");
-    rc = outfile_write(&g, path, png.data, png.size, e);
-    if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
+    int rc = png_of_svg(&svg, &png, &w->e);
+    char *path = rc ? NULL : write_new(w->store, w->made, ".png", &png, &w->e);
+    if (path) work_say(w, SAY_GOOD, "written: %s", path);
     free(path);
-    outfile_guard_release(&g);
     buf_release(&png);
-    return rc;
+    return w->e.code;
 }
 
 static void do_picture(struct session *s, const struct effect *x) {
-    static const struct work_kind png = { LANE_FILES, .work = write_png, .drop = work_drop };
+    static const struct work_kind png = { LANE_FILES, write_png, .drop = work_drop };
     enum render_form form;
     struct buf drawn = BUF_INIT;
     if (!render_form_named(x->text, &form)) return;
@@ -112,19 +115,18 @@ static void comparison_as(const struct side_by_side *c, enum store_format form, 
 }
 
 /* Runs as a table, or the points of one, into a new file. */
-static int write_text(struct background_work *w, struct workroom *room, const char *stem, bool table,
-                      enum store_format form, struct err *e) {
+static int write_text(struct background_work *w, const char *stem, bool table, enum store_format form) {
     const char *end = form == STORE_JSON && !table ? ".jsonl" : run_table_end(form);
     char *path = outfile_new_name(stem, end);
     struct outfile_guard g;
-    struct outfile_sink f = { .e = e };
+    struct outfile_sink f = { .e = &w->e };
     const struct store_sink sink = { &f, outfile_sink_add };
-    outfile_guard_init(&g, store_path(room->store), false);
-    int rc = outfile_open(&f.file, &g, path, e);
+    outfile_guard_init(&g, store_path(w->store), false);
+    int rc = outfile_open(&f.file, &g, path, &w->e);
     if (!rc) {
-        rc = table ? run_table_write(room->store, w->run, (size_t)w->runs, form, sink, e)
-                   : store_export(room->store, STORE_EXPORT_POINTS, form, w->run, (size_t)w->runs, sink, e);
-        rc = outfile_end(&f.file, rc, e);
+        rc = table ? run_table_write(w->store, w->run, (size_t)w->runs, form, sink, &w->e)
+                   : store_export(w->store, STORE_EXPORT_POINTS, form, w->run, (size_t)w->runs, sink, &w->e);
+        rc = outfile_end(&f.file, rc, &w->e);
     }
     outfile_guard_release(&g);
     if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
@@ -133,15 +135,15 @@ static int write_text(struct background_work *w, struct workroom *room, const ch
 }
 
 /* A run's model as a new folder. */
-static int write_folder(struct background_work *w, struct workroom *room, const char *stem, struct err *e) {
+static int write_folder(struct background_work *w, const char *stem) {
     double worst;
     struct outfile_guard g;
     char *path = outfile_new_name(stem, "");
-    outfile_guard_init(&g, store_path(room->store), false);
-    int rc = outfile_check_folder(&g, path, e);
+    outfile_guard_init(&g, store_path(w->store), false);
+    int rc = outfile_check_folder(&g, path, &w->e);
     if (!rc)
-        rc = export_hf(room->store, w->run[0], NULL, NULL, path, false, jobs_crew(room->jobs), &worst, NULL,
-                       e);
+        rc = export_hf(w->store, w->run[0], NULL, NULL, path, false, jobs_crew(w->room->jobs), &worst, NULL,
+                       &w->e);
     outfile_guard_release(&g);
     if (!rc) work_say(w, SAY_GOOD, "written: %s", path);
     free(path);
@@ -149,12 +151,12 @@ static int write_folder(struct background_work *w, struct workroom *room, const 
 }
 
 /* Run 0's points in the form that text names, "csv", "json", "markdown"; or its model, "hf". */
-static int write_run(struct background_work *w, struct workroom *room, struct err *e) {
+static int write_run(struct background_work *w) {
     enum store_format form = STORE_CSV;
     bool folder = !strcmp(w->text, "hf");
     char *stem = xprintf("petri-run%lld-%s", (long long)w->run[0], folder ? "hf" : "points");
     run_table_form(w->text, &form);
-    int rc = folder ? write_folder(w, room, stem, e) : write_text(w, room, stem, false, form, e);
+    int rc = folder ? write_folder(w, stem) : write_text(w, stem, false, form);
     free(stem);
     return rc;
 }
@@ -167,8 +169,8 @@ static void line_run(const struct session *s, struct buf *b, const struct effect
     if (!strcmp(x->text, "hf")) buf_printf(b, " petri-run%lld-hf", (long long)x->run[0]);
 }
 
-static int write_table(struct background_work *w, struct workroom *room, struct err *e) {
-    return write_text(w, room, w->text, true, (enum store_format)w->number, e);
+static int write_table(struct background_work *w) {
+    return write_text(w, w->text, true, (enum store_format)w->number);
 }
 
 /* The history may be long: the background writes. */
@@ -208,8 +210,8 @@ static void line_table(const struct session *s, struct buf *b, const struct effe
 }
 
 const struct action written_actions[] = {
-    { EFFECT_PICTURE, .act = do_picture, .line = line_picture },
-    { EFFECT_TABLE, .act = do_table, .line = line_table },
+    { EFFECT_PICTURE, do_picture, .line = line_picture },
+    { EFFECT_TABLE, do_table, .line = line_table },
     { EFFECT_EXPORT, .work = &export_work, .verb = "export", .line = line_run },
     { .kind = EFFECT_NONE },
 };
