@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* Names that are not absolute are as good as not set. */
+/* Relative values count as unset. */
 char *assets_own_root(void) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     if (data && data[0] == '/') return file_join(data, "petri");
@@ -17,7 +17,7 @@ char *assets_own_root(void) {
 
 size_t assets_roots(char ***out) {
     static const char *const near[] = { "assets", "../assets", NULL,
-                                        "../share/petri" }; /* NULL: the user's */
+                                        "../share/petri" }; /* NULL: the folder of the user */
     char **roots = xcalloc(COUNT_OF(near) + 1, sizeof *roots), *program = file_program_folder();
     size_t n = 0;
     roots[n++] = xstrdup("assets");
@@ -71,7 +71,7 @@ static void add_folders(struct named *l, const char *folder, const char *marker)
     if (d) closedir(d);
 }
 
-/* Sorted, each once. */
+/* Sorts the names and removes duplicates. */
 static size_t named_sorted(struct named *l, char ***out) {
     size_t kept = 0;
     if (l->count) qsort(l->name, l->count, sizeof *l->name, assets_by_text);
@@ -99,7 +99,7 @@ static void add_files(struct named *l, const char *folder, const char *end) {
     if (d) closedir(d);
 }
 
-/* What `add` finds, by `what`, in KIND of each root. */
+/* Collects what `add` finds in KIND of each root. */
 static size_t of_all_roots(const char *kind,
                            void (*add)(struct named *l, const char *folder, const char *what),
                            const char *what, char ***out) {

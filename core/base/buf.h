@@ -16,13 +16,13 @@ void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same as the next part of a list: "; " stands before each but the first. */
+/* Appends the next item of a list: each but the first is preceded by "; ". */
 void buf_part(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The text so far as a C string ("" when empty); valid until the next call. */
+/* Returns the text so far as a C string ("" when empty), valid until the next call. */
 const char *buf_text(const struct buf *b);
-/* Hands the text to the caller, who frees it, and empties the buffer. */
+/* Transfers the text to the caller, who frees it, and empties the buffer. */
 char *buf_take(struct buf *b);
-void buf_clear(struct buf *b);   /* empty, keeps the memory */
+void buf_clear(struct buf *b);   /* empties it and keeps the memory */
 void buf_release(struct buf *b); /* frees the memory */
 
 #endif

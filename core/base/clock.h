@@ -1,5 +1,5 @@
-/* The clock of durations and deadlines.  It is monotonic: setting the machine's time moves none of
- * them.  (Times of day, as in records, are the store's: store_now.) */
+/* The clock of durations and deadlines.  It is monotonic: setting the machine's time does not change it.
+ * (Times of day, as in records, come from store_now.) */
 #ifndef CORE_BASE_CLOCK_H
 #define CORE_BASE_CLOCK_H
 
@@ -7,18 +7,19 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Seconds and milliseconds since a moment that stays the same while the machine is up. */
+/* Return seconds and milliseconds since a fixed moment, the same for all processes until the next boot. */
 double clock_seconds(void);
 int64_t clock_ms(void);
-/* Seconds of processor that the calling thread has had: what others of the machine do is not in them. */
+/* Returns the processor time of the calling thread in seconds, without the load of other processes. */
 double clock_thread_seconds(void);
 
-/* A deadline `seconds` (≥ 0) from now, for pthread_cond_timedwait on a condition of clock_cond_init. */
+/* Returns a deadline `seconds` (≥ 0) from now, for pthread_cond_timedwait on a condition of
+ * clock_cond_init. */
 struct timespec clock_after(double seconds);
-/* Makes a condition whose timed waits end by this clock.  pthread_cond_destroy. */
+/* Initializes a condition whose timed waits use this clock.  Freed with pthread_cond_destroy. */
 void clock_cond_init(pthread_cond_t *c);
 
-/* Sleeps, shorter only where a signal comes. */
+/* Sleeps; a signal may end it early. */
 void clock_sleep_ms(int ms);
 
 #endif

@@ -7,18 +7,18 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 
-/* The kinds of work, each with the time it has had, by its share: the one that had less is next. */
+/* The kinds of work, each with its processor time weighted by its share: the smaller total is served next. */
 enum { WAITED, STANDING, KINDS };
 static const double SHARE[KINDS] = { 3, 1 };
-static const double SAVED = 0.05; /* what a kind that asked for nothing may catch up, in such seconds */
+static const double SAVED = 0.05; /* how far an idle kind may fall behind, in such seconds */
 
-/* Work that a caller waits for. */
+/* Work for which a caller waits. */
 struct round {
     const struct crew_work *work;
     struct round *next;
     int units, given, in_hand;
     int done;          /* units of all rounds */
-    bool turning;      /* somebody makes the next round */
+    bool turning;      /* a thread is preparing the next round */
     bool given_up, over;
     pthread_cond_t news; /* for the caller */
 };
@@ -28,10 +28,10 @@ struct crew {
     pthread_t *thread;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct round *first; /* in turn */
+    struct round *first; /* in order of arrival */
     struct crew_source source;
     double had[KINDS];
-    uint64_t generation; /* grows when there may be something to do */
+    uint64_t generation; /* incremented when there may be new work */
     int idle;
     bool closing;
 };
@@ -41,7 +41,7 @@ struct thread_start {
     int index;
 };
 
-/* The crew that this thread is a worker of, and which. */
+/* The crew of which this thread is a worker, and its index. */
 static __thread struct thread_start crew_own;
 
 /* ---- under the lock ---- */
@@ -51,7 +51,7 @@ static void wake(struct crew *c, int workers) {
     for (int i = 0; i < workers && i < c->idle; i++) pthread_cond_signal(&c->work);
 }
 
-/* A unit of the first caller that has one, who goes to the end. */
+/* Returns a unit of the first caller that has one; that caller moves to the end of the queue. */
 static struct round *take_waited(struct crew *c, int *index) {
     struct round **at = &c->first, *found;
     while (*at && (*at)->given == (*at)->units) at = &(*at)->next;
@@ -65,7 +65,7 @@ static struct round *take_waited(struct crew *c, int *index) {
     return found;
 }
 
-/* What the worker is to do: KINDS for nothing. */
+/* Selects the kind of work for the worker; KINDS: none. */
 static int crew_find(struct crew *c, int worker, struct round **round, int *index) {
     int first = c->had[WAITED] <= c->had[STANDING] ? WAITED : STANDING;
     for (int i = 0; i < KINDS; i++) {
@@ -80,7 +80,7 @@ static int crew_find(struct crew *c, int worker, struct round **round, int *inde
     return KINDS;
 }
 
-/* A unit is done; after a round's last one, the worker makes the next. */
+/* Counts a finished unit; after the last one of a round the worker prepares the next round. */
 static void end_unit(struct crew *c, struct round *r) {
     const struct crew_work *w = r->work;
     r->in_hand--;
@@ -100,7 +100,7 @@ static void end_unit(struct crew *c, struct round *r) {
     r->units = r->given_up ? 0 : units;
     r->given = 0;
     r->over = !r->units;
-    if (r->units > 1) wake(c, r->units - 1); /* the first unit is this worker's */
+    if (r->units > 1) wake(c, r->units - 1); /* this worker takes the first unit itself */
     if (r->over || w->watch) pthread_cond_signal(&r->news);
 }
 
@@ -145,7 +145,8 @@ struct crew *crew_new(int workers, const struct crew_source *source) {
     for (int i = 0; i < c->width; i++) {
         struct thread_start *start = xmalloc(sizeof *start);
         *start = (struct thread_start){ c, i };
-        if (pthread_create(&c->thread[i], NULL, worker_main, start)) BUG("no thread for worker %d", i);
+        if (pthread_create(&c->thread[i], NULL, worker_main, start)) BUG(
+            "worker thread %d could not be created", i);
     }
     return c;
 }
@@ -172,7 +173,7 @@ void crew_wake(struct crew *c) {
 
 int crew_width(const struct crew *c) { return c ? c->width : 1; }
 
-/* ---- from outside ---- */
+/* ---- interface ---- */
 
 static bool do_here(const struct crew_work *w, int worker) {
     int done = 0;
@@ -191,7 +192,7 @@ static void remove_round(struct crew *c, struct round *r) {
     *at = r->next;
 }
 
-/* Asks whether to go on; with the lock, which it leaves meanwhile. */
+/* Asks whether to continue.  Called with the lock, which is released meanwhile. */
 static void crew_ask(struct crew *c, struct round *r, int done) {
     pthread_mutex_unlock(&c->lock);
     bool on = r->work->watch(r->work->self, done);

@@ -7,7 +7,7 @@
 
 #include "core/base/text.h"
 
-/* Copies as much of the visible form of `raw` as fits, in whole characters. */
+/* Copies as many whole characters of the visible form of `raw` as fit. */
 static void store(struct err *e, const char *raw) {
     char *visible = text_visible(raw, strlen(raw));
     size_t n = strlen(visible);

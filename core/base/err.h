@@ -1,21 +1,20 @@
-/* Errors that come from users, files, the system or the database.
+/* Errors caused by users, files, the system or the database.
  *
- * A function that can fail returns 0 on success and a negative `enum err_code`
- * on failure, and fills the `struct err` its caller passed.  The message names
- * the file, the row or tensor, what was found and what would be right.  Library
- * code never prints and never exits.  A programmer's error is not an error of
- * this kind: it goes to BUG() and aborts. */
+ * A function that can fail returns 0 on success and a negative `enum err_code` on failure, and fills the
+ * `struct err` of its caller.  The message names the file, the row or tensor, what was found and what is
+ * expected.  Library code never prints and never exits.  Programming errors are reported with BUG(), which
+ * aborts. */
 #ifndef CORE_BASE_ERR_H
 #define CORE_BASE_ERR_H
 
 enum err_code {
-    ERR_FAILED = -1,      /* the work itself failed (a run diverged, a process died) */
+    ERR_FAILED = -1,      /* the operation failed (a run diverged, a process died) */
     ERR_USAGE = -2,       /* the caller's options or method text are wrong */
-    ERR_NOT_FOUND = -3,   /* a run, file, folder or tensor that is not there */
+    ERR_NOT_FOUND = -3,   /* a run, file, folder or tensor does not exist */
     ERR_DATABASE = -4,    /* the database is busy, corrupt or newer than this program */
-    ERR_INPUT = -5,       /* a file holds something that it must not */
+    ERR_INPUT = -5,       /* the content of a file is invalid */
     ERR_SYSTEM = -6,      /* the operating system refused (disk full, permission) */
-    ERR_INTERRUPTED = -7, /* a user or signal asked to stop */
+    ERR_INTERRUPTED = -7, /* a user or a signal requested a stop */
 };
 
 struct err {
@@ -31,11 +30,11 @@ struct err {
 int err_set(struct err *e, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "prefix: " before the message already there.  Returns e->code. */
+/* Prepends "prefix: " to the message.  Returns e->code. */
 int err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The process exit code that goes with an error code:
- * 0 ok, 1 failed, 2 usage, 3 not found, 4 database, 5 bad input file, 130 interrupted. */
+/* Returns the process exit code of an error code: 0 ok, 1 failed, 2 usage, 3 not found, 4 database, 5 invalid
+ * input file, 130 interrupted. */
 int err_exit_code(int code);
 
 #endif

@@ -30,20 +30,20 @@ int file_read_fd(int fd, const char *name, size_t limit, struct buf *out, struct
         if (n <= 0) break;
         buf_add(out, chunk, (size_t)n);
         if (out->size > limit)
-            rc = err_set(e, ERR_INPUT, "%s: has more than the %zu bytes that are read at most", name, limit);
+            rc = err_set(e, ERR_INPUT, "%s: larger than the limit of %zu bytes", name, limit);
     }
     if (rc) buf_release(out);
     return rc;
 }
 
-/* A regular file, into *fd; *size: its bytes. */
+/* Opens a regular file as *fd; *size is its size in bytes. */
 static int file_open_regular(const char *path, int *fd, uint64_t *size, struct err *e) {
     struct stat st;
     int rc = 0;
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) return file_system_error(e, "cannot be opened", path);
     if (fstat(*fd, &st)) rc = file_system_error(e, "cannot be examined", path);
-    else if (!S_ISREG(st.st_mode)) rc = err_set(e, ERR_INPUT, "%s: is not a regular file", path);
+    else if (!S_ISREG(st.st_mode)) rc = err_set(e, ERR_INPUT, "%s: not a regular file", path);
     else *size = (uint64_t)st.st_size;
     if (rc) close(*fd);
     return rc;
@@ -55,7 +55,8 @@ int file_read(const char *path, size_t limit, struct buf *out, struct err *e) {
     int fd, rc = file_open_regular(path, &fd, &size, e);
     if (rc) return rc;
     if (size > limit)
-        rc = err_set(e, ERR_INPUT, "%s: has %lld bytes, at most %zu are read", path, (long long)size, limit);
+        rc = err_set(e, ERR_INPUT, "%s: %lld bytes, larger than the limit of %zu", path, (long long)size,
+                     limit);
     if (!rc) rc = file_read_fd(fd, path, limit, out, e);
     close(fd);
     return rc;
@@ -69,7 +70,7 @@ int file_read_start(const char *path, size_t most, struct buf *out, bool *whole,
     if (rc) return rc;
     char *chunk = xmalloc(most + 1);
     size_t have = 0;
-    while (!rc && have <= most) { /* one byte more tells whether there is one */
+    while (!rc && have <= most) { /* one more byte shows whether the file continues */
         ssize_t n = read(fd, chunk + have, most + 1 - have);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) rc = file_system_error(e, "cannot be read", path);
@@ -121,7 +122,7 @@ void file_aside_abandon(struct file_aside *f) {
     aside_free(f);
 }
 
-/* Makes a rename durable; folders that cannot be opened or synced are let be. */
+/* Makes a rename durable; folders that cannot be opened or synced are skipped. */
 static void sync_folder_of(const char *path) {
     char *folder = xstrdup(path);
     char *slash = strrchr(folder, '/');
@@ -135,8 +136,8 @@ static void sync_folder_of(const char *path) {
     free(folder);
 }
 
-/* Gives the temporary file its name; a fresh one never in another's place, also where the file
- * system cannot rename so (a link is refused there as well). */
+/* Renames the temporary file; with `fresh` it never replaces another file, even on file systems without such
+ * a rename (where a link is refused as well). */
 static int give_name(const struct file_aside *f, struct err *e) {
     if (!f->fresh)
         return rename(f->temporary, f->path) ? file_system_error(e, "cannot be renamed to", f->path) : 0;
@@ -233,7 +234,7 @@ int file_make_folder(const char *path, struct err *e) {
         if (*p != '/' && *p) continue;
         char end = *p;
         *p = '\0';
-        if (mkdir(part, 0700) && errno != EEXIST) rc = file_system_error(e, "cannot be made", part);
+        if (mkdir(part, 0700) && errno != EEXIST) rc = file_system_error(e, "cannot be created", part);
         *p = end;
         if (!end) break;
     }
@@ -281,7 +282,7 @@ struct sha256 *sha256_start(void) {
     struct sha256 *h = xmalloc(sizeof *h);
     h->context = EVP_MD_CTX_new();
     if (!h->context || !EVP_DigestInit_ex(h->context, EVP_sha256(), NULL))
-        BUG("the library has no SHA-256");
+        BUG("the crypto library does not provide SHA-256");
     return h;
 }
 

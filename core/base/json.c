@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-/* jansson itself recurses to 2048 levels; petri's limit is checked before. */
+/* jansson itself recurses to 2,048 levels; the limit of petri is checked first. */
 static int depth_line(const char *s, size_t n) {
     int depth = 0, line = 1;
     bool quoted = false;
@@ -30,7 +30,7 @@ static int depth_line(const char *s, size_t n) {
     return 0;
 }
 
-/* Whether the number of n characters at s is beyond what a json_t holds. */
+/* Returns whether the number of n characters at s is outside the range of json_t. */
 static bool overflows(const char *s, size_t n) {
     char *text = xstrndup(s, n);
     int64_t whole;
@@ -41,7 +41,7 @@ static bool overflows(const char *s, size_t n) {
     return !fits;
 }
 
-/* Appends the n bytes with quotes around each number that a json_t does not hold. */
+/* Appends the n bytes with quotes around each number outside that range. */
 static void quote_overflows(const char *s, size_t n, struct buf *out) {
     bool quoted = false;
     for (size_t i = 0, used; i < n; i += used) {
@@ -103,7 +103,7 @@ static bool mismatch(const char *file, const char *key, const char *wanted, stru
 bool json_get_int(const json_t *o, const char *file, const char *key, json_int_t *out, struct err *e) {
     const json_t *v = json_member(o, key);
     if (!v) return false;
-    if (!json_is_integer(v)) return mismatch(file, key, "a whole number", e);
+    if (!json_is_integer(v)) return mismatch(file, key, "an integer", e);
     *out = json_integer_value(v);
     return true;
 }
@@ -184,7 +184,7 @@ static void put_int(struct buf *b, const char *key, char flag, intmax_t v) {
     else if (flag == '+') json_member_string(b, key, NULL);
 }
 
-/* Adds the value of a conversion, of which `at` is behind the per cent sign; returns its end. */
+/* Appends the value of a conversion; `at` points behind the percent sign.  Returns its end. */
 static const char *put_value(struct buf *b, const char *key, const char *at, va_list *args) {
     char flag = strchr("+-1", *at) ? *at++ : 0, kind = *at++;
     const char *s = kind == 's' || kind == 'p' ? va_arg(*args, const char *) : NULL;

@@ -15,7 +15,7 @@ void mem_bug(const char *file, int line, const char *format, ...) {
     void (*hook)(void) = abort_hook;
     abort_hook = NULL;
     if (hook) hook();
-    fprintf(stderr, "petri: this is a fault of the program, at %s:%d: ", file, line);
+    fprintf(stderr, "petri: internal error at %s:%d: ", file, line);
     va_list args;
     va_start(args, format);
     vfprintf(stderr, format, args);
@@ -49,7 +49,7 @@ size_t mem_guard(void (*work)(void *self), void *self) {
 
 void mem_lack(size_t bytes) {
     struct mem_guard *guard = innermost;
-    if (!guard) BUG("no memory for %zu bytes", bytes);
+    if (!guard) BUG("out of memory: %zu bytes", bytes);
     guard->lacks = bytes ? bytes : 1;
     innermost = guard->outer;
     longjmp(guard->end, 1);

@@ -23,7 +23,7 @@ static int64_t whole(const struct report_column *c, const void *at) {
     }
 }
 
-/* Adds a text; false: there is none. */
+/* Appends a text; returns false if it has no value. */
 static bool add_text(const struct report_column *c, enum report_form form, const char *s, struct buf *b) {
     if (s && form == REPORT_JSON && c->kind != REPORT_RAW) json_add_string(b, s);
     else if (s) buf_puts(b, s);
@@ -54,7 +54,7 @@ static bool add_whole(const struct report_column *c, enum report_form form, int6
     return true;
 }
 
-/* Adds the value; false: there is none. */
+/* Appends the value; returns false if there is none. */
 static bool add_value(const struct report_column *c, enum report_form form, const void *row, struct buf *b) {
     const void *at = (const char *)row + c->offset;
     if (is_text(c)) return add_text(c, form, *(const char *const *)at, b);
@@ -87,7 +87,7 @@ void report_object(const struct report_column *c, const char *key, const void *r
 
 /* ---- tables ---- */
 
-/* The heading (row NULL) or the cell, made visible; caller frees. */
+/* Returns the heading (row NULL) or the cell, made visible; caller frees. */
 static char *cell_of(const struct report_column *c, enum report_form form, const void *row) {
     struct buf b = BUF_INIT;
     if (!row) buf_puts(&b, c->heading ? c->heading : c->key);

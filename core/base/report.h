@@ -1,5 +1,5 @@
-/* Reports: rows of structs as JSON, aligned text, CSV and Markdown.  What a form shows of a row is a const
- * array of columns; a column that is added to it appears in each. */
+/* Reports: rows of structs as JSON, aligned text, CSV and Markdown.  A const array of columns defines what
+ * each form shows; a column added to it appears in all of them. */
 #ifndef CORE_BASE_REPORT_H
 #define CORE_BASE_REPORT_H
 
@@ -10,7 +10,7 @@
 #include "core/base/buf.h"
 
 enum report_kind {
-    REPORT_END,    /* of the array */
+    REPORT_END,    /* end of the array */
     REPORT_INT,    /* int */
     REPORT_LONG,   /* int64_t */
     REPORT_ID,     /* int64_t; 0: none */
@@ -35,28 +35,28 @@ enum report_form {
 };
 
 struct report_column {
-    const char *key; /* of JSON, and the heading elsewhere */
+    const char *key; /* member in JSON, heading elsewhere */
     enum report_kind kind;
     size_t offset;       /* in a row */
     int decimals; /* of a number in text and Markdown; 0: the fewest that read back as the same number */
-    int forms;           /* which have it, or'ed; 0: all */
-    const char *heading; /* in place of the key; NULL: the key */
+    int forms;           /* forms that include it, or'ed; 0: all */
+    const char *heading; /* replaces the key; NULL: the key */
     const char
-        *none; /* a cell without a value: null in JSON; NULL: "-" in text, an empty one in CSV and Markdown */
-    bool optional;       /* JSON: no member where there is no value */
-    bool right;          /* a text is aligned right, as numbers are */
+        *none; /* a cell without a value: null in JSON; NULL: "-" in text, empty in CSV and Markdown */
+    bool optional;       /* JSON: omit the member if it has no value */
+    bool right;          /* align a text to the right, like numbers */
 };
 
-/* Adds the members of a row to an object under construction. */
+/* Appends the members of a row to an object under construction. */
 void report_members(const struct report_column *c, const void *row, struct buf *b);
-/* Adds a row as an object: a member, or an element where key is NULL. */
+/* Appends a row as an object: a member, or an element if key is NULL. */
 void report_object(const struct report_column *c, const char *key, const void *row, struct buf *b);
-/* Adds n rows in a form: an array, or a table with its headings.  Cells are made visible. */
+/* Appends n rows in a form: an array, or a table with headings.  Cells are made visible. */
 void report_rows(const struct report_column *c, enum report_form form, const void *rows, size_t n,
                  size_t size, struct buf *b);
 
-/* Adds cells, row after row with the headings first, as text, CSV or Markdown; `align` has a letter for each
- * column of text, 'l' or 'r'.  The cells are fit to be shown. */
+/* Appends cells, row by row with the headings first, as text, CSV or Markdown; `align` has one letter per
+ * column of text, 'l' or 'r'.  Cells must already be visible text. */
 void report_cells(enum report_form form, char *const *cell, size_t rows, size_t columns, const char *align,
                   struct buf *b);
 

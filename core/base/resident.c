@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The kernel's own count of this program; getrusage's holds what the process had before exec too. */
+/* The kernel's count for this program; that of getrusage includes memory used before exec. */
 int64_t resident_peak_bytes(void) {
     FILE *f = fopen("/proc/self/status", "r");
     int64_t kilobytes = 0;

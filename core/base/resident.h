@@ -1,11 +1,10 @@
-/* What memory this process has. */
+/* Resident memory of this process. */
 #ifndef CORE_BASE_RESIDENT_H
 #define CORE_BASE_RESIDENT_H
 
 #include <stdint.h>
 
-/* The most bytes that ever were resident; as getrusage counts where the system's own count is not to be
- * had. */
+/* Returns the peak number of resident bytes, from getrusage where the kernel's own count is not available. */
 int64_t resident_peak_bytes(void);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* The finaliser of SplitMix64: a bijection that passes avalanche tests. */
+/* The finalizer of SplitMix64: a bijection that passes avalanche tests. */
 static uint64_t rng_mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;

@@ -1,8 +1,8 @@
-/* Random numbers without state: each is a function of a key and a counter.
+/* Counter-based random numbers: each is a function of a key and a counter.
  *
- * A key is made of (seed, purpose, step, site); the counter names the element,
- * e.g. (row id, token, channel) packed by the caller.  So the same element gets
- * the same number whatever shard, micro-batch or worker computes it. */
+ * A key is derived from (seed, purpose, step, site); the counter identifies the element, for example (example
+ * id, token, channel) packed by the caller.  An element gets the same number in any shard, micro-batch or
+ * worker. */
 #ifndef CORE_BASE_RNG_H
 #define CORE_BASE_RNG_H
 
@@ -13,7 +13,7 @@ struct rng_key {
     uint64_t k;
 };
 
-/* What a stream is for; part of the key, so streams never meet. */
+/* The purpose of a stream is part of the key, so that streams are independent. */
 enum rng_purpose { RNG_INIT = 1, RNG_ORDER, RNG_DROPOUT, RNG_DRAW, RNG_TEST, RNG_LAYOUT, RNG_MASK };
 
 /* `site` is rng_site("name"), or 0. */
@@ -26,9 +26,9 @@ uint64_t rng_bits(struct rng_key key, uint64_t counter);
 double rng_uniform(struct rng_key key, uint64_t counter);
 /* Standard normal (Box–Muller; uses the counters 2c and 2c+1 of the key). */
 double rng_normal(struct rng_key key, uint64_t counter);
-/* Uniform in 0…n-1 without bias that matters (multiply-shift of 64 bits); n > 0. */
+/* Uniform in 0…n-1 with negligible bias (multiply-shift of 64 bits); n > 0. */
 uint64_t rng_below(struct rng_key key, uint64_t counter, uint64_t n);
-/* order[0…n-1] becomes a permutation of 0…n-1 (Fisher–Yates). */
+/* Fills order[0…n-1] with a permutation of 0…n-1 (Fisher–Yates). */
 void rng_permute(struct rng_key key, uint32_t *order, size_t n);
 
 #endif

@@ -14,9 +14,9 @@
 #include "core/base/mem.h"
 #include "core/base/text.h"
 
-enum { YOUNG_SECONDS = 60 }; /* it may be made, and not held yet */
+enum { YOUNG_SECONDS = 60 }; /* a new folder may not be locked yet */
 
-/* Holds a folder that nobody else does; −1. */
+/* Locks a folder that no other process has locked; −1 on failure. */
 static int scratch_hold(const char *folder) {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
@@ -26,7 +26,7 @@ static int scratch_hold(const char *folder) {
     return fd;
 }
 
-/* Our own of that kind, not of just now, that nobody holds. */
+/* Whether it is a folder of ours of that kind, not just created, that nobody has locked. */
 static void remove_left(const char *parent, const char *start) {
     DIR *d = opendir(parent);
     time_t now = time(NULL);
@@ -54,7 +54,7 @@ int scratch_make(struct scratch *s, const char *what, struct err *e) {
     *s = (struct scratch){ xprintf("%s/%sXXXXXX", parent, start), -1 };
     free(start);
     if (!mkdtemp(s->folder)) {
-        err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", s->folder, strerror(errno));
+        err_set(e, ERR_SYSTEM, "%s: cannot be created: %s", s->folder, strerror(errno));
         free(s->folder);
         s->folder = NULL;
         return e->code;

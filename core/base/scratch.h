@@ -1,5 +1,5 @@
-/* Folders below $TMPDIR (or /tmp) for what need not outlive its process.  Each is held by a lock while it is
- * in use, so that one whose process was killed is known, and removed when the next of its kind is made. */
+/* Temporary folders in $TMPDIR (or /tmp).  Each is locked while in use; folders of killed processes are
+ * detected by their free lock and removed when the next folder of the same kind is created. */
 #ifndef CORE_BASE_SCRATCH_H
 #define CORE_BASE_SCRATCH_H
 
@@ -9,9 +9,9 @@ struct scratch {
     char *folder; /* NULL: none */
     int hold;
 };
-/* petri-WHAT-XXXXXX; ERR_SYSTEM.  scratch_drop. */
+/* Creates petri-WHAT-XXXXXX; ERR_SYSTEM.  Freed with scratch_drop. */
 int scratch_make(struct scratch *s, const char *what, struct err *e);
-/* Removes it with all that is in it; of one that was not made nothing. */
+/* Removes the folder and its content; does nothing if it was not created. */
 void scratch_drop(struct scratch *s);
 
 #endif

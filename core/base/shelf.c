@@ -1,5 +1,5 @@
-/* One file a shelf: a head of HEAD bytes, which is its text, then the records, each behind its checksum.
- * Places never written are holes of the file, which take no room. */
+/* One file per shelf: a header of HEAD bytes, which holds its text, then the records, each after its
+ * checksum.  Ranges never written are holes in the file and take no disk space. */
 #include "core/base/shelf.h"
 
 #include <dirent.h>
@@ -20,11 +20,11 @@
 
 enum {
     HEAD = 1024,
-    SUM = 64,               /* a SHA-256 in hexadecimal; begins with a NUL: never written */
-    TRIES = 8,              /* to open a file that others take away meanwhile */
-    FILES = 1024,           /* of a folder, however small: it is looked through again and again */
-    STRETCH = 16 << 20,     /* bytes that are written between two looks at the folder, or … */
-    STRETCHES = 64,         /* … as many times as that goes into a small limit */
+    SUM = 64,               /* a SHA-256 in hexadecimal; starts with a NUL: never written */
+    TRIES = 8,              /* attempts to open a file that others remove meanwhile */
+    FILES = 1024,           /* per folder, however small: the folder is listed often */
+    STRETCH = 16 << 20,     /* bytes written between two checks of the folder, or … */
+    STRETCHES = 64,         /* … this fraction of a small limit */
 };
 static const char shelf_ending[] = ".shelf";
 
@@ -35,9 +35,9 @@ struct shelf {
     const size_t *start;
     size_t unit;
     uint64_t limit;
-    pthread_mutex_t lock;   /* of what follows */
-    uint64_t room;          /* bytes that may be written before the folder is looked at again */
-    bool full;              /* takes no more */
+    pthread_mutex_t lock;   /* protects the members below */
+    uint64_t room;          /* bytes that may be written before the next check of the folder */
+    bool full;              /* accepts no more records */
 };
 
 static int shelf_fault(const char *path, const char *what, struct err *e) {
@@ -59,7 +59,7 @@ static int shelf_older(const void *a, const void *b) {
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* All shelves, those used longest ago first; caller frees names and list. */
+/* Returns all shelves, least recently used first; caller frees names and list. */
 static size_t shelf_list(const char *folder, struct shelf_file **out) {
     size_t n = 0, room = 0;
     struct stat st;
@@ -91,7 +91,7 @@ uint64_t shelf_usage(const char *folder, size_t *shelves) {
     return bytes;
 }
 
-/* Takes a shelf away that nobody has open. */
+/* Removes a shelf that no process has open. */
 static bool shelf_evict(const char *folder, const char *name) {
     char *path = file_join(folder, name);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -101,7 +101,7 @@ static bool shelf_evict(const char *folder, const char *name) {
     return gone;
 }
 
-/* Whether `more` bytes fit into the folder, once what nobody uses made room for them. */
+/* Returns whether `more` bytes fit into the folder after removing unused shelves. */
 static bool shelf_make_room(const char *folder, uint64_t limit, uint64_t more) {
     struct shelf_file *list;
     size_t n = shelf_list(folder, &list);
@@ -120,8 +120,8 @@ static bool shelf_has_head(const struct shelf *s) {
     return pread(s->fd, head, HEAD, 0) == HEAD && !memcmp(head, s->head, HEAD);
 }
 
-/* What is open under the path is the shelf when this gives 1; 0: somebody took it away, and it is to be
- * opened again. Who has the file alone may begin it anew: those who use it hold it together. */
+/* Returns 1 if the file opened at the path is the shelf; 0 if another process removed it and it must be
+ * opened again.  A process with an exclusive lock may reset the file: users share the lock. */
 static int shelf_settle(struct shelf *s, struct err *e) {
     struct stat st;
     bool alone = !flock(s->fd, LOCK_EX | LOCK_NB);
@@ -130,7 +130,7 @@ static int shelf_settle(struct shelf *s, struct err *e) {
         return shelf_fault(s->path, "cannot be written", e), -1;
     if (flock(s->fd, LOCK_SH)) return shelf_fault(s->path, "cannot be locked", e), -1;
     if (fstat(s->fd, &st)) return shelf_fault(s->path, "cannot be examined", e), -1;
-    if (!S_ISREG(st.st_mode)) return err_set(e, ERR_SYSTEM, "%s: is not a regular file", s->path), -1;
+    if (!S_ISREG(st.st_mode)) return err_set(e, ERR_SYSTEM, "%s: not a regular file", s->path), -1;
     return st.st_nlink && shelf_has_head(s);
 }
 
@@ -142,7 +142,7 @@ static int shelf_begin(struct shelf *s, struct err *e) {
         if (s->fd < 0) return shelf_fault(s->path, "cannot be opened", e);
         there = shelf_settle(s, e);
     }
-    if (!there) err_set(e, ERR_SYSTEM, "%s: others take it away again and again", s->path);
+    if (!there) err_set(e, ERR_SYSTEM, "%s: repeatedly removed by other processes", s->path);
     return there > 0 ? 0 : e->code;
 }
 
@@ -157,7 +157,7 @@ struct shelf *shelf_open(const char *folder, const char *text, size_t records, c
     snprintf(s->head, HEAD, "%srecords %zu\n", text, records);
     sha256_hex(s->head, HEAD, name);
     s->path = xprintf("%s/%.32s%s", folder, name, shelf_ending);
-    /* The last one to go; but it goes where it is larger than the limit by itself. */
+    /* Removed last, but removed if it is larger than the limit by itself. */
     utimensat(AT_FDCWD, s->path, NULL, AT_SYMLINK_NOFOLLOW);
     shelf_make_room(folder, limit, 0);
     if (!shelf_begin(s, e)) return s;
@@ -191,7 +191,7 @@ static off_t record_place(const struct shelf *s, size_t i) {
     return (off_t)(HEAD + i * SUM + s->start[i] * s->unit);
 }
 
-/* Of what the record holds and where it belongs. */
+/* Hashes the content of the record and its position. */
 static void record_sum(const struct shelf *s, size_t i, const void *record, char out[SUM + 1]) {
     const uint64_t number = i;
     struct sha256 *h = sha256_start();
@@ -210,7 +210,7 @@ bool shelf_read(const struct shelf *s, size_t i, void *out) {
     return !memcmp(held, sum, SUM);
 }
 
-/* Takes `n` bytes of what may be written. */
+/* Reserves `n` bytes of the limit. */
 static bool shelf_take(struct shelf *s, uint64_t n, struct err *e) {
     struct stat st;
     pthread_mutex_lock(&s->lock);
@@ -218,10 +218,11 @@ static bool shelf_take(struct shelf *s, uint64_t n, struct err *e) {
     if (asks) {
         uint64_t stretch = s->limit / STRETCHES < STRETCH ? s->limit / STRETCHES : STRETCH;
         if (stretch < n) stretch = n;
-        bool gone = fstat(s->fd, &st) || !st.st_nlink; /* what is written there is in nobody's count */
-        if (gone) err_set(e, ERR_SYSTEM, "%s: was taken away while it was filled", s->path);
+        bool gone = fstat(s->fd, &st) || !st.st_nlink; /* a removed file does not count towards the limit */
+        if (gone) err_set(e, ERR_SYSTEM, "%s: removed while it was being written", s->path);
         else if (!shelf_make_room(s->folder, s->limit, stretch))
-            err_set(e, ERR_SYSTEM, "%s: is full at %llu MB", s->folder, (unsigned long long)(s->limit >> 20));
+            err_set(e, ERR_SYSTEM, "%s: cache full at %llu MB", s->folder,
+                    (unsigned long long)(s->limit >> 20));
         else s->room = stretch;
         s->full = s->room < n;
         taken = !s->full;
@@ -239,7 +240,7 @@ int shelf_write(struct shelf *s, size_t i, const void *record, struct err *e) {
     const struct iovec part[] = { { sum, SUM }, { (void *)(uintptr_t)record, n } };
     ssize_t written = pwritev(s->fd, part, 2, record_place(s, i));
     if (written == (ssize_t)(SUM + n)) return 0;
-    if (written >= 0) errno = ENOSPC; /* a part of it: the disk is full */
+    if (written >= 0) errno = ENOSPC; /* a partial write: the disk is full */
     pthread_mutex_lock(&s->lock);
     bool told = s->full;
     s->full = true;

@@ -58,7 +58,7 @@ static bool is_hidden(uint32_t cp) {
 }
 
 int text_cp_width(uint32_t cp) {
-    if (cp >= 0x20 && cp < 0x7F) return 1; /* most of what is drawn */
+    if (cp >= 0x20 && cp < 0x7F) return 1; /* the most frequent case */
     if (is_hidden(cp)) return 1;
     int w = utf8proc_charwidth((utf8proc_int32_t)cp);
     return w < 0 ? 0 : w > 2 ? 2 : w;
@@ -141,7 +141,7 @@ void text_line(struct buf *b, const char *format, ...) {
 }
 
 bool text_to_double(const char *s, double *out) {
-    /* strtod would also take blanks, hexadecimal, "inf" and "nan" */
+    /* strtod would also accept blanks, hexadecimal, "inf" and "nan" */
     if (!*s || strspn(s, "0123456789+-.eE") != strlen(s)) return false;
     char *end;
     errno = 0;
@@ -164,7 +164,7 @@ char *text_item(char **rest) {
     return item ? text_trim(item) : NULL;
 }
 
-/* Adds the integers of "3" or "1..3" behind the n that are there; returns how many there are now, or -1. */
+/* Appends the integers of "3" or "1..3" to the n that are there; returns the new number, or -1. */
 static int add_ints(char *item, int64_t *out, int n, int room) {
     int64_t from, to;
     char *dots = strstr(item, "..");
@@ -201,7 +201,7 @@ bool text_to_int(const char *s, int64_t *out) {
     return true;
 }
 
-/* `digits` significant ones as plain notation where that is short, else as %g has it. */
+/* Formats `digits` significant digits in plain notation if that is short, otherwise like %g. */
 static void write_number(double v, int digits, char out[32]) {
     int exponent = v == 0 ? 0 : (int)floor(log10(fabs(v)));
     int decimals = digits - 1 - exponent;

@@ -9,13 +9,13 @@ enum { ALIGN = 64, FIRST_BLOCK = 1 << 20 };
 
 struct block {
     char *base;
-    size_t size, low, high; /* bytes; low in use from the start, high from the end */
+    size_t size, low, high; /* bytes in use: low from the start, high from the end */
 };
 
 struct arena {
     struct block *block;
     size_t count, room;
-    size_t keep_at, scratch_at; /* the blocks that the two ends stand in */
+    size_t keep_at, scratch_at; /* the blocks of the two ends */
     size_t used, peak, grown;
 };
 
@@ -57,7 +57,7 @@ void arena_reset(struct arena *a) {
     if (a->count) a->block[0].low = a->block[0].high = 0;
 }
 
-/* The first block from `at` on with room for `bytes`, made when there is none. */
+/* Returns the first block from `at` on with room for `bytes`, allocated when there is none. */
 static size_t find_block(struct arena *a, size_t at, size_t bytes) {
     size_t total = 0;
     for (size_t i = 0; i < a->count; i++) {

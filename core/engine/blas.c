@@ -43,7 +43,7 @@ void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a,
 #endif
 }
 
-/* OpenBLAS' own, which it exports; other libraries behind the same interface lack them. */
+/* Exported by OpenBLAS only; other libraries with the same interface lack them. */
 extern void *blas_memory_alloc(int purpose) __attribute__((weak));
 extern void blas_memory_free(void *buffer) __attribute__((weak));
 
@@ -91,7 +91,7 @@ double blas_record_replay(const struct blas_record *r) {
         blas_grow(&nc, p->m, p->n);
     }
     real *a = xcalloc(na, sizeof *a), *b = xcalloc(nb, sizeof *b), *c = xcalloc(nc, sizeof *c);
-    /* Numbers of usual size: zeros could run faster or slower. */
+    /* Numbers of typical size: zeros could be faster or slower. */
     for (size_t i = 0; i < na; i++) a[i] = (real)0.5 - (real)(i % 7) / 8;
     for (size_t i = 0; i < nb; i++) b[i] = (real)0.25 - (real)(i % 5) / 16;
     double start = clock_seconds();
@@ -99,7 +99,7 @@ double blas_record_replay(const struct blas_record *r) {
         const struct product *p = &r->product[i];
         blas_gemm(p->ta, p->tb, p->m, p->n, p->k, 1, a, p->ta ? p->m : p->k, b,
                   p->tb ? p->k : p->n, p->add ? 1 : 0, c, p->n);
-        if (p->add && i % 64 == 63) memset(c, 0, nc * sizeof *c); /* sums stay small */
+        if (p->add && i % 64 == 63) memset(c, 0, nc * sizeof *c); /* keeps the sums small */
     }
     double seconds = clock_seconds() - start;
     free(a);

@@ -1,7 +1,7 @@
-/* Matrix products: OpenBLAS behind one function, its kernel chosen for this
- * processor, and a record of the products of a step for replaying them alone.
+/* Matrix products: OpenBLAS behind one function, with a kernel selected for this processor, and a record of
+ * the products of a step that can be replayed alone.
  *
- * In blas.c; the choice of the kernel in blas_start.c. */
+ * In blas.c; the selection of the kernel in blas_start.c. */
 #ifndef CORE_ENGINE_BLAS_H
 #define CORE_ENGINE_BLAS_H
 
@@ -11,40 +11,39 @@
 #include "core/base/err.h"
 #include "core/engine/real.h"
 
-/* C = alpha·op(A)·op(B) + beta·C, row-major, op(A) m×k, op(B) k×n; beta 0 never reads C. */
+/* Computes C = alpha·op(A)·op(B) + beta·C, row-major, op(A) m×k, op(B) k×n; beta 0 never reads C. */
 void blas_gemm(bool ta, bool tb, int m, int n, int k, real alpha, const real *a, int lda,
                const real *b, int ldb, real beta, real *c, int ldc);
 
-/* Call first in main (and in every test program's main that computes).  One BLAS
- * thread.  When OPENBLAS_CORETYPE is unset and the kernel OpenBLAS chose is weaker
- * than what processor and operating system can run (CPUID and XGETBV), tests the
- * better one in a child process and, when that passes, re-executes the program with
- * OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides a value that is set. */
+/* Must be called first in main (and in main of every test program that computes).  Sets one BLAS thread.
+ * When OPENBLAS_CORETYPE is unset and OpenBLAS selected a weaker kernel than processor and operating system
+ * support (CPUID and XGETBV), tests the better one in a child process and, if it passes, re-executes the
+ * program with OPENBLAS_CORETYPE set.  Returns otherwise.  Never overrides a value that is set. */
 void blas_start(char **argv);
 
-/* Allocates the library's own buffers (tens of megabytes of address space each) for so many threads that
- * multiply at once, so that none is allocated, nor can be refused, in the middle of a step. */
+/* Allocates the library's buffers (tens of megabytes of address space each) for this many concurrent threads,
+ * so that no allocation happens, or fails, during a step. */
 void blas_reserve(int threads);
 
 struct blas_facts {
     char processor[64];   /* brand string */
-    char features[64];    /* "avx2", "avx512", "neon", … what may be used */
+    char features[64];    /* "avx2", "avx512", "neon", …: the best that is supported */
     char kernel[32];      /* OpenBLAS core name in use */
     char version[64];     /* OpenBLAS configuration string */
     char chosen_by[32];   /* "library", "environment", "petri" */
     bool self_test_passed;
-    char self_test[96];   /* one phrase: what was tested or what failed */
+    char self_test[96];   /* one phrase: the result of the test */
 };
-/* Runs the self-test on first call (milliseconds; odd shapes against a plain loop). */
+/* Runs the self-test on the first call (milliseconds; odd shapes compared with a plain loop). */
 const struct blas_facts *blas_facts(void);
-/* GF/s of an m×n×k product on this thread, best of a few within about `seconds`. */
+/* Returns GF/s of an m×n×k product on this thread, the best of several within about `seconds`. */
 double blas_rate(int m, int n, int k, double seconds);
-/* GF/s of this thread over the products of a small encoder's layer (128 tokens, width 384), all that were
- * done within about `seconds`: what a step may count on where other threads multiply too. */
+/* Returns GF/s of this thread over the products of a small encoder's layer (128 tokens, width 384), averaged
+ * over about `seconds`: the throughput to expect in a step while other threads multiply too. */
 double blas_layer_rate(double seconds);
 
-/* Between record_start and record_stop the calling thread's products are noted (shapes
- * only); replay runs them on scratch memory and returns the seconds taken. */
+/* Between record_start and record_stop the shapes of the calling thread's products are recorded; replay runs
+ * them on scratch memory and returns the seconds. */
 struct blas_record;
 struct blas_record *blas_record_start(void);
 void blas_record_stop(struct blas_record *r);

@@ -16,13 +16,13 @@
 #include "core/base/mem.h"
 #include "core/engine/blas.h"
 
-/* OpenBLAS picks its kernel before main runs, and old versions do not know newer
- * processors: they fall back to kernels of 2004 that are five times slower.  The
- * variable below makes it pick another, but only in a process that starts with it. */
+/* OpenBLAS selects its kernel before main runs, and old versions do not know newer processors: they fall back
+ * to kernels of 2004 that are five times slower.  The variable below selects another one, but only in a
+ * process that starts with it. */
 static const char core_variable[] = "OPENBLAS_CORETYPE";
-/* Set in the process that petri re-executes, so that it never does so twice. */
+/* Set in the re-executed process, which must not re-execute itself again. */
 static const char chosen_variable[] = "PETRI_BLAS_CHOSEN";
-/* Set in the child that only tests a kernel and exits. */
+/* Set in the child process that only tests a kernel and exits. */
 static const char probe_variable[] = "PETRI_BLAS_PROBE";
 
 enum vector_unit { VECTORS_NONE, VECTORS_AVX2, VECTORS_AVX512 };
@@ -30,8 +30,8 @@ enum vector_unit { VECTORS_NONE, VECTORS_AVX2, VECTORS_AVX512 };
 /* ---- the processor ---- */
 
 #if defined(__x86_64__)
-/* The register state that the operating system saves: without it the instructions fault
- * even where CPUID lists them. */
+/* The register state saved by the operating system: without it the instructions fault even if CPUID lists
+ * them. */
 static uint64_t saved_state(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -85,7 +85,7 @@ static const char *vectors_name(enum vector_unit v) {
 
 /* ---- the kernel in use ---- */
 
-/* What the core that OpenBLAS chose makes use of. */
+/* Instruction sets used by the core that OpenBLAS selected. */
 static enum vector_unit core_vectors(const char *core) {
     static const char *const wide[] = { "SkylakeX", "Cooperlake", "SapphireRapids" };
     static const char *const middle[] = { "Haswell", "Zen", "Excavator" };
@@ -96,7 +96,7 @@ static enum vector_unit core_vectors(const char *core) {
     return VECTORS_NONE;
 }
 
-/* One product against a plain loop; C starts as NaN, which beta 0 must not read. */
+/* One product compared with a plain loop; C starts as NaN, which beta 0 must not read. */
 static bool product_is_right(bool ta, bool tb, int m, int n, int k, real beta) {
     enum { MOST = 97 * 97 };
     static _Thread_local real a[MOST], b[MOST], c[MOST];
@@ -115,7 +115,7 @@ static bool product_is_right(bool ta, bool tb, int m, int n, int k, real beta) {
     return true;
 }
 
-/* Fills `what` with a phrase either way. */
+/* Writes the result of the test to `what` in either case. */
 static bool self_test(char *what, size_t size) {
     static const int sizes[] = { 1, 2, 3, 7, 16, 17, 33, 64, 97 };
     int count = 0;
@@ -132,14 +132,14 @@ static bool self_test(char *what, size_t size) {
                 }
                 count++;
             }
-    snprintf(what, size, "%d products of odd shapes agree with plain loops", count);
+    snprintf(what, size, "%d products of odd shapes match plain loops", count);
     return true;
 }
 
-/* ---- choosing ---- */
+/* ---- selection ---- */
 
-/* Runs this program again as a child with the kernel forced; the child tests itself and
- * exits.  A crash or a wrong result there is survived here. */
+/* Runs this program as a child process with the kernel forced; the child tests itself and exits.  A crash or
+ * a wrong result there does not affect this process. */
 static bool core_passes(const char *core, char **argv) {
     pid_t child = fork();
     if (child < 0) return false;
@@ -165,7 +165,7 @@ void blas_start(char **argv) {
     openblas_set_num_threads(1);
     const char *probe = getenv(probe_variable);
     if (probe) probe_and_exit(probe);
-    /* Even an empty value is somebody's choice. */
+    /* An empty value counts as set. */
     if (getenv(core_variable) || getenv(chosen_variable)) return;
     enum vector_unit can = processor_vectors();
     if (core_vectors(openblas_get_corename()) >= can) return;
@@ -178,7 +178,7 @@ void blas_start(char **argv) {
     setenv(core_variable, better, 1);
     setenv(chosen_variable, better, 1);
     execv("/proc/self/exe", argv);
-    /* The program runs on with the kernel that it has. */
+    /* The program continues with its current kernel. */
     unsetenv(core_variable);
     unsetenv(chosen_variable);
 }
@@ -186,7 +186,7 @@ void blas_start(char **argv) {
 static struct blas_facts facts;
 
 static void blas_start_find_facts(void) {
-    openblas_set_num_threads(1); /* also where nobody called blas_start() */
+    openblas_set_num_threads(1); /* even if blas_start() was not called */
     processor_name(facts.processor, sizeof facts.processor);
     snprintf(facts.features, sizeof facts.features, "%s", vectors_name(processor_vectors()));
     snprintf(facts.kernel, sizeof facts.kernel, "%s", openblas_get_corename());

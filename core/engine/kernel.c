@@ -7,8 +7,8 @@
 static const struct kernels *use = &kernels_base;
 
 #if defined(__x86_64__) && !REAL_IS_DOUBLE
-/* Before main, so that no thread sees a change.  The compiler's check covers the
- * operating system's saved registers too. */
+/* Runs before main, so that no thread sees a change.  The compiler's check includes the registers saved by
+ * the operating system. */
 __attribute__((constructor)) static void kernel_choose(void) {
     __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -68,14 +68,14 @@ void kernel_act_back(enum act act, size_t n, const real *x, const real *dy, real
     use->act_back(act, n, x, dy, dx);
 }
 
-void kernel_norm(int rows, int cols, bool centre, double eps, const real *x, const real *residual,
+void kernel_norm(int rows, int cols, bool center, double eps, const real *x, const real *residual,
                  const real *gamma, const real *beta, real *y, real *normed, real *inverse) {
-    use->norm(rows, cols, centre, eps, x, residual, gamma, beta, y, normed, inverse);
+    use->norm(rows, cols, center, eps, x, residual, gamma, beta, y, normed, inverse);
 }
 
-void kernel_norm_back(int rows, int cols, bool centre, const real *gamma, const real *normed,
+void kernel_norm_back(int rows, int cols, bool center, const real *gamma, const real *normed,
                       const real *inverse, const real *dy, real *dz) {
-    use->norm_back(rows, cols, centre, gamma, normed, inverse, dy, dz);
+    use->norm_back(rows, cols, center, gamma, normed, inverse, dy, dz);
 }
 
 void kernel_softmax(int rows, int cols, int first, int more, real *s) {

@@ -1,9 +1,8 @@
-/* Loops over numbers: the vector maths of the ops and of the optimizers.
+/* Loops over arrays: the vector math of the ops and of the optimizers.
  *
- * NaN and infinity go through every kernel, so that a run that diverges is seen.
- * One processor gives the same bits every time; an element's result does not depend
- * on where in an array it stands.  Any thread.  Arrays may be the same, but not
- * overlap otherwise. */
+ * NaN and infinity propagate through every kernel, so that a diverged run is detected.  One processor
+ * computes the same bits every time; the result of an element does not depend on its position in an array.
+ * Thread-safe.  Arrays may be identical but must not overlap otherwise. */
 #ifndef CORE_ENGINE_KERNEL_H
 #define CORE_ENGINE_KERNEL_H
 
@@ -21,12 +20,12 @@ void kernel_add_to(size_t n, real s, const real *x, real *y);           /* y += 
 void kernel_mul_to(size_t n, const real *a, const real *b, real *y);    /* y += a·b */
 double kernel_dot(size_t n, const real *a, const real *b);
 
-/* Each of the rows of y (rows×cols) becomes b·s. */
+/* Sets each row of y (rows×cols) to b·s. */
 void kernel_fill_rows(int rows, int cols, real s, const real *b, real *y);
 /* y = x + b and y = x·l on each row. */
 void kernel_add_rows(int rows, int cols, const real *x, const real *b, real *y);
 void kernel_mul_rows(int rows, int cols, const real *x, const real *l, real *y);
-/* out = beta·out + s·Σ_rows x (·z when z is given), sums in double.  `sums`: cols numbers of scratch. */
+/* out = beta·out + s·Σ_rows x (·z if given), with sums in double.  `sums`: scratch for cols values. */
 void kernel_col_sum(int rows, int cols, real s, const real *x, const real *z, real beta, real *out,
                     double *sums);
 
@@ -35,32 +34,31 @@ void kernel_act(enum act act, size_t n, const real *x, real *y);
 void kernel_act_back(enum act act, size_t n, const real *x, const real *dy, real *dx);
 
 /* Rows of z = x + residual (NULL: none): normed = (z - mean)/sqrt(var + eps) (mean 0 and
- * the mean of squares without `centre`), y = γ·normed + β.  normed and inverse (one a row)
+ * the mean of squares without `center`), y = γ·normed + β.  normed and inverse (one a row)
  * may be NULL. */
-void kernel_norm(int rows, int cols, bool centre, double eps, const real *x, const real *residual,
+void kernel_norm(int rows, int cols, bool center, double eps, const real *x, const real *residual,
                  const real *gamma, const real *beta, real *y, real *normed, real *inverse);
 /* dz from dy (may be the same). */
-void kernel_norm_back(int rows, int cols, bool centre, const real *gamma, const real *normed,
+void kernel_norm_back(int rows, int cols, bool center, const real *gamma, const real *normed,
                       const real *inverse, const real *dy, real *dz);
 
-/* Rows of s (rows×cols, packed) become the softmax of their live columns, the first
- * min(cols, first + i·more) of row i; the others become 0. */
+/* Replaces rows of s (rows×cols, packed) by the softmax of their live columns, the first min(cols, first +
+ * i·more) of row i; the others become 0. */
 void kernel_softmax(int rows, int cols, int first, int more, real *s);
 /* ds = p·(dp - Σ_row p·dp); ds may be dp. */
 void kernel_softmax_back(int rows, int cols, const real *p, const real *dp, real *ds);
 
-/* c = s·a bᵀ (+ c with `add`): a m×k, b n×k, c m×n with row lengths lda, ldb, ldc.  For few
- * rows m: b, a weight, is streamed through once and not packed.  A row of c has the same
- * bits whatever the other rows and however many. */
+/* c = s·a bᵀ (+ c with `add`): a m×k, b n×k, c m×n with row lengths lda, ldb, ldc.  For few rows m: the
+ * weight b is streamed once and not packed.  A row of c has the same bits for any other rows and any number
+ * of them. */
 void kernel_few_rows(int m, int n, int k, real s, const real *a, int lda, const real *b, int ldb,
                      bool add, real *c, int ldc);
 
-/* The greatest of n values (-∞ of none); NaNs are passed over. */
+/* Returns the greatest of n values (-∞ for none); NaNs are skipped. */
 real kernel_largest(size_t n, const real *x);
-/* log Σ exp(x - top), summed in double over parts; NaN when there is a NaN. */
+/* Returns log Σ exp(x - top), summed in double in blocks; NaN if there is a NaN. */
 real kernel_log_sum(size_t n, real top, const real *x);
-/* x becomes exp(x - top); returns its sum, and Σ(x - top) through *above, both gathered in
- * double over parts. */
+/* Replaces x by exp(x - top); returns its sum, and Σ(x - top) in *above, both summed in double in blocks. */
 double kernel_exp_sum(size_t n, real top, real *x, double *above);
 /* x = s·x + shift. */
 void kernel_scale_shift(size_t n, real s, real shift, real *x);
@@ -71,7 +69,7 @@ struct kernel_adam {
 };
 void kernel_adam(const struct kernel_adam *k, size_t n, real *p, const real *g, real *m, real *v);
 
-/* y[i] = x[i]/(1-p) where element i of the row `key` is kept, else 0. */
+/* y[i] = x[i]/(1-p) where element i of the row `key` is not dropped, otherwise 0. */
 void kernel_dropout(struct rng_key key, uint64_t row, double p, size_t n, const real *x, real *y);
 
 #endif

@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) void put_part(float *p, size_t left
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << left) - 1), v);
 }
 
-/* The upper eight lanes on the lower. */
+/* Adds the upper eight lanes to the lower. */
 static inline __attribute__((always_inline)) __m256 folded(__m512 a) {
     return _mm256_add_ps(_mm512_castps512_ps256(a), _mm512_extractf32x8_ps(a, 1));
 }

@@ -1,10 +1,9 @@
-/* The loops of kernel.h in vectors of LANES numbers, for the processor that the file
- * including this has set by pragma.  Everything is static but the table KERNELS.
+/* The loops of kernel.h in vectors of LANES elements, for the processor that the including file selects by
+ * pragma.  Everything is static but the table KERNELS.
  *
- * A loop has one body for whole vectors and for the last part of one, so an element's
- * result is the same wherever it stands.  Sums have a fixed order.  Errors of the float
- * functions: exp 2.5e-7 relative (0 below -87), tanh 1e-6 relative, Φ 3e-7 absolute.
- * The double build calls libm, a lane at a time. */
+ * A loop has one body for whole vectors and for the last partial one, so the result of an element does not
+ * depend on its position.  Sums have a fixed order.  Errors of the float functions: exp 2.5e-7 relative (0
+ * below -87), tanh 1e-6 relative, Φ 3e-7 absolute.  The double build calls libm, lane by lane. */
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +16,7 @@ typedef int64_t ivec __attribute__((vector_size(LANES * sizeof(real))));
 typedef int32_t ivec __attribute__((vector_size(LANES * sizeof(real))));
 #endif
 
-/* ---- whole and part vectors ---- */
+/* ---- whole and partial vectors ---- */
 
 INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
 
@@ -28,8 +27,8 @@ INLINE ivec lanes_before(size_t left) {
     return lane < ((ivec){ 0 } + (int)left);
 }
 
-/* The processors that can load and store some lanes alone define these two; `left` is
- * less than LANES, lanes after it are 0. */
+/* Processors with masked loads and stores define these two; `left` is less than LANES, the lanes after it are
+ * 0. */
 #ifndef TAKE_PART
 INLINE vec take_part(const real *p, size_t left) {
     vec v = ALL(0);
@@ -44,7 +43,7 @@ INLINE void put_part(real *p, size_t left, vec v) {
 #define PUT_PART put_part
 #endif
 
-/* LANES numbers at p, or `left` of them and then zeros. */
+/* LANES elements at p, or `left` of them followed by zeros. */
 INLINE vec take(const real *p, size_t left) {
     vec v;
     if (left < (size_t)LANES) return TAKE_PART(p, left);
@@ -57,12 +56,12 @@ INLINE void put(real *p, size_t left, vec v) {
     else PUT_PART(p, left, v);
 }
 
-/* Lanes from `left` on become `fill`. */
+/* Sets the lanes from `left` on to `fill`. */
 INLINE vec first_lanes(vec v, size_t left, real fill) {
     return left >= (size_t)LANES ? v : choose(lanes_before(left), v, ALL(fill));
 }
 
-/* The lanes' sum, halves on halves. */
+/* The sum of the lanes, by halves. */
 INLINE real total(vec v) {
     real part[LANES];
     memcpy(part, &v, sizeof v);
@@ -103,7 +102,7 @@ INLINE vec v_normal(vec x, vec *density) {
 #else
 /* 2^n · e^r with |r| <= ln2/2: e^r = 1 + r + r²·q(r). */
 INLINE vec v_exp(vec x) {
-    const vec magic = ALL(0x1.8p23); /* adding it rounds to a whole number */
+    const vec magic = ALL(0x1.8p23); /* adding it rounds to an integer */
     vec z = fused(x, ALL(0x1.715476p0f), magic), n = z - magic;
     vec r = fused(n, ALL(2.12194440e-4f), fused(n, ALL(-0.693359375f), x));
     vec q = ALL(1.381432047e-3f);
@@ -111,7 +110,7 @@ INLINE vec v_exp(vec x) {
     q = fused(q, r, ALL(4.166840109e-2f));
     q = fused(q, r, ALL(1.666651952e-1f));
     q = fused(q, r, ALL(4.999999337e-1f));
-    vec y = (fused(q * r, r, r) + 1) * 2; /* times 2, and 2^(n-1) below: 2^128 is no float */
+    vec y = (fused(q * r, r, r) + 1) * 2; /* times 2, and 2^(n-1) below: 2^128 overflows a float */
     ivec scale = ((ivec)z - (ivec)magic + 126) << 23;
     y *= (vec)scale;
     y = choose(x > ALL(88.72283f), ALL(INFINITY), y);
@@ -184,8 +183,7 @@ static void body_scale(size_t n, real s, const real *a, real *y) {
 /* Products of floats are exact in double; sixteen sums hide the latency of an addition. */
 enum { DOT_SUMS = 16 };
 
-/* Not inlined, because the compiler then computes sum[0], which the last elements are added to, once more by
- * itself. */
+/* Not inlined: the compiler would otherwise recompute sum[0], to which the last elements are added. */
 static void __attribute__((noinline)) dot_sums(size_t n, const real *a, const real *b, double *sum) {
     double s[DOT_SUMS] = { 0 };
     for (size_t i = 0; i < n; i += DOT_SUMS)
@@ -203,7 +201,7 @@ static double body_dot(size_t n, const real *a, const real *b) {
     return all;
 }
 
-/* Sixteen rows at a time are added in `real`, their sums in double. */
+/* Blocks of sixteen rows are added in `real`, their sums in double. */
 static void body_col_sum(int rows, int cols, real s, const real *x, const real *z, real beta,
                          real *out, double *sums) {
     enum { BLOCK = 16 };
@@ -261,7 +259,7 @@ INLINE vec act_slope(enum act act, vec x) {
     }
 }
 
-/* One loop an activation: the switch is outside of it. */
+/* One loop per activation: the switch is outside of it. */
 #define FOR_EACH_ACT(DO)                                                                           \
     switch (act) {                                                                                 \
     case ACT_RELU: DO(ACT_RELU); break;                                                            \
@@ -290,7 +288,7 @@ static void body_act_back(enum act act, size_t n, const real *x, const real *dy,
 
 /* ---- norms ---- */
 
-static void body_norm(int rows, int cols, bool centre, double eps, const real *x,
+static void body_norm(int rows, int cols, bool center, double eps, const real *x,
                       const real *residual, const real *gamma, const real *beta, real *y,
                       real *normed, real *inverse) {
     size_t d = (size_t)cols;
@@ -302,7 +300,7 @@ static void body_norm(int rows, int cols, bool centre, double eps, const real *x
             sum += v;
             put(y + j, d - j, v);
         }
-        real mean = centre ? (real)(total(sum) / cols) : 0;
+        real mean = center ? (real)(total(sum) / cols) : 0;
         for (size_t j = 0; j < d; j += LANES) {
             vec v = first_lanes(take(y + j, d - j) - mean, d - j, 0);
             square = fused(v, v, square);
@@ -321,7 +319,7 @@ static void body_norm(int rows, int cols, bool centre, double eps, const real *x
     }
 }
 
-static void body_norm_back(int rows, int cols, bool centre, const real *gamma, const real *normed,
+static void body_norm_back(int rows, int cols, bool center, const real *gamma, const real *normed,
                            const real *inverse, const real *dy, real *dz) {
     size_t d = (size_t)cols;
     for (int i = 0; i < rows; i++, normed += d, dy += d, dz += d) {
@@ -331,7 +329,7 @@ static void body_norm_back(int rows, int cols, bool centre, const real *gamma, c
             sum += g;
             dot = fused(g, take(normed + j, d - j), dot);
         }
-        real mean = centre ? (real)(total(sum) / cols) : 0, along = (real)(total(dot) / cols);
+        real mean = center ? (real)(total(sum) / cols) : 0, along = (real)(total(dot) / cols);
         for (size_t j = 0; j < d; j += LANES) {
             vec g = fused(take(dy + j, d - j), take(gamma + j, d - j), ALL(-mean));
             put(dz + j, d - j, fused(take(normed + j, d - j), ALL(-along), g) * inverse[i]);

@@ -1,9 +1,8 @@
 /* Products of a few rows with a large weight, part of kernel_body.h.
  *
- * A library packs the weight before it multiplies, which for a few rows costs more than
- * the product.  Here tiles of ROWS_AT_ONCE rows and four weight rows stay in registers,
- * and the next weight rows are asked for while these are at work: what is left is the
- * time that the weight takes to come from memory. */
+ * A library packs the weight before it multiplies, which for a few rows costs more than the product.  Here
+ * tiles of ROWS_AT_ONCE rows and four weight rows stay in registers while the next weight rows are
+ * prefetched: the run time is that of reading the weight from memory. */
 
 enum { ROWS_AT_ONCE = 3, WEIGHTS_AT_ONCE = 4, CACHE_LINE = 64 / sizeof(real) };
 
@@ -14,7 +13,7 @@ typedef real four __attribute__((vector_size(4 * sizeof(real))));
 #define FOUR_TOTALS(a, b, c, d) ((four){ total(a), total(b), total(c), total(d) })
 #endif
 
-/* By address: a vector of doubles has no agreed way into a function without AVX. */
+/* By address: passing a vector of doubles to a function has no standard convention without AVX. */
 INLINE void few_store(const four *sum, real s, bool add, real *c) {
     four y = *sum * s;
     if (add) {
@@ -53,7 +52,7 @@ INLINE void few_tile(int rows, size_t k, real s, const real *a, size_t lda, cons
     }
 }
 
-/* One row of b, as a tile would have it. */
+/* One row of b, in the order of a tile. */
 static void few_last(int m, size_t k, real s, const real *a, size_t lda, const real *b, bool add,
                      real *c, size_t ldc) {
     for (size_t i = 0; i < (size_t)m; i++) {

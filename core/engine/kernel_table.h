@@ -1,5 +1,5 @@
-/* The kernels of one processor: kernel_body.h is compiled once for each (kernel_base.c,
- * kernel_avx2.c, kernel_avx512.c), and kernel.c picks a table when the program starts. */
+/* The kernels of one processor: kernel_body.h is compiled once for each (kernel_base.c, kernel_avx2.c,
+ * kernel_avx512.c), and kernel.c selects a table when the program starts. */
 #ifndef CORE_ENGINE_KERNEL_TABLE_H
 #define CORE_ENGINE_KERNEL_TABLE_H
 
@@ -17,9 +17,9 @@ struct kernels {
                     double *sums);
     void (*act)(enum act act, size_t n, const real *x, real *y);
     void (*act_back)(enum act act, size_t n, const real *x, const real *dy, real *dx);
-    void (*norm)(int rows, int cols, bool centre, double eps, const real *x, const real *residual,
+    void (*norm)(int rows, int cols, bool center, double eps, const real *x, const real *residual,
                  const real *gamma, const real *beta, real *y, real *normed, real *inverse);
-    void (*norm_back)(int rows, int cols, bool centre, const real *gamma, const real *normed,
+    void (*norm_back)(int rows, int cols, bool center, const real *gamma, const real *normed,
                       const real *inverse, const real *dy, real *dz);
     void (*softmax)(int rows, int cols, int first, int more, real *s);
     void (*softmax_back)(int rows, int cols, const real *p, const real *dp, real *ds);

@@ -6,30 +6,29 @@
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
 
-/* Attention runs one (sequence, head) at a time: the scores of one head are a small
- * matrix that stays in the cache.  A row of scores has the columns of the KV_CONCAT
- * sets first, then those of the sequence's keys.  KV_ADD sets follow, each with a
- * softmax of its own. */
+/* Attention runs one (sequence, head) at a time: the scores of one head are a small matrix that stays in the
+ * cache.  A row of scores has the columns of the KV_CONCAT sets first, then those of the sequence's keys.
+ * KV_ADD sets follow, each with its own softmax. */
 
 enum { IN_Q, IN_K, IN_V, IN_BIAS, IN_SETS, IN_PER_SET = 3 };
 enum { SET_KEY, SET_VALUE, SET_SCALE };
 
-/* Probabilities are kept for backward up to this many keys, else made again: beyond it
- * their memory grows past that of everything else. */
+/* Probabilities are stored for backward up to this many keys and recomputed beyond it, where their memory
+ * would exceed that of everything else. */
 enum { KEEP_KEYS = 288 };
 
 struct attend {
     struct attention a; /* a.set in the arena */
     int prefix;         /* columns of all KV_CONCAT sets */
     int added;          /* columns of all KV_ADD sets */
-    size_t longest;     /* numbers of the largest (sequence, head) */
-    int furthest_key, line; /* longest key side; distances 1 - furthest_key … longest query
-                             * side - 1, so many are in a line */
-    real *bias;         /* one line a head: the relative bias of each distance; or NULL */
+    size_t longest;     /* values of the largest (sequence, head) */
+    int furthest_key, line; /* longest key side; a line has the distances 1 - furthest_key … longest query
+                               side - 1 */
+    real *bias;         /* one line per head: the relative bias of each distance; or NULL */
     real *kept;         /* probabilities of all (sequence, head), or NULL */
 };
 
-/* One (sequence, head): where it stands in the operands. */
+/* One (sequence, head): its position in the operands. */
 struct attention_place {
     int sequence, head, nq, nk, width; /* width: prefix + nk */
     uint64_t id;
@@ -59,12 +58,12 @@ static node set_operand(const struct record *r, int set, int which) {
     return r->in[IN_SETS + IN_PER_SET * set + which];
 }
 
-/* Rows of a set that each sequence sees. */
+/* Rows of a set that each sequence attends to. */
 static int set_rows(const struct tape *t, const struct attend *s, int set) {
     return tape_rows_of(t, s->a.set[set].key) / s->a.set[set].blocks;
 }
 
-/* Where the block that a sequence sees begins in a set's keys and values: the head's columns. */
+/* Start of the sequence's block in a set's keys and values, at the head's columns. */
 static size_t set_first(const struct tape *t, const struct attend *s, const struct attention_place *at,
                         int set) {
     const struct kv_set *x = &s->a.set[set];
@@ -81,7 +80,7 @@ static void check_keys(const struct tape *t, node k, const struct attention *a) 
         BUG_IF(start[i] < 0 || length[i] < 0 || length[i] > rows - start[i]);
 }
 
-/* A set without blocks is one for all. */
+/* A set without blocks has one for all sequences. */
 static int op_attention_blocks_of(const struct kv_set *x) { return x->block ? x->blocks : 1; }
 
 static void check_blocks(const struct tape *t, const struct kv_set *x, int sequences) {
@@ -137,7 +136,7 @@ static int bucket_of(const struct attend *s, int distance) {
     return s->a.bucket[reach + (distance < -reach ? -reach : distance > reach ? reach : distance)];
 }
 
-/* Lays the table's biases out by distance, so that a row of scores adds a piece of a line. */
+/* Arranges the table's biases by distance, so that a row of scores adds a slice of a line. */
 static void lay_out_bias(struct tape *t, const struct record *r) {
     struct attend *s = r->saved;
     int heads = s->a.heads, queries = 0;
@@ -156,7 +155,7 @@ static void lay_out_bias(struct tape *t, const struct record *r) {
     }
 }
 
-/* Where the first key's distance from query i lies in a head's line. */
+/* Position of the first key's distance from query i in a head's line. */
 static int first_distance(const struct attend *s, const struct attention_place *at, int i) {
     return s->furthest_key - 1 - (i + at->nk - at->nq);
 }
@@ -205,7 +204,7 @@ static void apart(const struct tape *t, const struct record *r, const struct att
     kernel_softmax(at->nq, rows, rows, 0, p);
 }
 
-/* y = x with the dropped probabilities 0; element (row id, head, query, column). */
+/* y = x with dropped probabilities set to 0; element (row id, head, query, column). */
 static void op_attention_drop(const struct tape *t, const struct attend *s,
                               const struct attention_place *at, const real *x, real *y) {
     struct rng_key key = { rng_bits(record_rng(t, s->a.site), at->id) };
@@ -225,7 +224,7 @@ static real op_attention_add_factor(const struct tape *t, const struct record *r
 
 /* ---- forward ---- */
 
-/* out = P·V over the columns of all sets and keys, into the head's columns. */
+/* out = P·V over the columns of all sets and keys, written to the head's columns. */
 static void weigh_joint(const struct tape *t, const struct record *r, const struct attention_place *at,
                         const real *p, real *out) {
     const struct attend *s = r->saved;
@@ -263,7 +262,7 @@ static void forward_one(struct tape *t, const struct record *r, const struct att
     }
 }
 
-/* Numbers of one (sequence, head)'s probabilities, KV_ADD sets after the joint ones. */
+/* Number of probabilities of one (sequence, head), KV_ADD sets after the joint ones. */
 static size_t head_size(const struct attend *s, const struct attention_place *at) {
     return (size_t)at->nq * (size_t)(at->width + s->added);
 }
@@ -299,13 +298,13 @@ void attention_forward(struct tape *t, struct record *r) {
 
 /* ---- backward ---- */
 
-/* Where the contributions of the whole op go; NULL where none is needed. */
+/* Destinations of the op's gradients; NULL where none is needed. */
 struct slots {
     real *q, *k, *v;
     real beta_q, beta_k, beta_v;
-    real **set_key, **set_value; /* one a set, cleared, always added to */
+    real **set_key, **set_value; /* one per set, cleared, always added to */
     double *bias;                /* sums of each head's line */
-    double *scale;               /* one a set */
+    double *scale;               /* one per set */
 };
 
 static real *cleared_slot(struct tape *t, node n) {
@@ -338,7 +337,7 @@ static struct slots take_slots(struct tape *t, const struct record *r) {
     return g;
 }
 
-/* The sums that were gathered in double go to their gradients. */
+/* Moves the sums accumulated in double to their gradients. */
 static void store_sums(struct tape *t, const struct record *r, const struct slots *g) {
     const struct attend *s = r->saved;
     real beta;

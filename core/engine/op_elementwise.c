@@ -258,11 +258,11 @@ node op_dropout(struct tape *t, node x, const struct tape_rows *rows, double p, 
     return run_like(t, OP_dropout, 1, &x, &s, sizeof s);
 }
 
-/* y = x with its elements dropped; the mask is a function of (row id, token, channel), so
- * that backward makes it again. */
+/* y = x with dropped elements; the mask is a function of (row id, token, channel), so that backward
+ * recomputes it. */
 static void op_elementwise_drop(const struct dropout *s, int n, int cols, const real *x, real *y) {
     const struct tape_rows *rows = s->rows;
-    bool pooled = n != rows->start[rows->count]; /* one row a sequence, as its token 0 */
+    bool pooled = n != rows->start[rows->count]; /* one row per sequence, like its token 0 */
     for (int i = 0; i < rows->count; i++) {
         struct rng_key key = { rng_bits(s->key, rows->id[i]) };
         int from = pooled ? i : rows->start[i], to = pooled ? i + 1 : rows->start[i + 1];

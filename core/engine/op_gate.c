@@ -55,7 +55,7 @@ void add_gated_backward(struct tape *t, const struct record *r) {
     if (r->in[GATED_BASE] != NODE_NONE) grad_pass(t, r, r->in[GATED_BASE]);
 }
 
-/* ---- copies of p, each times its own factor ---- */
+/* ---- copies of p, each scaled by its own factor ---- */
 
 node op_gated_copies(struct tape *t, node p, node g) {
     BUG_IF(tape_cols_of(t, g) != 1);

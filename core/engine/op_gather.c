@@ -9,7 +9,7 @@
 
 struct embed {
     int tables;
-    int32_t *ids[EMBED_TABLES]; /* table rows, one a result row, in the arena */
+    int32_t *ids[EMBED_TABLES]; /* table rows, one per result row, in the arena */
 };
 
 node op_embed_sum(struct tape *t, int n, const struct embed_table *table, int tables) {
@@ -56,7 +56,7 @@ void embed_backward(struct tape *t, const struct record *r) {
     }
 }
 
-/* ---- one row a sequence: the first, or the mean ---- */
+/* ---- one row per sequence: the first, or the mean ---- */
 
 static node run_pool(struct tape *t, enum op_id op, node x, const struct tape_rows *rows) {
     BUG_IF(tape_rows_of(t, x) != rows->start[rows->count]);
@@ -79,7 +79,7 @@ static const struct tape_rows *op_gather_pool_rows(const struct record *r) {
     return *(const struct tape_rows *const *)r->saved;
 }
 
-/* The gradient of the token matrix, cleared by a first contribution. */
+/* The gradient of the token matrix, cleared by its first contribution. */
 static real *token_slot(struct tape *t, node x) {
     real beta, *dx = grad_slot(t, x, &beta);
     if (dx && beta == 0)
@@ -87,7 +87,7 @@ static real *token_slot(struct tape *t, node x) {
     return dx;
 }
 
-/* An empty sequence has no first row: its result is 0. */
+/* An empty sequence has a result of 0. */
 void pool_first_forward(struct tape *t, struct record *r) {
     const struct tape_rows *rows = op_gather_pool_rows(r);
     size_t d = (size_t)tape_cols_of(t, r->out);
@@ -137,7 +137,7 @@ void pool_mean_backward(struct tape *t, const struct record *r) {
     }
 }
 
-/* The row of a sequence that has a column's largest value. */
+/* Returns the row of a sequence with the largest value of a column. */
 static size_t largest_row(const struct tape_rows *rows, int sequence, size_t d, size_t column,
                           const real *x) {
     size_t best = (size_t)rows->start[sequence];
@@ -167,7 +167,7 @@ void pool_max_backward(struct tape *t, const struct record *r) {
             dx[largest_row(rows, i, d, c, x) * d + c] += dy[c];
 }
 
-/* ---- parts of a matrix, and two matrices in one ---- */
+/* ---- slices of a matrix, and concatenation ---- */
 
 struct row_part {
     int lo;

@@ -5,13 +5,13 @@
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
 
-/* W = (Σ_i A_i ⊗ S_i)ᵀ with S_i = L_i R_i, or S_i given whole: what stands for W in x Wᵀ, out × in.  Sizes
- * are those of an adapter's maps, so plain loops do. */
+/* W = (Σ_i A_i ⊗ S_i)ᵀ with S_i = L_i R_i, or S_i given directly: the W of x Wᵀ, out × in.  Sizes are those
+ * of adapter maps, so plain loops suffice. */
 
 enum { KRON_RULE, KRON_LEFT, KRON_RIGHT };
 
 struct kron_saved {
-    real *part; /* the S_i, one above another, in × out/n; only where there are factors */
+    real *part; /* the stacked S_i, in × out/n; only with factors */
 };
 
 /* n terms, A_i n × n, S_i a × b, L_i a × k. */
@@ -34,7 +34,7 @@ node op_kronecker(struct tape *t, node rule, node left, node right) {
                       (node[]){ rule, left, right }, &s, sizeof s);
 }
 
-/* y (rows × cols) = or += x (rows × k) z (k × cols), x or z turned as said. */
+/* y (rows × cols) = or += x (rows × k) z (k × cols), with x or z transposed as requested. */
 static void kron_product(int rows, int cols, int k, const real *x, bool x_turned, const real *z,
                          bool z_turned, bool add, real *y) {
     for (int i = 0; i < rows; i++)
@@ -71,7 +71,7 @@ void kronecker_forward(struct tape *t, struct record *r) {
             }
 }
 
-/* Of all A_i: each entry is the sum over its block of dW ⊙ S_iᵀ. */
+/* For all A_i: each entry is the sum over its block of dW ⊙ S_iᵀ. */
 static void kron_rule_back(const struct kron_sizes *z, const real *dy, const real *part, bool add, real *d) {
     for (int i = 0; i < z->n; i++)
         for (int p = 0; p < z->n; p++)

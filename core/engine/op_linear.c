@@ -5,7 +5,7 @@
 #include "core/engine/ops.h"
 #include "core/engine/record.h"
 
-enum { FEW = 48 }; /* rows: with more of them packing a weight pays */
+enum { FEW = 48 }; /* with more rows, packing a weight is worthwhile */
 
 
 /* What backward of y = x·w reads. */
@@ -14,7 +14,7 @@ static void product_reads(struct tape *t, const struct record *r, node x, node w
     record_reads(t, r, w, tape_needs_grad(t, x));
 }
 
-/* The columns of the result: the rows of a block of w. */
+/* The columns of the result: the rows of one block of w. */
 static int linear_cols(const struct tape *t, node x, node w, node b, const struct row_groups *g) {
     int out = groups_block_rows(t, w, g);
     BUG_IF(tape_cols_of(t, w) != tape_cols_of(t, x));
@@ -29,8 +29,8 @@ enum { LINEAR_X, LINEAR_W, LINEAR_B };
 struct linear {
     enum act act;
     struct row_groups groups;
-    int out;      /* columns of x Wᵀ; the result may have them in rows of fewer */
-    real *before; /* x Wᵀ + b, kept for backward when there is an act */
+    int out;      /* columns of x Wᵀ; the result may split them into shorter rows */
+    real *before; /* x Wᵀ + b, stored for backward if there is an activation */
 };
 
 node op_linear_groups(struct tape *t, node x, node w, node b, enum act act, const struct row_groups *g) {
@@ -77,7 +77,7 @@ void linear_forward(struct tape *t, struct record *r) {
         z = s->before = arena_keep(record_arena(t), size * sizeof(real));
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
-        /* The product adds to rows that hold the bias: no pass of its own. */
+        /* The product adds to rows that already contain the bias, which saves a pass. */
         if (b != NODE_NONE)
             kernel_fill_rows(at.rows, out, 1, tape_value(t, b) + (size_t)at.block * (size_t)out,
                              z + (size_t)at.first * (size_t)out);
@@ -144,7 +144,7 @@ node op_linear_add(struct tape *t, node base, node x, node w, node b, double s, 
     return op_linear_add_groups(t, base, x, w, b, s, scale, NULL);
 }
 
-/* The factor of a block: s, times its own learned value or the one for all. */
+/* The factor of a block: s, times its learned value or the shared one. */
 static real op_linear_factor_of(const struct tape *t, double s, node scale, int block) {
     if (scale == NODE_NONE) return (real)s;
     return (real)(s * (double)tape_value(t, scale)[tape_rows_of(t, scale) > 1 ? block : 0]);
@@ -175,7 +175,7 @@ void linear_add_forward(struct tape *t, struct record *r) {
     }
 }
 
-/* ⟨dy, x Wᵀ + b⟩ = ⟨dy W, x⟩ + ⟨Σ_rows dy, b⟩ over a run; dy W is left in `back` (its rows × in). */
+/* ⟨dy, x Wᵀ + b⟩ = ⟨dy W, x⟩ + ⟨Σ_rows dy, b⟩ over a run; dy W is returned in `back` (rows × in). */
 static double scale_back(struct tape *t, const struct record *r, struct row_run at, const real *dy,
                          real *back) {
     node x = r->in[ADD_X], w = r->in[ADD_W], b = r->in[ADD_B];
@@ -211,7 +211,7 @@ static void scales_back(struct tape *t, const struct record *r, const real *dy) 
     arena_scratch_release(a, m);
 }
 
-/* With a factor for each block: dy times its run's factor goes on. */
+/* With a factor per block, dy times the factor of its run is passed on. */
 static void scaled_back(struct tape *t, const struct record *r, const real *dy) {
     const struct linear_add *s = r->saved;
     int out = tape_cols_of(t, r->out);

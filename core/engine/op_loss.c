@@ -18,7 +18,7 @@ static void *keep_copy(struct tape *t, const void *from, size_t count, size_t si
 struct cross_entropy {
     int32_t *label;
     real *weight;      /* NULL: all ones */
-    real *probability; /* n×classes, kept for backward */
+    real *probability; /* n×classes, stored for backward */
 };
 
 node op_cross_entropy(struct tape *t, node logits, const int32_t *labels, const real *weights) {
@@ -68,7 +68,7 @@ void cross_entropy_backward(struct tape *t, const struct record *r) {
 
 struct divergence_op {
     real *target, *weight; /* weight NULL: all ones */
-    real *apart;           /* n×classes: the second distribution less the first, kept for backward */
+    real *apart;           /* n×classes: the second distribution minus the first, stored for backward */
 };
 
 node op_divergence(struct tape *t, node logits, const real *targets, const real *weights) {

@@ -1,4 +1,4 @@
-/* A matrix with a change that is gated value by value, or that is at a few places alone. */
+/* A matrix with a gated change per value, or with a change at selected positions. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "core/engine/record.h"
 
 /* The hard-concrete gate of Louizos, Welling and Kingma (2018), which stretches a sigmoid beyond 0 … 1 and
- * cuts it. */
+ * clips it. */
 static const double stretch_low = -1.5, stretch_high = 1.5, noise_least = 1e-4, noise_most = 0.9999;
 
 enum { GATED_BASE, GATED_W, GATED_GATE, GATED_GROUP };
@@ -16,7 +16,7 @@ enum { GATED_BASE, GATED_W, GATED_GATE, GATED_GROUP };
 struct gated_change {
     bool noisy;
     struct rng_key key;
-    real *s; /* the sigmoids, kept for the way back */
+    real *s; /* the sigmoids, stored for backward */
     double group;
 };
 
@@ -31,14 +31,13 @@ static double stretched(double s) { return s * (stretch_high - stretch_low) + st
 
 static double op_masked_cut(double s) { return fmin(1, fmax(0, stretched(s))); }
 
-/* dz/dα of what concrete() gave. */
+/* dz/dα of the result of concrete(). */
 static double op_masked_slope(double s) {
     double z = stretched(s);
     return z > 0 && z < 1 ? (stretch_high - stretch_low) * s * (1 - s) : 0;
 }
 
-/* The stretch is as far on both sides, so that a gate's sigmoid is the probability that it is not 0 as
- * well. */
+/* The stretch is symmetric, so that a gate's sigmoid is also its probability of being nonzero. */
 double op_gate_expected(double alpha) { return 1 / (1 + exp(-alpha)); }
 double op_gate_open(double alpha) { return op_masked_cut(op_gate_expected(alpha)); }
 
@@ -91,7 +90,7 @@ void gated_change_backward(struct tape *t, const struct record *r) {
     grad_pass(t, r, r->in[GATED_BASE]);
 }
 
-/* ---- a change at a few places ---- */
+/* ---- a change at selected positions ---- */
 
 struct scattered {
     const real *place;

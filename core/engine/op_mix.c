@@ -1,4 +1,4 @@
-/* One matrix out of several of one shape, by weights that each row has for itself. */
+/* A weighted mean of several matrices of one shape, with separate weights for each row. */
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -7,7 +7,7 @@
 #include "core/engine/record.h"
 
 struct mix {
-    real *p; /* of op_mix: the softmax, kept for the way back */
+    real *p; /* of op_mix: the softmax, stored for backward */
 };
 
 /* Operands: q or the scores, then the matrices. */
@@ -62,7 +62,7 @@ void dots_backward(struct tape *t, const struct record *r) {
     }
 }
 
-/* ---- the matrices' rows, by the softmax of the row's scores ---- */
+/* ---- rows of the matrices, weighted by the softmax of the row's scores ---- */
 
 node op_mix(struct tape *t, node scores, const node *z, int count) {
     BUG_IF(tape_cols_of(t, scores) != count);
@@ -90,7 +90,7 @@ void mix_forward(struct tape *t, struct record *r) {
     else arena_scratch_release(a, m);
 }
 
-/* The scores' gradient, or added to it. */
+/* Writes the gradient of the scores, or adds to it. */
 static void mix_scores_back(struct tape *t, const struct record *r, const real *p, const real *dy) {
     int count = r->operands - 1, n = tape_rows_of(t, r->out);
     size_t d = (size_t)tape_cols_of(t, r->out), all = (size_t)n * (size_t)count;

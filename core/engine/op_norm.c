@@ -2,7 +2,7 @@
 #include "core/engine/groups.h"
 #include "core/engine/kernel.h"
 
-/* LayerNorm and RMSNorm are one computation, with and without the mean. */
+/* LayerNorm and RMSNorm are the same computation, with and without the mean. */
 
 enum { NORM_X, NORM_RESIDUAL, NORM_GAMMA, NORM_BETA };
 
@@ -38,12 +38,12 @@ node op_rmsnorm(struct tape *t, node x, node residual, node gamma, double eps) {
     return run_norm(t, OP_rmsnorm, x, residual, gamma, NODE_NONE, eps, NULL);
 }
 
-/* Row `first` of an operand, or NULL where it is left out. */
+/* Row `first` of an operand, or NULL if it is omitted. */
 static const real *op_norm_row_of(const struct tape *t, node n, int first) {
     return n == NODE_NONE ? NULL : tape_value(t, n) + (size_t)first * (size_t)tape_cols_of(t, n);
 }
 
-static void norm_forward(struct tape *t, struct record *r, bool centre) {
+static void norm_forward(struct tape *t, struct record *r, bool center) {
     struct norm_saved *s = r->saved;
     int n = tape_rows_of(t, r->out), d = tape_cols_of(t, r->out);
     record_reads(t, r, r->in[NORM_GAMMA], true);
@@ -54,7 +54,7 @@ static void norm_forward(struct tape *t, struct record *r, bool centre) {
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)d;
-        kernel_norm(at.rows, d, centre, s->eps, tape_value(t, r->in[NORM_X]) + first,
+        kernel_norm(at.rows, d, center, s->eps, tape_value(t, r->in[NORM_X]) + first,
                     op_norm_row_of(t, r->in[NORM_RESIDUAL], at.first),
                     op_norm_row_of(t, r->in[NORM_GAMMA], at.block),
                     op_norm_row_of(t, r->in[NORM_BETA], at.block), record_result(t, r) + first,
@@ -62,7 +62,7 @@ static void norm_forward(struct tape *t, struct record *r, bool centre) {
     }
 }
 
-static void norm_backward(struct tape *t, const struct record *r, bool centre) {
+static void norm_backward(struct tape *t, const struct record *r, bool center) {
     const struct norm_saved *s = r->saved;
     node x = r->in[NORM_X], residual = r->in[NORM_RESIDUAL];
     int cols = tape_cols_of(t, r->out);
@@ -73,7 +73,7 @@ static void norm_backward(struct tape *t, const struct record *r, bool centre) {
     for (int i = 0; i < s->groups.count; i++) {
         struct row_run at = groups_run(&s->groups, i);
         size_t first = (size_t)at.first * (size_t)cols;
-        kernel_norm_back(at.rows, cols, centre, op_norm_row_of(t, r->in[NORM_GAMMA], at.block),
+        kernel_norm_back(at.rows, cols, center, op_norm_row_of(t, r->in[NORM_GAMMA], at.block),
                          s->normed + first,
                          s->inverse + at.first, d + first, d + first);
     }

@@ -1,8 +1,8 @@
-/* Cross-entropy over a vocabulary, fused with the product that makes the logits.
+/* Cross-entropy over a vocabulary, fused with the product that computes the logits.
  *
- * Rows go in parts whose logits fit the caches' order of size.  With ds = softmax - target
- * of a part, dx = ds W and dW = dsᵀ x: dx is made while the logits are there, for dW they
- * are made again in backward, so that a frozen vocabulary costs two products. */
+ * Rows are processed in blocks whose logits are about the size of the caches.  With ds = softmax - target of
+ * a block, dx = ds W and dW = dsᵀ x: dx is computed while the logits are available; for dW they are
+ * recomputed in backward, so that a frozen vocabulary costs two products. */
 #include <math.h>
 #include <string.h>
 
@@ -13,15 +13,15 @@
 #include "core/engine/record.h"
 
 enum { IN_X, IN_W, IN_B };
-/* Numbers in a part's logits, and its fewest rows: each part reads all of W. */
+/* Logits of a block, and its minimum number of rows: each block reads all of W. */
 enum { PART_SIZE = 1 << 23, PART_ROWS = 64 };
 
 struct vocabulary {
     double smoothing;
     int32_t *label;
     real *weight; /* NULL: all ones */
-    real *dx;     /* n×d, the loss' own gradient of x where that is needed */
-    double *each; /* n: where each row's weighted loss is left, or NULL */
+    real *dx;     /* n×d, the gradient of the loss with respect to x where needed */
+    double *each; /* n: receives each row's weighted loss, or NULL */
 };
 
 node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *labels,
@@ -43,13 +43,13 @@ node op_vocabulary_loss(struct tape *t, node x, node w, node b, const int32_t *l
     return record_run(t, OP_vocabulary_loss, 1, 1, 3, (node[]){ x, w, b }, &s, sizeof s);
 }
 
-/* ---- one part ---- */
+/* ---- one block ---- */
 
 static int part_rows(int n, int v) {
     int rows = PART_SIZE / v;
     if (rows < PART_ROWS) rows = PART_ROWS;
     int parts = n > rows ? (n + rows - 1) / rows : 1;
-    return n ? (n + parts - 1) / parts : 1; /* parts of one size, but for the last */
+    return n ? (n + parts - 1) / parts : 1; /* blocks of equal size, except the last */
 }
 
 /* z = x Wᵀ + b of `rows` rows. */
@@ -61,13 +61,13 @@ static void make_logits(const struct tape *t, const struct record *r, const real
     blas_gemm(false, true, rows, v, d, 1, x, d, tape_value(t, w), d, b != NODE_NONE, z, v);
 }
 
-/* The weight of row i; 0 for one left out. */
+/* Returns the weight of row i; 0 for an ignored one. */
 static double weight_of(const struct vocabulary *s, int i) {
     if (s->label[i] < 0) return 0;
     return s->weight ? (double)s->weight[i] : 1;
 }
 
-/* A row's logits become its gradient when `back`; returns its weighted loss. */
+/* Replaces a row's logits by their gradient with `back`; returns its weighted loss. */
 static double op_vocabulary_row_loss(const struct vocabulary *s, int i, int v, real *z, bool back) {
     double w = weight_of(s, i), each = s->smoothing / v;
     size_t size = (size_t)v;
@@ -85,9 +85,9 @@ static double op_vocabulary_row_loss(const struct vocabulary *s, int i, int v, r
     return w * (log(sum) - (1 - s->smoothing) * right - each * above);
 }
 
-/* What is done with a part's gradient of the logits. */
+/* Destinations of a block's gradient of the logits. */
 struct logit_use {
-    real *dx, *dw, *db; /* NULL where not wanted; dx of all rows, of the loss itself */
+    real *dx, *dw, *db; /* NULL if not needed; dx of all rows, for the loss itself */
     real s, beta_w, beta_b;
 };
 
@@ -106,11 +106,11 @@ static void use_part(struct tape *t, const struct record *r, int from, int rows,
     if (u->db)
         kernel_col_sum(rows, v, u->s, ds, NULL, u->beta_b, u->db,
                        arena_scratch(a, (size_t)v * sizeof(double)));
-    u->beta_w = u->beta_b = 1; /* dx has rows of its own in every part */
+    u->beta_w = u->beta_b = 1; /* every block of dx has its own rows */
     arena_scratch_release(a, m);
 }
 
-/* All parts: the loss, and with `u` what their gradients give. */
+/* Processes all blocks: the loss, and with `u` the gradients. */
 static double run_parts(struct tape *t, const struct record *r, struct logit_use *u) {
     const struct vocabulary *s = r->saved;
     int n = tape_rows_of(t, r->in[IN_X]), d = tape_cols_of(t, r->in[IN_X]);
@@ -120,7 +120,7 @@ static double run_parts(struct tape *t, const struct record *r, struct logit_use
     struct arena_mark m = arena_mark(a);
     real *z = arena_scratch(a, (size_t)part * (size_t)v * sizeof *z);
     double loss = 0;
-    /* Without rows one empty part still clears what it should write. */
+    /* Without rows, one empty block still clears the outputs. */
     for (int from = 0; from == 0 || from < n; from += part) {
         int rows = n - from < part ? n - from : part;
         make_logits(t, r, x + (size_t)from * (size_t)d, rows, z);

@@ -1,5 +1,5 @@
-/* The table of ops: one row each.  NAME stands for NAME_forward() and NAME_backward()
- * in an op_*.c file; a row that lacks one does not link, and the tests fail for a row without cases. */
+/* The table of ops, one row each.  NAME refers to NAME_forward() and NAME_backward() in an op_*.c file; a row
+ * without them does not link, and the tests fail for a row without cases. */
 #ifndef CORE_ENGINE_OPTABLE_H
 #define CORE_ENGINE_OPTABLE_H
 

@@ -46,7 +46,7 @@ double optim_norm(size_t n, const real *grad) { return sqrt(kernel_dot(n, grad, 
 
 double optim_clip(size_t n, real *grad, double most) {
     double norm = optim_norm(n, grad), factor = most / (norm + 1e-6);
-    /* A norm that is no number fails the comparison the other way and is left to be seen. */
+    /* A NaN norm fails the comparison and stays visible. */
     if (most > 0 && factor < 1) kernel_scale(n, (real)factor, grad, grad);
     return norm;
 }

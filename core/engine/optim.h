@@ -1,9 +1,7 @@
-/* Optimizers over one flat block of parameters, the schedule of their rate, and the
- * clipping of gradients.
+/* Optimizers over one flat block of parameters, learning rate schedules, and gradient clipping.
  *
- * A block has a gradient and two moments of the same length (the moments start as
- * zeros).  Groups say which ranges are updated, and with what factors.  Any thread;
- * the same bits whatever the groups' order. */
+ * A block has a gradient and two moments of the same length (initialized to zeros).  Groups define which
+ * ranges are updated, and with which factors.  Thread-safe; the same bits for any order of the groups. */
 #ifndef CORE_ENGINE_OPTIM_H
 #define CORE_ENGINE_OPTIM_H
 
@@ -14,8 +12,8 @@
 
 struct optim_group {
     size_t offset, count;        /* elements of the block */
-    double lr_factor;            /* times the rate of the step */
-    double weight_decay_factor;  /* times the optimizer's weight decay; 0 for vectors */
+    double lr_factor;            /* multiplies the learning rate of the step */
+    double weight_decay_factor;  /* multiplies the weight decay of the optimizer; 0 for vectors */
 };
 
 /* AdamW (Loshchilov and Hutter 2019, algorithm 2): p loses lr·wd·p, then
@@ -28,25 +26,24 @@ struct adamw {
 void optim_adamw(const struct adamw *o, double lr, uint64_t step, size_t groups,
                  const struct optim_group *group, real *param, const real *grad, real *m, real *v);
 
-/* Stochastic gradient descent as torch.optim.SGD: g += wd·p, m = momentum·m + g,
- * p -= lr·m.  m may be NULL when momentum is 0. */
+/* Stochastic gradient descent like torch.optim.SGD: g += wd·p, m = momentum·m + g, p -= lr·m.  m may be NULL
+ * when momentum is 0. */
 struct sgd {
     double momentum, weight_decay;
 };
 void optim_sgd(const struct sgd *o, double lr, size_t groups, const struct optim_group *group,
                real *param, const real *grad, real *m);
 
-/* Euclidean norm, summed in double in a fixed order; NaN and infinity come through. */
+/* Returns the Euclidean norm, summed in double in a fixed order; NaN and infinity propagate. */
 double optim_norm(size_t n, const real *grad);
-/* Scales grad by most/(norm + 1e-6) when its norm is above `most`, as
- * torch.nn.utils.clip_grad_norm_; most 0: never.  Returns the norm before. */
+/* Scales grad by most/(norm + 1e-6) when its norm is above `most`, like torch.nn.utils.clip_grad_norm_; most
+ * 0 disables.  Returns the norm before clipping. */
 double optim_clip(size_t n, real *grad, double most);
 
 enum rate_shape { RATE_LINEAR, RATE_COSINE, RATE_CONSTANT };
-/* The factor of the rate at step i (from 0) of `total`: i/warmup during the warm-up,
- * then linear or half a cosine from 1 down to 0 at `total`, or 1.  As the schedules of
- * transformers, but that a warm-up as long as the run or longer is cut to total-1
- * steps, so that a run of one step trains. */
+/* Returns the factor of the learning rate at step i (from 0) of `total`: i/warmup during the warm-up, then
+ * linear or half a cosine from 1 down to 0 at `total`, or 1.  Like the schedules of transformers, except that
+ * a warm-up as long as the run or longer is reduced to total-1 steps, so that a run of one step trains. */
 double rate_factor(enum rate_shape shape, uint64_t i, uint64_t warmup, uint64_t total);
 
 #endif

@@ -10,8 +10,8 @@
 #include "core/engine/kernel.h"
 #include "core/engine/record.h"
 
-/* A gradient's memory.  Held by every value whose gradient it is; back on its list of spares
- * when none is left, so that it is used again while warm in the cache. */
+/* The memory of a gradient.  Referenced by every value whose gradient it is; returned to its free list when
+ * no reference is left, so that it is reused while in the cache. */
 struct grad {
     real *data;
     size_t size;
@@ -19,26 +19,26 @@ struct grad {
     struct grad *next; /* in the list of unused headers */
 };
 
-/* Memory of dead values and gradients, listed by size; the link stands in the memory. */
+/* Free memory of dead values and gradients, listed by size; the link is in the memory itself. */
 struct spare {
     struct spare *next;
 };
 struct spare_list {
-    size_t size; /* numbers */
+    size_t size; /* elements */
     struct spare *first;
 };
 
 struct value {
     int rows, cols;
-    int op;   /* enum op_id of the maker, or -1 for a leaf */
+    int op;   /* enum op_id of the op, or -1 for a leaf */
     int site;
     const real *data;
     bool needs, watched;
-    bool read_back; /* some backward reads the value */
-    bool written;    /* trained leaf: leaf_grad holds something */
-    real *leaf_grad; /* trained leaf: the caller's memory */
+    bool read_back; /* a backward reads the value */
+    bool written;    /* trained leaf: leaf_grad contains a gradient */
+    real *leaf_grad; /* trained leaf: memory of the caller */
     struct grad *grad;
-    struct grad *shown; /* watched: the complete gradient, held until the end of the step */
+    struct grad *shown; /* watched: the complete gradient, until the end of the step */
 };
 
 struct site_name {
@@ -50,7 +50,7 @@ struct tape {
     bool training, few_rows, done;
     uint64_t seed, step;
     size_t grown;
-    struct value *value; /* [0] is no value */
+    struct value *value; /* [0] is unused: NODE_NONE */
     size_t values, value_room;
     struct record *record;
     size_t records, record_room;
@@ -59,7 +59,7 @@ struct tape {
     struct spare_list *spares;
     size_t spare_lists, spare_room;
     struct grad *headers; /* unused ones */
-    size_t settled;       /* values below this were looked at by tape_recycle */
+    size_t settled;       /* values below this were handled by tape_recycle */
     struct site_name *site; /* [0] is unnamed */
     size_t sites, site_room;
 };
@@ -140,7 +140,7 @@ static real *take_memory(struct tape *t, size_t size) {
     return (real *)spare;
 }
 
-/* The arena's pieces are 64 bytes at least, so that the link has room. */
+/* The arena's pieces have at least 64 bytes, enough for the link. */
 static void give_memory(struct tape *t, size_t size, const real *memory) {
     struct spare_list *s = spares_of(t, size);
     struct spare *spare = (struct spare *)memory;
@@ -151,7 +151,7 @@ static void give_memory(struct tape *t, size_t size, const real *memory) {
 /* ---- values ---- */
 
 static struct value *tape_value_of(const struct tape *t, node n) {
-    if (n <= 0 || (size_t)n >= t->values) BUG("no value %d on this tape", (int)n);
+    if (n <= 0 || (size_t)n >= t->values) BUG("value %d does not exist on this tape", (int)n);
     return &t->value[n];
 }
 
@@ -217,7 +217,7 @@ struct tape_mark tape_mark(const struct tape *t) {
     return (struct tape_mark){ (int)t->values, arena_mark(t->arena) };
 }
 
-/* Values from `from` on that no backward reads give their memory to those to come. */
+/* Frees the memory of the values from `from` on that no backward reads. */
 static void tape_settle(struct tape *t, size_t from, node keep) {
     for (size_t i = from > t->settled ? from : t->settled; i < t->values; i++) {
         struct value *v = &t->value[i];
@@ -225,7 +225,7 @@ static void tape_settle(struct tape *t, size_t from, node keep) {
         give_memory(t, tape_size_of(v), v->data);
         v->data = NULL;
     }
-    /* The kept one is looked at again when it is an older layer's. */
+    /* The value to keep is handled again when it is of an older layer. */
     t->settled = (size_t)keep >= from ? (size_t)keep : t->values;
 }
 
@@ -240,11 +240,11 @@ void tape_recycle(struct tape *t, struct tape_mark m, node *keep) {
     bool move = (size_t)*keep >= from;
     t->values = from;
     if (t->settled > from) t->settled = from;
-    t->spare_lists = 0; /* what is on them may lie above the mark */
+    t->spare_lists = 0; /* their memory may be above the mark */
     arena_keep_release(t->arena, m.memory);
     if (!move) return;
     if (kept.op >= 0) {
-        /* The released memory is still there; the two places may overlap. */
+        /* The released memory is still valid; source and destination may overlap. */
         real *to = arena_keep(t->arena, tape_size_of(&kept) * sizeof(real));
         memmove(to, kept.data, tape_size_of(&kept) * sizeof(real));
         kept.data = to;
@@ -315,7 +315,7 @@ static void drop_grad(struct tape *t, struct value *v) {
     t->headers = g;
 }
 
-/* v's gradient buffer with no other holder, its content kept. */
+/* Returns v's gradient buffer, unshared, with its content. */
 static real *tape_own(struct tape *t, struct value *v) {
     if (v->grad->holders > 1) {
         struct grad *mine = take_grad(t, v->grad->size);

@@ -191,7 +191,7 @@ static void json_has_limits(void **state) {
     assert_true(json_get_int(o, "f", "n", &whole, &e) && whole == INT64_MAX);
     assert_string_equal(json_string_value(json_object_get(o, "s")), "99999999999999999999");
     assert_false(json_get_int(o, "f", "max", &whole, &e));
-    test_refused(e.code, ERR_INPUT, &e, "\"max\" must be a whole number");
+    test_refused(e.code, ERR_INPUT, &e, "\"max\" must be an integer");
     json_decref(o);
     struct buf b = BUF_INIT;
     json_add_string(&b, "a\"\n\x1b好");

@@ -122,7 +122,7 @@ static void test_shards(void **state) {
     assert_string_equal(here, same);
     unlink(second);
     assert_int_equal(mkfifo(second, 0600), 0);
-    load_refused(folder, ERR_INPUT, "is not a regular file");
+    load_refused(folder, ERR_INPUT, "not a regular file");
     unlink(second);
     assert_int_equal(rename(aside, second), 0);
     test_put(folder, "model-00003-of-00003.safetensors", "x");

@@ -260,12 +260,12 @@ static void vector_of(const struct corpus *c, const struct model *m, const char 
     free(ids);
 }
 
-static int corpus_nearest(const float *x, const float *centre, int clusters, size_t d) {
+static int corpus_nearest(const float *x, const float *center, int clusters, size_t d) {
     double best = -1e30;
     int at = 0;
     for (int k = 0; k < clusters; k++) {
         double dot = 0;
-        for (size_t i = 0; i < d; i++) dot += (double)x[i] * (double)centre[(size_t)k * d + i];
+        for (size_t i = 0; i < d; i++) dot += (double)x[i] * (double)center[(size_t)k * d + i];
         if (dot > best) {
             best = dot;
             at = k;
@@ -281,20 +281,20 @@ static void corpus_cluster(struct corpus *c, const struct model *m, size_t first
     size_t d = (size_t)m->arch.width;
     int clusters = c->how.clusters < (int)n ? c->how.clusters : (int)n;
     if (!n || table < 0) return;
-    float *x = xcalloc(n * d, sizeof *x), *centre = xcalloc((size_t)clusters * d, sizeof *centre);
+    float *x = xcalloc(n * d, sizeof *x), *center = xcalloc((size_t)clusters * d, sizeof *center);
     uint32_t *order = xcalloc(n, sizeof *order);
     for (size_t i = 0; i < n; i++) vector_of(c, m, c->word[first + i].text, m->weight[table], x + i * d);
     rng_permute(rng_key(c->how.seed, RNG_DRAW, first, rng_site("clusters")), order, n);
-    for (int k = 0; k < clusters; k++) memcpy(centre + (size_t)k * d, x + order[k] * d, d * sizeof *centre);
+    for (int k = 0; k < clusters; k++) memcpy(center + (size_t)k * d, x + order[k] * d, d * sizeof *center);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < n; i++)
-            c->word[first + i].cluster = corpus_nearest(x + i * d, centre, clusters, d);
-        memset(centre, 0, (size_t)clusters * d * sizeof *centre);
+            c->word[first + i].cluster = corpus_nearest(x + i * d, center, clusters, d);
+        memset(center, 0, (size_t)clusters * d * sizeof *center);
         for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < d; j++) centre[(size_t)c->word[first + i].cluster * d + j] += x[i * d + j];
+            for (size_t j = 0; j < d; j++) center[(size_t)c->word[first + i].cluster * d + j] += x[i * d + j];
     }
     free(x);
-    free(centre);
+    free(center);
     free(order);
 }
 
