@@ -18,7 +18,7 @@ enum {
     LABELS_MAX = 65536,
 };
 
-/* What the readers below share.  The first error stays in *e. */
+/* State shared by the readers below.  The first error stays in *e. */
 struct arch_reading {
     const char *file;
     const json_t *config;
@@ -28,10 +28,10 @@ struct arch_reading {
 };
 
 static void taken(struct arch_reading *r, const char *key, const char *value) {
-    if (r->report) buf_printf(r->report, "%s: no \"%s\": %s is taken\n", r->file, key, value);
+    if (r->report) buf_printf(r->report, "%s: \"%s\" is missing; using %s\n", r->file, key, value);
 }
 
-/* A whole number of lo…hi.  `fallback` < 0: the key must be there. */
+/* Reads an integer between lo and hi.  `fallback` < 0: the key is required. */
 static int get_int(struct arch_reading *r, const char *key, int fallback, int lo, int hi) {
     if (r->failed) return 0;
     json_int_t v = 0;
@@ -50,14 +50,14 @@ static int get_int(struct arch_reading *r, const char *key, int fallback, int lo
     }
     if (v < lo || v > hi) {
         r->failed = true;
-        err_set(r->e, ERR_INPUT, "%s: \"%s\" is %lld; it must be %d to %d", r->file, key,
+        err_set(r->e, ERR_INPUT, "%s: \"%s\": %lld is not between %d and %d", r->file, key,
                 (long long)v, lo, hi);
         return 0;
     }
     return (int)v;
 }
 
-/* A number of lo…hi.  `said`: whether a default taken is worth a line. */
+/* Reads a number between lo and hi.  `said`: whether using the default is reported. */
 static double get_double(struct arch_reading *r, const char *key, double fallback, double lo, double hi,
                          bool said) {
     if (r->failed) return 0;
@@ -77,7 +77,7 @@ static double get_double(struct arch_reading *r, const char *key, double fallbac
     if (!(v >= lo && v <= hi)) {
         r->failed = true;
         text_from_double(v, text);
-        err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; it must be %g to %g", r->file, key, text, lo,
+        err_set(r->e, ERR_INPUT, "%s: \"%s\": %s is not between %g and %g", r->file, key, text, lo,
                 hi);
     }
     return v;
@@ -110,7 +110,7 @@ static const char *get_string(struct arch_reading *r, const char *key) {
     return v;
 }
 
-/* A token's id, the first of a list of them; -1 for null, `fallback` without the key. */
+/* Reads a token id, the first one of a list; -1 for null, `fallback` without the key. */
 static int get_id(struct arch_reading *r, const char *key, int fallback) {
     const json_t *v = json_object_get(r->config, key);
     if (r->failed || !v) return fallback;
@@ -118,20 +118,20 @@ static int get_id(struct arch_reading *r, const char *key, int fallback) {
     if (json_is_array(v)) {
         v = json_array_get(v, 0);
         if (r->report && json_is_integer(v))
-            buf_printf(r->report, "%s: of the list \"%s\" the first is taken, %lld\n", r->file, key,
+            buf_printf(r->report, "%s: \"%s\" is a list; using its first id, %lld\n", r->file, key,
                        (long long)json_integer_value(v));
     }
     if (json_is_integer(v) && json_integer_value(v) >= -1 &&
         json_integer_value(v) < VOCABULARY_MAX)
         return (int)json_integer_value(v);
     r->failed = true;
-    return err_set(r->e, ERR_INPUT, "%s: \"%s\" is not the id of a token", r->file, key), fallback;
+    return err_set(r->e, ERR_INPUT, "%s: \"%s\": not a token id", r->file, key), fallback;
 }
 
 static void arch_refuse(struct arch_reading *r, const char *key, const char *found, const char *right) {
     if (r->failed) return;
     r->failed = true;
-    err_set(r->e, ERR_INPUT, "%s: \"%s\" is %s; %s", r->file, key, found, right);
+    err_set(r->e, ERR_INPUT, "%s: \"%s\": %s; %s", r->file, key, found, right);
 }
 
 static const struct {
@@ -153,7 +153,7 @@ static enum act get_act(struct arch_reading *r, const char *key, const char *fal
         if (!strcmp(name, act_names[i].name)) return act_names[i].act;
     struct buf known = BUF_INIT;
     for (size_t i = 0; i < COUNT_OF(act_names); i++)
-        buf_printf(&known, "%s%s", i ? ", " : "petri knows ", act_names[i].name);
+        buf_printf(&known, "%s%s", i ? ", " : "supported are ", act_names[i].name);
     char *found = xprintf("\"%s\"", name);
     arch_refuse(r, key, found, buf_text(&known));
     free(found);
@@ -165,7 +165,7 @@ static void divide_heads(struct arch_reading *r, const char *key, struct arch *a
     if (r->failed) return;
     if (a->width % a->heads) {
         char *found = xprintf("%d", a->heads);
-        char *right = xprintf("it must divide the width %d", a->width);
+        char *right = xprintf("must divide the hidden size %d", a->width);
         arch_refuse(r, key, found, right);
         free(found);
         free(right);
@@ -195,18 +195,18 @@ static void arch_read_bert(struct arch_reading *r, struct arch *a) {
     a->pooler = !roberta;
     const char *kind = get_string(r, "position_embedding_type");
     if (kind && strcmp(kind, "absolute"))
-        arch_refuse(r, "position_embedding_type", kind, "petri reads only absolute positions");
+        arch_refuse(r, "position_embedding_type", kind, "only absolute positions are supported");
     if (get_bool(r, "is_decoder", false))
-        arch_refuse(r, "is_decoder", "true", "petri reads this family as an encoder only");
+        arch_refuse(r, "is_decoder", "true", "this family is supported as an encoder only");
     if (get_bool(r, "add_cross_attention", false))
-        arch_refuse(r, "add_cross_attention", "true", "petri reads this family as an encoder only");
+        arch_refuse(r, "add_cross_attention", "true", "this family is supported as an encoder only");
 }
 
-/* petri's blocks have one count of heads and one inner width for both stacks. */
+/* petri's blocks have the same number of heads and inner width in both stacks. */
 static void same_on_both(struct arch_reading *r, const char *key, int a, int b) {
     if (r->failed || a == b) return;
-    char *found = xprintf("%d and differs from the encoder's %d", b, a);
-    arch_refuse(r, key, found, "petri reads only equal ones");
+    char *found = xprintf("%d, which differs from %d of the encoder", b, a);
+    arch_refuse(r, key, found, "encoder and decoder must be equal");
     free(found);
 }
 
@@ -264,7 +264,7 @@ static void read_t5(struct arch_reading *r, struct arch *a) {
     a->decoder_start = a->pad_id;
     a->eos_id = 1;
     a->tied = get_bool(r, "tie_word_embeddings", true);
-    /* Newer files say the scale apart from the tie, which they always call true. */
+    /* Newer files state the scale separately from tying, which they always call true. */
     a->decoded_scale = get_bool(r, "scale_decoder_outputs", a->tied) && !r->failed
                            ? 1 / sqrt(a->width)
                            : 1;
@@ -277,19 +277,19 @@ static void read_t5(struct arch_reading *r, struct arch *a) {
         a->gated = true;
     } else {
         char *found = xprintf("\"%s\"", kind);
-        arch_refuse(r, "feed_forward_proj", found, "petri knows relu and gated-gelu");
+        arch_refuse(r, "feed_forward_proj", found, "supported are relu and gated-gelu");
         free(found);
     }
     if (!r->failed && (size_t)a->heads * (size_t)a->head_width > WIDTH_MAX)
-        arch_refuse(r, "d_kv", "too large", "num_heads × d_kv may be 65536 at most");
+        arch_refuse(r, "d_kv", "too large", "num_heads × d_kv must be at most 65536");
     if (!r->failed && a->bucket_distance <= a->buckets / 2)
         arch_refuse(r, "relative_attention_max_distance", "too small",
-                    "it must be more than half of relative_attention_num_buckets");
+                    "must be more than half of relative_attention_num_buckets");
 }
 
 static const struct {
     const char *name;
-    const char *architecture; /* how the class names in "architectures" begin */
+    const char *architecture; /* prefixes of the class names in "architectures" */
     void (*read)(struct arch_reading *r, struct arch *a);
 } families[FAMILY_COUNT] = {
     [FAMILY_BERT] = { "bert", "Bert", arch_read_bert },
@@ -299,7 +299,7 @@ static const struct {
     [FAMILY_T5] = { "t5", "T5", read_t5 },
 };
 
-/* Families by other names: the same layers and tensors, another tokenizer. */
+/* Families under other names: the same layers and tensors, another tokenizer. */
 static const struct {
     const char *name, *architecture;
     enum family family;
@@ -397,11 +397,11 @@ static void arch_read_family(struct arch_reading *r, struct arch *a) {
         if (!strcmp(other_names[k].name, type)) i = (int)other_names[k].family;
     if (!type) {
         r->failed = true;
-        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; petri knows %s", r->file, known);
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is missing; supported are %s", r->file, known);
     } else if (i == FAMILY_COUNT) {
         r->failed = true;
-        err_set(r->e, ERR_INPUT, "%s: \"model_type\" is \"%s\"; petri knows %s", r->file, type,
-                known);
+        err_set(r->e, ERR_INPUT, "%s: \"model_type\": \"%s\" is not supported; supported are %s", r->file,
+                type, known);
     } else {
         a->family = (enum family)i;
         snprintf(a->model_type, sizeof a->model_type, "%s", type);
@@ -409,13 +409,13 @@ static void arch_read_family(struct arch_reading *r, struct arch *a) {
     free(known);
 }
 
-/* id2label: an object from "0", "1", … to names, each id once and none left out. */
+/* Reads id2label: an object from "0", "1", … to names, each id once and without gaps. */
 static void arch_read_labels(struct arch_reading *r, struct arch *a) {
     const json_t *map = json_object_get(r->config, "id2label");
     if (r->failed || !map || json_is_null(map)) return;
     size_t n = json_object_size(map);
     if (!json_is_object(map) || n > LABELS_MAX) {
-        arch_refuse(r, "id2label", "not right", "it must be an object of at most 65,536 ids and names");
+        arch_refuse(r, "id2label", "invalid", "must be an object of at most 65,536 ids and names");
         return;
     }
     a->label = xcalloc(n ? n : 1, sizeof *a->label);
@@ -428,7 +428,7 @@ static void arch_read_labels(struct arch_reading *r, struct arch *a) {
         if (!text_to_int(key, &id) || id < 0 || id >= (int64_t)n || a->label[id] || !name ||
             !*name) {
             char *found = xprintf("wrong at the key \"%s\"", key);
-            arch_refuse(r, "id2label", found, "its keys must be 0, 1, … without a gap, its values names");
+            arch_refuse(r, "id2label", found, "keys must be 0, 1, … without gaps, and values names");
             free(found);
             return;
         }
@@ -449,11 +449,11 @@ static void arch_read_problem(struct arch_reading *r, struct arch *a) {
     if (a->problem) return;
     char *found = xprintf("\"%.60s\"", said);
     arch_refuse(r, "problem_type", found,
-                "it must be single_label_classification, multi_label_classification or regression");
+                "must be single_label_classification, multi_label_classification or regression");
     free(found);
 }
 
-/* Takes `config` over; NULL when it could not be read, *first says why. */
+/* Takes ownership of `config`; NULL when it could not be read, for the reason in *first. */
 static int arch_read_config(const char *file, json_t *config, struct err *first, struct arch *out,
                             struct buf *report, struct err *e) {
     *out = (struct arch){
@@ -461,7 +461,7 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     struct arch_reading r = { file, config, report, first, !config };
     if (config && !json_is_object(config)) {
         r.failed = true;
-        err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
+        err_set(first, ERR_INPUT, "%s: must be a JSON object", file);
     }
     arch_read_family(&r, out);
     if (!r.failed) families[out->family].read(&r, out);
@@ -473,7 +473,7 @@ static int arch_read_config(const char *file, json_t *config, struct err *first,
     snprintf(out->architecture, sizeof out->architecture, "%s", class ? class : "");
     snprintf(out->torch_dtype, sizeof out->torch_dtype, "%s", type ? type : "");
     if (!r.failed && out->positions && arch_longest(out) < 3)
-        arch_refuse(&r, "max_position_embeddings", "too small", "no text fits");
+        arch_refuse(&r, "max_position_embeddings", "too small", "no input fits");
     json_decref(config);
     if (!r.failed) return 0;
     arch_release(out);

@@ -1,7 +1,7 @@
-/* The tensors of each family: names, roles and shapes, as one table a family.
+/* The tensors of each family: names, roles and shapes, one table per family.
  *
- * A table is a list of segments in the order of the forward pass.  A segment is written
- * once, or once a layer; its parts are tensors. */
+ * A table is a list of segments in the order of the forward pass.  A segment appears once, or once per layer;
+ * its parts are tensors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 /* A size that depends on the config. */
 enum size { ONE, WIDTH, PROJECTED, INNER, VOCABULARY, POSITIONS, TYPES, BUCKETS, HEADS };
 
-/* When a part is there at all. */
+/* When a part exists. */
 enum when { ALWAYS, IF_POOLER, IF_GATED, IF_PLAIN, IF_PRE_NORM, IF_UNTIED, FIRST_LAYER };
 
 struct tensor_part {
@@ -209,8 +209,8 @@ static bool is_bias(enum tensor_role role) {
     }
 }
 
-/* The table's names hold at most one %d, the layer.  Written piece by piece: a method is planned at every key
- * of Compose, and printf was half of that. */
+/* Table names contain at most one %d, the layer.  Formatted piecewise: a method is planned on every key press
+ * in Compose, where printf took half of the time. */
 static void write_name(char *out, size_t room, const char *format, int layer) {
     const char *mark = strstr(format, "%d");
     size_t n = mark ? (size_t)(mark - format) : strlen(format);

@@ -6,35 +6,35 @@
 
 #include "core/base/mem.h"
 
-enum { FIRST_ROOM = 16 }; /* tokens a row, to begin with */
+enum { FIRST_ROOM = 16 }; /* initial tokens per row */
 
 /* Keys and values of one attention, rows × cols each. */
 struct kept_pair {
     real *k, *v;
-    size_t size; /* reals that each has room for */
+    size_t size; /* capacity of each, in reals */
 };
 
 /* A source with live rows. */
 struct live {
-    int source; /* as they were at the beginning */
+    int source; /* its initial index */
     int rows;
-    int slot[CACHE_BEAMS]; /* of each row: where its tokens stand in the self store */
+    int slot[CACHE_BEAMS]; /* of each row: the slot of its tokens in the self store */
 };
 
 struct decode_cache {
     int layers, cols;
     int sources, beams, length;
-    int room;              /* tokens that a slot holds */
+    int room;              /* capacity of a slot in tokens */
     struct kept_pair *self;    /* layers: slots × room */
     struct kept_pair *cross;   /* layers: the source tokens */
-    struct kept_pair spare;    /* where a layer is moved when its slots widen */
+    struct kept_pair spare;    /* destination of a layer when its slots grow */
     bool *crossed;         /* layers */
     int cross_tokens;
     int *source_start;     /* sources+1 */
     struct live *live;
     int lives, rows;
-    /* descriptions of the attentions, made by describe() */
-    int *one;              /* 0 … rows: a query token a row */
+    /* attention descriptions, created by describe() */
+    int *one;              /* 0 … rows: one query token per row */
     int *slot_start, *slot_length;
     int *cross_query, *cross_start, *cross_length;
     struct tape_rows self_query, self_keys, cross_queries, cross_keys;
@@ -78,11 +78,11 @@ int cache_sources(const struct decode_cache *c) { return c->lives; }
 int cache_source(const struct decode_cache *c, int i) { return c->live[i].source; }
 int cache_source_rows(const struct decode_cache *c, int i) { return c->live[i].rows; }
 
-/* ---- who is live ---- */
+/* ---- live rows ---- */
 
 static int cache_slots(const struct decode_cache *c) { return c->sources * c->beams; }
 
-/* The rows of the attentions of the next step. */
+/* Sets up the rows of the attentions of the next step. */
 static void cache_describe(struct decode_cache *c) {
     int row = 0;
     for (int i = 0; i < c->lives; i++) {
@@ -131,9 +131,9 @@ void cache_begin(struct decode_cache *c, int sources, int beams) {
     cache_describe(c);
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
-/* Allocates at least `size` reals in each of k and v; their contents are lost. */
+/* Allocates at least `size` reals in each of k and v; the contents are lost. */
 static void take_room(struct kept_pair *s, size_t size) {
     if (size <= s->size) return;
     free(s->k);
@@ -144,7 +144,7 @@ static void take_room(struct kept_pair *s, size_t size) {
     if (!s->size) mem_lack(size * sizeof *s->k);
 }
 
-/* Moves the live rows of a layer to slots of `room` tokens, in the pair of blocks that is spare. */
+/* Moves the live rows of a layer to slots of `room` tokens, in the spare pair of blocks. */
 static void widen(struct decode_cache *c, int layer, size_t size, int room) {
     struct kept_pair *wide = &c->spare, *old = &c->self[layer], was = *old;
     take_room(wide, size);
@@ -163,7 +163,7 @@ void cache_room(struct decode_cache *c) {
     if (c->length < c->room) return;
     size_t size, have = c->layers ? c->self[0].size / (size_t)c->cols / (size_t)cache_slots(c) : 0;
     int room = c->room ? 2 * c->room : FIRST_ROOM;
-    if (!c->room && have > (size_t)room && have < INT32_MAX) room = (int)have; /* from texts before */
+    if (!c->room && have > (size_t)room && have < INT32_MAX) room = (int)have; /* from earlier texts */
     if (!mem_mul((size_t)cache_slots(c), (size_t)room, &size) || size > INT32_MAX ||
         !mem_mul(size, (size_t)c->cols, &size))
         mem_lack(SIZE_MAX);
@@ -175,7 +175,7 @@ void cache_room(struct decode_cache *c) {
     cache_describe(c);
 }
 
-/* ---- from step to step ---- */
+/* ---- between steps ---- */
 
 static void copy_slot(const struct decode_cache *c, int from, int to) {
     size_t slot = (size_t)c->room * (size_t)c->cols;
@@ -187,8 +187,7 @@ static void copy_slot(const struct decode_cache *c, int from, int to) {
     }
 }
 
-/* Each parent's slot goes to the first of its children; further children get copies in
- * slots that no child took. */
+/* The first child of a parent takes its slot; further children get copies in free slots. */
 static void reorder(const struct decode_cache *c, struct live *l, int rows, const int *parent) {
     int slot[COUNT_OF(l->slot)], used = 0;
     bool taken[COUNT_OF(l->slot)] = { false };
@@ -246,7 +245,7 @@ void cache_self(struct decode_cache *c, struct tape *t, int layer, node *k, node
 
 bool cache_has_cross(const struct decode_cache *c, int layer) { return c->crossed[layer]; }
 
-/* Copies k and v: their memory on the tape is used again. */
+/* Copies k and v, because their memory on the tape is reused. */
 static void store_cross(struct decode_cache *c, const struct tape *t, int layer,
                         const struct tape_rows *sources, node k, node v) {
     struct kept_pair *s = &c->cross[layer];

@@ -9,12 +9,12 @@
 static int check_ids(const struct model *m, const struct encoded *x, struct err *e) {
     if (x->greatest >= m->arch.vocabulary)
         return err_set(e, ERR_INPUT,
-                       "%s: the text holds the token \"%s\" (id %d), the embedding has %d rows",
+                       "%s: the text contains the token \"%s\" (id %d), but the embedding has %d rows",
                        m->name, tokenizer_token(m->tokenizer, x->greatest), (int)x->greatest,
                        m->arch.vocabulary);
     for (size_t i = 0; m->arch.types && i < x->n; i++)
         if (x->types[i] >= m->arch.types)
-            return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, the model has %d",
+            return err_set(e, ERR_INPUT, "%s: a pair needs %d token types, but the model has %d",
                            m->name, (int)x->types[i] + 1, m->arch.types);
     return 0;
 }
@@ -24,7 +24,7 @@ static real *copy_values(const struct tape *t, node x) {
     return memcpy(xmalloc(bytes), tape_value(t, x), bytes);
 }
 
-/* One row through the encoder. */
+/* Runs one input through the encoder. */
 static void encode_run(const struct model *m, const struct encoded *x, real **cls, real **mean) {
     int start[2] = { 0, (int)x->n };
     uint64_t id = 0;
@@ -56,11 +56,11 @@ int model_encode_text(const struct model *m, const char *a, const char *b, size_
                       struct encoded *out, real **cls, real **mean, struct err *e) {
     size_t longest = (size_t)arch_longest(&m->arch);
     if (!m->tokenizer)
-        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer, so texts cannot be read",
+        return err_set(e, ERR_INPUT, "%s: the folder has no tokenizer; texts cannot be encoded",
                        m->folder);
     if (!max_len) max_len = longest;
     if (max_len > longest)
-        return err_set(e, ERR_USAGE, "%s: %zu tokens are asked for, the model takes %zu at most",
+        return err_set(e, ERR_USAGE, "%s: maximum length %zu is more than the model's %zu",
                        m->name, max_len, longest);
     int rc = tokenizer_encode(m->tokenizer, a, strlen(a), b, b ? strlen(b) : 0, max_len, out, e);
     if (rc) return rc;

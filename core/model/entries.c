@@ -9,14 +9,14 @@
 
 /* ---- names ---- */
 
-/* What transformers' classes with a head put before the names of the model below it. */
+/* Prefixes that transformers' classes with a head add to the names of the base model. */
 static const char *const prefixes[FAMILY_COUNT] = {
     [FAMILY_BERT] = "bert.",   [FAMILY_ROBERTA] = "roberta.", [FAMILY_BART] = "model.",
     [FAMILY_MBART] = "model.", [FAMILY_T5] = "transformer.",
 };
 
-/* What holders of a model put before the names of all of it: data-parallel training, torch.compile,
- * a base class, an adapter's library. */
+/* Prefixes that wrappers add to all names: data-parallel training, torch.compile, a base class, an adapter
+ * library. */
 static const char *const wrappers[] = { "module.", "_orig_mod.", "base_model.", "model." };
 
 static bool all_start(const struct weights *w, const char *prefix) {
@@ -26,8 +26,8 @@ static bool all_start(const struct weights *w, const char *prefix) {
     return w->tensors > 0;
 }
 
-/* The wrappers' prefixes that stand before every name, one within the other; the family's own is
- * none.  Caller frees. */
+/* Returns the wrappers' prefixes shared by all names, nested; the family's own does not count.  Caller
+ * frees. */
 static char *wrapping(const struct weights *w, const struct arch *a) {
     struct buf all = BUF_INIT;
     bool found = true;
@@ -67,7 +67,7 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
     char *wrapped = wrapping(w, a);
     size_t skip = strlen(wrapped);
     if (skip && report)
-        buf_printf(report, "\"%s\" stands before the name of every tensor and is taken off\n", wrapped);
+        buf_printf(report, "the prefix \"%s\" of all tensor names is ignored\n", wrapped);
     free(wrapped);
     *x = (struct entries){ folder, xcalloc(w->tensors, sizeof *x->entry), 0 };
     for (size_t i = 0; i < w->files; i++)
@@ -78,7 +78,7 @@ int entries_list(struct entries *x, const struct weights *w, const struct arch *
     sort(x);
     for (size_t i = 1; i < x->n; i++)
         if (!strcmp(x->entry[i].name, x->entry[i - 1].name))
-            return err_set(e, ERR_INPUT, "%s: \"%s\" and \"%s\" are the same tensor, stored twice",
+            return err_set(e, ERR_INPUT, "%s: \"%s\" and \"%s\": the same tensor is stored twice",
                            folder, x->entry[i - 1].tensor->name, x->entry[i].tensor->name);
     return 0;
 }
@@ -102,7 +102,7 @@ struct entry *entries_find(struct entries *x, const char *name) {
 static int entries_read_values(const struct entry *x, real **out, struct err *e) {
     *out = mem_try(x->tensor->count, sizeof **out);
     if (!*out)
-        return err_set(e, ERR_SYSTEM, "%s: no memory for \"%s\"", x->file->name, x->tensor->name);
+        return err_set(e, ERR_SYSTEM, "%s: out of memory for \"%s\"", x->file->name, x->tensor->name);
     return st_read(x->file->st, x->tensor, *out, e);
 }
 
@@ -118,7 +118,7 @@ static int entries_compare(const struct entry *a, const struct entry *b, bool *e
     return rc;
 }
 
-/* Gives an entry the name of the table. */
+/* Renames an entry to the name of the table. */
 static struct entry *become_shared(struct entries *x, struct entry *from) {
     free(from->name);
     from->name = xstrdup(SHARED);
@@ -126,7 +126,7 @@ static struct entry *become_shared(struct entries *x, struct entry *from) {
     return entries_find(x, SHARED);
 }
 
-/* The tables of the two stacks must be the shared one. */
+/* Checks that the tables of the two stacks equal the shared one. */
 static int tie_stack(struct entries *x, const char *name, struct err *e) {
     struct entry *shared = entries_find(x, SHARED), *own = entries_find(x, name);
     bool equal;
@@ -139,8 +139,8 @@ static int tie_stack(struct entries *x, const char *name, struct err *e) {
     if (rc) return rc;
     if (!equal)
         return err_set(e, ERR_INPUT,
-                       "%s: \"%s\" and \"%s\" differ; petri reads models whose stacks share one "
-                       "word table",
+                       "%s: \"%s\" and \"%s\" differ; only models whose stacks share one word embedding "
+                       "are supported",
                        x->folder, shared->tensor->name, own->tensor->name);
     own->used = true;
     return 0;
@@ -152,7 +152,7 @@ static int tie_head(struct entries *x, struct arch *a, struct buf *report, struc
     if (!head) {
         if (a->tied || a->family != FAMILY_T5) return 0;
         a->tied = true;
-        if (report) buf_puts(report, "no " HEAD ": the word table takes its place\n");
+        if (report) buf_puts(report, "no " HEAD ": the word embedding is used\n");
         return 0;
     }
     if (!a->tied && a->family != FAMILY_T5) return 0;
@@ -163,7 +163,7 @@ static int tie_head(struct entries *x, struct arch *a, struct buf *report, struc
     int rc = entries_compare(shared, head, &equal, e);
     if (rc) return rc;
     if (a->tied && !equal && report)
-        buf_printf(report, "%s differs from %s, so they are not tied, whatever config.json says\n",
+        buf_printf(report, "%s differs from %s, so they are not tied, in spite of config.json\n",
                    HEAD, SHARED);
     a->tied = equal;
     head->used = equal;

@@ -13,7 +13,7 @@ static const char *const activations[ACT_COUNT] = {
     [ACT_SILU] = "silu", [ACT_TANH] = "tanh", [ACT_SIGMOID] = "sigmoid",
 };
 
-/* Settings of generation decide what is written, and so what is predicted and scored. */
+/* Generation settings decide the generated text, and so predictions and scores. */
 static const char settings_file[] = "generation_config.json";
 
 static void add_int(struct buf *b, const char *name, int v) { buf_printf(b, "%s=%d ", name, v); }
@@ -24,7 +24,7 @@ static void facts_add_double(struct buf *b, const char *name, double v) {
     buf_printf(b, "%s=%s ", name, text);
 }
 
-/* Names of labels and the type that weights are stored in decide nothing that a run computes. */
+/* Names of labels and the type of stored weights do not affect what a run computes. */
 static void add_shape(struct buf *b, const struct arch *a) {
     buf_printf(b, "family=%s activation=%s ", family_name(a->family), activations[a->act]);
     add_int(b, "width", a->width);
@@ -62,7 +62,7 @@ static void add_shape(struct buf *b, const struct arch *a) {
     facts_add_double(b, "classifier_dropout", a->classifier_dropout);
 }
 
-/* The bias of the logits is a used tensor that the weights' hash leaves out. */
+/* The bias of the logits is a used tensor that is not covered by the hash of the weights. */
 static void add_bias(struct buf *b, const struct model *m) {
     char hash[65] = "none";
     if (m->logits_bias)
@@ -97,8 +97,7 @@ int facts_fill(struct model *m, struct err *e) {
 
 /* ---- comparing ---- */
 
-/* The value of the fact whose name is the n bytes at `name`, up to the next blank; NULL when there is
- * none. */
+/* Returns the value of the fact whose name is the n bytes at `name`, up to the next blank; NULL if absent. */
 static const char *facts_find(const char *facts, const char *name, size_t n) {
     for (const char *at = facts; *at; at += strcspn(at, " "), at += *at == ' ')
         if (!strncmp(at, name, n) && at[n] == '=') return at + n + 1;
@@ -112,7 +111,7 @@ static bool facts_same_value(const char *a, const char *b) {
     return n == k && !memcmp(a, b, n);
 }
 
-/* The first name in `in` whose value is another in `other`, or whose file is not there. */
+/* Returns the first name in `in` whose value differs in `other`, or whose file is missing. */
 static const char *first_other(const char *in, const char *other, size_t *n) {
     for (const char *at = in; *at; at += strcspn(at, " "), at += *at == ' ') {
         *n = strcspn(at, "= ");
@@ -123,7 +122,7 @@ static const char *first_other(const char *in, const char *other, size_t *n) {
     return NULL;
 }
 
-/* Settings of generation that cannot be followed at all say more by themselves than that they are others. */
+/* An unsupported generation setting gives a better message than a changed one. */
 static int broken_settings(const struct model *m, struct err *e) {
     struct generate_options unused;
     return arch_generates(&m->arch) ? generate_defaults(m, &unused, NULL, e) : 0;
@@ -137,13 +136,17 @@ int facts_check(const struct model *m, const char *was, const char *since, struc
     const char *then = facts_find(was, name, n), *now = facts_find(m->facts, name, n);
     if (is_file(name, n) && !strncmp(name, settings_file, n) && broken_settings(m, e)) return e->code;
     if (is_file(name, n))
-        return err_set(e, ERR_INPUT, "%s/%.*s: %s since %s; use the model as it was", m->folder, (int)n, name,
-                       !then ? "has been added" : !now ? "is no longer read" : "has changed", since);
+        return err_set(e, ERR_INPUT, "%s/%.*s: %s since %s; restore the original model", m->folder, (int)n,
+                       name,
+                       !then  ? "added"
+                       : !now ? "removed"
+                              : "changed",
+                       since);
     char *before = xstrndup(then, strcspn(then, " ")), *after = xstrndup(now, strcspn(now, " "));
     char *shown = text_visible(before, strlen(before));
     err_set(e, ERR_INPUT,
-            "%s/config.json: %.*s has changed since %s, from %.80s to %s; use the model as it was", m->folder,
-            (int)n, name, since, shown, after);
+            "%s/config.json: \"%.*s\" changed since %s: from %.80s to %s; restore the original model",
+            m->folder, (int)n, name, since, shown, after);
     free(shown);
     free(before);
     free(after);

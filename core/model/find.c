@@ -1,4 +1,4 @@
-/* Where a model's name leads: a folder, the local Hugging Face cache, models of assets.h. */
+/* Resolves the name of a model: a folder, the local Hugging Face cache, models of assets.h. */
 #include <stdbool.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static char *cache_name(const char *hub) {
     return buf_take(&b);
 }
 
-/* The folder of cached models, as huggingface_hub finds it; NULL without a home. */
+/* Returns the folder of cached models, as in huggingface_hub; NULL without a home folder. */
 static char *cache_root(void) {
     const char *hub = getenv("HF_HUB_CACHE"), *home = getenv("HF_HOME");
     const char *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
@@ -44,7 +44,7 @@ static char *cache_root(void) {
     return NULL;
 }
 
-/* The only entry of a folder, or NULL. */
+/* Returns the only entry of a folder, or NULL. */
 static char *only_entry(const char *folder) {
     DIR *d = opendir(folder);
     if (!d) return NULL;
@@ -62,7 +62,7 @@ static char *only_entry(const char *folder) {
     return NULL;
 }
 
-/* The snapshot that refs/main names, or the only one there is. */
+/* Returns the snapshot of refs/main, or the only snapshot. */
 static char *snapshot(const char *cached) {
     char *ref = file_join(cached, "refs/main"), *snapshots = file_join(cached, "snapshots");
     char *revision = NULL, *found = NULL;
@@ -109,7 +109,7 @@ static char *in_assets(const char *where, struct buf *looked) {
     return found;
 }
 
-/* ---- a folder that is no model's ---- */
+/* ---- messages for other folders ---- */
 
 enum { NAMED_FOLDERS = 4 };
 
@@ -123,7 +123,7 @@ static bool is_model(const char *folder) {
     return is;
 }
 
-/* Adds the models one and two folders down to the list, and a file of another format to *other. */
+/* Adds models one and two levels down to the list, and a file of another format to *other. */
 static void look_below(const char *folder, int depth, struct buf *list, int *n, char **other) {
     char **name;
     size_t count = assets_folders(folder, &name);
@@ -140,7 +140,7 @@ static void look_below(const char *folder, int depth, struct buf *list, int *n, 
     if (d) closedir(d);
 }
 
-/* Says what is there in place of config.json. */
+/* Reports what the folder contains instead of config.json. */
 static int check_config(const char *folder, struct err *e) {
     char *path = file_join(folder, "config.json"), *adapter = file_join(folder, "adapter_config.json"),
          *other = NULL;
@@ -149,14 +149,15 @@ static int check_config(const char *folder, struct err *e) {
     if (!file_exists(path)) {
         look_below(folder, 2, &list, &n, &other);
         if (n)
-            rc = err_set(e, ERR_NOT_FOUND, "%s: has no config.json; the model is one of its folders: %s%s",
+            rc = err_set(e, ERR_NOT_FOUND, "%s: config.json is missing; did you mean one of its folders: "
+                                           "%s%s",
                          folder, buf_text(&list), n > NAMED_FOLDERS ? ", \u2026" : "");
         else if (file_exists(adapter))
-            rc = err_set(e, ERR_INPUT, "%s: is an adapter, not a model; use petri import %s --model DIR",
+            rc = err_set(e, ERR_INPUT, "%s: an adapter, not a model; use petri import %s --model DIR",
                          folder, folder);
         else if (other)
             rc = err_set(e, ERR_INPUT,
-                         "%s: has no config.json, only %s; petri reads folders with config.json and "
+                         "%s: config.json is missing, found only %s; a model needs config.json and "
                          "model.safetensors or pytorch_model.bin",
                          folder, other);
     }
@@ -169,21 +170,21 @@ static int check_config(const char *folder, struct err *e) {
 
 char *model_find(const char *where, struct err *e) {
     if (!*where) {
-        err_set(e, ERR_USAGE, "the model's name is empty");
+        err_set(e, ERR_USAGE, "the model name is empty");
         return NULL;
     }
     if (file_is_folder(where)) return check_config(where, e) ? NULL : xstrdup(where);
     if (file_exists(where)) {
         err_set(e, ERR_INPUT,
-                "%s: is a file; a model is a folder with config.json and model.safetensors", where);
+                "%s: a file; a model is a folder with config.json and model.safetensors", where);
         return NULL;
     }
     struct buf looked = BUF_INIT;
     char *found = in_cache(where, &looked);
     if (!found && file_name_is_safe(where)) found = in_assets(where, &looked);
     if (!found)
-        err_set(e, ERR_NOT_FOUND, "%s: there is no such model folder%s%s", where,
-                looked.size ? "; also looked at " : "", looked.size ? buf_text(&looked) + 2 : "");
+        err_set(e, ERR_NOT_FOUND, "%s: model folder not found%s%s", where,
+                looked.size ? "; searched " : "", looked.size ? buf_text(&looked) + 2 : "");
     buf_release(&looked);
     return found;
 }

@@ -24,13 +24,13 @@ static const char tokenizer_config[] =
 
 int fresh_check(const struct fresh *f, struct err *e) {
     if (f->layers < 1 || f->layers > LAYERS)
-        return err_set(e, ERR_USAGE, "--layers %d: must be 1 \u2026 %d", f->layers, LAYERS);
+        return err_set(e, ERR_USAGE, "--layers %d: must be between 1 and %d", f->layers, LAYERS);
     if (f->width < 4 || f->width > WIDTH)
-        return err_set(e, ERR_USAGE, "--width %d: must be 4 \u2026 %d", f->width, WIDTH);
+        return err_set(e, ERR_USAGE, "--width %d: must be between 4 and %d", f->width, WIDTH);
     if (f->heads < 1 || f->width % f->heads)
         return err_set(e, ERR_USAGE, "--heads %d: must divide the width, %d", f->heads, f->width);
     if (f->positions < LEAST_POSITIONS)
-        return err_set(e, ERR_USAGE, "--max-length %d: must be %d at least", f->positions, LEAST_POSITIONS);
+        return err_set(e, ERR_USAGE, "--max-length %d: must be at least %d", f->positions, LEAST_POSITIONS);
     return 0;
 }
 
@@ -65,7 +65,7 @@ static int fresh_weights(const struct fresh *f, const struct arch *a, const char
         if (tensor_is_pooler(t)) continue;
         real *v = mem_try((size_t)t->rows * (size_t)t->cols, sizeof *v);
         if (!v) {
-            rc = err_set(e, ERR_SYSTEM, "no memory for the values of %s", t->name);
+            rc = err_set(e, ERR_SYSTEM, "out of memory for the parameters of %s", t->name);
             break;
         }
         fresh_start(f, t, v);
@@ -127,7 +127,7 @@ int fresh_write(const struct fresh *f, const char *vocab, size_t n, const char *
     rc = file_make_folder(aside, e);
     if (!rc) rc = fresh_fill(f, vocab, n, aside, e);
     if (!rc && rename(aside, folder))
-        rc = err_set(e, ERR_SYSTEM, "%s: cannot be made: %s", folder, strerror(errno));
+        rc = err_set(e, ERR_SYSTEM, "%s: cannot be created: %s", folder, strerror(errno));
     if (rc) fresh_remove(aside);
     free(aside);
     return rc;

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 
 enum {
-    GROUP_ROWS = 32,     /* live rows of a group: enough for the products, */
+    GROUP_ROWS = 32,     /* live rows of a group: enough for efficient products, */
     GROUP_SOURCES = 16,  /* few enough that two workers share a small batch */
     GROUP_TOKENS = 4096, /* source tokens of a group */
 };
@@ -50,7 +50,7 @@ struct group {
     size_t first;          /* its first row */
     int sources;
     struct search *search; /* sources */
-    int *live;             /* the sources whose searches go on, in order */
+    int *live;             /* the sources whose searches continue, in order */
     int lives;
     int *rows, *parent;    /* for cache_step */
 };
@@ -75,7 +75,7 @@ static void pack_tokens(const struct group *x, struct batch *b) {
     b->target_start[row] = row;
 }
 
-/* The source side, for the first step. */
+/* Computes the logits of the next tokens of the live rows. */
 static void pack_sources(const struct group *x, struct batch *b) {
     const struct generate_sources *s = x->g->sources;
     struct arena *a = x->memory->arena;
@@ -121,7 +121,7 @@ static int generate_step(struct group *x, struct err *e) {
         struct search *s = &x->search[x->live[i]];
         size_t fed = (size_t)s->rows;
         if (!search_step(s, logits, parent))
-            return err_set(e, ERR_FAILED, "row %zu: the logits of its token %d are not finite",
+            return err_set(e, ERR_FAILED, "example %zu: the logits of generated token %d are NaN or infinite",
                            x->first + (size_t)x->live[i] + 1, cache_length(d->cache) + 1);
         logits += fed * vocabulary;
         parent += s->rows;
@@ -177,9 +177,9 @@ int generation_group(const struct generation *g, int group, struct generate_memo
     return x.rc;
 }
 
-/* ---- all groups by a crew ---- */
+/* ---- all groups on a crew ---- */
 
-/* A worker's own things, made with its first group. */
+/* State of a worker, created with its first group. */
 struct generate_seat {
     bool open;
     void *opened;
@@ -192,8 +192,8 @@ struct generate_work {
     const struct generate_watch *watch;
     struct generated *out;
     struct generate_seat *seat;    /* by worker */
-    pthread_mutex_t lock; /* of what follows */
-    int told;             /* groups whose rows were told */
+    pthread_mutex_t lock; /* protects the members below */
+    int told;             /* groups whose rows were reported */
     int bad;              /* the first group that failed; groups when none did */
     bool *done;           /* groups */
     struct err e;         /* of the group `bad` */
@@ -204,7 +204,7 @@ static bool generate_asked_to_stop(void *self) {
     return w->watch && w->watch->stop && w->watch->stop(w->watch->self);
 }
 
-/* Under the lock. */
+/* Called with the lock. */
 static void generate_tell(struct generate_work *w) {
     const struct generation *g = w->g;
     for (; w->told < g->groups && w->done[w->told]; w->told++)
@@ -212,7 +212,7 @@ static void generate_tell(struct generate_work *w) {
             if (w->watch && w->watch->row) w->watch->row(w->watch->self, i, &w->out[i]);
 }
 
-/* Whether a group failed: the others are then left. */
+/* Whether a group failed: the others are then canceled. */
 static bool has_failed(struct generate_work *w) {
     pthread_mutex_lock(&w->lock);
     bool failed = w->bad < w->g->groups;

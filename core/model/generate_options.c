@@ -1,4 +1,4 @@
-/* What a folder says about how its texts are generated. */
+/* Generation settings of a model folder. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static int int_of(struct options_reading *r, const char *key, int fallback, int 
     json_int_t v = fallback;
     if (r->e->code || !json_get_int(r->object, r->file, key, &v, r->e)) return fallback;
     if (v >= lo && v <= hi) return (int)v;
-    err_set(r->e, ERR_INPUT, "%s: \"%s\" is %lld; it must be %d to %d", r->file, key, (long long)v,
+    err_set(r->e, ERR_INPUT, "%s: \"%s\": %lld is not between %d and %d", r->file, key, (long long)v,
             lo, hi);
     return fallback;
 }
@@ -34,8 +34,8 @@ static int32_t token_of(struct options_reading *r, const char *key, int32_t fall
     return int_of(r, key, fallback, 0, r->arch->vocabulary - 1);
 }
 
-/* A token that is forced: none where the file says null, and none where a file of its own for
- * generation leaves it out; what the family has for a habit where config.json does. */
+/* A forced token: none for null, and none if a generation_config.json omits it; the default of the family if
+ * config.json does. */
 static int32_t forced_of(struct options_reading *r, const char *key, int32_t habit) {
     bool null = json_is_null(json_object_get(r->object, key));
     return token_of(r, key, null || r->own ? -1 : habit);
@@ -44,15 +44,15 @@ static int32_t forced_of(struct options_reading *r, const char *key, int32_t hab
 static void add_end(struct options_reading *r, struct generate_options *o, const json_t *id) {
     json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
     if (v < 0 || v >= r->arch->vocabulary)
-        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" must be a token's id, 0 to %d", r->file,
+        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\": must be a token id from 0 to %d", r->file,
                 r->arch->vocabulary - 1);
     else if (o->ends == END_TOKENS)
-        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\" names more than %d tokens", r->file, END_TOKENS);
+        err_set(r->e, ERR_INPUT, "%s: \"eos_token_id\": more than %d tokens", r->file, END_TOKENS);
     else
         o->end[o->ends++] = (int32_t)v;
 }
 
-/* One id, or several. */
+/* One id, or a list. */
 static void read_ends(struct options_reading *r, struct generate_options *o) {
     const json_t *v = json_object_get(r->object, "eos_token_id");
     if (r->e->code) return;
@@ -75,10 +75,10 @@ static void read_early(struct options_reading *r, struct generate_options *o) {
     if (r->e->code || !v || json_is_null(v)) return;
     if (json_is_boolean(v)) o->early = json_is_true(v) ? EARLY_FULL : EARLY_HEURISTIC;
     else if (word && !strcmp(word, "never")) o->early = EARLY_NEVER;
-    else err_set(r->e, ERR_INPUT, "%s: \"early_stopping\" must be true, false or \"never\"", r->file);
+    else err_set(r->e, ERR_INPUT, "%s: \"early_stopping\": must be true, false or \"never\"", r->file);
 }
 
-/* Lengths: those of the files count the start token, except where they say "new". */
+/* Lengths in the files include the start token, unless they are called "new". */
 static void read_lengths(struct options_reading *r, struct generate_options *o) {
     int longest = arch_longest(r->arch);
     int most = int_of(r, "max_length", 0, 0, INT32_MAX);
@@ -92,11 +92,11 @@ static void read_lengths(struct options_reading *r, struct generate_options *o) 
     if (o->min_new > o->max_new) o->min_new = o->max_new;
 }
 
-/* Settings that would change the text and are not followed. */
+/* Settings that would change the text and are not supported. */
 static void say_ignored(const struct options_reading *r) {
     static const struct {
         const char *key;
-        double plain; /* the value that changes nothing */
+        double plain; /* the value without effect */
     } known[] = {
         { "do_sample", 0 }, { "num_beam_groups", 1 }, { "diversity_penalty", 0 },
         { "repetition_penalty", 1 }, { "encoder_repetition_penalty", 1 },
@@ -111,7 +111,7 @@ static void say_ignored(const struct options_reading *r) {
         double number = json_is_true(v) ? 1 : json_is_false(v) ? 0 : json_number_value(v);
         bool plain = !v || json_is_null(v) || (!json_is_array(v) && !json_is_object(v) &&
                                                !json_is_string(v) && number == known[i].plain);
-        if (!plain) text_line(r->report, "%s: \"%s\" is not followed", r->file, known[i].key);
+        if (!plain) text_line(r->report, "%s: \"%s\" is not supported and is ignored", r->file, known[i].key);
     }
 }
 
@@ -131,16 +131,16 @@ static void generate_options_read_all(struct options_reading *r, struct generate
 
 static int no_decoder(const struct model *m, struct err *e) {
     return err_set(e, ERR_USAGE,
-                   "%s: is an encoder alone (%s) and generates no text; petri predict and petri "
-                   "embed use it", m->folder, family_name(m->arch.family));
+                   "%s: an encoder-only model (%s) cannot generate text; use petri predict or petri embed",
+                   m->folder, family_name(m->arch.family));
 }
 
-/* Takes `object` over; NULL when it could not be read, *first says why. */
+/* Takes ownership of `object`; NULL when it could not be read, for the reason in *first. */
 static int read_object(const struct arch *a, const char *file, json_t *object, bool own,
                        struct generate_options *out, struct buf *report, struct err *first,
                        struct err *e) {
     *out = (struct generate_options){ .length_penalty = 1 };
-    if (object && !json_is_object(object)) err_set(first, ERR_INPUT, "%s: is not a JSON object", file);
+    if (object && !json_is_object(object)) err_set(first, ERR_INPUT, "%s: must be a JSON object", file);
     struct options_reading r = { file, object, own, a, report, first };
     if (!first->code) generate_options_read_all(&r, out);
     json_decref(object);
@@ -175,17 +175,18 @@ int generate_check(const struct model *m, const struct generate_options *o, stru
     int longest = arch_longest(&m->arch);
     if (!arch_generates(&m->arch)) return no_decoder(m, e);
     if (o->beams < 1 || o->beams > BEAMS_MOST || 2 * o->beams > m->arch.vocabulary)
-        return err_set(e, ERR_USAGE, "beams must be 1 to %d, and at most half the vocabulary", BEAMS_MOST);
+        return err_set(e, ERR_USAGE, "beams must be between 1 and %d, and at most half the vocabulary",
+                       BEAMS_MOST);
     if (o->max_new < 1 || o->max_new > longest)
-        return err_set(e, ERR_USAGE, "%s generates 1 to %d tokens, not %d", m->name, longest, o->max_new);
+        return err_set(e, ERR_USAGE, "%s can generate 1 to %d tokens, not %d", m->name, longest, o->max_new);
     if (o->min_new < 0 || o->min_new > o->max_new)
-        return err_set(e, ERR_USAGE, "at least %d tokens cannot be had of at most %d", o->min_new,
-                       o->max_new);
+        return err_set(e, ERR_USAGE, "the minimum of %d new tokens is more than the maximum of %d",
+                       o->min_new, o->max_new);
     if (!isfinite(o->length_penalty))
-        return err_set(e, ERR_USAGE, "the length penalty must be a finite number");
+        return err_set(e, ERR_USAGE, "the length penalty is NaN or infinite");
     if (o->start < 0 || o->start >= m->arch.vocabulary)
         return err_set(e, ERR_USAGE,
-                       "%s: names no decoder_start_token_id, the token that a text begins with; "
-                       "put it into generation_config.json", m->folder);
+                       "%s: decoder_start_token_id is missing; add the decoder start token to "
+                       "generation_config.json", m->folder);
     return 0;
 }

@@ -54,22 +54,22 @@ static bool is_end(const struct generate_options *o, int32_t id) {
     return false;
 }
 
-/* ---- which tokens may follow ---- */
+/* ---- constraints on the next token ---- */
 
-/* The token that must come next, or -1. */
+/* Returns the forced next token, or -1. */
 static int32_t forced(const struct search *s) {
     const struct generate_options *o = s->o;
     if (o->forced_last >= 0 && s->length == o->max_new - 1) return o->forced_last;
     return s->length == 0 ? o->forced_first : -1;
 }
 
-/* Token i of a row, the start token counted as the first. */
+/* Returns token i of a row; the start token is token 0. */
 static int32_t with_start(const struct search *s, int row, int i) {
     return i ? ids_of(s, row)[i - 1] : s->o->start;
 }
 
-/* Fills s->banned for a row and returns how many: end tokens while the text is too short,
- * and tokens that would complete a run that was there before. */
+/* Fills s->banned for a row and returns the number: end tokens while the text is too short, and tokens that
+ * would repeat an n-gram. */
 static int ban(const struct search *s, int row) {
     const struct generate_options *o = s->o;
     int n = 0, have = s->length + 1, run = o->no_repeat;
@@ -92,7 +92,7 @@ static bool is_banned(const struct search *s, int n, int32_t id) {
 
 /* ---- greedy ---- */
 
-/* The greatest that is not banned, the first of equals; -1 when it is not finite. */
+/* Returns the greatest logit that is not banned, the first of equal ones; -1 for NaN or infinite logits. */
 static int32_t greatest(const struct search *s, const real *logits, int banned) {
     size_t n = (size_t)s->vocabulary, at = 0;
     real top = kernel_largest(n, logits);
@@ -125,7 +125,7 @@ static bool greedy(struct search *s, const real *logits, int *parent) {
 
 /* ---- beams ---- */
 
-/* Puts a candidate into the ranked list of at most `room`, behind its equals. */
+/* Inserts a candidate into the ranked list of at most `room`, after equal ones. */
 static int insert_ranked(struct continuation *list, int n, int room, struct continuation c) {
     int at = n < room ? n++ : room - 1;
     while (at > 0 && c.score > list[at - 1].score) {
@@ -136,8 +136,7 @@ static int insert_ranked(struct continuation *list, int n, int room, struct cont
     return n;
 }
 
-/* Ranks a row's continuations among those of the rows before it; -1 when its logits are
- * not finite. */
+/* Ranks the continuations of a row among those of earlier rows; -1 for NaN or infinite logits. */
 static int rank_row(const struct search *s, int row, const real *logits, int n, int room) {
     real before = s->score[row];
     int32_t only = forced(s);
@@ -160,7 +159,7 @@ static int rank_row(const struct search *s, int row, const real *logits, int n, 
     return n;
 }
 
-/* A candidate that ends joins the finished texts, when it is among the best. */
+/* Moves a candidate that ends to the finished texts, if it is among the best. */
 static void generate_search_finish(struct search *s, const struct continuation *c) {
     const struct generate_options *o = s->o;
     size_t most = (size_t)o->max_new;
@@ -181,7 +180,7 @@ static void generate_search_finish(struct search *s, const struct continuation *
     s->found_length[at] = s->length + 1;
 }
 
-/* The best candidates that do not end become the live rows. */
+/* Makes the best candidates that do not end the live rows. */
 static void generate_search_go_on(struct search *s, int n, int *parent) {
     int32_t *spare = s->ids;
     size_t most = (size_t)s->o->max_new;
@@ -200,7 +199,7 @@ static void generate_search_go_on(struct search *s, int n, int *parent) {
     s->length++;
 }
 
-/* Whether a running text could still come before a finished one, as the rules see it. */
+/* Returns whether a running text could still beat a finished one under the stopping rule. */
 static bool may_improve(const struct search *s) {
     const struct generate_options *o = s->o;
     if (s->finished < o->beams) return true;

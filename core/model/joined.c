@@ -11,7 +11,7 @@ void joined_init(struct forward *f) {
     f->rows.start = start;
 }
 
-/* Rows of a sequence in front of those that join. */
+/* Rows of a sequence before the joined ones. */
 static int before(const struct forward *f, int sequence) {
     return f->hooks->joined.after_first && joined_tokens(f, sequence) > 0;
 }
@@ -30,8 +30,8 @@ int joined_read(const struct forward *f, int sequence) {
     return first ? f->rows.start[sequence] : joined_token(f, sequence, 0);
 }
 
-/* Fills the entries of each sequence: those of the rows that join by `of_row` (sequence, number), the tokens'
- * by theirs. */
+/* Fills the entries of each sequence: those of joined rows by `of_row` (sequence, index), those of tokens by
+ * theirs. */
 static int32_t *lay_out(const struct forward *f,
                         int32_t (*of_row)(const struct forward *, int, int, const void *),
                         int32_t (*of_token)(const struct forward *, int, int, const void *),
@@ -46,9 +46,9 @@ static int32_t *lay_out(const struct forward *f,
     return out;
 }
 
-/* Rows of the concatenation of what joins and of the tokens. */
+/* Concatenates joined rows and tokens. */
 struct picking {
-    int blocks, each; /* of what joins */
+    int blocks, each; /* of joined rows */
     const int *block;
 };
 

@@ -43,14 +43,14 @@ static int check_shape(struct loading *l, const struct entry *x, int rows, int c
     if (right) return 0;
     char *found = shape_text(t);
     char *wanted = vector ? xprintf("%d", cols) : xprintf("%d×%d", rows, cols);
-    int rc = err_set(l->e, ERR_INPUT, "%s/%s: tensor \"%s\" is %s; by config.json it is %s",
+    int rc = err_set(l->e, ERR_INPUT, "%s/%s: tensor \"%s\" is %s, but config.json requires %s",
                      l->m->folder, x->file->name, t->name, found, wanted);
     free(found);
     free(wanted);
     return rc;
 }
 
-/* The tensors that a shape asks for are there and fit.  A pooler may be absent. */
+/* Checks that the required tensors exist and have the right shapes.  A pooler may be absent. */
 static int check_tensors(struct loading *l, size_t *values) {
     struct model *m = l->m;
     *values = 0;
@@ -74,19 +74,19 @@ static int check_tensors(struct loading *l, size_t *values) {
     }
     if (pooler_missing && pooler_missing < pooler)
         return err_set(l->e, ERR_INPUT,
-                       "%s: has half a pooler: of pooler.dense.weight and .bias one is missing",
+                       "%s: incomplete pooler: pooler.dense.weight or .bias is missing",
                        m->folder);
     if (missing == 1)
-        return err_set(l->e, ERR_INPUT, "%s: the weights lack the tensor \"%s\"", m->folder, first);
+        return err_set(l->e, ERR_INPUT, "%s: the tensor \"%s\" is missing", m->folder, first);
     if (missing)
-        return err_set(l->e, ERR_INPUT, "%s: the weights lack %d tensors, the first of them \"%s\"",
+        return err_set(l->e, ERR_INPUT, "%s: %d tensors are missing, the first one \"%s\"",
                        m->folder, missing, first);
     return 0;
 }
 
 /* ---- the head ---- */
 
-/* A weight and its bias into new memory. */
+/* Reads a weight and its bias into new memory. */
 static int read_pair(struct loading *l, struct entry *w, struct entry *b, int rows, real **to_w,
                      real **to_b) {
     struct model *m = l->m;
@@ -96,18 +96,18 @@ static int read_pair(struct loading *l, struct entry *w, struct entry *b, int ro
     if (rc) return rc;
     *to_w = mem_try((size_t)rows * d, sizeof(real));
     *to_b = mem_try((size_t)rows, sizeof(real));
-    if (!*to_w || !*to_b) return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head", m->folder);
+    if (!*to_w || !*to_b) return err_set(l->e, ERR_SYSTEM, "%s: out of memory for the head", m->folder);
     w->used = b->used = true;
     rc = st_read(w->file->st, w->tensor, *to_w, l->e);
     return rc ? rc : st_read(b->file->st, b->tensor, *to_b, l->e);
 }
 
 static int half_a_head(struct loading *l, const char *name, const char *missing) {
-    return err_set(l->e, ERR_INPUT, "%s: has half a head: %s.%s is missing", l->m->folder, name,
+    return err_set(l->e, ERR_INPUT, "%s: incomplete head: %s.%s is missing", l->m->folder, name,
                    missing);
 }
 
-/* Both tensors of a part of the head, or neither. */
+/* Reads both tensors of a part of the head, or neither. */
 static int load_find_pair(struct loading *l, const char *name, struct entry **w, struct entry **b) {
     char *of_w = xprintf("%s.weight", name), *of_b = xprintf("%s.bias", name);
     *w = find_entry(l, of_w);
@@ -134,7 +134,7 @@ static int load_read_head(struct loading *l) {
     rc = check_shape(l, w, (int)rows, m->arch.width, false);
     if (!rc && m->arch.labels && (size_t)m->arch.labels != rows)
         rc = err_set(l->e, ERR_INPUT,
-                     "%s: %s.weight has %zu rows, \"id2label\" of config.json names %d", m->folder,
+                     "%s: %s.weight has %zu rows, but \"id2label\" of config.json has %d", m->folder,
                      name, rows, m->arch.labels);
     if (!rc) rc = read_pair(l, w, b, (int)rows, &m->head_w, &m->head_b);
     if (!rc && two) rc = read_pair(l, dense_w, dense_b, m->arch.width, &m->dense_w, &m->dense_b);
@@ -142,21 +142,21 @@ static int load_read_head(struct loading *l) {
     return rc;
 }
 
-/* Whether a tensor is a matrix, or with one row a vector, of this shape. */
+/* Returns whether a tensor is a matrix, or with one row a vector, of this shape. */
 static bool is_shaped(const struct entry *x, int rows, int cols) {
     const struct st_tensor *t = x->tensor;
     if (rows == 1) return t->rank == 1 && t->shape[0] == (size_t)cols;
     return t->rank == 2 && t->shape[0] == (size_t)rows && t->shape[1] == (size_t)cols;
 }
 
-/* Takes what was read of the head again: as if the file had none. */
+/* Discards the head, as if the file had none. */
 static void drop_words(struct words_head *h) {
     real *const part[] = { h->w, h->b, h->norm_w, h->norm_b, h->bias };
     for (size_t i = 0; i < COUNT_OF(part); i++) free(part[i]);
     *h = (struct words_head){ 0 };
 }
 
-/* Whether the map to the words is the word embeddings, as it is where the file leaves it out. */
+/* Returns whether the output map is tied to the word embeddings, as it is when the file omits it. */
 static bool words_are_tied(struct loading *l, struct entry *decoder) {
     const struct model *m = l->m;
     int table = arch_find(m->tensor, m->tensors, ROLE_EMBED_WORD, STACK_ENCODER, SUB_EMBED, -1);
@@ -169,7 +169,8 @@ static bool words_are_tied(struct loading *l, struct entry *decoder) {
     return tied;
 }
 
-/* BERT's head of masked words, where all of it is there and fits; else it is told as unused. */
+/* Reads BERT's masked language modeling head if it is complete and fits; otherwise it is reported as
+ * unused. */
 static int read_words_head(struct loading *l) {
     struct model *m = l->m;
     struct words_head *h = &m->words;
@@ -194,7 +195,8 @@ static int read_words_head(struct loading *l) {
         size_t n = x[i]->tensor->count;
         *part[i].to = mem_try(n, sizeof(real));
         if (!*part[i].to)
-            return err_set(l->e, ERR_SYSTEM, "%s: no memory for the head of masked words", m->folder);
+            return err_set(l->e, ERR_SYSTEM, "%s: out of memory for the masked language modeling head",
+                           m->folder);
         struct err why = ERR_INIT;
         if (!st_read(x[i]->file->st, x[i]->tensor, *part[i].to, &why)) continue;
         drop_words(h);
@@ -205,7 +207,7 @@ static int read_words_head(struct loading *l) {
     return 0;
 }
 
-/* The constant on the logits of BART and mBART: almost always zeros, and then none. */
+/* The logits' bias of BART and mBART: almost always zeros, which are ignored. */
 static int read_logits_bias(struct loading *l) {
     struct model *m = l->m;
     struct entry *x = m->arch.logits_bias ? find_entry(l, "final_logits_bias") : NULL;
@@ -215,7 +217,7 @@ static int read_logits_bias(struct loading *l) {
     x->used = true;
     m->logits_bias = mem_try((size_t)m->arch.vocabulary, sizeof(real));
     if (!m->logits_bias)
-        return err_set(l->e, ERR_SYSTEM, "%s: no memory for the logits' bias", m->folder);
+        return err_set(l->e, ERR_SYSTEM, "%s: out of memory for the logits' bias", m->folder);
     rc = st_read(x->file->st, x->tensor, m->logits_bias, l->e);
     for (int i = 0; !rc && i < m->arch.vocabulary; i++)
         if (m->logits_bias[i] != 0) return 0;
@@ -241,7 +243,7 @@ static int load_read_values(struct loading *l, size_t values) {
     size_t room = values + (size_t)m->tensors * (64 / sizeof(real));
     m->values = mem_try(room, sizeof(real));
     if (!m->values)
-        return err_set(l->e, ERR_SYSTEM, "%s: no memory for its %zu values", m->folder, values);
+        return err_set(l->e, ERR_SYSTEM, "%s: out of memory for its %zu parameters", m->folder, values);
     madvise((void *)(((uintptr_t)m->values + 4095) & ~(uintptr_t)4095),
             room * sizeof(real) > 8192 ? room * sizeof(real) - 8192 : 0, MADV_HUGEPAGE);
     real *at = m->values;
@@ -270,7 +272,7 @@ static void hash_values(struct sha256 *h, const real *v, size_t n) {
     }
 }
 
-/* Name, shape and 32-bit values of each tensor in the order of the list. */
+/* Hashes name, shape and 32-bit values of each tensor in the order of the list. */
 void model_hash(const struct model *m, char out[65]) {
     struct sha256 *h = sha256_start();
     for (int i = 0; i < m->tensors; i++) {
@@ -289,12 +291,12 @@ void model_hash(const struct model *m, char out[65]) {
 static const char stray[] = "not a part of this model";
 
 static const char *why_unused(const struct arch *a, const char *name) {
-    if (text_ends(name, "position_ids")) return "positions are counted, not read";
-    if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "head of pretraining";
-    if (text_starts(name, "pooler.")) return "the head has a map of its own";
+    if (text_ends(name, "position_ids")) return "positions are computed, not read";
+    if (text_starts(name, "cls.") || text_starts(name, "lm_head.")) return "pretraining head";
+    if (text_starts(name, "pooler.")) return "the head has its own output map";
     if (text_ends(name, "EncDecAttention.relative_attention_bias.weight"))
-        return "transformers ignores it too";
-    if (text_starts(name, "classification_head.")) return "texts are generated, not classified";
+        return "ignored by transformers as well";
+    if (text_starts(name, "classification_head.")) return "text is generated, not classified";
     if (text_starts(name, "qa_outputs.")) return "head for question answering";
     if (text_starts(name, "classifier.") && arch_class_is_other(a->architecture))
         return "head for another kind of task";
@@ -308,7 +310,7 @@ static void report_tensors(struct loading *l, size_t values) {
     for (size_t i = 0; i < l->found.n; i++) used += l->found.entry[i].used;
     char count[32];
     text_thousands((int64_t)values, count);
-    buf_printf(out, "tensors: %zu used, %zu unused, 0 missing; %s values\n", used,
+    buf_printf(out, "tensors: %zu used, %zu unused, 0 missing; %s parameters\n", used,
                l->found.n - used, count);
     size_t listed = 0;
     for (size_t i = 0; i < l->found.n; i++) {
@@ -319,13 +321,14 @@ static void report_tensors(struct loading *l, size_t values) {
         if (why == stray) buf_printf(&m->caution, "unused: %s (%s)\n", name, why);
         free(name);
     }
-    if (listed > UNUSED_LISTED) buf_printf(out, "unused: and %zu more\n", listed - UNUSED_LISTED);
+    if (listed > UNUSED_LISTED) buf_printf(out, "unused: %zu more\n", listed - UNUSED_LISTED);
     if (m->head_rows)
-        buf_printf(out, "head: classifier of the folder, %d output%s\n", m->head_rows,
+        buf_printf(out, "head: classification head of the checkpoint, %d output%s\n", m->head_rows,
                    m->head_rows == 1 ? "" : "s");
-    if (m->words.w) buf_puts(out, "head: masked words\n");
+    if (m->words.w) buf_puts(out, "head: masked language modeling\n");
     if (m->arch.pooler_absent)
-        buf_puts(out, "newly made: pooler (absent here; trained and counted with the head)\n");
+        buf_puts(out, "initialized: pooler (missing from the checkpoint; trained and counted with the "
+                      "head)\n");
 }
 
 static int read_tokenizer(struct model *m, struct err *e) {
@@ -336,7 +339,7 @@ static int read_tokenizer(struct model *m, struct err *e) {
         return why.code;
     }
     if (!m->tokenizer) {
-        buf_puts(&m->report, "tokenizer: none in the folder; texts cannot be read\n");
+        buf_puts(&m->report, "tokenizer: none in the folder; texts cannot be encoded\n");
         return 0;
     }
     int tokens = tokenizer_size(m->tokenizer), rows = m->arch.vocabulary;
@@ -344,28 +347,27 @@ static int read_tokenizer(struct model *m, struct err *e) {
         const char *raw = tokenizer_token(m->tokenizer, rows);
         char *name = text_visible(raw, strlen(raw));
         buf_printf(&m->report,
-                   "tokenizer: ids up to %d, but the embedding has %d rows: texts with \"%s\" (id "
-                   "%d) or later "
-                   "ids are refused\n",
+                   "tokenizer: ids up to %d, but the embedding has %d rows: texts with \"%s\" (id %d) or "
+                   "later ids are refused\n",
                    tokens - 1, rows, name, rows);
         free(name);
     } else if (tokens < rows) {
-        buf_printf(&m->report, "tokenizer: %d tokens; %d of the embedding's %d rows are unused\n",
+        buf_printf(&m->report, "tokenizer: %d tokens; %d of the %d embedding rows are unused\n",
                    tokens, rows - tokens, rows);
     }
     return 0;
 }
 
-/* ---- all together ---- */
+/* ---- loading ---- */
 
-/* Reads the headers of the weights, and from them what config.json does not have: a tied output map, an
+/* Reads the headers of the weights, and from them what config.json does not contain: a tied output map, an
  * absent pooler. */
 static int load_shape(struct loading *l) {
     struct model *m = l->m;
     int rc = weights_open(m->folder, &l->weights, &m->report, l->e);
     size_t before = m->report.size;
     if (!rc) rc = entries_list(&l->found, &l->weights, &m->arch, m->folder, &m->report, l->e);
-    if (!rc) buf_puts(&m->caution, buf_text(&m->report) + before); /* a prefix that was taken off */
+    if (!rc) buf_puts(&m->caution, buf_text(&m->report) + before); /* a removed prefix */
     if (!rc) rc = entries_tie(&l->found, &m->arch, &m->report, l->e);
     if (rc) return rc;
     m->tensors = arch_tensors(&m->arch, &m->tensor);

@@ -34,7 +34,7 @@ static void free_model(struct model *m) {
     free(m);
 }
 
-/* The last part of what the user wrote; of the real path for "." and the like. */
+/* Returns the last component of the path as given; of the real path for "." and the like. */
 static char *model_name_of(const char *where, const char *folder) {
     char *name = file_base_name(where);
     if (strcmp(name, ".") && strcmp(name, "..")) return name;
@@ -47,7 +47,7 @@ static char *model_name_of(const char *where, const char *folder) {
     return name;
 }
 
-/* Takes `folder` over. */
+/* Takes ownership of `folder`. */
 static struct model *load_folder(const char *where, char *folder, struct err *e) {
     struct err own = ERR_INIT;
     struct model *m = xcalloc(1, sizeof *m);
@@ -63,9 +63,9 @@ struct model *model_load(const char *where, struct err *e) {
     return folder ? load_folder(where, folder, e) : NULL;
 }
 
-/* ---- one copy in the process ---- */
+/* ---- sharing within the process ---- */
 
-/* A shared model and what tells that its files are still the same. */
+/* A shared model and the state of its files. */
 struct shared {
     char *key;
     struct model *model;
@@ -76,13 +76,13 @@ struct shared {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shared *model_list;
 
-/* What a model is read from; whatever else lies in the folder may change. */
+/* Files that a model is read from; changes to other files of the folder do not matter. */
 static int is_part(const struct dirent *x) {
     return text_ends(x->d_name, ".json") || text_ends(x->d_name, ".safetensors") ||
            text_ends(x->d_name, ".txt") || text_ends(x->d_name, ".model");
 }
 
-/* The folder and the state of every file that a model can be read from, shards too. */
+/* Appends the folder and the state of every file that a model can be read from, shards included. */
 static char *model_key_of(const char *folder) {
     struct buf key = BUF_INIT;
     struct dirent **part = NULL;
@@ -129,7 +129,7 @@ struct model *model_share(const char *where, struct err *e) {
     return m;
 }
 
-/* Takes one user away; true when the model is not, or no longer, shared. */
+/* Removes one user; true when the model is not, or no longer, shared. */
 static bool drop_user(const struct model *m) {
     for (struct shared **at = &model_list; *at; at = &(*at)->next) {
         struct shared *s = *at;

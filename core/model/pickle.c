@@ -12,7 +12,7 @@ enum { STACK_MOST = 1 << 20, MEMO_MOST = 1 << 20, VALUES_MOST = 1 << 20, RANK_MO
 struct pickle {
     const char *name;
     const unsigned char *at, *end, *begin;
-    struct pickle_value **value; /* all, to be freed */
+    struct pickle_value **value; /* all, for release */
     size_t values, values_room;
     struct pickle_value **stack;
     size_t depth, stack_room;
@@ -51,7 +51,7 @@ static const struct {
 
 /* ---- failing ---- */
 
-/* The text nearest to the top: the key under which what is read now is to stand. */
+/* Returns the text nearest to the top: the key of the value being read. */
 static char *pickle_key_of(const struct pickle *p) {
     for (size_t i = p->depth; i-- > 0;)
         if (p->stack[i]->kind == PICKLE_TEXT)
@@ -73,7 +73,7 @@ static void pickle_fail(struct pickle *p, const char *what) {
 /* The next n bytes, or NULL. */
 static const unsigned char *take_bytes(struct pickle *p, size_t n) {
     if (p->failed || (size_t)(p->end - p->at) < n) {
-        pickle_fail(p, "its pickle ends in the middle");
+        pickle_fail(p, "truncated pickle");
         return NULL;
     }
     p->at += n;
@@ -89,14 +89,14 @@ static int64_t little(struct pickle *p, size_t n, bool negative) {
 }
 
 static void pickle_push(struct pickle *p, struct pickle_value *v) {
-    if (p->depth >= STACK_MOST) pickle_fail(p, "its pickle holds too much at once");
+    if (p->depth >= STACK_MOST) pickle_fail(p, "invalid pickle: too many nested values");
     if (p->failed) return;
     GROW(p->stack, p->stack_room, p->depth + 1);
     p->stack[p->depth++] = v;
 }
 
 static struct pickle_value *push_new(struct pickle *p, enum pickle_kind kind, int64_t number) {
-    if (p->values >= VALUES_MOST) pickle_fail(p, "its pickle has too many values");
+    if (p->values >= VALUES_MOST) pickle_fail(p, "invalid pickle: too many values");
     struct pickle_value *v = xcalloc(1, sizeof *v);
     v->kind = kind;
     v->number = number;
@@ -106,18 +106,18 @@ static struct pickle_value *push_new(struct pickle *p, enum pickle_kind kind, in
     return v;
 }
 
-/* The value on top, taken off; NULL, failed, where there is none of values. */
+/* Pops the value on top; NULL (failed) if there is none. */
 static struct pickle_value *pickle_pop(struct pickle *p) {
     if (!p->failed && p->depth && p->stack[p->depth - 1]->kind != PICKLE_MARK) return p->stack[--p->depth];
-    pickle_fail(p, "its pickle takes a value where there is none");
+    pickle_fail(p, "invalid pickle: value missing on the stack");
     return NULL;
 }
 
-/* Where what follows the last mark begins. */
+/* Returns the start of the values after the last mark. */
 static size_t after_mark(struct pickle *p) {
     for (size_t i = p->depth; !p->failed && i-- > 0;)
         if (p->stack[i]->kind == PICKLE_MARK) return i + 1;
-    pickle_fail(p, "its pickle closes what was not opened");
+    pickle_fail(p, "invalid pickle: mark missing on the stack");
     return 0;
 }
 
@@ -128,14 +128,14 @@ static void add_item(struct pickle_value *v, struct pickle_value *item) {
 
 static void make_tuple(struct pickle *p, size_t first) {
     if (p->failed || first > p->depth) {
-        pickle_fail(p, "its pickle takes a value where there is none");
+        pickle_fail(p, "invalid pickle: value missing on the stack");
         return;
     }
     size_t n = p->depth - first;
     struct pickle_value **item = n ? xcalloc(n, sizeof *item) : NULL;
     for (size_t i = 0; i < n; i++) {
         item[i] = p->stack[first + i];
-        if (item[i]->kind == PICKLE_MARK) pickle_fail(p, "its pickle has a mark in a tuple");
+        if (item[i]->kind == PICKLE_MARK) pickle_fail(p, "invalid pickle: mark within a tuple");
     }
     p->depth = first;
     struct pickle_value *v = push_new(p, PICKLE_TUPLE, 0);
@@ -143,13 +143,13 @@ static void make_tuple(struct pickle *p, size_t first) {
     v->items = v->room = n;
 }
 
-/* ---- names and what they build ---- */
+/* ---- names and the objects they build ---- */
 
 static size_t pickle_line(struct pickle *p, const unsigned char **text) {
     const unsigned char *end = memchr(p->at, '\n', (size_t)(p->end - p->at));
     *text = p->at;
     if (!end) {
-        pickle_fail(p, "its pickle ends in the middle");
+        pickle_fail(p, "truncated pickle");
         return 0;
     }
     p->at = end + 1;
@@ -170,7 +170,8 @@ static void on_name(struct pickle *p) {
             return;
         }
     char *shown = text_visible((const char *)module, modules), *of = text_visible((const char *)name, n);
-    char *what = xprintf("its pickle names %.100s.%.100s, which is no part of a tensor; nothing of it is run",
+    char *what = xprintf("unsafe pickle: it refers to %.100s.%.100s, which is not needed for tensors "
+                         "(nothing was executed)",
                          shown, of);
     pickle_fail(p, what);
     free(what);
@@ -182,7 +183,7 @@ static bool is_kind(const struct pickle_value *v, size_t i, enum pickle_kind kin
     return v->kind == PICKLE_TUPLE && i < v->items && v->item[i]->kind == kind;
 }
 
-/* ('storage', class, key, location, count), in old files with a view or None behind. */
+/* ('storage', class, key, location, count), in old files followed by a view or None. */
 static void on_storage(struct pickle *p) {
     struct pickle_value *id = pickle_pop(p);
     if (!id) return;
@@ -191,7 +192,7 @@ static void on_storage(struct pickle *p) {
                 id->item[1]->number >= NAME_STORAGES && is_kind(id, 2, PICKLE_TEXT) &&
                 is_kind(id, 4, PICKLE_INT) && id->item[4]->number >= 0;
     if (!good) {
-        pickle_fail(p, "its pickle has a storage that is not told as torch.save does");
+        pickle_fail(p, "invalid pickle: not a storage of torch.save");
         return;
     }
     struct pickle_value *s = push_new(p, PICKLE_STORAGE, 0);
@@ -200,11 +201,11 @@ static void on_storage(struct pickle *p) {
     s->key_size = (size_t)id->item[2]->number;
     s->count = id->item[4]->number;
     if (id->items == 5 || id->item[5]->kind == PICKLE_NONE) return;
-    const struct pickle_value *view = id->item[5]; /* (its key, where it begins, how long it is) */
+    const struct pickle_value *view = id->item[5]; /* (its key, offset, length) */
     if (!is_kind(view, 1, PICKLE_INT) || !is_kind(view, 2, PICKLE_INT) || view->items != 3 ||
         view->item[1]->number < 0 || view->item[2]->number < 0 || view->item[1]->number > s->count ||
         view->item[2]->number > s->count - view->item[1]->number)
-        pickle_fail(p, "its pickle has a view of a storage that leads out of it");
+        pickle_fail(p, "invalid pickle: a view outside of its storage");
     else s->view = view->item[1]->number;
 }
 
@@ -218,7 +219,7 @@ static bool sizes_of(const struct pickle_value *v, int64_t *out, int *rank) {
     return true;
 }
 
-/* Whether every element lies in the storage. */
+/* Returns whether every element is within the storage. */
 static bool pickle_within(const struct pickle_value *t) {
     int64_t last = t->offset + t->view;
     for (int i = 0; i < t->rank; i++)
@@ -242,7 +243,7 @@ static void build_tensor(struct pickle *p, const struct pickle_value *args) {
                 sizes_of(args->item[2], t->shape, &t->rank) && sizes_of(args->item[3], t->stride, &ranks) &&
                 ranks == t->rank && args->item[1]->number >= 0;
     if (!good) {
-        pickle_fail(p, "its pickle has a tensor that is not told as torch.save does");
+        pickle_fail(p, "invalid pickle: not a tensor of torch.save");
         return;
     }
     const struct pickle_value *s = args->item[0];
@@ -252,14 +253,14 @@ static void build_tensor(struct pickle *p, const struct pickle_value *args) {
     t->count = s->count;
     t->view = s->view;
     t->offset = args->item[1]->number;
-    if (!pickle_within(t)) pickle_fail(p, "its pickle has a tensor that leads out of its storage");
+    if (!pickle_within(t)) pickle_fail(p, "invalid pickle: a tensor outside of its storage");
 }
 
 static void on_reduce(struct pickle *p) {
     struct pickle_value *args = pickle_pop(p), *f = args ? pickle_pop(p) : NULL;
     if (!f) return;
     if (f->kind != PICKLE_NAME || args->kind != PICKLE_TUPLE || f->number >= NAME_STORAGES) {
-        pickle_fail(p, "its pickle calls something that is no part of a tensor");
+        pickle_fail(p, "unsafe pickle: it calls an object that is not needed for tensors");
         return;
     }
     switch ((enum name)f->number) {
@@ -267,28 +268,28 @@ static void on_reduce(struct pickle *p) {
     case NAME_TENSOR: build_tensor(p, args); return;
     case NAME_PARAMETER:
         if (is_kind(args, 0, PICKLE_TENSOR)) pickle_push(p, args->item[0]);
-        else pickle_fail(p, "its pickle has a parameter without a tensor");
+        else pickle_fail(p, "invalid pickle: a parameter without a tensor");
         return;
     case NAME_DICT:
-        if (args->items) pickle_fail(p, "its pickle has a dictionary that is not told as torch.save does");
+        if (args->items) pickle_fail(p, "invalid pickle: not a dictionary of torch.save");
         push_new(p, PICKLE_DICT, 0);
         return;
     case NAME_SIZE:
         if (is_kind(args, 0, PICKLE_TUPLE)) pickle_push(p, args->item[0]);
-        else pickle_fail(p, "its pickle has a size without numbers");
+        else pickle_fail(p, "invalid pickle: a size without integers");
         return;
     default: BUG("name %lld", (long long)f->number);
     }
 }
 
-/* ---- filling ---- */
+/* ---- adding items ---- */
 
 static void set_items(struct pickle *p, size_t first, enum pickle_kind kind) {
     if (p->failed) return;
     size_t n = p->depth - first;
     size_t to = p->depth - n - (first && p->stack[first - 1]->kind == PICKLE_MARK ? 2 : 1);
     if (to >= p->depth || p->stack[to]->kind != kind || (kind == PICKLE_DICT && n % 2)) {
-        pickle_fail(p, "its pickle fills what is no dictionary or list");
+        pickle_fail(p, "invalid pickle: items are added to an object other than a dictionary or list");
         return;
     }
     for (size_t i = 0; i < n; i++) add_item(p->stack[to], p->stack[first + i]);
@@ -298,7 +299,7 @@ static void set_items(struct pickle *p, size_t first, enum pickle_kind kind) {
 static void on_memo(struct pickle *p, int64_t i, bool put) {
     if (p->failed) return;
     if (i < 0 || i >= MEMO_MOST || (put ? !p->depth : (size_t)i >= p->memos || !p->memo[i])) {
-        pickle_fail(p, "its pickle keeps or takes a value at a number that it has not");
+        pickle_fail(p, "invalid pickle: unknown memo index");
         return;
     }
     if (!put) {
@@ -317,7 +318,7 @@ static void on_memo(struct pickle *p, int64_t i, bool put) {
 static void on_text(struct pickle *p) {
     int64_t n = little(p, 4, false);
     const unsigned char *b = take_bytes(p, (size_t)n);
-    if (b && !utf8_valid((const char *)b, (size_t)n)) pickle_fail(p, "its pickle has text that is no UTF-8");
+    if (b && !utf8_valid((const char *)b, (size_t)n)) pickle_fail(p, "invalid pickle: text is not UTF-8");
     if (!p->failed) push_new(p, PICKLE_TEXT, n)->bytes = b;
 }
 
@@ -334,27 +335,27 @@ static void on_long(struct pickle *p) {
     push_new(p, PICKLE_INT, v);
 }
 
-/* What an OrderedDict carries beside its items (versions of modules) is read and dropped. */
+/* Attributes of an OrderedDict (versions of modules) are read and dropped. */
 static void on_build(struct pickle *p) {
     if (!pickle_pop(p)) return;
     if (!p->depth || p->stack[p->depth - 1]->kind != PICKLE_DICT)
-        pickle_fail(p, "its pickle sets what no tensor has");
+        pickle_fail(p, "invalid pickle: it sets the state of an object other than a tensor's");
 }
 
 static void refuse_opcode(struct pickle *p, unsigned char op) {
     char what[96];
-    snprintf(what, sizeof what, "its pickle has the opcode 0x%02x, which dictionaries of tensors have not",
+    snprintf(what, sizeof what, "unsupported opcode 0x%02x in the pickle",
              op);
     pickle_fail(p, what);
 }
 
-/* One opcode; false: it was the last. */
+/* Executes one opcode; false: it was the last. */
 static bool pickle_step(struct pickle *p) {
     const unsigned char *op = take_bytes(p, 1);
     if (!op) return false;
     switch (*op) {
     case 0x80:
-        if (little(p, 1, false) != 2) pickle_fail(p, "its pickle is of another protocol than 2");
+        if (little(p, 1, false) != 2) pickle_fail(p, "unsupported pickle protocol; must be 2");
         return true;
     case '.': p->result = pickle_pop(p); return false;
     case '(': push_new(p, PICKLE_MARK, 0); return true;
@@ -389,12 +390,14 @@ static bool pickle_step(struct pickle *p) {
     case 'R': on_reduce(p); return true;
     case 'u': set_items(p, after_mark(p), PICKLE_DICT); return true;
     case 's':
-        if (p->depth < 3) pickle_fail(p, "its pickle fills what is no dictionary or list");
+        if (p->depth < 3) pickle_fail(p, "invalid pickle: items are added to an object other than a "
+                                         "dictionary or list");
         set_items(p, p->depth - 2, PICKLE_DICT);
         return true;
     case 'e': set_items(p, after_mark(p), PICKLE_LIST); return true;
     case 'a':
-        if (p->depth < 2) pickle_fail(p, "its pickle fills what is no dictionary or list");
+        if (p->depth < 2) pickle_fail(p, "invalid pickle: items are added to an object other than a "
+                                         "dictionary or list");
         set_items(p, p->depth - 1, PICKLE_LIST);
         return true;
     case 'b': on_build(p); return true;
@@ -410,7 +413,7 @@ struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t 
     p->end = bytes + n;
     p->e = e;
     while (!p->failed && pickle_step(p)) continue;
-    if (!p->failed && (!p->result || p->depth)) pickle_fail(p, "its pickle leaves more than one value");
+    if (!p->failed && (!p->result || p->depth)) pickle_fail(p, "invalid pickle: more than one value remains");
     *used = (size_t)(p->at - p->begin);
     if (!p->failed) return p;
     pickle_free(p);

@@ -1,5 +1,5 @@
-/* Pickles as torch.save writes dictionaries of tensors, read without running anything: a machine that knows
- * just the opcodes and names of such files (pickle.c lists them) and refuses every other.  Private to
+/* Pickles of tensor dictionaries written by torch.save, read without executing anything: an interpreter that
+ * knows only the opcodes and names of such files (listed in pickle.c) and refuses all others.  Private to
  * core/model. */
 #ifndef CORE_MODEL_PICKLE_H
 #define CORE_MODEL_PICKLE_H
@@ -17,7 +17,7 @@ enum pickle_kind {
 };
 struct pickle_value {
     enum pickle_kind kind;
-    int64_t number;            /* of a bool, an int; which name; bytes of a long or text */
+    int64_t number;            /* of a bool, an int; index of a name; bytes of a long or text */
     const unsigned char *bytes; /* of a long or text, in the pickle */
     struct pickle_value **item; /* of a tuple, list; of a dict key and value in turn */
     size_t items, room;
@@ -25,15 +25,15 @@ struct pickle_value {
     enum st_type type;
     const unsigned char *key; /* its name, key_size bytes */
     size_t key_size;
-    int64_t count, view; /* elements; where in the storage of that name it begins */
+    int64_t count, view; /* elements; its start in the storage of that name */
     /* of a tensor, in elements */
     int rank;
     int64_t offset, shape[8], stride[8];
 };
 
-struct pickle; /* what was read, and owns its values */
-/* Reads one pickle from the n bytes, which must outlive it; *used: how many it took.  `name` stands in
- * messages.  NULL with *e (ERR_INPUT), which names the opcode or name and the key it stands under. */
+struct pickle; /* the result, which owns its values */
+/* Reads one pickle from the n bytes, which must outlive it; *used: its length in bytes.  `name` is used in
+ * messages.  NULL with *e (ERR_INPUT), which names the opcode or name and the key that contains it. */
 struct pickle *pickle_read(const char *name, const unsigned char *bytes, size_t n, size_t *used,
                            struct err *e);
 void pickle_free(struct pickle *p);

@@ -17,7 +17,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors files are little-endian");
 
 enum {
-    HEADER_MAX = 100000000, /* bytes, as the format says */
+    HEADER_MAX = 100000000, /* maximum bytes, as in the format */
     TENSORS_MAX = 100000,
     RANK_MAX = 8,
     NAME_MAX_BYTES = 512,
@@ -95,14 +95,14 @@ static int fetch(const struct st_file *f, size_t at, void *out, size_t n, struct
     return 0;
 }
 
-/* What a file that is no safetensors file is instead, when its first bytes tell. */
+/* Describes a file that is not a safetensors file by its first bytes. */
 static int recognise(const struct st_file *f, struct err *e) {
     char head[256];
     size_t n = f->size < sizeof head - 1 ? f->size : sizeof head - 1;
     int rc = fetch(f, 0, head, n, e);
     if (rc) return rc;
     head[n] = '\0';
-    if (!n) return err_set(e, ERR_INPUT, "%s: is empty (0 bytes)", f->name);
+    if (!n) return err_set(e, ERR_INPUT, "%s: empty file (0 bytes)", f->name);
     if (text_starts(head, "version https://git-lfs.github.com/spec/")) {
         const char *size = strstr(head, "\nsize ");
         int64_t bytes = 0;
@@ -112,16 +112,16 @@ static int recognise(const struct st_file *f, struct err *e) {
             free(digits);
         }
         return err_set(e, ERR_INPUT,
-                       "%s: is a Git LFS pointer; the weights themselves (%lld bytes) were not "
-                       "downloaded: git lfs pull fetches them",
+                       "%s: a Git LFS pointer; the weights (%lld bytes) were not downloaded; run git lfs "
+                       "pull",
                        f->name, (long long)bytes);
     }
     if (text_starts(head, "\x80\x02"))
-        return err_set(e, ERR_INPUT, "%s: is a pickle, but not one that torch.save wrote", f->name);
+        return err_set(e, ERR_INPUT, "%s: a pickle that was not written by torch.save", f->name);
     if (text_starts(head, "<!") || text_starts(head, "<html"))
-        return err_set(e, ERR_INPUT, "%s: is a web page, not a safetensors file", f->name);
+        return err_set(e, ERR_INPUT, "%s: a web page, not a safetensors file", f->name);
     if (n < 8)
-        return err_set(e, ERR_INPUT, "%s: has %zu bytes; a safetensors file has 8 at least",
+        return err_set(e, ERR_INPUT, "%s: %zu bytes; a safetensors file has at least 8",
                        f->name, n);
     return 0;
 }
@@ -137,21 +137,21 @@ static int read_header(struct st_file *f, struct err *e) {
     if (rc) return rc;
     size_t room = f->size - 8;
     if (length > HEADER_MAX)
-        return err_set(e, ERR_INPUT, "%s: asks for a header of %llu bytes; 100,000,000 is the most",
+        return err_set(e, ERR_INPUT, "%s: header of %llu bytes; at most 100,000,000 are allowed",
                        f->name, (unsigned long long)length);
     if (length > room) {
         char missing[32];
         safetensors_thousands((size_t)length - room, missing);
         return err_set(e, ERR_INPUT,
-                       "%s: is cut off inside its header: at least %s bytes are missing", f->name,
+                       "%s: truncated header: at least %s bytes are missing", f->name,
                        missing);
     }
-    if (length < 2) return err_set(e, ERR_INPUT, "%s: its header is empty", f->name);
+    if (length < 2) return err_set(e, ERR_INPUT, "%s: empty header", f->name);
     char *text = mem_try((size_t)length, 1);
-    if (!text) return err_set(e, ERR_SYSTEM, "%s: no memory for its header", f->name);
+    if (!text) return err_set(e, ERR_SYSTEM, "%s: out of memory for the header", f->name);
     rc = fetch(f, 8, text, (size_t)length, e);
     if (!rc && text[0] != '{')
-        rc = err_set(e, ERR_INPUT, "%s: its header does not begin with {", f->name);
+        rc = err_set(e, ERR_INPUT, "%s: the header does not start with {", f->name);
     if (!rc) {
         char *where = xprintf("%s: header", f->name);
         f->header = json_parse(where, text, (size_t)length, e);
@@ -174,7 +174,7 @@ static int check_name(const struct st_file *f, const char *name, struct err *e) 
     if (!n) return err_set(e, ERR_INPUT, "%s: a tensor has an empty name", f->name);
     if (n > NAME_MAX_BYTES)
         return err_set(e, ERR_INPUT,
-                       "%s: the tensor name \"%.40s…\" has %zu bytes; 512 is the most", f->name,
+                       "%s: tensor name \"%.40s…\": %zu bytes; at most 512 are allowed", f->name,
                        name, n);
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
         if (*p < 0x20 || *p == 0x7F)
@@ -193,8 +193,7 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
         }
     char *shown = text_visible(type, strlen(type));
     err_set(e, ERR_INPUT,
-            "%s: tensor \"%s\" has the type \"%.40s\", which the format does not have (F32, F16, BF16 and "
-            "F64 are read)",
+            "%s: tensor \"%s\": unknown type \"%.40s\"; supported are F32, F16, BF16 and F64",
             f->name, t->name, shown);
     free(shown);
     return e->code;
@@ -203,20 +202,20 @@ static int read_type(const struct st_file *f, const json_t *entry, struct st_ten
 static int read_shape(const struct st_file *f, const json_t *entry, struct st_tensor *t,
                       struct err *e) {
     const json_t *shape = json_object_get(entry, "shape");
-    if (!json_is_array(shape)) return bad_tensor(f, t->name, e, "has no list \"shape\"");
+    if (!json_is_array(shape)) return bad_tensor(f, t->name, e, "has no \"shape\" list");
     size_t rank = json_array_size(shape);
     if (rank > RANK_MAX)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" has %zu dimensions; 8 is the most", f->name,
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\": %zu dimensions; at most 8 are allowed", f->name,
                        t->name, rank);
     t->rank = (int)rank;
     t->count = 1;
     for (size_t i = 0; i < rank; i++) {
         const json_t *v = json_array_get(shape, i);
         if (!json_is_integer(v) || json_integer_value(v) < 0)
-            return bad_tensor(f, t->name, e, "has a dimension that is not a whole number from 0");
+            return bad_tensor(f, t->name, e, "has a dimension that is not a non-negative integer");
         t->shape[i] = (size_t)json_integer_value(v);
         if (!mem_mul(t->count, t->shape[i], &t->count))
-            return bad_tensor(f, t->name, e, "has a shape whose product is beyond 64 bits");
+            return bad_tensor(f, t->name, e, "has a shape whose product exceeds 64 bits");
     }
     return 0;
 }
@@ -225,44 +224,43 @@ static int safetensors_read_range(const struct st_file *f, const json_t *entry, 
                                   struct err *e) {
     const json_t *range = json_object_get(entry, "data_offsets");
     if (json_array_size(range) != 2)
-        return bad_tensor(f, t->name, e, "has no two \"data_offsets\"");
+        return bad_tensor(f, t->name, e, "needs \"data_offsets\" of two integers");
     const json_t *begin = json_array_get(range, 0), *end = json_array_get(range, 1);
     if (!json_is_integer(begin) || !json_is_integer(end) || json_integer_value(begin) < 0 ||
         json_integer_value(end) < 0)
-        return bad_tensor(f, t->name, e, "has data_offsets that are not whole numbers from 0");
+        return bad_tensor(f, t->name, e, "has data_offsets that are not non-negative integers");
     t->begin = (size_t)json_integer_value(begin);
     t->end = (size_t)json_integer_value(end);
     if (t->end < t->begin)
-        return err_set(e, ERR_INPUT, "%s: tensor \"%s\" ends at %zu, before it begins at %zu",
+        return err_set(e, ERR_INPUT, "%s: tensor \"%s\": its end %zu is before its start %zu",
                        f->name, t->name, t->end, t->begin);
     size_t bits;
     if (!mem_mul(t->count, types[t->type].bits, &bits))
-        return bad_tensor(f, t->name, e, "has a shape whose bytes are beyond 64 bits");
+        return bad_tensor(f, t->name, e, "has a shape whose size exceeds 64 bits");
     if (bits % 8) return bad_tensor(f, t->name, e, "has a shape that ends within a byte");
     size_t bytes = bits / 8;
     if (t->end - t->begin != bytes)
         return err_set(e, ERR_INPUT,
-                       "%s: tensor \"%s\" has data_offsets for %zu bytes; its shape and type make "
-                       "%zu",
+                       "%s: tensor \"%s\": data_offsets of %zu bytes, but its shape and type need %zu",
                        f->name, t->name, t->end - t->begin, bytes);
     return 0;
 }
 
 static int safetensors_read_meta(const struct st_file *f, const json_t *meta, struct err *e) {
     if (!json_is_object(meta))
-        return err_set(e, ERR_INPUT, "%s: __metadata__ is not an object", f->name);
+        return err_set(e, ERR_INPUT, "%s: __metadata__ must be an object", f->name);
     const char *key;
     const json_t *value;
     json_object_foreach((json_t *)meta, key, value)
         if (!json_is_string(value))
-            return err_set(e, ERR_INPUT, "%s: __metadata__ \"%s\" is not a string", f->name, key);
+            return err_set(e, ERR_INPUT, "%s: __metadata__ \"%s\" must be a string", f->name, key);
     return 0;
 }
 
 static int safetensors_read_entries(struct st_file *f, struct err *e) {
     size_t n = json_object_size(f->header);
     if (n > TENSORS_MAX)
-        return err_set(e, ERR_INPUT, "%s: has %zu tensors; 100,000 is the most", f->name, n);
+        return err_set(e, ERR_INPUT, "%s: %zu tensors; at most 100,000 are allowed", f->name, n);
     f->tensor = xcalloc(n + 1, sizeof *f->tensor);
     const char *key;
     const json_t *entry;
@@ -276,7 +274,7 @@ static int safetensors_read_entries(struct st_file *f, struct err *e) {
             if (rc) return rc;
             t->name = xstrdup(key);
             f->count++;
-            if (!json_is_object(entry)) rc = bad_tensor(f, key, e, "is not described by an object");
+            if (!json_is_object(entry)) rc = bad_tensor(f, key, e, "must be described by an object");
             if (!rc) rc = read_type(f, entry, t, e);
             if (!rc) rc = read_shape(f, entry, t, e);
             if (!rc) rc = safetensors_read_range(f, entry, t, e);
@@ -306,7 +304,7 @@ static void sort_names(struct st_file *f) {
     if (f->count) qsort_r(f->by_name, f->count, sizeof *f->by_name, safetensors_by_name, f->tensor);
 }
 
-/* The ranges follow one another from 0 to the end of the file. */
+/* Checks that the ranges are consecutive from 0 to the end of the file. */
 static int check_ranges(struct st_file *f, struct err *e) {
     if (f->count) qsort(f->tensor, f->count, sizeof *f->tensor, safetensors_by_place);
     size_t at = 0, room = f->size - f->data;
@@ -314,7 +312,7 @@ static int check_ranges(struct st_file *f, struct err *e) {
     for (size_t i = 0; i < f->count; i++) {
         const struct st_tensor *t = &f->tensor[i];
         if (t->begin > at)
-            return err_set(e, ERR_INPUT, "%s: a hole of %zu bytes lies before tensor \"%s\"",
+            return err_set(e, ERR_INPUT, "%s: a gap of %zu bytes before tensor \"%s\"",
                            f->name, t->begin - at, t->name);
         if (t->begin < at)
             return err_set(e, ERR_INPUT, "%s: tensor \"%s\" overlaps tensor \"%s\"", f->name,
@@ -324,12 +322,12 @@ static int check_ranges(struct st_file *f, struct err *e) {
     if (at > room) {
         safetensors_thousands(at - room, text);
         return err_set(e, ERR_INPUT,
-                       "%s: %s bytes are missing at its end (tensor \"%s\" ends past it)", f->name,
+                       "%s: truncated: %s bytes are missing (tensor \"%s\" extends past the end)", f->name,
                        text, f->tensor[f->count - 1].name);
     }
     if (at < room) {
         safetensors_thousands(room - at, text);
-        return err_set(e, ERR_INPUT, "%s: %s bytes too many follow the last tensor", f->name, text);
+        return err_set(e, ERR_INPUT, "%s: %s extra bytes after the last tensor", f->name, text);
     }
     sort_names(f);
     return 0;
@@ -341,7 +339,7 @@ static int fetch_for_torch(const void *self, size_t at, void *out, size_t n, str
     return fetch(self, at, out, n, e);
 }
 
-/* Their tensors may share what they lie in, and lie in any order. */
+/* Tensors of torch.save may share storage and have any order. */
 static int read_torch(struct st_file *f, struct err *e) {
     const struct torch_bytes bytes = { f->name, f->size, f, fetch_for_torch };
     f->header = json_object();
@@ -351,7 +349,7 @@ static int read_torch(struct st_file *f, struct err *e) {
     sort_names(f);
     for (size_t i = 1; i < f->count; i++)
         if (!strcmp(f->tensor[f->by_name[i]].name, f->tensor[f->by_name[i - 1]].name))
-            return bad_tensor(f, f->tensor[f->by_name[i]].name, e, "is there twice");
+            return bad_tensor(f, f->tensor[f->by_name[i]].name, e, "is stored twice");
     return 0;
 }
 
@@ -385,7 +383,7 @@ struct st_file *st_open_memory(const char *name, const void *bytes, size_t n, st
 struct st_file *st_open_fd(const char *name, int fd, struct err *e) {
     struct stat st;
     if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-        err_set(e, ERR_INPUT, "%s: is not a regular file", name);
+        err_set(e, ERR_INPUT, "%s: not a regular file", name);
         close(fd);
         return NULL;
     }
@@ -481,11 +479,11 @@ static void convert(enum st_type type, const unsigned char *from, size_t n, real
     }
 }
 
-/* The whole range, then each element from its place. */
+/* Reads the whole range, then each element from its position. */
 static int read_strided(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
     size_t size = st_type_size(t->type), at[COUNT_OF(t->shape)] = { 0 }, from = 0;
     unsigned char *bytes = mem_try(t->end - t->begin, 1);
-    if (!bytes) return err_set(e, ERR_SYSTEM, "%s: no memory for tensor \"%s\"", f->name, t->name);
+    if (!bytes) return err_set(e, ERR_SYSTEM, "%s: out of memory for tensor \"%s\"", f->name, t->name);
     int rc = fetch(f, f->data + t->begin, bytes, t->end - t->begin, e);
     for (size_t i = 0; !rc && i < t->count; i++) {
         convert(t->type, bytes + from * size, 1, out + i);
@@ -503,7 +501,7 @@ static int read_strided(const struct st_file *f, const struct st_tensor *t, real
 static int read_values(const struct st_file *f, const struct st_tensor *t, real *out, struct err *e) {
     if (t->type != ST_F32 && t->type != ST_F16 && t->type != ST_BF16 && t->type != ST_F64)
         return err_set(e, ERR_INPUT,
-                       "%s: tensor \"%s\" has the type %s; weights must be F32, F16, BF16 or F64",
+                       "%s: tensor \"%s\": type %s; weights must be F32, F16, BF16 or F64",
                        f->name, t->name, types[t->type].name);
     if (t->strided) return read_strided(f, t, out, e);
     enum st_type own = REAL_IS_DOUBLE ? ST_F64 : ST_F32;
@@ -520,8 +518,8 @@ static int read_values(const struct st_file *f, const struct st_tensor *t, real 
     return rc;
 }
 
-/* Eight sums of v·0 side by side, which are NaN as soon as one value is not finite: a fifth of what a hash
- * costs. */
+/* Eight parallel sums of v·0, which are NaN as soon as one value is NaN or infinite: a fifth of the cost of a
+ * hash. */
 static bool all_finite(const real *v, size_t n) {
     real sum[8] = { 0 }, all = 0;
     size_t i = 0;
@@ -543,10 +541,10 @@ static int refuse_values(const struct st_file *f, const struct st_tensor *t, con
     text_from_double((double)v[first], number);
     text_thousands((int64_t)bad, times);
     char *at = t->rank == 2 ? xprintf("row %zu, column %zu", first / cols, first % cols)
-                            : xprintf("place %zu", first);
+                            : xprintf("index %zu", first);
     int rc = err_set(e, ERR_INPUT,
-                     "%s: tensor \"%s\" holds %s at %s (from 0), the first of %s NaN or infinite values: its "
-                     "training diverged, or the file is damaged; use another checkpoint",
+                     "%s: tensor \"%s\": %s at %s (from 0), the first of %s NaN or infinite values: its "
+                     "training diverged or the file is damaged; use another checkpoint",
                      f->name, t->name, number, at, times);
     free(at);
     return rc;

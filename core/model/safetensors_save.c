@@ -15,7 +15,7 @@ static size_t bytes_of(const struct st_write *w) {
     return n;
 }
 
-/* The length and the JSON, padded with spaces so that the data begins at a multiple of 8. */
+/* Writes the length and the JSON, padded with spaces so that the data starts at a multiple of 8. */
 static void write_header(struct buf *out, const struct st_write *tensors, size_t n,
                          const struct st_pair *meta, size_t metas) {
     const char *between = "";
@@ -51,7 +51,7 @@ static void write_header(struct buf *out, const struct st_write *tensors, size_t
     memcpy(out->data, &length, sizeof length);
 }
 
-/* IEEE half precision: 1 sign, 5 exponent, 10 fraction bits; to the nearest, ties to even. */
+/* IEEE half precision: 1 sign, 5 exponent, 10 fraction bits; round to nearest, ties to even. */
 static uint16_t half_of_float(float v) {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
@@ -61,7 +61,7 @@ static uint16_t half_of_float(float v) {
     if (exponent == 0xFF - 127 + 15) return (uint16_t)(sign | 0x7C00 | (fraction ? 0x200 : 0));
     if (exponent >= 31) return (uint16_t)(sign | 0x7C00);
     int shift = 13;
-    if (exponent <= 0) { /* below the normal ones: the leading bit is written out */
+    if (exponent <= 0) { /* subnormal: the leading bit is explicit */
         if (exponent < -10) return sign;
         fraction |= 0x800000;
         shift += 1 - exponent;
@@ -70,7 +70,7 @@ static uint16_t half_of_float(float v) {
     uint32_t half = (uint32_t)exponent << 10 | fraction >> shift, rest = fraction & ((1u << shift) - 1),
              middle = 1u << (shift - 1);
     if (rest > middle || (rest == middle && (half & 1)))
-        half++; /* may carry into the exponent, which is right */
+        half++; /* may carry into the exponent, which is correct */
     return (uint16_t)(sign | half);
 }
 
@@ -96,7 +96,7 @@ static int st_add_halves(struct file_aside *f, const struct st_write *w, struct 
     return rc;
 }
 
-/* F32 from real: as it lies in the float build, converted in pieces in the double one. */
+/* F32 from real: unconverted in the float build, converted in pieces in the double build. */
 static int safetensors_save_add_values(struct file_aside *f, const struct st_write *w, struct err *e) {
     size_t bytes = bytes_of(w);
     if (w->type == ST_F16) return st_add_halves(f, w, e);

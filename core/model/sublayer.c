@@ -57,7 +57,7 @@ static node offer_both(const struct forward *f, struct site *s, enum tap tap, no
     return sublayer_offer(f, s, tap, TAP_DONE, value);
 }
 
-/* Random numbers follow the site's name: stack, layer and tap. */
+/* The key of random numbers depends on the site's name: stack, layer and tap. */
 static uint64_t dropout_site(const struct site *s, const char *what) {
     char name[64];
     const char *stack = s->stack == STACK_DECODER ? "decoder." : "";
@@ -73,8 +73,7 @@ node sublayer_drop(const struct forward *f, const struct site *s, const char *wh
     return op_dropout(f->tape, x, s->rows, p, dropout_site(s, what));
 }
 
-/* The end of a linear map that writes into the residual stream: offered before and
- * after its dropout. */
+/* The output of a linear map into the residual stream: offered before and after its dropout. */
 static node offer_out(const struct forward *f, struct site *s, enum tap tap, node x) {
     x = sublayer_offer(f, s, tap, TAP_RAW, x);
     x = sublayer_drop(f, s, tap_name(tap), f->dropout, x);
@@ -87,7 +86,7 @@ static node norm_of(const struct forward *f, const struct site *s, node x, node 
                 ffn ? ROLE_F_NORM_B : ROLE_A_NORM_B);
 }
 
-/* Input of a sublayer: the residual stream, normed first in pre-norm families. */
+/* The input of a sublayer: the residual stream, after the norm in pre-norm families. */
 static node enter(const struct forward *f, struct site *s, enum tap res, enum tap in, node x) {
     s->value[res] = x;
     s->value[TAP_A_NORM] = NODE_NONE;
@@ -95,7 +94,7 @@ static node enter(const struct forward *f, struct site *s, enum tap res, enum ta
     return s->value[in] = f->model->arch.pre_norm ? norm_of(f, s, x, NODE_NONE) : x;
 }
 
-/* End of a sublayer: back into the residual stream. */
+/* The end of a sublayer: back to the residual stream. */
 static node leave(const struct forward *f, struct site *s, enum tap res, enum tap end, node out) {
     node residual = s->value[res];
     if (s->bare) return s->value[end] = out;
@@ -116,7 +115,7 @@ node site_norm(const struct forward *f, struct site *s) {
 
 /* ---- sublayers ---- */
 
-/* T5's bias of relative positions: one table a stack, with its first layer's self-attention. */
+/* T5's relative position bias: one table per stack, stored with the self-attention of its first layer. */
 static node relative_bias(const struct forward *f, const struct site *s) {
     if (!f->model->arch.buckets || s->sublayer != SUB_SELF) return NODE_NONE;
     struct site first = *s;
@@ -124,7 +123,7 @@ static node relative_bias(const struct forward *f, const struct site *s) {
     return weight_at(f, ROLE_RELATIVE_BIAS, &first);
 }
 
-/* An attention that is looked at. */
+/* An attention with a `seen` hook. */
 struct watched {
     const struct forward *f;
     const struct site *site;
@@ -136,12 +135,12 @@ static void show_attention(void *self, int sequence, int head, int queries, int 
     w->f->attention_seen(w->f->seen_self, w->site, sequence, head, queries, columns, p);
 }
 
-/* Whether the keys and values of this attention are in the cache already. */
+/* Returns whether the keys and values of this attention are already in the cache. */
 static bool made_before(const struct forward *f, const struct site *s) {
     return f->cache && s->sublayer == SUB_CROSS && cache_has_cross(f->cache, s->layer);
 }
 
-/* Puts new keys and values into the cache, and all of them into their places. */
+/* Stores new keys and values in the cache, and replaces them by all of them. */
 static void through_cache(const struct forward *f, const struct site *s, node *k, node *v,
                           struct attention *how) {
     BUG_IF(tape_training(f->tape));
@@ -189,7 +188,7 @@ node sublayer_attend(const struct forward *f, struct site *s, node x, node keys)
     return leave(f, s, TAP_A_RES, TAP_A_END, out);
 }
 
-/* φ(x W_1 + b_1), in one op where nobody looks between; gated: φ(x W_0) ⊙ x W_1. */
+/* φ(x W_1 + b_1), as one op if no hook reads the intermediate value; gated: φ(x W_0) ⊙ x W_1. */
 static node activate(const struct forward *f, struct site *s, node in) {
     const struct arch *a = &f->model->arch;
     struct tape *t = f->tape;

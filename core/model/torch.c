@@ -16,7 +16,7 @@ enum {
     TAR_MAGIC = 257
 };
 
-/* The number that the old form begins with, as a pickle has it. */
+/* The magic number of the old format, as a pickle encodes it. */
 static const unsigned char old_magic[] = { 0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x9c, 0x46,
                                            0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, '.' };
 
@@ -32,7 +32,7 @@ bool torch_is(const unsigned char *head, size_t n) {
     return is_zip(head, n) || is_old(head, n) || is_tar(head, n);
 }
 
-/* ---- where storages lie ---- */
+/* ---- positions of storages ---- */
 
 struct storage {
     const unsigned char *key;
@@ -45,7 +45,7 @@ struct torch_file {
     unsigned char *bytes; /* of the pickles */
     struct pickle *object;
     struct torch_zip zip;
-    struct storage *storage; /* of the old form */
+    struct storage *storage; /* of the old format */
     size_t storages, room;
     struct st_tensor *tensor;
     size_t tensors, tensor_room;
@@ -62,9 +62,9 @@ static int find_storage(struct torch_file *t, const struct pickle_value *v, size
         if (t->storage[i].key_size == v->key_size && !memcmp(t->storage[i].key, v->key, v->key_size))
             old = &t->storage[i];
     if (!entry && !old)
-        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" is not in the file", t->f->name, key);
+        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" is missing from the file", t->f->name, key);
     else if ((entry ? entry->size : old->bytes) != need)
-        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" has %zu bytes, its pickle says %zu",
+        rc = err_set(t->e, ERR_INPUT, "%s: the storage \"%.60s\" has %zu bytes, but its pickle needs %zu",
                      t->f->name, key, entry ? entry->size : old->bytes, need);
     else *begin = entry ? entry->begin : old->begin;
     free(key);
@@ -100,8 +100,7 @@ static int torch_add_tensor(struct torch_file *t, const struct pickle_value *key
     }
     to->count = count;
     to->strided = count && !is_packed(v);
-    /* what is seen more than once, as an expanded tensor's elements, is no more than what it is written out
-     * to */
+    /* repeated elements, as in an expanded tensor, must not exceed the expanded size */
     if (count > (size_t)v->count && to->strided)
         return err_set(t->e, ERR_INPUT, "%s: \"%s\" has more elements than its storage", t->f->name,
                        to->name);
@@ -115,18 +114,18 @@ static int torch_add_tensor(struct torch_file *t, const struct pickle_value *key
 static int list_object(struct torch_file *t) {
     const struct pickle_value *all = pickle_result(t->object);
     if (all->kind != PICKLE_DICT)
-        return err_set(t->e, ERR_INPUT, "%s: holds no dictionary of tensors", t->f->name);
+        return err_set(t->e, ERR_INPUT, "%s: does not contain a dictionary of tensors", t->f->name);
     if (all->items / 2 > TENSORS_MOST)
-        return err_set(t->e, ERR_INPUT, "%s: holds too many tensors", t->f->name);
+        return err_set(t->e, ERR_INPUT, "%s: too many tensors", t->f->name);
     for (size_t i = 0; i < all->items; i += 2) {
         const struct pickle_value *key = all->item[i], *v = all->item[i + 1];
         if (key->kind != PICKLE_TEXT || !key->number || key->number > NAME_MOST ||
             memchr(key->bytes, 0, (size_t)key->number))
-            return err_set(t->e, ERR_INPUT, "%s: a key of its dictionary is no name", t->f->name);
+            return err_set(t->e, ERR_INPUT, "%s: a key of its dictionary is not a string", t->f->name);
         char *shown = text_visible((const char *)key->bytes, (size_t)key->number);
         int rc = v->kind == PICKLE_TENSOR
                      ? torch_add_tensor(t, key, v)
-                     : err_set(t->e, ERR_INPUT, "%s: \"%.200s\" is no tensor", t->f->name, shown);
+                     : err_set(t->e, ERR_INPUT, "%s: \"%.200s\" is not a tensor", t->f->name, shown);
         free(shown);
         if (rc) return rc;
     }
@@ -146,14 +145,14 @@ static int read_zip(struct torch_file *t) {
     if (!rc) t->object = pickle_read(t->f->name, t->bytes, at->size, &used, t->e);
     if (!rc && !t->object) rc = t->e->code;
     if (!rc && used != at->size)
-        rc = err_set(t->e, ERR_INPUT, "%s: bytes follow the pickle in data.pkl", t->f->name);
+        rc = err_set(t->e, ERR_INPUT, "%s: extra bytes after the pickle in data.pkl", t->f->name);
     return rc ? rc : list_object(t);
 }
 
-/* ---- the form of before: pickles of a number, a version, the machine, the object and the storages' names,
+/* ---- the old format: pickles of a magic number, a version, the machine, the object and the storage names,
  * then each storage as a count and its values ---- */
 
-/* What the object says of a storage of this name. */
+/* Returns the description of a storage by its name. */
 static const struct pickle_value *torch_told(const struct torch_file *t, const struct pickle_value *key) {
     const struct pickle_value *all = pickle_result(t->object);
     for (size_t i = 1; i < all->items; i += 2) {
@@ -167,36 +166,37 @@ static const struct pickle_value *torch_told(const struct torch_file *t, const s
 
 static int add_storages(struct torch_file *t, const struct pickle_value *keys, size_t at) {
     if (keys->kind != PICKLE_LIST || pickle_result(t->object)->kind != PICKLE_DICT)
-        return err_set(t->e, ERR_INPUT, "%s: is not told as torch.save does", t->f->name);
-    if (keys->items > STORAGES_MOST) return err_set(t->e, ERR_INPUT, "%s: has too many storages", t->f->name);
+        return err_set(t->e, ERR_INPUT, "%s: not in the format of torch.save", t->f->name);
+    if (keys->items > STORAGES_MOST) return err_set(t->e, ERR_INPUT, "%s: too many storages", t->f->name);
     for (size_t i = 0; i < keys->items; i++) {
         const struct pickle_value *key = keys->item[i], *v = key->kind == PICKLE_TEXT
             ? torch_told(t, key) : NULL;
         int64_t count = 0;
         size_t bytes;
-        if (!v) return err_set(t->e, ERR_INPUT, "%s: has a storage that no tensor is in", t->f->name);
+        if (!v) return err_set(t->e, ERR_INPUT, "%s: a storage is not used by any tensor", t->f->name);
         if (t->f->size - at < sizeof count)
-            return err_set(t->e, ERR_INPUT, "%s: ends in its storages", t->f->name);
+            return err_set(t->e, ERR_INPUT, "%s: truncated within its storages", t->f->name);
         int rc = t->f->fetch(t->f->self, at, &count, sizeof count, t->e);
         at += sizeof count;
         if (rc) return rc;
         if (count != v->count || !mem_mul((size_t)count, st_type_size(v->type), &bytes) ||
             bytes > t->f->size - at)
-            return err_set(t->e, ERR_INPUT, "%s: a storage has another size than its pickle says",
+            return err_set(t->e, ERR_INPUT, "%s: a storage differs in size from its pickle",
                            t->f->name);
         GROW(t->storage, t->room, t->storages + 1);
         t->storage[t->storages++] = (struct storage){ key->bytes, (size_t)key->number, at, bytes };
         at += bytes;
     }
-    return at == t->f->size ? 0 : err_set(t->e, ERR_INPUT, "%s: bytes follow its last storage", t->f->name);
+    return at == t->f->size ? 0
+                            : err_set(t->e, ERR_INPUT, "%s: extra bytes after its last storage", t->f->name);
 }
 
-/* Whether the machine that wrote it was as this one. */
+/* Returns whether the byte order of the writing machine was the same. */
 static int check_machine(struct torch_file *t, const struct pickle_value *v) {
     for (size_t i = 0; v->kind == PICKLE_DICT && i < v->items; i += 2)
         if (pickle_text_is(v->item[i], "little_endian") && v->item[i + 1]->kind == PICKLE_BOOL &&
             !v->item[i + 1]->number)
-            return err_set(t->e, ERR_INPUT, "%s: was written with the other order of bytes", t->f->name);
+            return err_set(t->e, ERR_INPUT, "%s: unsupported byte order", t->f->name);
     return 0;
 }
 
@@ -211,7 +211,7 @@ static int read_old(struct torch_file *t) {
         at += used;
         if (!p) return t->e->code;
         if (i == VERSION && (pickle_result(p)->kind != PICKLE_INT || pickle_result(p)->number != 1001))
-            rc = err_set(t->e, ERR_INPUT, "%s: is of another version than 1001", t->f->name);
+            rc = err_set(t->e, ERR_INPUT, "%s: unsupported version; must be 1001", t->f->name);
         if (i == MACHINE) rc = check_machine(t, pickle_result(p));
         if (!rc && i == KEYS) rc = add_storages(t, pickle_result(p), at);
         if (i == OBJECT) t->object = p;
@@ -229,7 +229,7 @@ int torch_list(const struct torch_bytes *f, struct st_tensor **list, size_t *n, 
     else if (!rc && is_old(head, heads)) rc = read_old(&t);
     else if (!rc)
         rc = err_set(e, ERR_INPUT,
-                     "%s: is in the tar form of PyTorch before 0.1.10, which petri does not read", f->name);
+                     "%s: the tar format of PyTorch before 0.1.10 is not supported", f->name);
     pickle_free(t.object);
     torch_zip_close(&t.zip);
     free(t.bytes);

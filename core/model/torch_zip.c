@@ -35,15 +35,16 @@ struct directory {
     uint64_t begin, size, entries;
 };
 
-/* The 64-bit record, where its locator stands before the end record. */
+/* The 64-bit record, if its locator precedes the end record. */
 static int read_end64(const struct torch_bytes *f, const unsigned char *locator, struct directory *d,
                       struct err *e) {
     unsigned char end[END64_BYTES];
     uint64_t at = torch_zip_number(locator + 8, 8);
-    if (at > f->size || f->size - at < sizeof end) return bad(f, "its zip directory lies beyond its end", e);
+    if (at > f->size || f->size - at < sizeof end)
+        return bad(f, "zip directory beyond the end of the file", e);
     int rc = f->fetch(f->self, (size_t)at, end, sizeof end, e);
     if (rc) return rc;
-    if (memcmp(end, "PK\6\6", 4)) return bad(f, "its zip directory is damaged", e);
+    if (memcmp(end, "PK\6\6", 4)) return bad(f, "damaged zip directory", e);
     *d = (struct directory){ torch_zip_number(end + 48, 8), torch_zip_number(end + 40, 8),
                             torch_zip_number(end + 32, 8) };
     return 0;
@@ -59,7 +60,7 @@ static int find_directory(const struct torch_bytes *f, struct directory *d, stru
         found = !memcmp(tail + at, "PK\5\6", 4) && at + END_BYTES + torch_zip_number(tail + at + 20, 2) == n;
         if (found) break;
     }
-    if (!rc && !found) rc = bad(f, "is a zip without a directory: cut off, or damaged", e);
+    if (!rc && !found) rc = bad(f, "zip without a directory: truncated or damaged", e);
     if (!rc) {
         const unsigned char *end = tail + at;
         *d = (struct directory){ torch_zip_number(end + 16, 4), torch_zip_number(end + 12, 4),
@@ -70,15 +71,15 @@ static int find_directory(const struct torch_bytes *f, struct directory *d, stru
     free(tail);
     if (rc) return rc;
     if (d->begin > f->size || d->size > f->size - d->begin)
-        return bad(f, "its zip directory lies beyond its end", e);
+        return bad(f, "zip directory beyond the end of the file", e);
     if (d->size > DIRECTORY_MOST || d->entries > ENTRIES_MOST)
-        return bad(f, "its zip directory is too large", e);
+        return bad(f, "zip directory is too large", e);
     return 0;
 }
 
 /* ---- entries ---- */
 
-/* 64-bit values stand in an extra field, in the order of those that are full. */
+/* 64-bit values are in an extra field, in the order of the saturated members. */
 static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, uint64_t *packed,
                         uint64_t *at) {
     uint64_t *const of[] = { size, packed, at };
@@ -97,18 +98,18 @@ static bool wide_values(const unsigned char *extra, size_t n, uint64_t *size, ui
     return true;
 }
 
-/* Where the values of an entry begin: behind its local header, whose own sizes do not count. */
+/* Returns the offset of an entry's data: after its local header, whose sizes are ignored. */
 static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, struct torch_entry *x,
                        struct err *e) {
     unsigned char local[LOCAL_BYTES];
     if (at > f->size || f->size - at < sizeof local)
-        return bad(f, "an entry of its zip lies beyond its end", e);
+        return bad(f, "a zip entry extends beyond the end of the file", e);
     int rc = f->fetch(f->self, (size_t)at, local, sizeof local, e);
     if (rc) return rc;
-    if (memcmp(local, "PK\3\4", 4)) return bad(f, "an entry of its zip is not where the directory says", e);
+    if (memcmp(local, "PK\3\4", 4)) return bad(f, "a zip entry is not at the offset in the directory", e);
     uint64_t begin = at + LOCAL_BYTES + torch_zip_number(local + 26, 2) + torch_zip_number(local + 28, 2);
     if (begin > f->size || size > f->size - begin)
-        return bad(f, "an entry of its zip lies beyond its end", e);
+        return bad(f, "a zip entry extends beyond the end of the file", e);
     x->begin = (size_t)begin;
     x->size = (size_t)size;
     return 0;
@@ -116,27 +117,27 @@ static int find_values(const struct torch_bytes *f, uint64_t at, uint64_t size, 
 
 static int add_entry(const struct torch_bytes *f, const unsigned char *c, size_t room, size_t *used,
                      struct torch_zip *z, const char **top, size_t *top_size, struct err *e) {
-    if (room < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4)) return bad(f, "its zip directory is damaged", e);
+    if (room < CENTRAL_BYTES || memcmp(c, "PK\1\2", 4)) return bad(f, "damaged zip directory", e);
     size_t names = (size_t)torch_zip_number(c + 28, 2), extra = (size_t)torch_zip_number(c + 30, 2);
     size_t comment = (size_t)torch_zip_number(c + 32, 2);
     uint64_t packed = torch_zip_number(c + 20, 4), size = torch_zip_number(c + 24, 4);
     uint64_t at = torch_zip_number(c + 42, 4);
     *used = CENTRAL_BYTES + names + extra + comment;
-    if (*used > room) return bad(f, "its zip directory is damaged", e);
+    if (*used > room) return bad(f, "damaged zip directory", e);
     const char *name = (const char *)c + CENTRAL_BYTES, *slash = memchr(name, '/', names);
     if (names > NAME_MOST || !slash || slash == name || memchr(name, 0, names) || !utf8_valid(name, names))
-        return bad(f, "an entry of its zip has a name that torch.save does not give", e);
+        return bad(f, "unexpected name of a zip entry", e);
     if (!wide_values(c + CENTRAL_BYTES + names, extra, &size, &packed, &at))
-        return bad(f, "its zip directory is damaged", e);
-    if (torch_zip_number(c + 8, 2) & 1) return bad(f, "its zip is encrypted", e);
+        return bad(f, "damaged zip directory", e);
+    if (torch_zip_number(c + 8, 2) & 1) return bad(f, "encrypted zip", e);
     if (torch_zip_number(c + 10, 2) || packed != size)
-        return bad(f, "an entry of its zip is compressed, which torch.save never does", e);
+        return bad(f, "compressed zip entry; torch.save stores entries uncompressed", e);
     if (!*top) {
         *top = name;
         *top_size = (size_t)(slash - name);
     }
     if ((size_t)(slash - name) != *top_size || memcmp(*top, name, *top_size))
-        return bad(f, "its zip has more than one top folder", e);
+        return bad(f, "zip with more than one top folder", e);
     struct torch_entry *x = &z->entry[z->count++];
     x->name = xstrndup(slash + 1, names - *top_size - 1);
     return find_values(f, at, size, x, e);
@@ -157,12 +158,12 @@ static int check_entries(const struct torch_bytes *f, const struct directory *d,
     for (size_t i = 0; i < z->count; i++) {
         uint64_t end = (uint64_t)z->entry[i].begin + z->entry[i].size;
         if (end > d->begin || (i + 1 < z->count && end > z->entry[i + 1].begin))
-            return bad(f, "entries of its zip overlap", e);
+            return bad(f, "overlapping zip entries", e);
     }
     if (z->count) qsort(z->entry, z->count, sizeof *z->entry, torch_zip_by_name);
     for (size_t i = 1; i < z->count; i++)
         if (!strcmp(z->entry[i].name, z->entry[i - 1].name))
-            return bad(f, "an entry of its zip is there twice", e);
+            return bad(f, "duplicate zip entry", e);
     return 0;
 }
 
@@ -176,7 +177,7 @@ static int check_order(const struct torch_bytes *f, const struct torch_zip *z, s
     char word[7] = "";
     if (!x) return 0;
     int rc = x->size < sizeof word ? f->fetch(f->self, x->begin, word, x->size, e) : 0;
-    if (!rc && strcmp(word, "little")) rc = bad(f, "was written with the other order of bytes", e);
+    if (!rc && strcmp(word, "little")) rc = bad(f, "unsupported byte order", e);
     return rc;
 }
 
@@ -192,12 +193,12 @@ int torch_zip_open(const struct torch_bytes *f, struct torch_zip *out, struct er
     rc = f->fetch(f->self, (size_t)d.begin, bytes, (size_t)d.size, e);
     for (uint64_t i = 0; i < d.entries && !rc; i++, at += used)
         rc = add_entry(f, bytes + at, (size_t)d.size - at, &used, out, &top, &top_size, e);
-    if (!rc && at != d.size) rc = bad(f, "its zip directory is damaged", e);
+    if (!rc && at != d.size) rc = bad(f, "damaged zip directory", e);
     if (!rc) rc = check_entries(f, &d, out, e);
     if (!rc) rc = check_order(f, out, e);
     free(bytes);
     if (!rc && !(out->pickle = torch_zip_find(out, "data.pkl")))
-        rc = bad(f, "is a zip without data.pkl: not one of torch.save", e);
+        rc = bad(f, "zip without data.pkl: not written by torch.save", e);
     return rc;
 }
 

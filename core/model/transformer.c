@@ -1,5 +1,5 @@
-/* The transformer: one for all families.  What differs between them is in struct arch
- * (flags) and in which tensors exist; methods come in through the taps alone. */
+/* The transformer of all families.  They differ in struct arch (flags) and in their tensors; methods take
+ * part through the taps alone. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -36,12 +36,12 @@ static struct site transformer_site_of(const struct forward *f, enum stack stack
                          .key_rows = sublayer == SUB_CROSS ? &f->rows : own };
 }
 
-/* Whether a method's rows join the stack at the word embeddings, or behind the whole embedding. */
+/* Returns whether a method's rows are added to the word embeddings, or after the embedding layer. */
 static bool joins(const struct forward *f, const struct site *s, bool at_words) {
     return s->stack == STACK_ENCODER && joined_on(f) && f->hooks->joined.at_words == at_words;
 }
 
-/* The batch's own rows of the word table, which is one for both stacks. */
+/* Looks up the tokens in the word embedding, which both stacks share. */
 static struct embed_table word_table(const struct forward *f, const struct site *s) {
     const struct site shared = transformer_site_of(f, STACK_ENCODER, SUB_EMBED, -1);
     return (struct embed_table){ weight_at(f, ROLE_EMBED_WORD, &shared),
@@ -55,7 +55,7 @@ static node embed_words(const struct forward *f, const struct site *s) {
     return f->model->arch.embed_scale ? op_scale(f->tape, x, sqrt(f->model->arch.width)) : x;
 }
 
-/* What the family adds to the words: position and type. */
+/* Adds position and type embeddings, as the family has them. */
 static int place_tables(const struct forward *f, const struct site *s, struct embed_table *table) {
     const struct arch *a = &f->model->arch;
     const struct batch *b = f->batch;
@@ -74,13 +74,13 @@ static int place_tables(const struct forward *f, const struct site *s, struct em
     return tables;
 }
 
-/* The sum of word, position and type. */
+/* Computes the sum of word, position and type embeddings. */
 static node sum_embeddings(const struct forward *f, struct site *s) {
     struct embed_table table[EMBED_TABLES];
     int tables = place_tables(f, s, table + 1);
     int n = s->stack == STACK_DECODER ? f->batch->target_tokens : s->rows->start[s->rows->count];
     bool changed = sublayer_wants(f, s, TAP_EMBED_WORDS);
-    if (!f->model->arch.embed_scale && !joins(f, s, true) && !changed) { /* at once */
+    if (!f->model->arch.embed_scale && !joins(f, s, true) && !changed) { /* in one op */
         table[0] = word_table(f, s);
         return op_embed_sum(f->tape, n, table, tables + 1);
     }
@@ -111,7 +111,7 @@ static void layer_done(const struct forward *f, int layer, node output) {
     if (f->layer_done) f->layer_done(f->layer_self, layer, output);
 }
 
-/* The norm that closes a stack of pre-norm blocks. */
+/* The final norm of a stack of pre-norm blocks. */
 static node transformer_finish(const struct forward *f, const struct site *s, node x) {
     const struct arch *a = &f->model->arch;
     if (!a->pre_norm) return x;
@@ -124,7 +124,7 @@ static bool transformer_tell(const struct forward *f, int layer, node x) {
     return f->hooks && f->hooks->reached && f->hooks->reached(f->hooks->self, f->tape, f, layer, x);
 }
 
-/* The encoder's first `layers` layers.  One mark for all: of those below the lowest adapted site only the
+/* Runs the encoder's first `layers` layers.  They share one mark: below the lowest adapted site only the
  * latest output stays. */
 static node transformer_climb(const struct forward *f, struct tape_mark mark, node x, int from, int layers) {
     for (int layer = from; layer < layers; layer++) {
@@ -148,7 +148,7 @@ static node transformer_from_start(const struct forward *f, int layers) {
     return transformer_climb(f, mark, x, 0, layers);
 }
 
-/* From what the batch brings of its lower layers, which is told as if they had run. */
+/* Starts from precomputed lower layers of the batch, which are reported to the hooks as if they had run. */
 static node transformer_from_below(const struct forward *f) {
     const struct batch *b = f->batch;
     BUG_IF(joined_on(f));
@@ -169,7 +169,7 @@ static node transformer_encode(const struct forward *f) {
 
 node forward_below(struct forward *f, int layers) { return transformer_from_start(f, layers); }
 
-/* Nobody looks at the first of two passes but the method. */
+/* Only the method receives the first of two passes. */
 static void encode_first(struct forward *f) {
     const struct forward as_asked = *f;
     f->layer_done = NULL;
@@ -188,7 +188,7 @@ node forward_decode(struct forward *f, node encoded) {
     const struct arch *a = &f->model->arch;
     struct tape *t = f->tape;
     BUG_IF(!arch_generates(a) || !f->batch->target_start);
-    /* `encoded` lies below the mark. */
+    /* `encoded` is below the mark. */
     const struct tape_mark mark = tape_mark(t);
     const int before = a->encoder_layers + 1;
     struct site start = transformer_site_of(f, STACK_DECODER, SUB_EMBED, -1);
@@ -209,7 +209,7 @@ node forward_decode(struct forward *f, node encoded) {
     return a->decoded_scale == 1 ? x : op_scale(t, x, a->decoded_scale);
 }
 
-/* ---- what is read off ---- */
+/* ---- outputs ---- */
 
 node forward_first(struct forward *f, node encoded) {
     tape_site(f->tape, "pooler");
@@ -229,7 +229,7 @@ node forward_pool(struct forward *f, node encoded) {
     return op_linear_act(f->tape, first, w, b, ACT_TANH);
 }
 
-/* The map to the vocabulary: its own, or the word table where they are tied. */
+/* The output map: a separate one, or the word embedding if they are tied. */
 static node vocabulary_map(const struct forward *f) {
     bool tied = f->model->arch.tied;
     struct site s = transformer_site_of(f, tied ? STACK_ENCODER : STACK_DECODER, SUB_EMBED, -1);

@@ -17,7 +17,7 @@
 
 #define SINGLE "model.safetensors"
 #define INDEX "model.safetensors.index.json"
-/* What torch.save wrote, where there is nothing else. */
+/* Files of torch.save, used if there is nothing else. */
 #define PICKLED "pytorch_model.bin"
 #define PICKLED_INDEX "pytorch_model.bin.index.json"
 
@@ -25,7 +25,7 @@ enum { INDEX_LIMIT = 64 << 20 /* bytes */, SHARDS_MAX = 1024 };
 
 /* ---- opening a file of the folder ---- */
 
-/* The folder that links may lead into: the folder itself, or the model's part of a cache. */
+/* The folder that links must stay within: the folder itself, or the model's part of a cache. */
 static char *link_root(const char *real_folder) {
     char *root = xstrdup(real_folder);
     char *last = strrchr(root, '/');
@@ -40,15 +40,15 @@ static char *link_root(const char *real_folder) {
     return xstrdup(real_folder);
 }
 
-/* Where the link folder/name leads, or NULL with *e when that is outside. */
+/* Resolves the link folder/name, or returns NULL with *e if the target is outside. */
 static char *weights_follow(const char *folder, const char *name, struct err *e) {
     char *path = file_join(folder, name);
     char *target = realpath(path, NULL), *real_folder = realpath(folder, NULL);
     char *root = real_folder ? link_root(real_folder) : NULL;
     if (!target) {
-        err_set(e, ERR_NOT_FOUND, "%s: is a symbolic link that leads nowhere", path);
+        err_set(e, ERR_NOT_FOUND, "%s: broken symbolic link", path);
     } else if (!root || !text_starts(target, root) || target[strlen(root)] != '/') {
-        err_set(e, ERR_INPUT, "%s: is a symbolic link that leads out of the model's folder, to %s",
+        err_set(e, ERR_INPUT, "%s: symbolic link out of the model folder, to %s",
                 path, target);
         free(target);
         target = NULL;
@@ -103,29 +103,28 @@ static int check_shard_name(const char *index, const char *tensor, const json_t 
                             struct err *e) {
     const char *shard = json_string_value(value);
     if (!shard)
-        return err_set(e, ERR_INPUT, "%s: the file of \"%s\" is not a string", index, tensor);
+        return err_set(e, ERR_INPUT, "%s: the file of \"%s\" must be a string", index, tensor);
     const char *end = text_ends(index, PICKLED_INDEX) ? ".bin" : ".safetensors";
     if (file_name_is_safe(shard) && text_ends(shard, end)) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: \"%s\" is in the file \"%s\"; only a plain name that ends with %s is read", index,
+                   "%s: \"%s\" is in the file \"%s\"; must be a file name that ends with %s", index,
                    tensor, shard, end);
 }
 
-/* Every tensor of the index is in the shard it names… */
+/* Every tensor of the index must be in the shard it names… */
 static int check_map(const struct weights *w, const char *index, const json_t *map, struct err *e) {
     const char *tensor;
     const json_t *value;
     json_object_foreach((json_t *)map, tensor,
                         value) if (!st_find(shard_by_name(w, json_string_value(value)),
                                             tensor)) return err_set(e, ERR_INPUT,
-                                                                    "%s: \"%s\" should be in %s, "
-                                                                    "which does not hold it",
+                                                                    "%s: \"%s\" is missing from %s",
                                                                     index, tensor,
                                                                     json_string_value(value));
     return 0;
 }
 
-/* …and every tensor of a shard is in the index, under that shard. */
+/* …and every tensor of a shard in the index, under that shard. */
 static int check_shards(const struct weights *w, const char *index, const json_t *map,
                         struct err *e) {
     for (size_t i = 0; i < w->files; i++)
@@ -133,10 +132,10 @@ static int check_shards(const struct weights *w, const char *index, const json_t
             const char *tensor = st_at(w->file[i].st, k)->name;
             const char *shard = json_string_value(json_object_get(map, tensor));
             if (!shard)
-                return err_set(e, ERR_INPUT, "%s: leaves out \"%s\", which %s holds", index, tensor,
+                return err_set(e, ERR_INPUT, "%s: \"%s\" of %s is missing", index, tensor,
                                w->file[i].name);
             if (strcmp(shard, w->file[i].name))
-                return err_set(e, ERR_INPUT, "%s: \"%s\" is in %s and, by the index, in %s", index,
+                return err_set(e, ERR_INPUT, "%s: \"%s\" is in %s, but in %s according to the index", index,
                                tensor, w->file[i].name, shard);
         }
     return 0;
@@ -156,7 +155,7 @@ static int check_folder(const struct weights *w, const char *folder, const char 
     int rc = 0;
     for (struct dirent *entry; !rc && (entry = readdir(d));)
         if (looks_like_shard(index, entry->d_name) && !shard_by_name(w, entry->d_name))
-            rc = err_set(e, ERR_INPUT, "%s: does not name %s, which lies beside it", index,
+            rc = err_set(e, ERR_INPUT, "%s: %s is missing from the index", index,
                          entry->d_name);
     closedir(d);
     return rc;
@@ -169,7 +168,7 @@ static int open_shards(struct weights *w, int folder_fd, const char *folder, con
     int rc = root ? 0 : e->code;
     const json_t *map = json_object_get(root, "weight_map");
     if (!rc && !json_object_size(map))
-        rc = err_set(e, ERR_INPUT, "%s: has no object \"weight_map\" with tensors", index);
+        rc = err_set(e, ERR_INPUT, "%s: \"weight_map\" must be an object with tensors", index);
     const char *tensor;
     const json_t *value;
     if (!rc) json_object_foreach((json_t *)map, tensor, value) {
@@ -178,10 +177,10 @@ static int open_shards(struct weights *w, int folder_fd, const char *folder, con
         const char *shard = json_string_value(value);
         if (shard_by_name(w, shard)) continue;
         if (w->files == SHARDS_MAX)
-            rc = err_set(e, ERR_INPUT, "%s: names more than 1,024 files", index);
+            rc = err_set(e, ERR_INPUT, "%s: more than 1,024 files", index);
         else rc = weights_add_file(w, folder_fd, folder, shard, e);
         if (rc == ERR_NOT_FOUND)
-            rc = err_set(e, ERR_INPUT, "%s: the shard %s, where \"%s\" should be, is missing",
+            rc = err_set(e, ERR_INPUT, "%s: the shard %s, which should contain \"%s\", is missing",
                          index, shard, tensor);
         if (rc) break;
     }
@@ -213,11 +212,12 @@ static int no_weights(const char *folder, struct err *e) {
         }
     if (d) closedir(d);
     int rc = !found
-                 ? err_set(e, ERR_NOT_FOUND, "%s: has neither " SINGLE " nor " INDEX " nor " PICKLED, folder)
+                 ? err_set(e, ERR_NOT_FOUND,
+                           "%s: weights are missing: expected " SINGLE " or " INDEX " or " PICKLED, folder)
                  : err_set(e, ERR_INPUT,
-                           "%s: has weights only as %s; petri reads " SINGLE " and " PICKLED "%s", folder,
+                           "%s: unsupported weights %s; supported are " SINGLE " and " PICKLED "%s", folder,
                            found,
-                           text_starts(found, "model.") && text_ends(found, others[0]) ? ": rename it" : "");
+                           text_starts(found, "model.") && text_ends(found, others[0]) ? "; rename it" : "");
     free(found);
     return rc;
 }
@@ -234,7 +234,7 @@ int weights_open(const char *folder, struct weights *out, struct buf *report, st
     if (exists_in(fd, SINGLE)) {
         rc = weights_add_file(out, fd, folder, SINGLE, e);
         if (exists_in(fd, INDEX) && report)
-            buf_printf(report, "%s is ignored: " SINGLE " lies beside it\n", INDEX);
+            buf_printf(report, "%s is ignored: " SINGLE " is used\n", INDEX);
     } else if (exists_in(fd, INDEX)) {
         rc = open_shards(out, fd, folder, INDEX, e);
     } else if (exists_in(fd, PICKLED)) {

@@ -1,8 +1,7 @@
 /* The tensors of a model folder: one model.safetensors, or shards with an index.
  *
- * Files are opened relative to the folder.  A symbolic link is followed only where its
- * target stays inside the folder or, in a Hugging Face cache (…/models--X/snapshots/REV),
- * inside that model's part of the cache. */
+ * Files are opened relative to the folder.  A symbolic link is followed only if its target stays inside the
+ * folder or, in a Hugging Face cache (…/models--X/snapshots/REV), inside that model's part of the cache. */
 #ifndef CORE_MODEL_WEIGHTS_H
 #define CORE_MODEL_WEIGHTS_H
 
@@ -23,8 +22,8 @@ struct weights {
     size_t tensors; /* in all files */
 };
 
-/* Checks every header and, for shards, the index against the files both ways.  Lines
- * worth saying go to `report` (may be NULL). */
+/* Checks every header and, for shards, the index and the files against each other.  Remarks go to `report`
+ * (may be NULL). */
 int weights_open(const char *folder, struct weights *out, struct buf *report, struct err *e);
 void weights_close(struct weights *w);
 

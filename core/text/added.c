@@ -30,8 +30,8 @@ void added_release(struct added_set *a) {
     memset(a, 0, sizeof *a);
 }
 
-/* First token of [low, high) whose byte at `depth` is at least `byte`; all of them agree
- * before it, and those that end there come first. */
+/* Returns the first token of [low, high) whose byte at `depth` is at least `byte`; all of them share the
+ * bytes before it, and those that end there come first. */
 static size_t bound(const struct added_set *a, size_t low, size_t high, size_t depth, int byte) {
     while (low < high) {
         size_t middle = (low + high) / 2;

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/text/unicode.h"
 
-/* Code points that wait for canonical ordering: a run without a starter in between. */
+/* Code points waiting for canonical ordering: a run without a starter in between. */
 struct pending {
     struct unicode_point *item;
     size_t n, room;
@@ -25,8 +25,8 @@ static void flush(const struct bert_normalizer *z, struct pending *p, struct buf
     p->n = 0;
 }
 
-/* Decomposes, orders and drops nonspacing marks.  A mark that is dropped still ends a run
- * when it is a starter, as ordering comes before dropping. */
+/* Decomposes, orders and drops nonspacing marks.  A dropped mark that is a starter still ends a run, as
+ * ordering precedes dropping. */
 static void bert_strip(const struct bert_normalizer *z, uint32_t cp, struct pending *p, struct buf *out) {
     uint32_t part[UNICODE_PARTS];
     size_t n = unicode_decompose(cp, part);

@@ -26,7 +26,7 @@ void bpe_release(struct bpe *b) {
     memset(b, 0, sizeof *b);
 }
 
-/* The place of a pair, or the free one where it would be. */
+/* Returns the slot of a pair, or the free slot where it belongs. */
 static struct bpe_merge *bpe_place(const struct bpe *b, int32_t left, int32_t right) {
     uint64_t h = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) * (b->point | 1);
     h = (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
@@ -38,8 +38,8 @@ static struct bpe_merge *bpe_place(const struct bpe *b, int32_t left, int32_t ri
 
 static int bpe_not_there(const char *where, const char *what, const char *s, size_t n, struct err *e) {
     char *shown = text_visible(s, n > 80 ? 80 : n);
-    err_set(e, ERR_INPUT, "%s: its %s \"%s\" is not in the vocabulary; every merge needs its two "
-            "tokens and the one they make", where, what, shown);
+    err_set(e, ERR_INPUT, "%s: its %s \"%s\" is not in the vocabulary; a merge needs both tokens and the "
+                          "merged token there", where, what, shown);
     free(shown);
     return e->code;
 }
@@ -63,7 +63,7 @@ int bpe_add(struct bpe *b, const struct vocab *v, const char *where, const char 
     if (id < 0) bpe_not_there(where, "result", whole, left_size + right_size - prefix, e);
     free(whole);
     if (id < 0) return e->code;
-    /* of a pair listed twice the later holds, as in the reference */
+    /* the later of two entries for a pair wins, as in the reference */
     *bpe_place(b, l, r) = (struct bpe_merge){ l, r, (int32_t)b->count++, id };
     return 0;
 }
@@ -111,8 +111,8 @@ static bool fall_back(const struct bpe *b, const char *s, size_t n, struct bpe_w
     return true;
 }
 
-/* The word's characters; an unknown one waits for the next known one, as the reference lets
- * it, so that bytes of a fallback come before it. */
+/* The characters of the word; an unknown one is delayed until the next known one, as in the reference, so
+ * that its byte-fallback tokens come first. */
 static size_t characters(const struct bpe *b, const struct vocab *v, const char *s, size_t n,
                          struct bpe_work *w) {
     size_t unknown = 0;
@@ -166,8 +166,8 @@ static struct bpe_next bpe_pop(struct bpe_work *w) {
     return top;
 }
 
-/* A place may wait with a pair that is no longer there.  It counts when the pair that is
- * there now makes the same token, as in the reference. */
+/* A queued position may refer to a pair that no longer exists.  It counts if the current pair produces the
+ * same token, as in the reference. */
 static void text_bpe_merge(const struct bpe *b, struct bpe_work *w, const struct bpe_next *next) {
     struct bpe_symbol *here = &w->symbol[next->at];
     if (here->gone || here->next < 0) return;

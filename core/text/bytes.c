@@ -40,7 +40,7 @@ bool bytes_from_signs(const char *s, size_t n, struct buf *out) {
     return true;
 }
 
-/* How many bytes of s begin a character that s does not finish; at least 1. */
+/* Returns how many bytes of s belong to an unfinished character; at least 1. */
 static size_t beginning(const unsigned char *s, size_t n) {
     unsigned first = s[0], low = 0x80, high = 0xBF;
     size_t size = first >= 0xC2 && first <= 0xDF ? 2 : first >= 0xE0 && first <= 0xEF ? 3

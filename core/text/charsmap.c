@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/text/unicode.h"
 
-enum { CLUSTER_BYTES = 5 }; /* a longer cluster is never looked up as a whole */
+enum { CLUSTER_BYTES = 5 }; /* a longer cluster is not looked up as a whole */
 
 /* ---- reading ---- */
 
@@ -16,7 +16,7 @@ static int charsmap_digit(char c) {
          : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Base64 with its padding; the place of the first wrong character, or n when all is well. */
+/* Base64 with padding; returns the position of the first invalid character, or n if there is none. */
 static size_t from_base64(const char *s, size_t n, struct buf *out) {
     size_t end = n;
     if (n % 4) return n ? n - 1 : 0;
@@ -47,8 +47,8 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
     memset(m, 0, sizeof *m);
     if (!size || size % 4 || size > n - 4)
         return err_set(e, ERR_INPUT,
-                       "%s: \"precompiled_charsmap\" holds %zu bytes and says that its trie takes "
-                       "%zu; a whole number of 4-byte units that fits would do", path, n, size);
+                       "%s: \"precompiled_charsmap\": %zu bytes, but its trie needs %zu; the size of the "
+                       "trie must be a multiple of 4 and fit", path, n, size);
     m->units = size / 4;
     m->unit = xmalloc(size);
     for (size_t i = 0; i < m->units; i++) m->unit[i] = little_endian(b + 4 + 4 * i);
@@ -59,7 +59,7 @@ int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t
     for (size_t at = 0; at <= m->pool_size; at += strlen(m->pool + at) + 1)
         if (strlen(m->pool + at) > m->longest) m->longest = strlen(m->pool + at);
     if (!utf8_valid(m->pool, m->pool_size))
-        return err_set(e, ERR_INPUT, "%s: the texts of \"precompiled_charsmap\" are not UTF-8",
+        return err_set(e, ERR_INPUT, "%s: \"precompiled_charsmap\": its texts are not UTF-8",
                        path);
     return 0;
 }
@@ -68,13 +68,13 @@ int charsmap_read(struct charsmap *m, const char *path, const json_t *value, str
     memset(m, 0, sizeof *m);
     if (!json_is_string(value))
         return err_set(e, ERR_INPUT,
-                       "%s: the normalizer Precompiled needs a \"precompiled_charsmap\" in base64",
+                       "%s: normalizer Precompiled: \"precompiled_charsmap\" (base64) is missing",
                        path);
     struct buf blob = BUF_INIT;
     size_t n = json_string_length(value), right = from_base64(json_string_value(value), n, &blob);
     int rc = right == n ? charsmap_take(m, path, buf_text(&blob), blob.size, e)
                         : err_set(e, ERR_INPUT,
-                                  "%s: \"precompiled_charsmap\" is not base64 at character %zu",
+                                  "%s: \"precompiled_charsmap\": invalid base64 at character %zu",
                                   path, right);
     buf_release(&blob);
     return rc;
@@ -90,7 +90,7 @@ void charsmap_release(struct charsmap *m) {
 
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << ((unit & 1u << 9) >> 6); }
 
-/* The replacement of the shortest beginning of s that the map knows, or NULL. */
+/* Returns the replacement of the shortest prefix of s that is in the map, or NULL. */
 static const char *charsmap_look_up(const struct charsmap *m, const char *s, size_t n) {
     size_t at = offset_of(m->unit[0]);
     for (size_t i = 0; i < n && s[i]; i++) {
@@ -103,14 +103,14 @@ static const char *charsmap_look_up(const struct charsmap *m, const char *s, siz
         if (!(unit >> 8 & 1)) continue;
         if (at >= m->units) return NULL;
         size_t place = m->unit[at] & 0x7FFFFFFF;
-        /* a place inside a character or outside the pool is damage */
+        /* an offset within a character or outside the pool is damage */
         if (place > m->pool_size || ((unsigned char)m->pool[place] & 0xC0) == 0x80) return NULL;
         return m->pool + place;
     }
     return NULL;
 }
 
-/* Bytes of the grapheme cluster that s begins with. */
+/* Returns the bytes of the first grapheme cluster of s. */
 static size_t charsmap_cluster(const char *s, size_t n) {
     uint32_t last, cp;
     size_t at = utf8_decode(s, n, &last);

@@ -1,8 +1,8 @@
-/* sentencepiece's compiled normalisation map: a double-array trie (Aoe 1989) whose leaves
- * are places in a pool of NUL-ended texts.
+/* The compiled normalization map of SentencePiece: a double-array trie (Aoe 1989) whose leaves are offsets
+ * into a pool of NUL-terminated texts.
  *
- * The blob comes from a file: every step through it is checked, and what points outside is
- * as if it were not there.  Read once, then only read. */
+ * The blob comes from a file: every access is checked, and invalid entries are ignored.  Immutable after
+ * reading. */
 #ifndef CORE_TEXT_CHARSMAP_H
 #define CORE_TEXT_CHARSMAP_H
 
@@ -20,14 +20,14 @@ struct charsmap {
     size_t pool_size;
     size_t longest; /* bytes of the longest text that one character can become */
 };
-/* The blob: size of the trie in bytes (32-bit little-endian), trie, pool.  ERR_INPUT when they
- * do not fit or the pool is not UTF-8. */
+/* Reads the blob: size of the trie in bytes (32-bit little-endian), trie, pool.  ERR_INPUT when they do not
+ * fit or the pool is not UTF-8. */
 int charsmap_take(struct charsmap *m, const char *path, const void *blob, size_t n, struct err *e);
-/* `value`: the blob in base64, as tokenizer.json holds it. */
+/* Reads the blob in base64, as stored in tokenizer.json. */
 int charsmap_read(struct charsmap *m, const char *path, const json_t *value, struct err *e);
 void charsmap_release(struct charsmap *m);
-/* Appends n bytes of UTF-8 with all that the map knows replaced: a grapheme cluster of at most
- * 5 bytes as a whole, else character by character, as the reference does. */
+/* Appends n bytes of UTF-8 with all entries of the map replaced: a grapheme cluster of at most 5 bytes as a
+ * whole, otherwise character by character, as in the reference. */
 void charsmap_run(const struct charsmap *m, const char *s, size_t n, struct buf *out);
 
 #endif

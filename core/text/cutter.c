@@ -36,7 +36,7 @@ static size_t contraction(const char *s, size_t n) {
     return 0;
 }
 
-/* The next piece of GPT-2's expression at s[at … n), at < n: where it ends. */
+/* Returns the end of the next piece of GPT-2's expression at s[at … n), at < n. */
 static size_t cutter_gpt2(const char *s, size_t n, size_t at) {
     size_t used, from = at, last = at;
     if (s[at] == '\'') {
@@ -55,7 +55,7 @@ static size_t cutter_gpt2(const char *s, size_t n, size_t at) {
         last = at;
         at += used;
     }
-    /* blanks before a word leave it their last */
+    /* the last blank belongs to the following word */
     return kind == CLASS_BLANK && at < n && last > from ? last : at;
 }
 
@@ -177,12 +177,11 @@ static int cutter_read_metaspace(struct cut *c, const char *path, const json_t *
     if (e->code) return err_prefix(e, "pre_tokenizer Metaspace");
     if (!utf8_is_one(sign))
         return err_set(e, ERR_INPUT,
-                       "%s: the \"replacement\" of the pre_tokenizer Metaspace must be one "
-                       "character", path);
+                       "%s: pre_tokenizer Metaspace: \"replacement\" must be one character", path);
     if (scheme && strcmp(scheme, "always") && strcmp(scheme, "first") && strcmp(scheme, "never"))
         return err_set(e, ERR_INPUT,
-                       "%s: the \"prepend_scheme\" of Metaspace is \"%.20s\"; always, first and "
-                       "never are known", path, scheme);
+                       "%s: pre_tokenizer Metaspace: unknown \"prepend_scheme\" \"%.20s\"; must be "
+                       "always, first or never", path, scheme);
     /* older files have only add_prefix_space, newer ones only the scheme */
     *c = (struct cut){ .kind = CUT_METASPACE, .split = split, .sign_size = strlen(sign) };
     memcpy(c->sign, sign, c->sign_size);
@@ -198,14 +197,14 @@ int cutter_read(struct cutter *c, const char *path, const json_t *part, struct e
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(part, "pretokenizers");
         if (!json_is_array(list))
-            return err_set(e, ERR_INPUT, "%s: the pre_tokenizer Sequence needs \"pretokenizers\"",
+            return err_set(e, ERR_INPUT, "%s: pre_tokenizer Sequence: \"pretokenizers\" is missing",
                            path);
         for (size_t i = 0; i < json_array_size(list); i++)
             if (cutter_read(c, path, json_array_get(list, i), e)) return e->code;
         return 0;
     }
     if (c->count == CUTTER_STEPS)
-        return err_set(e, ERR_INPUT, "%s: the pre_tokenizer has more than %d steps", path,
+        return err_set(e, ERR_INPUT, "%s: pre_tokenizer: more than %d steps", path,
                        CUTTER_STEPS);
     struct cut *step = &c->step[c->count++];
     if (!strcmp(type, "ByteLevel")) return read_byte_level(step, path, part, e);
@@ -213,8 +212,8 @@ int cutter_read(struct cutter *c, const char *path, const json_t *part, struct e
     bool bert = !strcmp(type, "BertPreTokenizer");
     if (!bert && strcmp(type, "WhitespaceSplit"))
         return err_set(e, ERR_INPUT,
-                       "%s: the pre_tokenizer is %s; petri reads BertPreTokenizer, "
-                       "WhitespaceSplit, ByteLevel, Metaspace and Sequences of them", path, type);
+                       "%s: unsupported pre_tokenizer: %s; supported are BertPreTokenizer, "
+                       "WhitespaceSplit, ByteLevel, Metaspace and Sequence", path, type);
     *step = (struct cut){ .kind = bert ? CUT_BERT : CUT_BLANKS };
     return 0;
 }

@@ -1,8 +1,8 @@
-/* How a normalised text is cut into the pieces that the model turns into ids: tokenizer.json's
- * "pre_tokenizer", a chain of which every step cuts the pieces of the one before.
+/* Splits a normalized text into the pieces that the model converts to ids: "pre_tokenizer" of tokenizer.json,
+ * a chain of steps, each of which splits the pieces of the previous one.
  *
- * Read once, then only read by any number of threads, each with a struct cutter_work of its
- * own.  Private to core/text. */
+ * Immutable after reading and shared by any number of threads, each with its own struct cutter_work.  Private
+ * to core/text. */
 #ifndef CORE_TEXT_CUTTER_H
 #define CORE_TEXT_CUTTER_H
 
@@ -17,13 +17,13 @@ enum cut_kind {
     CUT_BERT,       /* at blanks, punctuation alone */
     CUT_BLANKS,     /* at blanks, which are dropped */
     CUT_BYTE_LEVEL, /* GPT-2's expression; bytes become signs (bytes.h) */
-    CUT_METASPACE,  /* blanks become a sign, which begins a piece */
+    CUT_METASPACE,  /* blanks become a sign that starts a piece */
 };
 enum cut_prepend { PREPEND_ALWAYS, PREPEND_FIRST, PREPEND_NEVER };
 struct cut {
     enum cut_kind kind;
     bool split;               /* BYTE_LEVEL: by the expression; METASPACE: at the sign */
-    enum cut_prepend prepend; /* a blank (BYTE_LEVEL) or the sign (METASPACE) in front */
+    enum cut_prepend prepend; /* prepend a blank (BYTE_LEVEL) or the sign (METASPACE) */
     char sign[8];
     size_t sign_size;
 };
@@ -32,19 +32,19 @@ struct cutter {
     size_t count;
     struct cut step[CUTTER_STEPS];
 };
-/* Texts under way; all zero at first. */
+/* Intermediate texts; initialized to zero. */
 struct cutter_work {
     struct buf text[CUTTER_STEPS], signs[CUTTER_STEPS];
 };
 void cutter_work_release(struct cutter_work *w);
 
-/* `part` may be NULL or null (the whole text is one piece).  Steps that are not known are
- * refused by name. */
+/* Reads the chain; `part` may be NULL or null (the whole text is one piece).  Unsupported steps are refused
+ * by name. */
 int cutter_read(struct cutter *c, const char *path, const json_t *part, struct err *e);
-/* GPT-2's cut, alone. */
+/* Returns a chain of GPT-2's split alone. */
 void cutter_byte_level(struct cutter *c, bool prefix_space);
-/* Calls piece(self, …) for every piece of n bytes of UTF-8, in order.  `start`: s begins where
- * the whole text does. */
+/* Calls piece(self, …) for every piece of n bytes of UTF-8, in order.  `start`: s is at the start of the
+ * whole text. */
 void cutter_run(const struct cutter *c, const char *s, size_t n, bool start, struct cutter_work *w,
                 void (*piece)(void *self, const char *s, size_t n), void *self);
 

@@ -24,7 +24,7 @@ static void pieces_clear(struct pieces *p) {
     p->n = 0;
 }
 
-/* ---- one piece each ---- */
+/* ---- steps on one piece ---- */
 
 static void replace_all(const char *s, size_t n, const char *what, const char *with,
                         struct buf *out) {
@@ -38,7 +38,7 @@ static void replace_all(const char *s, size_t n, const char *what, const char *w
     buf_add(out, s, (size_t)(end - s));
 }
 
-/* Blanks before signs and contractions go, as the reference cleans up English. */
+/* Removes blanks before punctuation and contractions, like the clean-up of the reference. */
 static void clean_up(struct buf *text, size_t from) {
     static const char *const pair[][2] = {
         { " .", "." }, { " ?", "?" }, { " !", "!" }, { " ,", "," }, { " ' ", "'" }, { " n't", "n't" },
@@ -89,10 +89,10 @@ static void decoder_strip(const struct decoder_step *d, const char *s, size_t n,
     buf_add(out, s, n);
 }
 
-/* ---- over pieces ---- */
+/* ---- steps on all pieces ---- */
 
-/* Signs back to bytes; a piece with any other character stays as it is.  All becomes one
- * piece, in which what is not UTF-8 is shown as U+FFFD. */
+/* Converts signs to bytes; a piece with any other character is unchanged.  The result is one piece, with
+ * U+FFFD for invalid UTF-8. */
 static void text_decoder_byte_level(const struct pieces *in, struct pieces *out) {
     struct buf raw = BUF_INIT;
     size_t from = 0;
@@ -119,7 +119,7 @@ static int decoder_byte_of(const char *s, size_t n) {
     return 16 * hex(s[3]) + hex(s[4]);
 }
 
-/* A run of bytes is one piece when it is UTF-8, else one U+FFFD a byte. */
+/* A run of bytes becomes one piece if it is UTF-8, otherwise one U+FFFD per byte. */
 static void flush_bytes(struct buf *run, struct pieces *out) {
     if (!run->size) return;
     if (utf8_valid(run->data, run->size)) {
@@ -231,7 +231,7 @@ static int decoder_text_of(const char *path, const char *what, const json_t *par
     json_get_string(part, path, key, text, e);
     if (e->code) return err_prefix(e, "decoder %s", what);
     if (!*text || strlen(*text) > 512)
-        return err_set(e, ERR_INPUT, "%s: the decoder %s needs a \"%s\" of at most 512 bytes", path,
+        return err_set(e, ERR_INPUT, "%s: decoder %s: \"%s\" must be a string of at most 512 bytes", path,
                        what, key);
     return 0;
 }
@@ -246,7 +246,7 @@ static int decoder_read_metaspace(struct decoder *d, const char *path, const jso
     if (e->code) return err_prefix(e, "decoder Metaspace");
     if (!utf8_is_one(sign))
         return err_set(e, ERR_INPUT,
-                       "%s: the \"replacement\" of the decoder Metaspace must be one character",
+                       "%s: decoder Metaspace: \"replacement\" must be one character",
                        path);
     decoder_add(d, DECODER_METASPACE, sign)->on = prefix && strcmp(scheme, "never") != 0;
     return 0;
@@ -261,8 +261,8 @@ static int read_strip(struct decoder *d, const char *path, const json_t *part, s
     if (e->code) return err_prefix(e, "decoder Strip");
     if (!utf8_is_one(sign) || start < 0 || stop < 0 || start > 1000 || stop > 1000)
         return err_set(e, ERR_INPUT,
-                       "%s: the decoder Strip needs one character as \"content\", and \"start\" "
-                       "and \"stop\" from 0 to 1000", path);
+                       "%s: decoder Strip: \"content\" must be one character, \"start\" and \"stop\" "
+                       "between 0 and 1000", path);
     struct decoder_step *s = decoder_add(d, DECODER_STRIP, sign);
     s->start = (size_t)start;
     s->stop = (size_t)stop;
@@ -274,7 +274,7 @@ static int decoder_read_step(struct decoder *d, const char *path, const json_t *
     bool clean = true;
     if (!type) type = "nameless";
     if (d->count == DECODER_STEPS)
-        return err_set(e, ERR_INPUT, "%s: the decoder has more than %d steps", path, DECODER_STEPS);
+        return err_set(e, ERR_INPUT, "%s: decoder: more than %d steps", path, DECODER_STEPS);
     if (!strcmp(type, "WordPiece")) {
         text = "##";
         if (decoder_text_of(path, type, part, "prefix", &text, e)) return e->code;
@@ -294,18 +294,18 @@ static int decoder_read_step(struct decoder *d, const char *path, const json_t *
     } else if (!strcmp(type, "BPEDecoder")) {
         text = "</w>";
         if (decoder_text_of(path, type, part, "suffix", &text, e)) return e->code;
-        if (!*text) return err_set(e, ERR_INPUT, "%s: the \"suffix\" of BPEDecoder is empty", path);
+        if (!*text) return err_set(e, ERR_INPUT, "%s: decoder BPEDecoder: \"suffix\" is empty", path);
         decoder_add(d, DECODER_SUFFIX, text);
     } else if (!strcmp(type, "Replace")) {
         struct pattern p;
         if (decoder_text_of(path, type, part, "content", &text, e) ||
-            pattern_read(&p, path, "the decoder Replace", json_object_get(part, "pattern"), e))
+            pattern_read(&p, path, "decoder Replace", json_object_get(part, "pattern"), e))
             return e->code;
         decoder_add(d, DECODER_REPLACE, text)->pattern = p;
     } else {
         return err_set(e, ERR_INPUT,
-                       "%s: the decoder is %s; petri reads WordPiece, ByteLevel, Metaspace, "
-                       "BPEDecoder, Replace, Strip, Fuse, ByteFallback and Sequences of them",
+                       "%s: unsupported decoder: %s; supported are WordPiece, ByteLevel, Metaspace, "
+                       "BPEDecoder, Replace, Strip, Fuse, ByteFallback and Sequence",
                        path, type);
     }
     return 0;
@@ -317,7 +317,7 @@ static int decoder_read_chain(struct decoder *d, const char *path, const json_t 
     if (!type || strcmp(type, "Sequence")) return decoder_read_step(d, path, part, e);
     const json_t *list = json_object_get(part, "decoders");
     if (!json_is_array(list))
-        return err_set(e, ERR_INPUT, "%s: the decoder Sequence needs \"decoders\"", path);
+        return err_set(e, ERR_INPUT, "%s: decoder Sequence: \"decoders\" is missing", path);
     d->given = true;
     for (size_t i = 0; i < json_array_size(list); i++)
         if (decoder_read_chain(d, path, json_array_get(list, i), e)) return e->code;
@@ -332,6 +332,6 @@ int decoder_read(struct decoder *d, const char *path, const json_t *part, struct
             growth *= pattern_growth(&d->step[i].pattern, d->step[i].size);
     if (growth <= DECODER_GROWTH) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: the decoder's replacements can make a text more than %d times longer", path,
+                   "%s: decoder: its replacements can make a text more than %d times longer", path,
                    DECODER_GROWTH);
 }

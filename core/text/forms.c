@@ -37,8 +37,8 @@ static void forms_order(struct points *p) {
     }
 }
 
-/* Canonical composition: a point joins the last starter unless one between them is a starter
- * or of its own class or a higher one. */
+/* Canonical composition: a point combines with the last starter unless a point between them is a starter or
+ * has an equal or higher class. */
 static void compose(struct points *p) {
     size_t kept = 0, starter = 0;
     bool open = false; /* there is a starter */

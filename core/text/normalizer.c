@@ -62,8 +62,8 @@ static void text_normalizer_step(const struct normalizer_step *z, const char *s,
     }
 }
 
-/* Whether the step takes away the character that s begins with.  (The map does not count:
- * the reference keeps the place of what it drops at the start.) */
+/* Returns whether the step removes the first character of s.  (The map does not count: the reference keeps
+ * the position of characters dropped at the start.) */
 static bool drops_first(const struct normalizer_step *z, const char *s, size_t n) {
     if (!n || z->kind == NORMALIZER_PREPEND || z->kind == NORMALIZER_CHARSMAP ||
         z->kind == NORMALIZER_FORM || z->kind == NORMALIZER_LOWERCASE)
@@ -117,14 +117,14 @@ static int read_text(struct normalizer_step *s, const char *path, const char *ty
     json_get_string(part, path, key, &text, e);
     if (e->code) return err_prefix(e, "normalizer %s", type);
     if (!text || strlen(text) > 512)
-        return err_set(e, ERR_INPUT, "%s: the normalizer %s needs a \"%s\" of at most 512 bytes",
+        return err_set(e, ERR_INPUT, "%s: normalizer %s: \"%s\" must be a string of at most 512 bytes",
                        path, type, key);
     s->text = xstrdup(text);
     s->size = strlen(text);
     return 0;
 }
 
-/* One of the steps without a key of their own. */
+/* A step without parameters. */
 static bool plain_step(struct normalizer_step *s, const char *type) {
     static const struct {
         const char *name;
@@ -167,7 +167,7 @@ static int normalizer_read_step(struct normalizer_step *s, const char *path, con
     if (!strcmp(type, "Replace")) {
         s->kind = NORMALIZER_REPLACE;
         if (read_text(s, path, type, part, "content", e)) return e->code;
-        return pattern_read(&s->pattern, path, "the normalizer Replace",
+        return pattern_read(&s->pattern, path, "normalizer Replace",
                             json_object_get(part, "pattern"), e);
     }
     if (!strcmp(type, "Precompiled")) {
@@ -175,9 +175,8 @@ static int normalizer_read_step(struct normalizer_step *s, const char *path, con
         return charsmap_read(&s->map, path, json_object_get(part, "precompiled_charsmap"), e);
     }
     return err_set(e, ERR_INPUT,
-                   "%s: the normalizer is %s; petri reads BertNormalizer, NFC, NFD, NFKC, NFKD, "
-                   "Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled and Sequences of "
-                   "them", path, type);
+                   "%s: unsupported normalizer: %s; supported are BertNormalizer, NFC, NFD, NFKC, NFKD, "
+                   "Lowercase, StripAccents, Strip, Prepend, Replace, Precompiled and Sequence", path, type);
 }
 
 static int normalizer_read_chain(struct normalizer *z, const char *path, const json_t *part, struct err *e) {
@@ -187,18 +186,18 @@ static int normalizer_read_chain(struct normalizer *z, const char *path, const j
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(part, "normalizers");
         if (!json_is_array(list))
-            return err_set(e, ERR_INPUT, "%s: the normalizer Sequence needs \"normalizers\"", path);
+            return err_set(e, ERR_INPUT, "%s: normalizer Sequence: \"normalizers\" is missing", path);
         for (size_t i = 0; i < json_array_size(list); i++)
             if (normalizer_read_chain(z, path, json_array_get(list, i), e)) return e->code;
         return 0;
     }
     if (z->count == NORMALIZER_STEPS)
-        return err_set(e, ERR_INPUT, "%s: the normalizer has more than %d steps", path,
+        return err_set(e, ERR_INPUT, "%s: normalizer: more than %d steps", path,
                        NORMALIZER_STEPS);
     return normalizer_read_step(&z->step[z->count++], path, type, part, e);
 }
 
-/* Steps that multiply each other's output could fill any memory. */
+/* Steps that expand each other's output could exhaust the memory. */
 static int check_growth(const struct normalizer *z, const char *path, struct err *e) {
     size_t growth = 1;
     for (size_t i = 0; i < z->count && growth <= NORMALIZER_GROWTH; i++) {
@@ -208,7 +207,7 @@ static int check_growth(const struct normalizer *z, const char *path, struct err
     }
     if (growth <= NORMALIZER_GROWTH) return 0;
     return err_set(e, ERR_INPUT,
-                   "%s: the normalizer's replacements can make a text more than %d times longer",
+                   "%s: normalizer: its replacements can make a text more than %d times longer",
                    path, NORMALIZER_GROWTH);
 }
 

@@ -1,7 +1,7 @@
-/* The chain of steps that a text goes through before it is cut: tokenizer.json's
- * "normalizer".  Read once, then only read; private to core/text.
+/* The chain of normalization steps in "normalizer" of tokenizer.json, applied before a text is split.
+ * Immutable after reading; private to core/text.
  *
- * In normalizer.c; Unicode's normal forms in forms.c. */
+ * In normalizer.c; Unicode normalization forms in forms.c. */
 #ifndef CORE_TEXT_NORMALIZER_H
 #define CORE_TEXT_NORMALIZER_H
 
@@ -19,11 +19,11 @@ enum normalizer_kind {
     NORMALIZER_BERT,
     NORMALIZER_FORM,          /* NFC, NFD, NFKC, NFKD: `compatible`, `compose` */
     NORMALIZER_LOWERCASE,
-    NORMALIZER_STRIP_ACCENTS, /* marks taken away, nothing decomposed */
-    NORMALIZER_STRIP,         /* blanks at the ends: `left`, `right` */
-    NORMALIZER_PREPEND,       /* `text` before what is not empty */
-    NORMALIZER_REPLACE,       /* `pattern` by `text` */
-    NORMALIZER_CHARSMAP,      /* sentencepiece's map */
+    NORMALIZER_STRIP_ACCENTS, /* removes marks without decomposition */
+    NORMALIZER_STRIP,         /* strips whitespace at the ends: `left`, `right` */
+    NORMALIZER_PREPEND,       /* prepends `text` unless empty */
+    NORMALIZER_REPLACE,       /* replaces `pattern` by `text` */
+    NORMALIZER_CHARSMAP,      /* the map of SentencePiece */
 };
 struct normalizer_step {
     enum normalizer_kind kind;
@@ -40,16 +40,16 @@ struct normalizer {
     struct normalizer_step step[NORMALIZER_STEPS];
 };
 
-/* `part` may be NULL or null (text as it is).  Steps that are not known are refused by
- * name, and so are replacements that could make a text more than 256 times longer. */
+/* Reads the chain; `part` may be NULL or null (text is unchanged).  Unsupported steps are refused by name, as
+ * are replacements that could make a text more than 256 times longer. */
 int normalizer_read(struct normalizer *z, const char *path, const json_t *part, struct err *e);
 void normalizer_release(struct normalizer *z);
-/* Appends the normalised form of n bytes of UTF-8 to out.  *start (may be NULL) becomes false
- * when the first character was taken away. */
+/* Appends the normalized form of n bytes of UTF-8 to out.  *start (may be NULL) becomes false when the first
+ * character was removed. */
 void normalizer_run(const struct normalizer *z, const char *s, size_t n, bool *start,
                     struct buf *out);
 
-/* Appends a Unicode normalisation form (UAX 15) of n bytes of UTF-8. */
+/* Appends a Unicode normalization form (UAX 15) of n bytes of UTF-8. */
 void normalizer_form(bool compatible, bool compose, const char *s, size_t n, struct buf *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* The parts of a tokenizer, private to core/text.
+/* The components of a tokenizer, private to core/text.
  *
- * A text goes: added tokens written in it are cut out; the rest is normalised (normalizer.c),
- * cut into pieces (cutter.c), turned into ids (the model: wordpiece.c, bpe.c, unigram.c); then
- * the special tokens of the model are set around it (template.c).  Back to text: decoder.c.
+ * Encoding: added tokens written in the text are cut out; the rest is normalized (normalizer.c), split into
+ * pieces (cutter.c) and converted to ids (the model: wordpiece.c, bpe.c, unigram.c); then special tokens of
+ * the model are added around it (template.c).  Decoding: decoder.c.
  *
  * The files of a tokenizer are read in read_*.c; added tokens are in added.c. */
 #ifndef CORE_TEXT_PARTS_H
@@ -21,7 +21,7 @@
 #include "core/text/unigram.h"
 #include "core/text/vocab.h"
 
-/* ---- a list of ids that grows ---- */
+/* ---- a growing list of ids ---- */
 struct id_list {
     int32_t *ids;
     size_t n, room;
@@ -30,18 +30,18 @@ void id_list_add(struct id_list *l, int32_t id);
 
 /* ---- WordPiece (Schuster and Nakajima 2012; greedy longest match first) ---- */
 struct wordpiece {
-    char *prefix;       /* "##": what continuing pieces begin with */
+    char *prefix;       /* "##": the prefix of continuing pieces */
     size_t prefix_size;
     int32_t unknown;    /* id */
     size_t most_chars;  /* a word with more code points is unknown */
 };
-/* Appends the ids of one word; returns how many unknown tokens that gave (0 or 1). */
+/* Appends the ids of one word; returns the number of unknown tokens among them (0 or 1). */
 size_t wordpiece_word(const struct wordpiece *w, const struct vocab *v, const char *s, size_t n,
                       struct id_list *out);
 
 /* ---- added tokens ---- */
 struct added_token {
-    char *text; /* as it is looked for: normalised when `normalized` */
+    char *text; /* the searched form: normalized when `normalized` */
     size_t size;
     int32_t id;
     bool special, single_word, lstrip, rstrip, normalized;
@@ -49,17 +49,17 @@ struct added_token {
 struct added_set {
     struct added_token *token; /* sorted by bytes after added_sort */
     size_t count, room;
-    bool first[256];           /* bytes that one begins with */
+    bool first[256];           /* first bytes of the tokens */
 };
-void added_add(struct added_set *a, const struct added_token *t); /* takes over t->text */
+void added_add(struct added_set *a, const struct added_token *t); /* takes ownership of t->text */
 void added_sort(struct added_set *a);
 void added_release(struct added_set *a);
-/* The next added token in s at or after *at, leftmost and longest: true with its span
- * (widened by lstrip and rstrip) and *token.  `floor`: lstrip takes nothing before it. */
+/* Finds the next added token in s at or after *at, leftmost and longest: true with its span (widened by
+ * lstrip and rstrip) and *token.  `floor`: lstrip does not extend before it. */
 bool added_next(const struct added_set *a, const char *s, size_t n, size_t at, size_t floor,
                 size_t *from, size_t *to, const struct added_token **token);
 
-/* ---- what is set around texts ---- */
+/* ---- special tokens around texts ---- */
 enum { TEMPLATE_PIECES = 16 };
 struct template_piece {
     int text;    /* 0: first text, 1: second, -1: the token `id` */
@@ -68,38 +68,37 @@ struct template_piece {
 };
 struct template {
     int pieces;
-    int tokens;  /* special ones among the pieces */
+    int tokens;  /* number of special tokens among the pieces */
     struct template_piece piece[TEMPLATE_PIECES];
 };
-/* How many tokens of each side stay when both may have `room` together: the longer side
- * gives first, and when both must give, the side that was longer (on a tie the second)
- * keeps the odd one. */
+/* Computes how many tokens of each side remain when both share `room`: the longer side is truncated first;
+ * when both are, the side that was longer (on a tie the second) keeps the odd token. */
 void template_cut(size_t room, size_t *a, size_t *b);
 
-/* ---- the whole ---- */
+/* ---- the tokenizer ---- */
 enum model_kind { MODEL_WORDPIECE, MODEL_BPE, MODEL_UNIGRAM };
 struct tokenizer {
     struct vocab vocab;
     struct normalizer normalizer;
     struct cutter cutter;
     enum model_kind kind;
-    struct wordpiece wordpiece; /* the one that `kind` says is filled */
+    struct wordpiece wordpiece; /* the member selected by `kind` is used */
     struct bpe bpe;
     struct unigram unigram;
-    struct added_set raw, normalized; /* looked for before and after normalising */
+    struct added_set raw, normalized; /* searched before and after normalization */
     struct template single, pair;
     struct decoder decoder;
-    const char *file[4]; /* names within the folder, in the order read; then NULL */
+    const char *file[4]; /* names of the files read from the folder, in order; then NULL */
 };
 
-/* What a reader is given beside its own file. */
+/* Further input of a reader. */
 struct reading {
     const char *folder;
     const char *settings_path;
     const json_t *settings; /* tokenizer_config.json, or NULL */
     struct buf *report;     /* or NULL */
 };
-/* Readers of whole tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
+/* Readers of complete tokenizers: tokenizer.json; vocab.txt; vocab.json with merges.txt. */
 int tokenizer_read_json(struct tokenizer *t, const char *path, const struct reading *r,
                         struct err *e);
 int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct reading *r,
@@ -107,26 +106,25 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct rea
 int tokenizer_read_merges(struct tokenizer *t, const char *vocab_path, const char *merges_path,
                           const struct reading *r, struct err *e);
 
-/* Parts of them. */
+/* Readers of their parts. */
 enum { TOKENIZER_FILE = 64 << 20, TOKENIZER_ADDED = 1 << 16, TOKENIZER_ADDED_SIZE = 512 };
-/* The "model" of tokenizer.json: vocabulary and what its kind needs. */
+/* Reads "model" of tokenizer.json: vocabulary and the settings of its kind. */
 int tokenizer_read_model(struct tokenizer *t, const char *path, const json_t *root,
                          struct buf *report, struct err *e);
-/* An object {"token": id}; `where` is what holds it, for messages. */
+/* Reads an object {"token": id}; `where` identifies it in messages. */
 int tokenizer_read_ids(struct tokenizer *t, const char *path, const char *where,
                        const json_t *vocab, struct err *e);
-/* The "post_processor" of tokenizer.json. */
+/* Reads "post_processor" of tokenizer.json. */
 int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t *part,
                              struct buf *report, struct err *e);
-/* "added_tokens" of tokenizer.json. */
+/* Reads "added_tokens" of tokenizer.json. */
 int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *root,
                          struct buf *report, struct err *e);
-/* A special token as tokenizer_config.json names it (a string, or an object with flags):
- * *text and `lstrip` are the defaults; *text becomes the name.  One that the vocabulary lacks
- * is only said. */
+/* Reads a special token of tokenizer_config.json (a string, or an object with flags): *text and `lstrip` are
+ * the defaults; *text becomes the name.  A token missing from the vocabulary is only reported. */
 int tokenizer_special(struct tokenizer *t, const char *path, const struct reading *r,
                       const char *key, const char **text, bool lstrip, struct err *e);
-/* "added_tokens_decoder" of tokenizer_config.json. */
+/* Reads "added_tokens_decoder" of tokenizer_config.json. */
 int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct err *e);
 
 /* [CLS] A [SEP] and [CLS] A [SEP] B [SEP]. */
@@ -135,7 +133,7 @@ int tokenizer_bert_templates(struct tokenizer *t, const char *file, const char *
 /* <s> A </s> and <s> A </s> </s> B </s>, all of type 0. */
 int tokenizer_roberta_templates(struct tokenizer *t, const char *file, const char *cls,
                                 const char *sep, struct err *e);
-/* A, and A B: no special token. */
+/* A, and A B: without special tokens. */
 void tokenizer_plain_templates(struct tokenizer *t);
 
 #endif

@@ -12,13 +12,13 @@ enum { PATTERN_SIZE = 512, PATTERN_LEAST = 1000 };
 static int pattern_refuse(const char *path, const char *what, const char *found, struct err *e) {
     char *shown = text_visible(found, strlen(found) > 80 ? 80 : strlen(found));
     err_set(e, ERR_INPUT,
-            "%s: the pattern of %s is the regular expression \"%s\"; petri knows plain text "
-            "and one character (or \\s) followed by + or {n,}", path, what, shown);
+            "%s: %s: unsupported regular expression \"%s\"; supported are plain text and one character "
+            "(or \\s) followed by + or {n,}", path, what, shown);
     free(shown);
     return e->code;
 }
 
-/* "+" or "{n,}": how many at least; 0 when it is neither. */
+/* Parses "+" or "{n,}": returns the minimum, 0 for anything else. */
 static size_t repetition(const char *s) {
     if (!strcmp(s, "+")) return 1;
     char *end;
@@ -34,9 +34,8 @@ int pattern_read(struct pattern *p, const char *path, const char *what, const js
     memset(p, 0, sizeof *p);
     const char *found = text ? text : regex;
     if (!found || !*found || strlen(found) > PATTERN_SIZE)
-        return err_set(e, ERR_INPUT,
-                       "%s: %s needs a \"pattern\" with a \"String\" or \"Regex\" of 1 to %d "
-                       "bytes", path, what, PATTERN_SIZE);
+        return err_set(e, ERR_INPUT, "%s: %s: \"pattern\" must be a \"String\" or \"Regex\" of 1 to %d bytes",
+                       path, what, PATTERN_SIZE);
     size_t size = strlen(found);
     if (!text && strpbrk(found, "\\^$.|?*+()[]{}")) {
         uint32_t cp;
@@ -62,7 +61,7 @@ void pattern_release(struct pattern *p) {
     memset(p, 0, sizeof *p);
 }
 
-/* Bytes of s that one unit of the run takes; 0 when s does not begin with it. */
+/* Returns the bytes of one unit of the run at s; 0 if s does not start with it. */
 static size_t pattern_unit(const struct pattern *p, const char *s, size_t n) {
     if (!p->blanks) return n >= p->size && !memcmp(s, p->text, p->size) ? p->size : 0;
     uint32_t cp;

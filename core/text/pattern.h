@@ -1,7 +1,7 @@
-/* What a normaliser or decoder replaces: a text, or a run of one character.
+/* The pattern of a normalizer or decoder: a text, or a run of one character.
  *
- * Of regular expressions only those that real tokenizer.json files of the known families
- * hold are understood: one without operators, and a character (or \s) with + or {n,}. */
+ * Supports the regular expressions used by tokenizer.json files of the known families: one without operators,
+ * and a character (or \s) with + or {n,}. */
 #ifndef CORE_TEXT_PATTERN_H
 #define CORE_TEXT_PATTERN_H
 
@@ -15,16 +15,16 @@
 struct pattern {
     char *text;     /* owned; "" for blanks */
     size_t size;
-    size_t least;   /* 0: the text itself; else a run of at least so many of it */
+    size_t least;   /* 0: the text itself; otherwise a run of at least this length */
     bool blanks;    /* runs of White_Space, not of `text` */
 };
-/* {"String": …} or {"Regex": …}; `what` names the part for messages. */
+/* Reads {"String": …} or {"Regex": …}; `what` names the component in messages. */
 int pattern_read(struct pattern *p, const char *path, const char *what, const json_t *value,
                  struct err *e);
-/* How many times longer a text can become when every match is replaced by `size` bytes. */
+/* Returns how many times longer a text can become when every match is replaced by `size` bytes. */
 size_t pattern_growth(const struct pattern *p, size_t size);
 void pattern_release(struct pattern *p);
-/* The next match in s at or after `at`: true with its span. */
+/* Finds the next match in s at or after `at`: true with its span. */
 bool pattern_next(const struct pattern *p, const char *s, size_t n, size_t at, size_t *from,
                   size_t *to);
 /* Appends s to out with every match replaced by the `size` bytes at `with`. */

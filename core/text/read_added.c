@@ -7,21 +7,21 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 
-/* Adds a token: its id is `id`, or the one it has in the vocabulary, or the next free one
- * (id -1).  Refused when the id belongs to another token. */
+/* Adds a token with the given id, its id in the vocabulary, or the next free one (id -1).  Refused when the
+ * id belongs to another token. */
 static int tokenizer_add(struct tokenizer *t, const char *file, const struct added_token *token,
                   int64_t id, struct buf *report, struct err *e) {
     int32_t known = vocab_find(&t->vocab, token->text, token->size);
     if (known >= 0) {
         if (id >= 0 && id != known)
-            text_line(report, "added token %s: id %d of the vocabulary holds, not %lld",
+            text_line(report, "added token %s: its id in the vocabulary is %d, not %lld",
                       token->text, known, (long long)id);
     } else {
         if (id < 0) id = (int64_t)t->vocab.ids;
         if (vocab_add(&t->vocab, file, token->text, token->size, id, e)) return e->code;
         known = (int32_t)id;
         t->vocab.token[known].added = true;
-        text_line(report, "added token %s has id %d", token->text, known);
+        text_line(report, "added token %s: duplicate id %d", token->text, known);
     }
     if (token->special) t->vocab.token[known].special = true;
     struct added_token own = *token;
@@ -42,7 +42,7 @@ static int tokenizer_add(struct tokenizer *t, const char *file, const struct add
     return 0;
 }
 
-/* The flags that an added token's object sets, and its text. */
+/* Reads the flags and the text of an added token. */
 static int flags(struct added_token *token, const char *path, const json_t *item,
                  const char **content, struct err *e) {
     e->code = 0;
@@ -73,15 +73,15 @@ int tokenizer_read_added(struct tokenizer *t, const char *path, const json_t *ro
         json_int_t id = -1;
         struct added_token token = { .normalized = true };
         if (!json_is_object(item))
-            return err_set(e, ERR_INPUT, "%s: added token %zu is not an object", path, i);
+            return err_set(e, ERR_INPUT, "%s: added token %zu: must be an object", path, i);
         flags(&token, path, item, &content, e);
         json_get_int(item, path, "id", &id, e);
         if (e->code) return err_prefix(e, "added token %zu", i);
         if (!content || token.size > TOKENIZER_ADDED_SIZE)
-            return err_set(e, ERR_INPUT, "%s: added token %zu needs a \"content\" of 1 to %d bytes",
+            return err_set(e, ERR_INPUT, "%s: added token %zu: \"content\" must be a string of 1 to %d bytes",
                            path, i, TOKENIZER_ADDED_SIZE);
         if (id < 0 || id >= VOCAB_IDS)
-            return err_set(e, ERR_INPUT, "%s: added token %zu has id %lld; ids go from 0 to %d",
+            return err_set(e, ERR_INPUT, "%s: added token %zu: id %lld is not between 0 and %d",
                            path, i, (long long)id, VOCAB_IDS - 1);
         if (*content && tokenizer_add(t, path, &token, id, report, e)) return e->code;
     }
@@ -107,7 +107,7 @@ int tokenizer_special(struct tokenizer *t, const char *path, const struct readin
     token.text = (char *)*text;
     token.size = strlen(*text);
     if (vocab_find(&t->vocab, token.text, token.size) < 0) {
-        text_line(r->report, "%s has no %s", path, key);
+        text_line(r->report, "%s: special token %s is not in the vocabulary", path, key);
         return 0;
     }
     return tokenizer_add(t, path, &token, -1, r->report, e);
@@ -125,8 +125,8 @@ int tokenizer_added_decoder(struct tokenizer *t, const struct reading *r, struct
         if (!text_to_int(key, &id) || id < 0 || id >= VOCAB_IDS || !content || !*content ||
             token.size > TOKENIZER_ADDED_SIZE)
             return err_set(e, ERR_INPUT,
-                           "%s: \"added_tokens_decoder\" needs ids from 0 to %d and a "
-                           "\"content\" each", r->settings_path, VOCAB_IDS - 1);
+                           "%s: \"added_tokens_decoder\" needs ids from 0 to %d, each with a \"content\"",
+                           r->settings_path, VOCAB_IDS - 1);
         if (tokenizer_add(t, r->settings_path, &token, id, r->report, e)) return e->code;
     }
     return 0;

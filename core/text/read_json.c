@@ -6,7 +6,7 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 
-/* BERT's settings in tokenizer_config.json have the last word, as in the reference. */
+/* BERT's settings in tokenizer_config.json take precedence, as in the reference. */
 static int bert_settings(struct tokenizer *t, const char *path, const json_t *root,
                          const struct reading *r, struct err *e) {
     if (!t->normalizer.count || t->normalizer.step[0].kind != NORMALIZER_BERT) return 0;
@@ -21,17 +21,17 @@ static int bert_settings(struct tokenizer *t, const char *path, const json_t *ro
         z->strip_accents = stripped;
     if (e->code) return e->code;
     if (was.lowercase != z->lowercase)
-        text_line(r->report, "%s says lowercase %s, %s says %s: %s wins", path,
+        text_line(r->report, "lowercase: %s has %s, %s has %s; %s is used", path,
                   was.lowercase ? "true" : "false", r->settings_path,
                   z->lowercase ? "true" : "false", r->settings_path);
     if (was.ideographs != z->ideographs || (was.strip_accents != z->strip_accents &&
                                             was.lowercase == z->lowercase))
-        text_line(r->report, "%s and %s differ on accents or Chinese characters: %s wins", path,
+        text_line(r->report, "%s and %s disagree on accents or Chinese characters; %s is used", path,
                   r->settings_path, r->settings_path);
     return 0;
 }
 
-/* So has add_prefix_space for a byte-level cut. */
+/* The same holds for add_prefix_space of byte-level tokenizers. */
 static int prefix_setting(struct tokenizer *t, const char *path, const struct reading *r,
                           struct err *e) {
     bool prefix;
@@ -42,7 +42,7 @@ static int prefix_setting(struct tokenizer *t, const char *path, const struct re
         struct cut *c = &t->cutter.step[i];
         if (c->kind != CUT_BYTE_LEVEL || (c->prepend == PREPEND_ALWAYS) == prefix) continue;
         c->prepend = prefix ? PREPEND_ALWAYS : PREPEND_NEVER;
-        text_line(r->report, "%s says add_prefix_space %s, %s says %s: %s wins", path,
+        text_line(r->report, "add_prefix_space: %s has %s, %s has %s; %s is used", path,
                   prefix ? "false" : "true", r->settings_path, prefix ? "true" : "false",
                   r->settings_path);
     }
@@ -52,7 +52,7 @@ static int prefix_setting(struct tokenizer *t, const char *path, const struct re
 static int read_cutter(struct tokenizer *t, const char *path, const json_t *root, struct err *e) {
     if (cutter_read(&t->cutter, path, json_object_get(root, "pre_tokenizer"), e)) return e->code;
     if (t->kind == MODEL_WORDPIECE && !t->cutter.count)
-        return err_set(e, ERR_INPUT, "%s: no pre_tokenizer; WordPiece needs one (BertPreTokenizer)",
+        return err_set(e, ERR_INPUT, "%s: pre_tokenizer is missing; WordPiece needs one (BertPreTokenizer)",
                        path);
     return 0;
 }
@@ -72,7 +72,7 @@ static int read_root(struct tokenizer *t, const char *path, const json_t *root,
     for (size_t i = 0; i < COUNT_OF(baked); i++) {
         const json_t *v = json_object_get(root, baked[i]);
         if (v && !json_is_null(v))
-            text_line(r->report, "%s: its own %s is not used", path, baked[i]);
+            text_line(r->report, "%s: its %s is ignored", path, baked[i]);
     }
     return 0;
 }

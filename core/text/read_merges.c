@@ -8,15 +8,15 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 
-/* One "a b" a line after an optional first line that begins with "#version". */
+/* One "a b" per line after an optional first line that starts with "#version". */
 static int read_merges_read_line(struct tokenizer *t, const char *path, size_t line, const char *s, size_t n,
                                  struct err *e) {
     const char *blank = memchr(s, ' ', n);
     size_t left = blank ? (size_t)(blank - s) : n;
     if (!left || left + 1 >= n || memchr(blank + 1, ' ', n - left - 1)) {
         char *shown = text_visible(s, n > 80 ? 80 : n);
-        err_set(e, ERR_INPUT, "%s: line %zu is \"%s\"; two tokens with a blank between them would "
-                "do", path, line, shown);
+        err_set(e, ERR_INPUT, "%s: line %zu: \"%s\": expected two tokens separated by a blank", path, line,
+                shown);
         free(shown);
         return e->code;
     }
@@ -53,8 +53,8 @@ static int read_merges_read_lines(struct tokenizer *t, const char *path, struct 
     return rc;
 }
 
-/* Which family's special tokens: GPT-2 has one and sets none around a text; RoBERTa and BART
- * have <s> and </s>. */
+/* The special tokens of the family: GPT-2 has one and adds none around a text; RoBERTa and BART have <s> and
+ * </s>. */
 static bool is_gpt2(const struct tokenizer *t, const struct reading *r) {
     const char *class = json_string_value(json_object_get(r->settings, "tokenizer_class"));
     if (class && !strncmp(class, "GPT2", 4)) return true;

@@ -20,7 +20,7 @@ int tokenizer_read_ids(struct tokenizer *t, const char *path, const char *where,
     json_object_foreach(ids, token, id) {
         if (!json_is_integer(id)) {
             char *shown = text_visible(token, strlen(token));
-            err_set(e, ERR_INPUT, "%s: the id of token \"%.80s\" is not a whole number", path,
+            err_set(e, ERR_INPUT, "%s: the id of token \"%.80s\" is not an integer", path,
                     shown);
             free(shown);
             return e->code;
@@ -37,7 +37,7 @@ static int read_vocabulary(struct tokenizer *t, const char *path, const json_t *
                               json_object_get(model, "vocab"), e);
 }
 
-/* A short text that stands before or after tokens; "" when absent. */
+/* A short text before or after tokens; "" when absent. */
 static int read_affix(const char *path, const json_t *model, const char *key, const char **text,
                       struct err *e) {
     e->code = 0;
@@ -59,7 +59,7 @@ static int read_wordpiece(struct tokenizer *t, const char *path, const json_t *m
     json_get_int(model, path, "max_input_chars_per_word", &most, e);
     if (e->code) return e->code;
     if (most < 1 || most > WORD_CHARS)
-        return err_set(e, ERR_INPUT, "%s: \"max_input_chars_per_word\" is %lld; 1 to %d would do",
+        return err_set(e, ERR_INPUT, "%s: \"max_input_chars_per_word\": %lld is not between 1 and %d",
                        path, (long long)most, WORD_CHARS);
     if (read_vocabulary(t, path, model, e)) return e->code;
     t->wordpiece.prefix = xstrdup(prefix);
@@ -97,7 +97,7 @@ static int read_merge(struct tokenizer *t, const char *path, size_t i, const jso
     }
     if (!left_size || !right_size || (json_is_string(item) && strchr(right, ' '))) {
         char *text = json_dumps(item, JSON_ENCODE_ANY | JSON_COMPACT);
-        rc = err_set(e, ERR_INPUT, "%s is %.80s; \"a b\" or [\"a\", \"b\"] would do", where,
+        rc = err_set(e, ERR_INPUT, "%s: %.80s: expected \"a b\" or [\"a\", \"b\"]", where,
                      text ? text : "?");
         free(text);
     } else {
@@ -107,7 +107,7 @@ static int read_merge(struct tokenizer *t, const char *path, size_t i, const jso
     return rc;
 }
 
-/* The keys of "model" beside vocabulary and merges; the vocabulary is read. */
+/* Reads the keys of "model" other than vocabulary and merges, after the vocabulary. */
 static int read_bpe_settings(struct tokenizer *t, const char *path, const json_t *model,
                              struct buf *report, struct err *e) {
     struct bpe *b = &t->bpe;
@@ -122,7 +122,7 @@ static int read_bpe_settings(struct tokenizer *t, const char *path, const json_t
     json_get_bool(model, path, "ignore_merges", &b->ignore_merges, e);
     json_get_double(model, path, "dropout", &dropout, e);
     if (e->code) return e->code;
-    if (dropout) text_line(report, "%s: its own dropout of merges is not used", path);
+    if (dropout) text_line(report, "%s: its merge dropout is ignored", path);
     free(b->prefix);
     free(b->suffix);
     b->prefix = xstrdup(prefix);
@@ -140,7 +140,7 @@ static int read_bpe(struct tokenizer *t, const char *path, const json_t *model,
     if (read_vocabulary(t, path, model, e)) return e->code;
     if (!json_is_array(merges) || json_array_size(merges) > VOCAB_IDS)
         return err_set(e, ERR_INPUT,
-                       "%s: a BPE \"model\" must have a \"merges\" array of at most %d pairs", path,
+                       "%s: BPE \"model\": \"merges\" must be an array of at most %d pairs", path,
                        VOCAB_IDS);
     t->kind = MODEL_BPE;
     bpe_init(&t->bpe, json_array_size(merges));
@@ -154,19 +154,19 @@ static int read_bpe(struct tokenizer *t, const char *path, const json_t *model,
 
 /* ---- Unigram ---- */
 
-/* [["token", score], …]: the id is the place. */
+/* [["token", score], …]: the id is the index. */
 static int read_model_read_scores(struct tokenizer *t, const char *path, const json_t *list, double *score,
                                   struct err *e) {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i), *text = json_array_get(item, 0),
                      *value = json_array_get(item, 1);
         if (json_array_size(item) != 2 || !json_is_string(text) || !json_is_number(value))
-            return err_set(e, ERR_INPUT, "%s: token %zu of \"vocab\" is not [\"text\", score]",
+            return err_set(e, ERR_INPUT, "%s: token %zu of \"vocab\": must be [\"text\", score]",
                            path, i);
         size_t n = json_string_length(text);
         if (n > UNIGRAM_TOKEN)
-            return err_set(e, ERR_INPUT, "%s: token %zu of \"vocab\" has %zu bytes; at most %d are "
-                           "read", path, i, n, UNIGRAM_TOKEN);
+            return err_set(e, ERR_INPUT, "%s: token %zu of \"vocab\": %zu bytes, more than the limit of %d",
+                           path, i, n, UNIGRAM_TOKEN);
         if (vocab_add(&t->vocab, path, json_string_value(text), n, (int64_t)i, e)) return e->code;
         score[i] = json_number_value(value);
     }
@@ -181,13 +181,13 @@ static int read_unigram(struct tokenizer *t, const char *path, const json_t *mod
     e->code = 0;
     if (!n || n > VOCAB_IDS)
         return err_set(e, ERR_INPUT,
-                       "%s: a Unigram \"model\" must have a \"vocab\" array of 1 to %d tokens", path,
+                       "%s: Unigram \"model\": \"vocab\" must be an array of 1 to %d tokens", path,
                        VOCAB_IDS);
     json_get_int(model, path, "unk_id", &unknown, e);
     json_get_bool(model, path, "byte_fallback", &t->unigram.byte_fallback, e);
     if (e->code) return e->code;
     if (unknown < 0 || unknown >= (json_int_t)n)
-        return err_set(e, ERR_INPUT, "%s: \"unk_id\" is %lld; it must be one of the %zu tokens",
+        return err_set(e, ERR_INPUT, "%s: \"unk_id\": %lld is not the id of one of the %zu tokens",
                        path, (long long)unknown, n);
     t->kind = MODEL_UNIGRAM;
     t->unigram.unknown = (int32_t)unknown;
@@ -202,10 +202,10 @@ static int read_unigram(struct tokenizer *t, const char *path, const json_t *mod
 int tokenizer_read_model(struct tokenizer *t, const char *path, const json_t *root,
                          struct buf *report, struct err *e) {
     const json_t *model = json_object_get(root, "model");
-    if (!json_is_object(model)) return err_set(e, ERR_INPUT, "%s: no \"model\" object", path);
+    if (!json_is_object(model)) return err_set(e, ERR_INPUT, "%s: \"model\" is missing", path);
     const json_t *type = json_object_get(model, "type");
     const char *name = json_string_value(type);
-    if (!type) /* old files leave it out; each kind has a key of its own */
+    if (!type) /* old files omit it; each kind has a distinctive key */
         name = json_object_get(model, "merges")                        ? "BPE"
                : json_object_get(model, "unk_id")                      ? "Unigram"
                : json_object_get(model, "continuing_subword_prefix") ? "WordPiece"
@@ -214,6 +214,6 @@ int tokenizer_read_model(struct tokenizer *t, const char *path, const json_t *ro
     if (name && !strcmp(name, "BPE")) return read_bpe(t, path, model, report, e);
     if (name && !strcmp(name, "Unigram")) return read_unigram(t, path, model, e);
     return err_set(e, ERR_INPUT,
-                   "%s: the tokenizer model is %s; petri reads WordPiece, BPE and Unigram", path,
+                   "%s: unsupported tokenizer model: %s; supported are WordPiece, BPE and Unigram", path,
                    name ? name : "nameless");
 }

@@ -8,7 +8,7 @@
 #include "core/base/text.h"
 #include "core/text/parts.h"
 
-/* One token a line, its id the line's number from 0. */
+/* One token per line; its id is the line number from 0. */
 static int read_vocab_read_lines(struct tokenizer *t, const char *path, struct err *e) {
     struct buf text;
     if (file_read(path, TOKENIZER_FILE, &text, e)) return e->code;
@@ -21,13 +21,13 @@ static int read_vocab_read_lines(struct tokenizer *t, const char *path, struct e
         size_t n = end ? (size_t)(end - (s + at)) : text.size - at, whole = n;
         if (n && s[at + n - 1] == '\r') n--;
         if (!utf8_valid(s + at, n) || memchr(s + at, '\0', n))
-            rc = err_set(e, ERR_INPUT, "%s: line %lld is not UTF-8 text", path, (long long)id + 1);
+            rc = err_set(e, ERR_INPUT, "%s: line %lld: not UTF-8 text", path, (long long)id + 1);
         else if (n) rc = vocab_add(&t->vocab, path, s + at, n, id, e);
         at += whole + 1;
         id++;
     }
     buf_release(&text);
-    if (!rc && !t->vocab.count) rc = err_set(e, ERR_INPUT, "%s: holds no token", path);
+    if (!rc && !t->vocab.count) rc = err_set(e, ERR_INPUT, "%s: the vocabulary is empty", path);
     return rc;
 }
 
@@ -45,7 +45,7 @@ int tokenizer_read_vocab(struct tokenizer *t, const char *path, const struct rea
         json_get_bool(r->settings, r->settings_path, "strip_accents", &z.strip_accents, e);
         if (e->code) return e->code;
     } else {
-        text_line(r->report, "no tokenizer_config.json: text is lower-cased, as for uncased models");
+        text_line(r->report, "tokenizer_config.json is missing: text is lower-cased, as for uncased models");
     }
     t->normalizer.count = 1;
     t->normalizer.step[0] = (struct normalizer_step){ .kind = NORMALIZER_BERT, .bert = z };

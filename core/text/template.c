@@ -16,9 +16,9 @@ void template_cut(size_t room, size_t *a, size_t *b) {
     *b = swapped ? shorter : longer;
 }
 
-/* ---- forms of the families ---- */
+/* ---- forms of the model families ---- */
 
-/* The ids of two special tokens. */
+/* Returns the ids of two special tokens. */
 static int template_find(const struct tokenizer *t, const char *file, const char *cls, const char *sep,
                          int32_t *c, int32_t *s, struct err *e) {
     *c = vocab_find(&t->vocab, cls, strlen(cls));
@@ -62,7 +62,7 @@ static bool add_piece(struct template *f, int text, int32_t id, json_int_t type)
     return true;
 }
 
-/* One {"SpecialToken":{…}} or {"Sequence":{…}}. */
+/* Reads one {"SpecialToken":{…}} or {"Sequence":{…}}. */
 static int read_piece(struct tokenizer *t, struct template *f, const char *path, const json_t *item,
                       const json_t *specials, struct err *e) {
     const json_t *special = json_object_get(item, "SpecialToken");
@@ -70,30 +70,30 @@ static int read_piece(struct tokenizer *t, struct template *f, const char *path,
     const json_t *part = special ? special : text;
     const char *name = json_string_value(json_object_get(part, "id"));
     json_int_t type = json_integer_value(json_object_get(part, "type_id"));
-    if (!name) return err_set(e, ERR_INPUT, "%s: a piece of the template has no name", path);
+    if (!name) return err_set(e, ERR_INPUT, "%s: template: a piece has no name", path);
     bool fits = true;
     if (text) {
         if (strcmp(name, "A") && strcmp(name, "B"))
-            return err_set(e, ERR_INPUT, "%s: the template names a text \"%s\"; A and B are known",
+            return err_set(e, ERR_INPUT, "%s: template: unknown text \"%s\"; must be A or B",
                            path, name);
         fits = add_piece(f, name[0] == 'B', -1, type);
     } else {
         const json_t *ids = json_object_get(json_object_get(specials, name), "ids");
         if (!json_array_size(ids))
-            return err_set(e, ERR_INPUT, "%s: the template's token \"%s\" has no ids", path, name);
+            return err_set(e, ERR_INPUT, "%s: template: token \"%s\" has no ids", path, name);
         for (size_t i = 0; fits && i < json_array_size(ids); i++) {
             const json_t *id = json_array_get(ids, i);
             json_int_t v = json_is_integer(id) ? json_integer_value(id) : -1;
             if (v < 0 || v >= (json_int_t)t->vocab.ids || !vocab_text(&t->vocab, (int32_t)v))
                 return err_set(e, ERR_INPUT,
-                               "%s: the template's token \"%s\" has an id that no token "
-                               "has",
+                               "%s: template: token \"%s\" has an id outside the vocabulary",
                                path, name);
             fits = add_piece(f, -1, (int32_t)v, type);
         }
     }
-    return fits ? 0 : err_set(e, ERR_INPUT, "%s: the template has more than %d pieces or a type id "
-                              "above 255", path, TEMPLATE_PIECES);
+    return fits ? 0
+                : err_set(e, ERR_INPUT, "%s: template: more than %d pieces, or a type id above 255", path,
+                          TEMPLATE_PIECES);
 }
 
 static int template_read_form(struct tokenizer *t, struct template *f, const char *path, const json_t *part,
@@ -107,7 +107,7 @@ static int template_read_form(struct tokenizer *t, struct template *f, const cha
     for (int i = 0; i < f->pieces; i++)
         if (f->piece[i].text >= 0) seen[f->piece[i].text]++;
     if (seen[0] != 1 || seen[1] != !strcmp(key, "pair"))
-        return err_set(e, ERR_INPUT, "%s: the template \"%s\" must hold each text once", path, key);
+        return err_set(e, ERR_INPUT, "%s: template \"%s\" must contain each text once", path, key);
     return 0;
 }
 
@@ -117,12 +117,12 @@ static int template_read_family(struct tokenizer *t, const char *path, const cha
     const char *cls = json_string_value(json_array_get(json_object_get(part, "cls"), 0));
     const char *sep = json_string_value(json_array_get(json_object_get(part, "sep"), 0));
     if (!cls || !sep)
-        return err_set(e, ERR_INPUT, "%s: %s needs \"cls\" and \"sep\"", path, type);
+        return err_set(e, ERR_INPUT, "%s: %s: \"cls\" and \"sep\" are required", path, type);
     return type[0] == 'B' ? tokenizer_bert_templates(t, path, cls, sep, e)
                           : tokenizer_roberta_templates(t, path, cls, sep, e);
 }
 
-/* One step; ByteLevel changes offsets only. */
+/* Reads one step; ByteLevel changes offsets only. */
 static int template_read_step(struct tokenizer *t, const char *path, const json_t *part, struct err *e) {
     const char *type = json_string_value(json_object_get(part, "type"));
     if (!type) type = "nameless";
@@ -130,7 +130,7 @@ static int template_read_step(struct tokenizer *t, const char *path, const json_
     if (!strcmp(type, "Sequence")) {
         const json_t *list = json_object_get(part, "processors");
         if (!json_is_array(list))
-            return err_set(e, ERR_INPUT, "%s: the post_processor Sequence needs \"processors\"",
+            return err_set(e, ERR_INPUT, "%s: post_processor Sequence: \"processors\" is missing",
                            path);
         for (size_t i = 0; i < json_array_size(list); i++)
             if (template_read_step(t, path, json_array_get(list, i), e)) return e->code;
@@ -138,14 +138,15 @@ static int template_read_step(struct tokenizer *t, const char *path, const json_
     }
     if (t->single.pieces)
         return err_set(e, ERR_INPUT,
-                       "%s: the post_processor Sequence sets special tokens twice; once is known",
+                       "%s: post_processor Sequence: special tokens are added twice; only one step may "
+                       "add them",
                        path);
     if (!strcmp(type, "BertProcessing") || !strcmp(type, "RobertaProcessing"))
         return template_read_family(t, path, type, part, e);
     if (strcmp(type, "TemplateProcessing"))
         return err_set(e, ERR_INPUT,
-                       "%s: the post_processor is %s; petri reads TemplateProcessing, "
-                       "BertProcessing, RobertaProcessing, ByteLevel and Sequences of them",
+                       "%s: unsupported post_processor: %s; supported are TemplateProcessing, "
+                       "BertProcessing, RobertaProcessing, ByteLevel and Sequence",
                        path, type);
     if (template_read_form(t, &t->single, path, part, "single", e)) return e->code;
     return template_read_form(t, &t->pair, path, part, "pair", e);
@@ -156,11 +157,11 @@ int tokenizer_read_templates(struct tokenizer *t, const char *path, const json_t
     if (part && !json_is_null(part)) {
         if (template_read_step(t, path, part, e)) return e->code;
     } else if (t->kind == MODEL_WORDPIECE) {
-        text_line(report, "%s has no post_processor: [CLS] and [SEP] are set as BERT does", path);
+        text_line(report, "%s has no post_processor: [CLS] and [SEP] are added as in BERT", path);
         return tokenizer_bert_templates(t, path, "[CLS]", "[SEP]", e);
     }
     if (!t->single.pieces) {
-        text_line(report, "%s sets no special tokens around a text", path);
+        text_line(report, "%s adds no special tokens around a text", path);
         tokenizer_plain_templates(t);
     }
     return 0;

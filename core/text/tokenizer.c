@@ -35,7 +35,7 @@ const char *tokenizer_file(const struct tokenizer *t, int i) { return t->file[i]
 
 /* ---- reading a folder ---- */
 
-/* What the other files of the folder are, when none is in it that petri reads. */
+/* Tokenizer files that petri does not read, for the message. */
 static int nothing_to_read(const char *folder, struct err *e) {
     static const char *const other[] = { "tokenizer.model", "spiece.model",
                                         "sentencepiece.bpe.model", "vocab.json", "merges.txt" };
@@ -45,11 +45,12 @@ static int nothing_to_read(const char *folder, struct err *e) {
         free(path);
         if (there)
             return err_set(e, ERR_NOT_FOUND,
-                           "%s: %s alone is not read; tokenizer.json, vocab.json with merges.txt "
-                           "and vocab.txt are", folder, other[i]);
+                           "%s: %s alone is not supported; expected tokenizer.json, vocab.json with merges.txt, "
+                           "or vocab.txt", folder, other[i]);
     }
     return err_set(e, ERR_NOT_FOUND,
-                   "%s: no tokenizer.json, no vocab.json with merges.txt and no vocab.txt", folder);
+                   "%s: tokenizer files are missing: expected tokenizer.json, vocab.json with merges.txt, "
+                   "or vocab.txt", folder);
 }
 
 static int tokenizer_read_folder(struct tokenizer *t, const struct reading *r, struct err *e) {
@@ -99,7 +100,7 @@ struct tokenizer *tokenizer_read(const char *folder, struct buf *report, struct 
 
 /* ---- text to ids ---- */
 
-/* One text on its way. */
+/* The state of encoding one text. */
 struct tokenizer_work {
     const struct tokenizer *t;
     struct id_list *out;
@@ -128,7 +129,7 @@ static void piece(void *self, const char *s, size_t n) {
 
 typedef void rest_of_text(struct tokenizer_work *w, const char *s, size_t n, bool start);
 
-/* Calls `rest` for what lies between the tokens of `set`, and adds their ids. */
+/* Calls `rest` for the text between tokens of `set`, and adds the ids of these. */
 static void tokenizer_split(struct tokenizer_work *w, const struct added_set *set, const char *s, size_t n,
                             bool start, rest_of_text *rest) {
     size_t at = 0, done = 0, from, to;
@@ -157,7 +158,7 @@ struct counts {
     size_t unknown, special;
 };
 
-/* What is not UTF-8 is read as U+FFFD, one a byte. */
+/* Invalid UTF-8 is read as U+FFFD, one per byte. */
 static void text_ids(const struct tokenizer *t, const char *s, size_t n, struct id_list *out,
                      struct counts *c) {
     struct tokenizer_work w = { .t = t, .out = out };
@@ -214,8 +215,8 @@ int tokenizer_encode(const struct tokenizer *t, const char *a, size_t a_size, co
     memset(out, 0, sizeof *out);
     const struct template *form = b ? &t->pair : &t->single;
     if (max_len < (size_t)form->tokens)
-        return err_set(e, ERR_USAGE, "a length limit of %zu cannot hold the %d special tokens of a "
-                       "%s", max_len, form->tokens, b ? "pair" : "text");
+        return err_set(e, ERR_USAGE, "a maximum length of %zu cannot hold the %d special tokens of a %s",
+                       max_len, form->tokens, b ? "pair" : "text");
     struct id_list side[2] = { { 0 }, { 0 } };
     struct counts c = { 0 };
     text_ids(t, a, a_size, &side[0], &c);
@@ -240,8 +241,8 @@ void encoded_release(struct encoded *x) {
     memset(x, 0, sizeof *x);
 }
 
-/* An added token is decoded in its normalised form, as in the reference, where it then no
- * longer counts as special. */
+/* An added token is decoded in its normalized form, as in the reference, where it is then not treated as
+ * special. */
 static void add_respelled(const struct tokenizer *t, int32_t id, struct buf *out) {
     for (size_t i = 0; i < t->normalized.count; i++) {
         if (t->normalized.token[i].id != id) continue;

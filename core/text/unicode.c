@@ -10,7 +10,7 @@ struct range {
     uint32_t first, last;
 };
 
-/* Signs that the reference's tables do not know as punctuation yet. */
+/* Signs that the tables of the reference do not classify as punctuation yet. */
 static const struct range later_punctuation[] = {
     { 0x61D, 0x61D }, { 0x9FD, 0x9FD }, { 0xA76, 0xA76 }, { 0xC77, 0xC77 }, { 0xC84, 0xC84 },
     { 0x1B7D, 0x1B7E }, { 0x2E43, 0x2E4F }, { 0x2E52, 0x2E5D }, { 0x10EAD, 0x10EAD }, { 0x10F55, 0x10F59 },
@@ -22,7 +22,7 @@ static const struct range later_punctuation[] = {
     { 0x16FE2, 0x16FE2 }, { 0x1E95E, 0x1E95F },
 };
 
-/* Marks that it does not strip yet. */
+/* Marks that the reference does not strip yet. */
 static const struct range later_marks[] = {
     { 0x7FD, 0x7FD }, { 0x898, 0x89F }, { 0x8CA, 0x8E1 }, { 0x9FE, 0x9FE }, { 0xAFA, 0xAFF },
     { 0xB55, 0xB55 }, { 0xC04, 0xC04 }, { 0xC3C, 0xC3C }, { 0xD00, 0xD00 }, { 0xD3B, 0xD3C },
@@ -48,12 +48,12 @@ static const struct range later_marks[] = {
     { 0x1E2EC, 0x1E2EF }, { 0x1E4EC, 0x1E4EF }, { 0x1E944, 0x1E94A },
 };
 
-/* Format characters that it does not drop yet. */
+/* Format characters that the reference does not drop yet. */
 static const struct range later_controls[] = {
     { 0x890, 0x891 }, { 0x8E2, 0x8E2 }, { 0x110CD, 0x110CD }, { 0x13430, 0x1343F },
 };
 
-/* Marks of any kind that canonical forms and their stripping do not know yet. */
+/* Marks of any kind that its canonical forms and their stripping do not know yet. */
 static const struct range later_any_marks[] = {
     { 0x7FD, 0x7FD },     { 0x898, 0x89F },     { 0x8CA, 0x8D3 },     { 0x9FE, 0x9FE },
     { 0xAFA, 0xAFF },     { 0xB55, 0xB55 },     { 0xC04, 0xC04 },     { 0xC3C, 0xC3C },
@@ -70,7 +70,7 @@ static const struct range later_any_marks[] = {
     { 0x1E130, 0x1E136 }, { 0x1E2AE, 0x1E2AE }, { 0x1E2EC, 0x1E2EF }, { 0x1E4EC, 0x1E4EF },
 };
 
-/* Combining classes that it does not know yet: starters there. */
+/* Combining classes that the reference does not know yet: starters there. */
 static const struct range later_classes[] = {
     { 0x7FD, 0x7FD },     { 0x898, 0x89F },     { 0x8CA, 0x8D3 },     { 0x9FE, 0x9FE },
     { 0xC3C, 0xC3C },     { 0xD3B, 0xD3C },     { 0xEBA, 0xEBA },     { 0x1715, 0x1715 },
@@ -83,13 +83,13 @@ static const struct range later_classes[] = {
     { 0x1E4EC, 0x1E4EF },
 };
 
-/* Compatibility decompositions that it does not know yet. */
+/* Compatibility decompositions that the reference does not know yet. */
 static const struct range later_decompositions[] = {
     { 0x32FF, 0x32FF }, { 0xA7F2, 0xA7F4 }, { 0xAB69, 0xAB69 }, { 0x10781, 0x107BA }, { 0x11938, 0x11938 },
     { 0x1E030, 0x1E06D }, { 0x1F16C, 0x1F16C }, { 0x1FBF0, 0x1FBF9 },
 };
 
-/* Letters and numbers that regular expressions know already. */
+/* Letters and numbers that its regular expressions already know. */
 static const struct range sooner_letters[] = {
     { 0x1C89, 0x1C8A }, { 0xA7CB, 0xA7CD }, { 0xA7DA, 0xA7DC }, { 0x105C0, 0x105F3 }, { 0x10D4A, 0x10D65 },
     { 0x10D6F, 0x10D85 }, { 0x10EC2, 0x10EC4 }, { 0x11380, 0x11389 }, { 0x1138B, 0x1138B },
@@ -103,12 +103,12 @@ static const struct range sooner_numbers[] = {
     { 0x16D70, 0x16D79 }, { 0x1CCF0, 0x1CCF9 }, { 0x1E5F1, 0x1E5FA },
 };
 
-/* Marks that grapheme clusters take in already. */
+/* Marks that grapheme clusters already include. */
 static const struct range sooner_extenders[] = {
     { 0x897, 0x897 }, { 0x1ACF, 0x1ADD }, { 0x1AE0, 0x1AEB },
 };
 
-/* Consonants that a virama binds into one cluster (UAX 29, rule GB9c, newer than utf8proc). */
+/* Consonants that a virama joins into one cluster (UAX 29, rule GB9c, newer than utf8proc). */
 static const struct range conjunct_consonants[] = {
     { 0x915, 0x939 }, { 0x958, 0x95F }, { 0x978, 0x97F }, { 0x995, 0x9A8 }, { 0x9AA, 0x9B0 },
     { 0x9B2, 0x9B2 }, { 0x9B6, 0x9B9 }, { 0x9DC, 0x9DD }, { 0x9DF, 0x9DF }, { 0x9F0, 0x9F1 },
@@ -123,7 +123,7 @@ static const struct range ideographs[] = {
     { 0x2A700, 0x2B81F }, { 0x2B920, 0x2CEAF }, { 0x2F800, 0x2FA1F },
 };
 
-/* Capitals that utf8proc does not know yet: every `step`-th of first … last moves by `by`. */
+/* Capitals unknown to utf8proc: every `step`-th of first … last is offset by `by`. */
 static const struct {
     uint32_t first, last;
     int step, by;
@@ -300,7 +300,7 @@ static bool is_virama(uint32_t cp) {
     return cp == 0x94D || cp == 0x9CD || cp == 0xACD || cp == 0xB4D || cp == 0xC4D || cp == 0xD4D;
 }
 
-/* What may stand between the consonants of a conjunct beside its virama. */
+/* Characters allowed between the consonants of a conjunct besides its virama. */
 static bool is_extender(uint32_t cp) {
     int bound = utf8proc_get_property((utf8proc_int32_t)cp)->boundclass;
     return cp != 0x200C && (bound == UTF8PROC_BOUNDCLASS_EXTEND || bound == UTF8PROC_BOUNDCLASS_ZWJ);

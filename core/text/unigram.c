@@ -24,8 +24,8 @@ static int unigram_by_bytes(const void *a, const void *b) {
     return c ? c : x->size < y->size ? -1 : x->size > y->size;
 }
 
-/* While it is built a node's `child` is where its spellings begin, and they end where those
- * of the node after it in the same depth begin or before: `end` holds that. */
+/* During construction, `child` of a node is the start of its spellings, which end at or before the start of
+ * those of the next node of the same depth: `end` stores that. */
 struct growth {
     struct unigram *u;
     const struct trie_spelling *spelling;
@@ -42,7 +42,7 @@ static bool add_node(struct growth *g, size_t from, size_t to, unsigned char byt
     return true;
 }
 
-/* The children of a node at `depth`, whose spellings agree so far. */
+/* Creates the children of a node at `depth`; its spellings share all bytes before it. */
 static bool branch(struct growth *g, size_t at, size_t depth) {
     size_t from = g->u->node[at].child, to = g->end[at];
     if (from < to && g->spelling[from].size == depth) g->u->node[at].id = g->spelling[from++].id;
@@ -61,7 +61,7 @@ static bool branch(struct growth *g, size_t at, size_t depth) {
 static bool unigram_build(struct unigram *u, const struct trie_spelling *spelling, size_t count) {
     struct growth g = { .u = u, .spelling = spelling };
     bool fits = add_node(&g, 0, count, 0);
-    size_t depth = 0, level = 1; /* nodes before `level` lie at `depth` or above */
+    size_t depth = 0, level = 1; /* nodes before `level` are at `depth` or above */
     for (size_t at = 0; fits && at < u->nodes; at++) {
         if (at == level) {
             depth++;
@@ -91,7 +91,7 @@ int unigram_ready(struct unigram *u, const struct vocab *v, const char *path, do
     bool fits = unigram_build(u, spelling, count);
     free(spelling);
     if (!fits)
-        return err_set(e, ERR_INPUT, "%s: the tokens spell more than %d different beginnings",
+        return err_set(e, ERR_INPUT, "%s: the tokens have more than %d distinct prefixes",
                        path, UNIGRAM_NODES);
     for (int i = 0; i < 256; i++) u->root[i] = u->byte[i] = -1;
     for (size_t i = 0; i < u->node[0].children; i++)
@@ -134,7 +134,7 @@ static void reach(struct unigram_best *to, double score, size_t from, int32_t id
     *to = (struct unigram_best){ score, (int32_t)from, id };
 }
 
-/* Kudo 2018, section 3.2: the best way to every place, from left to right. */
+/* Kudo 2018, section 3.2: the best path to every position, from left to right. */
 static void forward(const struct unigram *u, const char *s, size_t n, struct unigram_best *best) {
     for (size_t i = 0; i <= n; i++) best[i] = (struct unigram_best){ 0, -1, -1 };
     for (size_t at = 0, used; at < n; at += used) {
@@ -159,7 +159,7 @@ static void unigram_add(struct unigram_work *w, int32_t id) {
     w->ids[w->count++] = id;
 }
 
-/* Ids of a run of unknown characters, last first; returns how many stay unknown. */
+/* Ids of a run of unknown characters, last first; returns how many remain unknown. */
 static size_t unknown_run(const struct unigram *u, const struct vocab *v, const char *s, size_t n,
                           struct unigram_work *w) {
     int32_t id = vocab_find(v, s, n);

@@ -12,7 +12,7 @@
 
 void vocab_init(struct vocab *v) {
     memset(v, 0, sizeof *v);
-    /* only the places in the table depend on it, never a result */
+    /* affects only positions in the table, never a result */
     if (getrandom(&v->point, sizeof v->point, GRND_NONBLOCK) != sizeof v->point)
         v->point = (uint64_t)time(NULL) * 0x9E3779B97F4A7C15u ^ (uintptr_t)v;
     v->point = v->point % (PRIME - 1024) + 512;
@@ -85,18 +85,19 @@ static int vocab_refuse(const char *file, const char *token, size_t n, struct er
 
 int vocab_add(struct vocab *v, const char *file, const char *token, size_t n, int64_t id,
               struct err *e) {
-    if (id < 0 || id >= VOCAB_IDS) return vocab_refuse(file, token, n, e, "ids go from 0 to 4194303", id);
+    if (id < 0 || id >= VOCAB_IDS)
+        return vocab_refuse(file, token, n, e, "ids must be between 0 and 4194303", id);
     if (n >= VOCAB_TOKEN) return vocab_refuse(file, token, n, e, "longer than 65535 bytes", id);
     if ((size_t)id < v->ids && v->token[id].used) {
         char *other = text_visible(vocab_text(v, (int32_t)id), v->token[id].size);
-        char *why = xprintf("the id belongs to \"%.80s\" already", other);
+        char *why = xprintf("the id already belongs to \"%.80s\"", other);
         vocab_refuse(file, token, n, e, why, id);
         free(why);
         free(other);
         return ERR_INPUT;
     }
     if (vocab_find(v, token, n) >= 0)
-        return vocab_refuse(file, token, n, e, "the token has an id already", id);
+        return vocab_refuse(file, token, n, e, "the token already has an id", id);
     if ((size_t)id >= v->ids) {
         GROW(v->token, v->room, (size_t)id + 1);
         memset(v->token + v->ids, 0, ((size_t)id + 1 - v->ids) * sizeof *v->token);

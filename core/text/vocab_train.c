@@ -13,35 +13,35 @@ enum { RARE_PART = 2000, NO_SIGN = -1 };
 
 const char *const vocab_train_special[VOCAB_TRAIN_SPECIAL] = { "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]" };
 
-/* A word as the signs that it is made of so far. */
+/* A word as its current signs. */
 struct trained_word {
     uint64_t count;
-    uint32_t first, length; /* of its signs in one block, which only become fewer */
+    uint32_t first, length; /* of its signs, which only become fewer, in one block */
 };
 
-/* Two signs next to each other. */
+/* Two adjacent signs. */
 struct pair {
     int32_t a, b;
     uint64_t count;
-    uint32_t *word; /* in which it was seen */
+    uint32_t *word; /* words that contain it */
     size_t words, room;
-    bool touched;   /* to be put on the heap again */
+    bool touched;   /* must be pushed to the heap again */
 };
 
 struct heap_entry {
-    uint64_t count; /* as it was when it came here */
+    uint64_t count; /* its count when it was pushed */
     uint32_t pair;
 };
 
 struct vocab_trainer {
-    struct vocab spelled;   /* of the words, by number */
+    struct vocab spelled;   /* indices of words */
     uint64_t *count;        /* of each */
     size_t room;
     uint64_t words;
     struct buf normal;
 
-    /* While it is trained. */
-    struct vocab sign;      /* tokens by number, "##" before one that goes on */
+    /* State of training. */
+    struct vocab sign;      /* tokens by index, with "##" for continuations */
     struct trained_word *word;
     size_t word_count;
     int32_t *signs;
@@ -97,7 +97,7 @@ int vocab_trainer_add(struct vocab_trainer *t, const char *text, size_t n, struc
         int32_t id = vocab_find(&t->spelled, s + from, to - from);
         if (id < 0) {
             if (t->spelled.count >= VOCAB_IDS)
-                return err_set(e, ERR_INPUT, "more than %d distinct words; give less text", VOCAB_IDS);
+                return err_set(e, ERR_INPUT, "more than %d distinct words; use less text", VOCAB_IDS);
             id = (int32_t)t->spelled.count;
             GROW(t->count, t->room, (size_t)id + 1);
             t->count[id] = 0;
@@ -117,7 +117,7 @@ static const char *token_text(const struct vocab *v, int32_t id, size_t *size) {
     return vocab_text(v, id);
 }
 
-/* The number of a token, made where it is new. */
+/* Returns the index of a token, added if new. */
 static int32_t vocab_token_of(struct vocab *v, const char *s, size_t n, struct err *e) {
     int32_t id = vocab_find(v, s, n);
     if (id >= 0) return id;
@@ -125,13 +125,13 @@ static int32_t vocab_token_of(struct vocab *v, const char *s, size_t n, struct e
     return vocab_add(v, "text", s, n, id, e) ? NO_SIGN : id;
 }
 
-/* Bytes of the character at s. */
+/* Returns the bytes of the character at s. */
 static size_t char_size(const char *s, size_t n) {
     uint32_t cp;
     return utf8_decode(s, n, &cp);
 }
 
-/* The sign of the character of a word that begins at `at`, "##x" inside it. */
+/* Returns the sign of the character of a word at `at`, "##x" inside it. */
 static size_t sign_text(const char *s, size_t n, size_t at, char out[8]) {
     size_t size = char_size(s + at, n - at), before = at ? 2 : 0;
     if (at) memcpy(out, "##", 2);
@@ -156,7 +156,7 @@ static int by_text(const void *a, const void *b) {
     return strcmp(x->text, y->text);
 }
 
-/* All signs with how often they occur; caller frees. */
+/* Returns all signs with their frequencies; caller frees. */
 static struct sign_count *count_signs(const struct vocab_trainer *t, struct vocab *all, uint64_t *sum,
                                       struct err *e) {
     struct sign_count *list = NULL;
@@ -183,8 +183,8 @@ static struct sign_count *count_signs(const struct vocab_trainer *t, struct voca
     return list;
 }
 
-/* Fills t->sign with the special tokens and the signs that are kept, in the order of their bytes; how many
- * were left out in *rare. */
+/* Fills t->sign with the special tokens and the selected signs, in the order of their bytes; *rare is the
+ * number of dropped ones. */
 static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct err *e) {
     struct vocab all;
     uint64_t sum, left = 0;
@@ -198,8 +198,7 @@ static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct er
     if (!rc && n - *rare + VOCAB_TRAIN_SPECIAL > (size_t)size)
         rc = err_set(
             e, ERR_USAGE,
-            "--vocab %d: the %zu signs that words begin and go on with and the %d special tokens are more; "
-            "say at least %zu",
+            "--vocab %d: too small for the %zu signs of the text and the %d special tokens; use at least %zu",
             size, n - *rare, VOCAB_TRAIN_SPECIAL, n - *rare + VOCAB_TRAIN_SPECIAL);
     if (!rc) qsort(list + *rare, n - *rare, sizeof *list, by_text);
     for (int i = 0; !rc && i < VOCAB_TRAIN_SPECIAL; i++)
@@ -212,7 +211,7 @@ static int take_signs(struct vocab_trainer *t, int size, size_t *rare, struct er
     return rc;
 }
 
-/* Cuts every word into its signs; one with a sign that was left out stays out. */
+/* Splits every word into its signs; a word with a dropped sign is ignored. */
 static void cut_words(struct vocab_trainer *t) {
     size_t at = 0, room = 0;
     t->word = xcalloc(t->spelled.count + 1, sizeof *t->word);
@@ -261,19 +260,19 @@ static struct pair *vocab_pair_of(struct vocab_trainer *t, int32_t a, int32_t b)
     return &t->pair[t->slot[at] - 1];
 }
 
-/* The text of the token that a pair becomes. */
+/* Returns the text of the merged token of a pair. */
 static size_t vocab_pair_text(const struct vocab_trainer *t, const struct pair *p, char *out) {
     size_t a, b;
     const char *first = token_text(&t->sign, p->a, &a), *second = token_text(&t->sign, p->b, &b);
     memcpy(out, first, a);
-    memcpy(out + a, second + 2, b - 2); /* it goes on, so it begins with "##" */
+    memcpy(out + a, second + 2, b - 2); /* a continuation, which has a "##" prefix */
     out[a + b - 2] = 0;
     return a + b - 2;
 }
 
 enum { TOKEN_ROOM = 4 * VOCAB_TRAIN_WORD + 8 };
 
-/* Whether x is to be joined before y. */
+/* Returns whether x is merged before y. */
 static bool goes_before(const struct vocab_trainer *t, const struct heap_entry *x,
                         const struct heap_entry *y) {
     char a[TOKEN_ROOM], b[TOKEN_ROOM];
@@ -283,7 +282,7 @@ static bool goes_before(const struct vocab_trainer *t, const struct heap_entry *
     vocab_pair_text(t, &t->pair[y->pair], b);
     int order = strcmp(a, b);
     if (order) return order < 0;
-    return t->pair[x->pair].a < t->pair[y->pair].a; /* the same token of other halves */
+    return t->pair[x->pair].a < t->pair[y->pair].a; /* equal tokens from different halves */
 }
 
 static void heap_add(struct vocab_trainer *t, uint32_t pair) {
@@ -310,7 +309,7 @@ static struct heap_entry heap_take(struct vocab_trainer *t) {
     return top;
 }
 
-/* Counts the pairs of a word in; those with the token `fresh` (-1: all) are told of it. */
+/* Counts the pairs of a word; those with the token `fresh` (-1: all) record it. */
 static void count_in(struct vocab_trainer *t, uint32_t w, int32_t fresh) {
     const struct trained_word *x = &t->word[w];
     const int32_t *s = t->signs + x->first;
@@ -348,7 +347,7 @@ static void heap_touched(struct vocab_trainer *t) {
     t->touched_count = 0;
 }
 
-/* Joins a pair wherever it stands. */
+/* Merges a pair everywhere. */
 static void vocab_join(struct vocab_trainer *t, uint32_t which, int32_t token) {
     int32_t a = t->pair[which].a, b = t->pair[which].b;
     uint32_t *word = t->pair[which].word;
@@ -359,7 +358,7 @@ static void vocab_join(struct vocab_trainer *t, uint32_t which, int32_t token) {
         uint32_t w = word[i], to = 0;
         struct trained_word *x = &t->word[w];
         int32_t *s = t->signs + x->first;
-        if (!has_pair(t, w, a, b)) continue; /* seen before, or gone since */
+        if (!has_pair(t, w, a, b)) continue; /* handled before, or no longer present */
         count_out(t, w);
         for (uint32_t from = 0; from < x->length; to++) {
             bool both = from + 1 < x->length && s[from] == a && s[from + 1] == b;
@@ -375,7 +374,7 @@ static void vocab_join(struct vocab_trainer *t, uint32_t which, int32_t token) {
 
 int vocab_trainer_run(struct vocab_trainer *t, int size, struct buf *out, struct buf *report, struct err *e) {
     size_t rare;
-    if (!t->words) return err_set(e, ERR_INPUT, "there is no word in it");
+    if (!t->words) return err_set(e, ERR_INPUT, "the text contains no words");
     int rc = take_signs(t, size, &rare, e);
     if (rc) return rc;
     size_t signs = t->sign.count - VOCAB_TRAIN_SPECIAL;
@@ -387,7 +386,7 @@ int vocab_trainer_run(struct vocab_trainer *t, int size, struct buf *out, struct
         const struct pair *p = &t->pair[top.pair];
         char text[TOKEN_ROOM];
         if (p->count < 2) continue;
-        if (p->count != top.count) { /* it became rarer since */
+        if (p->count != top.count) { /* its count has decreased since */
             heap_add(t, top.pair);
             continue;
         }
@@ -398,7 +397,7 @@ int vocab_trainer_run(struct vocab_trainer *t, int size, struct buf *out, struct
     for (size_t i = 0; !rc && i < t->sign.count; i++)
         buf_printf(out, "%s\n", vocab_text(&t->sign, (int32_t)i));
     text_line(report,
-              "vocabulary: %zu tokens (%zu signs; %zu rare ones are left out) of %llu words, %zu distinct",
+              "vocabulary: %zu tokens (%zu signs; %zu rare ones dropped) from %llu words, %zu distinct",
               t->sign.count, signs, rare, (unsigned long long)t->words, t->spelled.count);
     return rc;
 }

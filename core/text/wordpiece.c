@@ -17,7 +17,7 @@ static bool more_chars_than(const char *s, size_t n, size_t most) {
     return false;
 }
 
-/* Longest token that s begins with (after the prefix, when `continuing`): its id, with its
+/* Finds the longest token at the start of s (after the prefix, when `continuing`): returns its id, with its
  * bytes of s in *size; or -1. */
 static int32_t wordpiece_longest(const struct wordpiece *w, const struct vocab *v, bool continuing,
                                  const char *s, size_t n, size_t *size) {

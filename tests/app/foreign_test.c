@@ -39,7 +39,7 @@ static void values_that_are_not_finite_are_refused(void **state) {
     edit_values(&t, "base_model.model.bert.encoder.layer.1.attention.self.query.lora_A.weight")[23] = (real)NAN;
     edit_save_part(&t, 0, t.tensors, folder, WEIGHTS);
     edit_release(&t);
-    stage_refused(5, "layer.1.attention.self.query.lora_A.weight\" holds nan at row 1, column 3 (from 0), the first of 1 ",
+    stage_refused(5, "layer.1.attention.self.query.lora_A.weight\": nan at row 1, column 3 (from 0), the first of 1 ",
                   "import '%s' --model '%s' --db '%s'", folder, base, stage.db);
     free(folder);
 }

@@ -141,9 +141,9 @@ static void test_defaults_are_said(void **state) {
     assert_int_equal(a.types, 2);
     assert_true(a.norm_eps == 1e-12);
     assert_string_equal(a.torch_dtype, "float16");
-    assert_non_null(strstr(buf_text(&report), "no \"type_vocab_size\": 2 is taken"));
-    assert_non_null(strstr(buf_text(&report), "no \"layer_norm_eps\": 1e-12 is taken"));
-    assert_non_null(strstr(buf_text(&report), "no \"model_type\": bert is taken"));
+    assert_non_null(strstr(buf_text(&report), "\"type_vocab_size\" is missing; using 2"));
+    assert_non_null(strstr(buf_text(&report), "\"layer_norm_eps\" is missing; using 1e-12"));
+    assert_non_null(strstr(buf_text(&report), "\"model_type\" is missing; using bert"));
     buf_release(&report);
     arch_release(&a);
 }
@@ -172,35 +172,35 @@ static void test_broken(void **state) {
     static const struct {
         const char *from, *to, *part;
     } cases[] = {
-        {"_heads\":12", "_heads\":5", "\"num_attention_heads\" is 5; it must divide the width 768"},
-        {"\"bert\"", "\"gpt2\"", "\"gpt2\"; petri knows bert, roberta, bart, mbart, t5"},
+        {"_heads\":12", "_heads\":5", "\"num_attention_heads\": 5; must divide the hidden size 768"},
+        {"\"bert\"", "\"gpt2\"", "\"gpt2\" is not supported; supported are bert, roberta, bart, mbart, t5"},
         {"\"model_type\":\"bert\",", "", "\"model_type\" is missing"},
-        {"\"gelu\"", "\"swishish\"", "\"hidden_act\" is \"swishish\"; petri knows gelu"},
+        {"\"gelu\"", "\"swishish\"", "\"hidden_act\": \"swishish\"; supported are gelu"},
         {"\"gelu\"", "3", "\"hidden_act\" must be a string"},
         {"_id\":0}", "_id\":0,}", "line 1"},
-        {"_layers\":12", "_layers\":257", "\"num_hidden_layers\" is 257; it must be 1 to 256"},
-        {"_layers\":12", "_layers\":0", "\"num_hidden_layers\" is 0"},
-        {"_layers\":12", "_layers\":-3", "\"num_hidden_layers\" is -3"},
+        {"_layers\":12", "_layers\":257", "\"num_hidden_layers\": 257 is not between 1 and 256"},
+        {"_layers\":12", "_layers\":0", "\"num_hidden_layers\": 0"},
+        {"_layers\":12", "_layers\":-3", "\"num_hidden_layers\": -3"},
         {"_layers\":12", "_layers\":1.5", "\"num_hidden_layers\" must be an integer"},
         {"_layers\":12", "_layers\":\"12\"", "\"num_hidden_layers\" must be an integer"},
         {"\"hidden_size\":768,", "", "\"hidden_size\" is missing"},
         {"\"hidden_size\":768", "\"hidden_size\":null", "\"hidden_size\" is missing"},
         {"\"hidden_size\":768", "\"hidden_size\":9223372036854775807",
-         "\"hidden_size\" is 9223372036854775807"},
+         "\"hidden_size\": 9223372036854775807"},
         {"\"hidden_size\":768", "\"hidden_size\":99999999999999999999", "\"hidden_size\" must be an integer"},
-        {"vocab_size\":30522", "vocab_size\":4194305", "\"vocab_size\" is 4194305"},
-        {"embeddings\":512", "embeddings\":1048577", "\"max_position_embeddings\" is 1048577"},
-        {"embeddings\":512", "embeddings\":2", "\"max_position_embeddings\" is too small"},
-        {"eps\":1e-12", "eps\":-1", "\"layer_norm_eps\" is -1"},
-        {"_prob\":0.1", "_prob\":1.0", "\"hidden_dropout_prob\" is 1"},
+        {"vocab_size\":30522", "vocab_size\":4194305", "\"vocab_size\": 4194305"},
+        {"embeddings\":512", "embeddings\":1048577", "\"max_position_embeddings\": 1048577"},
+        {"embeddings\":512", "embeddings\":2", "\"max_position_embeddings\": too small"},
+        {"eps\":1e-12", "eps\":-1", "\"layer_norm_eps\": -1"},
+        {"_prob\":0.1", "_prob\":1.0", "\"hidden_dropout_prob\": 1"},
         {"_id\":0}", "_id\":0,\"position_embedding_type\":\"relative_key\"}",
-         "petri reads only absolute"},
-        {"_id\":0}", "_id\":0,\"is_decoder\":true}", "\"is_decoder\" is true"},
+         "only absolute positions"},
+        {"_id\":0}", "_id\":0,\"is_decoder\":true}", "\"is_decoder\": true"},
         {"_id\":0}", "_id\":0,\"id2label\":{\"0\":\"a\",\"2\":\"b\"}}",
-         "\"id2label\" is wrong at the key \"2\""},
-        {"_id\":0}", "_id\":0,\"id2label\":{\"0\":7}}", "\"id2label\" is wrong at the key \"0\""},
-        {"_id\":0}", "_id\":0,\"problem_type\":\"tagging\"}", "\"problem_type\" is \"tagging\"; it must be single_label"},
-        {"_id\":0}", "_id\":0,\"id2label\":[1]}", "\"id2label\" is not right"},
+         "\"id2label\": wrong at the key \"2\""},
+        {"_id\":0}", "_id\":0,\"id2label\":{\"0\":7}}", "\"id2label\": wrong at the key \"0\""},
+        {"_id\":0}", "_id\":0,\"problem_type\":\"tagging\"}", "\"problem_type\": \"tagging\"; must be single_label"},
+        {"_id\":0}", "_id\":0,\"id2label\":[1]}", "\"id2label\": invalid"},
         {"_id\":0}", "_id\":0,\"vocab_size\":5}", "not valid JSON"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -213,7 +213,7 @@ static void test_broken(void **state) {
     }
     struct arch a;
     struct err e = ERR_INIT;
-    test_refused(read_text("[1]", &a, NULL, &e), ERR_INPUT, &e, "is not a JSON object");
+    test_refused(read_text("[1]", &a, NULL, &e), ERR_INPUT, &e, "must be a JSON object");
     test_refused(read_text("", &a, NULL, &e), ERR_INPUT, &e, "not valid JSON");
     char *deep = xmalloc(200001);
     memset(deep, '[', 200000);

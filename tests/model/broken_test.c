@@ -25,45 +25,45 @@ struct broken {
 
 static const struct broken cases[] = {
     {"shape beyond its range", ONE("F32", "[1000,1000]", "[0,4]"), -1, 4,
-     "\"t\" has data_offsets for 4 bytes"},
+     "\"t\": data_offsets of 4 bytes"},
     {"range beyond the file", ONE("F32", "[1000,1000]", "[0,4000000]"), -1, 4,
      "3,999,996 bytes are missing"},
     {"end before begin", ONE("F32", "[1]", "[8,4]"), -1, 4,
-     "\"t\" ends at 4, before it begins at 8"},
-    {"three offsets", ONE("F32", "[1]", "[0,4,8]"), -1, 4, "\"t\" has no two"},
-    {"one offset", ONE("F32", "[1]", "[0]"), -1, 4, "\"t\" has no two"},
-    {"offsets are no list", ONE("F32", "[1]", "4"), -1, 4, "\"t\" has no two"},
+     "\"t\": its end 4 is before its start 8"},
+    {"three offsets", ONE("F32", "[1]", "[0,4,8]"), -1, 4, "\"t\" needs"},
+    {"one offset", ONE("F32", "[1]", "[0]"), -1, 4, "\"t\" needs"},
+    {"offsets are no list", ONE("F32", "[1]", "4"), -1, 4, "\"t\" needs"},
     {"negative begin", ONE("F32", "[1]", "[-4,0]"), -1, 4, "\"t\" has data_offsets that are not"},
     {"real offset", ONE("F32", "[1]", "[0,4.0]"), -1, 4, "\"t\" has data_offsets that are not"},
     {"offset beyond 63 bits", ONE("F32", "[1]", "[0,18446744073709551615]"), -1, 4,
-     "data_offsets that are not whole numbers from 0"},
+     "data_offsets that are not non-negative integers"},
     {"product wraps to zero", ONE("F32", "[4294967296,4294967296]", "[0,0]"), -1, 0,
      "\"t\" has a shape whose product"},
     {"bytes wrap to zero", ONE("F32", "[4611686018427387904]", "[0,0]"), -1, 0,
-     "\"t\" has a shape whose bytes"},
+     "\"t\" has a shape whose size"},
     {"product wraps to small", ONE("F32", "[9223372036854775807,2,1]", "[0,4]"), -1, 4,
      "\"t\" has"},
     {"negative dimension", ONE("F32", "[-1]", "[0,4]"), -1, 4, "\"t\" has a dimension"},
     {"real dimension", ONE("F32", "[1.5]", "[0,4]"), -1, 4, "\"t\" has a dimension"},
     {"dimension is text", ONE("F32", "[\"1\"]", "[0,4]"), -1, 4, "\"t\" has a dimension"},
-    {"shape is no list", ONE("F32", "1", "[0,4]"), -1, 4, "\"t\" has no list \"shape\""},
-    {"rank 9", ONE("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), -1, 4, "\"t\" has 9 dimensions"},
-    {"unknown type", ONE("F33", "[1]", "[0,4]"), -1, 4, "\"t\" has the type \"F33\""},
+    {"shape is no list", ONE("F32", "1", "[0,4]"), -1, 4, "\"t\" has no \"shape\" list"},
+    {"rank 9", ONE("F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), -1, 4, "\"t\": 9 dimensions"},
+    {"unknown type", ONE("F33", "[1]", "[0,4]"), -1, 4, "\"t\": unknown type \"F33\""},
     {"type is no text", "{\"t\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}}", -1, 4,
      "\"t\" has no \"dtype\""},
-    {"no shape", "{\"t\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", -1, 4, "\"t\" has no list"},
-    {"no range", "{\"t\":{\"dtype\":\"F32\",\"shape\":[1]}}", -1, 4, "\"t\" has no two"},
-    {"entry is no object", "{\"t\":[1]}", -1, 4, "\"t\" is not described"},
+    {"no shape", "{\"t\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", -1, 4, "\"t\" has no \"shape\""},
+    {"no range", "{\"t\":{\"dtype\":\"F32\",\"shape\":[1]}}", -1, 4, "\"t\" needs"},
+    {"entry is no object", "{\"t\":[1]}", -1, 4, "\"t\" must be described"},
     {"overlap", "{" F32("a", "[0,4]") "," F32("b", "[2,6]") "}", -1, 6,
      "\"b\" overlaps tensor \"a\""},
     {"same range twice", "{" F32("a", "[0,4]") "," F32("b", "[0,4]") "}", -1, 4,
      "\"b\" overlaps tensor \"a\""},
     {"hole", "{" F32("a", "[0,4]") "," F32("b", "[8,12]") "}", -1, 12,
-     "hole of 4 bytes lies before tensor \"b\""},
+     "a gap of 4 bytes before tensor \"b\""},
     {"hole at the start", "{" F32("a", "[4,8]") "}", -1, 8,
-     "hole of 4 bytes lies before tensor \"a\""},
-    {"bytes too many", "{" F32("a", "[0,4]") "}", -1, 5, "1 bytes too many"},
-    {"data without tensors", "{}", -1, 4, "4 bytes too many"},
+     "a gap of 4 bytes before tensor \"a\""},
+    {"bytes too many", "{" F32("a", "[0,4]") "}", -1, 5, "1 extra bytes"},
+    {"data without tensors", "{}", -1, 4, "4 extra bytes"},
     {"bytes missing", "{" F32("a", "[0,4]") "}", -1, 1, "3 bytes are missing"},
     {"repeated name", "{" F32("a", "[0,4]") "," F32("a", "[4,8]") "}", -1, 8, "duplicate"},
     {"control character in a name", "{" F32("a\\u0007", "[0,4]") "}", -1, 4, "control character"},
@@ -71,12 +71,12 @@ static const struct broken cases[] = {
     {"empty name", "{" F32("", "[0,4]") "}", -1, 4, "empty name"},
     {"lone surrogate", "{" F32("\\ud800", "[0,4]") "}", -1, 4, "not valid JSON"},
     {"invalid UTF-8", "{" F32("\xff", "[0,4]") "}", -1, 4, "not valid JSON"},
-    {"metadata is no object", "{\"__metadata__\":[]}", -1, 0, "__metadata__ is not an object"},
-    {"metadata holds a number", "{\"__metadata__\":{\"k\":1}}", -1, 0, "\"k\" is not a string"},
-    {"header is a list", "[1,2,3]", -1, 0, "does not begin with {"},
-    {"header begins with a blank", " {}", -1, 0, "does not begin with {"},
+    {"metadata is no object", "{\"__metadata__\":[]}", -1, 0, "__metadata__ must be an object"},
+    {"metadata holds a number", "{\"__metadata__\":{\"k\":1}}", -1, 0, "\"k\" must be a string"},
+    {"header is a list", "[1,2,3]", -1, 0, "does not start with {"},
+    {"header begins with a blank", " {}", -1, 0, "does not start with {"},
     {"text after the header", "{} x", -1, 0, "not valid JSON"},
-    {"header of nothing", "", 0, 0, "header is empty"},
+    {"header of nothing", "", 0, 0, "empty header"},
     {"header cut off", "{", 3797, 91, "at least 3,705 bytes are missing"},
     {"header of 2^64 - 1 bytes", "{}", -2, 0, "header of 18446744073709551615 bytes"},
     {"header past 100,000,000", "{}", 100000001, 0, "header of 100000001 bytes"},
@@ -114,16 +114,16 @@ static void test_headers(void **state) {
 
 static void test_other_files(void **state) {
     (void)state;
-    open_broken("no bytes", "", 0, "is empty (0 bytes)");
-    open_broken("three bytes", "abc", 3, "has 3 bytes");
-    open_broken("eight zeros", "\0\0\0\0\0\0\0\0", 8, "header is empty");
+    open_broken("no bytes", "", 0, "empty file (0 bytes)");
+    open_broken("three bytes", "abc", 3, "3 bytes");
+    open_broken("eight zeros", "\0\0\0\0\0\0\0\0", 8, "empty header");
     static const char pointer[] =
         "version https://git-lfs.github.com/spec/v1\n"
         "oid sha256:0000000000000000000000000000000000000000000000000000000000000000\nsize 10557\n";
     open_broken("pointer", pointer, strlen(pointer),
-                "is a Git LFS pointer; the weights themselves (10557 bytes) were not");
-    open_broken("pickle", "PK\x03\x04 and more bytes", 20, "is a zip without a directory");
-    open_broken("web page", "<!DOCTYPE html><html></html>", 28, "is a web page");
+                "a Git LFS pointer; the weights (10557 bytes) were not");
+    open_broken("pickle", "PK\x03\x04 and more bytes", 20, "zip without a directory");
+    open_broken("web page", "<!DOCTYPE html><html></html>", 28, "a web page");
 }
 
 static void test_deep_header(void **state) {
@@ -150,7 +150,7 @@ static void test_long_name(void **state) {
     buf_add(&file, &length, 8);
     buf_puts(&file, header);
     buf_add(&file, "\0\0\0\0", 4);
-    open_broken("long name", file.data, file.size, "has 513 bytes");
+    open_broken("long name", file.data, file.size, ": 513 bytes");
     buf_release(&file);
     free(header);
 }
@@ -166,7 +166,7 @@ static void test_many_tensors(void **state) {
     buf_putc(&file, '}');
     length = file.size - 8;
     memcpy(file.data, &length, 8);
-    open_broken("many tensors", file.data, file.size, "has 100001 tensors");
+    open_broken("many tensors", file.data, file.size, ": 100001 tensors");
     buf_release(&file);
 }
 

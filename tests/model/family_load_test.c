@@ -123,7 +123,7 @@ static void test_one_word_table(void **state) {
     }
     edit_drop(&x, "decoder.embed_tokens.weight");
     edit_save(&x, folder);
-    refused(folder, "lack the tensor \"shared.weight\"");
+    refused(folder, "the tensor \"shared.weight\" is missing");
     edit_release(&x);
     free(same);
     free(folder);
@@ -163,7 +163,7 @@ static void test_head_apart(void **state) {
     edit_save(&x, folder);
     m = load_ok(folder);
     assert_true(m->arch.tied && m->arch.decoded_scale == 1);
-    said(m, "no lm_head.weight: the word table takes its place");
+    said(m, "no lm_head.weight: the word embedding is used");
     model_release(m);
     /* Newer configs call every T5 tied and say the scale by itself. */
     change(folder, "\"tie_word_embeddings\": false",
@@ -175,7 +175,7 @@ static void test_head_apart(void **state) {
     free(folder);
     folder = folder_of("bart-tiny");
     change(folder, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
-    refused(folder, "lack the tensor \"lm_head.weight\"");
+    refused(folder, "the tensor \"lm_head.weight\" is missing");
     free(folder);
 }
 
@@ -203,7 +203,7 @@ static void test_logits_bias(void **state) {
     edit_drop(&x, "final_logits_bias");
     edit_add(&x, "final_logits_bias", ST_F32, 2, 1, 59);
     edit_save(&x, folder);
-    refused(folder, "\"final_logits_bias\" is 1×59; by config.json it is 1×60");
+    refused(folder, "\"final_logits_bias\" is 1×59, but config.json requires 1×60");
     edit_release(&x);
     free(folder);
 }
@@ -220,16 +220,16 @@ static void test_roberta_head(void **state) {
     struct model *m = load_ok(folder);
     assert_int_equal(m->head_rows, 3);
     assert_non_null(m->dense_w);
-    said(m, "unused: lm_head.dense.weight (head of pretraining)");
-    said(m, "position_ids (positions are counted, not read)");
-    said(m, "unused: roberta.pooler.dense.bias (the head has a map of its own)");
+    said(m, "unused: lm_head.dense.weight (pretraining head)");
+    said(m, "position_ids (positions are computed, not read)");
+    said(m, "unused: roberta.pooler.dense.bias (the head has its own output map)");
     model_release(m);
     edit_drop(&x, "classifier.dense.bias");
     edit_save(&x, folder);
-    refused(folder, "half a head: classifier.dense.bias is missing");
+    refused(folder, "incomplete head: classifier.dense.bias is missing");
     edit_drop(&x, "classifier.dense.weight");
     edit_save(&x, folder);
-    refused(folder, "half a head: classifier.dense.weight is missing");
+    refused(folder, "incomplete head: classifier.dense.weight is missing");
     edit_release(&x);
     free(folder);
 }
@@ -283,52 +283,52 @@ static void test_broken_configs(void **state) {
     static const struct {
         const char *model, *from, *to, *part;
     } cases[] = {
-        {"t5-tiny", "\"d_kv\": 4", "\"d_kv\": 65536", "\"d_kv\" is too large"},
+        {"t5-tiny", "\"d_kv\": 4", "\"d_kv\": 65536", "\"d_kv\": too large"},
         {"t5-tiny", "\"d_kv\": 4", "\"d_kv\": 5",
-         "\"encoder.block.0.layer.0.SelfAttention.q.weight\" is 16×16; by config.json it is 20×16"},
+         "\"encoder.block.0.layer.0.SelfAttention.q.weight\" is 16×16, but config.json requires 20×16"},
         {"t5-tiny", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-silu\"",
-         "\"feed_forward_proj\" is \"gated-silu\"; petri knows relu and gated-gelu"},
+         "\"feed_forward_proj\": \"gated-silu\"; supported are relu and gated-gelu"},
         {"t5-tiny", "\"feed_forward_proj\": \"relu\"", "\"feed_forward_proj\": \"gated-gelu\"",
-         "lack 8 tensors, the first of them \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\""},
-        {"t5-tiny", "max_distance\": 20", "max_distance\": 4", "max_distance\" is too small"},
+         "8 tensors are missing, the first one \"encoder.block.0.layer.1.DenseReluDense.wi_0.weight\""},
+        {"t5-tiny", "max_distance\": 20", "max_distance\": 4", "max_distance\": too small"},
         {"t5-tiny", "num_buckets\": 8", "num_buckets\": 9",
-         "relative_attention_bias.weight\" is 8×4; by config.json it is 9×4"},
-        {"t5-tiny", "num_buckets\": 8", "num_buckets\": 3", "num_buckets\" is 3; it must be 4 to"},
+         "relative_attention_bias.weight\" is 8×4, but config.json requires 9×4"},
+        {"t5-tiny", "num_buckets\": 8", "num_buckets\": 3", "num_buckets\": 3 is not between 4 and"},
         {"t5-tiny", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 3",
-         "the first of them \"decoder.block.2.layer.0.layer_norm.weight\""},
+         "the first one \"decoder.block.2.layer.0.layer_norm.weight\""},
         {"t5-tiny", "\"num_decoder_layers\": 2", "\"num_decoder_layers\": 0",
-         "\"num_decoder_layers\" is 0"},
-        {"t5-tiny", "\"t5\"", "\"umt5\"", "\"umt5\"; petri knows bert, roberta, bart, mbart, t5"},
+         "\"num_decoder_layers\": 0"},
+        {"t5-tiny", "\"t5\"", "\"umt5\"", "\"umt5\" is not supported; supported are bert, roberta, bart, mbart, t5"},
         {"t5-tiny", "\"t5\"", "\"bart\"", "\"encoder_layers\" is missing"},
         {"bart-tiny", "\"decoder_ffn_dim\": 20", "\"decoder_ffn_dim\": 24",
-         "\"decoder_ffn_dim\" is 24 and differs from the encoder's 20"},
+         "\"decoder_ffn_dim\": 24, which differs from 20 of the encoder"},
         {"bart-tiny", "\"decoder_attention_heads\": 3", "\"decoder_attention_heads\": 5",
-         "\"decoder_attention_heads\" is 5 and differs"},
+         "\"decoder_attention_heads\": 5, which differs"},
         {"bart-tiny", "\"encoder_attention_heads\": 3", "\"encoder_attention_heads\": 5",
-         "\"encoder_attention_heads\" is 5; it must divide the width 12"},
+         "\"encoder_attention_heads\": 5; must divide the hidden size 12"},
         {"bart-tiny", "max_position_embeddings\": 24", "max_position_embeddings\": 25",
-         "\"model.encoder.embed_positions.weight\" is 26×12; by config.json it is 27×12"},
+         "\"model.encoder.embed_positions.weight\" is 26×12, but config.json requires 27×12"},
         {"bart-tiny", "\"bart\"", "\"mbart\"",
-         "lack 4 tensors, the first of them \"encoder.layer_norm.weight\""},
+         "4 tensors are missing, the first one \"encoder.layer_norm.weight\""},
         {"bart-tiny", "\"decoder_layers\": 2", "\"decoder_layers\": \"2\"",
-         "\"decoder_layers\" must be a whole number"},
+         "\"decoder_layers\" must be an integer"},
         {"bart-tiny", "\"scale_embedding\": false", "\"scale_embedding\": 1",
          "\"scale_embedding\" must be"},
         {"bart-tiny", "\"activation_dropout\": 0.0", "\"activation_dropout\": 1.5",
-         "\"activation_dropout\" is 1.5"},
+         "\"activation_dropout\": 1.5"},
         {"bart-odd", "\"forced_bos_token_id\": 0", "\"forced_bos_token_id\": 900",
-         "\"forced_bos_token_id\" is 900; the vocabulary has 60 tokens"},
+         "\"forced_bos_token_id\": 900; the vocabulary has 60 tokens"},
         {"bart-tiny", "\"eos_token_id\": 2,", "\"eos_token_id\": \"x\",",
-         "\"eos_token_id\" is not the id of a token"},
+         "\"eos_token_id\": not a token id"},
         {"bart-tiny", "\"eos_token_id\": 2,", "\"eos_token_id\": [],",
-         "\"eos_token_id\" is not the id of a token"},
+         "\"eos_token_id\": not a token id"},
         {"t5-tiny", "\"eos_token_id\": 1", "\"eos_token_id\": 1.5",
-         "\"eos_token_id\" is not the id of a token"},
+         "\"eos_token_id\": not a token id"},
         {"mbart-tiny", "\"decoder_start_token_id\": 57", "\"decoder_start_token_id\": -2",
-         "\"decoder_start_token_id\" is not the id of a token"},
-        {"roberta-tiny", "\"is_decoder\": false", "\"is_decoder\": true", "\"is_decoder\" is true"},
+         "\"decoder_start_token_id\": not a token id"},
+        {"roberta-tiny", "\"is_decoder\": false", "\"is_decoder\": true", "\"is_decoder\": true"},
         {"roberta-tiny", "\"pad_token_id\": 1", "\"pad_token_id\": 24",
-         "\"max_position_embeddings\" is too small"},
+         "\"max_position_embeddings\": too small"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *folder = folder_of(cases[i].model);
@@ -344,15 +344,15 @@ static void test_missing_tensors(void **state) {
         const char *model, *tensor, *part;
     } cases[] = {
         {"t5-odd", "decoder.block.1.layer.1.EncDecAttention.k.weight",
-         "lack the tensor \"decoder.block.1.layer.1.EncDecAttention.k.weight\""},
+         "the tensor \"decoder.block.1.layer.1.EncDecAttention.k.weight\" is missing"},
         {"t5-odd", "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-         "lack the tensor \"decoder.block.0.layer.0.SelfAttention.relative"},
+         "the tensor \"decoder.block.0.layer.0.SelfAttention.relative"},
         {"bart-odd", "model.decoder.layernorm_embedding.bias",
-         "lack the tensor \"decoder.layernorm_embedding.bias\""},
+         "the tensor \"decoder.layernorm_embedding.bias\" is missing"},
         {"mbart-tiny", "model.decoder.layer_norm.bias",
-         "lack the tensor \"decoder.layer_norm.bias\""},
+         "the tensor \"decoder.layer_norm.bias\" is missing"},
         {"roberta-odd", "roberta.encoder.layer.2.output.dense.weight",
-         "lack the tensor \"encoder.layer.2.output.dense.weight\""},
+         "the tensor \"encoder.layer.2.output.dense.weight\" is missing"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *folder = folder_of(cases[i].model);

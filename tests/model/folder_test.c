@@ -22,30 +22,30 @@ static void test_broken_downloads(void **state) {
     struct err e = ERR_INIT;
     test_ok(file_read(path, 1 << 20, &whole, &e), &e);
     test_ok(file_write(path, whole.data, 100, &e), &e);
-    load_refused(folder, ERR_INPUT, "cut off inside its header");
+    load_refused(folder, ERR_INPUT, "truncated header");
     test_ok(file_write(path, whole.data, whole.size - 64, &e), &e);
-    load_refused(folder, ERR_INPUT, "model.safetensors: 64 bytes are missing");
+    load_refused(folder, ERR_INPUT, "model.safetensors: truncated: 64 bytes are missing");
     test_ok(file_write(path, "", 0, &e), &e);
-    load_refused(folder, ERR_INPUT, "is empty (0 bytes)");
+    load_refused(folder, ERR_INPUT, "empty file (0 bytes)");
     test_put(folder, "model.safetensors",
              "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 10557\n");
-    load_refused(folder, ERR_INPUT, "is a Git LFS pointer");
+    load_refused(folder, ERR_INPUT, "a Git LFS pointer");
     unlink(path);
-    load_refused(folder, ERR_NOT_FOUND, "has neither model.safetensors nor");
+    load_refused(folder, ERR_NOT_FOUND, "weights are missing: expected model.safetensors or");
     test_put(folder, "pytorch_model.bin", "PK\3\4");
-    load_refused(folder, ERR_INPUT, "is a zip without a directory");
+    load_refused(folder, ERR_INPUT, "zip without a directory");
     test_put(folder, "pytorch_model.bin", "PK\3\4");
     unlink_in(folder, "pytorch_model.bin");
     test_put(folder, "model.fp16.safetensors", "x");
     load_refused(folder, ERR_INPUT,
-                 "has weights only as model.fp16.safetensors; petri reads model.safetensors and pytorch_model.bin: rename it");
+                 "unsupported weights model.fp16.safetensors; supported are model.safetensors and pytorch_model.bin; rename it");
     unlink_in(folder, "model.fp16.safetensors");
     test_put(folder, "model.gguf", "x");
-    load_refused(folder, ERR_INPUT, "has weights only as model.gguf");
+    load_refused(folder, ERR_INPUT, "unsupported weights model.gguf");
     unlink_in(folder, "config.json");
-    load_refused(folder, ERR_INPUT, "has no config.json, only model.gguf");
+    load_refused(folder, ERR_INPUT, "config.json is missing, found only model.gguf");
     test_put(folder, "adapter_config.json", "{}");
-    load_refused(folder, ERR_INPUT, "is an adapter, not a model");
+    load_refused(folder, ERR_INPUT, "an adapter, not a model");
     buf_release(&whole);
     free(path);
     free(folder);
@@ -64,7 +64,7 @@ static void a_model_further_down_is_named(void **state) {
         test_ok(file_make_folder(pooling, &e), &e);
         test_put(place, "config.json", "{\"model_type\": \"bert\"}");
         test_put(pooling, "config.json", "{\"word_embedding_dimension\": 8}");
-        char *part = xprintf("has no config.json; the model is one of its folders: %s", place);
+        char *part = xprintf("config.json is missing; did you mean one of its folders: %s", place);
         load_refused(top, ERR_NOT_FOUND, part);
         free(part);
         free(top);
@@ -112,7 +112,7 @@ static void test_shards(void **state) {
     assert_int_equal(rename(second, aside), 0);
     load_refused(folder, ERR_INPUT, "the shard " SHARD_2);
     assert_int_equal(symlink("/etc/passwd", second), 0);
-    load_refused(folder, ERR_INPUT, "leads out of the model's folder, to /etc/passwd");
+    load_refused(folder, ERR_INPUT, "symbolic link out of the model folder, to /etc/passwd");
     unlink(second);
     assert_int_equal(symlink("nowhere", second), 0);
     load_refused(folder, ERR_INPUT, "is missing");
@@ -126,7 +126,7 @@ static void test_shards(void **state) {
     unlink(second);
     assert_int_equal(rename(aside, second), 0);
     test_put(folder, "model-00003-of-00003.safetensors", "x");
-    load_refused(folder, ERR_INPUT, "does not name model-00003-of-00003.safetensors");
+    load_refused(folder, ERR_INPUT, "model-00003-of-00003.safetensors is missing from the index");
     free(here);
     free(second);
     free(aside);
@@ -140,19 +140,19 @@ static void test_broken_indices(void **state) {
     static const struct {
         const char *first, *extra, *part;
     } cases[] = {
-        {"../x.safetensors", "", "\"../x.safetensors\"; only a plain name"},
-        {"/tmp/x.safetensors", "", "only a plain name"},
-        {"a\\\\x.safetensors", "", "only a plain name"},
-        {".x.safetensors", "", "only a plain name"},
-        {"..", "", "only a plain name"},
-        {"", "", "only a plain name"},
-        {"x.bin", "", "only a plain name"},
-        {"a/../" SHARD_1, "", "only a plain name"},
+        {"../x.safetensors", "", "\"../x.safetensors\"; must be a file name"},
+        {"/tmp/x.safetensors", "", "must be a file name"},
+        {"a\\\\x.safetensors", "", "must be a file name"},
+        {".x.safetensors", "", "must be a file name"},
+        {"..", "", "must be a file name"},
+        {"", "", "must be a file name"},
+        {"x.bin", "", "must be a file name"},
+        {"a/../" SHARD_1, "", "must be a file name"},
         {SHARD_1, ",\"extra.weight\":\"" SHARD_1 "\"",
-         "\"extra.weight\" should be in " SHARD_1 ", which does not hold it"},
-        {SHARD_1, ",\"extra.weight\":7", "the file of \"extra.weight\" is not a string"},
+         "\"extra.weight\" is missing from " SHARD_1},
+        {SHARD_1, ",\"extra.weight\":7", "the file of \"extra.weight\" must be a string"},
         {SHARD_1, ",\"extra.weight\":\"absent.safetensors\"", "the shard absent.safetensors"},
-        {SHARD_2, "", "which does not hold it"},
+        {SHARD_2, "", "is missing from"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         char *folder = sharded(20, cases[i].first, SHARD_2, cases[i].extra);
@@ -162,11 +162,11 @@ static void test_broken_indices(void **state) {
     char *folder = sharded(20, SHARD_1, SHARD_2, "");
     test_put(folder, "model.safetensors.index.json",
              "{\"weight_map\":{\"pooler.dense.bias\":\"" SHARD_2 "\"}}");
-    load_refused(folder, ERR_INPUT, "leaves out \"");
+    load_refused(folder, ERR_INPUT, " is missing");
     test_put(folder, "model.safetensors.index.json", "{\"weight_map\":[]}");
-    load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
+    load_refused(folder, ERR_INPUT, "\"weight_map\" must be an object");
     test_put(folder, "model.safetensors.index.json", "[]");
-    load_refused(folder, ERR_INPUT, "no object \"weight_map\"");
+    load_refused(folder, ERR_INPUT, "\"weight_map\" must be an object");
     test_put(folder, "model.safetensors.index.json", "{\"weight_map\":");
     load_refused(folder, ERR_INPUT, "not valid JSON");
     free(folder);
@@ -204,7 +204,7 @@ static void test_cache(void **state) {
     assert_string_equal(m->name, "Tiny.bert");
     model_release(m);
     load_refused("some-org/other", ERR_NOT_FOUND, "models--some-org--other");
-    load_refused("../some-org", ERR_NOT_FOUND, "no such model folder");
+    load_refused("../some-org", ERR_NOT_FOUND, "model folder not found");
 
     char *link = file_join(snapshot, "model.safetensors"),
          *outside = file_join(root, "outside.safetensors");
@@ -212,17 +212,17 @@ static void test_cache(void **state) {
     assert_int_equal(rename(blob, outside), 0);
     unlink(link);
     assert_int_equal(symlink("../../../outside.safetensors", link), 0);
-    load_refused("some-org/Tiny.bert", ERR_INPUT, "leads out of the model's folder");
+    load_refused("some-org/Tiny.bert", ERR_INPUT, "symbolic link out of the model folder");
     unlink(link);
     char *beside = file_join(root, "models--some-org--Tiny.bert-2");
     test_ok(file_make_folder(beside, &e), &e);
     char *hidden = file_join(beside, "model.safetensors");
     assert_int_equal(rename(outside, hidden), 0);
     assert_int_equal(symlink(hidden, link), 0);
-    load_refused("some-org/Tiny.bert", ERR_INPUT, "leads out of the model's folder");
+    load_refused("some-org/Tiny.bert", ERR_INPUT, "symbolic link out of the model folder");
     test_put(refs, "main", "../../whole");
     char *whole = tiny_bert(root, "whole", NULL);
-    load_refused("some-org/Tiny.bert", ERR_NOT_FOUND, "no such model folder");
+    load_refused("some-org/Tiny.bert", ERR_NOT_FOUND, "model folder not found");
     free(whole);
     free(hidden);
     free(beside);
@@ -243,11 +243,11 @@ static void test_not_there(void **state) {
     (void)state;
     load_refused("", ERR_USAGE, "empty");
     load_refused("/nonexistent/model", ERR_NOT_FOUND,
-                 "/nonexistent/model: there is no such model folder");
+                 "/nonexistent/model: model folder not found");
     char *folder = test_folder();
     load_refused(folder, ERR_NOT_FOUND, "config.json: cannot be opened");
     char *file = test_file(folder, "model.safetensors", "x", 1);
-    load_refused(file, ERR_INPUT, "is a file; a model is a folder");
+    load_refused(file, ERR_INPUT, "a file; a model is a folder");
     free(file);
     free(folder);
 }

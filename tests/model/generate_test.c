@@ -326,7 +326,7 @@ static void test_not_finite(void **state) {
     for (int i = 0; i < r.model->tensor[word].cols; i++) row[i] = (real)NAN;
     generation_init(&g, r.model, &o, &r.sources);
     struct crew *crew = crew_new(2, NULL);
-    test_refused(generate_rows(&g, NULL, crew, NULL, out, &e), ERR_FAILED, &e, "not finite");
+    test_refused(generate_rows(&g, NULL, crew, NULL, out, &e), ERR_FAILED, &e, "NaN or infinite");
     crew_free(crew);
     generated_release(out, INPUTS);
     generation_release(&g);
@@ -355,7 +355,7 @@ static void test_options(void **state) {
     assert_true(o.length_penalty == 2 && o.early == EARLY_NEVER && o.no_repeat == 3);
     assert_true(o.ends == 2 && o.end[0] == 2 && o.end[1] == 7 && o.start == 5);
     assert_true(o.forced_first == 0 && o.forced_last == -1);
-    assert_non_null(strstr(buf_text(&report), "\"do_sample\" is not followed"));
+    assert_non_null(strstr(buf_text(&report), "\"do_sample\" is not supported"));
     assert_null(strstr(buf_text(&report), "repetition_penalty"));
     static const char *const wrong[] = {
         "[]", "{\"num_beams\": 0}", "{\"num_beams\": \"4\"}", "{\"early_stopping\": \"soon\"}",
@@ -371,9 +371,9 @@ static void test_options(void **state) {
     o.beams = 0;
     test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "beams");
     o.beams = 1, o.max_new = 1 << 20;
-    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "generates 1 to");
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "can generate 1 to");
     o.max_new = 5, o.min_new = 6;
-    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "at least 6");
+    test_refused(generate_check(r.model, &o, &e), ERR_USAGE, &e, "minimum of 6");
     struct model *m = model_load(bert, &e);
     test_refused(generate_defaults(m, &o, NULL, &e), ERR_USAGE, &e, "petri predict");
     model_release(m);

@@ -11,7 +11,7 @@ static void test_plain(void **state) {
     char *folder = tiny();
     struct model *m = load_ok(folder);
     assert_int_equal(m->tensors, 39);
-    assert_said(m, "tensors: 39 used, 0 unused, 0 missing; 1,688 values");
+    assert_said(m, "tensors: 39 used, 0 unused, 0 missing; 1,688 parameters");
     assert_int_equal(strlen(m->sha256), 64);
     assert_int_equal(m->head_rows, 0);
     assert_true(m->weight[0][1] == (real)((37 + 4 * 101) % 201 - 100) / 256);
@@ -44,9 +44,9 @@ static void test_old_names(void **state) {
     struct model *m = load_ok(folder);
     assert_string_equal(m->sha256, same);
     assert_said(m, "tensors: 39 used, 4 unused, 0 missing");
-    assert_said(m, "unused: bert.embeddings.position_ids (positions are counted, not read)");
-    assert_said(m, "unused: cls.predictions.bias (head of pretraining)");
-    assert_said(m, "unused: cls.seq_relationship.weight (head of pretraining)");
+    assert_said(m, "unused: bert.embeddings.position_ids (positions are computed, not read)");
+    assert_said(m, "unused: cls.predictions.bias (pretraining head)");
+    assert_said(m, "unused: cls.seq_relationship.weight (pretraining head)");
     assert_said(m, "unused: bert.gamma_probe.weight (not a part of this model)");
     model_release(m);
     edit_release(&t);
@@ -62,13 +62,13 @@ static void test_gamma_outside_norms(void **state) {
     edit_drop(&t, "encoder.layer.0.output.dense.bias");
     edit_add(&t, "encoder.layer.0.output.dense.beta", ST_F32, 1, 8, 0);
     edit_save(&t, folder);
-    load_refused(folder, ERR_INPUT, "lack the tensor \"encoder.layer.0.output.dense.bias\"");
+    load_refused(folder, ERR_INPUT, "the tensor \"encoder.layer.0.output.dense.bias\" is missing");
     edit_drop(&t, "encoder.layer.0.output.dense.beta");
     edit_add(&t, "encoder.layer.0.output.dense.bias", ST_F32, 1, 8, 0);
     edit_drop(&t, "encoder.layer.0.output.dense.weight");
     edit_add(&t, "encoder.layer.0.output.dense.gamma", ST_F32, 2, 8, 16);
     edit_save(&t, folder);
-    load_refused(folder, ERR_INPUT, "lack the tensor \"encoder.layer.0.output.dense.weight\"");
+    load_refused(folder, ERR_INPUT, "the tensor \"encoder.layer.0.output.dense.weight\" is missing");
     edit_release(&t);
     free(folder);
 }
@@ -90,11 +90,11 @@ static void test_pooler(void **state) {
     char *folder = tiny_open(&t);
     edit_drop(&t, "pooler.dense.weight");
     edit_save(&t, folder);
-    load_refused(folder, ERR_INPUT, "half a pooler");
+    load_refused(folder, ERR_INPUT, "incomplete pooler");
     edit_drop(&t, "pooler.dense.bias");
     edit_save(&t, folder);
     struct model *m = load_ok(folder);
-    assert_said(m, "newly made: pooler");
+    assert_said(m, "initialized: pooler");
     assert_true(m->arch.pooler_absent);
     assert_null(m->weight[m->tensors - 1]);
     model_release(m);
@@ -114,14 +114,14 @@ static void test_head(void **state) {
     struct model *m = load_ok(folder);
     assert_int_equal(m->head_rows, 3);
     assert_non_null(m->head_w);
-    assert_said(m, "head: classifier of the folder, 3 outputs");
+    assert_said(m, "head: classification head of the checkpoint, 3 outputs");
     model_release(m);
     char *plain = test_text(folder, "config.json");
     char *config = xprintf("{\"id2label\":{\"0\":\"a\",\"1\":\"b\"},%s", plain + 1);
     test_put(folder, "config.json", config);
     free(plain);
     load_refused(folder, ERR_INPUT,
-                 "classifier.weight has 3 rows, \"id2label\" of config.json names 2");
+                 "classifier.weight has 3 rows, but \"id2label\" of config.json has 2");
     free(config);
     edit_release(&t);
     free(folder);
@@ -151,11 +151,11 @@ static void test_config(void **state) {
         const char *from, *to, *part;
     } cases[] = {
         {"\"hidden_size\":8", "\"hidden_size\":16",
-         "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 32×16"},
+         "\"embeddings.word_embeddings.weight\" is 32×8, but config.json requires 32×16"},
         {"_size\":32", "_size\":40",
-         "\"embeddings.word_embeddings.weight\" is 32×8; by config.json it is 40×8"},
+         "\"embeddings.word_embeddings.weight\" is 32×8, but config.json requires 40×8"},
         {"_layers\":2", "_layers\":3",
-         "lack 16 tensors, the first of them \"encoder.layer.2.attention.self.query.weight\""},
+         "16 tensors are missing, the first one \"encoder.layer.2.attention.self.query.weight\""},
         {"_embeddings\":16", "_embeddings\":17",
          "\"embeddings.position_embeddings.weight\" is 16×8"},
         {"\"bert\"", "\"t5\"", "\"d_model\" is missing"},
@@ -177,8 +177,8 @@ static void test_config(void **state) {
                                "\"foo\":{\"bar\":[1,2]},\"torch_dtype\":\"float16\",");
     test_put(folder, "config.json", config);
     struct model *m = load_ok(folder);
-    assert_said(m, "no \"type_vocab_size\": 2 is taken");
-    assert_said(m, "no \"layer_norm_eps\": 1e-12 is taken");
+    assert_said(m, "\"type_vocab_size\" is missing; using 2");
+    assert_said(m, "\"layer_norm_eps\" is missing; using 1e-12");
     assert_string_equal(m->sha256, before);
     model_release(m);
     free(config);
@@ -198,7 +198,7 @@ static void test_rows_without_words(void **state) {
     edit_save(&t, folder);
     test_put(folder, "config.json", config);
     struct model *m = load_ok(folder);
-    assert_said(m, "tokenizer: 32 tokens; 8 of the embedding's 40 rows are unused");
+    assert_said(m, "tokenizer: 32 tokens; 8 of the 40 embedding rows are unused");
     model_release(m);
     edit_release(&t);
     free(config);
@@ -213,11 +213,11 @@ static void test_wrong_rank_and_type(void **state) {
     edit_drop(&t, "pooler.dense.bias");
     edit_add(&t, "pooler.dense.bias", ST_F32, 2, 1, 8);
     edit_save(&t, folder);
-    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" is 1×8; by config.json it is 8");
+    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" is 1×8, but config.json requires 8");
     edit_drop(&t, "pooler.dense.bias");
     edit_add(&t, "pooler.dense.bias", ST_I64, 1, 8, 0);
     edit_save(&t, folder);
-    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" has the type I64");
+    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\": type I64");
     free(folder);
     edit_release(&t);
 }
@@ -242,7 +242,7 @@ static void test_odd_types_beside(void **state) {
     edit_drop(&t, "pooler.dense.bias");
     edit_add(&t, "pooler.dense.bias", ST_F8_E4M3, 1, 8, 0);
     edit_save(&t, folder);
-    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\" has the type F8_E4M3");
+    load_refused(folder, ERR_INPUT, "\"pooler.dense.bias\": type F8_E4M3");
     edit_release(&t);
     free(folder);
     free(same);
@@ -255,10 +255,10 @@ static void test_not_finite(void **state) {
         const char *name, *part;
         size_t at;
     } cases[] = {
-        {(real)NAN, "encoder.layer.1.output.dense.weight", "holds nan at row 2, column 1 (from 0), the first of 1 ", 33},
-        {(real)INFINITY, "pooler.dense.bias", "holds inf at place 7 (from 0)", 7},
-        {(real)-INFINITY, "embeddings.LayerNorm.bias", "holds -inf at place 0", 0},
-        {(real)NAN, "classifier.bias", "holds nan at place 1", 1},
+        {(real)NAN, "encoder.layer.1.output.dense.weight", "nan at row 2, column 1 (from 0), the first of 1 ", 33},
+        {(real)INFINITY, "pooler.dense.bias", "inf at index 7 (from 0)", 7},
+        {(real)-INFINITY, "embeddings.LayerNorm.bias", "-inf at index 0", 0},
+        {(real)NAN, "classifier.bias", "nan at index 1", 1},
     };
     static const struct tiny with_head = {.outputs = 2};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -295,7 +295,7 @@ static void test_wrappers(void **state) {
         struct model *m = load_ok(folder);
         assert_string_equal(m->sha256, same);
         assert_said(m, "39 used, 0 unused, 0 missing");
-        char *said = xprintf("\"%s\" stands before the name of every tensor and is taken off",
+        char *said = xprintf("the prefix \"%s\" of all tensor names is ignored",
                              i == 5 ? "module." : prefix[i]);
         assert_said(m, said);
         model_release(m);
@@ -304,7 +304,7 @@ static void test_wrappers(void **state) {
     }
     /* before some of the names it is no wrapper's */
     char *half = tiny_bert(parent, "m", &(struct tiny){.prefix = "module.", .outputs = 2});
-    load_refused(half, ERR_INPUT, "lack 37 tensors");
+    load_refused(half, ERR_INPUT, "37 tensors are missing");
     free(half);
     free(parent);
     free(plain);
@@ -335,8 +335,8 @@ static bool takes_words(const char *changed) {
     edit_release(&t);
     struct model *m = load_ok(folder);
     bool taken = m->words.w && m->words.bias;
-    if (taken) assert_said(m, "head: masked words");
-    else assert_said(m, "unused: cls.predictions.bias (head of pretraining)");
+    if (taken) assert_said(m, "head: masked language modeling");
+    else assert_said(m, "unused: cls.predictions.bias (pretraining head)");
     model_release(m);
     free(folder);
     return taken;

@@ -45,7 +45,7 @@ static void test_round_trip(void **state) {
     test_ok(st_read(f, st_find(f, "c"), got, &e), &e);
     assert_true(got[0] == (real)0.1);
     assert_int_equal(st_find(f, "none")->count, 0);
-    test_refused(st_read(f, st_find(f, "b"), got, &e), ERR_INPUT, &e, "\"b\" has the type I64");
+    test_refused(st_read(f, st_find(f, "b"), got, &e), ERR_INPUT, &e, "\"b\": type I64");
     st_close(f);
     free(path);
     free(folder);
@@ -133,12 +133,12 @@ static void test_not_finite(void **state) {
     static const uint16_t half[] = {0x3C00, 0x7C00, 0xFC00, 0x7E01}, brain[] = {0x7F7F, 0x7F80}, small[] = {0xFC00}, odd[] = {0, 0x7E01};
     static const float single[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, -INFINITY};
     static const double wide[] = {1e300, NAN};
-    refuse_types("F16", 4, half, sizeof half, "memory: tensor \"t\" holds inf at place 1 (from 0), the first of 3 ");
-    refuse_types("F16", 1, small, sizeof small, "holds -inf at place 0 (from 0), the first of 1 ");
-    refuse_types("F16", 2, odd, sizeof odd, "holds nan at place 1 (from 0), the first of 1 ");
-    refuse_types("BF16", 2, brain, sizeof brain, "holds inf at place 1 (from 0), the first of 1 ");
-    refuse_types("F32", 10, single, sizeof single, "holds -inf at place 9 (from 0), the first of 1 ");
-    refuse_types("F64", 2, wide, sizeof wide, REAL_IS_DOUBLE ? "holds nan at place 1" : "holds inf at place 0");
+    refuse_types("F16", 4, half, sizeof half, "memory: tensor \"t\": inf at index 1 (from 0), the first of 3 ");
+    refuse_types("F16", 1, small, sizeof small, "-inf at index 0 (from 0), the first of 1 ");
+    refuse_types("F16", 2, odd, sizeof odd, "nan at index 1 (from 0), the first of 1 ");
+    refuse_types("BF16", 2, brain, sizeof brain, "inf at index 1 (from 0), the first of 1 ");
+    refuse_types("F32", 10, single, sizeof single, "-inf at index 9 (from 0), the first of 1 ");
+    refuse_types("F64", 2, wide, sizeof wide, REAL_IS_DOUBLE ? "nan at index 1" : "inf at index 0");
 }
 
 /* Types below a byte: four bits a value, six bits a value. */

@@ -46,14 +46,14 @@ static void broken_files(void **state) {
         struct files f;
         const char *part;
     } bad[] = {
-        {{NULL, NULL, NULL}, "no tokenizer.json, no vocab.json with merges.txt and no vocab.txt"},
+        {{NULL, NULL, NULL}, "tokenizer files are missing: expected tokenizer.json, vocab.json with merges.txt, or vocab.txt"},
         {{"", NULL, NULL}, "not valid JSON"},
         {{"[]", NULL, NULL}, "must be a JSON object"},
         {{"{", NULL, NULL}, "line 1"},
-        {{"{}", NULL, NULL}, "no \"model\""},
-        {{"{\"model\":[]}", NULL, NULL}, "no \"model\""},
+        {{"{}", NULL, NULL}, "\"model\" is missing"},
+        {{"{\"model\":[]}", NULL, NULL}, "\"model\" is missing"},
         {{"{\"model\":{\"type\":\"WordLevel\"}}", NULL, NULL},
-         "is WordLevel; petri reads WordPiece, BPE and Unigram"},
+         ": WordLevel; supported are WordPiece, BPE and Unigram"},
         {{"{\"model\":{\"type\":5,\"vocab\":{}}}", NULL, NULL}, "nameless"},
         {{"{\"model\":{\"type\":\"WordPiece\"}}", NULL, NULL}, "\"vocab\""},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{}}}", NULL, NULL}, "\"vocab\""},
@@ -61,28 +61,28 @@ static void broken_files(void **state) {
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":-1}}}", NULL, NULL},
          "token \"a\" with id -1"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":4194304}}}", NULL, NULL},
-         "0 to 4194303"},
+         "between 0 and 4194303"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1.5}}}", NULL, NULL},
-         "not a whole number"},
+         "not an integer"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1,\"b\":1}}}", NULL, NULL},
          "belongs to"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":1,\"a\":2}}}", NULL, NULL},
          "duplicate"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":99999999999999999999}}}", NULL,
           NULL},
-         "the id of token \"a\" is not a whole number"},
+         "the id of token \"a\" is not an integer"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"a\":0}}}", NULL, NULL},
          "\"[UNK]\" is not in"},
         {{"{\"model\":{\"type\":\"WordPiece\",\"max_input_chars_per_word\":0,\"vocab\":{\"a\":0}}}",
           NULL, NULL},
          "max_input_chars_per_word"},
         {{"{" MODEL ",\"normalizer\":{\"type\":\"Nmt\"}," CUT "}", NULL, NULL},
-         "is Nmt; petri reads"},
+         ": Nmt; supported are"},
         {{"{" MODEL ",\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":1}," CUT "}", NULL,
           NULL},
          "\"lowercase\" must be true or false"},
         {{"{" MODEL "," NORMAL "}", NULL, NULL}, "pre_tokenizer"},
-        {{"{" MODEL "," NORMAL ",\"pre_tokenizer\":{\"type\":\"Split\"}}", NULL, NULL}, "is Split"},
+        {{"{" MODEL "," NORMAL ",\"pre_tokenizer\":{\"type\":\"Split\"}}", NULL, NULL}, ": Split"},
         {{"{" MODEL "," CUT ",\"added_tokens\":{}}", NULL, NULL}, "must be an array"},
         {{"{" MODEL "," CUT ",\"added_tokens\":[3]}", NULL, NULL}, "added token 0"},
         {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":9}]}", NULL, NULL}, "\"content\""},
@@ -93,7 +93,7 @@ static void broken_files(void **state) {
         {{"{" MODEL "," CUT ",\"added_tokens\":[{\"id\":1e99,\"content\":\"x\"}]}", NULL, NULL},
          "\"id\""},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"Other\"}}", NULL, NULL},
-         "is Other; petri reads TemplateProcessing"},
+         ": Other; supported are TemplateProcessing"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL, NULL},
          "\"single\""},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
@@ -103,7 +103,7 @@ static void broken_files(void **state) {
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
           "[{\"SpecialToken\":{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[4000]}}}}",
           NULL, NULL},
-         "that no token has"},
+         "outside the vocabulary"},
         {{"{" MODEL "," CUT ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
           "[{\"Sequence\":{\"id\":\"A\",\"type_id\":256}}]}}",
           NULL, NULL},
@@ -114,9 +114,9 @@ static void broken_files(void **state) {
          "\"C\""},
         {{WHOLE, NULL, "[]"}, "must be a JSON object"},
         {{WHOLE, NULL, "{\"do_lower_case\":\"yes\"}"}, "\"do_lower_case\""},
-        {{NULL, "", NULL}, "holds no token"},
-        {{NULL, "a\nb\na\n", NULL}, "has an id already"},
-        {{NULL, "a\n\xff\n", NULL}, "line 2 is not UTF-8"},
+        {{NULL, "", NULL}, "the vocabulary is empty"},
+        {{NULL, "a\nb\na\n", NULL}, "already has an id"},
+        {{NULL, "a\n\xff\n", NULL}, "line 2: not UTF-8"},
         {{NULL, "a\nb\n", NULL}, "\"[UNK]\" is not in"},
         {{NULL, "[UNK]\n[CLS]\n", NULL}, "\"[SEP]\" is not in"},
         {{NULL, LINES, "{\"unk_token\":7}"}, "\"unk_token\""},
@@ -153,11 +153,11 @@ static void settings_have_the_last_word(void **state) {
         const char *cat, *cafe, *part; /* ids of "CAT" and "café"; part of the report */
     } want[] = {
         {{WHOLE, NULL, NULL}, "4", "8", "no post_processor"},
-        {{WHOLE, NULL, "{\"do_lower_case\":false}"}, "6", "7", "tokenizer_config.json wins"},
+        {{WHOLE, NULL, "{\"do_lower_case\":false}"}, "6", "7", "tokenizer_config.json is used"},
         {{WHOLE, NULL, "{\"do_lower_case\":true,\"strip_accents\":false}"}, "4", "7", "accents"},
         {{"{" MODEL "," CUT "}", NULL, "{\"do_lower_case\":true}"}, "6", "7", ""},
         {{NULL, LINES, NULL}, "4", "8", "lower-cased"},
-        {{NULL, LINES, "{\"do_lower_case\":false}"}, "6", "7", "has no mask_token"},
+        {{NULL, LINES, "{\"do_lower_case\":false}"}, "6", "7", "special token mask_token is not in"},
         {{WHOLE, "other\n", NULL}, "4", "8", ""},
     };
     for (size_t i = 0; i < COUNT_OF(want); i++) {
@@ -185,8 +185,8 @@ static void baked_truncation_is_ignored(void **state) {
                                ",\"truncation\":{\"max_length\":3},\"padding\":{}}"},
         &report, &e);
     if (!t) fail_msg("%s", e.text);
-    assert_non_null(strstr(report.data, "its own truncation is not used"));
-    assert_non_null(strstr(report.data, "its own padding is not used"));
+    assert_non_null(strstr(report.data, "its truncation is ignored"));
+    assert_non_null(strstr(report.data, "its padding is ignored"));
     struct encoded x;
     test_ok(tokenizer_encode(t, "cat cat cat", 11, NULL, 0, 64, &x, &e), &e);
     assert_int_equal(x.n, 5);

@@ -412,7 +412,7 @@ static void what_cannot_be_is_refused(void **state) {
     p = asked(text[1]);
     test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "empty.txt: the file is empty");
     p = asked(text[2]);
-    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "blank.txt: there is no word in it");
+    test_refused(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), ERR_INPUT, &e, "blank.txt: the text contains no words");
     p = asked(text[3]); /* bytes that are no text leave no sign behind */
     test_ok(pretrain_begin(&p, home, "x", &c, &made, NULL, &e), &e);
     char *vocab = test_text(c.model, "vocab.txt");

@@ -126,7 +126,7 @@ static size_t pretrain_rows(const struct buf *texts) {
 static int usual_split(const struct buf *texts, double *split, struct err *e) {
     const double part = 0.02;
     size_t rows = pretrain_rows(texts);
-    if (!rows) return err_set(e, ERR_INPUT, "there is no word in it");
+    if (!rows) return err_set(e, ERR_INPUT, "the text contains no words");
     if (rows < 2)
         return err_set(e, ERR_INPUT,
                        "it has one text, and one is held out: give two lines at least, or --dev");

@@ -40,11 +40,11 @@ static void a_changed_model_is_noticed(void **state) {
     static const struct {
         const char *file, *from, *to, *part;
     } cases[] = {
-        { "vocab.txt", "good\nbad\n", "bad\ngood\n", "/vocab.txt: has changed since" },
-        { "tokenizer_config.json", "true", "false", "/tokenizer_config.json: has changed since" },
-        { "config.json", "\"gelu\"", "\"relu\"", "/config.json: activation has changed since" },
-        { "config.json", "_heads\":2", "_heads\":4", "/config.json: heads has changed since" },
-        { "config.json", "1e-12", "1e-5", "/config.json: norm_epsilon has changed since" },
+        { "vocab.txt", "good\nbad\n", "bad\ngood\n", "/vocab.txt: changed since" },
+        { "tokenizer_config.json", "true", "false", "/tokenizer_config.json: changed since" },
+        { "config.json", "\"gelu\"", "\"relu\"", "/config.json: \"activation\" changed since" },
+        { "config.json", "_heads\":2", "_heads\":4", "/config.json: \"heads\" changed since" },
+        { "config.json", "1e-12", "1e-5", "/config.json: \"norm_epsilon\" changed since" },
     };
     leave_a_stopped_run();
     char *right = stage_out(0, "predict 1 --text 'good film' --db '%s'", stage.db);
@@ -216,7 +216,7 @@ static void a_missing_pooler_is_not_invented(void **state) {
     /* a run's own is trained and kept with it */
     char *line = xprintf("train --model '%s' --train '%s' --dev '%s' --text text --label label --method head --lr 0.05 "
                          "--epochs 20 --db '%s'", model, stage.toy, stage.toy, stage.db);
-    says("newly made: pooler", line);
+    says("initialized: pooler", line);
     json_t *v = stage_json("show 1 --db '%s' --json", stage.db);
     double best = json_number_value(stage_at(v, "best.value"));
     json_decref(v);

@@ -384,7 +384,7 @@ static void exit_codes_tell_the_kind(void **state) {
     stage_refused(4, "not a database", "--db '%s' runs", bad);
     stage_refused(4, "not a database", "train --model '%s' --train '%s' --db '%s'", m, stage.toy, bad);
     stage_refused(3, "nothing.tsv", "train --model '%s' --train nothing.tsv --db '%s'", m, db);
-    stage_refused(3, "no such model folder", "train --model /nowhere --train '%s' --db '%s'", stage.toy, db);
+    stage_refused(3, "model folder not found", "train --model /nowhere --train '%s' --db '%s'", stage.toy, db);
     stage_refused(2, "\"txt\"", "train --model '%s' --train '%s' --text txt --label label --db '%s'", m, stage.toy, db);
     stage_refused(2, "--steps", "train --model '%s' --train '%s' --steps 0 --db '%s'", m, stage.toy, db);
     stage_refused(2, "--lr", "train --model '%s' --train '%s' --lr abc --db '%s'", m, stage.toy, db);
